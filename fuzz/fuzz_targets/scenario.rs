@@ -3,7 +3,7 @@
 //! The input is the file; behind a line `--set` each line is an argument, and behind `--schemes` a list of schemes.
 #![no_main]
 
-use fanin_spec::{Contender, Scenario};
+use fanin_spec::{Variant, Scenario};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -16,15 +16,15 @@ fuzz_target!(|text: &str| {
     if !schemes.is_empty() {
         let _ = scenario.select("--schemes", &schemes.split(',').collect::<Vec<_>>());
     }
-    if let Ok(contenders) = scenario.contenders() {
-        check(&contenders);
+    if let Ok(variants) = scenario.variants() {
+        check(&variants);
     }
 });
 
 /// What accepted settings promise.
-fn check(contenders: &[Contender]) {
-    assert_eq!(Scenario::hash(contenders), Scenario::hash(contenders));
-    for settings in contenders.iter().flat_map(|c| &c.points).map(|at| &at.settings) {
+fn check(variants: &[Variant]) {
+    assert_eq!(Scenario::hash(variants), Scenario::hash(variants));
+    for settings in variants.iter().flat_map(|c| &c.points).map(|at| &at.settings) {
         for key in settings.docs() {
             assert!(!key.default.is_empty(), "{}", key.path);
         }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use fanin::{Came, Carrier, Ending};
+use fanin::{BatchResult, Transport, StopReason};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// An object of `fanin.carry.Futures`.
 pub struct Futures(pub Py<PyAny>);
 
-impl Carrier for Futures {
+impl Transport for Futures {
     fn at_once(&self) -> usize {
         Python::attach(|py| self.0.call_method0(py, "at_once")?.extract(py)).unwrap_or(1)
     }
@@ -25,7 +25,7 @@ impl Carrier for Futures {
         })
     }
 
-    fn next(&self, most: Duration) -> Option<(u64, Came)> {
+    fn next(&self, most: Duration) -> Option<(u64, BatchResult)> {
         Python::attach(|py| {
             let came = self.0.call_method1(py, "next", (most.as_secs_f64(),)).ok()?;
             let (number, kind, what): (u64, String, Bound<'_, PyAny>) = came.extract::<Option<_>>(py).ok()??;
@@ -35,9 +35,9 @@ impl Carrier for Futures {
                 match kind.as_str() {
                     "answer" => what
                         .cast::<PyBytes>()
-                        .map_or_else(|_| Came::Lost(said()), |bytes| Came::Answer(bytes.as_bytes().to_vec())),
-                    "lost" => Came::Lost(said()),
-                    _ => Came::Refused(said()),
+                        .map_or_else(|_| BatchResult::Lost(said()), |bytes| BatchResult::Answer(bytes.as_bytes().to_vec())),
+                    "lost" => BatchResult::Lost(said()),
+                    _ => BatchResult::Refused(said()),
                 },
             ))
         })
@@ -48,11 +48,11 @@ impl Carrier for Futures {
         Python::attach(|py| drop(self.0.call_method0(py, "give_up")));
     }
 
-    fn ended(&self, why: Ending<'_>) {
+    fn ended(&self, why: StopReason<'_>) {
         let (kind, what) = match why {
-            Ending::Refused(what) => ("refused", what),
-            Ending::Gone(what) => ("gone", what),
-            Ending::Lost(what) => ("lost", what),
+            StopReason::Refused(what) => ("refused", what),
+            StopReason::Gone(what) => ("gone", what),
+            StopReason::Lost(what) => ("lost", what),
         };
         Python::attach(|py| drop(self.0.call_method1(py, "ended", (kind, what))));
     }

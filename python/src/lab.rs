@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin::advice::{Addresses, Goal};
-use fanin::{Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch, Wishes};
+use fanin::{Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch, CompareOptions};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -37,7 +37,7 @@ pub struct Means {
 const TICK: Duration = Duration::from_millis(20);
 
 /// What came of work, and what interrupted it, if anything did.
-type Came<T> = (Result<T, Error>, Option<PyErr>);
+type BatchResult<T> = (Result<T, Error>, Option<PyErr>);
 
 impl Means {
     fn lab(&self, py: Python<'_>, stop: &Arc<AtomicBool>) -> Lab {
@@ -75,7 +75,7 @@ impl Means {
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error> + Send,
-    ) -> PyResult<Came<T>> {
+    ) -> PyResult<BatchResult<T>> {
         let stop = Arc::new(AtomicBool::new(false));
         let (say, mut updates) = mpsc::channel();
         let mut interrupted = None;
@@ -109,7 +109,7 @@ impl Means {
 }
 
 /// What was worked out, or the error; what interrupted it comes first.
-pub fn finished<T>(py: Python<'_>, (result, interrupted): Came<T>) -> PyResult<T> {
+pub fn finished<T>(py: Python<'_>, (result, interrupted): BatchResult<T>) -> PyResult<T> {
     match (result, interrupted) {
         (_, Some(interrupted)) => Err(interrupted),
         (Ok(done), None) => Ok(done),
@@ -118,7 +118,7 @@ pub fn finished<T>(py: Python<'_>, (result, interrupted): Came<T>) -> PyResult<T
 }
 
 /// A comparison that may have been cut short, and what interrupted it.
-fn compared(py: Python<'_>, came: Came<fanin::Comparison>) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
+fn compared(py: Python<'_>, came: BatchResult<fanin::Comparison>) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
     match came {
         (Ok(comparison), interrupted) => {
             Ok((Comparison::from(comparison), interrupted.map(|error| error.into_value(py).into_any())))
@@ -137,7 +137,7 @@ pub fn compare(
     precision: Option<f64>,
 ) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
     let resolved = scenario.resolved(py)?;
-    compared(py, means.in_lab(py, |lab, hear| lab.compare(&resolved, Wishes { onset, precision }, hear))?)
+    compared(py, means.in_lab(py, |lab, hear| lab.compare(&resolved, CompareOptions { onset, precision }, hear))?)
 }
 
 /// Runs one run, and watches it where a step is given: the servers by their numbers from one, or all.
@@ -151,9 +151,9 @@ pub fn run(
 ) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
     let resolved = scenario.resolved(py)?;
     resolved.one_run().map_err(|why| raised(py, &why))?;
-    let most = resolved.contenders()[0].settings.servers();
+    let most = resolved.variants()[0].settings.servers();
     if let Some(number) = servers.iter().flatten().find(|number| !(1..=most).contains(*number)) {
-        return Err(asked(py, &format!("servers: there is no server {number}; right would be 1 to {most}")));
+        return Err(asked(py, &format!("servers: there is not a server {number}; use 1 to {most}")));
     }
     let watch = step_ps.map(|step| Watch {
         step: Time(step),
@@ -208,7 +208,7 @@ pub fn advise(
     let goal: Option<Goal> =
         goal.map(str::parse).transpose().map_err(|why: String| asked(py, &format!("goal: {why}")))?;
     let time = seconds.map(Duration::try_from_secs_f64).transpose();
-    let time = time.map_err(|_| asked(py, "seconds: right would be a number above 0, such as 30"))?;
+    let time = time.map_err(|_| asked(py, "seconds: use a number above 0, such as 30"))?;
     let wanted = Wanted {
         source: vec![file],
         arguments,
@@ -251,7 +251,7 @@ pub fn plan(
     finished(
         py,
         means.in_lab(py, |lab, hear| {
-            let plan = lab.plan(&logs, reading, &fanin::Wish::default(), &resolved, hear)?;
+            let plan = lab.plan(&logs, reading, &fanin::PlanOptions::default(), &resolved, hear)?;
             let json = plan.to_json().to_string();
             out.map(|out| plan.write(out)).transpose()?;
             Ok(json)

@@ -213,7 +213,7 @@ fn allowed(before: &law::Window, left: &law::Window, mss: u32, gives_way: bool) 
                 true => "two segments at the least, and an ssthresh that grows by no ACK",
                 false => "to add to cwnd alone, unless the class has gives_way = True",
             };
-            return Err(format!("grow left {name} at {is} bytes, which was {was}; right would be {right}"));
+            return Err(format!("grow left {name} at {is} bytes, which was {was}; use {right}"));
         }
     }
     Ok(())
@@ -269,7 +269,7 @@ impl Control for Connection {
             match gave.extract::<u32>() {
                 Ok(ssthresh) if ssthresh >= 2 * mss => Ok(ssthresh),
                 _ => Err(PyValueError::new_err(format!(
-                    "cut gave {}; right would be the new ssthresh in bytes, a whole number from two segments ({}) on",
+                    "cut gave {}; use the new ssthresh in bytes, a whole number from two segments ({}) on",
                     gave.repr()?,
                     2 * mss
                 ))),

@@ -72,7 +72,7 @@ fn time_ps(py: Python<'_>, parameter: &str, text: &str) -> PyResult<u64> {
         Ok(time) if time > fanin::Time::ZERO => Ok(time.0),
         _ => Err(asked(
             py,
-            &format!("{parameter}: `{text}` is none; right would be a time above zero, such as \"100 us\""),
+            &format!("{parameter}: `{text}` is none; use a time above zero, such as \"100 us\""),
         )),
     }
 }

@@ -66,7 +66,7 @@ impl Scenario {
     /// The laws of the caller's own that its schemes have.
     fn laws(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
         let resolved = self.resolved(py)?;
-        let mut names: Vec<_> = resolved.contenders().iter().filter_map(|c| c.scheme.foreign()).collect();
+        let mut names: Vec<_> = resolved.variants().iter().filter_map(|c| c.scheme.foreign()).collect();
         names.sort_unstable();
         names.dedup();
         Ok(names)
@@ -78,7 +78,7 @@ impl Scenario {
             fanin::Error::Scenario(what) => problem(py, what),
             other => raised(py, other),
         })?;
-        let labels = resolved.contenders().iter().map(|contender| contender.label.clone()).collect();
+        let labels = resolved.variants().iter().map(|variant| variant.label.clone()).collect();
         Ok((labels, resolved.warnings().to_vec()))
     }
 }

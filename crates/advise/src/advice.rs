@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use fanin_lab::stats::Interval;
 use fanin_lab::{Spread, SummaryRow};
-use fanin_spec::{Contender, Problem};
+use fanin_spec::{Problem, Variant};
 use fanin_units::Time;
 use serde::Serialize;
 
 use crate::cluster::{Asked, Cluster};
 use crate::lines::Line;
 use crate::remedy::{Change, Effort};
-use crate::standing::{Hinge, Limit, Margin, counts};
+use crate::standing::{Assumption, Limit, Margin, counts};
 
 /// How a cluster fares without a change.
 #[derive(Clone, Debug, Serialize)]
@@ -117,7 +117,7 @@ pub struct Advice {
     /// With as many servers as it is to grow to; absent where it is not. Margins, limits and remedies are of it, where it is there.
     pub grown: Option<Standing>,
     /// The assumed values, and whether the verdict depends on them.
-    pub hangs_on: Vec<Hinge>,
+    pub hangs_on: Vec<Assumption>,
     /// Whether anything needs changing.
     pub needed: bool,
     /// Whether the goal is met today; absent where there is none.
@@ -145,7 +145,7 @@ impl Advice {
     ///
     /// # Errors
     /// What is wrong with the scenario, which was right before.
-    pub fn curves(&self, asked: &Asked<'_>) -> Result<Vec<Contender>, Problem> {
+    pub fn curves(&self, asked: &Asked<'_>) -> Result<Vec<Variant>, Problem> {
         const SHOWN: usize = 3;
         let cluster = Cluster::new(asked, asked.grow_to.or(asked.servers), self.shortened)?;
         let first = self.remedies.iter().filter(|remedy| remedy.apart.is_none()).take(SHOWN);

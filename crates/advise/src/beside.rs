@@ -6,7 +6,7 @@ use fanin_units::Bytes;
 
 use crate::cluster::Cluster;
 use crate::remedy::Change;
-use crate::trials::{Purse, Trial};
+use crate::trials::{PacketBudget, Trial};
 
 /// Runs of each point.
 const SEEDS: u32 = 2;
@@ -24,21 +24,21 @@ impl Circumstances {
         cluster: &Cluster<'_>,
         changes: &[&Change],
         circumstances: &[(&str, String)],
-        purse: &mut Purse<'_, '_>,
+        budget: &mut PacketBudget<'_, '_>,
     ) -> Result<Option<Circumstances>, Broken> {
         let settings = circumstances.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
         let other = Change { settings, ..Change::none() };
         let with = |change: &&Change| {
             let change = change.and(&other)?;
-            let contender = cluster.with(&change)?;
-            Some(Trial::new(cluster, change, contender))
+            let variant = cluster.with(&change)?;
+            Some(Trial::new(cluster, change, variant))
         };
         let Some(mut trials) = changes.iter().map(with).collect::<Option<Vec<Trial>>>() else { return Ok(None) };
         // What one of them costs is not known before.
         if let Some(first) = trials.first_mut() {
-            purse.run(&mut [first], 1, purse.left())?;
+            budget.run(&mut [first], 1, budget.left())?;
         }
-        purse.run(&mut trials.iter_mut().collect::<Vec<_>>(), SEEDS, purse.left())?;
+        budget.run(&mut trials.iter_mut().collect::<Vec<_>>(), SEEDS, budget.left())?;
         let all = trials.iter().all(|trial| trial.runs.len() == SEEDS as usize);
         Ok(all.then_some(Circumstances { trials }))
     }
@@ -51,7 +51,7 @@ impl Circumstances {
 pub fn harms(
     cluster: &Cluster<'_>,
     changes: &[&Change],
-    purse: &mut Purse<'_, '_>,
+    budget: &mut PacketBudget<'_, '_>,
 ) -> Result<Option<Vec<Vec<String>>>, Broken> {
     let none = Change::none();
     let all: Vec<&Change> = core::iter::once(&none).chain(changes.iter().copied()).collect();
@@ -59,7 +59,7 @@ pub fn harms(
     let traffics: [(&str, &str, Harm); 2] =
         [("workload.background", "1", of_a_long_flow), ("workload.load", "1 %", of_small_flows)];
     for (key, value, harm) in traffics {
-        let Some(tried) = Circumstances::try_all(cluster, &all, &[(key, value.into())], purse)? else { continue };
+        let Some(tried) = Circumstances::try_all(cluster, &all, &[(key, value.into())], budget)? else { continue };
         let rows: Vec<SummaryRow> = tried.trials.iter().filter_map(Trial::row).collect();
         let Some((today, others)) = rows.split_first() else { continue };
         let found = harms.get_or_insert_with(|| vec![Vec::new(); changes.len()]);
@@ -100,7 +100,7 @@ fn of_small_flows(today: &SummaryRow, row: &SummaryRow, _: &Settings) -> Option<
 pub fn robust(
     cluster: &Cluster<'_>,
     changes: &[&Change],
-    purse: &mut Purse<'_, '_>,
+    budget: &mut PacketBudget<'_, '_>,
 ) -> Result<Vec<Option<bool>>, Broken> {
     let s = &cluster.at().settings;
     let mut circumstances: Vec<(&str, String)> = vec![("workload.background", "1".into())];
@@ -114,7 +114,7 @@ pub fn robust(
     let all: Vec<&Change> = core::iter::once(&none).chain(changes.iter().copied()).collect();
     let mut robust = vec![None; changes.len()];
     for circumstance in circumstances {
-        let Some(tried) = Circumstances::try_all(cluster, &all, &[circumstance], purse)? else { continue };
+        let Some(tried) = Circumstances::try_all(cluster, &all, &[circumstance], budget)? else { continue };
         let means: Vec<f64> = tried.trials.iter().map(Trial::mean).collect();
         for (i, known) in robust.iter_mut().enumerate() {
             let own = means[i + 1];

@@ -1,7 +1,7 @@
 //! The cluster that is asked about: a scenario at one point, and what it becomes with a change.
 
 use fanin_lab::MOST_SEEDS;
-use fanin_spec::{At, Contender, FAN_IN, Kind, Problem, Reader, Scenario, Settings};
+use fanin_spec::{At, FAN_IN, Kind, Problem, Reader, Scenario, Settings, Variant};
 use fanin_units::{Bytes, Time};
 
 use crate::lines::Addresses;
@@ -34,7 +34,7 @@ pub struct Cluster<'a> {
     /// Addresses that lines name.
     pub addresses: &'a Addresses,
     /// As it is.
-    pub today: Contender,
+    pub today: Variant,
     /// Servers.
     pub servers: u32,
 }
@@ -96,7 +96,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The cluster with a change; `None` where the change does nothing, or cannot be made there.
-    pub fn with(&self, change: &Change) -> Option<Contender> {
+    pub fn with(&self, change: &Change) -> Option<Variant> {
         let mut scenario = self.scenario.clone();
         for assignment in change.assignments() {
             scenario.assign(&assignment, &assignment).ok()?;
@@ -104,13 +104,13 @@ impl<'a> Cluster<'a> {
         if let Some(scheme) = &change.scheme {
             scenario.select(scheme, &[scheme]).ok()?;
         }
-        let changed = first_of(&scenario, self.read).ok().filter(|contender| contender.points.len() == 1)?;
+        let changed = first_of(&scenario, self.read).ok().filter(|variant| variant.points.len() == 1)?;
         let same = changed.scheme == self.today.scheme && changed.points[0].settings == self.at().settings;
         (!same).then_some(changed)
     }
 
     /// The cluster with a change, at other numbers of servers.
-    pub fn along(&self, change: &Change, servers: &[u32]) -> Option<Contender> {
+    pub fn along(&self, change: &Change, servers: &[u32]) -> Option<Variant> {
         let mut scenario = self.scenario.clone();
         let counts: Vec<String> = servers.iter().map(ToString::to_string).collect();
         let others = change.assignments().filter(|assignment| !assignment.starts_with(SERVERS));
@@ -149,8 +149,8 @@ pub fn round(s: &Settings) -> Option<Bytes> {
     fragments.or(s.workload.block.0)
 }
 
-fn first_of(scenario: &Scenario, read: &Reader<'_>) -> Result<Contender, Problem> {
-    let mut all = scenario.contenders_with(read)?;
+fn first_of(scenario: &Scenario, read: &Reader<'_>) -> Result<Variant, Problem> {
+    let mut all = scenario.variants_with(read)?;
     Ok(all.swap_remove(0))
 }
 

@@ -87,7 +87,7 @@ impl FromStr for Goal {
         let wrong = || {
             let words: Vec<&str> = MEASURES.iter().map(|(word, _)| *word).collect();
             format!(
-                "`{text}` is no goal; right would be one of {} under a time, such as \"p99 < 10 ms\", or \"goodput > 80 %\"",
+                "`{text}` is not a goal; use one of {} under a time, such as \"p99 < 10 ms\", or \"goodput > 80 %\"",
                 words[..words.len() - 1].join(", ")
             )
         };
@@ -124,7 +124,7 @@ mod tests {
         for wrong in
             ["fast", "p99 > 10 ms", "goodput < 80 %", "p99 < 10", "goodput > x %", "goodput > -3 %", "p98 < 1 ms"]
         {
-            assert!(of(wrong).unwrap_err().contains("no goal; right would be"), "{wrong}");
+            assert!(of(wrong).unwrap_err().contains("no goal; use"), "{wrong}");
         }
     }
 

@@ -20,5 +20,5 @@ pub use cluster::Asked;
 pub use goal::Goal;
 pub use lines::{Addresses, Line, Lines, Syntax, Where, lines};
 pub use remedy::{Effort, FAMILIES};
-pub use search::{News, Unadvised, Wishes, advise};
-pub use standing::{Hinge, Limit, Margin};
+pub use search::{AdviceError, AdviceOptions, Update, advise};
+pub use standing::{Assumption, Limit, Margin};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use fanin_spec::{Base, Contender, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Stack};
+use fanin_spec::{Base, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Stack, Variant};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 /// What a change of the number of servers sets.
@@ -141,7 +141,7 @@ struct Ranges<'a> {
 }
 
 /// Every level of every family, in the order of [`FAMILIES`]. What cannot be made of a cluster is sorted out where it is tried.
-pub fn changes(today: &Contender) -> Vec<Change> {
+pub fn changes(today: &Variant) -> Vec<Change> {
     let (s, scheme) = (&today.points[0].settings, today.scheme);
     let plain = scheme.discipline == Discipline::DropTail && !scheme.ecn && !scheme.gss && !scheme.m21 && !scheme.ictcp;
     let mut ranges = Ranges { s, base: scheme.base, own_scheme: scheme.to_string(), plain, all: Vec::new() };

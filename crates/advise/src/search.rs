@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use fanin_lab::{Broken, Course, Executor, Progress, State, figures, line_mbps, state_at};
+use fanin_lab::{Broken, Executor, Progress, Session, State, figures, line_mbps, state_at};
 use fanin_spec::Problem;
 use fanin_units::Time;
 
@@ -12,8 +12,8 @@ use crate::cluster::{Asked, Cluster, round};
 use crate::goal::Goal;
 use crate::lines::lines;
 use crate::remedy::{Change, FAMILIES, changes};
-use crate::standing::{by_closed_form, hinges, limits, margins, onset};
-use crate::trials::{AS_GOOD, Purse, Trial};
+use crate::standing::{assumptions, by_closed_form, limits, margins, onset};
+use crate::trials::{AS_GOOD, PacketBudget, Trial};
 
 /// A run takes at the most this part of the budget.
 const RUNS: u64 = 300;
@@ -32,7 +32,7 @@ const PERHAPS_AS_GOOD: f64 = 1.05;
 
 /// What is wanted.
 #[derive(Clone, Debug)]
-pub struct Wishes {
+pub struct AdviceOptions {
     /// A threshold.
     pub goal: Option<Goal>,
     /// Data packets.
@@ -43,7 +43,7 @@ pub struct Wishes {
 
 /// What is told on the way.
 #[derive(Debug)]
-pub enum News {
+pub enum Update {
     /// How far the runs are that are planned so far.
     Progress(Progress),
     /// What is known by now.
@@ -52,7 +52,7 @@ pub enum News {
 
 /// Why there is no advice.
 #[derive(Debug, thiserror::Error)]
-pub enum Unadvised {
+pub enum AdviceError {
     /// What the scenario says.
     #[error(transparent)]
     Problem(#[from] Problem),
@@ -70,37 +70,37 @@ pub enum Unadvised {
 /// Advises on a cluster.
 ///
 /// # Errors
-/// [`Unadvised`].
+/// [`AdviceError`].
 pub fn advise(
     executor: &dyn Executor,
     asked: &Asked<'_>,
-    wishes: &Wishes,
+    options: &AdviceOptions,
     stop: &dyn Fn() -> bool,
-    hear: &dyn Fn(News),
-) -> Result<Advice, Unadvised> {
-    known(&wishes.remedies)?;
-    let shortened = affordable(&Cluster::new(asked, asked.servers, None)?, wishes.budget)?;
+    hear: &dyn Fn(Update),
+) -> Result<Advice, AdviceError> {
+    known(&options.remedies)?;
+    let shortened = affordable(&Cluster::new(asked, asked.servers, None)?, options.budget)?;
     let small = Cluster::new(asked, asked.servers, Some(shortened))?;
     if let Some(servers) = asked.grow_to.filter(|servers| *servers <= small.servers) {
-        return Err(Unadvised::Asked(format!(
+        return Err(AdviceError::Asked(format!(
             "--grow-to {servers}: there are {} servers today; give more than that",
             small.servers
         )));
     }
-    let mut tell = |progress| hear(News::Progress(progress));
-    let mut purse = Purse::new(Course::new(executor, &mut tell), wishes.budget, stop);
+    let mut tell = |progress| hear(Update::Progress(progress));
+    let mut budget = PacketBudget::new(Session::new(executor, &mut tell), options.budget, stop);
     let mut today = Trial::new(&small, Change::none(), small.today.clone());
-    purse.run(&mut [&mut today], 1, u64::MAX)?;
-    hear(News::Word(first_words(&small, &today).ok_or(Unadvised::Stopped)?));
-    purse.run(&mut [&mut today], SEEDS[0], wishes.budget / 10)?;
-    let standing_today = standing(&small, &today).ok_or(Unadvised::Stopped)?;
+    budget.run(&mut [&mut today], 1, u64::MAX)?;
+    hear(Update::Word(first_words(&small, &today).ok_or(AdviceError::Stopped)?));
+    budget.run(&mut [&mut today], SEEDS[0], options.budget / 10)?;
+    let standing_today = standing(&small, &today).ok_or(AdviceError::Stopped)?;
     let (cluster, today, grown) = match asked.grow_to {
         None => (small, today, None),
         Some(servers) => {
             let cluster = Cluster::new(asked, Some(servers), Some(shortened))?;
             let mut then = Trial::new(&cluster, Change::none(), cluster.today.clone());
-            purse.run(&mut [&mut then], SEEDS[0], wishes.budget / 10)?;
-            let standing = standing(&cluster, &then).ok_or(Unadvised::Stopped)?;
+            budget.run(&mut [&mut then], SEEDS[0], options.budget / 10)?;
+            let standing = standing(&cluster, &then).ok_or(AdviceError::Stopped)?;
             (cluster, then, Some(standing))
         }
     };
@@ -123,43 +123,43 @@ pub fn advise(
         spent_packets: 0,
         caveats: Vec::new(),
     };
-    look_into(&cluster, &today, wishes, advice, &mut purse, stop)
+    look_into(&cluster, &today, options, advice, &mut budget, stop)
 }
 
 /// Where a cluster stands, what holds it up and what helps.
 fn look_into(
     cluster: &Cluster<'_>,
     today: &Trial,
-    wishes: &Wishes,
+    options: &AdviceOptions,
     mut advice: Advice,
-    purse: &mut Purse<'_, '_>,
+    budget: &mut PacketBudget<'_, '_>,
     stop: &dyn Fn() -> bool,
-) -> Result<Advice, Unadvised> {
-    let row = today.row().ok_or(Unadvised::Stopped)?;
-    let line = line_mbps(core::slice::from_ref(&today.contender));
+) -> Result<Advice, AdviceError> {
+    let row = today.row().ok_or(AdviceError::Stopped)?;
+    let line = line_mbps(core::slice::from_ref(&today.variant));
     let hurt = today.is_hurt();
-    advice.goal = wishes.goal.as_ref().map(|goal| met(goal, today, &row, line));
+    advice.goal = options.goal.as_ref().map(|goal| met(goal, today, &row, line));
     advice.needed |= hurt || advice.goal.as_ref().is_some_and(|goal| !goal.met);
     // Users want remedies most: limits and remedies get at least half of the budget, the collapse point at most a quarter.
-    let quarter = if advice.needed { purse.left() / 4 } else { 0 };
-    purse.keep_back(3 * quarter);
-    (advice.onset, advice.onset_searched) = onset(cluster, today, purse)?;
-    purse.keep_back(2 * quarter);
-    advice.margins = margins(cluster, hurt, purse)?;
-    advice.hangs_on = hinges(cluster, hurt, purse)?;
-    purse.keep_back(0);
+    let quarter = if advice.needed { budget.left() / 4 } else { 0 };
+    budget.keep_back(3 * quarter);
+    (advice.onset, advice.onset_searched) = onset(cluster, today, budget)?;
+    budget.keep_back(2 * quarter);
+    advice.margins = margins(cluster, hurt, budget)?;
+    advice.hangs_on = assumptions(cluster, hurt, budget)?;
+    budget.keep_back(0);
     if hurt {
-        advice.limits = limits(cluster, today, purse)?;
+        advice.limits = limits(cluster, today, budget)?;
     }
     if advice.needed {
-        let mut search = Search { cluster, wishes, today, trials: Vec::new(), untried: 0 };
-        search.run(purse)?;
+        let mut search = Search { cluster, options, today, trials: Vec::new(), untried: 0 };
+        search.run(budget)?;
         advice.remedies = search.told(line);
-        look_beside(cluster, &search, &mut advice.remedies, purse)?;
+        look_beside(cluster, &search, &mut advice.remedies, budget)?;
         advice.untried = search.untried;
     }
-    advice.spent_packets = purse.spent();
-    advice.caveats = caveats(cluster, stop(), (advice.untried, purse.dearest()));
+    advice.spent_packets = budget.spent();
+    advice.caveats = caveats(cluster, stop(), (advice.untried, budget.dearest()));
     Ok(advice)
 }
 
@@ -173,7 +173,7 @@ fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
         State::Collapsed => "is collapsed",
     };
     Some(Standing {
-        scheme: trial.contender.label.clone(),
+        scheme: trial.variant.label.clone(),
         servers: cluster.servers,
         state,
         hurt: trial.is_hurt(),
@@ -186,23 +186,23 @@ fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
 }
 
 /// Refuses words that are of no family.
-fn known(words: &[String]) -> Result<(), Unadvised> {
+fn known(words: &[String]) -> Result<(), AdviceError> {
     let unknown = words.iter().find(|word| !FAMILIES.iter().any(|(family, _)| family == word));
     unknown.map_or(Ok(()), |word| {
         let all: Vec<&str> = FAMILIES.iter().map(|(family, _)| *family).collect();
-        Err(Unadvised::Asked(format!("--remedies {word}: there is no such remedy; there are {}", all.join(", "))))
+        Err(AdviceError::Asked(format!("--remedies {word}: there is no such remedy; there are {}", all.join(", "))))
     })
 }
 
 /// How long runs may last: their part of the budget, but long enough to see some timeouts; refuses a budget that one run would take.
-fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, Unadvised> {
+fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, AdviceError> {
     let s = &cluster.at().settings;
     let a_second = (s.line_rate() as f64 / 8.0 / s.full_frame().0 as f64).max(1.0);
     let (share, least) = (budget as f64 / RUNS as f64 / a_second, 2.0 * s.tcp.rto_min.as_secs_f64());
     let most = share.max(least).max(0.01);
     let needs = (most * a_second) as u64;
     if needs > budget {
-        return Err(Unadvised::Asked(format!(
+        return Err(AdviceError::Asked(format!(
             "--budget {budget} is too small: one run takes {needs} packets, and advice takes about {} runs; use --budget {}M",
             RUNS / 10,
             (needs * RUNS / 10).div_ceil(1_000_000)
@@ -219,7 +219,7 @@ fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
     let round = row.qct_ms.mean.map_or(String::new(), |ms| format!(", a round takes {}", figures::time(ms)));
     Some(format!(
         "{} with {} servers, the first run: {} Mbit/s{allowed}{round}",
-        today.contender.label,
+        today.variant.label,
         cluster.servers,
         figures::three(row.goodput_mbps.mean)
     ))
@@ -232,7 +232,7 @@ fn allowed(row: &fanin_lab::SummaryRow) -> Option<f64> {
 
 /// The time of a round's packets on the client's link. Where sizes are drawn the closed form has their mean, which is no bound of a round.
 fn wire_ms(trial: &Trial, row: &fanin_lab::SummaryRow) -> Option<f64> {
-    row.least.filter(|_| round(&trial.contender.points[0].settings).is_some()).map(|least| least.wire_ms)
+    row.least.filter(|_| round(&trial.variant.points[0].settings).is_some()).map(|least| least.wire_ms)
 }
 
 fn met(goal: &Goal, trial: &Trial, row: &fanin_lab::SummaryRow, line: f64) -> Met {
@@ -266,7 +266,7 @@ fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64
 /// What has been tried.
 struct Search<'a, 'c> {
     cluster: &'a Cluster<'c>,
-    wishes: &'a Wishes,
+    options: &'a AdviceOptions,
     today: &'a Trial,
     trials: Vec<Trial>,
     /// Changes that there was no budget for.
@@ -275,36 +275,48 @@ struct Search<'a, 'c> {
 
 impl Search<'_, '_> {
     /// Families over their ranges, then pairs of the best, then more seeds for what may come first.
-    fn run(&mut self, purse: &mut Purse<'_, '_>) -> Result<(), Broken> {
-        let wanted = |change: &Change| self.wishes.remedies.is_empty() || self.wishes.remedies.contains(&change.family);
-        let singles: Vec<Change> = changes(&self.today.contender).into_iter().filter(wanted).collect();
-        self.try_out(singles, purse, purse.left() / 2)?;
+    fn run(&mut self, budget: &mut PacketBudget<'_, '_>) -> Result<(), Broken> {
+        let wanted =
+            |change: &Change| self.options.remedies.is_empty() || self.options.remedies.contains(&change.family);
+        let singles: Vec<Change> = changes(&self.today.variant).into_iter().filter(wanted).collect();
+        self.try_out(singles, budget, budget.left() / 2)?;
         let best = self.best_levels(2);
-        self.more(&best, SEEDS[1], purse, purse.left() / 3)?;
-        self.pairs(purse)?;
+        self.more(&best, SEEDS[1], budget, budget.left() / 3)?;
+        self.pairs(budget)?;
         let finalists: Vec<usize> = self.ranked().into_iter().take(FINALISTS).collect();
-        self.more(&finalists, SEEDS[2], purse, purse.left() / 2)
+        self.more(&finalists, SEEDS[2], budget, budget.left() / 2)
     }
 
     /// Tries changes under the first seed; gives their places.
-    fn try_out(&mut self, all: Vec<Change>, purse: &mut Purse<'_, '_>, most: u64) -> Result<Vec<usize>, Broken> {
+    fn try_out(
+        &mut self,
+        all: Vec<Change>,
+        budget: &mut PacketBudget<'_, '_>,
+        most: u64,
+    ) -> Result<Vec<usize>, Broken> {
         let from = self.trials.len();
         for change in all {
-            if let Some(contender) = self.cluster.with(&change) {
-                self.trials.push(Trial::new(self.cluster, change, contender));
+            if let Some(variant) = self.cluster.with(&change) {
+                self.trials.push(Trial::new(self.cluster, change, variant));
             }
         }
-        purse.run(&mut self.trials[from..].iter_mut().collect::<Vec<_>>(), 1, most)?;
+        budget.run(&mut self.trials[from..].iter_mut().collect::<Vec<_>>(), 1, most)?;
         self.untried += self.trials[from..].iter().filter(|trial| trial.runs.is_empty()).count();
         self.trials.retain(|trial| !trial.runs.is_empty());
         Ok((from..self.trials.len()).collect())
     }
 
-    fn more(&mut self, places: &[usize], seeds: u32, purse: &mut Purse<'_, '_>, most: u64) -> Result<(), Broken> {
+    fn more(
+        &mut self,
+        places: &[usize],
+        seeds: u32,
+        budget: &mut PacketBudget<'_, '_>,
+        most: u64,
+    ) -> Result<(), Broken> {
         let mut trials: Vec<(usize, &mut Trial)> = self.trials.iter_mut().enumerate().collect();
         trials.retain(|(place, _)| places.contains(place));
         trials.sort_by_key(|(place, _)| places.iter().position(|p| p == place));
-        purse.run(&mut trials.into_iter().map(|(_, trial)| trial).collect::<Vec<_>>(), seeds, most)
+        budget.run(&mut trials.into_iter().map(|(_, trial)| trial).collect::<Vec<_>>(), seeds, most)
     }
 
     /// Of each family so many levels, the best first; families by their best one.
@@ -319,7 +331,7 @@ impl Search<'_, '_> {
     }
 
     /// Pairs of the best families that can be made, each of its two over the levels that were best alone, the best pair over all.
-    fn pairs(&mut self, purse: &mut Purse<'_, '_>) -> Result<(), Broken> {
+    fn pairs(&mut self, budget: &mut PacketBudget<'_, '_>) -> Result<(), Broken> {
         let helps = |i: &usize| {
             let trial = &self.trials[*i];
             trial.change.apart.is_none() && trial.change.deployable && trial.mean() < self.today.mean()
@@ -328,7 +340,7 @@ impl Search<'_, '_> {
         let pairs = best.iter().enumerate().flat_map(|(i, a)| best[i + 1..].iter().map(move |b| (*a, *b)));
         let both = |(a, b): (usize, usize)| self.trials[a].change.and(&self.trials[b].change);
         let pairs: Vec<Change> = pairs.filter_map(both).collect();
-        let tried = self.try_out(pairs, purse, purse.left() / 4)?;
+        let tried = self.try_out(pairs, budget, budget.left() / 4)?;
         let Some(first) =
             tried.iter().copied().min_by(|a, b| self.trials[*a].mean().total_cmp(&self.trials[*b].mean()))
         else {
@@ -352,9 +364,9 @@ impl Search<'_, '_> {
         let both = ones.iter().flat_map(|a| others.iter().filter_map(move |b| a.and(b)));
         let more: Vec<Change> = both.filter(|change| !tried_already(change)).collect();
         let mut tried = tried;
-        tried.extend(self.try_out(more, purse, purse.left() / 4)?);
+        tried.extend(self.try_out(more, budget, budget.left() / 4)?);
         let best: Vec<usize> = self.best_levels(1).into_iter().filter(|i| tried.contains(i)).take(PAIRED).collect();
-        self.more(&best, SEEDS[1], purse, purse.left() / 3)
+        self.more(&best, SEEDS[1], budget, budget.left() / 3)
     }
 
     /// What is told of each family, in the order of rank: what can be made and compared first, each group by time, what is as good
@@ -394,8 +406,8 @@ impl Search<'_, '_> {
     fn by_effort(&self, sorted: &[usize]) -> Vec<usize> {
         let mut order = Vec::new();
         let mut rest = sorted.to_vec();
-        if let Some(goal) = &self.wishes.goal {
-            let line = line_mbps(core::slice::from_ref(&self.today.contender));
+        if let Some(goal) = &self.options.goal {
+            let line = line_mbps(core::slice::from_ref(&self.today.variant));
             let meets = |i: &usize| {
                 let row = self.trials[*i].row();
                 row.and_then(|row| goal.distance(&row, line)).is_some_and(|distance| distance <= 1.0)
@@ -422,8 +434,8 @@ impl Search<'_, '_> {
 
     /// Sort key, least first: changes that affect other traffic come last; then the effort; then single changes before pairs.
     fn effort(&self, i: usize) -> (bool, crate::remedy::Effort, usize) {
-        let Trial { change, contender, .. } = &self.trials[i];
-        let touches = !lines(change, &contender.points[0].settings, self.cluster.addresses).touches.is_empty();
+        let Trial { change, variant, .. } = &self.trials[i];
+        let touches = !lines(change, &variant.points[0].settings, self.cluster.addresses).touches.is_empty();
         (touches, change.effort, change.family.matches('+').count())
     }
 
@@ -438,7 +450,7 @@ impl Search<'_, '_> {
 
     fn remedy(&self, trial: &Trial, line: f64) -> Option<Remedy> {
         let (change, row) = (&trial.change, trial.row()?);
-        let lines = lines(change, &trial.contender.points[0].settings, self.cluster.addresses);
+        let lines = lines(change, &trial.variant.points[0].settings, self.cluster.addresses);
         Some(Remedy {
             says: change.says.clone(),
             family: change.family.clone(),
@@ -457,7 +469,7 @@ impl Search<'_, '_> {
             of_today: fanin_lab::stats::six_digits(trial.mean() / self.today.mean()),
             harms: None,
             robust: None,
-            goal: self.wishes.goal.as_ref().map(|goal| met(goal, trial, &row, line)),
+            goal: self.options.goal.as_ref().map(|goal| met(goal, trial, &row, line)),
             run: self.cluster.command(change, trial.runs.len() as u32),
             row,
         })
@@ -469,7 +481,7 @@ fn look_beside(
     cluster: &Cluster<'_>,
     search: &Search<'_, '_>,
     remedies: &mut [Remedy],
-    purse: &mut Purse<'_, '_>,
+    budget: &mut PacketBudget<'_, '_>,
 ) -> Result<(), Broken> {
     let of =
         |remedy: &Remedy| search.trials.iter().map(|trial| &trial.change).find(|change| change.says == remedy.says);
@@ -478,8 +490,8 @@ fn look_beside(
     if changes.is_empty() {
         return Ok(());
     }
-    let harms = harms(cluster, &changes, purse)?;
-    let robust = robust(cluster, &changes, purse)?;
+    let harms = harms(cluster, &changes, budget)?;
+    let robust = robust(cluster, &changes, budget)?;
     for (i, stands) in robust.into_iter().enumerate() {
         remedies[i].robust = stands;
         remedies[i].harms = harms.as_ref().map(|harms| harms[i].clone());

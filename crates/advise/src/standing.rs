@@ -1,7 +1,7 @@
 //! Where a cluster stands: its onset, how far it is from it, and what limits it.
 
 use fanin_lab::stats::Interval;
-use fanin_lab::{Broken, Done, Planner, Wishes, figures, state_at, summarise};
+use fanin_lab::{Broken, CompareOptions, Done, Planner, figures, state_at, summarise};
 use fanin_lab::{Outcome, State};
 use fanin_model::{Bottleneck, overflow_onset};
 use fanin_spec::RunSpec;
@@ -9,7 +9,7 @@ use fanin_units::{Bytes, Rate, Time};
 
 use crate::cluster::Cluster;
 use crate::remedy::{Change, Effort, round_trip};
-use crate::trials::{AS_GOOD, Purse, Trial};
+use crate::trials::{AS_GOOD, PacketBudget, Trial};
 
 /// How far a cluster is from where it would stand otherwise.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -68,29 +68,33 @@ pub fn counts(n: u32, times: u32) -> Vec<u32> {
 ///
 /// # Errors
 /// A run that broke an invariant.
-pub fn onset(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -> Result<(Option<u32>, bool), Broken> {
+pub fn onset(
+    cluster: &Cluster<'_>,
+    today: &Trial,
+    budget: &mut PacketBudget<'_, '_>,
+) -> Result<(Option<u32>, bool), Broken> {
     let n = cluster.servers;
     let counts = counts(n, 4);
     let many_to_one = cluster.at().settings.workload.kind.many_to_one();
-    let Some(contender) = cluster.along(&Change::none(), &counts).filter(|_| many_to_one && n > 1) else {
+    let Some(variant) = cluster.along(&Change::none(), &counts).filter(|_| many_to_one && n > 1) else {
         return Ok((None, false));
     };
-    let contenders = core::slice::from_ref(&contender);
-    let wishes = Wishes { onset: true, precision: None };
-    let planner = Planner::new(contenders, wishes);
-    let own = contender.points.iter().position(|at| at.settings.servers() == n);
-    let first = contender.settings.run.first_seed;
-    let known = today.runs.iter().zip(first..).filter_map(|(run, seed)| Some((contender.at(own?, seed)?, run.clone())));
+    let variants = core::slice::from_ref(&variant);
+    let options = CompareOptions { onset: true, precision: None };
+    let planner = Planner::new(variants, options);
+    let own = variant.points.iter().position(|at| at.settings.servers() == n);
+    let first = variant.settings.run.first_seed;
+    let known = today.runs.iter().zip(first..).filter_map(|(run, seed)| Some((variant.at(own?, seed)?, run.clone())));
     let mut done: Vec<(RunSpec, Done)> = known.collect();
     loop {
         let specs = planner.next(&done);
         if specs.is_empty() {
             break;
         }
-        if purse.left() < purse.dearest() {
+        if budget.left() < budget.dearest() {
             return Ok((None, false));
         }
-        let runs = purse.carry_out(&specs)?;
+        let runs = budget.carry_out(&specs)?;
         let finished = runs.len() == runs.iter().flatten().count();
         done.extend(specs.into_iter().zip(runs).filter_map(|(spec, run)| Some((spec, run?))));
         if !finished {
@@ -101,9 +105,9 @@ pub fn onset(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) ->
     let (specs, runs): (Vec<RunSpec>, Vec<Option<Done>>) =
         done.into_iter().map(|(spec, run)| (spec, Some(run))).unzip();
     let outcome = Outcome { runs, ..Outcome::default() };
-    let summary = summarise("", contenders, wishes, (&specs, &outcome));
+    let summary = summarise("", variants, options, (&specs, &outcome));
     let at = summary.onset.0.first().and_then(|(_, onsets)| onsets.first()?.at.as_ref().map(|(place, _)| *place));
-    Ok((at.map(|place| contender.points[place].settings.servers()), true))
+    Ok((at.map(|place| variant.points[place].settings.servers()), true))
 }
 
 /// Steps of two in which a margin is looked for.
@@ -113,7 +117,7 @@ const STEPS: u32 = 6;
 ///
 /// # Errors
 /// A run that broke an invariant.
-pub fn margins(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> Result<Vec<Margin>, Broken> {
+pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, '_>) -> Result<Vec<Margin>, Broken> {
     let s = &cluster.at().settings;
     let mut margins = Vec::new();
     let answer = match (s.workload.fragment.0, s.workload.block.0) {
@@ -133,9 +137,9 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> 
         let mut tried_to = Bytes(now).to_string();
         for step in 1..=STEPS {
             let change = Change { settings: vec![(key.into(), value(step))], ..Change::none() };
-            let Some(contender) = cluster.with(&change) else { break };
-            let mut trial = Trial::new(cluster, change, contender);
-            purse.run(&mut [&mut trial], 1, purse.left())?;
+            let Some(variant) = cluster.with(&change) else { break };
+            let mut trial = Trial::new(cluster, change, variant);
+            budget.run(&mut [&mut trial], 1, budget.left())?;
             let Some(row) = trial.row() else { break };
             tried_to = value(step);
             if matches!(state_at(&row), State::Collapsed | State::Sags) != hurt {
@@ -153,7 +157,7 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> 
 
 /// Something that nobody measured, as a rule, and what would be if it were otherwise.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Hinge {
+pub struct Assumption {
     /// The key.
     pub key: &'static str,
     /// As it was taken.
@@ -168,7 +172,11 @@ pub struct Hinge {
 ///
 /// # Errors
 /// A run that broke an invariant.
-pub fn hinges(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> Result<Vec<Hinge>, Broken> {
+pub fn assumptions(
+    cluster: &Cluster<'_>,
+    hurt: bool,
+    budget: &mut PacketBudget<'_, '_>,
+) -> Result<Vec<Assumption>, Broken> {
     const TIMES: u64 = 5;
     let s = &cluster.at().settings;
     let keys = [
@@ -176,31 +184,31 @@ pub fn hinges(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> R
         ("link.delay", s.link.delay),
         ("host.service_time", s.host.service_time),
     ];
-    let mut hinges = Vec::new();
+    let mut assumptions = Vec::new();
     for (key, now) in keys {
         let others = match now {
             Time(0) => vec![Time::from_micros(10), Time::from_micros(50)],
             Time(now) => vec![Time((now / TIMES).max(1)), Time(now.saturating_mul(TIMES))],
         };
-        let mut hinge = Hinge { key, now: now.to_string(), tried: Vec::new(), turns: Vec::new() };
+        let mut assumption = Assumption { key, now: now.to_string(), tried: Vec::new(), turns: Vec::new() };
         for value in others.iter().map(ToString::to_string) {
             let change = Change { settings: vec![(key.into(), value.clone())], ..Change::none() };
-            let Some(contender) = cluster.with(&change) else { continue };
-            let mut trial = Trial::new(cluster, change, contender);
-            purse.run(&mut [&mut trial], 1, purse.left())?;
+            let Some(variant) = cluster.with(&change) else { continue };
+            let mut trial = Trial::new(cluster, change, variant);
+            budget.run(&mut [&mut trial], 1, budget.left())?;
             // One run may be chance.
             if !trial.runs.is_empty() && trial.is_hurt() != hurt {
-                purse.run(&mut [&mut trial], MORE_SEEDS, purse.left())?;
+                budget.run(&mut [&mut trial], MORE_SEEDS, budget.left())?;
             }
             if trial.runs.is_empty() {
                 break;
             }
-            hinge.turns.extend((trial.is_hurt() != hurt).then(|| value.clone()));
-            hinge.tried.push(value);
+            assumption.turns.extend((trial.is_hurt() != hurt).then(|| value.clone()));
+            assumption.tried.push(value);
         }
-        hinges.extend((!hinge.tried.is_empty()).then_some(hinge));
+        assumptions.extend((!assumption.tried.is_empty()).then_some(assumption));
     }
-    Ok(hinges)
+    Ok(assumptions)
 }
 
 /// Runs of a point whose verdict is another than was expected.
@@ -258,15 +266,15 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
 ///
 /// # Errors
 /// A run that broke an invariant.
-pub fn limits(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -> Result<Vec<Limit>, Broken> {
+pub fn limits(cluster: &Cluster<'_>, today: &Trial, budget: &mut PacketBudget<'_, '_>) -> Result<Vec<Limit>, Broken> {
     let with = |(what, change): (&'static str, Change)| {
-        let contender = cluster.with(&change)?;
-        Some((what, Trial::new(cluster, change, contender)))
+        let variant = cluster.with(&change)?;
+        Some((what, Trial::new(cluster, change, variant)))
     };
     let mut trials: Vec<(&'static str, Trial)> = suspects(cluster).into_iter().filter_map(with).collect();
     let mut all: Vec<&mut Trial> = trials.iter_mut().map(|(_, trial)| trial).collect();
-    let share = purse.left() / 5;
-    purse.run(&mut all, 3, share)?;
+    let share = budget.left() / 5;
+    budget.run(&mut all, 3, share)?;
     let gains_enough = |trial: &Trial| trial.beats(today) && AS_GOOD * trial.mean() < today.mean();
     trials.retain(|(_, trial)| trial.runs.len() > 1 && gains_enough(trial) && trial.brings_as_much(today));
     trials.sort_by(|a, b| a.1.mean().total_cmp(&b.1.mean()));

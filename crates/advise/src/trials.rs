@@ -1,8 +1,8 @@
 //! Changes tried: runs under common seeds, paid for out of one budget.
 
 use fanin_lab::stats::{Interval, mean_interval};
-use fanin_lab::{Batch, Broken, Course, Done, Least, Outcome, SummaryRow, Wishes, state_at, summarise};
-use fanin_spec::{Contender, RunSpec, RunTables};
+use fanin_lab::{Batch, Broken, CompareOptions, Done, Least, Outcome, Session, SummaryRow, state_at, summarise};
+use fanin_spec::{RunSpec, RunTables, Variant};
 use fanin_units::Bytes;
 
 use crate::cluster::{Cluster, round};
@@ -22,7 +22,7 @@ pub struct Trial {
     /// What is tried.
     pub change: Change,
     /// The cluster with it.
-    pub contender: Contender,
+    pub variant: Variant,
     /// What its runs gave, under seed after seed.
     pub runs: Vec<Done>,
     /// The payload of a client's round as it is today, where a round has one.
@@ -38,17 +38,17 @@ const AS_MUCH: f64 = 1.1;
 
 impl Trial {
     /// A change that has not been tried.
-    pub fn new(cluster: &Cluster<'_>, change: Change, contender: Contender) -> Trial {
-        let (s, bytes) = (&contender.points[0].settings, cluster.round());
-        let least = bytes.zip(round(s)).zip(Least::known(&contender.scheme, s));
+    pub fn new(cluster: &Cluster<'_>, change: Change, variant: Variant) -> Trial {
+        let (s, bytes) = (&variant.points[0].settings, cluster.round());
+        let least = bytes.zip(round(s)).zip(Least::known(&variant.scheme, s));
         let of = |((bytes, own), least): ((Bytes, Bytes), Least)| least.wire_ms * bytes.0 as f64 / own.0.max(1) as f64;
         let wire_ms = least.map_or(0.0, of);
-        Trial { change, contender, runs: Vec::new(), bytes, wire_ms }
+        Trial { change, variant, runs: Vec::new(), bytes, wire_ms }
     }
 
     /// The time in which a client has what a round of today's brings, in ms, by seed.
     pub fn times(&self) -> Vec<f64> {
-        let clients = f64::from(self.contender.points[0].settings.clients().max(1));
+        let clients = f64::from(self.variant.points[0].settings.clients().max(1));
         self.runs.iter().map(|done| client_ms(&done.tables, clients, self.bytes).max(self.wire_ms)).collect()
     }
 
@@ -65,12 +65,12 @@ impl Trial {
 
     /// The row that a comparison has of it.
     pub fn row(&self) -> Option<SummaryRow> {
-        let of = |i: usize| self.contender.at(0, self.contender.settings.run.first_seed + i as u64);
+        let of = |i: usize| self.variant.at(0, self.variant.settings.run.first_seed + i as u64);
         let specs: Vec<RunSpec> = (0..self.runs.len()).filter_map(of).collect();
         let runs = self.runs.iter().cloned().map(Some).collect();
         let outcome = Outcome { runs, ..Outcome::default() };
-        let contenders = core::slice::from_ref(&self.contender);
-        summarise("", contenders, Wishes::default(), (&specs, &outcome)).rows.pop()
+        let variants = core::slice::from_ref(&self.variant);
+        summarise("", variants, CompareOptions::default(), (&specs, &outcome)).rows.pop()
     }
 
     /// Whether it is better than another for sure.
@@ -120,8 +120,8 @@ pub fn cost(tables: &RunTables) -> u64 {
 }
 
 /// Who pays.
-pub struct Purse<'a, 'b> {
-    course: Course<'b>,
+pub struct PacketBudget<'a, 'b> {
+    session: Session<'b>,
     budget: u64,
     /// The part of the budget that is reserved for later work.
     kept_back: u64,
@@ -131,10 +131,10 @@ pub struct Purse<'a, 'b> {
     stop: &'a dyn Fn() -> bool,
 }
 
-impl<'a, 'b> Purse<'a, 'b> {
+impl<'a, 'b> PacketBudget<'a, 'b> {
     /// A purse of so many data packets. `stop` is asked between batches.
-    pub fn new(course: Course<'b>, budget: u64, stop: &'a dyn Fn() -> bool) -> Purse<'a, 'b> {
-        Purse { course, budget, kept_back: 0, spent: 0, dearest: 0, stop }
+    pub fn new(session: Session<'b>, budget: u64, stop: &'a dyn Fn() -> bool) -> PacketBudget<'a, 'b> {
+        PacketBudget { session, budget, kept_back: 0, spent: 0, dearest: 0, stop }
     }
 
     /// The packets that may be spent now: the budget less what is spent and what is reserved for later work.
@@ -184,8 +184,8 @@ impl<'a, 'b> Purse<'a, 'b> {
 
     fn batch(&mut self, trials: &mut [&mut Trial], runs: &[(usize, u64)]) -> Result<(), Broken> {
         let of = |&(i, seed): &(usize, u64)| {
-            let contender = &trials[i].contender;
-            contender.at(0, contender.settings.run.first_seed + seed).expect("every contender has a point")
+            let variant = &trials[i].variant;
+            variant.at(0, variant.settings.run.first_seed + seed).expect("every contender has a point")
         };
         let specs: Vec<RunSpec> = runs.iter().map(of).collect();
         let done = self.carry_out(&specs)?;
@@ -204,8 +204,8 @@ impl<'a, 'b> Purse<'a, 'b> {
     /// A run that broke an invariant.
     pub fn carry_out(&mut self, specs: &[RunSpec]) -> Result<Vec<Option<Done>>, Broken> {
         let mut done: Vec<Option<Done>> = specs.iter().map(|_| None).collect();
-        self.course.expect(specs.len());
-        self.course.run(Batch { specs, watch: None }, &mut |place, run| done[place] = Some(run))?;
+        self.session.expect(specs.len());
+        self.session.run(Batch { specs, watch: None }, &mut |place, run| done[place] = Some(run))?;
         for run in done.iter().flatten() {
             let cost = cost(&run.tables);
             self.spent += cost;

@@ -29,7 +29,7 @@ pub trait Application {
     /// The peer's host knows nothing of the connection any more: it will carry nothing.
     fn broken(&mut self, _driver: &mut dyn Driver, _at: EndpointId) {}
     /// A retransmission timer has fired at this end.
-    fn timed_out(&mut self, _at: EndpointId) {}
+    fn on_timeout(&mut self, _at: EndpointId) {}
     /// A host has crashed: what it held is lost, and so is what its ends of connections are given to send.
     fn crashed(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A host that had crashed is there again.
@@ -166,7 +166,7 @@ pub trait App {
     fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning);
     fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId);
     fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId);
-    fn timed_out(&mut self, at: EndpointId);
+    fn on_timeout(&mut self, at: EndpointId);
     fn crashed(&mut self, driver: &mut dyn Driver, host: HostId);
     fn returned(&mut self, driver: &mut dyn Driver, host: HostId);
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
@@ -197,8 +197,8 @@ impl<A: Application> App for A {
         Application::broken(self, driver, at);
     }
 
-    fn timed_out(&mut self, at: EndpointId) {
-        Application::timed_out(self, at);
+    fn on_timeout(&mut self, at: EndpointId) {
+        Application::on_timeout(self, at);
     }
 
     fn crashed(&mut self, driver: &mut dyn Driver, host: HostId) {

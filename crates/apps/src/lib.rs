@@ -53,13 +53,13 @@ pub fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
     let mut guests: Vec<Box<dyn App>> = Vec::new();
     let workload = &spec.settings.workload;
     if workload.load.0.is_some() && !workload.kind.facts().poisson {
-        guests.push(Box::new(poisson::Poisson::new(spec, FlowKind::Beside)));
+        guests.push(Box::new(poisson::Poisson::new(spec, FlowKind::Background)));
     }
     if spec.settings.service.queries_per_s.0.is_some() && !workload.kind.facts().poisson {
         guests.push(Box::new(service::Service::new(spec)));
     }
     if spec.settings.inputs.flows.is_some() && !workload.kind.facts().listed {
-        guests.push(Box::new(listed::Listed::new(spec, FlowKind::Beside)));
+        guests.push(Box::new(listed::Listed::new(spec, FlowKind::Background)));
     }
     guests
 }

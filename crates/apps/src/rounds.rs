@@ -441,7 +441,7 @@ impl Application for Rounds {
         }
     }
 
-    fn timed_out(&mut self, at: EndpointId) {
+    fn on_timeout(&mut self, at: EndpointId) {
         let client = self.client_of[at.connection().place() as usize];
         self.clients[client as usize].timeouts += 1;
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fanin::advice::{Advice, Goal, Hinge, Line, Margin, Remedy, Standing, Syntax, Where};
+use fanin::advice::{Advice, Assumption, Goal, Line, Margin, Remedy, Standing, Syntax, Where};
 
 use crate::figures::{BOLD, GREY, RED, large, three, time};
 use crate::terminal::Text;
@@ -88,9 +88,9 @@ fn standing(advice: &Advice, text: &mut Text) {
     if advice.needed && !advice.margins.is_empty() {
         text.prose(&margins(&advice.margins, advice.before().hurt));
     }
-    let hinges = hinge_words(&advice.hangs_on, advice.before().hurt);
-    if !hinges.is_empty() {
-        text.prose(&hinges);
+    let assumptions = hinge_words(&advice.hangs_on, advice.before().hurt);
+    if !assumptions.is_empty() {
+        text.prose(&assumptions);
     }
     for limit in &advice.limits {
         text.prose(&format!("  held up by   {}: {}", limit.what, limit.says));
@@ -124,14 +124,22 @@ fn margins(margins: &[Margin], hurt: bool) -> String {
 }
 
 /// The assumed values, those that turn the verdict first.
-fn hinge_words(hinges: &[Hinge], hurt: bool) -> String {
+fn hinge_words(assumptions: &[Assumption], hurt: bool) -> String {
     let otherwise = if hurt { "it would not be held up" } else { "it would be held up" };
-    let (turning, others): (Vec<&Hinge>, Vec<&Hinge>) = hinges.iter().partition(|hinge| !hinge.turns.is_empty());
-    let turn = |hinge: &&Hinge| {
-        format!("This hangs on {} = {}: with {} {otherwise}.", hinge.key, hinge.now, hinge.turns.join(" or "))
+    let (turning, others): (Vec<&Assumption>, Vec<&Assumption>) =
+        assumptions.iter().partition(|assumption| !assumption.turns.is_empty());
+    let turn = |assumption: &&Assumption| {
+        format!(
+            "This hangs on {} = {}: with {} {otherwise}.",
+            assumption.key,
+            assumption.now,
+            assumption.turns.join(" or ")
+        )
     };
     let mut says: Vec<String> = turning.iter().map(turn).collect();
-    let same = |hinge: &&Hinge| format!("{} = {} ({})", hinge.key, hinge.now, hinge.tried.join(" and "));
+    let same = |assumption: &&Assumption| {
+        format!("{} = {} ({})", assumption.key, assumption.now, assumption.tried.join(" and "))
+    };
     if !others.is_empty() {
         let all = others.iter().map(same).collect::<Vec<_>>().join(", ");
         says.push(format!("It is the same with other values, in brackets, of {all}."));

@@ -40,7 +40,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     }
     if let Some(text) = &arguments.stripe {
         let resolved = scenario.resolve()?;
-        let most = resolved.contenders()[0].points.iter().map(|at| at.settings.servers()).max();
+        let most = resolved.variants()[0].points.iter().map(|at| at.settings.servers()).max();
         servers = Some(stripe(text, servers.or(most).unwrap_or(1))?);
     }
     let jobs = arguments.jobs.map_or(1, usize::from);
@@ -80,9 +80,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
 
 /// Data packets, and a time where it was given in that.
 fn budget(text: &str, jobs: usize) -> Result<(u64, Option<Duration>), Failure> {
-    let wrong = || {
-        Failure::Input(format!("--budget {text}: right would be data packets, such as 250M, or a time, such as 30s"))
-    };
+    let wrong = || Failure::Input(format!("--budget {text}: use data packets, such as 250M, or a time, such as 30s"));
     if let Ok(time) = text.parse::<Time>() {
         let seconds = time.as_secs_f64();
         return match seconds > 0.0 {

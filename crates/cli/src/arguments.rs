@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fanin::{Bytes, Gathering, Rate, Time};
 
-/// The version, with the commit that it was built from where that is known.
+/// The version, with the commit of the build if known.
 pub const VERSION: &str = env!("FANIN_VERSION");
 
-/// Predicts, compares and fixes incast: the collapse of a many-to-one exchange.
+/// Predict, compare and fix incast, the collapse of many-to-one traffic
 #[derive(Parser)]
 #[command(name = "fanin", version = VERSION, max_term_width = 100)]
 #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin compare my.toml --schemes newreno,dctcp")]
@@ -20,47 +20,47 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Compare schemes over a sweep: goodput, query times, what is behind them, and the onset of collapse
+    /// Compare schemes over a sweep: goodput, query times, their causes, and where each scheme collapses
     #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml\n  \
         fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB\n  \
         fanin compare my.toml --fan-in 32 --sweep switch.buffer=\"64 KiB,128 KiB,256 KiB\"\n  fanin compare my.toml --onset\n  fanin compare my.toml --precision 2% --out results")]
     Compare(CompareArguments),
-    /// Say what to change about a cluster that incast hurts: remedies simulated, ranked, with the lines that make them
+    /// Advise how to fix a cluster's incast: simulate and rank remedies, with the commands that apply them
     #[command(after_help = "Example:\n  fanin advise my.toml\n  \
         fanin advise --servers 48 --rate 25Gbit/s --answer 1MiB --switch arista-7050cx3 --save cluster.toml\n  \
         fanin advise my.toml --goal \"p99 < 10 ms\" --budget 100M --out advice")]
     Advise(AdviseArguments),
-    /// Say what captures and counters of a machine show: rounds, what held them up, a scenario that behaves alike
+    /// Diagnose captures and counters: find slow rounds and their causes, and write a matching scenario
     #[command(
-        after_help = "INPUT is a capture (pcap, pcapng), or what nstat, ss -ti, ethtool -S, tc -s or a switch prints; compressed or not, told \
-        by content, `-` for standard input.\n\nExample:\n  fanin diagnose client.pcapng\n  fanin diagnose client.pcap.gz nstat.txt --out found --advise\n  \
+        after_help = "INPUT is a capture (pcap, pcapng), or the output of nstat, ss -ti, ethtool -S, tc -s or a switch. \
+        fanin recognises the format by content and decompresses it; `-` reads standard input.\n\nExample:\n  fanin diagnose client.pcapng\n  fanin diagnose client.pcap.gz nstat.txt --out found --advise\n  \
         ssh client tcpdump -i eth0 -s 120 -w - tcp | fanin diagnose -"
     )]
     Diagnose(DiagnoseArguments),
-    /// Print the commands that record on a host what a diagnosis needs, or run them
+    /// Print or run the commands that record a diagnosis's input on a host
     #[command(after_help = "Example:\n  fanin record\n  fanin record --run 10 --device eth0")]
     Record(RecordArguments),
-    /// Run one scheme once: totals, queries and ports
+    /// Run one scheme once and print its totals, queries and ports
     #[command(
         after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7\n  \
         fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 \\\n    \
         --out inside --samples 50us --server server3,server7"
     )]
     Run(RunArguments),
-    /// Write the packets of one run as pcapng, for tshark and Wireshark
+    /// Write the packets of one run to a pcapng file, for tshark and Wireshark
     #[command(
         after_help = "Example:\n  fanin trace scenarios/fixed-fragment.toml --scheme newreno --fan-in 8 \\\n    \
         --set workload.duration=\"50 ms\" --at client --out client.pcapng"
     )]
     Trace(TraceArguments),
-    /// Plan which objects should live together, from a log of requests, and say what that would do to it
+    /// Plan which objects to store together, from a log of requests, and estimate the benefit
     #[command(
-        after_help = "LOG is a table (.csv, .parquet) of time (seconds), query, key and size (bytes), a key a row, or the lines of \
-        memcached's `watch fetchers mutations`.\n\nExample:\n  fanin plan --demo try\n  fanin plan try/log.csv --cluster try/cluster.toml --out plan\n  \
+        after_help = "LOG is a table (.csv, .parquet) with columns time (seconds), query, key and size (bytes), one key a row, or the \
+        output of memcached's `watch fetchers mutations`.\n\nExample:\n  fanin plan --demo try\n  fanin plan try/log.csv --cluster try/cluster.toml --out plan\n  \
         fanin plan cache1.log cache2.log --cluster cluster.toml --gap 2ms --skip-bad --set picc.theta=5000"
     )]
     Plan(PlanArguments),
-    /// Stand between memcached's clients and servers, and ask for multigets by the laws that are simulated here
+    /// Run a memcached proxy that schedules multigets with the simulated algorithms
     #[command(
         after_help = "Example:\n  fanin front --listen 127.0.0.1:11211 --servers 10.0.0.1:11211,10.0.0.2:11211\n  \
         fanin front --config front.toml --check"
@@ -69,11 +69,11 @@ pub enum Command {
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
-    /// Explain a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled
+    /// Explain a scheme, the keys of a scenario, the closed-form model of incast, or the limits of the simulator
     #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario\n  fanin explain model\n  \
         fanin explain rdma")]
     Explain(ExplainArguments),
-    /// Reproduce the figures of papers and judge what they claim
+    /// Reproduce the figures of papers and judge their claims
     #[command(after_help = "Example:\n  fanin reproduce m21 gss --out scorecard\n  \
         fanin reproduce m21 --figure M-6 --set red.instantaneous=false")]
     Reproduce(ReproduceArguments),
@@ -84,7 +84,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin new leaf-spine > racks.toml\n  \
         fanin new cluster --servers 48 --rate 25Gbit/s > cluster.toml")]
     New(NewArguments),
-    /// Print what completes fanin's commands and options in a shell
+    /// Generate shell completions
     #[command(after_help = "Example:\n  fanin completions bash > ~/.local/share/bash-completion/completions/fanin\n  \
         fanin completions zsh > ~/.zfunc/_fanin\n  fanin completions fish > ~/.config/fish/completions/fanin.fish")]
     Completions(CompletionsArguments),
@@ -92,162 +92,162 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct CompareArguments {
-    /// The scenario (TOML)
+    /// Scenario file (TOML)
     #[arg(value_name = "FILE", required_unless_present_any = ["servers", "rate", "answer"])]
     pub scenario: Option<String>,
-    /// Without a file: servers that answer at once
+    /// Number of servers that respond at once (instead of a file)
     #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true)]
     pub servers: Option<String>,
     #[command(flatten)]
     pub cluster: ClusterArguments,
-    /// Schemes to compare, in this order: names of `fanin list`, or labels of the file's [[schemes]]
+    /// Schemes to compare, in this order: names from `fanin list` or labels of the file's [[schemes]]
     #[arg(long, value_name = "A,B")]
     pub schemes: Option<String>,
-    /// Numbers of servers, in place of sweep.fan_in
+    /// Numbers of servers, overriding sweep.fan_in
     #[arg(long, value_name = "2,4,8", allow_negative_numbers = true)]
     pub fan_in: Option<String>,
-    /// Values of any key that one run has, in place of those of [sweep]; may be given again, for all combinations
+    /// Sweep a key over these values, overriding [sweep]; repeat for all combinations
     #[arg(long, value_name = "KEY=A,B,...")]
     pub sweep: Vec<String>,
-    /// Runs of every point, in place of run.seeds
+    /// Runs of each point, overriding run.seeds
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seeds: Option<String>,
-    /// The first seed, in place of run.first_seed
+    /// First seed, overriding run.first_seed
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub first_seed: Option<String>,
-    /// Look for the onset with few points, by bisection along the first key of the sweep that has several values
+    /// Find the collapse point by bisection along the sweep's first key that has several values
     #[arg(long)]
     pub onset: bool,
-    /// Add seeds at every point until its goodput is known within so much: half of the 95 % interval over the mean
+    /// Add seeds at each point until half the width of goodput's 95 % CI is below this share of the mean
     #[arg(long, value_name = "2%", value_parser = percentage)]
     pub precision: Option<f64>,
-    /// Threads; all cores unless told
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Carry the runs out on the workers of a Dask cluster, by its scheduler (docs/clusters.md): needs the Python package
+    /// Run on the workers of a Dask cluster, by its scheduler's address (docs/clusters.md); needs the Python package
     #[arg(long, value_name = "tcp://HOST:PORT", conflicts_with = "jobs")]
     pub on: Option<String>,
     #[command(flatten)]
     pub common: CommonArguments,
 }
 
-/// A cluster in a line, in place of a scenario's file.
+/// Options that describe a cluster instead of a scenario file.
 #[derive(Args)]
 pub struct ClusterArguments {
-    /// Without a file: the rate of every link; 25G and 25GbE are 25Gbit/s
+    /// Rate of every link (instead of a file); 25G and 25GbE mean 25Gbit/s
     #[arg(long, value_name = "25Gbit/s", conflicts_with = "scenario")]
     pub rate: Option<String>,
-    /// Without a file: the size of each server's answer
+    /// Size of each server's response (instead of a file)
     #[arg(long, value_name = "1MiB", conflicts_with = "scenario")]
     pub answer: Option<String>,
-    /// Without a file: the switch, a name of `fanin list` or a model, such as 7050CX3-32S
+    /// Switch (instead of a file): a name from `fanin list`, or a model such as 7050CX3-32S
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub switch: Option<String>,
-    /// Without a file: the hosts' TCP, a name of `fanin list` [default: linux]
+    /// TCP of the hosts (instead of a file): a name from `fanin list` [default: linux]
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub tcp: Option<String>,
 }
 
 #[derive(Args)]
 pub struct AdviseArguments {
-    /// The scenario (TOML): its first scheme is today's, the most servers that it has are the cluster's
+    /// Scenario file (TOML): its first scheme is today's, its largest fan-in is the cluster's
     #[arg(value_name = "FILE", required_unless_present_any = ["servers", "rate", "answer"])]
     pub scenario: Option<String>,
-    /// Servers; without a file, those that answer at once
+    /// Number of servers; without a file, all of them respond at once
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub servers: Option<String>,
     #[command(flatten)]
     pub cluster: ClusterArguments,
-    /// Of the servers, how many answer a request: 12, or data and parity of an erasure code, 12+4, whose data are read
+    /// Number of servers that respond to a request: 12, or an erasure code's data and parity, 12+4, of which the data are read
     #[arg(long, value_name = "N[+M]", allow_negative_numbers = true)]
     pub stripe: Option<String>,
-    /// Servers that there will be: where the cluster stands now and then; margins and remedies are of then
+    /// Number of servers to plan for: report the cluster now and then, with margins and remedies for then
     #[arg(long, value_name = "N", conflicts_with = "stripe", allow_negative_numbers = true)]
     pub grow_to: Option<String>,
-    /// Without a file: write the scenario that was taken, which the commands name
+    /// Save the scenario built from these options, for use with the printed commands
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     pub save: Option<PathBuf>,
-    /// What is to be reached: \"p99 < 10 ms\" (or mean, p50, p95, p99.9, max), or \"goodput > 80 %\" of what could be
+    /// Goal: \"p99 < 10 ms\" (or mean, p50, p95, p99.9, max), or \"goodput > 80 %\" of the upper bound
     #[arg(long, value_name = "GOAL")]
     pub goal: Option<String>,
-    /// How many data packets may be simulated, such as 250M; or for how long, such as 30s, which may give other advice elsewhere
+    /// Data packets to simulate, such as 250M; or a time limit, such as 30s, whose advice depends on the machine
     #[arg(long, value_name = "250M", default_value = "250M")]
     pub budget: String,
-    /// Look at these remedies alone: rto-min, initial-window, dctcp, and so on
+    /// Consider these remedies only: rto-min, initial-window, dctcp, and so on
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub remedies: Vec<String>,
-    /// Set any key of the scenario, such as link.rate=\"10 Gbit/s\"; may be given again
+    /// Set a key of the scenario, such as link.rate=\"10 Gbit/s\"; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// A new or empty folder for advice.json, scripts of each remedy, and tables and report of today beside the first remedies
+    /// New or empty folder for advice.json, each remedy's scripts, and tables and a report of today's cluster and the first remedies
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
-    /// Threads; all cores unless told
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Neither take finished runs from the cache nor keep them there
+    /// Do not read or write the cache of finished runs
     #[arg(long)]
     pub no_cache: bool,
 }
 
 #[derive(Args)]
 pub struct DiagnoseArguments {
-    /// What was recorded
+    /// Captures and counters
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<String>,
-    /// A new or empty folder for scenario.toml, diagnosis.json and a picture
+    /// New or empty folder for scenario.toml, diagnosis.json and a picture
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
-    /// Go on at once, and say what to change; without --out the scenario is written beside, as the capture's name with .toml
+    /// Continue with `fanin advise`; without --out, write the scenario next to the capture, with the extension .toml
     #[arg(long)]
     pub advise: bool,
-    /// Threads for advice; all cores unless told
+    /// Number of threads for the advice [default: all cores]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Neither take finished runs from the cache nor keep them there
+    /// Do not read or write the cache of finished runs
     #[arg(long)]
     pub no_cache: bool,
 }
 
 #[derive(Args)]
 pub struct RecordArguments {
-    /// Run them for this many seconds and write into a new folder, `recording`, instead of printing them
+    /// Run the commands for this many seconds and write to a new folder, `recording`, instead of printing them
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub run: Option<u32>,
-    /// The network card; all of them unless told
+    /// Network device [default: all]
     #[arg(long, value_name = "eth0", value_parser = device)]
     pub device: Option<String>,
 }
 
 #[derive(Args)]
 pub struct RunArguments {
-    /// The scenario (TOML)
+    /// Scenario file (TOML)
     #[arg(value_name = "FILE")]
     pub scenario: String,
-    /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
+    /// Scheme: a name from `fanin list`, or a label of the file's [[schemes]]
     #[arg(long, value_name = "S")]
     pub scheme: String,
-    /// The number of servers; may be left out where the scenario has one alone. --set sweep.KEY=[VALUE] names any point
+    /// Number of servers; optional if the scenario has only one. Select other sweep values with --set sweep.KEY=[VALUE]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub fan_in: Option<String>,
-    /// The seed; run.first_seed unless told
+    /// Seed [default: run.first_seed]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub seed: Option<String>,
-    /// Write into --out what happened inside, too: the queue at the client's port and the servers' windows, at most one
-    /// sample a step (100 us unless told), every drop, timeout and fast retransmit
+    /// Also write a timeline to --out: the queue at the client's port and the servers' windows, at most one sample per step
+    /// [default: 100 us], and every drop, timeout and fast retransmit
     #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "100us", value_parser = step)]
     #[arg(requires = "out")]
     pub samples: Option<Time>,
-    /// Write the windows of these servers alone, in place of all
+    /// Write the windows of these servers only
     #[arg(long, value_name = "server1,server2", value_delimiter = ',', requires = "samples")]
     pub server: Vec<String>,
-    /// Simulate a large network on several cores, by racks, with the tables of one; one unless told
+    /// Number of cores for one run of a large network, which is split by racks; results do not change [default: 1]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true, conflicts_with = "samples")]
     pub cores: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -256,91 +256,91 @@ pub struct RunArguments {
 
 #[derive(Args)]
 pub struct TraceArguments {
-    /// The scenario (TOML)
+    /// Scenario file (TOML)
     #[arg(value_name = "FILE")]
     pub scenario: String,
-    /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
+    /// Scheme: a name from `fanin list`, or a label of the file's [[schemes]]
     #[arg(long, value_name = "S")]
     pub scheme: String,
-    /// The number of servers; may be left out where the scenario has one alone. --set sweep.KEY=[VALUE] names any point
+    /// Number of servers; optional if the scenario has only one. Select other sweep values with --set sweep.KEY=[VALUE]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub fan_in: Option<String>,
-    /// The seed; run.first_seed unless told
+    /// Seed [default: run.first_seed]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub seed: Option<String>,
-    /// Where: a host (client, server3) or a port (switch>client)
+    /// Where to capture: a host (client, server3) or a port (switch>client)
     #[arg(long, value_name = "HOST | PORT", default_value = "client")]
     pub at: String,
-    /// Set any key of the scenario, such as workload.duration="50 ms"; may be given again
+    /// Set a key of the scenario, such as workload.duration="50 ms"; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// The file to write
+    /// File to write
     #[arg(long, value_name = "FILE.pcapng")]
     pub out: PathBuf,
 }
 
 #[derive(Args)]
 pub struct ReproduceArguments {
-    /// Folders of `papers/`, or `all`; the program carries those of its version
+    /// Folders of `papers/`, or `all`; the program includes those of its version
     #[arg(value_name = "PAPER", required = true)]
     pub papers: Vec<String>,
-    /// One figure alone, such as M-6
+    /// Only this figure, such as M-6
     #[arg(long, value_name = "ID")]
     pub figure: Option<String>,
-    /// Fewer seeds and shorter runs than the papers'
+    /// Use fewer seeds and shorter runs than the papers
     #[arg(long)]
     pub quick: bool,
-    /// Runs of every point, in place of the scenarios'
+    /// Runs of each point, overriding the scenarios
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     pub seeds: Option<u32>,
-    /// The first seed, in place of the scenarios'
+    /// First seed, overriding the scenarios
     #[arg(long, value_name = "K")]
     pub first_seed: Option<u64>,
-    /// Set any key of the scenarios, to see what the claims hang on; may be given again
+    /// Set a key of the scenarios, to see which claims depend on it; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// Where the papers are; unless told `papers`, where there is such a folder, else those that the program carries
+    /// Folder of the papers [default: `papers` if it exists, else the papers included in the program]
     #[arg(long, value_name = "DIR")]
     pub papers_in: Option<PathBuf>,
-    /// A new or empty folder for scorecard.json, the figures' tables and the report
+    /// New or empty folder for scorecard.json, the figures' tables and the report
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print the scorecard as one JSON object
+    /// Print the scorecard as a JSON object
     #[arg(long)]
     pub json: bool,
-    /// Exit 1 when any claim fails or is undecided, recorded or not
+    /// Exit 1 if any claim fails or is undecided, even as recorded
     #[arg(long)]
     pub strict: bool,
-    /// Record the verdicts in the papers' expected.json
+    /// Record the verdicts in each paper's expected.json
     #[arg(long, conflicts_with_all = ["set", "seeds", "first_seed"])]
     pub record: bool,
-    /// Move what the papers leave open, one parameter at a time, and write their sensitivity.json and .md
+    /// Vary the papers' open parameters one at a time, and write sensitivity.json and sensitivity.md
     #[arg(long, conflicts_with_all = ["figure", "quick", "seeds", "first_seed", "set", "out", "json", "strict", "record"])]
     pub sensitivity: bool,
-    /// Run claims that fail without the cause that is recorded for them, and exit 1 where one comes out otherwise than recorded
+    /// Run each failed claim without its recorded cause; exit 1 if a result differs from the record
     #[arg(long, conflicts_with_all = ["set", "out", "json", "strict", "record", "sensitivity"])]
     pub check_causes: bool,
-    /// Threads; all cores unless told
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Neither take finished runs from the cache nor keep them there
+    /// Do not read or write the cache of finished runs
     #[arg(long)]
     pub no_cache: bool,
 }
 
-/// What both running commands take.
+/// Arguments of `run` and `compare`.
 #[derive(Args)]
 pub struct CommonArguments {
-    /// Set any key of the scenario, such as link.rate="10 Gbit/s"; may be given again
+    /// Set a key of the scenario, such as link.rate="10 Gbit/s"; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// A new or empty folder for the tables (CSV and Parquet), the manifest, and the report of a comparison
+    /// New or empty folder for the tables (CSV and Parquet), the manifest, and a comparison's report
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
-    /// Neither take finished runs from the cache nor keep them there
+    /// Do not read or write the cache of finished runs
     #[arg(long)]
     pub no_cache: bool,
 }
@@ -349,23 +349,23 @@ pub struct CommonArguments {
 pub struct CacheArguments {
     #[command(subcommand)]
     pub command: Option<CacheCommand>,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Subcommand)]
 pub enum CacheCommand {
-    /// Remove runs of other versions of fanin, which are of no use to this one
+    /// Remove runs of other versions of fanin, which this version cannot use
     #[command(after_help = "Example:\n  fanin cache prune --older-than 30\n  fanin cache prune --to \"500 MB\"")]
     Prune {
-        /// Remove this version's runs too
+        /// Also remove this version's runs
         #[arg(long)]
         all: bool,
-        /// Remove those of this version, too, that were kept longer ago than so many days
+        /// Also remove this version's runs that are older than this many days
         #[arg(long, value_name = "DAYS", conflicts_with = "all")]
         older_than: Option<u32>,
-        /// Remove the oldest of this version, too, until the others take no more than this
+        /// Also remove this version's oldest runs until the rest fit in this size
         #[arg(long, value_name = "500 MB", conflicts_with = "all", value_parser = size)]
         to: Option<Bytes>,
     },
@@ -373,130 +373,130 @@ pub enum CacheCommand {
 
 #[derive(Args)]
 pub struct FrontArguments {
-    /// Pools, their servers and how they are asked (TOML: docs/front.md)
+    /// Configuration file (TOML): pools, servers and multiget scheduling (docs/front.md)
     #[arg(long, value_name = "FILE", required_unless_present = "listen")]
     pub config: Option<PathBuf>,
-    /// Where clients come
+    /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", requires = "servers", conflicts_with = "config")]
     pub listen: Option<String>,
-    /// Servers, as HOST:PORT or HOST:PORT:WEIGHT
+    /// Servers, each as HOST:PORT or HOST:PORT:WEIGHT
     #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "listen")]
     pub servers: Vec<String>,
-    /// Log what clients ask for, for `fanin plan`: a table (.csv), of a hundredth of the queries unless the settings say otherwise
+    /// Log requests to this table (.csv) for `fanin plan` [default: 1 % of queries, or as configured]
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Threads; one a core unless told
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub threads: Option<NonZeroUsize>,
-    /// Say whether the settings are right, and end
+    /// Validate the configuration and exit
     #[arg(long)]
     pub check: bool,
 }
 
 #[derive(Args)]
 pub struct ListArguments {
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// A scheme's name, `scenario`, `model`, `limits`, or something that may not be modelled, such as rdma
+    /// A scheme's name, `scenario`, `model`, `limits`, or a topic that may not be modelled, such as rdma
     #[arg(value_name = "SCHEME | scenario | model | limits")]
     pub subject: String,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Args)]
 pub struct PlanArguments {
-    /// The log of requests, or several of one time: each its own server's where they are a watcher's lines
+    /// Log of requests; several logs must cover the same time, and `watch` logs come one from each server
     #[arg(value_name = "LOG", conflicts_with = "demo")]
     pub logs: Vec<PathBuf>,
-    /// The cluster: a scenario (TOML) whose fabric has a host for each server, and one that asks; `fanin new cluster` prints one
+    /// Cluster: a scenario (TOML) whose fabric has one host per server and one for the client; `fanin new cluster` prints one
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub cluster: Option<String>,
-    /// Set any key of the cluster's file, such as picc.theta=5000; may be given again
+    /// Set a key of the cluster's file, such as picc.theta=5000; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// How objects are gathered: groups, by local search on the probabilistic fan-out; picc, as PICC's paper has it; or
-    /// picc-no-correlation, popular objects alone [default: groups]
+    /// Placement algorithm: groups (local search on the probabilistic fan-out), picc (as in PICC's paper), or
+    /// picc-no-correlation (popular objects only) [default: groups]
     #[arg(long, value_name = "NAME", value_parser = method)]
     pub method: Option<Gathering>,
-    /// The file of a front end with one pool: objects lie where its hash says, and its servers are the cluster's
+    /// Configuration of a `fanin front` with one pool: its hash gives the current placement, its servers are the cluster's
     #[arg(long, value_name = "FILE", conflicts_with_all = ["current", "previous"])]
     pub front: Option<PathBuf>,
-    /// Where objects lie now: a table key,server, a line for each replica; without, by the keys' hashes
+    /// Current placement: a table key,server with a line for each replica [default: by the keys' hashes]
     #[arg(long, value_name = "FILE", conflicts_with = "previous")]
     pub current: Option<PathBuf>,
-    /// The folder of an earlier plan that was carried out: objects lie as it left them, and few of them move
+    /// Folder of an earlier plan that was applied: start from its placement and move few objects
     #[arg(long, value_name = "DIR")]
     pub previous: Option<PathBuf>,
-    /// Move no more than so much, such as 1 GB: what saves most a byte
+    /// Maximum bytes to move, such as 1 GB; moves with the most benefit per byte go first
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub move_budget: Option<Bytes>,
-    /// Go through the log period by period, too, as if it were planned again after each; a period has at least 1 s
+    /// Also replay the log period by period, planning again after each; a period is at least 1 s
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub every: Option<Time>,
-    /// Of a watcher's lines: keys that a connection asks for within so long of each other are one query
+    /// For `watch` logs: requests of a connection that are closer than this are one query
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = step)]
     pub gap: Time,
-    /// Leave out lines that are not understood, and count them
+    /// Skip and count malformed lines
     #[arg(long)]
     pub skip_bad: bool,
-    /// A new or empty folder for the plan and what it does: tables (CSV and Parquet), plan.json, a picture
+    /// New or empty folder for the plan and its effect: tables (CSV and Parquet), plan.json, a picture
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
-    /// Write a log and a cluster to begin with into a folder
+    /// Write an example log and cluster to this folder
     #[arg(long, value_name = "DIR")]
     pub demo: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct NewArguments {
-    /// The fabric: star, leaf-spine, fat-tree or edges; or cluster, for one to plan a placement for
+    /// Fabric: star, leaf-spine, fat-tree or edges; or cluster, for `fanin plan`
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
     #[command(flatten)]
     pub placed: PlacedArguments,
 }
 
-/// A cluster to plan a placement for, as `fanin new cluster` prints it: each option is a key, and what is not given is assumed.
+/// Options of `fanin new cluster`; each sets a key of the file.
 #[derive(Args, Default, PartialEq)]
 pub struct PlacedArguments {
-    /// Of a cluster: its servers [default: 200]
+    /// For cluster: number of servers [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub servers: Option<u32>,
-    /// Of a cluster: racks of its servers [default: 5, or as many as there are servers or replicas]
+    /// For cluster: number of racks [default: 5; fewer with fewer servers, more with more replicas]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub racks: Option<u32>,
-    /// Of a cluster: replicas of each object, in racks of their own [default: 3]
+    /// For cluster: replicas of each object, each in its own rack [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicas: Option<u32>,
-    /// Of a cluster: the rate of every link [default: 1 Gbit/s]
+    /// For cluster: rate of every link [default: 1 Gbit/s]
     #[arg(long, value_name = "25Gbit/s", value_parser = rate)]
     pub rate: Option<Rate>,
-    /// Of a cluster: what each port of a switch holds [default: 64 KiB]
+    /// For cluster: buffer of each switch port [default: 64 KiB]
     #[arg(long, value_name = "256KiB", value_parser = size)]
     pub buffer: Option<Bytes>,
-    /// Of a cluster: a server's memory for objects [default: 64 GiB]
+    /// For cluster: memory of each server for objects [default: 64 GiB]
     #[arg(long, value_name = "64GiB", value_parser = size)]
     pub memory: Option<Bytes>,
 }
 
 #[derive(Args)]
 pub struct CompletionsArguments {
-    /// The shell
+    /// Shell
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
 
-/// A shell whose completions are known.
+/// Supported shells.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Shell {
     Bash,
@@ -508,7 +508,7 @@ fn method(text: &str) -> Result<Gathering, String> {
     let known = || Gathering::ALL.iter().copied();
     known().find(|method| method.row().word.eq_ignore_ascii_case(text)).ok_or_else(|| {
         let words: Vec<&str> = known().map(|method| method.row().word).collect();
-        format!("right would be {}", words.join(", "))
+        format!("use one of {}", words.join(", "))
     })
 }
 
@@ -516,7 +516,7 @@ fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
     match number {
         Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err("right would be a percentage above 0 and under 100, such as 2%".into()),
+        _ => Err("use a percentage between 0 and 100, such as 2%".into()),
     }
 }
 
@@ -524,38 +524,38 @@ fn device(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:".contains(c);
     match !text.is_empty() && text.len() < 16 && text.chars().all(plain) && !text.starts_with('-') {
         true => Ok(text.into()),
-        false => Err("right would be a device's name, such as eth0".into()),
+        false => Err("use a device name, such as eth0".into()),
     }
 }
 
 fn step(text: &str) -> Result<Time, String> {
-    const RIGHT: &str = "give a time above zero with its unit, such as 100us";
+    const EXPECTED: &str = "use a time above zero with its unit, such as 100us";
     match text.parse() {
         Ok(step) if step > Time::ZERO => Ok(step),
-        Ok(_) => Err(RIGHT.into()),
-        Err(why) => Err(format!("{why}; {RIGHT}")),
+        Ok(_) => Err(EXPECTED.into()),
+        Err(why) => Err(format!("{why}; {EXPECTED}")),
     }
 }
 
 fn period(text: &str) -> Result<Time, String> {
-    const RIGHT: &str = "give a time of at least 1 s with its unit, such as \"5 min\"";
+    const EXPECTED: &str = "use a time of at least 1 s with its unit, such as \"5 min\"";
     match text.parse() {
         Ok(period) if period >= Time::from_secs(1) => Ok(period),
-        Ok(_) => Err(RIGHT.into()),
-        Err(why) => Err(format!("{why}; {RIGHT}")),
+        Ok(_) => Err(EXPECTED.into()),
+        Err(why) => Err(format!("{why}; {EXPECTED}")),
     }
 }
 
 fn rate(text: &str) -> Result<Rate, String> {
-    text.parse().map_err(|why| format!("{why}; right would be a rate with its unit, such as 25Gbit/s"))
+    text.parse().map_err(|why| format!("{why}; use a rate with its unit, such as 25Gbit/s"))
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|why| format!("{why}; right would be bytes with their unit, such as \"500 MB\""))
+    text.parse().map_err(|why| format!("{why}; use bytes with their unit, such as \"500 MB\""))
 }
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "right would be a whole number from 1".into())
+    text.parse().map_err(|_| "use a whole number of at least 1".into())
 }
 
 #[cfg(test)]
@@ -563,10 +563,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_period_is_a_time_of_at_least_a_second() {
+    fn a_period_is_at_least_one_second() {
         assert_eq!(period("5 min"), Ok(Time::from_secs(300)));
         assert_eq!(period("1h"), Ok(Time::from_secs(3600)));
         assert!(period("5m").is_err_and(|why| why.contains("`min` or `ms`")));
-        assert!(period("10 ms").is_err_and(|why| why.starts_with("give a time of at least 1 s")));
+        assert!(period("10 ms").is_err_and(|why| why.starts_with("use a time of at least 1 s")));
     }
 }

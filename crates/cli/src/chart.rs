@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use fanin::{Axis, Cause, Contender, State, Summary, SummaryRow, line_mbps, setting, state_at};
+use fanin::{Axis, Cause, State, Summary, SummaryRow, Variant, line_mbps, setting, state_at};
 
 use crate::figures::{BOLD, GREY, bar, clean, count, padded, range, shown, three, time, two, wrap};
 
@@ -23,11 +23,11 @@ const NONE: Style = Style::new();
 
 /// Draws the table in `width` characters: as many schemes side by side as fit, the others below; of several curves a scheme
 /// one after another.
-pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> String {
-    let (scale, axis) = (Scale::of(contenders), Axis::of(contenders));
+pub fn chart(variants: &[Variant], summary: &Summary, width: usize) -> String {
+    let (scale, axis) = (Scale::of(variants), Axis::of(variants));
     let ticks = summary.rows.iter().map(|row| shown(&clean(&axis.tick(row))));
     let left = ticks.chain([shown(&axis.title()), LEFT]).max().unwrap_or(LEFT);
-    let labels_fit = contenders.iter().all(|c| shown(&c.label) < COLUMN);
+    let labels_fit = variants.iter().all(|c| shown(&c.label) < COLUMN);
     let at_once = if labels_fit { (width.saturating_sub(left) / (COLUMN + 1)).max(1) } else { 1 };
     let mut curves: Vec<String> = Vec::new();
     for curve in summary.rows.iter().map(|row| axis.curve(row)) {
@@ -37,14 +37,14 @@ pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> Strin
     }
     let parts = curves.iter().flat_map(|curve| {
         let panels = Panels { summary, scale: &scale, axis: &axis, curve, left, width };
-        contenders.chunks(at_once).map(move |some| panels.of(some))
+        variants.chunks(at_once).map(move |some| panels.of(some))
     });
     parts.collect::<Vec<_>>().join("\n")
 }
 
 /// What was run: title, cluster, workload, seeds, and what of it did not come out as it was wished.
-pub fn header(name: &str, title: Option<&str>, contenders: &[Contender], width: usize) -> String {
-    let lines = setting(contenders).map(|line| wrap(&line, width, "  "));
+pub fn header(name: &str, title: Option<&str>, variants: &[Variant], width: usize) -> String {
+    let lines = setting(variants).map(|line| wrap(&line, width, "  "));
     let title = wrap(&clean(title.unwrap_or(name)), width, "");
     format!("{BOLD}{title}{BOLD:#}\n{GREY}{}{GREY:#}\n", lines.join("\n"))
 }
@@ -63,8 +63,8 @@ pub struct Scale {
 
 impl Scale {
     /// The scale that suits these clients' links.
-    pub fn of(contenders: &[Contender]) -> Scale {
-        let line_mbps = line_mbps(contenders);
+    pub fn of(variants: &[Variant]) -> Scale {
+        let line_mbps = line_mbps(variants);
         let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
         Scale { line_mbps, unit_mbps, unit }
     }
@@ -107,18 +107,18 @@ struct Panels<'a> {
 }
 
 impl Panels<'_> {
-    fn of(&self, contenders: &[Contender]) -> String {
+    fn of(&self, variants: &[Variant]) -> String {
         let left = self.left;
         let own = |row: &&SummaryRow, label: &str| row.scheme == label && self.axis.curve(row) == self.curve;
         let rows = |label: &str| self.summary.rows.iter().filter(|row| own(row, label)).collect();
-        let schemes: Vec<Vec<&SummaryRow>> = contenders.iter().map(|c| rows(&c.label)).collect();
+        let schemes: Vec<Vec<&SummaryRow>> = variants.iter().map(|c| rows(&c.label)).collect();
         let title = clean(&self.axis.title());
         let names: String =
-            contenders.iter().map(|c| format!("{LINE} {}", padded(&clean(&c.label), COLUMN - 1))).collect();
+            variants.iter().map(|c| format!("{LINE} {}", padded(&clean(&c.label), COLUMN - 1))).collect();
         let names = format!("{:left$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
         let heads = |words: [&str; 4]| {
             let [a, b, c, d] = words;
-            let heads = format!("{LINE}{a:>7}{b:>5}{c:>5}{d:>5}").repeat(contenders.len());
+            let heads = format!("{LINE}{a:>7}{b:>5}{c:>5}{d:>5}").repeat(variants.len());
             format!("{GREY}{}{title}{heads}{GREY:#}\n", " ".repeat(left - shown(&title)))
         };
         let rounds = schemes.iter().flatten().any(|row| row.rounds + row.rounds_open > 0.0);
@@ -135,7 +135,7 @@ impl Panels<'_> {
             let says = says.to_string() + &whys(schemes.iter().flatten());
             text += &self.title("rounds", &says);
             let head =
-                format!("{LINE}{:>4}{:>4}{:>4}{:>6}{:>4}", "all", "cut", "n", "for", "why").repeat(contenders.len());
+                format!("{LINE}{:>4}{:>4}{:>4}{:>6}{:>4}", "all", "cut", "n", "for", "why").repeat(variants.len());
             text += &format!("{names}{GREY}{title:>left$}{head}{GREY:#}\n");
             text += &self.panel(&schemes, &stalls);
         } else {
@@ -297,32 +297,31 @@ mod tests {
 
     #[test]
     fn schemes_stand_side_by_side_where_they_fit() {
-        let (contenders, summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
-        insta::assert_snapshot!(plain(&chart(&contenders, &summary, 100)));
+        let (variants, summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
+        insta::assert_snapshot!(plain(&chart(&variants, &summary, 100)));
     }
 
     #[test]
     fn schemes_stand_one_below_the_other_where_they_do_not_fit() {
-        let (contenders, summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
-        insta::assert_snapshot!(plain(&chart(&contenders, &summary, 50)));
+        let (variants, summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
+        insta::assert_snapshot!(plain(&chart(&variants, &summary, 50)));
     }
 
     #[test]
     fn what_has_collapsed_is_red_and_what_holds_is_green() {
-        let (contenders, summary) = comparison(&[("newreno", Some(32), RENO)]);
-        let text = chart(&contenders, &summary, 100);
+        let (variants, summary) = comparison(&[("newreno", Some(32), RENO)]);
+        let text = chart(&variants, &summary, 100);
         let line = |fan_in: &str| text.lines().find(|l| l.starts_with(fan_in)).unwrap();
         assert!(line("      8").contains(&GOOD.to_string()) && line("     32").contains(&BAD.to_string()));
     }
 
     #[test]
     fn no_line_is_wider_than_the_terminal_and_nothing_touches_its_neighbour() {
-        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
+        let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
         summary.rows[2].goodput_mbps = Interval { mean: 112.4, lo: 8.0, hi: 604.0 };
         summary.rows[3].goodput_mbps = Interval { mean: 23_904.0, lo: 11_111.0, hi: 24_444.0 };
         for width in 50..=120 {
-            let text =
-                plain(&(header("x", Some("A title"), &contenders, width) + &chart(&contenders, &summary, width)));
+            let text = plain(&(header("x", Some("A title"), &variants, width) + &chart(&variants, &summary, width)));
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
@@ -332,21 +331,21 @@ mod tests {
 
     #[test]
     fn a_percentile_that_is_a_lower_bound_and_rounds_that_did_not_end_are_marked() {
-        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         let row = &mut summary.rows[0];
         (row.rounds_open, row.stalls, row.stalled_ms) = (1.0, 1.0, 2_200.0);
         (row.qct_ms.p99, row.qct_ms.at_least) = (Some(2_000.0), Some("p95"));
-        let text = plain(&chart(&contenders, &summary, 100));
+        let text = plain(&chart(&variants, &summary, 100));
         assert!(text.contains("      2│ >2.00s"), "{text}");
         assert!(text.contains("      2│  11 1.0 0.1 200ms"), "{text}");
     }
 
     #[test]
     fn runs_that_no_seed_changes_say_so() {
-        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         assert_eq!(notes(&summary, 100), "");
         summary.rows[0].seeds_differ = Some(false);
-        let text = plain(&chart(&contenders, &summary, 100));
+        let text = plain(&chart(&variants, &summary, 100));
         assert!(
             text.contains("905 same") && text.contains("same: no seed changes anything") && !text.contains("±0 "),
             "{text}"
@@ -365,9 +364,9 @@ mod tests {
 
     #[test]
     fn long_flows_have_no_column_of_rounds() {
-        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         summary.rows.iter_mut().for_each(|row| (row.rounds, row.rounds_open) = (0.0, 0.0));
-        let text = plain(&chart(&contenders, &summary, 100));
+        let text = plain(&chart(&variants, &summary, 100));
         assert!(!text.contains("p99") && !text.contains("round") && text.contains("fairness"), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fanin::{Axis, Lab, Update, Wishes};
+use fanin::{Axis, CompareOptions, Lab, Update};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
@@ -24,9 +24,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     };
     let Loaded { scenario, out } = load(scenario, &common.set, common.out.as_deref(), &asked(arguments)?)?;
     warn(scenario.warnings());
-    let wishes = Wishes { onset: arguments.onset, precision: arguments.precision };
+    let options = CompareOptions { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs: arguments.jobs, cached: !common.no_cache };
-    let compare = |lab: &Lab, hear: &mut dyn FnMut(Update)| lab.compare(&scenario, wishes, hear);
+    let compare = |lab: &Lab, hear: &mut dyn FnMut(Update)| lab.compare(&scenario, options, hear);
     let (comparison, ended) = match &arguments.on {
         Some(address) => in_lab_on(address, means, compare)?,
         None => (in_lab(means, compare)?, None),
@@ -40,16 +40,16 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     if common.json {
         say(&(comparison.to_json() + "\n"))?;
     } else {
-        let (contenders, summary) = (scenario.contenders(), comparison.summary());
-        let (width, axis) = (width(), Axis::of(contenders));
-        let head = header(scenario.name(), scenario.title(), contenders, width);
+        let (variants, summary) = (scenario.variants(), comparison.summary());
+        let (width, axis) = (width(), Axis::of(variants));
+        let head = header(scenario.name(), scenario.title(), variants, width);
         let mut parts = vec![head + &notes(summary, width)];
-        match contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
-            true => parts.push(chart(contenders, summary, width)),
-            false => parts.push(overview(contenders, &axis, summary, width)),
+        match variants.iter().any(|c| c.settings.workload.kind.many_to_one()) {
+            true => parts.push(chart(variants, summary, width)),
+            false => parts.push(overview(variants, &axis, summary, width)),
         }
         parts.push(slowdown(&axis, summary, width));
-        parts.push(background(contenders, summary, width));
+        parts.push(background(variants, summary, width));
         parts.push(service(&axis, summary, width));
         parts.push(latency(&axis, summary, width));
         parts.push(tiers(&axis, summary, width));

@@ -117,7 +117,7 @@ pub fn stripe(text: &str, servers: u32) -> Result<u32, Failure> {
     match all <= servers {
         true => Ok(data),
         false => Err(Failure::Input(format!(
-            "--stripe {text}: {all} servers of {servers}; right would be at most {servers}, data and parity together"
+            "--stripe {text}: {all} servers of {servers}; use at most {servers}, data and parity together"
         ))),
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     fn a_cluster_in_a_line_is_a_scenario() {
         let text = text_of(12, "25 Gbit/s".parse().unwrap(), "1 MiB".parse().unwrap(), None, "linux");
         let scenario = Scenario::parse("x.toml", text).unwrap().resolve().unwrap();
-        assert_eq!(scenario.contenders()[0].points[0].settings.servers(), 12);
+        assert_eq!(scenario.variants()[0].points[0].settings.servers(), 12);
     }
 
     #[test]

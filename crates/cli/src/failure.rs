@@ -64,7 +64,7 @@ impl From<Error> for Failure {
             | Error::Asked(_)
             | Error::Memory(_)
             | Error::Paper(_)
-            | Error::Unadvised(_) => Failure::Input(error.to_string()),
+            | Error::PlanningError(_) => Failure::Input(error.to_string()),
         }
     }
 }

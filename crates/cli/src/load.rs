@@ -54,7 +54,7 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
     match text.split(',').map(str::trim).find(|n| n.parse::<i64>().is_err()) {
         None => Ok(format!("[{text}]")),
         Some(word) => Err(Failure::Input(format!(
-            "--fan-in {text}: `{word}` is not a number of servers; right would be rising numbers, such as 2,4,8"
+            "--fan-in {text}: `{word}` is not a number of servers; use rising numbers, such as 2,4,8"
         ))),
     }
 }

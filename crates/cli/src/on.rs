@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use fanin::{Came, Carrier, Ending};
+use fanin::{BatchResult, StopReason, Transport};
 
 use crate::failure::Failure;
 
@@ -79,7 +79,7 @@ impl Bridge {
     }
 
     /// What a word says of a parcel.
-    fn heard(&self, (kind, number, what): Word) -> Option<(u64, Came)> {
+    fn heard(&self, (kind, number, what): Word) -> Option<(u64, BatchResult)> {
         let text = |what: &[u8]| String::from_utf8_lossy(what).into_owned();
         if kind != b's' {
             self.under_way.borrow_mut().remove(&number);
@@ -87,17 +87,17 @@ impl Bridge {
         Some((
             number,
             match kind {
-                b'a' => Came::Answer(what),
-                b'r' => Came::Refused(text(&what)),
+                b'a' => BatchResult::Answer(what),
+                b'r' => BatchResult::Refused(text(&what)),
                 b'g' => {
                     self.gone.replace(Some(text(&what)));
-                    Came::Lost(text(&what))
+                    BatchResult::Lost(text(&what))
                 }
                 b's' => {
                     self.at_once.set(usize::try_from(number).unwrap_or(1));
                     return None;
                 }
-                _ => Came::Lost(text(&what)),
+                _ => BatchResult::Lost(text(&what)),
             },
         ))
     }
@@ -119,7 +119,7 @@ fn read(mut output: impl Read) -> impl Iterator<Item = Word> {
     })
 }
 
-impl Carrier for Bridge {
+impl Transport for Bridge {
     fn at_once(&self) -> usize {
         self.at_once.get()
     }
@@ -136,22 +136,22 @@ impl Carrier for Bridge {
         Ok(())
     }
 
-    fn next(&self, most: Duration) -> Option<(u64, Came)> {
+    fn next(&self, most: Duration) -> Option<(u64, BatchResult)> {
         match self.words.recv_timeout(most) {
             Ok(word) => self.heard(word),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
                 let why = "what carries runs has ended";
                 self.gone.replace(Some(why.into()));
-                Some((self.under_way.borrow_mut().pop_first()?, Came::Lost(why.into())))
+                Some((self.under_way.borrow_mut().pop_first()?, BatchResult::Lost(why.into())))
             }
         }
     }
 
     fn give_up(&self) {}
 
-    fn ended(&self, why: Ending<'_>) {
-        let (Ending::Refused(text) | Ending::Gone(text) | Ending::Lost(text)) = why;
+    fn ended(&self, why: StopReason<'_>) {
+        let (StopReason::Refused(text) | StopReason::Gone(text) | StopReason::Lost(text)) = why;
         self.ended.replace(Some(text.into()));
     }
 }

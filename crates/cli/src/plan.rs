@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fanin::{Effect, Error, Gathering, Lies, Plan, Reading, Rule, Unadvised, Wish, demo};
+use fanin::{CurrentPlacement, Effect, Error, Gathering, Plan, PlanOptions, PlanningError, Reading, Rule, demo};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -39,19 +39,19 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let asked = Asked { schemes, keys, sweeps: Vec::new() };
     let Loaded { scenario, out } = load(read(cluster)?, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
-    let lies = match (&arguments.front, &arguments.current, &arguments.previous) {
-        (Some(file), _, _) => Lies::By(rule(file)?),
-        (None, Some(file), _) => Lies::File(file.clone()),
-        (None, None, Some(folder)) => Lies::Planned(folder.clone()),
-        (None, None, None) => Lies::Hashed,
+    let current_placement = match (&arguments.front, &arguments.current, &arguments.previous) {
+        (Some(file), _, _) => CurrentPlacement::By(rule(file)?),
+        (None, Some(file), _) => CurrentPlacement::File(file.clone()),
+        (None, None, Some(folder)) => CurrentPlacement::Planned(folder.clone()),
+        (None, None, None) => CurrentPlacement::Hashed,
     };
-    let wish = Wish { method, lies, budget: arguments.move_budget, every: arguments.every };
+    let wish = PlanOptions { method, current_placement, budget: arguments.move_budget, every: arguments.every };
     let logs = Logs(&arguments.logs);
     let means = Means { jobs: NonZeroUsize::new(2), cached: false };
     let plan = in_lab(means, |lab, hear| {
         // Who asked has its words for what is wrong with a log or a cluster.
         match lab.plan(logs.0, reading, &wish, &scenario, hear) {
-            Err(Error::Unadvised(why)) => Ok(Err(refused(&logs, cluster, &why))),
+            Err(Error::PlanningError(why)) => Ok(Err(refused(&logs, cluster, &why))),
             other => other.map(Ok),
         }
     })??;
@@ -70,10 +70,7 @@ fn rule(file: &Path) -> Result<Rule, Failure> {
     let settings = front::settings(file)?;
     let [pool] = &settings.pools[..] else {
         let pools = settings.pools.len();
-        return Err(Failure::Input(format!(
-            "{}: it has {pools} pools; right would be a file with one",
-            file.display()
-        )));
+        return Err(Failure::Input(format!("{}: it has {pools} pools; use a file with one", file.display())));
     };
     let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
     Ok(Rule { servers, server: Arc::new(pool.rule()) })
@@ -92,12 +89,12 @@ impl fmt::Display for Logs<'_> {
     }
 }
 
-fn refused(logs: &Logs<'_>, cluster: &str, why: &Unadvised) -> Failure {
+fn refused(logs: &Logs<'_>, cluster: &str, why: &PlanningError) -> Failure {
     Failure::Input(match why {
-        Unadvised::Log(unread) => unread.to_string(),
-        Unadvised::Lies { .. } | Unadvised::Spool(_) => why.to_string(),
-        Unadvised::Short(_) | Unadvised::Places(_) => format!("{logs}: {why}"),
-        Unadvised::Cluster(_) | Unadvised::Plan(_) => format!("{cluster}: {why}"),
+        PlanningError::Log(unread) => unread.to_string(),
+        PlanningError::CurrentPlacement { .. } | PlanningError::Spool(_) => why.to_string(),
+        PlanningError::Short(_) | PlanningError::Places(_) => format!("{logs}: {why}"),
+        PlanningError::Cluster(_) | PlanningError::Plan(_) => format!("{cluster}: {why}"),
     })
 }
 

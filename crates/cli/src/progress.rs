@@ -16,13 +16,13 @@ const LINES_APART: Duration = Duration::from_secs(60);
 
 /// Tells on standard error how far a job is.
 #[derive(Default)]
-pub struct Teller {
+pub struct ProgressReporter {
     bar: Option<ProgressBar>,
     /// When the last line was told.
     told: Duration,
 }
 
-impl Teller {
+impl ProgressReporter {
     /// Something has changed, or time has passed.
     pub fn update(&mut self, progress: Progress) {
         if stderr().is_terminal() {

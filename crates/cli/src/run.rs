@@ -5,8 +5,7 @@ use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 
 use fanin::{
-    Axis, Comparison, Contender, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Time, Watch, one_core,
-    place_of,
+    Axis, Comparison, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Time, Variant, Watch, one_core, place_of,
 };
 
 use crate::arguments::RunArguments;
@@ -28,7 +27,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (&arguments.common, one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?);
     let Loaded { scenario, out } = load(read(&arguments.scenario)?, &common.set, common.out.as_deref(), &asked)?;
     let spec = scenario.one_run()?;
-    let watch = arguments.samples.map(|step| watch(step, &arguments.server, scenario.contenders())).transpose()?;
+    let watch = arguments.samples.map(|step| watch(step, &arguments.server, scenario.variants())).transpose()?;
     warn(scenario.warnings());
     let cores = arguments.cores.unwrap_or(NonZeroUsize::MIN);
     on_cores(cores, &spec);
@@ -80,14 +79,12 @@ pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) ->
 }
 
 /// The whole run, with the windows of the servers that are named, or of all.
-fn watch(step: Time, names: &[String], contenders: &[Contender]) -> Result<Watch, Failure> {
-    let servers = contenders.first().map_or(0, |contender| contender.settings.servers());
+fn watch(step: Time, names: &[String], variants: &[Variant]) -> Result<Watch, Failure> {
+    let servers = variants.first().map_or(0, |variant| variant.settings.servers());
     let number = |name: &String| {
         let number = name.strip_prefix("server").and_then(|n| n.parse::<u32>().ok());
         number.filter(|n| (1..=servers).contains(n)).map(|n| n - 1).ok_or_else(|| {
-            Failure::Input(format!(
-                "--server {name}: there is no such server; right would be server1 to server{servers}"
-            ))
+            Failure::Input(format!("--server {name}: there is no such server; use server1 to server{servers}"))
         })
     };
     let servers = match names {
@@ -99,7 +96,7 @@ fn watch(step: Time, names: &[String], contenders: &[Contender]) -> Result<Watch
 
 fn text(comparison: &Comparison, spec: &RunSpec, tables: &RunTables) -> String {
     let scenario = comparison.scenario();
-    let slowdown = slowdown(&Axis::of(scenario.contenders()), comparison.summary(), width());
+    let slowdown = slowdown(&Axis::of(scenario.variants()), comparison.summary(), width());
     let title = |text: &str| format!("\n{BOLD}{text}{BOLD:#}\n");
     let who = clean(&place_of(spec));
     let rounds = match tables.queries.is_empty() {
@@ -107,7 +104,7 @@ fn text(comparison: &Comparison, spec: &RunSpec, tables: &RunTables) -> String {
         false => title("queries") + &queries(tables),
     };
     let slowdown = if slowdown.is_empty() { String::new() } else { format!("\n{slowdown}") };
-    header(scenario.name(), scenario.title(), scenario.contenders(), width())
+    header(scenario.name(), scenario.title(), scenario.variants(), width())
         + &title(&format!("{}, {who}: {} Mbit/s", clean(&spec.label), three(tables.goodput_mbps())))
         + &totals(tables)
         + &rounds

@@ -2,23 +2,23 @@
 
 use fanin_lab::stats::Interval;
 use fanin_lab::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
-use fanin_spec::{Contender, Point, Scenario};
+use fanin_spec::{Point, Scenario, Variant};
 
 /// A scheme's curve: fan-in, goodput in Mbit/s, 99th percentile in ms, timeouts, drops and marks a round.
 pub type Curve<'a> = &'a [(u32, f64, f64, f64, f64, f64)];
 
 /// The contenders of a scenario with these schemes, and their summary over three seeds of ten rounds each.
-pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Summary) {
+pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Variant>, Summary) {
     let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
     // Every fan-in, so that a point's place follows from it.
     let fan_ins: Vec<u32> = (1..=256).collect();
     let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
-    let contenders = Scenario::parse("sample.toml", &text).and_then(|s| s.contenders()).unwrap();
+    let variants = Scenario::parse("sample.toml", &text).and_then(|s| s.variants()).unwrap();
     let rows = schemes.iter().flat_map(|(name, _, curve)| curve.iter().map(|point| row(name, *point)));
     let summary = Summary {
         schema: 1,
         scenario: "sample.toml".into(),
-        hash: Scenario::hash(&contenders),
+        hash: Scenario::hash(&variants),
         warnings: Vec::new(),
         rows: rows.collect(),
         along: "fan_in".into(),
@@ -29,7 +29,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         engine: Cost::default(),
         findings: Vec::new(),
     };
-    (contenders, summary)
+    (variants, summary)
 }
 
 fn onset(fan_in: Option<u32>) -> Onset {

@@ -1,13 +1,13 @@
 //! Flows between any two hosts: what they were given, and their slowdown by size.
 
-use fanin::{Axis, Contender, Latency, Slowdown, Summary, SummaryRow, TIERS, Tier};
+use fanin::{Axis, Latency, Slowdown, Summary, SummaryRow, TIERS, Tier, Variant};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, cut, padded, three, time, wrap};
 
 /// A line a scheme and point: in place of the chart, where there is no client whose link is a measure.
-pub fn overview<'a>(contenders: &[Contender], axis: &'a Axis, summary: &'a Summary, width: usize) -> String {
-    let scale = Scale::of(contenders);
+pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, width: usize) -> String {
+    let scale = Scale::of(variants);
     let goodput = format!("goodput of all, {}", scale.unit());
     // A shuffle and a job are one round each, which takes its time.
     let timed = summary.rows.iter().any(|row| row.rounds + row.rounds_open > 0.0);
@@ -39,8 +39,8 @@ pub fn overview<'a>(contenders: &[Contender], axis: &'a Axis, summary: &'a Summa
 }
 
 /// What runs beside the workload, where anything does: a line a scheme.
-pub fn background(contenders: &[Contender], summary: &Summary, width: usize) -> String {
-    let (scale, axis) = (Scale::of(contenders), Axis::of(contenders));
+pub fn background(variants: &[Variant], summary: &Summary, width: usize) -> String {
+    let (scale, axis) = (Scale::of(variants), Axis::of(variants));
     let line = |row: &SummaryRow| {
         let background = row.background?;
         let mut cells = place(row, row.servers, &axis);
@@ -248,11 +248,11 @@ mod tests {
     #[test]
     fn what_runs_beside_a_workload_has_a_line_of_its_own() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0)];
-        let (contenders, mut summary) = comparison(&[("newreno", None, curve)]);
-        assert_eq!(background(&contenders, &summary, 100), "");
+        let (variants, mut summary) = comparison(&[("newreno", None, curve)]);
+        assert_eq!(background(&variants, &summary, 100), "");
         let beside = Background { goodput_mbps: 412.3, timeouts: 3.0, fast_retransmits: 9.0, drops: 61.0 };
         summary.rows[0].background = Some(beside);
-        let plain = anstream::adapter::strip_str(&background(&contenders, &summary, 100)).to_string();
+        let plain = anstream::adapter::strip_str(&background(&variants, &summary, 100)).to_string();
         let last: Vec<&str> = plain.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(last, ["8", "newreno", "412", "3.0", "61"]);
     }
@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn a_shuffle_takes_its_time_and_flows_alone_do_not() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 2_310.0, 0.0, 0.0, 0.0)];
-        let (contenders, mut summary) = comparison(&[("newreno", None, curve)]);
+        let (variants, mut summary) = comparison(&[("newreno", None, curve)]);
         summary.rows[0].qct_ms.mean = Some(2_310.0);
-        let axis = Axis::of(&contenders);
+        let axis = Axis::of(&variants);
         let plain =
-            |summary: &Summary| anstream::adapter::strip_str(&overview(&contenders, &axis, summary, 120)).to_string();
+            |summary: &Summary| anstream::adapter::strip_str(&overview(&variants, &axis, summary, 120)).to_string();
         assert!(plain(&summary).contains("takes") && plain(&summary).contains("2.31 s"), "{}", plain(&summary));
         summary.rows[0].qct_ms.at_least = Some("p50");
         assert!(plain(&summary).contains(">2.31 s"));

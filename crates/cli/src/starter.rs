@@ -136,10 +136,7 @@ pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
     let Some((kind, _)) =
         FabricKind::all().into_iter().find(|(kind, _)| kind.word().eq_ignore_ascii_case(&arguments.fabric))
     else {
-        return Err(Failure::Input(format!(
-            "unknown fabric `{}`; right would be {known} or cluster",
-            arguments.fabric
-        )));
+        return Err(Failure::Input(format!("unknown fabric `{}`; use {known} or cluster", arguments.fabric)));
     };
     if arguments.placed != PlacedArguments::default() {
         let what = format!(

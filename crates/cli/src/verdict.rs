@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn the_terminal_says_what_the_report_finds() {
-        let (contenders, summary) = comparison(&[("newreno", None, SAGS), ("dctcp", None, &SAGS[..1])]);
-        let text = anstream::adapter::strip_str(&verdicts(&findings(&contenders, &summary), 400)).to_string();
+        let (variants, summary) = comparison(&[("newreno", None, SAGS), ("dctcp", None, &SAGS[..1])]);
+        let text = anstream::adapter::strip_str(&verdicts(&findings(&variants, &summary), 400)).to_string();
         assert_eq!(
             text,
             "every scheme holds to 8, the largest fan-in tried. With 8 senders newreno moves 905 Mbit/s; the others move about as much, \
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_verdict_has_its_colour_and_is_wrapped() {
-        let (contenders, summary) = comparison(&[("newreno", Some(16), SAGS)]);
-        let text = verdicts(&findings(&contenders, &summary), 60);
+        let (variants, summary) = comparison(&[("newreno", Some(16), SAGS)]);
+        let text = verdicts(&findings(&variants, &summary), 60);
         assert!(text.starts_with(&style(Verdict::Sags).to_string()), "{text}");
         assert!(anstream::adapter::strip_str(&text).to_string().lines().all(|line| line.chars().count() <= 60));
     }

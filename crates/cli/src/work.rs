@@ -12,7 +12,7 @@ use fanin::{Comparison, Error, Forecast, Lab, Update};
 use crate::failure::Failure;
 use crate::figures::{self, BOLD, GREY, clean, wrap};
 use crate::on::Bridge;
-use crate::progress::Teller;
+use crate::progress::ProgressReporter;
 use crate::stop::{self, STOP, listen};
 use crate::terminal::width;
 
@@ -60,18 +60,18 @@ fn lab(means: Means) -> Result<Lab, Failure> {
 }
 
 fn told<T>(lab: &Lab, work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>) -> Result<T, Failure> {
-    let mut teller = Teller::default();
+    let mut teller = ProgressReporter::default();
     let done = work(lab, &mut |update| hear(&mut teller, lab.at_once(), update));
     teller.clear();
     Ok(done?)
 }
 
-fn hear(teller: &mut Teller, jobs: NonZeroUsize, update: Update) {
+fn hear(teller: &mut ProgressReporter, jobs: NonZeroUsize, update: Update) {
     match update {
         Update::Progress(progress) => teller.update(progress),
         Update::Forecast(forecast) => {
             teller.clear();
-            *teller = Teller::default();
+            *teller = ProgressReporter::default();
             announce(&forecast, jobs);
         }
         Update::Notice(text) => {

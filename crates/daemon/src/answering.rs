@@ -14,7 +14,7 @@ use crate::front::{Front, READ};
 use crate::memory::Buffer;
 use crate::multiget::Settled;
 use crate::net::Net;
-use crate::server::{Ask, Part, Passing, State, Trouble};
+use crate::server::{Ask, Part, ServerError, State, StreamedValue};
 use crate::table::Id;
 
 /// What a client is told of a value that is larger than its pool's `item`.
@@ -27,11 +27,11 @@ const READS: usize = 4;
 const END: &[u8] = b"\r\n";
 
 /// A server's bytes are no answer; and whether its client, who had begun to be answered, is closed.
-type Broken = (Trouble, bool);
+type Broken = (ServerError, bool);
 /// They make no sense.
-const NONSENSE: Broken = (Trouble::Nonsense, false);
+const NONSENSE: Broken = (ServerError::Nonsense, false);
 /// They break off what was promised: a value is not as long as was said.
-const BROKEN_WORD: Broken = (Trouble::Nonsense, true);
+const BROKEN_WORD: Broken = (ServerError::Nonsense, true);
 
 impl<N: Net> Front<N> {
     pub(crate) fn server_event(&mut self, server: usize, event: Event) {
@@ -43,7 +43,7 @@ impl<N: Net> Front<N> {
                         self.counters.server_connects.add(u64::from(self.servers[server].alone.is_none()));
                     }
                 }
-                _ => return self.server_fails(server, Trouble::Down, false),
+                _ => return self.server_fails(server, ServerError::Down, false),
             }
         }
         if event.writable {
@@ -73,14 +73,14 @@ impl<N: Net> Front<N> {
             let room = bytes.len() - there;
             let result = self.net.read(socket, &mut bytes[there..]);
             let (trouble, more) = match result {
-                Ok(0) => (Some((Trouble::Closed, false)), false),
+                Ok(0) => (Some((ServerError::Closed, false)), false),
                 Ok(count) => match self.has_come(server, &mut bytes[..there + count]) {
                     Ok(()) => (None, count == room || self.servers[server].ending),
                     Err(broken) => (Some(broken), false),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (None, false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (None, true),
-                Err(_) => (Some((Trouble::Closed, false)), false),
+                Err(_) => (Some((ServerError::Closed, false)), false),
             };
             self.scratch = bytes;
             if let Some((trouble, closes)) = trouble {
@@ -235,7 +235,7 @@ impl<N: Net> Front<N> {
             self.lacks(server, ask);
         }
         let head = if matches!(ask.shape, Shape::Meta { .. }) { &self.line } else { line };
-        let mut passing = Passing { bytes: Buffer::default(), left: follow, last, keeps };
+        let mut passing = StreamedValue { bytes: Buffer::default(), left: follow, last, keeps };
         if keeps {
             passing.bytes.extend(head);
         }
@@ -284,7 +284,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
-            Part::Relay { .. } | Part::Joined(_) | Part::Errand(_) => self.give(ask, line),
+            Part::Relay { .. } | Part::Joined(_) | Part::KeyMigration(_) => self.give(ask, line),
             Part::Every => {
                 let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
                 if let Some(answer) = answer.filter(|answer| answer.held.is_empty() && !answer.is_well(line)) {
@@ -339,7 +339,7 @@ impl<N: Net> Front<N> {
                     }
                 }
             }
-            Part::Errand(errand) => self.errand_hears(errand, bytes),
+            Part::KeyMigration(migration) => self.migration_hears(migration, bytes),
             Part::Joined(get) => self.joining.hears(get, bytes),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
@@ -373,7 +373,7 @@ impl<N: Net> Front<N> {
                     self.batch_is_whole(get, batch);
                 }
             }
-            Part::Errand(errand) => return self.errand_goes_on(errand),
+            Part::KeyMigration(migration) => return self.migration_continues(migration),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.part_ends(ask.number);
@@ -381,8 +381,8 @@ impl<N: Net> Front<N> {
             }
         }
         self.mark_client(ask.client);
-        if let Some(errand) = ask.then {
-            self.has_changed(errand);
+        if let Some(migration) = ask.then {
+            self.has_changed(migration);
         }
     }
 
@@ -430,7 +430,7 @@ impl<N: Net> Front<N> {
     }
 
     /// A server's connection is of no use any more: whatever it was asked has failed, and whose answer it was giving may be to be closed.
-    pub(crate) fn server_fails(&mut self, server: usize, trouble: Trouble, closes: bool) {
+    pub(crate) fn server_fails(&mut self, server: usize, trouble: ServerError, closes: bool) {
         self.tell_state(server, Some(trouble));
         let (socket, asked) = self.servers[server].close(self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
@@ -440,25 +440,25 @@ impl<N: Net> Front<N> {
     }
 
     /// Says on stderr that a server is down, or up again, once for all threads.
-    fn tell_state(&mut self, server: usize, trouble: Option<Trouble>) {
+    fn tell_state(&mut self, server: usize, trouble: Option<ServerError>) {
         let from = &self.servers[server];
         if server >= self.shared_servers || self.shared.is_up(server, trouble.is_none()) {
             return;
         }
         let pool = &self.pools[from.pool].name;
-        let state = trouble.map_or("up again", Trouble::state);
+        let state = trouble.map_or("up again", ServerError::state);
         self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
     }
 
     /// A request has failed.
-    pub(crate) fn fails(&mut self, ask: &Ask, trouble: Trouble, closes: bool) {
+    pub(crate) fn fails(&mut self, ask: &Ask, trouble: ServerError, closes: bool) {
         self.counters.failed(trouble);
         self.has_written(ask);
         let misses = ask.shape == Shape::Values
             && self.clients.get(ask.client).is_some_and(|client| self.pools[client.pool].misses(trouble));
         let text = if misses { text::END } else { trouble.text() };
         match ask.part {
-            Part::Errand(errand) => return self.errand_fails(errand, trouble),
+            Part::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Part::Joined(get) => {
                 for (client, number) in self.joining.over(get).0 {
                     if let Some(client) = self.clients.get_mut(client) {
@@ -478,8 +478,8 @@ impl<N: Net> Front<N> {
             _ => self.tell_failure(ask, text),
         }
         self.has_failed(ask.client, closes);
-        if let Some(errand) = ask.then {
-            self.has_changed(errand);
+        if let Some(migration) = ask.then {
+            self.has_changed(migration);
         }
     }
 

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use fanin_memcache::{Command, Flags, Get, Keyed, LONGEST_KEY, Meta, Shape, Store, text};
 
 use crate::carrying::Place;
-use crate::carrying::errand::{Change, changes};
+use crate::carrying::migration::{Change, changes};
 use crate::client::Kind;
 use crate::clock::{Nanos, span};
 use crate::flushing::ENOUGH;
 use crate::front::Front;
 use crate::joining::Writes;
 use crate::net::Net;
-use crate::server::{AT_ONCE, Ask, Part, State, Trouble};
+use crate::server::{AT_ONCE, Ask, Part, ServerError, State};
 use crate::table::Id;
 
 impl<N: Net> Front<N> {
@@ -157,7 +157,7 @@ impl<N: Net> Front<N> {
         if self.servers[server].alone.as_ref().is_none_or(|alone| alone.is_empty()) {
             self.servers[server].state = State::Down { until: Nanos::MAX };
         } else if !self.connect(server) {
-            self.server_fails(server, Trouble::Down, false);
+            self.server_fails(server, ServerError::Down, false);
         }
     }
 
@@ -181,7 +181,7 @@ impl<N: Net> Front<N> {
         while let Some(alone) = &mut self.servers[server].alone
             && let Some((ask, _)) = alone.pop_front_if(|(ask, _)| ask.at + timeout <= now)
         {
-            self.fails(&ask, Trouble::Timeout, false);
+            self.fails(&ask, ServerError::Timeout, false);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::server::Trouble;
+use crate::server::ServerError;
 
 /// A number that one thread writes and any may read.
 #[derive(Debug, Default)]
@@ -88,13 +88,13 @@ impl Counters {
     }
 
     /// A request has failed at its server.
-    pub fn failed(&self, trouble: Trouble) {
+    pub fn failed(&self, trouble: ServerError) {
         let counter = match trouble {
-            Trouble::Down => &self.errors_down,
-            Trouble::Timeout => &self.errors_timeout,
-            Trouble::Closed => &self.errors_closed,
-            Trouble::Nonsense => &self.errors_nonsense,
-            Trouble::Busy => &self.errors_busy,
+            ServerError::Down => &self.errors_down,
+            ServerError::Timeout => &self.errors_timeout,
+            ServerError::Closed => &self.errors_closed,
+            ServerError::Nonsense => &self.errors_nonsense,
+            ServerError::Busy => &self.errors_busy,
         };
         counter.add(1);
     }

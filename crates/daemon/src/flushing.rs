@@ -7,7 +7,7 @@ use crate::clock::Nanos;
 use crate::front::Front;
 use crate::log::Logged;
 use crate::net::Net;
-use crate::server::{State, Trouble};
+use crate::server::{ServerError, State};
 use crate::table::Id;
 
 /// Answers are put together and written in pieces of this size: a piece is still in the processor's cache when it is sent.
@@ -41,7 +41,7 @@ impl<N: Net> Front<N> {
         let State::Open(socket) = &mut server.state else { return };
         match self.net.write(socket, &mut server.out) {
             Ok(()) => {}
-            Err(_) => self.server_fails(number, Trouble::Closed, false),
+            Err(_) => self.server_fails(number, ServerError::Closed, false),
         }
     }
 

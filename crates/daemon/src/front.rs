@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::bounding::Held;
-use crate::carrying::errand::Errand;
+use crate::carrying::migration::KeyMigration;
 use crate::client::Client;
 use crate::clock::{Nanos, nanos};
 use crate::counters::Counters;
@@ -23,7 +23,7 @@ use crate::multiget::{Multiget, Spare};
 use crate::net::Net;
 use crate::pace::Pace;
 use crate::pool::Pool;
-use crate::server::{Server, State, Trouble};
+use crate::server::{Server, ServerError, State};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::table::{Id, Table};
@@ -55,7 +55,7 @@ pub struct Front<N: Net> {
     pub(crate) gets: Table<Multiget>,
     pub(crate) joining: Joining,
     /// For keys between two servers; and which edition of the plans the pools have.
-    pub(crate) errands: Table<Errand>,
+    pub(crate) migrations: Table<KeyMigration>,
     pub(crate) edition: u64,
     pub(crate) spare: Spare,
     pub(crate) scratch: Vec<u8>,
@@ -130,7 +130,7 @@ impl<N: Net> Front<N> {
             asks_alone: false,
             gets: Table::default(),
             joining: Joining::default(),
-            errands: Table::default(),
+            migrations: Table::default(),
             edition: 0,
             spare: Spare::new(shared.memory.spare()),
             scratch: vec![0; READ],
@@ -333,7 +333,7 @@ impl<N: Net> Front<N> {
                 State::Down { .. } => None,
             };
             if since.is_some_and(|since| since + timeout <= self.now) {
-                self.server_fails(server, Trouble::Timeout, false);
+                self.server_fails(server, ServerError::Timeout, false);
             }
             self.fail_what_waited_too_long(server, timeout);
         }
@@ -372,7 +372,7 @@ impl<N: Net> Front<N> {
             if self.servers[number].alone.is_some() {
                 self.open_alone(number);
             } else if self.ends.is_none() && !self.connect(number) {
-                self.server_fails(number, Trouble::Down, false);
+                self.server_fails(number, ServerError::Down, false);
             }
         }
         let is_idle = |server: &Server<_>| {

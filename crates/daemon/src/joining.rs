@@ -50,7 +50,7 @@ impl Writes {
 }
 
 /// A client, and which of its requests.
-pub type Who = (Id, u64);
+pub type ClientRequest = (Id, u64);
 
 /// One thread's gets that may be joined, and those that were.
 #[derive(Debug, Default)]
@@ -63,23 +63,23 @@ pub struct Joining {
 #[derive(Debug)]
 struct Get {
     asked: (usize, Vec<u8>),
-    who: Vec<Who>,
+    who: Vec<ClientRequest>,
     /// What has come of its answer, which is kept once for all.
     held: Buffer,
     charge: Charge,
 }
 
 impl Get {
-    fn joins(&mut self, who: Who) {
+    fn joins(&mut self, who: ClientRequest) {
         self.who.push(who);
         // Its line stands in the map, too.
-        self.charge.set(2 * self.asked.1.capacity() + self.who.capacity() * size_of::<Who>());
+        self.charge.set(2 * self.asked.1.capacity() + self.who.capacity() * size_of::<ClientRequest>());
     }
 }
 
 impl Joining {
     /// Someone asks for a key: the get that is to be sent, or nothing where one is under way.
-    pub fn join(&mut self, pool: usize, line: Vec<u8>, key: &[u8], writes: &Writes, who: Who) -> Option<Id> {
+    pub fn join(&mut self, pool: usize, line: Vec<u8>, key: &[u8], writes: &Writes, who: ClientRequest) -> Option<Id> {
         let (seen, asked) = (writes.seen(Writes::group(key)), (pool, line));
         if let Some((get, before)) = self.open.get(&asked)
             && *before == seen
@@ -111,7 +111,7 @@ impl Joining {
     }
 
     /// It is over: whose it was, and its answer.
-    pub fn over(&mut self, get: Id) -> (Vec<Who>, Buffer) {
+    pub fn over(&mut self, get: Id) -> (Vec<ClientRequest>, Buffer) {
         self.closes(get);
         self.gets.remove(get).map_or_else(Default::default, |get| (get.who, get.held))
     }

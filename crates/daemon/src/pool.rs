@@ -10,7 +10,7 @@ use crate::carrying::{Place, Standing};
 use crate::clock::{Nanos, nanos};
 use crate::memory::Charge;
 use crate::routing::Router;
-use crate::server::Trouble;
+use crate::server::ServerError;
 use crate::settings;
 use crate::table::Id;
 
@@ -80,7 +80,7 @@ impl Pool {
     }
 
     /// Whether a get that meets this trouble is answered as a miss.
-    pub fn misses(&self, trouble: Trouble) -> bool {
+    pub fn misses(&self, trouble: ServerError) -> bool {
         self.misses_when_down && trouble.is_away()
     }
 

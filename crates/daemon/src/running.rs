@@ -14,7 +14,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::carrying::keeper::{self, Keeper};
+use crate::carrying::keeper::{self, MigrationThread};
 use crate::clock::unix;
 use crate::front::{Front, tokens};
 use crate::log::Writer;
@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<Writer>,
-    keeper: Option<Keeper>,
+    keeper: Option<MigrationThread>,
     /// Each thread's, which is another one when it has begun anew.
     wakers: Vec<Arc<Mutex<Option<Waker>>>>,
     stop: Arc<AtomicBool>,
@@ -104,7 +104,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
             return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
         }
     }
-    running.keeper = Keeper::start(plans, shared, running.wakers.clone())?;
+    running.keeper = MigrationThread::start(plans, shared, running.wakers.clone())?;
     Ok(running)
 }
 
@@ -122,7 +122,7 @@ impl Running {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
-        self.keeper.into_iter().for_each(Keeper::end);
+        self.keeper.into_iter().for_each(MigrationThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }

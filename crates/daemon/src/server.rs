@@ -43,7 +43,7 @@ pub enum Part {
     /// A batch of a multiget.
     Batch { get: Id, batch: u32 },
     /// A step of an errand for a key between two servers.
-    Errand(Id),
+    KeyMigration(Id),
     /// One of every server's.
     Every,
     /// One of every server's lists: this server's.
@@ -76,7 +76,7 @@ pub struct Ask {
 
 /// A large value on its way.
 #[derive(Debug)]
-pub struct Passing {
+pub struct StreamedValue {
     /// Its line and what has come.
     pub bytes: Buffer,
     /// How much has not, its end included; and whether the answer ends with it.
@@ -86,7 +86,7 @@ pub struct Passing {
     pub keeps: bool,
 }
 
-impl Passing {
+impl StreamedValue {
     /// Takes more of it: how much.
     pub fn take(&mut self, come: &[u8]) -> usize {
         if self.keeps {
@@ -149,7 +149,7 @@ pub struct Server<S> {
     pub alone: Option<VecDeque<(Ask, Buffer)>>,
     pub cursor: Cursor,
     /// A large value of which not all has come.
-    pub passing: Option<Passing>,
+    pub passing: Option<StreamedValue>,
     /// Bytes that were read and not understood yet.
     pub rest: Buffer,
     /// Nothing comes behind what can be read.
@@ -192,17 +192,19 @@ impl<S> Server<S> {
 
     /// Whether it may be asked for a client that has so many bytes, and so many requests, under way; or why not.
     #[inline]
-    pub fn accepts(&self, under_way: usize, unanswered: usize) -> Result<(), Trouble> {
+    pub fn accepts(&self, under_way: usize, unanswered: usize) -> Result<(), ServerError> {
         let is_full = match (&self.alone, &self.state) {
-            (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => return Err(Trouble::Down),
+            (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => {
+                return Err(ServerError::Down);
+            }
             (Some(alone), _) => alone.len() + unanswered > MOST_ALONE,
             (None, State::Open(_) | State::Opening { waits: true, .. }) => {
                 let room = MOST_WAITS.saturating_sub(self.out.left());
                 under_way > room.max(LEAST_WAITS) || self.out.left() > 2 * MOST_WAITS || self.asked.len() >= MOST_ASKED
             }
-            _ => return Err(Trouble::Down),
+            _ => return Err(ServerError::Down),
         };
-        if is_full { Err(Trouble::Busy) } else { Ok(()) }
+        if is_full { Err(ServerError::Busy) } else { Ok(()) }
     }
 
     /// It was asked this, of which so much is noted.
@@ -304,7 +306,7 @@ impl<S> Server<S> {
 
 /// Why an answer cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ServerError {
     /// Nobody is there.
     Down,
     /// It did not answer in time.
@@ -317,31 +319,31 @@ pub enum Trouble {
     Busy,
 }
 
-impl Trouble {
+impl ServerError {
     /// Whether the server is away, so that it has nothing.
     pub fn is_away(self) -> bool {
-        matches!(self, Trouble::Down | Trouble::Timeout | Trouble::Closed)
+        matches!(self, ServerError::Down | ServerError::Timeout | ServerError::Closed)
     }
 
     /// How the server is, for who looks after it.
     pub fn state(self) -> &'static str {
         match self {
-            Trouble::Down => "down: it cannot be reached",
-            Trouble::Timeout => "down: it did not answer in time",
-            Trouble::Closed => "down: it closed the connection",
-            Trouble::Nonsense => "not to be trusted: its answer makes no sense",
-            Trouble::Busy => "busy",
+            ServerError::Down => "down: it cannot be reached",
+            ServerError::Timeout => "down: it did not answer in time",
+            ServerError::Closed => "down: it closed the connection",
+            ServerError::Nonsense => "not to be trusted: its answer makes no sense",
+            ServerError::Busy => "busy",
         }
     }
 
     /// What a client is told.
     pub fn text(self) -> &'static str {
         match self {
-            Trouble::Down => "SERVER_ERROR server is down\r\n",
-            Trouble::Timeout => "SERVER_ERROR server did not answer in time\r\n",
-            Trouble::Closed => "SERVER_ERROR server closed the connection\r\n",
-            Trouble::Nonsense => "SERVER_ERROR server's answer makes no sense\r\n",
-            Trouble::Busy => "SERVER_ERROR too much waits for the server\r\n",
+            ServerError::Down => "SERVER_ERROR server is down\r\n",
+            ServerError::Timeout => "SERVER_ERROR server did not answer in time\r\n",
+            ServerError::Closed => "SERVER_ERROR server closed the connection\r\n",
+            ServerError::Nonsense => "SERVER_ERROR server's answer makes no sense\r\n",
+            ServerError::Busy => "SERVER_ERROR too much waits for the server\r\n",
         }
     }
 }
@@ -357,12 +359,12 @@ mod tests {
         assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
         // One client that sends without end takes half of the room, and another one half of the rest.
         server.out.extend(&vec![0; MOST_WAITS / 2 + 1]);
-        assert_eq!(server.accepts(MOST_WAITS / 2 + 1, 1), Err(Trouble::Busy));
+        assert_eq!(server.accepts(MOST_WAITS / 2 + 1, 1), Err(ServerError::Busy));
         assert_eq!(server.accepts(MOST_WAITS / 4, 1), Ok(()));
         server.out.extend(&vec![0; MOST_WAITS / 2]);
         assert_eq!([LEAST_WAITS, LEAST_WAITS + 1].map(|under_way| server.accepts(under_way, 1).is_ok()), [true, false]);
         server.out.extend(&vec![0; MOST_WAITS]);
-        assert_eq!(server.accepts(0, 1), Err(Trouble::Busy));
+        assert_eq!(server.accepts(0, 1), Err(ServerError::Busy));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 use toml::Spanned;
 
-use crate::carrying::plan::Unfit;
+use crate::carrying::plan::InvalidPlan;
 use crate::carrying::progress::Progress;
 use crate::carrying::{self, Moves, Stage, Standing};
 use crate::log::{self, Naming, Secret};
@@ -310,7 +310,7 @@ impl Settings {
     /// # Errors
     /// The plan or stage that is refused.
     pub fn check_plans(&self) -> Result<(), Problem> {
-        let refused = |unfit: Unfit| Problem { place: None, text: unfit.to_string() };
+        let refused = |unfit: InvalidPlan| Problem { place: None, text: unfit.to_string() };
         self.pools.iter().try_for_each(|pool| carrying::keeper::check(pool).map_err(refused))
     }
 
@@ -401,7 +401,7 @@ fn log_in_file(file: LogInFile) -> Result<log::Settings, Wrong> {
         (true, secret) => log_settings(path, None, secret)?,
         (false, None) => log_settings(path, Some(Naming::Plain), None)?,
         (false, Some(secret)) => {
-            return Err(Wrong(Some(secret.span()), "keys are plain: right would be no secret".to_owned()));
+            return Err(Wrong(Some(secret.span()), "keys are plain: remove the secret".to_owned()));
         }
     };
     let place = file.share.as_ref().map(Spanned::span);
@@ -421,7 +421,7 @@ fn log_in_file(file: LogInFile) -> Result<log::Settings, Wrong> {
 /// Where a log goes: a table.
 fn log_file(file: PathBuf, place: Option<Range<usize>>) -> Result<PathBuf, Wrong> {
     let is_table = file.extension().is_some_and(|ending| ending == "csv");
-    let wrong = || Wrong(place, "a log is a table: right would be a name that ends in .csv".to_owned());
+    let wrong = || Wrong(place, "a log is a table: use a name that ends in .csv".to_owned());
     is_table.then_some(file).ok_or_else(wrong)
 }
 
@@ -482,7 +482,7 @@ fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> R
     let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
     let reader = carrying::plan::Reader { names, router: &pool.router(), secret, drawn };
-    let unfit = |unfit: Unfit| wrong(unfit.to_string());
+    let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
     let mut progress = Progress::new(&folder, &pool.name, pool.listen);
     if let Some(Standing { moves, stage }) = progress.read(&reader).map_err(unfit)? {
         // Plain keys of later plans are hashed by the same secret, so that plans can be compared.
@@ -604,10 +604,10 @@ fn server(text: &str) -> Result<Server, String> {
     let (host, port, weight) = match parts[..] {
         [weight, port, host] if number(port).is_some() => (host, port, number(weight)),
         [port, _] | [port, _, _] => (&at[..at.len() - port.len() - 1], port, Some(1)),
-        _ => return Err(format!("`{text}` is no server: {RIGHT}")),
+        _ => return Err(format!("`{text}` is not a server: {RIGHT}")),
     };
     let right = number(port).zip(weight.filter(|weight| *weight > 0)).filter(|_| !host.is_empty());
-    let Some((port, weight)) = right else { return Err(format!("`{text}` is no server: {RIGHT}")) };
+    let Some((port, weight)) = right else { return Err(format!("`{text}` is not a server: {RIGHT}")) };
     let found = (host.trim_matches(['[', ']']), port).to_socket_addrs().ok().and_then(|mut found| found.next());
     let address = found.ok_or_else(|| format!("`{text}`: no such host as {host}"))?;
     let usual = if port == 11211 { host.to_owned() } else { format!("{host}:{port}") };

@@ -16,7 +16,7 @@ pub(crate) fn of(capture: &Capture, one_sided: f64, out: &mut Vec<String>) {
         say(format!("{} blocks were not understood and left out", capture.end.skipped));
     }
     if capture.unclear > 0 {
-        say(format!("of {} packets the headers are cut off: right would be a snap length of 96 B", capture.unclear));
+        say(format!("of {} packets the headers are cut off: use a snap length of 96 B", capture.unclear));
     }
     if capture.watch.copies.count > 0 {
         say(format!("{} packets are in it twice; each was counted once", capture.watch.copies.count));

@@ -101,7 +101,7 @@ impl Counters {
         });
         let mut found = found.ok_or_else(|| {
             format!(
-                "{name}: a text, and none of those that are understood; right would be what nstat, cat /proc/net/netstat, ss -ti, \
+                "{name}: a text, and none of those that are understood; use what nstat, cat /proc/net/netstat, ss -ti, \
                  ethtool -S or tc -s prints, or a table (CSV) whose columns have names"
             )
         })?;

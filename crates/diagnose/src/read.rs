@@ -44,7 +44,7 @@ pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
             Kind::Text => counters.push(Counters::read(&name, stream.as_mut()).map_err(Unread)?),
             Kind::Unknown => {
                 return Err(Unread(format!(
-                    "{name}: neither a capture nor counters; right would be pcap or pcapng, or what nstat, ss, ethtool -S, tc -s \
+                    "{name}: neither a capture nor counters; use pcap or pcapng, or what nstat, ss, ethtool -S, tc -s \
                      or a switch prints, compressed with gzip or zstd or not"
                 )));
             }
@@ -57,7 +57,7 @@ pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
         let ends =
             captures.iter().find_map(|one| Some(format!(" ({} at byte {})", one.end.broken.as_ref()?, one.end.bytes)));
         let unclear: u64 = captures.iter().map(|capture| capture.unclear).sum();
-        let cut = if unclear > frames / 2 { "; headers are cut off: right would be a snap length of 96 B" } else { "" };
+        let cut = if unclear > frames / 2 { "; headers are cut off: use a snap length of 96 B" } else { "" };
         return Err(Unread(format!(
             "{}: there is no TCP in it to tell anything from: {frames} packets{}{cut}",
             names.join(", "),

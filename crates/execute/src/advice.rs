@@ -12,8 +12,8 @@ use fanin_spec::{HostId, Requests, Settings};
 use fanin_units::{Bytes, Time};
 use serde_json::Value;
 
+use crate::current_placement::{CurrentPlacement, StoredObjects, identity, lie};
 use crate::draws::{Draws, Harmonic};
-use crate::lies::{Lie, Lies, identity, lie};
 use crate::requests::{Catalogue, Query, Reading, Spool, Tally, Unread, read};
 
 /// Requests for objects that the planner keeps; of a longer log queries are thinned out.
@@ -23,20 +23,20 @@ const SIMULATED: usize = 1_000;
 
 /// How a plan is to be made.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct PlanOptions {
     /// By which law.
     pub method: Kind,
     /// Where objects lie now.
-    pub lies: Lies,
+    pub current_placement: CurrentPlacement,
     /// Bytes that may be moved.
     pub budget: Option<Bytes>,
     /// After how long of the log it is planned again, if at all.
     pub every: Option<Time>,
 }
 
-impl Default for Wish {
-    fn default() -> Wish {
-        Wish { method: Kind::Groups, lies: Lies::Hashed, budget: None, every: None }
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions { method: Kind::Groups, current_placement: CurrentPlacement::Hashed, budget: None, every: None }
     }
 }
 
@@ -55,7 +55,7 @@ pub struct Advice {
     /// And of those that come to, or leave, the server that has most of that to do.
     pub most_moved_bytes: u64,
     /// Where replicas lay before it.
-    pub(crate) before: Lie,
+    pub(crate) before: StoredObjects,
     /// Where replicas lie after it.
     pub after: Placement,
     /// What the cluster is, by which a plan of another one is told.
@@ -96,7 +96,7 @@ pub struct Effect {
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
-pub enum Unadvised {
+pub enum PlanningError {
     /// A log.
     #[error(transparent)]
     Log(#[from] Unread),
@@ -104,11 +104,11 @@ pub enum Unadvised {
     #[error("what is read is kept in a temporary file, and that failed: {0}")]
     Spool(#[from] io::Error),
     /// It has too little.
-    #[error("it has {}, and a plan is made from one half and held against the other: right would be more", queries(*.0))]
+    #[error("it has {}, and a plan is made from one half and held against the other: increase it", queries(*.0))]
     Short(u64),
     /// Where objects are said to lie.
     #[error("{}: {what}", path.display())]
-    Lies {
+    CurrentPlacement {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -164,18 +164,24 @@ impl Effect {
 /// Plans for a cluster from logs of requests, one a server.
 ///
 /// # Errors
-/// [`Unadvised`].
-pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wish) -> Result<Advice, Unadvised> {
+/// [`PlanningError`].
+pub fn advise(
+    logs: &[PathBuf],
+    reading: Reading,
+    settings: &Settings,
+    wish: &PlanOptions,
+) -> Result<Advice, PlanningError> {
     let mut catalogue = Catalogue::default();
     let mut spool = Spool::new()?;
     let tally = read(logs, reading, &mut catalogue, &mut |query| spool.put(&query))?;
     if tally.queries < 2 {
-        return Err(Unadvised::Short(tally.queries));
+        return Err(PlanningError::Short(tally.queries));
     }
     let first = tally.queries.div_ceil(2);
     let cluster = cluster(settings)?;
     let replicas = settings.key_value.replicas as usize;
-    let Lie { placement: before, told: known, servers } = lie(&wish.lies, &catalogue, &cluster, replicas)?;
+    let StoredObjects { placement: before, told: known, servers } =
+        lie(&wish.current_placement, &catalogue, &cluster, replicas)?;
     let sizes: Vec<u64> = catalogue.sizes().map(u64::from).collect();
 
     let mut log = RequestLog::new(catalogue.len(), KEPT);
@@ -225,7 +231,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
         saves: saved.map(|(queries, servers): (u64, i64)| servers as f64 / queries.max(1) as f64),
         span: times.map_or(Time::ZERO, |(begin, end): (Time, Time)| end.since(begin)),
         plan,
-        before: Lie { placement: before, told: known, servers },
+        before: StoredObjects { placement: before, told: known, servers },
         after,
         effects: [effects.next().unwrap_or_default(), effects.next().unwrap_or_default()],
         popular: effects.next(),
@@ -315,7 +321,7 @@ impl<'a> Periods<'a> {
         Periods { planner, method, every, ways, log, history: None, begins: Time::ZERO, done: Vec::new() }
     }
 
-    fn run(mut self, spool: &mut Spool, catalogue: &Catalogue) -> Result<Vec<Period>, Unadvised> {
+    fn run(mut self, spool: &mut Spool, catalogue: &Catalogue) -> Result<Vec<Period>, PlanningError> {
         let mut wrong = None;
         spool.each(|query| {
             let passed = query.time.since(self.begins).0.checked_div(self.every.0).unwrap_or(0);
@@ -451,29 +457,29 @@ impl Asking {
 }
 
 /// The servers of a scenario's network; the host that asks is none.
-fn cluster(settings: &Settings) -> Result<Cluster, Unadvised> {
-    let fabric = settings.network().map_err(Unadvised::Cluster)?;
+fn cluster(settings: &Settings) -> Result<Cluster, PlanningError> {
+    let fabric = settings.network().map_err(PlanningError::Cluster)?;
     let racks: Vec<u32> = (1..=settings.servers()).map(|host| fabric.rack(HostId(host))).collect();
     let capacities = settings.capacities(&fabric, settings.servers());
     Ok(Cluster { racks, capacities })
 }
 
 /// What is wrong, with the key's own name.
-fn told(error: PlanError, catalogue: &Catalogue) -> Unadvised {
+fn told(error: PlanError, catalogue: &Catalogue) -> PlanningError {
     match &error {
         PlanError::TooLarge(TooLarge { object, demand, .. }) => {
             let key = String::from_utf8_lossy(catalogue.key(object.0)).into_owned();
-            Unadvised::Plan(format!(
-                "`{key}` is popular and asks each server that has it for {demand}, which none can give: right would be more \
+            PlanningError::Plan(format!(
+                "`{key}` is popular and asks each server that has it for {demand}, which none can give: use more \
                  `picc.memory` or `picc.requests_per_s`, or more `key_value.replicas`"
             ))
         }
-        PlanError::Short { wanted, all } => Unadvised::Plan(short(wanted, all)),
+        PlanError::Short { wanted, all } => PlanningError::Plan(short(wanted, all)),
         PlanError::Together { object, .. } => {
             let key = String::from_utf8_lossy(catalogue.key(object.0)).into_owned();
-            Unadvised::Plan(format!("`{key}`: {error}"))
+            PlanningError::Plan(format!("`{key}`: {error}"))
         }
-        _ => Unadvised::Plan(error.to_string()),
+        _ => PlanningError::Plan(error.to_string()),
     }
 }
 

@@ -291,14 +291,14 @@ fn listed(folder: &Path, keep: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
 mod tests {
     use std::os::unix::fs::{PermissionsExt, chown};
 
-    use fanin_spec::{Contender, Scenario};
+    use fanin_spec::{Scenario, Variant};
 
     use super::*;
 
     fn spec(seed: u64) -> RunSpec {
         let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = [8]\n";
-        let contenders = Scenario::parse("sample.toml", text).and_then(|scenario| scenario.contenders()).unwrap();
-        contenders[0].run(8, seed).unwrap()
+        let variants = Scenario::parse("sample.toml", text).and_then(|scenario| scenario.variants()).unwrap();
+        variants[0].run(8, seed).unwrap()
     }
 
     fn done(goodput: u64) -> Done {
@@ -317,7 +317,7 @@ mod tests {
         let cache = cache(folder.path());
         assert!(matches!(cache.get(&spec(1)), Found::Nothing));
         cache.put(&spec(1), &done(7)).unwrap();
-        let other = Contender::new("other", spec(1).scheme, spec(1).settings.clone()).unwrap();
+        let other = Variant::new("other", spec(1).scheme, spec(1).settings.clone()).unwrap();
         let Found::Run(found) = cache.get(&other.run(8, 1).unwrap()) else { panic!("not found") };
         assert_eq!((found.tables, found.cpu), (done(7).tables, done(7).cpu));
         assert!(matches!(cache.get(&spec(2)), Found::Nothing));

@@ -63,8 +63,8 @@ mod tests {
         let text = format!(
             "[[schemes]]\nlabel = \"{label}\"\nscheme = \"newreno\"\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [2, 4, 8]\n"
         );
-        let contenders = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap();
-        contenders[0].run(fan_in, 1).unwrap()
+        let variants = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.variants()).unwrap();
+        variants[0].run(fan_in, 1).unwrap()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fanin_lab::Runner;
 use fanin_lab::figures::bytes;
-use fanin_spec::{Contender, Need, Settings, what_would_fit};
+use fanin_spec::{Need, Settings, Variant, what_would_fit};
 
 /// What a comparison takes, roughly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,19 +37,18 @@ impl Forecast {
 pub fn forecast(
     runner: &dyn Runner,
     jobs: NonZeroUsize,
-    contenders: &[Contender],
+    variants: &[Variant],
     memory: Option<u64>,
 ) -> Result<Forecast, String> {
     let of_all = |points: &mut dyn Iterator<Item = &Settings>| of(runner, jobs, points);
-    let forecast = of_all(&mut contenders.iter().flat_map(|c| &c.points).map(|at| &at.settings));
+    let forecast = of_all(&mut variants.iter().flat_map(|c| &c.points).map(|at| &at.settings));
     let forecast = Forecast { free: memory, ..forecast };
     let Some(memory) = memory.filter(|&memory| forecast.least_bytes > memory as f64) else { return Ok(forecast) };
     let fits = |first: &[Settings]| {
         // All schemes have the first one's size: they rarely differ in it.
-        of_all(&mut contenders.iter().flat_map(|_| first)).least_bytes <= memory as f64
+        of_all(&mut variants.iter().flat_map(|_| first)).least_bytes <= memory as f64
     };
-    let first: Vec<Settings> =
-        contenders.iter().take(1).flat_map(|c| &c.points).map(|at| at.settings.clone()).collect();
+    let first: Vec<Settings> = variants.iter().take(1).flat_map(|c| &c.points).map(|at| at.settings.clone()).collect();
     let advice = match what_would_fit(&first, &fits) {
         Some((key, value)) => format!("`{key}` of {value} would fit, where all else stays as it is"),
         None => "lower what is compared".into(),

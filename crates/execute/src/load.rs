@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use fanin_spec::{Contender, Problem, Scenario};
+use fanin_spec::{Problem, Scenario, Variant};
 
 use crate::input::{self, NAMED_MAX, SCENARIO_MAX};
 
@@ -19,7 +19,7 @@ pub struct Loaded {
 
 /// Why there is no scenario.
 #[derive(Debug, thiserror::Error)]
-pub enum Unloaded {
+pub enum LoadError {
     /// The file cannot be read.
     #[error(transparent)]
     Unread(#[from] io::Error),
@@ -31,8 +31,8 @@ pub enum Unloaded {
 /// Reads a scenario.
 ///
 /// # Errors
-/// [`Unloaded`].
-pub fn load(path: &Path) -> Result<Loaded, Unloaded> {
+/// [`LoadError`].
+pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     Ok(Loaded::parse(path, input::text(path, SCENARIO_MAX)?)?)
 }
 
@@ -51,10 +51,10 @@ impl Loaded {
     ///
     /// # Errors
     /// What cannot work, with its place.
-    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        let contenders = self.scenario.contenders_with(&|file| self.named(file))?;
-        contenders.iter().try_for_each(plan_fits)?;
-        Ok(contenders)
+    pub fn variants(&self) -> Result<Vec<Variant>, Problem> {
+        let variants = self.scenario.variants_with(&|file| self.named(file))?;
+        variants.iter().try_for_each(plan_fits)?;
+        Ok(variants)
     }
 
     /// Reads a file that it names: the path for messages, and the text.
@@ -73,8 +73,8 @@ impl Loaded {
 }
 
 /// Refuses a plan of placement that is not for the cluster of every point; it is for one placement, whatever the seed.
-fn plan_fits(contender: &Contender) -> Result<(), Problem> {
-    let runs = (0..contender.points.len()).filter_map(|place| contender.at(place, contender.settings.run.first_seed));
+fn plan_fits(variant: &Variant) -> Result<(), Problem> {
+    let runs = (0..variant.points.len()).filter_map(|place| variant.at(place, variant.settings.run.first_seed));
     runs.into_iter().try_for_each(|spec| fanin_apps::fits(&spec))
 }
 
@@ -87,18 +87,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("my.toml");
         std::fs::write(&path, "schemes = [\"dctcp\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n").unwrap();
-        let missing = load(&path).unwrap().contenders().unwrap_err().to_string();
+        let missing = load(&path).unwrap().variants().unwrap_err().to_string();
         assert!(missing.contains("a.csv cannot be read"), "{missing}");
         std::fs::write(folder.path().join("a.csv"), "src,dst,bytes,start_us\n0,1,5000,0\n").unwrap();
-        assert_eq!(load(&path).unwrap().contenders().unwrap().len(), 1);
+        assert_eq!(load(&path).unwrap().variants().unwrap().len(), 1);
     }
 
     #[test]
     fn what_cannot_be_read_and_what_is_not_understood_are_told_apart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("my.toml");
-        assert!(matches!(load(&path), Err(Unloaded::Unread(_))));
+        assert!(matches!(load(&path), Err(LoadError::Unread(_))));
         std::fs::write(&path, "scemes = []\n").unwrap();
-        assert!(matches!(load(&path), Err(Unloaded::Problem(_))));
+        assert!(matches!(load(&path), Err(LoadError::Problem(_))));
     }
 }

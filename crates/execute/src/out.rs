@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::advice::Advice;
 use crate::cleanup::Cleanup;
-use crate::lies;
+use crate::current_placement;
 use crate::ownership;
 use crate::tables::{Table, Tables};
 
@@ -30,7 +30,7 @@ pub struct Refusal {
 
 /// What is written beside the summary and the tables that every run gives.
 #[derive(Clone, Copy, Debug)]
-pub enum Beside<'a> {
+pub enum ExtraFiles<'a> {
     /// Nothing.
     Nothing,
     /// The report.
@@ -114,7 +114,7 @@ impl Out {
         manifest: &Manifest,
         summary: &Summary,
         (specs, outcome): (&[RunSpec], &Outcome),
-        beside: Beside,
+        beside: ExtraFiles,
         files: &[(String, String)],
     ) -> Result<(), Refusal> {
         self.publish(|out, names| {
@@ -173,11 +173,11 @@ impl Out {
             out.write_table(&Table::of_servers(advice), names)?;
             fs::write(out.draft.join("servers.svg"), advice.picture())?;
             names.push("servers.svg".into());
-            let digest = lies::write(&out.draft.join(lies::NAME), advice)?;
+            let digest = current_placement::write(&out.draft.join(current_placement::NAME), advice)?;
             // By which whoever carries the plan out knows that it has all of it.
             let mut object = object.clone();
             object["placement_sha256"] = digest.into();
-            names.push(lies::NAME.into());
+            names.push(current_placement::NAME.into());
             names.push("plan.json".into());
             fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(&object)?))
         })
@@ -211,14 +211,14 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
-        beside: Beside,
+        beside: ExtraFiles,
         names: &mut Vec<String>,
     ) -> io::Result<()> {
-        let tables = Tables::of(summary, specs, outcome, matches!(beside, Beside::Series));
+        let tables = Tables::of(summary, specs, outcome, matches!(beside, ExtraFiles::Series));
         for (_, table) in tables.made() {
             self.write_table(&table(), names)?;
         }
-        if let Beside::Report(report) = beside {
+        if let ExtraFiles::Report(report) = beside {
             fs::write(self.draft.join("report.html"), report.html())?;
             names.push("report.html".into());
         }

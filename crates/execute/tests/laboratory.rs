@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fanin_execute::{Beside, Cache, Out, Threads};
-use fanin_lab::{Batch, Manifest, Outcome, Runner, Summary, Wishes, conduct, execute, plan, summarise};
-use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals};
+use fanin_execute::{Cache, ExtraFiles, Out, Threads};
+use fanin_lab::{Batch, CompareOptions, Manifest, Outcome, Runner, Summary, conduct, execute, plan, summarise};
+use fanin_spec::{Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals, Variant};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Collapses at 8 senders; figures differ by seed; runs end out of order.
@@ -73,12 +73,12 @@ impl Runner for Faulty {
     }
 }
 
-fn contenders(seeds: u32) -> Vec<Contender> {
+fn variants(seeds: u32) -> Vec<Variant> {
     let text = format!(
         "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n\
          [sweep]\nfan_in = [2, 4, 8]\n[run]\nseeds = {seeds}\n"
     );
-    Scenario::parse("toy.toml", &text).and_then(|s| s.contenders()).unwrap()
+    Scenario::parse("toy.toml", &text).and_then(|s| s.variants()).unwrap()
 }
 
 fn batch(specs: &[RunSpec]) -> Batch<'_> {
@@ -86,13 +86,13 @@ fn batch(specs: &[RunSpec]) -> Batch<'_> {
 }
 
 fn run(runner: &dyn Runner, seeds: u32, jobs: usize) -> (Vec<RunSpec>, Outcome, Summary) {
-    let contenders = contenders(seeds);
-    let specs = plan(&contenders);
+    let variants = variants(seeds);
+    let specs = plan(&variants);
     let jobs = NonZeroUsize::new(jobs).unwrap();
     let outcome =
         execute(&Threads { runner, cache: None, jobs, stop: &AtomicBool::new(false) }, batch(&specs), &mut |_| {})
             .unwrap();
-    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
     (specs, outcome, summary)
 }
 
@@ -130,8 +130,8 @@ fn the_number_of_jobs_changes_nothing() {
 
 #[test]
 fn a_stop_keeps_what_has_finished() {
-    let contenders = contenders(3);
-    let specs = plan(&contenders);
+    let variants = variants(3);
+    let specs = plan(&variants);
     let stop = AtomicBool::new(false);
     let two = NonZeroUsize::new(2).unwrap();
     let outcome =
@@ -142,15 +142,15 @@ fn a_stop_keeps_what_has_finished() {
                 stop.store(true, Ordering::Relaxed);
             }
         });
-    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome.unwrap()));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome.unwrap()));
     assert_eq!(summary.rows.len(), 6);
     assert!(summary.rows.iter().all(|row| row.seeds == 2));
 }
 
 #[test]
 fn a_point_without_a_finished_run_has_no_row() {
-    let contenders = contenders(1);
-    let specs = plan(&contenders);
+    let variants = variants(1);
+    let specs = plan(&variants);
     let stop = AtomicBool::new(true);
     let outcome = execute(
         &Threads { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop },
@@ -158,14 +158,14 @@ fn a_point_without_a_finished_run_has_no_row() {
         &mut |_| {},
     )
     .unwrap();
-    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
     assert!(summary.rows.is_empty());
     assert_eq!(summary.onset.0[0].1[0].at, None);
 }
 
 #[test]
 fn a_broken_run_says_what_replays_it() {
-    let specs = plan(&contenders(3));
+    let specs = plan(&variants(3));
     let two = NonZeroUsize::new(2).unwrap();
     let broken = execute(
         &Threads { runner: &Faulty, cache: None, jobs: two, stop: &AtomicBool::new(false) },
@@ -191,7 +191,7 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     let out = Out::claim(&folder).unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let script = ("remedy-1/servers/apply.sh".to_string(), "#!/bin/sh\n".to_string());
-    out.fill(&manifest(), &summary, (&specs, &outcome), Beside::Nothing, &[script]).unwrap();
+    out.fill(&manifest(), &summary, (&specs, &outcome), ExtraFiles::Nothing, &[script]).unwrap();
     let written = fs::metadata(folder.join("remedy-1/servers/apply.sh")).unwrap();
     assert_eq!(written.permissions().mode() & 0o111, 0o111, "a script can be run");
     let mut names: Vec<String> =
@@ -219,7 +219,7 @@ fn parquet_and_csv_hold_the_same_cells() {
     let top = tempfile::tempdir().unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let folder = top.path().join("out");
-    Out::claim(&folder).unwrap().fill(&manifest(), &summary, (&specs, &outcome), Beside::Nothing, &[]).unwrap();
+    Out::claim(&folder).unwrap().fill(&manifest(), &summary, (&specs, &outcome), ExtraFiles::Nothing, &[]).unwrap();
     for name in ["summary", "flows", "queries", "ports"] {
         let mut text = csv::Reader::from_path(folder.join(format!("{name}.csv"))).unwrap();
         let header: Vec<String> = text.headers().unwrap().iter().map(String::from).collect();
@@ -298,7 +298,7 @@ fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
     let lab = Threads { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop };
     let mut told = 0;
     // To tell it takes a look at every run: told at each one's end, it took time that grew with their square.
-    let (specs, _) = conduct(&lab, &contenders(100), Wishes::default(), &mut |_| told += 1).unwrap();
+    let (specs, _) = conduct(&lab, &variants(100), CompareOptions::default(), &mut |_| told += 1).unwrap();
     assert!(specs.len() >= 200 && told < specs.len() / 10, "{told} times for {} runs", specs.len());
 }
 
@@ -306,13 +306,13 @@ fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
 fn a_sweep_that_was_stopped_goes_on_where_it_stopped_and_repeats_no_run() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path(), "engine");
-    let contenders = contenders(3);
+    let variants = variants(3);
     let go = |stop_after: usize| {
         let stop = AtomicBool::new(false);
         let counting = Counting { runs: AtomicUsize::new(0), stop_after, stop: &stop };
         let lab = Threads { runner: &counting, cache: Some(&cache), jobs: NonZeroUsize::MIN, stop: &stop };
-        let (specs, outcome) = conduct(&lab, &contenders, Wishes::default(), &mut |_| {}).unwrap();
-        let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
+        let (specs, outcome) = conduct(&lab, &variants, CompareOptions::default(), &mut |_| {}).unwrap();
+        let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
         (counting.runs.into_inner(), outcome.cached, without_cost(summary))
     };
     assert_eq!(go(9).0, 9);

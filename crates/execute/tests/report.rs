@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use fanin_execute::Threads;
-use fanin_lab::{Batch, Manifest, Runner, Wishes, execute, plan, summarise};
+use fanin_lab::{Batch, CompareOptions, Manifest, Runner, execute, plan, summarise};
 use fanin_report::{Report, report};
 use fanin_spec::{EventRow, FlowRow, QueryRow, RunError, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
 
@@ -99,17 +99,17 @@ const SCENARIO: &str = "title = \"A </script><b> title & more\"\nschemes = [\"ne
 fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
     let scenario = Scenario::parse("toy.toml", SCENARIO).unwrap();
     let title = scenario.title.clone();
-    let contenders = scenario.contenders().unwrap();
-    let specs = plan(&contenders);
+    let variants = scenario.variants().unwrap();
+    let specs = plan(&variants);
     let lab = Threads { runner, cache: None, jobs: NonZeroUsize::new(jobs).unwrap(), stop: &AtomicBool::new(false) };
     let outcome = execute(&lab, Batch { specs: &specs, watch: None }, &mut |_| {}).unwrap();
-    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
     let manifest = Manifest {
         version: "0.1.0".into(),
         arguments: ["compare", "toy.toml", "--jobs", &jobs.to_string()].map(String::from).to_vec(),
         scenario_text: SCENARIO.into(),
     };
-    report(&Watcher(runner, stop), title.as_deref(), &contenders, &manifest, &summary, (&specs, &outcome), lab.stop)
+    report(&Watcher(runner, stop), title.as_deref(), &variants, &manifest, &summary, (&specs, &outcome), lab.stop)
         .unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fanin::{Error, Lab, Scenario, Update, Wishes};
+use fanin::{CompareOptions, Error, Lab, Scenario, Update};
 
 const RACK: &str = r#"
 schemes = ["cubic", "dctcp"]
@@ -23,7 +23,7 @@ fn main() -> Result<(), Error> {
     let rack = Scenario::parse("rack.toml", RACK)?.resolve()?;
     let stop = Arc::new(AtomicBool::new(false));
     let lab = Lab::default().stopped_by(Arc::clone(&stop));
-    let comparison = lab.compare(&rack, Wishes::default(), &mut |update| match update {
+    let comparison = lab.compare(&rack, CompareOptions::default(), &mut |update| match update {
         Update::Progress(at) if at.elapsed > Duration::from_secs(10) => stop.store(true, Ordering::Relaxed),
         Update::Warning(text) | Update::Notice(text) => eprintln!("{text}"),
         _ => {}

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use fanin_advise::{Addresses, Advice, Asked, Goal, News, Wishes, advise};
+use fanin_advise::{Addresses, Advice, AdviceOptions, Asked, Goal, advise};
 use fanin_execute::Out;
 
 use crate::{Comparison, Error, Lab, Resolved, Scenario, Update};
@@ -59,22 +59,22 @@ impl Lab {
             addresses: &wanted.addresses,
         };
         let Wanted { goal, budget, remedies, .. } = wanted.clone();
-        let wishes = Wishes { goal, budget, remedies };
+        let options = AdviceOptions { goal, budget, remedies };
         let late = || wanted.time.is_some_and(|time| begun.elapsed() > time);
         let stop = || self.stop.load(Ordering::Relaxed) || late();
         let hear = RefCell::new(hear);
         let tell = |news| {
             (hear.borrow_mut())(match news {
-                News::Progress(progress) => Update::Progress(progress),
-                News::Word(word) => Update::Notice(word),
+                fanin_advise::Update::Progress(progress) => Update::Progress(progress),
+                fanin_advise::Update::Word(word) => Update::Notice(word),
             });
         };
-        let advice = self.with_executor(|executor| advise(executor, &asked, &wishes, &stop, &tell))?;
+        let advice = self.with_executor(|executor| advise(executor, &asked, &options, &stop, &tell))?;
         let curves = Resolved {
             name: loaded.scenario.name.clone(),
             title: Some("Today and the first remedies".into()),
             text: loaded.text.clone(),
-            contenders: advice.curves(&asked)?,
+            variants: advice.curves(&asked)?,
             warnings: Vec::new(),
         };
         Ok(Advised { advice, curves })
@@ -85,7 +85,7 @@ impl Lab {
     /// # Errors
     /// As [`Lab::compare`].
     pub fn picture(&self, advised: &Advised, hear: &mut dyn FnMut(Update)) -> Result<Comparison, Error> {
-        self.compare(&advised.curves, fanin_lab::Wishes::default(), hear)
+        self.compare(&advised.curves, fanin_lab::CompareOptions::default(), hear)
     }
 }
 
@@ -112,9 +112,9 @@ impl Advised {
     }
 }
 
-impl From<fanin_advise::Unadvised> for Error {
-    fn from(why: fanin_advise::Unadvised) -> Error {
-        use fanin_advise::Unadvised::{Asked, Broken, Problem, Stopped};
+impl From<fanin_advise::AdviceError> for Error {
+    fn from(why: fanin_advise::AdviceError) -> Error {
+        use fanin_advise::AdviceError::{Asked, Broken, Problem, Stopped};
         match why {
             Problem(problem) => problem.into(),
             Broken(broken) => broken.into(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fanin_diagnose::{Choice, Diagnosis, Simulated, Sketch};
-use fanin_lab::Wishes;
+use fanin_lab::CompareOptions;
 
 use crate::diagnose::SCENARIO;
 use crate::{Diagnosed, Error, Lab, Scenario, Update};
@@ -151,7 +151,7 @@ impl Lab {
         };
         let told = |hear: &mut dyn FnMut(Update), sketch: &Sketch| {
             let mut scenario = Scenario::parse(SCENARIO, sketch.text())?;
-            let own = scenario.resolve()?.contenders()[0].settings.workload.duration;
+            let own = scenario.resolve()?.variants()[0].settings.workload.duration;
             let most = seen.time(MOST_PACKETS / f64::from(SEEDS) / seen.packets());
             scenario
                 .sweep(&seen.servers())?
@@ -237,7 +237,7 @@ impl Lab {
                 hear(Update::Progress(progress));
             }
         };
-        let told = self.compare(&scenario.resolve()?, Wishes::default(), &mut quiet)?;
+        let told = self.compare(&scenario.resolve()?, CompareOptions::default(), &mut quiet)?;
         if told.finished()[0] < told.finished()[1] {
             return Err(Error::Stopped);
         }

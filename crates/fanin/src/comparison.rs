@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fanin_execute::{Beside, Out, Table, Tables};
-use fanin_lab::{Batch, Compared, Finding, Manifest, Outcome, Summary, Wishes, compare, execute, stats, with_jitter};
+use fanin_execute::{ExtraFiles, Out, Table, Tables};
+use fanin_lab::{
+    Batch, CompareOptions, Compared, Finding, Manifest, Outcome, Summary, compare, execute, stats, with_jitter,
+};
 use fanin_report::{Report, report};
 use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
 use serde_json::{Map, Value, json};
@@ -37,18 +39,18 @@ impl Lab {
     pub fn compare(
         &self,
         scenario: &Resolved,
-        wishes: Wishes,
+        options: CompareOptions,
         hear: &mut dyn FnMut(Update),
     ) -> Result<Comparison, Error> {
-        for runs in [scenario.contenders(), &with_jitter(scenario.contenders())] {
+        for runs in [scenario.variants(), &with_jitter(scenario.variants())] {
             if !runs.is_empty() {
                 hear(Update::Forecast(self.forecast(runs)?));
             }
         }
         let (asked, mut progress) =
-            ((scenario.contenders(), scenario.warnings()), |progress| hear(Update::Progress(progress)));
+            ((scenario.variants(), scenario.warnings()), |progress| hear(Update::Progress(progress)));
         let compared =
-            self.with_executor(|executor| compare(executor, scenario.name(), asked, wishes, &mut progress))?;
+            self.with_executor(|executor| compare(executor, scenario.name(), asked, options, &mut progress))?;
         let hangs = &compared.summary.warnings[scenario.warnings().len()..];
         hangs.iter().for_each(|warning| hear(Update::Warning(warning.clone())));
         Ok(self.told(scenario, compared, Besides::Report, hear))
@@ -65,14 +67,14 @@ impl Lab {
         hear: &mut dyn FnMut(Update),
     ) -> Result<Comparison, Error> {
         let spec = scenario.one_run()?;
-        hear(Update::Forecast(self.forecast(scenario.contenders())?));
+        hear(Update::Forecast(self.forecast(scenario.variants())?));
         let mut progress = |progress| hear(Update::Progress(progress));
         let batch = Batch { specs: std::slice::from_ref(&spec), watch };
         let outcome = self.with_executor(|executor| execute(executor, batch, &mut progress))?;
         let beside = if watch.is_some() { Besides::Series } else { Besides::Nothing };
         let done = (vec![spec], outcome);
         let compared =
-            Compared::of(scenario.name(), scenario.contenders(), scenario.warnings(), Wishes::default(), done);
+            Compared::of(scenario.name(), scenario.variants(), scenario.warnings(), CompareOptions::default(), done);
         Ok(self.told(scenario, compared, beside, hear))
     }
 
@@ -138,10 +140,7 @@ impl Comparison {
         let tables = self.named();
         let wanted = if name == "rounds" { "queries" } else { name };
         tables.get(wanted).ok_or_else(|| {
-            Error::Asked(format!(
-                "there is no table `{name}` here; right would be one of {}",
-                tables.names().join(", ")
-            ))
+            Error::Asked(format!("there is no table `{name}` here; use one of {}", tables.names().join(", ")))
         })
     }
 
@@ -162,7 +161,7 @@ impl Comparison {
     pub fn report(&self, arguments: &[String]) -> Result<Report, Error> {
         let (title, done) = (self.scenario.title(), (&self.compared.specs[..], &self.compared.outcome));
         let manifest = self.manifest(arguments);
-        Ok(report(&Simulator, title, self.scenario.contenders(), &manifest, &self.compared.summary, done, &self.stop)?)
+        Ok(report(&Simulator, title, self.scenario.variants(), &manifest, &self.compared.summary, done, &self.stop)?)
     }
 
     /// Writes every table as CSV and Parquet, a comparison's report, a watched run's series, and the manifest.
@@ -177,9 +176,9 @@ impl Comparison {
     pub(crate) fn write_with(&self, out: Out, arguments: &[String], files: &[(String, String)]) -> Result<(), Error> {
         let report = (self.beside == Besides::Report).then(|| self.report(arguments)).transpose()?;
         let beside = match &report {
-            Some(report) => Beside::Report(report),
-            None if self.beside == Besides::Series => Beside::Series,
-            None => Beside::Nothing,
+            Some(report) => ExtraFiles::Report(report),
+            None if self.beside == Besides::Series => ExtraFiles::Series,
+            None => ExtraFiles::Nothing,
         };
         out.fill(
             &self.manifest(arguments),

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use fanin_execute::PlanningError;
 use fanin_execute::Refusal;
-use fanin_execute::Unadvised;
 use fanin_lab::Broken;
 use fanin_papers::PaperProblem;
 use fanin_spec::Problem;
@@ -40,7 +40,7 @@ pub enum Error {
     Paper(#[from] PaperProblem),
     /// A log that no plan can be made from, or a cluster that has none.
     #[error(transparent)]
-    Unadvised(#[from] Unadvised),
+    PlanningError(#[from] PlanningError),
     /// A folder that results cannot be written to.
     #[error(transparent)]
     Folder(#[from] Refusal),

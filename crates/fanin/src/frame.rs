@@ -1,7 +1,7 @@
 //! A caught segment as the bytes that would have been on the wire: IPv4 and TCP with every option, checksums and all.
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader};
-use fanin_sim::Caught;
+use fanin_sim::CapturedPacket;
 use fanin_tcp::Flags;
 
 /// The port that the workload's connections are opened to, and after it those of what runs beside: of none does an analyser take
@@ -29,7 +29,7 @@ pub struct Stack {
 ///
 /// # Errors
 /// A segment that no IP packet can hold: a fault of the simulator.
-pub fn packet(caught: &Caught, stack: &Stack, id: u16) -> Result<Vec<u8>, String> {
+pub fn packet(caught: &CapturedPacket, stack: &Stack, id: u16) -> Result<Vec<u8>, String> {
     let segment = &caught.segment;
     let options = options(caught, stack);
     let payload = vec![0u8; usize::from(segment.len)];
@@ -63,7 +63,13 @@ pub fn packet(caught: &Caught, stack: &Stack, id: u16) -> Result<Vec<u8>, String
     Ok(bytes)
 }
 
-fn tcp(caught: &Caught, stack: &Stack, options: &[u8], ip: &Ipv4Header, payload: &[u8]) -> Result<TcpHeader, String> {
+fn tcp(
+    caught: &CapturedPacket,
+    stack: &Stack,
+    options: &[u8],
+    ip: &Ipv4Header,
+    payload: &[u8],
+) -> Result<TcpHeader, String> {
     let segment = &caught.segment;
     let opener = EPHEMERAL + (caught.connection.place() % 28_000) as u16;
     let service = SERVICE + u16::from(caught.connection.owner().number());
@@ -97,7 +103,7 @@ fn scale(receive_window: u32) -> u32 {
 }
 
 /// The options, padded: of every segment, then of a SYN, then SACK blocks.
-fn options(caught: &Caught, stack: &Stack) -> Vec<u8> {
+fn options(caught: &CapturedPacket, stack: &Stack) -> Vec<u8> {
     const NOP: u8 = 1;
     let segment = &caught.segment;
     let syn = segment.flags.any(Flags::SYN);

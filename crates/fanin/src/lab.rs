@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use fanin_execute::{Cache, Carrier, Elsewhere, Forecast, Threads, forecast, free_memory};
+use fanin_execute::{Cache, Elsewhere, Forecast, Threads, Transport, forecast, free_memory};
 use fanin_lab::{Executor, Progress, Runner};
 use fanin_sim::{Team, one_core};
-use fanin_spec::{Base, Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
+use fanin_spec::{Base, Need, RunError, RunSpec, RunTables, Settings, Variant, Watch};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
@@ -88,7 +88,7 @@ pub struct Lab {
     cache: Option<Cache>,
     executor: Option<Box<dyn Executor>>,
     /// What takes runs to workers, and a folder of theirs for finished ones.
-    carrier: Option<(Box<dyn Carrier>, Option<PathBuf>)>,
+    carrier: Option<(Box<dyn Transport>, Option<PathBuf>)>,
     pub(crate) stop: Arc<AtomicBool>,
 }
 
@@ -127,7 +127,7 @@ impl Lab {
     /// A lab whose runs a carrier takes to workers, each of which does [`work`]; they may keep finished runs in a folder of theirs. This
     /// lab's own cache is asked before.
     #[must_use]
-    pub fn carried_by(self, carrier: impl Carrier + 'static, cache_there: Option<PathBuf>) -> Lab {
+    pub fn carried_by(self, carrier: impl Transport + 'static, cache_there: Option<PathBuf>) -> Lab {
         Lab { carrier: Some((Box::new(carrier), cache_there)), ..self }
     }
 
@@ -159,12 +159,12 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Memory`].
-    pub fn forecast(&self, contenders: &[Contender]) -> Result<Forecast, Error> {
-        forecast(&Simulator, self.jobs, contenders, free_memory()).map_err(Error::Memory)
+    pub fn forecast(&self, variants: &[Variant]) -> Result<Forecast, Error> {
+        forecast(&Simulator, self.jobs, variants, free_memory()).map_err(Error::Memory)
     }
 }
 
-/// What a worker does with a parcel that a [`Carrier`] brings: carries out its runs on the calling thread, and gives their answer.
+/// What a worker does with a parcel that a [`Transport`] brings: carries out its runs on the calling thread, and gives their answer.
 pub fn work(parcel: &[u8], stop: &AtomicBool) -> Vec<u8> {
     fanin_execute::work(&Simulator, fanin_sim::ENGINE, parcel, stop)
 }
@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::law::{Ack, Cause, Congestion, Control, Foreign, Source, Traits, Window, register};
-    use crate::{Comparison, Scenario, Wishes};
+    use crate::{CompareOptions, Comparison, Scenario};
 
     /// NewReno, from outside; it fails at a loss, if it is to.
     #[derive(Clone, Copy, Debug)]
@@ -233,7 +233,7 @@ mod tests {
              [tcp]\nrto_min = \"10 ms\"\n[sweep]\nfan_in = [2, 32]\n[run]\nseeds = 2\n"
         );
         let resolved = Scenario::parse("laws.toml", text).unwrap().resolve().unwrap();
-        lab.compare(&resolved, Wishes::default(), &mut |_| {}).unwrap()
+        lab.compare(&resolved, CompareOptions::default(), &mut |_| {}).unwrap()
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub use trace::Capture;
 /// What advice is made of.
 pub mod advice {
     pub use fanin_advise::{
-        Addresses, Advice, Effort, FAMILIES, Goal, Hinge, Line, Margin, Met, Remedy, Standing, Syntax, Where,
+        Addresses, Advice, Assumption, Effort, FAMILIES, Goal, Line, Margin, Met, Remedy, Standing, Syntax, Where,
     };
 }
 
@@ -77,13 +77,13 @@ pub mod front {
 // What the calls above take and give.
 pub use fanin_execute::requests::Reading;
 pub use fanin_execute::{
-    Advice, Cache, Came, Carrier, Column, Draft, Effect, Ending, Forecast, Lies, Out, Period, Pruning, Refusal, Rule,
-    Table, Unadvised, Usage, Values, Wish, clean_up, demo, is_special,
+    Advice, BatchResult, Cache, Column, CurrentPlacement, Draft, Effect, Forecast, Out, Period, PlanOptions,
+    PlanningError, Pruning, Refusal, Rule, StopReason, Table, Transport, Usage, Values, clean_up, demo, is_special,
 };
 pub use fanin_lab::{
-    Axis, Background, Batch, Broken, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets, Outcome,
-    Progress, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, Wishes, figures, line_mbps, notes,
-    place_of, setting, state_at, stats,
+    Axis, Background, Batch, Broken, CompareOptions, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets,
+    Outcome, Progress, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, figures, line_mbps,
+    notes, place_of, setting, state_at, stats,
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_report::Report;
@@ -92,7 +92,7 @@ pub use fanin_sim::one_core;
 /// Laws of the caller's own, in place of the house's: the slower the farther they come from.
 pub use fanin_spec::law;
 pub use fanin_spec::{
-    Cause, Cell, Contender, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables,
-    TIERS, Totals, Watch,
+    Cause, Cell, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables, TIERS,
+    Totals, Variant, Watch,
 };
 pub use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};

@@ -6,17 +6,17 @@ pub use fanin_papers::{
     Setting, Verdict,
 };
 
-use fanin_execute::paper::{self, Unreproduced};
-use fanin_lab::Course;
+use fanin_execute::paper::{self, ReproduceError};
+use fanin_lab::Session;
 
 use crate::{Error, Lab, Update};
 
-impl From<Unreproduced> for Error {
-    fn from(why: Unreproduced) -> Error {
+impl From<ReproduceError> for Error {
+    fn from(why: ReproduceError) -> Error {
         match why {
-            Unreproduced::Paper(problem) => problem.into(),
-            Unreproduced::Broken(broken) => broken.into(),
-            Unreproduced::Stopped => Error::Stopped,
+            ReproduceError::Paper(problem) => problem.into(),
+            ReproduceError::Broken(broken) => broken.into(),
+            ReproduceError::Stopped => Error::Stopped,
         }
     }
 }
@@ -35,7 +35,7 @@ impl Lab {
     ) -> Result<Reproduced, Error> {
         let mut progress = |progress| hear(Update::Progress(progress));
         let reproduced = self.with_executor(|executor| {
-            paper::reproduce(&mut Course::new(executor, &mut progress), papers, wanted, conditions)
+            paper::reproduce(&mut Session::new(executor, &mut progress), papers, wanted, conditions)
         })?;
         reproduced.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
         Ok(reproduced)
@@ -53,8 +53,8 @@ impl Lab {
     ) -> Result<(), Error> {
         let mut progress = |progress| hear(Update::Progress(progress));
         self.with_executor(|executor| {
-            let mut course = Course::new(executor, &mut progress);
-            papers.iter().try_for_each(|paper| paper::sweep(&mut course, paper, &mut |what| tell(paper, what)))
+            let mut session = Session::new(executor, &mut progress);
+            papers.iter().try_for_each(|paper| paper::sweep(&mut session, paper, &mut |what| tell(paper, what)))
         })?;
         Ok(())
     }

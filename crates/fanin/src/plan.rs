@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_execute::requests::Reading;
-use fanin_execute::{Advice, Effect, Out, Wish, advise};
+use fanin_execute::{Advice, Effect, Out, PlanOptions, advise};
 use fanin_lab::{Batch, execute};
 use fanin_placement::{Kind, Reason};
-use fanin_spec::{Contender, Optional, Popularity, Replica, RunTables, Scheme, ServerOrder, Settings};
+use fanin_spec::{Optional, Popularity, Replica, RunTables, Scheme, ServerOrder, Settings, Variant};
 use fanin_units::{Rate, Time};
 use serde_json::{Value, json};
 
@@ -43,20 +43,20 @@ impl Lab {
     /// Plans for a cluster from logs of requests, one a server; runs the log's second half before and after.
     ///
     /// # Errors
-    /// [`Error::Unadvised`], [`Error::Asked`] where the cluster sweeps over a key, [`Error::Broken`], [`Error::Stopped`].
+    /// [`Error::PlanningError`], [`Error::Asked`] where the cluster sweeps over a key, [`Error::Broken`], [`Error::Stopped`].
     pub fn plan(
         &self,
         logs: &[PathBuf],
         reading: Reading,
-        wish: &Wish,
+        wish: &PlanOptions,
         cluster: &Resolved,
         hear: &mut dyn FnMut(Update),
     ) -> Result<Plan, Error> {
         cluster.one_run()?;
-        let contender = &cluster.contenders()[0];
-        let settings = &contender.settings;
+        let variant = &cluster.variants()[0];
+        let settings = &variant.settings;
         let advice = advise(logs, reading, settings, wish)?;
-        let latencies = self.latencies(contender, wish.method, &advice, hear)?;
+        let latencies = self.latencies(variant, wish.method, &advice, hear)?;
         let bound = f64::from(settings.placements.groups.busiest) / 100.0;
         Ok(Plan { advice, latencies, method: wish.method, bound, link: settings.link.rate })
     }
@@ -64,16 +64,16 @@ impl Lab {
     /// Runs the log's second half on the cluster as it was and as it would be.
     fn latencies(
         &self,
-        contender: &Contender,
+        variant: &Variant,
         method: Kind,
         advice: &Advice,
         hear: &mut dyn FnMut(Update),
     ) -> Result<[Latencies; 2], Error> {
-        let usual = Scheme { gathering: None, ..contender.scheme };
+        let usual = Scheme { gathering: None, ..variant.scheme };
         let specs = [0, 1].into_iter().filter_map(|after| {
             let reorders = after == 1 && method != Kind::Groups;
-            let settings = listed(contender.settings.clone(), advice, after, reorders);
-            Contender::new("plan", usual, settings).map(|contender| contender.at(0, 1)).transpose()
+            let settings = listed(variant.settings.clone(), advice, after, reorders);
+            Variant::new("plan", usual, settings).map(|variant| variant.at(0, 1)).transpose()
         });
         let specs = specs.collect::<Result<Vec<_>, String>>().map_err(Error::Asked)?;
         let batch = Batch { specs: &specs, watch: None };
@@ -139,7 +139,7 @@ impl Conclusion {
         match (changes.iter().any(|of| *of < -Self::ALIKE), changes.iter().any(|of| *of > Self::ALIKE)) {
             (true, false) => Conclusion::Better,
             (false, true) => Conclusion::Worse,
-            // A shorter mean with a longer tail is no reason to move anything.
+            // A shorter mean with a longer tail is not a reason to move anything.
             _ => Conclusion::NoDifference,
         }
     }

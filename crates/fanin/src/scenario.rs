@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fanin_execute::{Loaded, Unloaded, load};
-use fanin_spec::{Contender, Coordinate, RunSpec};
+use fanin_execute::{LoadError, Loaded, load};
+use fanin_spec::{Coordinate, RunSpec, Variant};
 
 use crate::Error;
 
@@ -22,8 +22,8 @@ impl Scenario {
     pub fn read(path: impl AsRef<Path>) -> Result<Scenario, Error> {
         let path = path.as_ref();
         load(path).map(Scenario).map_err(|why| match why {
-            Unloaded::Problem(problem) => problem.into(),
-            Unloaded::Unread(error) => Error::Unread { path: path.into(), error },
+            LoadError::Problem(problem) => problem.into(),
+            LoadError::Unread(error) => Error::Unread { path: path.into(), error },
         })
     }
 
@@ -107,11 +107,11 @@ impl Scenario {
     /// # Errors
     /// [`Error::Scenario`]: what cannot work, with its place.
     pub fn resolve(&self) -> Result<Resolved, Error> {
-        let contenders = self.0.contenders()?;
+        let variants = self.0.variants()?;
         let scenario = &self.0.scenario;
-        let warnings = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
+        let warnings = scenario.warnings(&variants).iter().map(ToString::to_string).collect();
         let (name, title, text) = (scenario.name.clone(), scenario.title.clone(), self.0.text.clone());
-        Ok(Resolved { name, title, text, contenders, warnings })
+        Ok(Resolved { name, title, text, variants, warnings })
     }
 }
 
@@ -121,7 +121,7 @@ pub struct Resolved {
     pub(crate) name: String,
     pub(crate) title: Option<String>,
     pub(crate) text: String,
-    pub(crate) contenders: Vec<Contender>,
+    pub(crate) variants: Vec<Variant>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -142,8 +142,8 @@ impl Resolved {
     }
 
     /// Its schemes, at least one, each with a label of its own, with every setting at every point.
-    pub fn contenders(&self) -> &[Contender] {
-        &self.contenders
+    pub fn variants(&self) -> &[Variant] {
+        &self.variants
     }
 
     /// What was set and has no effect, or not the one that was meant.
@@ -156,21 +156,21 @@ impl Resolved {
     /// # Errors
     /// [`Error::Asked`], where a key is swept over.
     pub fn one_run(&self) -> Result<RunSpec, Error> {
-        let contender = &self.contenders[0];
-        if contender.points.len() == 1 {
-            let first = contender.at(0, contender.settings.run.first_seed);
+        let variant = &self.variants[0];
+        if variant.points.len() == 1 {
+            let first = variant.at(0, variant.settings.run.first_seed);
             return first.ok_or_else(|| Error::Asked(format!("{} has no point", self.name)));
         }
-        let coordinates = |axis: usize| contender.points.iter().map(move |at| &at.point.0[axis]);
+        let coordinates = |axis: usize| variant.points.iter().map(move |at| &at.point.0[axis]);
         let (mut swept, mut such_as) = (Vec::new(), Vec::new());
-        for axis in contender.moving() {
+        for axis in variant.moving() {
             let mut values: Vec<String> = Vec::new();
             for shown in coordinates(axis).map(Coordinate::shown) {
                 if !values.contains(&shown) {
                     values.push(shown);
                 }
             }
-            let first = &contender.points[0].point.0[axis];
+            let first = &variant.points[0].point.0[axis];
             swept.push(format!("{} has {}", first.key, values.join(", ")));
             such_as.push(match first.is_fan_in() {
                 true => format!("--fan-in {}", first.shown()),

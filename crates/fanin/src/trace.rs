@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fanin_lab::Broken;
-use fanin_sim::{Caught, TapPoint};
+use fanin_sim::{CapturedPacket, TapPoint};
 use fanin_spec::{RunError, RunSpec};
 use fanin_units::Time;
 use pcap_file::pcapng::PcapNgWriter;
@@ -23,7 +23,7 @@ use crate::{Error, Lab, Resolved};
 /// What crossed the links at a host or a port in one run.
 pub struct Capture {
     stack: Stack,
-    caught: Vec<Caught>,
+    caught: Vec<CapturedPacket>,
     stop: Arc<AtomicBool>,
 }
 

@@ -45,7 +45,7 @@ params! {
     refuses |law| {
         let what = || {
             format!(
-                "ICTCP's gamma1 {} and gamma2 {}: a window that is to grow and to shrink; right would be a gamma1 of at most gamma2",
+                "ICTCP's gamma1 {} and gamma2 {}: a window that is to grow and to shrink; use a gamma1 of at most gamma2",
                 law.gamma1, law.gamma2
             )
         };

@@ -14,7 +14,7 @@ const KEY: f64 = 16.0;
 
 /// The most that a workload can have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Allowed {
+pub(crate) struct UpperBound {
     /// Goodput in Mbit/s.
     pub mbps: f64,
     /// What a round of the first client's cannot do without; all zero of what has no rounds.
@@ -23,7 +23,7 @@ pub(crate) struct Allowed {
 
 /// What is allowed to a scheme; `None` where flows go between any hosts, of bursts, which come when they come, where something runs
 /// beside the workload, which may take much or little, and where a link becomes faster.
-pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<Allowed> {
+pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<UpperBound> {
     if !s.workload.kind.many_to_one() || s.workload.kind == Kind::Bursts || is_beside(s) {
         return None;
     }
@@ -117,7 +117,7 @@ impl Of<'_> {
     }
 
     /// Long flows: the line behind the first handshake.
-    fn endless(&self) -> Allowed {
+    fn endless(&self) -> UpperBound {
         let s = self.s;
         let (client, servers) = (HostId::CLIENT, (1..=s.servers()).map(HostId));
         let rate = self.fabric.gather_rate(servers.clone(), client).min(self.link(client));
@@ -127,12 +127,12 @@ impl Of<'_> {
         // A SYN, its answer, and the way of the first byte.
         let lead = if s.workload.warm_up.0.is_some() { 0.0 } else { 1.5 * nearest };
         let open = (1.0 - lead / duration).max(0.0);
-        Allowed { mbps: (rate * self.payload_share()).min(windows) * open / 1e6, round: Parts::default() }
+        UpperBound { mbps: (rate * self.payload_share()).min(windows) * open / 1e6, round: Parts::default() }
     }
 
     /// Rounds of answers: of several clients what each is allowed, and no more than all servers and the network can give. `None` where a
     /// warm-up is cut off within a query, of which whole answers count that came before for the most part.
-    fn answers(&self) -> Option<Allowed> {
+    fn answers(&self) -> Option<UpperBound> {
         let s = self.s;
         let alike = s.workload.servers.word() == "same";
         let of = |client: u32| {
@@ -152,7 +152,7 @@ impl Of<'_> {
         let most = (first + others).min(self.uplinks_mbps()).min(self.racks_mbps());
         let cut = s.workload.kind == Kind::WebSearch && s.workload.warm_up.0.is_some();
         let cut = cut && round.all_s() > s.workload.duration.as_secs_f64();
-        (!cut).then_some(Allowed { mbps: most, round })
+        (!cut).then_some(UpperBound { mbps: most, round })
     }
 
     fn of_a_client(&self, client: HostId, servers: &[HostId]) -> Answers {
@@ -272,7 +272,7 @@ impl Of<'_> {
 
     /// Objects that front ends ask for, through hubs or not: what is asked goes up a front end's link once, what is answered comes
     /// down it once, in as few packets as there may be.
-    fn objects(&self) -> Allowed {
+    fn objects(&self) -> UpperBound {
         let (s, k) = (self.s, &self.s.key_value);
         let n = f64::from(k.per_request);
         let object = (k.least.0 + k.most.0) as f64 / 2.0 * (1.0 - k.missing.as_f64());
@@ -288,7 +288,7 @@ impl Of<'_> {
                 asked.min(self.link(HostId::CLIENT) * self.payload_share() / self.others_have() / 1e6)
             }
         };
-        Allowed { mbps: f64::from(k.front_ends) * each, round }
+        UpperBound { mbps: f64::from(k.front_ends) * each, round }
     }
 
     /// A request as answers of the servers that are asked, or of one where hubs may gather them.
@@ -412,8 +412,8 @@ mod tests {
         );
         let mut scenario = Scenario::parse("x.toml", &text).unwrap();
         scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap();
-        let contender = scenario.contenders().unwrap().remove(0);
-        allowed_mbps(&contender.scheme, &contender.settings)
+        let variant = scenario.variants().unwrap().remove(0);
+        allowed_mbps(&variant.scheme, &variant.settings)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a sweep is along, in words: its axis, and the points on it.
 
-use fanin_spec::{Contender, Coordinate, FAN_IN, RunSpec};
+use fanin_spec::{Coordinate, FAN_IN, RunSpec, Variant};
 
 use crate::SummaryRow;
 
@@ -26,19 +26,19 @@ enum Of {
 
 impl Axis {
     /// That of a comparison; all schemes have the same.
-    pub fn of(contenders: &[Contender]) -> Axis {
-        let Some(contender) = contenders.first() else {
+    pub fn of(variants: &[Variant]) -> Axis {
+        let Some(variant) = variants.first() else {
             return Axis { of: Of::Senders, along: 0, others: Vec::new() };
         };
-        let along = contender.along();
-        let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
-        let of = match contender.points[0].point.0.get(along) {
+        let along = variant.along();
+        let many_to_one = variants.iter().any(|c| c.settings.workload.kind.many_to_one());
+        let of = match variant.points[0].point.0.get(along) {
             Some(key) if key.is_fan_in() && many_to_one => Of::Senders,
             Some(key) if !many_to_one && (key.is_fan_in() || key.key == "fabric.hosts") => Of::Hosts,
             Some(key) => Of::Key(key.key.clone()),
             None => Of::Senders,
         };
-        let others = contender.moving().into_iter().filter(|axis| *axis != along).collect();
+        let others = variant.moving().into_iter().filter(|axis| *axis != along).collect();
         Axis { of, along, others }
     }
 
@@ -88,7 +88,7 @@ impl Axis {
         }
     }
 
-    /// Where the point lies on the axis; `None` of what is no number.
+    /// Where the point lies on the axis; `None` of what is not a number.
     pub fn number(&self, row: &SummaryRow) -> Option<f64> {
         match self.of {
             Of::Senders => Some(row.servers.into()),

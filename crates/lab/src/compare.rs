@@ -1,9 +1,9 @@
 //! A comparison, from its schemes to what is said of them: what every way in does, whatever carries the runs out.
 
-use fanin_spec::{Contender, RunSpec};
+use fanin_spec::{RunSpec, Variant};
 
 use crate::jitter::{hang_on_phases, with_jitter};
-use crate::{Broken, Executor, Outcome, Progress, Summary, Wishes, conduct, findings, summarise};
+use crate::{Broken, CompareOptions, Executor, Outcome, Progress, Summary, conduct, findings, summarise};
 
 /// What came of a comparison.
 #[derive(Debug)]
@@ -20,13 +20,13 @@ impl Compared {
     /// Sums up what was run; `warnings` are the scenario's own.
     pub fn of(
         scenario: &str,
-        contenders: &[Contender],
+        variants: &[Variant],
         warnings: &[String],
-        wishes: Wishes,
+        options: CompareOptions,
         (specs, outcome): (Vec<RunSpec>, Outcome),
     ) -> Compared {
-        let summary = summarise(scenario, contenders, wishes, (&specs, &outcome));
-        let (findings, warnings) = (findings(contenders, &summary), warnings.to_vec());
+        let summary = summarise(scenario, variants, options, (&specs, &outcome));
+        let (findings, warnings) = (findings(variants, &summary), warnings.to_vec());
         Compared { specs, outcome, summary: Summary { findings, warnings, ..summary } }
     }
 }
@@ -39,24 +39,24 @@ impl Compared {
 pub fn compare(
     executor: &dyn Executor,
     scenario: &str,
-    (contenders, warnings): (&[Contender], &[String]),
-    wishes: Wishes,
+    (variants, warnings): (&[Variant], &[String]),
+    options: CompareOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Compared, Broken> {
-    let done = conduct(executor, contenders, wishes, progress)?;
-    let mut done = Compared::of(scenario, contenders, warnings, wishes, done);
-    let others = with_jitter(contenders);
+    let done = conduct(executor, variants, options, progress)?;
+    let mut done = Compared::of(scenario, variants, warnings, options, done);
+    let others = with_jitter(variants);
     if others.is_empty() {
         return Ok(done);
     }
-    let wishes = Wishes { precision: None, ..wishes };
+    let options = CompareOptions { precision: None, ..options };
     let (runs, wall) = (done.specs.len(), done.outcome.wall);
-    let (specs, outcome) = conduct(executor, &others, wishes, &mut |now| {
+    let (specs, outcome) = conduct(executor, &others, options, &mut |now| {
         let (done, total) = (runs + now.done, runs + now.total);
         progress(Progress { done, total, elapsed: wall + now.elapsed, left: now.left });
     })?;
-    let jittery = summarise(scenario, &others, wishes, (&specs, &outcome));
-    let hangs = hang_on_phases(contenders, &done.summary, (&done.specs, &done.outcome), &jittery);
+    let jittery = summarise(scenario, &others, options, (&specs, &outcome));
+    let hangs = hang_on_phases(variants, &done.summary, (&done.specs, &done.outcome), &jittery);
     done.summary.warnings.extend(hangs);
     done.outcome.notices.extend(outcome.notices);
     done.outcome.notices.dedup();

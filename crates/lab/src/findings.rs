@@ -10,7 +10,7 @@ mod sample;
 mod spread;
 mod why;
 
-use fanin_spec::Contender;
+use fanin_spec::Variant;
 
 use crate::figures::{capital, three};
 use crate::stats::Interval;
@@ -27,8 +27,8 @@ use rate::{rate, rate_alone};
 use why::{bound_by, first_drops, room, why};
 
 /// Every finding: of all schemes, if there are several, then one a scheme.
-pub fn findings(contenders: &[Contender], summary: &Summary) -> Vec<Finding> {
-    findings_with(contenders, summary, &[])
+pub fn findings(variants: &[Variant], summary: &Summary) -> Vec<Finding> {
+    findings_with(variants, summary, &[])
 }
 
 /// What was seen inside a run of a scheme at a point, in a sentence.
@@ -43,18 +43,18 @@ pub struct Seen {
 }
 
 /// Every finding, with what was seen inside runs.
-pub fn findings_with(contenders: &[Contender], summary: &Summary, seen: &[Seen]) -> Vec<Finding> {
-    let line_mbps = line_mbps(contenders);
-    let axis = Axis::of(contenders);
+pub fn findings_with(variants: &[Variant], summary: &Summary, seen: &[Seen]) -> Vec<Finding> {
+    let line_mbps = line_mbps(variants);
+    let axis = Axis::of(variants);
     let mut schemes = Vec::new();
-    for contender in contenders {
-        let seen = seen.iter().find(|seen| seen.scheme == contender.label);
-        for curve in Curve::all(contender, summary) {
-            let subject = Subject { contender, curve, axis: &axis, seen, line_mbps, searched: summary.searched };
+    for variant in variants {
+        let seen = seen.iter().find(|seen| seen.scheme == variant.label);
+        for curve in Curve::all(variant, summary) {
+            let subject = Subject { variant, curve, axis: &axis, seen, line_mbps, searched: summary.searched };
             schemes.push(subject.finding());
         }
     }
-    let overall = match contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
+    let overall = match variants.iter().any(|c| c.settings.workload.kind.many_to_one()) {
         true => comparison(summary, &schemes, line_mbps, &axis),
         false => spread::comparison(summary),
     };
@@ -62,7 +62,7 @@ pub fn findings_with(contenders: &[Contender], summary: &Summary, seen: &[Seen])
 }
 
 struct Subject<'a> {
-    contender: &'a Contender,
+    variant: &'a Variant,
     curve: Curve<'a>,
     axis: &'a Axis,
     seen: Option<&'a Seen>,
@@ -76,7 +76,7 @@ impl Subject<'_> {
         // Of several curves each is told from the others.
         let which = self.curve.rows.first().map_or(String::new(), |row| self.axis.curve(row));
         let head = if which.is_empty() { head } else { format!("{which} {head}") };
-        Finding { scheme: Some(self.contender.label.clone()), verdict, head, says }
+        Finding { scheme: Some(self.variant.label.clone()), verdict, head, says }
     }
 
     fn words(&self) -> (Verdict, String, String) {
@@ -84,7 +84,7 @@ impl Subject<'_> {
         let Some(last) = rows.last() else {
             return (Verdict::Open, "has no finished run".into(), String::new());
         };
-        if !self.contender.settings.workload.kind.many_to_one() {
+        if !self.variant.settings.workload.kind.many_to_one() {
             return self.between_hosts(last);
         }
         let points: Vec<(String, Judged)> = rows.iter().map(|row| (self.axis.tick(row), judged(row))).collect();
@@ -92,9 +92,9 @@ impl Subject<'_> {
         let row = focus(rows).unwrap_or(last);
         let says = self.level(row)
             + &self.doubt(row)
-            + &room(row, self.contender)
+            + &room(row, self.variant)
             + &first_drops(rows, self.axis, self.searched)
-            + &why(row, self.contender, self.seen)
+            + &why(row, self.variant, self.seen)
             + &bound_by(row)
             + &self.hangs_on(row)
             + &self.onset();
@@ -106,7 +106,7 @@ impl Subject<'_> {
     fn between_hosts(&self, last: &SummaryRow) -> (Verdict, String, String) {
         if let Some((best, row)) = spread::collapse(&self.curve.rows) {
             let [before, there] = [best, row].map(|row| (self.rate(row.goodput_mbps.mean), self.axis.tick(row)));
-            let line_mbps = self.contender.points[row.place].settings.line_rate() as f64 / 1e6;
+            let line_mbps = self.variant.points[row.place].settings.line_rate() as f64 / 1e6;
             let (head, says) = spread::words(row, &rate(row.goodput_mbps.mean, line_mbps), None);
             let factor = three(spread::a_host(best) / spread::a_host(row));
             let head = format!("collapses {}: {head}", self.axis.at(&there.1));
@@ -125,9 +125,9 @@ impl Subject<'_> {
 
     fn last_and_first(&self, last: &SummaryRow) -> (String, String) {
         let of = |row: &SummaryRow| {
-            let workload = &self.contender.points[row.place].settings.workload;
+            let workload = &self.variant.points[row.place].settings.workload;
             let offered = workload.load.0.filter(|_| workload.kind.facts().poisson);
-            let line_mbps = self.contender.points[row.place].settings.line_rate() as f64 / 1e6;
+            let line_mbps = self.variant.points[row.place].settings.line_rate() as f64 / 1e6;
             let offered = offered.map(|load| self.rate(load.as_f64() * line_mbps));
             spread::words(row, &self.rate(row.goodput_mbps.mean), offered.as_deref())
         };
@@ -244,7 +244,7 @@ impl Subject<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::sample::{COLLAPSE, Point, contenders, found, seen, summed};
+    use super::sample::{COLLAPSE, Point, found, seen, summed, variants};
     use super::*;
     use crate::{Least, Memories, Spread, Squeezed};
 
@@ -319,7 +319,7 @@ mod tests {
         let points = [(128, 33.1, 200.0, 2.0, 9.0, 0.0), (256, 14.9, 400.0, 5.0, 9.0, 0.0)];
         let mut summary = summed(&[("newreno", Some(256), &points)]);
         summary.rows[1].goodput_mbps = Interval { mean: 14.9, lo: 0.5, hi: 60.0 };
-        let says = &findings(&contenders(&["newreno"]), &summary)[0];
+        let says = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!(says.head, "is collapsed at every fan-in tried");
         let expected = " The fall from 33.1 (32.4 to 33.8) to 14.9 (0.50 to 60.0) at 256 lies within the intervals: no onset \
                         is told from it.";
@@ -331,7 +331,7 @@ mod tests {
         let points = [(2, 454.0, 5.0, 0.9, 0.9, 0.0), (8, 900.0, 20.0, 0.0, 0.0, 0.0)];
         let mut summary = summed(&[("newreno", None, &points)]);
         summary.rows[0].goodput_mbps = Interval { mean: 454.0, lo: 120.0, hi: 840.0 };
-        let found = &findings(&contenders(&["newreno"]), &summary)[0];
+        let found = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!((found.verdict, found.head.as_str()), (Verdict::Open, "may be collapsed at 2, holds at 8"));
         assert!(found.says.contains(" Its interval, 120 to 840, does not tell: more seeds may."), "{}", found.says);
     }
@@ -346,7 +346,7 @@ mod tests {
         // Two rounds of 200 ms, and the others' 9.
         (summary.rows[1].rounds, summary.rows[1].measured_ms) = (1_255.0, 11_700.0);
         (summary.rows[1].stalls, summary.rows[1].stalled_ms) = (2.0, 8_000.0);
-        let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
+        let says = &findings(&variants(&["newreno"]), &summary)[0].says;
         let expected = " This hangs on 2 of 1255 rounds, rounds 0, 1: without them it moves 933 Mbit/s; `workload.warm_up` \
                         leaves the first ones out.";
         assert!(says.contains(expected), "{says}");
@@ -372,7 +372,7 @@ mod tests {
         let (port, holder) = ("switch>client".into(), "switch>server1".into());
         let squeezed = Squeezed { port, refused_packets: 40.0, elsewhere_share: 0.8, holder, holder_share: 0.72 };
         summary.rows[2].memories = Some(Memories { squeezed: Some(squeezed), ..Memories::default() });
-        let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
+        let says = &findings(&variants(&["newreno"]), &summary)[0].says;
         let held = " switch>server1 held 72 % of the shared memory as 40 packets a run found no room at switch>client. A round";
         assert!(says.contains(held), "{says}");
     }
@@ -385,7 +385,7 @@ mod tests {
         for row in &mut summary.rows {
             (row.stalls, row.stalled_ms) = (10.0, 400.0);
         }
-        let found = &findings(&contenders(&["newreno"]), &summary)[0];
+        let found = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!((found.verdict, found.head.as_str()), (Verdict::Collapses, "is collapsed at every fan-in tried"));
         assert!(found.says.ends_with("no timeout. On average it stands still once, for 40.0 ms."), "{}", found.says);
     }
@@ -404,7 +404,7 @@ mod tests {
             at_least: Some("p95"),
             ..Spread::default()
         };
-        let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
+        let says = &findings(&variants(&["newreno"]), &summary)[0].says;
         assert!(says.contains("A round takes at least 1.00 s on average"), "{says}");
         assert!(says.contains(" 1.0 of 2.0 rounds a run had not ended, having waited up to 2.00 s."), "{says}");
         assert!(says.ends_with(" The median is 380 us, the 99th percentile at least 2.00 s."), "{says}");
@@ -417,7 +417,7 @@ mod tests {
         for row in &mut summary.rows {
             row.rounds_open = 0.0;
         }
-        let found = &findings(&contenders(&["newreno"]), &summary)[0];
+        let found = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!(found.head, "holds to 8, the largest fan-in tried");
         assert!(
             found.says.ends_with("A run has 4.0 timeouts, 30 drops, 0 marks; Jain's index of what they moved is 1.00."),
@@ -430,7 +430,7 @@ mod tests {
     fn a_search_says_that_it_did_not_look_everywhere() {
         let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
         summary.searched = true;
-        let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
+        let says = &findings(&variants(&["newreno"]), &summary)[0].says;
         assert!(
             says.ends_with(" Searched: 3 of 256 fan-ins were tried, and of the others nothing is known."),
             "{says}"
@@ -451,7 +451,7 @@ mod tests {
         let mut summary = summed(&[("newreno", None, &points)]);
         let least = Least { whole_ms: 0.3, wire_ms: 0.1, round_trips_ms: 0.15, work_ms: 0.05, requests_ms: 0.0 };
         summary.rows[0].least = Some(least);
-        let found = &findings(&contenders(&["newreno"]), &summary)[0];
+        let found = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!(
             (found.verdict, found.head.as_str()),
             (Verdict::Slow, "is slow with 50 senders, the only fan-in tried")
@@ -460,7 +460,7 @@ mod tests {
                         150 us for round trips, 50.0 us for the servers' work, 100 us for its bytes on the wire.";
         assert!(found.says.ends_with(expected), "{}", found.says);
         summary.rows[0].drops = 1.0;
-        let lossy = &findings(&contenders(&["newreno"]), &summary)[0];
+        let lossy = &findings(&variants(&["newreno"]), &summary)[0];
         assert!(lossy.verdict == Verdict::Sags && !lossy.says.contains("latency"), "{lossy:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Whether what is said of a scheme hangs on hosts that have no jitter, and so on phases that no real hosts keep.
 
-use fanin_spec::{Contender, RunSpec};
+use fanin_spec::{RunSpec, Variant};
 
 use crate::figures::three;
 use crate::findings::state;
@@ -10,9 +10,9 @@ use crate::{Axis, Outcome, State, Summary, SummaryRow};
 const ALIKE: f64 = 0.8;
 
 /// The schemes that are judged and have hosts without jitter, with jitter and under one seed: to be run beside the others.
-pub fn with_jitter(contenders: &[Contender]) -> Vec<Contender> {
-    let judged = contenders.iter().filter(|contender| contender.settings.workload.kind.many_to_one());
-    judged.filter_map(Contender::with_jitter).collect()
+pub fn with_jitter(variants: &[Variant]) -> Vec<Variant> {
+    let judged = variants.iter().filter(|variant| variant.settings.workload.kind.many_to_one());
+    judged.filter_map(Variant::with_jitter).collect()
 }
 
 /// Points that a warning names.
@@ -20,14 +20,14 @@ const NAMED: usize = 4;
 
 /// A sentence on the points that fare under no seed as they do with jitter; `None` where there are none.
 pub fn hang_on_phases(
-    contenders: &[Contender],
+    variants: &[Variant],
     summary: &Summary,
     (specs, outcome): (&[RunSpec], &Outcome),
     with_jitter: &Summary,
 ) -> Option<String> {
-    let axis = Axis::of(contenders);
+    let axis = Axis::of(variants);
     // Of others, the index is of who waits for the last round.
-    let endless = contenders.iter().all(|contender| contender.settings.workload.kind.facts().endless);
+    let endless = variants.iter().all(|variant| variant.settings.workload.kind.facts().endless);
     let differs = |jittery: &SummaryRow| {
         let own = |row: &&SummaryRow| row.scheme == jittery.scheme && row.place == jittery.place;
         let row = summary.rows.iter().find(own)?;

@@ -1,8 +1,8 @@
 //! The measures of a comparison: what a row of the summary has of one scheme at one point, each declared once.
 
-use fanin_spec::{Contender, Kind, Point, RunTables, Settings, Totals};
+use fanin_spec::{Kind, Point, RunTables, Settings, Totals, Variant};
 
-use crate::allowed::{Allowed, allowed, mean_burst};
+use crate::allowed::{UpperBound, allowed, mean_burst};
 use crate::beside::{Background, Service, background, service};
 use crate::catalogue::{Part, Value, figures};
 use crate::causes::Causes;
@@ -18,23 +18,23 @@ use crate::tiers::{Tier, tiers};
 
 /// The runs of one scheme at one point that finished.
 pub(crate) struct PointRuns<'a> {
-    contender: &'a Contender,
+    variant: &'a Variant,
     place: usize,
     settings: &'a Settings,
     /// Their seeds and what they gave.
     seeded: &'a [(u64, &'a RunTables)],
     runs: Vec<&'a RunTables>,
-    allowed: Option<Allowed>,
+    allowed: Option<UpperBound>,
     /// Jain's index of each round, by run.
     jains: Vec<Vec<f64>>,
 }
 
 impl<'a> PointRuns<'a> {
-    pub fn of(contender: &'a Contender, place: usize, seeded: &'a [(u64, &'a RunTables)]) -> PointRuns<'a> {
-        let settings = &contender.points[place].settings;
+    pub fn of(variant: &'a Variant, place: usize, seeded: &'a [(u64, &'a RunTables)]) -> PointRuns<'a> {
+        let settings = &variant.points[place].settings;
         let runs: Vec<&RunTables> = seeded.iter().map(|(_, tables)| *tables).collect();
         let jains = runs.iter().map(|run| jain_by_round(run)).collect();
-        PointRuns { contender, place, settings, seeded, runs, allowed: allowed(&contender.scheme, settings), jains }
+        PointRuns { variant, place, settings, seeded, runs, allowed: allowed(&variant.scheme, settings), jains }
     }
 
     /// A sum's mean over seeds.
@@ -49,7 +49,7 @@ impl<'a> PointRuns<'a> {
     }
 
     fn least(&self) -> Option<Least> {
-        let of_bursts = || Least::of(&mean_burst(&self.contender.scheme, self.settings, &self.runs)?);
+        let of_bursts = || Least::of(&mean_burst(&self.variant.scheme, self.settings, &self.runs)?);
         self.allowed.and_then(|allowed| Least::of(&allowed.round)).or_else(of_bursts)
     }
 
@@ -96,10 +96,10 @@ measures! {
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     SummaryRow of |p| {
         /// The label, else the canonical name.
-        scheme: String = p.contender.label.clone(),
+        scheme: String = p.variant.label.clone(),
         /// Where in the sweep.
         #[cfg_attr(feature = "typescript", ts(type = "Record<string, unknown>"))]
-        point: Point = p.contender.points[p.place].point.clone(),
+        point: Point = p.variant.points[p.place].point.clone(),
         /// The point's place in the sweep.
         #[serde(skip)]
         place: usize = p.place,

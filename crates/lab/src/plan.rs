@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_spec::{Contender, RunSpec};
+use fanin_spec::{RunSpec, Variant};
 
 use crate::Done;
 use crate::allowed::allowed_mbps;
@@ -16,7 +16,7 @@ pub const MOST_SEEDS: u32 = 200;
 
 /// What a comparison is to find out beyond the plain sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wishes {
+pub struct CompareOptions {
     /// Look for the onset with few points, in place of the whole sweep.
     pub onset: bool,
     /// Add seeds until half of the 95 % interval is at most this share of the mean, at every point.
@@ -26,71 +26,71 @@ pub struct Wishes {
 /// Plans a comparison, batch after batch.
 #[derive(Clone, Debug)]
 pub struct Planner<'a> {
-    contenders: &'a [Contender],
-    wishes: Wishes,
+    variants: &'a [Variant],
+    options: CompareOptions,
 }
 
 impl<'a> Planner<'a> {
     /// A planner of these schemes.
-    pub fn new(contenders: &'a [Contender], wishes: Wishes) -> Planner<'a> {
-        Planner { contenders, wishes }
+    pub fn new(variants: &'a [Variant], options: CompareOptions) -> Planner<'a> {
+        Planner { variants, options }
     }
 
     /// The next batch, by scheme, point, seed; empty where nothing is left to find out. `done` is all that was planned
     /// so far, in any order, with its results.
     pub fn next(&self, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
-        self.contenders.iter().flat_map(|contender| self.next_of(contender, done)).collect()
+        self.variants.iter().flat_map(|variant| self.next_of(variant, done)).collect()
     }
 
-    fn next_of(&self, contender: &Contender, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
-        let points = goodputs(contender, done);
+    fn next_of(&self, variant: &Variant, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
+        let points = goodputs(variant, done);
         let mut batch: Vec<RunSpec> = Vec::new();
         for (&point, goodputs) in &points {
-            let more = self.more_seeds(contender, point, goodputs);
-            batch.extend(runs(contender, point, goodputs.len() as u32, more));
+            let more = self.more_seeds(variant, point, goodputs);
+            batch.extend(runs(variant, point, goodputs.len() as u32, more));
         }
         if !batch.is_empty() {
             // The search goes on from means that are good enough.
             return batch;
         }
-        let first = contender.settings.run.seeds;
-        let mut wanted: Vec<usize> = match self.wishes.onset {
-            true => contender.curves().iter().flat_map(|curve| search(&points, contender, curve)).collect(),
-            false => (0..contender.points.len()).filter(|point| !points.contains_key(point)).collect(),
+        let first = variant.settings.run.seeds;
+        let mut wanted: Vec<usize> = match self.options.onset {
+            true => variant.curves().iter().flat_map(|curve| search(&points, variant, curve)).collect(),
+            false => (0..variant.points.len()).filter(|point| !points.contains_key(point)).collect(),
         };
         wanted.sort_unstable();
-        wanted.into_iter().flat_map(|point| runs(contender, point, 0, first)).collect()
+        wanted.into_iter().flat_map(|point| runs(variant, point, 0, first)).collect()
     }
 
     /// How many seeds a point has to get beyond those that it has.
-    fn more_seeds(&self, contender: &Contender, point: usize, goodputs: &[f64]) -> u32 {
-        let most = contender.points[point].settings.line_rate() as f64 / 1e6;
-        let (Some(precision), Some(interval)) = (self.wishes.precision, bounded_interval(goodputs, most)) else {
+    fn more_seeds(&self, variant: &Variant, point: usize, goodputs: &[f64]) -> u32 {
+        let most = variant.points[point].settings.line_rate() as f64 / 1e6;
+        let (Some(precision), Some(interval)) = (self.options.precision, bounded_interval(goodputs, most)) else {
             return 0;
         };
         let n = goodputs.len() as u32;
         // One seed has no interval: at least two are needed to know.
         let wide = n < 2 || (interval.hi - interval.lo) / 2.0 > precision * interval.mean;
-        let step = (n / 2).max(contender.settings.run.seeds).max(2);
+        let step = (n / 2).max(variant.settings.run.seeds).max(2);
         if wide { step.min(MOST_SEEDS.saturating_sub(n)) } else { 0 }
     }
 }
 
 /// Every scheme at every point under every seed, in this order: scheme, point, seed. All have the same seeds.
-pub fn plan(contenders: &[Contender]) -> Vec<RunSpec> {
-    Planner::new(contenders, Wishes::default()).next(&[])
+pub fn plan(variants: &[Variant]) -> Vec<RunSpec> {
+    Planner::new(variants, CompareOptions::default()).next(&[])
 }
 
-fn runs(contender: &Contender, point: usize, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
-    let first = contender.settings.run.first_seed;
-    let of = move |i| contender.at(point, first + u64::from(i)).expect("points are of the contender's own sweep");
+fn runs(variant: &Variant, point: usize, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
+    let first = variant.settings.run.first_seed;
+    let of = move |i| variant.at(point, first + u64::from(i)).expect("points are of the contender's own sweep");
     (from..from + seeds).map(of)
 }
 
 /// A scheme's goodputs by the point of the sweep, seeds in their order.
-fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> Goodputs {
+fn goodputs(variant: &Variant, done: &[(RunSpec, Done)]) -> Goodputs {
     let mut seeds: BTreeMap<usize, BTreeMap<u64, f64>> = BTreeMap::new();
-    for (spec, done) in done.iter().filter(|(spec, _)| spec.label == contender.label) {
+    for (spec, done) in done.iter().filter(|(spec, _)| spec.label == variant.label) {
         seeds.entry(spec.place).or_default().insert(spec.seed, done.tables.goodput_mbps());
     }
     seeds.into_iter().map(|(point, by_seed)| (point, by_seed.into_values().collect())).collect()
@@ -104,7 +104,7 @@ const SURE: f64 = 0.8;
 
 /// The next points of a curve to look at for the onset. A search by halves is right of a curve that holds and then
 /// collapses; one that is low before its onset may have collapsed and recovered there, so that all of it is looked at.
-fn search(points: &Goodputs, contender: &Contender, curve: &[usize]) -> Vec<usize> {
+fn search(points: &Goodputs, variant: &Variant, curve: &[usize]) -> Vec<usize> {
     let mean = |point: &usize| points.get(point).map(|g| g.iter().sum::<f64>() / g.len().max(1) as f64);
     let known: BTreeMap<usize, f64> = curve.iter().map(mean).enumerate().filter_map(|(i, m)| Some((i, m?))).collect();
     if let Some(next) = bisect(&known, curve.len()) {
@@ -113,8 +113,7 @@ fn search(points: &Goodputs, contender: &Contender, curve: &[usize]) -> Vec<usiz
     let means: Vec<f64> = known.values().copied().collect();
     let end = onset(&means).and_then(|i| known.keys().nth(i).copied()).unwrap_or(curve.len());
     let low = |(i, mean): (&usize, &f64)| {
-        allowed_mbps(&contender.scheme, &contender.points[curve[*i]].settings)
-            .is_some_and(|allowed| *mean < SURE * allowed)
+        allowed_mbps(&variant.scheme, &variant.points[curve[*i]].settings).is_some_and(|allowed| *mean < SURE * allowed)
     };
     match known.range(..end).any(low) {
         true => (0..end).filter(|i| !known.contains_key(i)).map(|i| curve[i]).collect(),
@@ -154,21 +153,21 @@ mod tests {
 
     use super::*;
 
-    fn contenders(fan_in: &str, seeds: u32) -> Vec<Contender> {
+    fn variants(fan_in: &str, seeds: u32) -> Vec<Variant> {
         let text = format!(
             "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n\
              [sweep]\nfan_in = {fan_in}\n[run]\nseeds = {seeds}\nfirst_seed = 7\n"
         );
-        Scenario::parse("x.toml", &text).and_then(|s| s.contenders()).unwrap()
+        Scenario::parse("x.toml", &text).and_then(|s| s.variants()).unwrap()
     }
 
     /// Carries a plan out on a made-up goodput of fan-in and seed; gives every run in the order of the batches.
     fn carry_out(
-        contenders: &[Contender],
-        wishes: Wishes,
+        variants: &[Variant],
+        options: CompareOptions,
         goodput: impl Fn(u32, u64) -> f64,
     ) -> Vec<(String, u32, u64)> {
-        let planner = Planner::new(contenders, wishes);
+        let planner = Planner::new(variants, options);
         let mut done: Vec<(RunSpec, Done)> = Vec::new();
         loop {
             let batch = planner.next(&done);
@@ -195,8 +194,8 @@ mod tests {
 
     #[test]
     fn the_plan_goes_by_scheme_then_fan_in_then_seed() {
-        let contenders = contenders("[2, 4]", 2);
-        let order: Vec<_> = plan(&contenders).iter().map(|s| (s.label.clone(), s.fan_in, s.seed)).collect();
+        let variants = variants("[2, 4]", 2);
+        let order: Vec<_> = plan(&variants).iter().map(|s| (s.label.clone(), s.fan_in, s.seed)).collect();
         let expected = ["newreno", "dctcp"]
             .iter()
             .flat_map(|label| [(2, 7), (2, 8), (4, 7), (4, 8)].map(|(fan_in, seed)| (label.to_string(), fan_in, seed)));
@@ -205,19 +204,19 @@ mod tests {
 
     #[test]
     fn a_plain_sweep_is_one_batch() {
-        let contenders = contenders("[2, 4, 8]", 3);
-        assert_eq!(carry_out(&contenders, Wishes::default(), |_, _| 900.0).len(), 2 * 3 * 3);
+        let variants = variants("[2, 4, 8]", 3);
+        assert_eq!(carry_out(&variants, CompareOptions::default(), |_, _| 900.0).len(), 2 * 3 * 3);
     }
 
     #[test]
     fn an_onset_is_found_with_few_points_wherever_it_lies() {
-        let contenders = contenders("[2, 4, 8, 16, 32, 48, 64, 96, 128]", 1);
-        let fan_ins: Vec<u32> = contenders[0].points.iter().map(|at| at.settings.servers()).collect();
-        let onset = Wishes { onset: true, precision: None };
+        let variants = variants("[2, 4, 8, 16, 32, 48, 64, 96, 128]", 1);
+        let fan_ins: Vec<u32> = variants[0].points.iter().map(|at| at.settings.servers()).collect();
+        let onset = CompareOptions { onset: true, precision: None };
         // One past the end stands for none.
         for fallen in 1..=fan_ins.len() {
             let goodput = |fan_in: u32, _| if fan_ins[fallen..].contains(&fan_in) { 100.0 } else { 900.0 };
-            let seen = points(&carry_out(&contenders, onset, goodput));
+            let seen = points(&carry_out(&variants, onset, goodput));
             // ceil(log2(9 + 1)) + 2 = 6.
             assert!(seen.len() <= 6, "{seen:?} for an onset at {fallen}");
             assert!(seen.contains(&fan_ins[fallen - 1]), "{seen:?}");
@@ -227,9 +226,9 @@ mod tests {
 
     #[test]
     fn the_point_behind_an_onset_is_looked_at_too() {
-        let contenders = contenders("[2, 4, 8, 16]", 1);
+        let variants = variants("[2, 4, 8, 16]", 1);
         let dip = |fan_in: u32, _| if fan_in == 8 { 100.0 } else { 900.0 };
-        assert_eq!(points(&carry_out(&contenders, Wishes { onset: true, precision: None }, dip)), [2, 4, 8, 16]);
+        assert_eq!(points(&carry_out(&variants, CompareOptions { onset: true, precision: None }, dip)), [2, 4, 8, 16]);
     }
 
     #[test]
@@ -237,7 +236,7 @@ mod tests {
         // Halving alone takes 24 for a point that holds, since it never sees the best at 8, and ends at 48.
         let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n\
                     [sweep]\nfan_in = [4, 8, 16, 24, 32, 48, 64]\n[run]\nseeds = 1\n";
-        let contenders = Scenario::parse("x.toml", text).and_then(|s| s.contenders()).unwrap();
+        let variants = Scenario::parse("x.toml", text).and_then(|s| s.variants()).unwrap();
         let goodput = |fan_in: u32, _| match fan_in {
             4 => 128.0,
             8 => 400.0,
@@ -246,17 +245,17 @@ mod tests {
             32 => 81.0,
             _ => 62.0,
         };
-        let seen = points(&carry_out(&contenders, Wishes { onset: true, precision: None }, goodput));
+        let seen = points(&carry_out(&variants, CompareOptions { onset: true, precision: None }, goodput));
         assert!(seen.contains(&8) && seen.contains(&16) && seen.contains(&24), "{seen:?}");
     }
 
     #[test]
     fn seeds_are_added_until_the_interval_is_narrow_and_no_further() {
-        let contenders = contenders("[2, 4]", 3);
-        let wishes = Wishes { onset: false, precision: Some(0.02) };
+        let variants = variants("[2, 4]", 3);
+        let options = CompareOptions { onset: false, precision: Some(0.02) };
         // At 2 senders all seeds agree; at 4 they scatter by a tenth.
         let goodput = |fan_in: u32, seed: u64| if fan_in == 2 { 900.0 } else { 850.0 + 100.0 * (seed % 2) as f64 };
-        let runs = carry_out(&contenders, wishes, goodput);
+        let runs = carry_out(&variants, options, goodput);
         let of = |fan_in: u32| runs.iter().filter(|run| run.0 == "newreno" && run.1 == fan_in).count();
         assert_eq!(of(2), 3);
         assert!((27..60).contains(&of(4)), "{} seeds", of(4));
@@ -267,9 +266,9 @@ mod tests {
 
     #[test]
     fn a_point_that_scatters_for_ever_gets_the_most_seeds_and_ends() {
-        let contenders = contenders("[2]", 3);
-        let wishes = Wishes { onset: false, precision: Some(1e-9) };
-        let runs = carry_out(&contenders, wishes, |_, seed| 800.0 + (seed % 3) as f64);
+        let variants = variants("[2]", 3);
+        let options = CompareOptions { onset: false, precision: Some(1e-9) };
+        let runs = carry_out(&variants, options, |_, seed| 800.0 + (seed % 3) as f64);
         assert_eq!(runs.len(), 2 * MOST_SEEDS as usize);
     }
 }

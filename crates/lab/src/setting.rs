@@ -1,24 +1,24 @@
 //! What was compared, in two lines for people, and what is to be known of all its figures.
 
-use fanin_spec::{Contender, Discipline, Settings, Swept, WarmUp};
+use fanin_spec::{Discipline, Settings, Swept, Variant, WarmUp};
 use fanin_units::QueueSize;
 
 use crate::Summary;
 use crate::figures::{clean, shown, three};
 
 /// The cluster; the workload and its seeds. What differs between schemes is said to.
-pub fn setting(contenders: &[Contender]) -> [String; 2] {
+pub fn setting(variants: &[Variant]) -> [String; 2] {
     let same = |show: &dyn Fn(&Settings) -> String, what: &str| {
-        let mut schemes = contenders.iter().map(|c| show(&c.settings));
-        let swept = contenders.iter().any(|c| c.points.iter().any(|at| show(&at.settings) != show(&c.settings)));
+        let mut schemes = variants.iter().map(|c| show(&c.settings));
+        let swept = variants.iter().any(|c| c.points.iter().any(|at| show(&at.settings) != show(&c.settings)));
         match schemes.next() {
             _ if swept => format!("{what} swept"),
             Some(first) if schemes.all(|other| other == first) => first,
             _ => format!("{what} by scheme"),
         }
     };
-    let of_all = |show: &dyn Fn(&Contender) -> String, what: &str| {
-        let mut schemes = contenders.iter().map(show);
+    let of_all = |show: &dyn Fn(&Variant) -> String, what: &str| {
+        let mut schemes = variants.iter().map(show);
         match schemes.next() {
             Some(first) if schemes.all(|other| other == first) => first,
             _ => format!("{what} by scheme"),
@@ -31,7 +31,7 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         same(&|s| format!("RTOmin {}", s.tcp.rto_min), "RTOmin"),
         same(&|s| format!("initial window {}", s.tcp.initial_window), "initial window"),
     ];
-    cluster.extend(marking(contenders));
+    cluster.extend(marking(variants));
     let workload = of_all(&workload, "workload");
     let seeds = same(
         &|s| match (s.run.seeds, s.run.first_seed) {
@@ -44,10 +44,10 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
 }
 
 /// K of the client's port at each point of a scheme that marks above a threshold, each value once; of another scheme none.
-pub(crate) fn thresholds(contender: &Contender) -> Vec<String> {
+pub(crate) fn thresholds(variant: &Variant) -> Vec<String> {
     let mut values = Vec::new();
-    if contender.scheme.discipline == Discipline::EcnThreshold {
-        for at in &contender.points {
+    if variant.scheme.discipline == Discipline::EcnThreshold {
+        for at in &variant.points {
             let (k, _) = at.settings.client_threshold();
             if !values.contains(&k.to_string()) {
                 values.push(k.to_string());
@@ -58,17 +58,17 @@ pub(crate) fn thresholds(contender: &Contender) -> Vec<String> {
 }
 
 /// K where some scheme marks above a threshold, and whether the rate of the link says it.
-fn marking(contenders: &[Contender]) -> Option<String> {
-    let mut values: Vec<String> = contenders.iter().flat_map(thresholds).collect();
+fn marking(variants: &[Variant]) -> Option<String> {
+    let mut values: Vec<String> = variants.iter().flat_map(thresholds).collect();
     values.sort_unstable();
     values.dedup();
-    let own = |c: &Contender| c.points.iter().any(|at| at.settings.client_threshold().1.is_some());
-    let by_rate = !contenders.iter().any(own);
+    let own = |c: &Variant| c.points.iter().any(|at| at.settings.client_threshold().1.is_some());
+    let by_rate = !variants.iter().any(own);
     match &values[..] {
         [] => None,
         [k] if by_rate => Some(format!("K {k}, by the link's rate")),
         [k] => Some(format!("K {k}")),
-        _ if contenders.iter().any(|c| thresholds(c).len() > 1) => Some("K swept".into()),
+        _ if variants.iter().any(|c| thresholds(c).len() > 1) => Some("K swept".into()),
         _ => Some("K by scheme".into()),
     }
 }
@@ -97,11 +97,11 @@ fn fabric(s: &Settings) -> String {
     s.oversubscription().map_or(kind.into(), |times| format!("{kind}, {}:1 over-subscribed", three(times)))
 }
 
-fn workload(contender: &Contender) -> String {
-    let s = &contender.settings;
+fn workload(variant: &Variant) -> String {
+    let s = &variant.settings;
     let w = &s.workload;
     let swept = |show: &dyn Fn(&Settings) -> String| {
-        let mut values: Vec<String> = contender.points.iter().map(|at| show(&at.settings)).collect();
+        let mut values: Vec<String> = variant.points.iter().map(|at| show(&at.settings)).collect();
         let mut seen = Vec::new();
         values.retain(|value| {
             !seen.contains(value) && {
@@ -133,13 +133,13 @@ fn workload(contender: &Contender) -> String {
     if !w.kind.facts().poisson && w.load.0.is_some() {
         text += &format!(", Poisson flows beside: {}", poisson());
     }
-    text + &also_swept(contender)
+    text + &also_swept(variant)
 }
 
 /// What of the workload is swept besides hosts and loads, which stand there with all their values.
-fn also_swept(contender: &Contender) -> String {
+fn also_swept(variant: &Variant) -> String {
     let said = ["workload.fan_in", "workload.load"];
-    let moving = contender.moving().into_iter().map(|axis| contender.points[0].point.0[axis].key.as_str());
+    let moving = variant.moving().into_iter().map(|axis| variant.points[0].point.0[axis].key.as_str());
     let of_workload =
         |key: &&str| ["workload.", "mapreduce.", "key_value."].iter().any(|section| key.starts_with(section));
     let more = moving.filter(of_workload).filter(|key| !said.contains(key));

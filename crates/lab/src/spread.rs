@@ -63,7 +63,7 @@ impl Shaped for Spread {
 
 /// Completion times of the workload's own flows.
 pub fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
-    run.flows.iter().filter(|flow| flow.class != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
+    run.flows.iter().filter(|flow| flow.class != FlowKind::Background).filter_map(|flow| flow.fct_ps)
 }
 
 /// The spread of times of which some were cut off.

@@ -3,13 +3,13 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use fanin_spec::{Contender, Coordinate, FAN_IN, Point, RunSpec, RunTables, Scenario};
+use fanin_spec::{Coordinate, FAN_IN, Point, RunSpec, RunTables, Scenario, Variant};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::measures::{PointRuns, SummaryRow};
 use crate::setting::thresholds;
 use crate::stats::{self, six_digits};
-use crate::{Done, Finding, Outcome, Wishes};
+use crate::{CompareOptions, Done, Finding, Outcome};
 
 /// The object that `--json` prints. Everything but `engine` follows from scenario and seeds alone.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -99,11 +99,11 @@ pub struct Cost {
     pub cpu_s: f64,
 }
 
-/// Sums an outcome up. `specs` is the plan of `contenders` under `wishes`, `scenario` the file's own name.
+/// Sums an outcome up. `specs` is the plan of `variants` under `options`, `scenario` the file's own name.
 pub fn summarise(
     scenario: &str,
-    contenders: &[Contender],
-    wishes: Wishes,
+    variants: &[Variant],
+    options: CompareOptions,
     (specs, outcome): (&[RunSpec], &Outcome),
 ) -> Summary {
     let mut points: BTreeMap<(&str, usize), Vec<(u64, &RunTables)>> = BTreeMap::new();
@@ -114,29 +114,29 @@ pub fn summarise(
     }
     let mut rows: Vec<SummaryRow> = Vec::new();
     let mut all_onsets = Vec::new();
-    for contender in contenders {
+    for variant in variants {
         let first = rows.len();
-        for place in 0..contender.points.len() {
-            if let Some(runs) = points.get(&(contender.label.as_str(), place)) {
-                rows.extend(SummaryRow::of(&PointRuns::of(contender, place, runs)));
+        for place in 0..variant.points.len() {
+            if let Some(runs) = points.get(&(variant.label.as_str(), place)) {
+                rows.extend(SummaryRow::of(&PointRuns::of(variant, place, runs)));
             }
         }
-        all_onsets.push((contender.label.clone(), onsets(contender, &rows[first..])));
+        all_onsets.push((variant.label.clone(), onsets(variant, &rows[first..])));
     }
-    let precision = wishes.precision.map(|wanted| {
+    let precision = options.precision.map(|wanted| {
         let reached = rows.iter().map(SummaryRow::half_width).fold(0.0, f64::max);
         Precision { wanted, reached: six_digits(reached) }
     });
-    let thresholds = contenders.iter().map(|contender| (contender.label.clone(), thresholds(contender)));
+    let thresholds = variants.iter().map(|variant| (variant.label.clone(), thresholds(variant)));
     Summary {
         schema: 1,
         scenario: scenario.into(),
-        hash: Scenario::hash(contenders),
+        hash: Scenario::hash(variants),
         warnings: Vec::new(),
         rows,
-        along: along(contenders),
+        along: along(variants),
         onset: Onsets(all_onsets),
-        searched: wishes.onset,
+        searched: options.onset,
         ecn_threshold_k: thresholds.filter(|(_, values)| !values.is_empty()).collect(),
         precision,
         engine: cost(outcome),
@@ -145,21 +145,21 @@ pub fn summarise(
 }
 
 /// The key along which curves are drawn.
-fn along(contenders: &[Contender]) -> String {
-    let coordinate = contenders.first().and_then(|c| c.points[0].point.0.get(c.along()));
+fn along(variants: &[Variant]) -> String {
+    let coordinate = variants.first().and_then(|c| c.points[0].point.0.get(c.along()));
     coordinate.map_or(FAN_IN, |coordinate| &coordinate.key).into()
 }
 
 /// The onset of each curve of a scheme, whose rows are these.
-fn onsets(contender: &Contender, rows: &[SummaryRow]) -> Vec<Onset> {
-    let along = contender.along();
+fn onsets(variant: &Variant, rows: &[SummaryRow]) -> Vec<Onset> {
+    let along = variant.along();
     let onset = |curve: Vec<usize>| {
         let rows: Vec<&SummaryRow> = rows.iter().filter(|row| curve.contains(&row.place)).collect();
         let goodputs: Vec<f64> = rows.iter().map(|row| row.goodput_mbps.mean).collect();
         let at = stats::onset(&goodputs).map(|i| (rows[i].place, rows[i].point.0[along].clone()));
-        Onset { curve: contender.points[curve[0]].point.without(along), at }
+        Onset { curve: variant.points[curve[0]].point.without(along), at }
     };
-    contender.curves().into_iter().map(onset).collect()
+    variant.curves().into_iter().map(onset).collect()
 }
 
 fn cost(outcome: &Outcome) -> Cost {

@@ -4,7 +4,7 @@
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 
-use fanin_lab::{Batch, Broken, Done, Executor, News, Wishes};
+use fanin_lab::{Batch, Broken, CompareOptions, Done, Executor, News};
 use fanin_spec::{Problem, RunError, Scenario};
 
 /// Runs one after another on the thread that asks.
@@ -46,9 +46,9 @@ pub enum Error {
 /// What is wrong with the scenario, with its line.
 pub fn compare(name: &str, text: &str) -> Result<String, Error> {
     let scenario = Scenario::parse(name, text).map_err(Error::Scenario)?;
-    let contenders = scenario.contenders().map_err(Error::Scenario)?;
-    let warnings: Vec<String> = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
-    let compared = fanin_lab::compare(&Inline, name, (&contenders, &warnings), Wishes::default(), &mut |_| {});
+    let variants = scenario.variants().map_err(Error::Scenario)?;
+    let warnings: Vec<String> = scenario.warnings(&variants).iter().map(ToString::to_string).collect();
+    let compared = fanin_lab::compare(&Inline, name, (&variants, &warnings), CompareOptions::default(), &mut |_| {});
     Ok(serde_json::to_string(&compared.map_err(Error::Broken)?.summary).unwrap_or_default())
 }
 
@@ -64,7 +64,7 @@ mod tests {
                     [sweep]\nfan_in = [2, 8]\n[run]\nseeds = 2\n";
         let lab = fanin::Lab::default().without_cache();
         let scenario = fanin::Scenario::parse("page.toml", text).and_then(|scenario| scenario.resolve()).unwrap();
-        let library = lab.compare(&scenario, fanin::Wishes::default(), &mut |_| {}).unwrap();
+        let library = lab.compare(&scenario, fanin::CompareOptions::default(), &mut |_| {}).unwrap();
         assert_eq!(library.warnings().len(), 1);
         let without_cost = |json: &str| {
             let mut object: serde_json::Value = serde_json::from_str(json).unwrap();

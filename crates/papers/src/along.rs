@@ -1,6 +1,6 @@
 //! What a paper's figure is drawn over: the number of senders, or another key that its scenario sweeps.
 
-use fanin_spec::{Contender, FAN_IN, Point};
+use fanin_spec::{FAN_IN, Point, Variant};
 
 /// A swept key, whose values are the numbers of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +16,9 @@ impl Along {
     ///
     /// # Errors
     /// A sweep of several keys, or of what are no numbers of one unit.
-    pub fn of(contender: &Contender) -> Result<Along, String> {
-        let moving = contender.moving();
-        let first = &contender.points[0].point.0;
+    pub fn of(variant: &Variant) -> Result<Along, String> {
+        let moving = variant.moving();
+        let first = &variant.points[0].point.0;
         let key = match moving.as_slice() {
             [] => FAN_IN.to_string(),
             [one] => first[*one].key.clone(),
@@ -30,7 +30,7 @@ impl Along {
         if key == FAN_IN {
             return Ok(Along { key, unit: String::new() });
         }
-        let values = || contender.points.iter().filter_map(|at| at.point.get(&key)).map(|value| value.shown());
+        let values = || variant.points.iter().filter_map(|at| at.point.get(&key)).map(|value| value.shown());
         let unit = values().next().and_then(|first| Some(number(&first)?.1.to_string()));
         match unit.filter(|unit| values().all(|value| number(&value).is_some_and(|(_, other)| other == unit))) {
             Some(unit) => Ok(Along { key, unit }),
@@ -52,8 +52,8 @@ impl Along {
     }
 
     /// All of a contender's points, in their order.
-    pub fn xs(&self, contender: &Contender) -> Vec<f64> {
-        contender.points.iter().filter_map(|at| self.x(&at.point, at.settings.servers())).collect()
+    pub fn xs(&self, variant: &Variant) -> Vec<f64> {
+        variant.points.iter().filter_map(|at| self.x(&at.point, at.settings.servers())).collect()
     }
 
     /// Points as a claims file has them: `[2, 4]`.

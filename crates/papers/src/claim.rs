@@ -200,7 +200,7 @@ impl RawClaim {
         let percent = self.percent.unwrap_or(50.0);
         match percent > 0.0 && percent <= 100.0 {
             true => Ok(percent),
-            false => Err(format!("percent = {percent}: right would be a share over 0 and up to 100")),
+            false => Err(format!("percent = {percent}: use a share over 0 and up to 100")),
         }
     }
 
@@ -228,9 +228,7 @@ impl RawClaim {
             None => Ok(Takes::Each),
             Some("mean") => Ok(Takes::Mean),
             Some("largest") => Ok(Takes::Largest),
-            Some(other) => {
-                Err(format!("takes = \"{other}\": right would be mean or largest, or no such line for each point"))
-            }
+            Some(other) => Err(format!("takes = \"{other}\": use mean or largest, or no such line for each point")),
         }
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use fanin_spec::Contender;
+use fanin_spec::Variant;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -28,7 +28,7 @@ pub const CLAIMS: &str = "claims.toml";
 
 /// Gives the contenders of a scenario that lies beside a paper, under some assignments; `None` where there is none of that
 /// name.
-pub type Scenarios<'a> = dyn Fn(&str, &[String]) -> Result<Option<Vec<Contender>>, PaperProblem> + 'a;
+pub type Scenarios<'a> = dyn Fn(&str, &[String]) -> Result<Option<Vec<Variant>>, PaperProblem> + 'a;
 
 /// A paper, read and checked.
 #[derive(Clone, Debug)]
@@ -262,10 +262,10 @@ impl Paper {
             .map_err(|error| reader.problem(error.span().map_or(0, |span| span.start), error.message()))?;
         let quick = raw.quick;
         if *quick.seeds.get_ref() == 0 {
-            return Err(reader.problem(quick.seeds.span().start, "no seeds: right would be a number from 1"));
+            return Err(reader.problem(quick.seeds.span().start, "no seeds: use a number from 1"));
         }
         if let Some(precision) = raw.precision.as_ref().filter(|p| !(*p.get_ref() > 0.0 && *p.get_ref() < 1.0)) {
-            let what = format!("precision = {}: right would be a share such as 0.01", precision.get_ref());
+            let what = format!("precision = {}: use a share such as 0.01", precision.get_ref());
             return Err(reader.problem(precision.span().start, what));
         }
         let mut ids = BTreeSet::new();
@@ -300,7 +300,7 @@ impl Paper {
         let own = paper.scenarios();
         if let Some((gone, set)) = quick.scenario.iter().find(|(name, _)| !own.contains(name.as_str())) {
             let own = own.into_iter().collect::<Vec<_>>().join(", ");
-            let what = format!("quick: no figure is of the scenario `{gone}`: right would be one of {own}");
+            let what = format!("quick: no figure is of the scenario `{gone}`: use one of {own}");
             return Err(reader.problem(set.span().start, what));
         }
         for scenario in own {
@@ -451,9 +451,7 @@ impl Source {
     fn gives(&self, measure: Measure) -> Result<(), String> {
         match (self, measure.over()) {
             (Source::Apart(apart), _) if measure == apart.measure() => Ok(()),
-            (Source::Apart(apart), _) => {
-                Err(format!("what it does not give: right would be {}", apart.measure().word()))
-            }
+            (Source::Apart(apart), _) => Err(format!("what it does not give: use {}", apart.measure().word())),
             (_, _) if measure == Measure::TreeMs => Err("how long swarms take to form: give targets = [1000]".into()),
             (_, _) if measure == Measure::ComputingMs => Err("how long a plan takes: give rates = [1000]".into()),
             (_, _) if measure == Measure::QueueMean => Err("a queue of objects: give sizes = [400, 2]".into()),
@@ -505,13 +503,13 @@ fn runs(
 ) -> Result<Source, PaperProblem> {
     let at = scenario.span().start;
     let scenario = scenario.into_inner();
-    let Some(contenders) = scenarios(&scenario, &[])? else {
+    let Some(variants) = scenarios(&scenario, &[])? else {
         return Err(reader.problem(at, format!("there is no `{scenario}` beside it")));
     };
-    let labels: Vec<String> = contenders.iter().map(|c| c.label.clone()).collect();
+    let labels: Vec<String> = variants.iter().map(|c| c.label.clone()).collect();
     let schemes = schemes.unwrap_or_else(|| labels.clone());
     if schemes.is_empty() {
-        return Err(reader.problem(at, "schemes = []: right would be some, or no such line for all"));
+        return Err(reader.problem(at, "schemes = []: list some, or remove the line to use all"));
     }
     if let Some(unknown) = schemes.iter().find(|scheme| !labels.contains(scheme)) {
         return Err(reader.problem(at, format!("{scenario} has no scheme `{unknown}`; it has {}", labels.join(", "))));
@@ -519,20 +517,20 @@ fn runs(
     if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
         return Err(reader.problem(at, format!("scheme `{twice}` stands there twice")));
     }
-    let Some(contender) = contenders.first() else { return Err(reader.problem(at, "no scheme takes part")) };
-    let along = Along::of(contender).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;
+    let Some(variant) = variants.first() else { return Err(reader.problem(at, "no scheme takes part")) };
+    let along = Along::of(variant).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;
     let (key, wanted) = match (fan_in, points, along.is_fan_in()) {
         (fan_in, None, true) => ("fan_in", fan_in),
         (None, points, false) => ("points", points),
         (_, Some(_), true) => {
-            return Err(reader.problem(at, "points = [..] is of another swept key: right would be fan_in"));
+            return Err(reader.problem(at, "points = [..] is of another swept key: use fan_in"));
         }
         (Some(_), _, false) => {
-            let what = format!("fan_in = [..]: {scenario} sweeps `{}`; right would be points", along.key);
+            let what = format!("fan_in = [..]: {scenario} sweeps `{}`; use points", along.key);
             return Err(reader.problem(at, what));
         }
     };
-    let swept = along.xs(contender);
+    let swept = along.xs(variant);
     let xs = wanted.unwrap_or_else(|| {
         let mut all = swept.clone();
         all.sort_by(f64::total_cmp);
@@ -543,7 +541,7 @@ fn runs(
         return Err(reader.problem(at, format!("{scenario} does not sweep over {what}: {}", Along::listed(&swept))));
     }
     if !rise(&xs) {
-        let what = format!("{key} = {}: right would be rising numbers of {}", Along::listed(&xs), along.axis());
+        let what = format!("{key} = {}: use rising numbers of {}", Along::listed(&xs), along.axis());
         return Err(reader.problem(at, what));
     }
     Ok(Source::Runs { scenario, schemes, along, xs })

@@ -33,5 +33,5 @@ pub use measure::Measure;
 pub(crate) use page::ScorecardData;
 pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting, Spared};
 pub use scorecard::{Count, Scorecard, ScoredClaim};
-pub use sensitivity::{Change, Hanging, Sensitivity};
+pub use sensitivity::{Change, ClaimSensitivity, Sensitivity};
 pub use tables::CurveRow;

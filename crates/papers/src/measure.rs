@@ -353,7 +353,7 @@ mod tests {
     use fanin_spec::{QueryRow, Scenario};
 
     use super::*;
-    use fanin_lab::{Done, Outcome, Wishes, summarise};
+    use fanin_lab::{CompareOptions, Done, Outcome, summarise};
 
     fn reduce(start: u64, fetch: u64, fetched: u64, end: u64) -> TaskRow {
         TaskRow {
@@ -406,8 +406,8 @@ mod tests {
     fn one_run_has_one_mean_query_time_for_a_paper_and_for_a_comparison() {
         let text =
             "schemes = [\"newreno\"]\n[workload]\nfragment = \"1 KB\"\n[sweep]\nfan_in = [2]\n[run]\nseeds = 1\n";
-        let contenders = Scenario::parse("x.toml", text).and_then(|scenario| scenario.contenders()).unwrap();
-        let spec = contenders[0].at(0, 1).unwrap();
+        let variants = Scenario::parse("x.toml", text).and_then(|scenario| scenario.variants()).unwrap();
+        let spec = variants[0].at(0, 1).unwrap();
         let round = |qct_ps, waited_ps| QueryRow { qct_ps, waited_ps, ..QueryRow::default() };
         let queries = vec![round(Some(2_000_000_000), None), round(None, Some(200_000_000_000))];
         let mut tables = RunTables { queries, ..RunTables::default() };
@@ -415,7 +415,7 @@ mod tests {
         let ours = Measure::QueryMs.of_run(&spec, &tables);
         let runs = vec![Some(Done { tables, cpu: Duration::ZERO })];
         let outcome = Outcome { runs, ..Outcome::default() };
-        let summary = summarise("x.toml", &contenders, Wishes::default(), (&[spec], &outcome));
+        let summary = summarise("x.toml", &variants, CompareOptions::default(), (&[spec], &outcome));
         assert_eq!((ours, summary.rows[0].qct_ms.mean), (Some(101.0), Some(101.0)));
     }
 }

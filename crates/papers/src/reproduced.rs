@@ -7,7 +7,7 @@ use super::curve::Curve;
 use super::file::Claim;
 use super::judge::Judgement;
 use super::measure::Measure;
-use super::sensitivity::{Hanging, Sensitivity};
+use super::sensitivity::{ClaimSensitivity, Sensitivity};
 use fanin_lab::stats::six_digits;
 use fanin_report::Mark;
 
@@ -150,5 +150,5 @@ pub struct JudgedClaim {
     /// What it expects, for its figure.
     pub mark: Mark,
     /// How it hangs on what the paper leaves open; `None` where nobody looked.
-    pub hanging: Option<Hanging>,
+    pub hanging: Option<ClaimSensitivity>,
 }

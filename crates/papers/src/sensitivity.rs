@@ -13,20 +13,20 @@ pub struct Sensitivity {
     /// The settings that were tried: `tcp.delayed_ack=1`.
     pub tried: Vec<String>,
     /// Each claim.
-    pub claims: BTreeMap<String, Hanging>,
+    pub claims: BTreeMap<String, ClaimSensitivity>,
 }
 
 /// How far one claim's verdict hangs on them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Hanging {
+pub struct ClaimSensitivity {
     /// As the scenarios have it.
     pub here: Verdict,
     /// By the setting under which it is another.
     pub there: BTreeMap<String, Verdict>,
 }
 
-impl Hanging {
+impl ClaimSensitivity {
     /// Whether the claim holds under some settings and fails under others. A change from or to undecided is not beyond chance.
     pub fn fragile(&self) -> bool {
         let is = |verdict| self.here == verdict || self.there.values().any(|&other| other == verdict);
@@ -50,7 +50,7 @@ impl Sensitivity {
     pub fn changes<'a>(&'a self, counts: &dyn Fn(&str) -> bool) -> Vec<Change<'a>> {
         let of = |setting: &'a String| {
             let claims = || self.claims.iter().filter(|(id, _)| counts(id));
-            let there = |hanging: &Hanging| hanging.there.get(setting).copied();
+            let there = |hanging: &ClaimSensitivity| hanging.there.get(setting).copied();
             let verdicts = claims().filter_map(|(id, hanging)| Some((id.as_str(), there(hanging)?))).collect();
             let held = claims().filter(|(_, h)| there(h).unwrap_or(h.here) == Verdict::Pass).count();
             Change { setting, held, verdicts }
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
     use Verdict::{Fail, Pass, Undecided};
 
-    fn hanging(here: Verdict, there: &[(&str, Verdict)]) -> Hanging {
-        Hanging { here, there: there.iter().map(|&(setting, verdict)| (setting.into(), verdict)).collect() }
+    fn hanging(here: Verdict, there: &[(&str, Verdict)]) -> ClaimSensitivity {
+        ClaimSensitivity { here, there: there.iter().map(|&(setting, verdict)| (setting.into(), verdict)).collect() }
     }
 
     #[test]

@@ -16,13 +16,13 @@ mod rows;
 #[cfg(test)]
 mod sample;
 mod stall;
-mod story;
 mod swarms;
+mod timeline;
 mod window;
 
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{Contender, RunSpec, RunTables};
+use fanin_spec::{RunSpec, RunTables, Variant};
 
 use fanin_lab::catalogue::{Part, Value};
 use fanin_lab::{
@@ -35,8 +35,8 @@ pub use chart::{Band, DrawnChart, DrawnCurve, Expected, Mark};
 use heat::Heat;
 use phases::Phases;
 use rows::ReportRow;
-use story::Story;
 use swarms::Swarms;
+use timeline::Timeline;
 
 pub use page::{Page, prose, quoted, text};
 
@@ -81,7 +81,7 @@ pub struct Report {
     /// Distributions of times: by scheme, then point.
     cdfs: Vec<Cdf>,
     /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
-    stories: Vec<Story>,
+    stories: Vec<Timeline>,
     /// The hubs of one request in the same run of each scheme that has any.
     swarms: Vec<Swarms>,
     /// Phases of the job in the same run of each scheme, where the workload is one.
@@ -123,7 +123,7 @@ struct AxisFacts {
 pub fn report(
     runner: &dyn Runner,
     title: Option<&str>,
-    contenders: &[Contender],
+    variants: &[Variant],
     manifest: &Manifest,
     summary: &Summary,
     (specs, outcome): (&[RunSpec], &Outcome),
@@ -134,20 +134,20 @@ pub fn report(
         .zip(&outcome.runs)
         .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
         .collect();
-    let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
+    let many_to_one = variants.iter().any(|c| c.settings.workload.kind.many_to_one());
     let (mut stories, mut swarms, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (label, _) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
-        let Some((spec, tables)) = story::choose(&runs, label, &rows) else { continue };
+        let Some((spec, tables)) = timeline::choose(&runs, label, &rows) else { continue };
         // A story is one of rounds at the client.
-        if many_to_one && let Some((window, seen)) = story::look(runner, spec, tables, stop)? {
-            stories.push(Story::new(spec, window, &seen));
+        if many_to_one && let Some((window, seen)) = timeline::look(runner, spec, tables, stop)? {
+            stories.push(Timeline::new(spec, window, &seen));
             swarms.extend(Swarms::new(spec, &seen));
         }
         phases.extend(Phases::new(spec, tables));
         heats.extend(Heat::new(spec, tables));
     }
-    let axis = Axis::of(contenders);
+    let axis = Axis::of(variants);
     let xs = xs(&axis, &summary.rows);
     Ok(Report {
         schema: 1,
@@ -157,13 +157,13 @@ pub fn report(
         hash: summary.hash.clone(),
         command: command(&manifest.arguments),
         scenario_text: manifest.scenario_text.clone(),
-        setting: setting(contenders),
+        setting: setting(variants),
         notes: notes(summary),
         many_to_one,
-        line_mbps: line_mbps(contenders),
+        line_mbps: line_mbps(variants),
         warnings: summary.warnings.clone(),
-        findings: findings_with(contenders, summary, &stories.iter().filter_map(Story::seen).collect::<Vec<_>>()),
-        schemes: contenders
+        findings: findings_with(variants, summary, &stories.iter().filter_map(Timeline::seen).collect::<Vec<_>>()),
+        schemes: variants
             .iter()
             .map(|c| SchemeFacts { label: c.label.clone(), onsets: sure_onsets(c, summary) })
             .collect(),
@@ -186,7 +186,7 @@ fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
     shown.filter_map(|(_, part)| Some(ShareColumn { head: part.head?, at: part.json })).collect()
 }
 
-/// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.
+/// Where each row lies on the axis: at its number, or of what is not a number as many steps on as values came before.
 fn xs(axis: &Axis, rows: &[SummaryRow]) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = rows.iter().map(|row| axis.number(row)).collect();
     let mut ticks: Vec<String> = Vec::new();

@@ -11,8 +11,8 @@ pub(crate) type Point = (u32, f64, f64);
 pub(crate) fn run(scheme: &str, fan_in: u32, seed: u64) -> RunSpec {
     let fan_ins: Vec<u32> = (1..=256).collect();
     let text = format!("schemes = [{scheme:?}]\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
-    let contenders = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap();
-    contenders[0].run(fan_in, seed).unwrap()
+    let variants = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.variants()).unwrap();
+    variants[0].run(fan_in, seed).unwrap()
 }
 
 /// The rows of a scheme; what its timeouts take is all that it lacks.

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use common::{but, checked, run};
-use fanin_spec::{Contender, RunSpec, Scenario, Scheme};
+use fanin_spec::{RunSpec, Scenario, Scheme, Variant};
 
 const SCALE: &str = include_str!("../../../papers/sicc/scale.toml");
 const QUERIES: &str = include_str!("../../../papers/sicc/queries.toml");
@@ -26,19 +26,19 @@ const REQUESTS: u32 = 50;
 
 fn main() -> ExitCode {
     // The peak is the process's: what takes most comes first.
-    let memory = contenders(SCALE).iter().all(|contender| holds(&last(contender)));
-    let time = is_fast(&last(&contenders(QUERIES)[0]));
+    let memory = variants(SCALE).iter().all(|variant| holds(&last(variant)));
+    let time = is_fast(&last(&variants(QUERIES)[0]));
     if memory && time { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn contenders(text: &str) -> Vec<Contender> {
+fn variants(text: &str) -> Vec<Variant> {
     let scenario = Scenario::parse("scenario.toml", text).unwrap_or_else(|problem| panic!("{problem}"));
-    scenario.contenders().unwrap_or_else(|problem| panic!("{problem}"))
+    scenario.variants().unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 /// The first seed's run of the largest request.
-fn last(contender: &Contender) -> RunSpec {
-    contender.at(contender.fan_ins().len() - 1, 1).expect("a point of the sweep")
+fn last(variant: &Variant) -> RunSpec {
+    variant.at(variant.fan_ins().len() - 1, 1).expect("a point of the sweep")
 }
 
 /// Runs it, and prints the process's peak of memory so far; whether that is within what is to hold.

@@ -9,14 +9,18 @@ use crate::places::Places;
 use crate::socket::{Socket, Sockets};
 
 /// What does not add up, if anything: of the packets, of each connection's bytes, of the messages sent and told of.
-pub(crate) fn check<L: Places>(tables: &RunTables, sockets: &Sockets<L>, [sent, told]: [u64; 2]) -> Result<(), String> {
+pub(crate) fn check<L: Places>(
+    tables: &RunTables,
+    sockets: &Sockets<L>,
+    [sent, received]: [u64; 2],
+) -> Result<(), String> {
     packets(&tables.totals, &tables.faults)?;
     if let Some(what) = sockets.broken() {
         return Err(what.into());
     }
     sockets.connections().try_for_each(connection)?;
     let under_way = sockets.connections().flatten().map(|end| end.awaited() as u64).sum();
-    messages(sent, told, under_way)
+    messages(sent, received, under_way)
 }
 
 /// Both ends of a connection account for what was written.
@@ -55,8 +59,10 @@ fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Re
 }
 
 /// Every message that an application sent is there, and it was told, or it is under way.
-fn messages(sent: u64, told: u64, under_way: u64) -> Result<(), String> {
-    held(sent == told + under_way, "messages", || format!("{sent} sent, {told} told of, {under_way} under way"))
+fn messages(sent: u64, received: u64, under_way: u64) -> Result<(), String> {
+    held(sent == received + under_way, "messages", || {
+        format!("{sent} sent, {received} received, {under_way} under way")
+    })
 }
 
 fn held(is_so: bool, of: &str, what: impl FnOnce() -> String) -> Result<(), String> {

@@ -6,11 +6,11 @@ use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
-use crate::acting::Acting;
+use crate::application_driver::ApplicationDriver;
 use crate::conserved;
 use crate::event::{Event, Key, Timer};
 use crate::link::Departures;
-use crate::packet::{Caught, Packet};
+use crate::packet::{CapturedPacket, Packet};
 use crate::probe::Probe;
 use crate::slot::Slot;
 use crate::tables;
@@ -27,19 +27,19 @@ pub(crate) trait Steps {
     /// The totals so far.
     fn totals(&self) -> Totals;
     /// The packets caught since this was last asked.
-    fn caught(&mut self) -> Vec<Caught>;
+    fn caught(&mut self) -> Vec<CapturedPacket>;
     /// The tables so far; what does not add up in them, if anything.
     fn finish(self: Box<Self>) -> Result<RunTables, String>;
 }
 
 /// Who is told of what happens in a world.
-pub(crate) trait Told<P: Probe> {
+pub(crate) trait Observer<P: Probe> {
     /// What an endpoint's application has to hear of it.
     fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress);
     /// A retransmission timer has fired.
-    fn timed_out(&mut self, world: &mut World<P>, at: EndpointId);
+    fn on_timeout(&mut self, world: &mut World<P>, at: EndpointId);
     /// A host has crashed or is there again.
-    fn befell(&mut self, world: &mut World<P>, host: HostId, to: HostState);
+    fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState);
     /// A timer is due.
     fn due(&mut self, world: &mut World<P>, timer: Timer);
     /// Whether an event is served, which is next; nothing is any more where one is not.
@@ -52,7 +52,7 @@ pub(crate) trait Told<P: Probe> {
 /// A world and who is told of what happens there.
 pub(crate) struct Running<P: Probe, T> {
     pub world: World<P>,
-    pub told: T,
+    pub observer: T,
 }
 
 /// The applications of a run.
@@ -77,11 +77,11 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
 pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> Running<P, Applications> {
     let mut world = World::new(spec, departures, probe);
     let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
-    let mut told = Applications { workload, guests, begun: false, measured_from: Time::ZERO };
+    let mut observer = Applications { workload, guests, begun: false, measured_from: Time::ZERO };
     world.net.await_changes();
     world.net.await_faults();
-    told.tell(&mut world, Owner::WORKLOAD, |workload, driver| workload.start(driver));
-    Running { world, told }
+    observer.tell(&mut world, Owner::WORKLOAD, |workload, driver| workload.start(driver));
+    Running { world, observer }
 }
 
 impl Applications {
@@ -89,15 +89,15 @@ impl Applications {
     fn tell<P: Probe>(&mut self, world: &mut World<P>, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
         let Applications { workload, guests, begun, measured_from } = self;
         match owner {
-            Owner::WORKLOAD => what(workload.as_mut(), &mut Acting { world, owner }),
+            Owner::WORKLOAD => what(workload.as_mut(), &mut ApplicationDriver { world, owner }),
             // Nobody waits for what has no end.
             Owner::BACKGROUND => {}
-            _ => what(guests[owner.place()].as_mut(), &mut Acting { world, owner }),
+            _ => what(guests[owner.place()].as_mut(), &mut ApplicationDriver { world, owner }),
         }
         if !*begun && world.begun.is_some() {
             *begun = true;
             for (guest, number) in guests.iter_mut().zip(0..) {
-                guest.start(&mut Acting { world, owner: Owner::guest(number) });
+                guest.start(&mut ApplicationDriver { world, owner: Owner::guest(number) });
             }
         }
         if world.since.at > *measured_from {
@@ -119,7 +119,7 @@ impl Applications {
     }
 }
 
-impl<P: Probe> Told<P> for Applications {
+impl<P: Probe> Observer<P> for Applications {
     #[cold]
     fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress) {
         let (at, owner) = (world.sockets.at(slot).id, world.sockets.at(slot).owner());
@@ -140,12 +140,12 @@ impl<P: Probe> Told<P> for Applications {
         }
     }
 
-    fn timed_out(&mut self, world: &mut World<P>, at: EndpointId) {
-        self.tell(world, at.connection().owner(), |app, _| app.timed_out(at));
+    fn on_timeout(&mut self, world: &mut World<P>, at: EndpointId) {
+        self.tell(world, at.connection().owner(), |app, _| app.on_timeout(at));
     }
 
     /// All applications are told that have begun.
-    fn befell(&mut self, world: &mut World<P>, host: HostId, to: HostState) {
+    fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState) {
         let guests = if self.begun { self.guests.len() as u8 } else { 0 };
         for owner in [Owner::WORKLOAD].into_iter().chain((0..guests).map(Owner::guest)) {
             match to {
@@ -165,7 +165,7 @@ impl<P: Probe> Told<P> for Applications {
     }
 }
 
-impl<P: Probe, T: Told<P>> Running<P, T> {
+impl<P: Probe, T: Observer<P>> Running<P, T> {
     #[inline(always)]
     fn arrive(&mut self, link: LinkId) {
         let (net, now) = (&mut self.world.net, self.world.now.0);
@@ -184,7 +184,7 @@ impl<P: Probe, T: Told<P>> Running<P, T> {
     fn receive(&mut self, link: LinkId, packet: &Packet) {
         let progress = self.world.receive(link, packet);
         if progress != Progress::NONE {
-            self.told.report(&mut self.world, packet.to, progress);
+            self.observer.report(&mut self.world, packet.to, progress);
         }
     }
 
@@ -193,10 +193,10 @@ impl<P: Probe, T: Told<P>> Running<P, T> {
         let before = self.world.timeouts;
         let progress = self.world.look_at_timer(id, slot);
         if self.world.timeouts > before {
-            self.told.timed_out(&mut self.world, id);
+            self.observer.on_timeout(&mut self.world, id);
         }
         if progress.any(Progress::BROKEN) {
-            self.told.report(&mut self.world, slot, progress);
+            self.observer.report(&mut self.world, slot, progress);
         }
     }
 
@@ -215,7 +215,7 @@ impl<P: Probe, T: Told<P>> Running<P, T> {
         if to == HostState::Crashed {
             self.world.crash(host);
         }
-        self.told.befell(&mut self.world, host, to);
+        self.observer.on_host_fault(&mut self.world, host, to);
     }
 
     /// What happens seldom. Apart, so that arrivals keep their registers.
@@ -228,7 +228,7 @@ impl<P: Probe, T: Told<P>> Running<P, T> {
             Event::Fault(number) => self.befall(number),
             Event::Late(link) => self.come_late(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
-            Event::App(timer) => self.told.due(&mut self.world, timer),
+            Event::App(timer) => self.observer.due(&mut self.world, timer),
         }
     }
 
@@ -241,7 +241,7 @@ impl<P: Probe, T: Told<P>> Running<P, T> {
         let mut left = AT_ONCE;
         while left > 0
             && let Some(key) = self.world.net.events.pop()
-            && self.told.takes(key)
+            && self.observer.takes(key)
         {
             left -= 1;
             self.happens(key);
@@ -290,7 +290,7 @@ impl<P: Probe> Running<P, Applications> {
         let net = &mut self.world.net;
         net.probe.run_ends(self.world.now);
         let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
-        let tables = tables::tables(&self.world, self.told.record(&self.world));
+        let tables = tables::tables(&self.world, self.observer.record(&self.world));
         let messages = [self.world.messages_sent, self.world.messages_told];
         conserved::check(&tables, &self.world.sockets, messages)?;
         if let Some(what) = self.world.net.broken() {
@@ -314,10 +314,10 @@ impl<P: Probe> Steps for Running<P, Applications> {
     }
 
     fn totals(&self) -> Totals {
-        tables::totals(&self.world, &self.told.record(&self.world))
+        tables::totals(&self.world, &self.observer.record(&self.world))
     }
 
-    fn caught(&mut self) -> Vec<Caught> {
+    fn caught(&mut self) -> Vec<CapturedPacket> {
         let net = &mut self.world.net;
         net.probe.caught(&net.fabric, &net.hosts)
     }

@@ -35,7 +35,7 @@ pub(crate) struct Key(u128);
 
 /// When a packet arrives, and its place among those that arrive at the same instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Due {
+pub(crate) struct ArrivalOrder {
     pub at: u64,
     /// How long its link had been sending without a pause as it left, in steps: the shortest comes first. Below the class of arrivals, so
     /// that it is the upper half of a key's rank.
@@ -58,10 +58,10 @@ const SLOT_BITS: u32 = 30;
 const BUSY_STEP_BITS: u32 = 12;
 const BUSY_MAX: u64 = (1 << 30) - 1;
 
-impl Due {
+impl ArrivalOrder {
     #[inline]
-    pub fn new(at: u64, busy: u64) -> Due {
-        Due { at, rank: (ARRIVAL >> 32 | (busy >> BUSY_STEP_BITS).min(BUSY_MAX)) as u32 }
+    pub fn new(at: u64, busy: u64) -> ArrivalOrder {
+        ArrivalOrder { at, rank: (ARRIVAL >> 32 | (busy >> BUSY_STEP_BITS).min(BUSY_MAX)) as u32 }
     }
 }
 
@@ -98,7 +98,7 @@ impl Key {
     /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
     /// first, then by the link's number. (`docs/decisions/order-of-events.md` says why.)
     #[inline]
-    pub fn arrival(due: Due, link: LinkId) -> Key {
+    pub fn arrival(due: ArrivalOrder, link: LinkId) -> Key {
         Key::new(due.at, u64::from(due.rank) << 32 | u64::from(link.0))
     }
 

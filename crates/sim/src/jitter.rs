@@ -4,7 +4,7 @@ use fanin_apps::{Purpose, SmallStream};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_units::Time;
 
-use crate::event::Due;
+use crate::event::ArrivalOrder;
 
 /// The packets of one link.
 #[derive(Clone)]
@@ -44,10 +44,10 @@ impl Jitter {
 
     /// When the head of a link comes that is due then.
     #[inline(always)]
-    pub fn late(&mut self, link: LinkId, due: Due) -> Due {
+    pub fn late(&mut self, link: LinkId, due: ArrivalOrder) -> ArrivalOrder {
         let Some(late) = self.links.get_mut(link.index()) else { return due };
         late.latest = late.latest.max(due.at + late.stream.up_to(late.most).0);
-        Due { at: late.latest, ..due }
+        ArrivalOrder { at: late.latest, ..due }
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
         let rate = Rate(10_000_000_000);
         let star = star(&Star { servers: 2, rate, client_rate: rate, delay: Time::from_micros(5) });
         let mut jitter = Jitter::new(most, &star, 1);
-        (0..1_000).map(|us| jitter.late(link(&star), Due::new(1_000_000 * us, 0)).at).collect()
+        (0..1_000).map(|us| jitter.late(link(&star), ArrivalOrder::new(1_000_000 * us, 0)).at).collect()
     }
 
     fn on_time() -> Vec<u64> {

@@ -5,7 +5,7 @@
 //! which they were made: a faster engine must not change a result. A link keeps its packets in a FIFO of its own, and
 //! only its head is in the event queue.
 
-mod acting;
+mod application_driver;
 mod build;
 mod calendar;
 mod conserved;
@@ -51,7 +51,7 @@ use fanin_spec::{RunError, RunSpec, RunTables, Watch};
 pub use fanin_apps::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;
 pub use need::need;
-pub use packet::{Caught, Packet};
+pub use packet::{CapturedPacket, Packet};
 pub use parts::{Team, one_core};
 pub use simulation::Simulation;
 use simulation::is_large;
@@ -110,7 +110,11 @@ pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTable
 ///
 /// # Errors
 /// As [`run`]; `Ok(None)` where the fabric has no such point.
-pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option<(RunTables, Vec<Caught>)>, RunError> {
+pub fn tap(
+    spec: &RunSpec,
+    point: &TapPoint,
+    stop: &AtomicBool,
+) -> Result<Option<(RunTables, Vec<CapturedPacket>)>, RunError> {
     let Some(mut simulation) = Simulation::tapped(spec, point) else { return Ok(None) };
     simulation.run(stop)?;
     let caught = simulation.caught();

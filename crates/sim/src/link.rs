@@ -6,9 +6,9 @@ use fanin_apps::Stream;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 
-use crate::event::Due;
+use crate::event::ArrivalOrder;
 use crate::fetch::fetch;
-use crate::packet::{Luggage, Packet};
+use crate::packet::{Packet, PacketMetadata};
 use crate::ring::Ring;
 
 /// When the departures of a port are worked out.
@@ -24,7 +24,7 @@ pub enum Departures {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     /// When it arrives; as long as it waits in a lazy queue, when it came there.
-    due: Due,
+    due: ArrivalOrder,
     packet: Packet,
 }
 
@@ -54,11 +54,11 @@ impl Counts {
 
 /// What a link's caller has to see to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Todo {
+pub(crate) enum LinkAction {
     /// Nothing.
     Nothing,
     /// The head of an idle link arrives then.
-    Arrival(Due),
+    Arrival(ArrivalOrder),
     /// The next packet leaves the queue then.
     Departure(u64),
     /// The packet is gone, and what for; what it holds can be freed.
@@ -141,8 +141,8 @@ impl Pace {
 impl Port {
     /// Asks the law.
     #[inline(always)]
-    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet, luggage: &mut Luggage) -> Verdict {
-        let note = luggage.note(packet.beside);
+    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet, metadata: &mut PacketMetadata) -> Verdict {
+        let note = metadata.note(packet.beside);
         self.law.enqueue(Time(now), queue, &packet.header(), note, self.stream.rng())
     }
 }
@@ -322,55 +322,59 @@ impl Link {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
 
-    /// Takes a packet, beside which something may lie in `luggage`, or drops it.
+    /// Takes a packet, beside which something may lie in `metadata`, or drops it.
     ///
     /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
     /// wait for them.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet, luggage: &mut Luggage) -> Todo {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, metadata: &mut PacketMetadata) -> LinkAction {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
         } else if self.down {
             self.count_lost(1);
-            return Todo::Dropped(Why::Down);
+            return LinkAction::Dropped(Why::Down);
         }
         let idle = self.busy_until <= now;
         // Without a port, nothing is ever dropped or marked.
         let Some(port) = &mut self.port else { return self.take(now, packet, idle, false) };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        match port.verdict(now, &queue, packet, luggage) {
+        match port.verdict(now, &queue, packet, metadata) {
             Verdict::Admit { mark } => {
                 port.counts.marks += u64::from(mark);
                 self.take(now, packet, idle, mark)
             }
             Verdict::Drop(drop) => {
                 *port.counts.of(drop) += 1;
-                Todo::Dropped(Why::Law(drop))
+                LinkAction::Dropped(Why::Law(drop))
             }
         }
     }
 
     /// Puts a packet in, marked or as it is.
     #[inline(always)]
-    fn take(&mut self, now: u64, packet: &Packet, idle: bool, mark: bool) -> Todo {
+    fn take(&mut self, now: u64, packet: &Packet, idle: bool, mark: bool) -> LinkAction {
         self.packets += 1;
         self.data_packets += u64::from(packet.has_payload());
         self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
         if !idle && self.departures == Departures::Lazy {
             let leaves = self.wait(packet.frame_bytes);
-            self.put(Due::new(now, 0), packet, mark);
-            return if std::mem::replace(&mut self.departing, true) { Todo::Nothing } else { Todo::Departure(leaves) };
+            self.put(ArrivalOrder::new(now, 0), packet, mark);
+            return if std::mem::replace(&mut self.departing, true) {
+                LinkAction::Nothing
+            } else {
+                LinkAction::Departure(leaves)
+            };
         }
         let start = if idle { self.start_at_once(now) } else { self.wait(packet.frame_bytes) };
         let due = self.start(start, packet.frame_bytes);
         self.put(due, packet, mark);
-        if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
+        if self.slots.len() == 1 { LinkAction::Arrival(due) } else { LinkAction::Nothing }
     }
 
     #[inline(always)]
-    fn put(&mut self, due: Due, packet: &Packet, mark: bool) {
+    fn put(&mut self, due: ArrivalOrder, packet: &Packet, mark: bool) {
         let slot = self.slots.push();
         slot.due = due;
         slot.packet = *packet;
@@ -400,9 +404,9 @@ impl Link {
 
     /// A frame leaves at `start`, when the link is free. Gives its arrival.
     #[inline]
-    fn start(&mut self, start: u64, bytes: u32) -> Due {
+    fn start(&mut self, start: u64, bytes: u32) -> ArrivalOrder {
         self.busy_until = start + self.pace.time_for(bytes + self.gap);
-        Due::new(self.busy_until + self.delay, start - self.busy_from)
+        ArrivalOrder::new(self.busy_until + self.delay, start - self.busy_from)
     }
 
     /// Takes what has left by `now` out of the queue: departures come before arrivals.
@@ -443,7 +447,7 @@ impl Link {
     }
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
-    pub fn depart(&mut self, now: u64) -> (Option<Due>, Option<u64>) {
+    pub fn depart(&mut self, now: u64) -> (Option<ArrivalOrder>, Option<u64>) {
         self.departing = self.waiting > 1;
         if self.waiting == 0 {
             // What would have left is lost.
@@ -460,7 +464,7 @@ impl Link {
 
     /// Of a link that leads into another part of the network: gives a packet of which it has just become known when it arrives. What
     /// is on the wire is no longer kept.
-    pub fn hand_over(&mut self, give: impl FnOnce(Due, &Packet)) {
+    pub fn hand_over(&mut self, give: impl FnOnce(ArrivalOrder, &Packet)) {
         let waiting = self.waiting as usize;
         if self.departures == Departures::Lazy {
             if self.slots.len() > waiting {
@@ -476,7 +480,7 @@ impl Link {
     }
 
     /// At the other end of such a link: takes what arrives then. Gives that time where it is the head.
-    pub fn take_over(&mut self, due: Due, packet: &Packet, beside: u32) -> Option<Due> {
+    pub fn take_over(&mut self, due: ArrivalOrder, packet: &Packet, beside: u32) -> Option<ArrivalOrder> {
         let slot = self.slots.push();
         slot.due = due;
         slot.packet = *packet;
@@ -531,7 +535,7 @@ impl Link {
 
     /// The head arrives. Gives it, and when the next one does, where that is known.
     #[inline(always)]
-    pub fn arrive(&mut self, now: u64) -> (Packet, Option<Due>) {
+    pub fn arrive(&mut self, now: u64) -> (Packet, Option<ArrivalOrder>) {
         if self.waiting as usize == self.slots.len() {
             self.settle(now);
         }

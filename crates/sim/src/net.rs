@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_spec::{Change, Framing, State};
-use fanin_tcp::{Beside, Block, Segment, Wire};
+use fanin_tcp::{Block, Segment, SegmentMetadata, Wire};
 use fanin_units::{QueueSize, Time};
 
 use crate::build::Ports;
 use crate::calendar::Calendar;
-use crate::event::{Due, Key};
+use crate::event::{ArrivalOrder, Key};
 use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
-use crate::link::{Link, Todo, Why};
-use crate::packet::{Luggage, Packet};
+use crate::link::{Link, LinkAction, Why};
+use crate::packet::{Packet, PacketMetadata};
 use crate::pools::Pools;
-use crate::probe::{Dropped, Filled, Gone, Happening, Probe};
+use crate::probe::{Dropped, Filled, LoggedEvent, LostPacket, Probe};
 use crate::slot::Slot;
 
 pub(crate) use faults::{ByLink, Faults, Lost};
@@ -53,7 +53,7 @@ pub(crate) struct Net<P> {
     /// Packets dropped of what runs beside the workload.
     pub beside_drops: u64,
     pub incasts: Incasts,
-    luggage: Luggage,
+    metadata: PacketMetadata,
     framing: Framing,
     jitter: Jitter,
     faults: Option<Box<Faults>>,
@@ -89,7 +89,7 @@ impl<P: Probe> Net<P> {
             hosts: BTreeMap::new(),
             beside_drops: 0,
             incasts: Incasts::NONE,
-            luggage: Luggage::default(),
+            metadata: PacketMetadata::default(),
             framing,
             jitter,
             faults,
@@ -214,28 +214,28 @@ impl<P: Probe> Net<P> {
 
     #[inline(always)]
     fn put(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
-        let todo = self.links[link.index()].enqueue(now, packet, &mut self.luggage);
-        if P::ON && !matches!(todo, Todo::Dropped(_)) {
+        let todo = self.links[link.index()].enqueue(now, packet, &mut self.metadata);
+        if P::ON && !matches!(todo, LinkAction::Dropped(_)) {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         if P::PART && self.probe.leads_away(link) {
             return self.put_away(now, link, packet, todo);
         }
         match todo {
-            Todo::Nothing => {}
-            Todo::Arrival(due) => self.await_arrival(link, due, from_host),
-            Todo::Departure(at) => self.await_departure(link, at),
-            Todo::Dropped(why) => self.dropped(now, link, packet, why),
+            LinkAction::Nothing => {}
+            LinkAction::Arrival(due) => self.await_arrival(link, due, from_host),
+            LinkAction::Departure(at) => self.await_departure(link, at),
+            LinkAction::Dropped(why) => self.dropped(now, link, packet, why),
         }
     }
 
     /// As above, where the link leads into another part.
     #[inline(never)]
-    fn put_away(&mut self, now: u64, link: LinkId, packet: &Packet, todo: Todo) {
+    fn put_away(&mut self, now: u64, link: LinkId, packet: &Packet, todo: LinkAction) {
         match todo {
-            Todo::Dropped(why) => return self.dropped(now, link, packet, why),
-            Todo::Departure(at) => self.await_departure(link, at),
-            Todo::Nothing | Todo::Arrival(_) => {}
+            LinkAction::Dropped(why) => return self.dropped(now, link, packet, why),
+            LinkAction::Departure(at) => self.await_departure(link, at),
+            LinkAction::Nothing | LinkAction::Arrival(_) => {}
         }
         self.hand_over(link);
     }
@@ -270,14 +270,14 @@ impl<P: Probe> Net<P> {
         if P::ON {
             let memory = self.pools.as_ref().and_then(|pools| pools.of(link)).map(Filled::of);
             let queue = self.links[link.index()].queue_bytes();
-            let drop = Dropped { packet: Gone::of(packet), why, queue, memory };
-            self.probe.happening(Time(now), Happening::Drop(link, self.ends[packet.to.index()].id, drop));
+            let drop = Dropped { packet: LostPacket::of(packet), why, queue, memory };
+            self.probe.happening(Time(now), LoggedEvent::Drop(link, self.ends[packet.to.index()].id, drop));
         }
     }
 
     /// A packet is gone.
     fn lose(&mut self, now: u64, link: LinkId, to: Slot, beside: u32) {
-        self.luggage.free(beside);
+        self.metadata.free(beside);
         let end = &mut self.ends[to.index()];
         end.lost = end.lost.wrapping_add(1);
         self.beside_drops += u64::from(end.id.connection().owner() != Owner::WORKLOAD);
@@ -289,7 +289,7 @@ impl<P: Probe> Net<P> {
 
     /// The head of a link, which may be one from a host, comes to its other end.
     #[inline(always)]
-    fn await_arrival(&mut self, link: LinkId, due: Due, from_host: bool) {
+    fn await_arrival(&mut self, link: LinkId, due: ArrivalOrder, from_host: bool) {
         let due = if from_host { self.jitter.late(link, due) } else { due };
         self.events.push(link.index(), Key::arrival(due, link));
     }
@@ -324,7 +324,7 @@ impl<P: Probe> Net<P> {
         let (packet, next) = self.links[id.index()].arrive(now);
         if P::ON {
             let to = self.ends[packet.to.index()].id;
-            self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
+            self.probe.crossed(Time(now), id, to, &packet, self.metadata.of(packet.beside));
         }
         match next {
             // What comes to a host is from a switch.
@@ -378,13 +378,13 @@ impl<P: Probe> Net<P> {
     }
 
     /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
-    pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> Beside<'a> {
+    pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> SegmentMetadata<'a> {
         sack.clear();
-        let beside = self.luggage.of(packet.beside);
+        let beside = self.metadata.of(packet.beside);
         sack.extend_from_slice(beside.sack);
         let notes = beside.notes;
-        self.luggage.free(packet.beside);
-        Beside { sack, notes }
+        self.metadata.free(packet.beside);
+        SegmentMetadata { sack, notes }
     }
 
     /// Packets on links, in queues, and late.
@@ -406,12 +406,12 @@ pub(crate) struct Uplink<'a, P> {
 
 impl<P: Probe> Wire for Uplink<'_, P> {
     #[inline(always)]
-    fn send(&mut self, segment: Segment, beside: Beside<'_>) {
+    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>) {
         self.net.injected += 1;
         if P::LARGE {
             self.net.fetch_last(self.peer);
         }
-        let beside = self.net.luggage.keep(beside);
+        let beside = self.net.metadata.keep(beside);
         let segment = Segment { window: segment.window.min(self.window), ..segment };
         let frame_bytes = self.net.framing.frame(segment.packet_bytes());
         self.net.enqueue(

@@ -38,7 +38,7 @@ impl Default for Occupancy {
 
 /// What a port was on average over the whole time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whole {
+pub(crate) struct PortAverage {
     pub queue_mean_bytes: u64,
     pub queue_p99_bytes: u64,
     pub busy_ppm: u64,
@@ -97,12 +97,12 @@ impl Occupancy {
     }
 
     /// A port over the whole time.
-    pub fn whole(&self, id: LinkId) -> Whole {
+    pub fn whole(&self, id: LinkId) -> PortAverage {
         let Some(port) = self.ports.get(id.index()).and_then(Option::as_ref) else {
-            return Whole { queue_mean_bytes: 0, queue_p99_bytes: 0, busy_ppm: 0 };
+            return PortAverage { queue_mean_bytes: 0, queue_p99_bytes: 0, busy_ppm: 0 };
         };
         let all = port.whole();
-        Whole {
+        PortAverage {
             queue_mean_bytes: mean(all.byte_ps, self.ended),
             queue_p99_bytes: port.p99_bytes(),
             busy_ppm: mean(u128::from(all.busy_ps) * 1_000_000, self.ended),
@@ -178,8 +178,8 @@ mod tests {
     use fanin_fabric::HostId;
 
     use super::*;
-    use crate::link::{Departures, Todo};
-    use crate::packet::{Luggage, Packet};
+    use crate::link::{Departures, LinkAction};
+    use crate::packet::{Packet, PacketMetadata};
 
     const US: u64 = 1_000_000;
 
@@ -213,13 +213,13 @@ mod tests {
         fn packet(&mut self, us: u64, bytes: u32) {
             self.depart_until(us);
             let packet = Packet { frame_bytes: bytes, ..Packet::default() };
-            if let Todo::Departure(at) = self.link.enqueue(us * US, &packet, &mut Luggage::default()) {
+            if let LinkAction::Departure(at) = self.link.enqueue(us * US, &packet, &mut PacketMetadata::default()) {
                 self.departure = Some(at);
             }
             self.occupancy.port(Time(us * US), LinkId(0), &self.link);
         }
 
-        fn end(&mut self, us: u64) -> (Whole, u64) {
+        fn end(&mut self, us: u64) -> (PortAverage, u64) {
             self.depart_until(us);
             self.occupancy.end(Time(us * US));
             let longest = self.occupancy.ports[0].iter().flat_map(|port| &port.parts).map(|part| part.max_bytes).max();
@@ -233,7 +233,7 @@ mod tests {
         (0..3).for_each(|_| port.packet(10, 1_000));
         // One is sent at once; 2000 B wait for a millisecond, 1000 B for one more: 3 B s in all, over 10 ms.
         let (whole, longest) = port.end(10_000);
-        assert_eq!(whole, Whole { queue_mean_bytes: 300, queue_p99_bytes: 2_000, busy_ppm: 300_000 });
+        assert_eq!(whole, PortAverage { queue_mean_bytes: 300, queue_p99_bytes: 2_000, busy_ppm: 300_000 });
         assert_eq!(longest, 2_000);
     }
 

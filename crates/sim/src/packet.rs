@@ -2,8 +2,8 @@
 
 use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
-use fanin_laws::port::{Header, Note};
-use fanin_tcp::{Beside, Block, Flags, Notes, Segment};
+use fanin_laws::port::{Header, HeaderOption};
+use fanin_tcp::{Block, Flags, HeaderOptions, Segment, SegmentMetadata};
 use fanin_units::Time;
 
 use crate::slot::Slot;
@@ -67,7 +67,7 @@ impl Packet {
 
 /// What travels beside segments under way, of those few that have it.
 #[derive(Default)]
-pub(crate) struct Luggage {
+pub(crate) struct PacketMetadata {
     pieces: Vec<Piece>,
     free: Vec<u32>,
 }
@@ -75,19 +75,19 @@ pub(crate) struct Luggage {
 #[derive(Default)]
 struct Piece {
     sack: Vec<Block>,
-    notes: Option<Notes>,
+    notes: Option<HeaderOptions>,
 }
 
-impl Luggage {
+impl PacketMetadata {
     /// Keeps what travels beside a segment; zero stands for nothing.
     #[inline(always)]
-    pub fn keep(&mut self, beside: Beside<'_>) -> u32 {
+    pub fn keep(&mut self, beside: SegmentMetadata<'_>) -> u32 {
         if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside.sack, beside.notes) }
     }
 
     /// What there is, piece by piece, so that nobody lays it out who has nothing.
     #[inline(never)]
-    fn keep_some(&mut self, sack: &[Block], notes: Option<Notes>) -> u32 {
+    fn keep_some(&mut self, sack: &[Block], notes: Option<HeaderOptions>) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
             self.pieces.push(Piece { sack: Vec::with_capacity(4), notes: None });
             self.pieces.len() as u32
@@ -101,26 +101,26 @@ impl Luggage {
 
     /// Keeps once more what is kept at a handle.
     pub fn copy(&mut self, handle: u32) -> u32 {
-        let Beside { sack, notes } = self.of(handle);
+        let SegmentMetadata { sack, notes } = self.of(handle);
         let sack = sack.to_vec();
-        self.keep(Beside { sack: &sack, notes })
+        self.keep(SegmentMetadata { sack: &sack, notes })
     }
 
     /// What is kept at a handle.
     #[inline]
-    pub fn of(&self, handle: u32) -> Beside<'_> {
+    pub fn of(&self, handle: u32) -> SegmentMetadata<'_> {
         match handle {
-            0 => Beside::default(),
+            0 => SegmentMetadata::default(),
             _ => {
                 let Piece { sack, notes } = &self.pieces[handle as usize - 1];
-                Beside { sack, notes: *notes }
+                SegmentMetadata { sack, notes: *notes }
             }
         }
     }
 
     /// Where ports may write, of what is kept at a handle.
     #[inline]
-    pub fn note(&mut self, handle: u32) -> Option<&mut Note> {
+    pub fn note(&mut self, handle: u32) -> Option<&mut HeaderOption> {
         let piece = self.pieces.get_mut((handle as usize).checked_sub(1)?)?;
         piece.notes.as_mut().map(|notes| &mut notes.written)
     }
@@ -135,7 +135,7 @@ impl Luggage {
 
 /// A caught packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caught {
+pub struct CapturedPacket {
     /// When it had left the sending end of the link, or at a host that receives it, when it was there.
     pub time: Time,
     /// The link's name.
@@ -153,5 +153,5 @@ pub struct Caught {
     /// Its SACK blocks.
     pub sack: Vec<Block>,
     /// What ports had written, on its way and on the other one, where there is the option.
-    pub notes: Option<Notes>,
+    pub notes: Option<HeaderOptions>,
 }

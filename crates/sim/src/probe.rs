@@ -7,23 +7,23 @@ use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::port::Drop;
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
-use fanin_tcp::{Beside, Flags, Segment};
+use fanin_tcp::{Flags, Segment, SegmentMetadata};
 use fanin_units::Time;
 
-use crate::event::Due;
+use crate::event::ArrivalOrder;
 use crate::link::{Link, Why};
 use crate::occupancy::Occupancy;
-use crate::packet::{Caught, Packet};
+use crate::packet::{CapturedPacket, Packet};
 use crate::places::{Every, Places};
 use crate::pools::Memory;
 
 /// Something that happens seldom enough to be kept each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub(crate) enum LoggedEvent {
     /// A port dropped a packet for this endpoint.
     Drop(LinkId, EndpointId, Dropped),
     /// A packet for this endpoint was lost by a fault.
-    Loss(LinkId, EndpointId, Gone),
+    Loss(LinkId, EndpointId, LostPacket),
     /// An endpoint's retransmission timer fired: the first sequence number that is not acknowledged.
     Timeout(EndpointId, u32),
     /// The same of its timer for a lost tail.
@@ -36,15 +36,15 @@ pub(crate) enum Happening {
 
 /// A packet that did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone {
+pub(crate) struct LostPacket {
     /// What it was, in a word.
     kind: &'static str,
     /// Where in its sender's stream.
     seq: u32,
 }
 
-impl Gone {
-    pub fn of(packet: &Packet) -> Gone {
+impl LostPacket {
+    pub fn of(packet: &Packet) -> LostPacket {
         let Segment { seq, flags, .. } = packet.segment;
         let kind = match () {
             _ if flags.any(Flags::SYN) => "syn",
@@ -52,14 +52,14 @@ impl Gone {
             _ if flags.any(Flags::FIN | Flags::RST) => "fin",
             _ => "ack",
         };
-        Gone { kind, seq }
+        LostPacket { kind, seq }
     }
 }
 
 /// A packet that a port dropped, what for, and how full it was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
-    pub packet: Gone,
+    pub packet: LostPacket,
     pub why: Why,
     /// Bytes in the port's queue.
     pub queue: u64,
@@ -92,15 +92,15 @@ impl Filled {
     }
 }
 
-impl Happening {
+impl LoggedEvent {
     fn endpoint(self) -> Option<EndpointId> {
         match self {
-            Happening::Drop(_, endpoint, _)
-            | Happening::Loss(_, endpoint, _)
-            | Happening::Timeout(endpoint, _)
-            | Happening::Probe(endpoint, _)
-            | Happening::FastRetransmit(endpoint) => Some(endpoint),
-            Happening::RoundEnd(_) => None,
+            LoggedEvent::Drop(_, endpoint, _)
+            | LoggedEvent::Loss(_, endpoint, _)
+            | LoggedEvent::Timeout(endpoint, _)
+            | LoggedEvent::Probe(endpoint, _)
+            | LoggedEvent::FastRetransmit(endpoint) => Some(endpoint),
+            LoggedEvent::RoundEnd(_) => None,
         }
     }
 }
@@ -116,9 +116,9 @@ pub(crate) trait Probe {
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet for an endpoint has crossed a link.
-    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _beside: Beside<'_>) {}
+    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _beside: SegmentMetadata<'_>) {}
     /// Something else.
-    fn happening(&mut self, _now: Time, _happening: Happening) {}
+    fn happening(&mut self, _now: Time, _happening: LoggedEvent) {}
     /// The measured time begins: its clock starts here.
     fn clock_starts(&mut self, _now: Time) {}
     /// The run ends.
@@ -136,7 +136,7 @@ pub(crate) trait Probe {
         Default::default()
     }
     /// The packets that were caught since this was last asked, in the order of time.
-    fn caught(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> Vec<Caught> {
+    fn caught(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
         Vec::new()
     }
     /// Whether a link leads to another part of the network, which is simulated apart.
@@ -145,7 +145,7 @@ pub(crate) trait Probe {
         false
     }
     /// What comes there goes to that part: when, and what travels beside it.
-    fn hand_over(&mut self, _link: LinkId, _due: Due, _packet: &Packet, _beside: Beside<'_>) {}
+    fn hand_over(&mut self, _link: LinkId, _due: ArrivalOrder, _packet: &Packet, _beside: SegmentMetadata<'_>) {}
     /// Where endpoints lie: of a network in one piece at their slots.
     type Places: Places;
     /// Whether it is only a part of a network.
@@ -157,9 +157,9 @@ pub(crate) trait Probe {
 }
 
 /// Watches nothing.
-pub(crate) struct Off<const LARGE: bool>;
+pub(crate) struct NoProbe<const LARGE: bool>;
 
-impl<const LARGE: bool> Probe for Off<LARGE> {
+impl<const LARGE: bool> Probe for NoProbe<LARGE> {
     type Places = Every;
     const ON: bool = false;
     const LARGE: bool = LARGE;
@@ -218,7 +218,7 @@ pub(crate) struct Recorder {
     levels: [Option<Peak>; 3],
     windows: BTreeMap<EndpointId, Stand>,
     samples: Vec<Sample>,
-    happenings: Vec<(Time, Happening)>,
+    happenings: Vec<(Time, LoggedEvent)>,
 }
 
 /// One sample, before its names are known.
@@ -303,7 +303,7 @@ impl Probe for Recorder {
         }
     }
 
-    fn happening(&mut self, now: Time, happening: Happening) {
+    fn happening(&mut self, now: Time, happening: LoggedEvent) {
         if self.step_of(now).is_some() && !happening.endpoint().is_some_and(is_guests) {
             self.happenings.push((now.since(self.began), happening));
         }
@@ -338,9 +338,9 @@ impl Probe for Recorder {
             }
         }
         samples.sort_by(|a, b| (a.time_ps, &a.series, &a.of).cmp(&(b.time_ps, &b.series, &b.of)));
-        let event = |&(time, happening): &(Time, Happening)| {
+        let event = |&(time, happening): &(Time, LoggedEvent)| {
             let row = |what: &str, at| EventRow { time_ps: time.0, what: what.into(), at, ..EventRow::default() };
-            let lost = |what, link, to: EndpointId, packet: Gone| EventRow {
+            let lost = |what, link, to: EndpointId, packet: LostPacket| EventRow {
                 of: host(to.peer()),
                 to: host(to),
                 packet: packet.kind.into(),
@@ -351,7 +351,7 @@ impl Probe for Recorder {
                 |what, endpoint: EndpointId| EventRow { to: host(endpoint.peer()), ..row(what, host(endpoint)) };
             let fired = |what, endpoint, first: u32| EventRow { seq: Some(first.into()), ..repairs(what, endpoint) };
             match happening {
-                Happening::Drop(link, to, drop) => {
+                LoggedEvent::Drop(link, to, drop) => {
                     let holder = drop.memory.and_then(|memory| memory.holder);
                     EventRow {
                         why: drop.word().into(),
@@ -362,11 +362,11 @@ impl Probe for Recorder {
                         ..lost("drop", link, to, drop.packet)
                     }
                 }
-                Happening::Loss(link, to, packet) => lost("loss", link, to, packet),
-                Happening::Timeout(endpoint, first) => fired("timeout", endpoint, first),
-                Happening::Probe(endpoint, first) => fired("probe", endpoint, first),
-                Happening::FastRetransmit(endpoint) => repairs("fast_retransmit", endpoint),
-                Happening::RoundEnd(round) => {
+                LoggedEvent::Loss(link, to, packet) => lost("loss", link, to, packet),
+                LoggedEvent::Timeout(endpoint, first) => fired("timeout", endpoint, first),
+                LoggedEvent::Probe(endpoint, first) => fired("probe", endpoint, first),
+                LoggedEvent::FastRetransmit(endpoint) => repairs("fast_retransmit", endpoint),
+                LoggedEvent::RoundEnd(round) => {
                     EventRow { of: round.to_string(), ..row("round_end", fabric.name(HostId::CLIENT.node())) }
                 }
             }
@@ -424,7 +424,7 @@ impl Probe for Watchers {
         }
     }
 
-    fn happening(&mut self, now: Time, happening: Happening) {
+    fn happening(&mut self, now: Time, happening: LoggedEvent) {
         if let Some(recorder) = &mut self.recorder {
             recorder.happening(now, happening);
         }

@@ -11,8 +11,8 @@ use crate::engine::{self, Steps};
 use crate::link::Departures;
 use crate::need::touched;
 use crate::occupancy::Occupancy;
-use crate::packet::Caught;
-use crate::probe::{Off, Recorder, Watchers};
+use crate::packet::CapturedPacket;
+use crate::probe::{NoProbe, Recorder, Watchers};
 use crate::tap::{Tap, TapPoint};
 
 /// Bytes that lie in a cache near the processor. A run whose packets come by more asks for what they will touch.
@@ -35,8 +35,8 @@ impl Simulation {
     pub fn with(spec: &RunSpec, departures: Departures) -> Simulation {
         match spec.settings.measure.ports {
             true => Simulation::under(spec, None),
-            false if is_large(spec) => Simulation::of(spec, engine::start(spec, departures, Off::<true>)),
-            false => Simulation::of(spec, engine::start(spec, departures, Off::<false>)),
+            false if is_large(spec) => Simulation::of(spec, engine::start(spec, departures, NoProbe::<true>)),
+            false => Simulation::of(spec, engine::start(spec, departures, NoProbe::<false>)),
         }
     }
 
@@ -96,7 +96,7 @@ impl Simulation {
     }
 
     /// The packets caught since this was last asked, in the order of time; none unless it is tapped.
-    pub fn caught(&mut self) -> Vec<Caught> {
+    pub fn caught(&mut self) -> Vec<CapturedPacket> {
         self.steps.caught()
     }
 

@@ -89,7 +89,7 @@ impl PortSums {
 
 /// Where the measured time begins; all zero where nothing is left out.
 #[derive(Default)]
-pub(crate) struct Since {
+pub(crate) struct MeasurementStart {
     pub at: Time,
     /// Payload of the workload.
     pub payload: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Since {
     pub faults: ByLink,
 }
 
-impl Since {
+impl MeasurementStart {
     /// What a port has counted since then.
     pub fn port(&self, id: LinkId, link: &Link) -> PortSums {
         PortSums::of(link).since(self.ports.get(id.index()).copied().unwrap_or_default())

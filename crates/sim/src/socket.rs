@@ -25,11 +25,11 @@ pub(crate) struct Socket {
     /// The way out of its host.
     pub uplink: LinkId,
     /// What is touched a message.
-    desk: Box<Desk>,
+    desk: Box<MessageQueue>,
 }
 
 /// What an application and its endpoint have to do with each other.
-struct Desk {
+struct MessageQueue {
     /// Bytes that the application gave the endpoint to send.
     written: u64,
     /// The first message on its way to it.
@@ -48,7 +48,7 @@ struct Coming {
 
 impl Socket {
     pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
-        let desk = Box::new(Desk { written: 0, first: None, rest: None });
+        let desk = Box::new(MessageQueue { written: 0, first: None, rest: None });
         Socket { endpoint, armed: Time::NEVER, id, uplink, desk }
     }
 
@@ -154,7 +154,7 @@ impl Ends<Few> {
 
 /// Which connections there are, and where each has its slots.
 #[derive(Default)]
-pub(crate) struct Book {
+pub(crate) struct ConnectionTable {
     /// Pairs of slots that there are, and those that are free.
     made: u32,
     free: Vec<u32>,
@@ -173,7 +173,7 @@ const OVER: u32 = u32::MAX;
 /// So many closing connections are looked at as one is opened: more than one, so that they get fewer.
 const AT_ONCE: usize = 4;
 
-impl Book {
+impl ConnectionTable {
     /// A new connection of `owner`, with the slots of its ends, opener first.
     pub fn open(&mut self, owner: Owner) -> (ConnectionId, [Slot; 2]) {
         let pair = self.free.pop().unwrap_or_else(|| {
@@ -215,7 +215,7 @@ impl Book {
     }
 
     /// What was noted elsewhere of connections that close.
-    pub fn close_with(&mut self, other: &mut Book) {
+    pub fn close_with(&mut self, other: &mut ConnectionTable) {
         self.closing.append(&mut other.closing);
     }
 
@@ -257,14 +257,14 @@ impl Book {
 #[derive(Default)]
 pub(crate) struct Sockets<L> {
     pub ends: Ends<L>,
-    pub book: Book,
+    pub book: ConnectionTable,
 }
 
 impl<L: Places> Sockets<L> {
     /// With room for so many.
     pub fn with_capacity(endpoints: usize) -> Sockets<L> {
         let ends = Ends { places: L::default(), sockets: Vec::with_capacity(endpoints) };
-        Sockets { ends, book: Book::default() }
+        Sockets { ends, book: ConnectionTable::default() }
     }
 
     /// The endpoint in a slot that is in use.
@@ -288,7 +288,7 @@ impl<L: Places> Sockets<L> {
         self.book.slots().flatten().for_each(|slot| act(self.ends.at(slot)));
     }
 
-    /// As [`Book::give_back`].
+    /// As [`ConnectionTable::give_back`].
     pub fn give_back(&mut self, lost: impl Fn(Slot) -> u32) {
         self.book.give_back(|slot| self.ends.seen_at(slot), lost);
     }

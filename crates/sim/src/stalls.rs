@@ -19,7 +19,7 @@ const ACTS: usize = 64;
 
 /// A timer of a connection that fired.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Clue {
+pub(crate) struct FiredTimer {
     pub at: Time,
     pub connection: ConnectionId,
     /// The hosts of its two ends.
@@ -45,7 +45,7 @@ pub(crate) struct Stalls {
     since: Vec<Time>,
     /// Longer is a stall.
     most: Time,
-    clues: Vec<Clue>,
+    clues: Vec<FiredTimer>,
     /// When the workload's timers were last due, by turns.
     acted: [Time; ACTS],
     acts: usize,
@@ -101,7 +101,7 @@ impl Stalls {
     }
 
     /// A timer has fired.
-    pub fn note(&mut self, clue: Clue) {
+    pub fn note(&mut self, clue: FiredTimer) {
         if self.since.is_empty() {
             return;
         }
@@ -120,7 +120,7 @@ impl Stalls {
     }
 
     /// The last timer that fired since then and is meant.
-    pub fn last_clue(&self, from: Time, meant: impl Fn(&Clue) -> bool) -> Option<Clue> {
+    pub fn last_clue(&self, from: Time, meant: impl Fn(&FiredTimer) -> bool) -> Option<FiredTimer> {
         self.clues.iter().rev().take_while(|clue| clue.at >= from).find(|clue| meant(clue)).copied()
     }
 
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn the_last_timer_of_a_stall_tells() {
         let mut stalls = waiting(US(0), US(0));
-        let clue = |at, cause| Clue {
+        let clue = |at, cause| FiredTimer {
             at: US(at),
             connection: ConnectionId::new(fanin_apps::Owner::WORKLOAD, 0),
             hosts: [CLIENT; 2],

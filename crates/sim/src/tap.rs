@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use fanin_apps::EndpointId;
 use fanin_fabric::{Fabric, HostId, LinkId};
-use fanin_tcp::{Beside, Block, Notes, Segment};
+use fanin_tcp::{Block, HeaderOptions, Segment, SegmentMetadata};
 use fanin_units::Time;
 
-use crate::packet::{Caught, Packet};
+use crate::packet::{CapturedPacket, Packet};
 use crate::places::Every;
 use crate::probe::Probe;
 
@@ -35,7 +35,7 @@ struct Crossing {
     to: EndpointId,
     segment: Segment,
     sack: Vec<Block>,
-    notes: Option<Notes>,
+    notes: Option<HeaderOptions>,
 }
 
 impl Tap {
@@ -59,17 +59,17 @@ impl Probe for Tap {
     type Places = Every;
     const ON: bool = true;
 
-    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, beside: Beside<'_>) {
+    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, beside: SegmentMetadata<'_>) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
         let time = if far_end { now } else { now.since(self.delays[link.index()]) };
-        let Beside { sack, notes } = beside;
+        let SegmentMetadata { sack, notes } = beside;
         self.crossings.push(Crossing { time, link, to, segment: packet.segment, sack: sack.to_vec(), notes });
     }
 
-    fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<Caught> {
+    fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
         let mut crossings = std::mem::take(&mut self.crossings);
         crossings.sort_by_key(|crossing| (crossing.time, crossing.link));
-        let name = |Crossing { time, link, to, segment, sack, notes }: Crossing| Caught {
+        let name = |Crossing { time, link, to, segment, sack, notes }: Crossing| CapturedPacket {
             time,
             port: fabric.link_name(link),
             from: host_of[&to.peer()],

@@ -5,7 +5,7 @@ use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
 use fanin_spec::{Cause, FlowKind, RunSpec};
-use fanin_tcp::{Awaited, Beside, Block, Call, Endpoint, Progress, Stack};
+use fanin_tcp::{Awaited, Block, Call, Endpoint, Progress, SegmentMetadata, Stack};
 use fanin_units::Time;
 
 use crate::build;
@@ -16,12 +16,12 @@ use crate::latency::Latencies;
 use crate::link::{Departures, Link};
 use crate::net::{AHEAD, Lost, Net, Uplink};
 use crate::packet::Packet;
-use crate::probe::{Happening, Probe};
+use crate::probe::{LoggedEvent, Probe};
 use crate::receivers::Receivers;
-use crate::since::{PortSums, Since};
+use crate::since::{MeasurementStart, PortSums};
 use crate::slot::Slot;
 use crate::socket::{Socket, Sockets};
-use crate::stalls::{Clue, Stall, Stalls};
+use crate::stalls::{FiredTimer, Stall, Stalls};
 use crate::ticks::Ticks;
 
 /// A length that no run reaches: a long flow's.
@@ -64,7 +64,7 @@ pub(crate) struct World<P: Probe> {
     /// Times in which nothing comes to the client.
     pub stalls: Stalls,
     /// What was counted before the measured time.
-    pub since: Since,
+    pub since: MeasurementStart,
     /// Where the scenario measures them.
     pub latencies: Option<Box<Latencies>>,
     /// The application has what it wants, or nothing is left that could happen.
@@ -95,7 +95,7 @@ impl<P: Probe> World<P> {
             latencies: spec.settings.measure.latency.then(Box::default),
             begun: None,
             stalls: Stalls::new(),
-            since: Since::default(),
+            since: MeasurementStart::default(),
             done: false,
         }
     }
@@ -104,7 +104,7 @@ impl<P: Probe> World<P> {
     #[inline(always)]
     pub fn receive(&mut self, link: LinkId, packet: &Packet) -> Progress {
         match packet.beside {
-            0 => self.take(link, packet, Beside::default()),
+            0 => self.take(link, packet, SegmentMetadata::default()),
             _ => self.receive_with(link, packet),
         }
     }
@@ -120,7 +120,7 @@ impl<P: Probe> World<P> {
     }
 
     #[inline(always)]
-    fn take(&mut self, link: LinkId, packet: &Packet, beside: Beside<'_>) -> Progress {
+    fn take(&mut self, link: LinkId, packet: &Packet, beside: SegmentMetadata<'_>) -> Progress {
         // The link to a host has its number.
         if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
             self.stall_ends(HostId(link.0), from, packet);
@@ -179,7 +179,7 @@ impl<P: Probe> World<P> {
         let Socket { id, endpoint, .. } = self.sockets.at(slot);
         self.net.probe.window(self.now, *id, endpoint.window());
         if endpoint.stats().fast_retransmits > recoveries {
-            self.net.probe.happening(self.now, Happening::FastRetransmit(*id));
+            self.net.probe.happening(self.now, LoggedEvent::FastRetransmit(*id));
         }
     }
 
@@ -199,18 +199,18 @@ impl<P: Probe> World<P> {
             let after = &self.sockets.at(slot).endpoint;
             // The SYN is number 0, data starts at 1.
             let first = if opens { 0 } else { after.written().acked as u32 + 1 };
-            let timed_out = after.stats().timeouts > before.timeouts;
+            let on_timeout = after.stats().timeouts > before.timeouts;
             let probed = after.stats().probes > before.probes;
-            if timed_out {
+            if on_timeout {
                 self.timeouts += 1;
-                self.net.probe.happening(self.now, Happening::Timeout(id, first));
+                self.net.probe.happening(self.now, LoggedEvent::Timeout(id, first));
                 self.net.probe.window(self.now, id, after.window());
             }
             match () {
-                () if timed_out && opens => self.note(id, slot, Cause::Syn),
-                () if timed_out => self.note(id, slot, Cause::Rto),
+                () if on_timeout && opens => self.note(id, slot, Cause::Syn),
+                () if on_timeout => self.note(id, slot, Cause::Rto),
                 () if probed => {
-                    self.net.probe.happening(self.now, Happening::Probe(id, first));
+                    self.net.probe.happening(self.now, LoggedEvent::Probe(id, first));
                     self.note(id, slot, Cause::Probe);
                 }
                 () if late_ack => self.note(id, slot, Cause::DelayedAck),
@@ -227,7 +227,7 @@ impl<P: Probe> World<P> {
         let connection = id.connection();
         if connection.owner() == Owner::WORKLOAD {
             let hosts = [slot, slot.peer()].map(|slot| self.net.host_of(slot));
-            self.stalls.note(Clue { at: self.now, connection, hosts, cause });
+            self.stalls.note(FiredTimer { at: self.now, connection, hosts, cause });
         }
     }
 
@@ -256,7 +256,7 @@ impl<P: Probe> World<P> {
     /// packet's connection, and what had become of what it sends again; else what its sender met; else a timer behind the sender,
     /// which may be a hub.
     fn cause(&self, client: HostId, from: Time, by: Option<&Packet>) -> Cause {
-        let repairs = |clue: &Clue| clue.cause != Cause::DelayedAck;
+        let repairs = |clue: &FiredTimer| clue.cause != Cause::DelayedAck;
         let Some(by) = by else { return self.cause_so_far(client, from) };
         let connection = self.sockets.ends.seen_at(by.to).id.connection();
         let sender = self.net.host_of(by.to.peer());
@@ -267,7 +267,7 @@ impl<P: Probe> World<P> {
             Some(clue) => return clue.cause,
             None => {}
         }
-        let behind = |clue: &Clue| repairs(clue) && clue.hosts.contains(&sender);
+        let behind = |clue: &FiredTimer| repairs(clue) && clue.hosts.contains(&sender);
         match self.stalls.last_clue(from, behind) {
             Some(clue) => self.told_by(&clue),
             // What a client has not asked for is no answer to it, though it is heard of.
@@ -309,7 +309,7 @@ impl<P: Probe> World<P> {
     }
 
     /// What a timer was for.
-    fn told_by(&self, clue: &Clue) -> Cause {
+    fn told_by(&self, clue: &FiredTimer) -> Cause {
         match self.net.last_lost(clue.connection) {
             Some(Lost::OnPurpose) => Cause::InjectedLoss,
             Some(Lost::WithHost) => Cause::Host,
@@ -526,7 +526,7 @@ impl<P: Probe> World<P> {
 
     /// What was so far is left out of all figures: the workload has delivered `payload`.
     pub fn measure_from_here(&mut self, payload: u64) {
-        self.since = Since {
+        self.since = MeasurementStart {
             at: self.now,
             payload,
             sums: self.sockets.sums(),
@@ -546,7 +546,7 @@ impl<P: Probe> World<P> {
 
     /// A round or query has ended: for whoever watches.
     pub fn round_ended(&mut self, round: u32) {
-        self.net.probe.happening(self.now, Happening::RoundEnd(round));
+        self.net.probe.happening(self.now, LoggedEvent::RoundEnd(round));
     }
 
     /// Tells an application after `span`.

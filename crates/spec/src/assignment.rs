@@ -1,10 +1,10 @@
-//! One key of a scenario, as it was written.
+//! Assignment of a value to a key, as written.
 
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::Origin;
 
-/// One key set to one value, and where.
+/// A key set to a value, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     pub section: String,
@@ -22,7 +22,7 @@ impl Assignment {
         format!("{}.{}", self.section, self.key)
     }
 
-    /// What an axis sets at its first value.
+    /// The assignment of an axis's first value.
     pub(crate) fn first(axis: &Written) -> Option<Assignment> {
         let ((value, _), path) = (axis.values.first()?, axis.path());
         let (section, key) = path.split_once('.')?;

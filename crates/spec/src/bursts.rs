@@ -1,4 +1,4 @@
-//! Bursts, as they were measured or by the distributions of their gaps, fan-ins and sizes: two forms of CSV, told apart by the header.
+//! Bursts: measured, or as distributions of their gaps, fan-ins and sizes. The CSV header distinguishes the two formats.
 
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
@@ -10,33 +10,33 @@ use crate::range::FAN_IN_MAX;
 use crate::rows::{Row, rows};
 use crate::sizes::Sizes;
 
-/// One burst: so long after the one before it, so many servers send so much together.
+/// One burst: several servers send at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
-    /// From the beginning of the burst before it, or of the workload.
+    /// Time since the start of the previous burst, or of the workload.
     #[serde(with = "crate::packed::ps")]
     pub gap: Time,
-    /// Servers that send.
+    /// Number of servers.
     pub fan_in: u32,
-    /// What they send together.
+    /// Total bytes.
     pub bytes: u64,
 }
 
-/// Bursts as they were read.
+/// A file of bursts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bursts {
     name: String,
     kind: Kind,
-    /// The largest fan-in, and its line.
+    /// Largest fan-in, and its line.
     widest: (u32, usize),
     digest: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
-    /// Played in their order, again and again.
+    /// Played in order, repeatedly.
     Measured(Vec<Burst>),
-    /// Drawn, each of the three for itself, by the order of [`OF`].
+    /// Drawn independently from three distributions, in the order of [`OF`].
     Drawn([Sizes; 3]),
 }
 
@@ -45,20 +45,20 @@ const DRAWN: &str = "of,value,cdf";
 const MEASURED_FORM: &str = "expected `gap_us,fan_in,bytes`, such as `250.5,40,80000`";
 const DRAWN_FORM: &str =
     "expected `of,value,cdf`, such as `fan_in,40,0.9`, of one of gap_us, fan_in and bytes, the cdf from 0 to 1";
-/// What is drawn, with the decimal digits that count of each: gaps are in nanoseconds.
+/// The distributions, each with the number of decimal digits used; gaps are in nanoseconds.
 const OF: [(&str, u32); 3] = [("gap_us", 3), ("fan_in", 0), ("bytes", 0)];
-/// No gap is longer.
+/// Longest gap.
 const GAP_MAX_NS: u64 = 1_000_000_000_000;
 const BURSTS_MAX: usize = 10_000_000;
 
-/// What is wrong with a line.
+/// A line number, and what is wrong there.
 type Wrong = (usize, String);
 
 impl Bursts {
-    /// Reads bursts; `name` is how the user calls the file. Blank lines are passed over.
+    /// Parses bursts; `name` is the file's path as the user gave it. Skips blank lines.
     ///
     /// # Errors
-    /// The first line that is not understood, or where a distribution falls, and what would be right.
+    /// The first invalid line or decreasing distribution.
     pub fn parse(name: &str, text: &str) -> Result<Bursts, Problem> {
         let at = |(line, what): Wrong| Problem::new(&Origin::File { name: name.into(), line }, what);
         let mut rows = rows(text.trim_start_matches('\u{feff}'));
@@ -75,21 +75,21 @@ impl Bursts {
         let bursts = Bursts { name: name.into(), digest: kind.digest(), kind, widest };
         match bursts.mean_gap_s() > 0.0 {
             true => Ok(bursts),
-            false => Err(at((first, "all bursts would begin at the same time: right would be a gap above 0".into()))),
+            false => Err(at((first, "all bursts start at the same time: use a gap above 0".into()))),
         }
     }
 
-    /// The file's name, as it was given.
+    /// The file's name, as given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// SHA-256 over all of it: what a run follows from.
+    /// SHA-256 of the contents, for the run's name.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// The burst of a number, counted from zero; what is not measured, by three draws.
+    /// A burst by its number, from zero; if not measured, from three draws.
     pub fn at(&self, number: u64, mut draw: impl FnMut() -> u64) -> Burst {
         match &self.kind {
             Kind::Measured(list) => list[(number % list.len() as u64) as usize],
@@ -100,7 +100,7 @@ impl Bursts {
         }
     }
 
-    /// The means of gaps in seconds, of fan-ins and of bytes.
+    /// Means of gaps in seconds, fan-ins and bytes.
     fn means(&self) -> [f64; 3] {
         match &self.kind {
             Kind::Measured(list) => {
@@ -117,22 +117,20 @@ impl Bursts {
         self.means()[0]
     }
 
-    /// Bursts in so many seconds, flows of all of them and their bytes; rough.
+    /// Estimated number of bursts in this time, of their flows, and their bytes.
     pub(crate) fn within(&self, seconds: f64) -> (f64, f64, f64) {
         let [gap, fan_in, bytes] = self.means();
         let bursts = seconds / gap;
         (bursts, bursts * fan_in, bursts * bytes)
     }
 
-    /// Refuses a burst of more servers than there are.
+    /// Refuses a burst of more servers than exist.
     pub(crate) fn fit(&self, servers: u32) -> Result<(), Problem> {
         let (fan_in, line) = self.widest;
         if fan_in <= servers {
             return Ok(());
         }
-        let what = format!(
-            "a burst of {fan_in} servers, and there are {servers}: right would be a fan-in of at least {fan_in}"
-        );
+        let what = format!("a burst of {fan_in} servers, but there are {servers}: use a fan-in of at least {fan_in}");
         Err(Problem::new(&Origin::File { name: self.name.clone(), line }, what))
     }
 }
@@ -152,7 +150,7 @@ impl Kind {
     }
 }
 
-/// One of the three as it is written.
+/// A field's value.
 fn value(what: usize, text: &str) -> Option<u64> {
     let value = decimal(text, OF[what].1)?;
     let right = match what {
@@ -163,7 +161,7 @@ fn value(what: usize, text: &str) -> Option<u64> {
     right.contains(&value).then_some(value)
 }
 
-/// A burst a line.
+/// Reads one burst per line.
 fn measured<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usize)), Wrong> {
     let (mut list, mut widest, mut last) = (Vec::new(), (0, 1), 1);
     for row in rows {
@@ -174,10 +172,10 @@ fn measured<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usiz
             return Err((line, format!("{MEASURED_FORM}; this is {}", excerpt(text))));
         };
         if bytes < fan_in {
-            return Err((line, format!("{bytes} B leave less than a byte for each of {fan_in} servers")));
+            return Err((line, format!("{bytes} B are less than one byte for each of {fan_in} servers")));
         }
         if list.len() == BURSTS_MAX {
-            return Err((line, format!("there are at most {BURSTS_MAX} bursts")));
+            return Err((line, format!("use at most {BURSTS_MAX} bursts")));
         }
         if fan_in > u64::from(widest.0) {
             widest = (fan_in as u32, line);
@@ -185,12 +183,12 @@ fn measured<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usiz
         list.push(Burst { gap: Time(gap_ns * 1_000), fan_in: fan_in as u32, bytes });
     }
     if list.is_empty() {
-        return Err((last, "the list has no burst".into()));
+        return Err((last, "the list has no bursts".into()));
     }
     Ok((Kind::Measured(list), widest))
 }
 
-/// A point of one of three distributions a line.
+/// Reads one point of a distribution per line.
 fn drawn<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usize)), Wrong> {
     let (mut points, mut last): ([Vec<(u64, u64)>; 3], usize) = (Default::default(), 1);
     let mut widest = (0, 1);
@@ -212,7 +210,7 @@ fn drawn<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usize))
             return Err((
                 line,
                 format!(
-                    "the distribution of {of} falls: value and cdf must both rise from line to line of it; this is {}",
+                    "the distribution of {of} decreases: its value and cdf must both rise from line to line; this is {}",
                     excerpt(text)
                 ),
             ));

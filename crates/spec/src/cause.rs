@@ -1,24 +1,24 @@
-//! What a stall was for: what had to happen before anything came again.
+//! Causes of stalls: the event that ended a stall.
 
 use serde::{Deserialize, Serialize};
 
 /// Declares causes, with their words in tables and in sentences.
 macro_rules! causes {
     ($($(#[doc = $doc:literal])* $cause:ident = $word:literal, $says:literal;)*) => {
-        /// Why nothing came to a client.
+        /// Cause of a stall.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Cause {
             $($(#[doc = $doc])* $cause,)*
-            /// Nothing that was seen tells.
+            /// Unknown.
             #[default]
             Unknown,
         }
 
         impl Cause {
-            /// Those that are known, with what they are.
+            /// The known causes, with their descriptions.
             pub const KNOWN: &[(Cause, &str)] = &[$((Cause::$cause, concat!($($doc),*).trim_ascii()),)*];
 
-            /// Its word in tables.
+            /// The word in tables.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Cause::$cause => $word,)*
@@ -26,11 +26,11 @@ macro_rules! causes {
                 }
             }
 
-            /// What is waited for, in a sentence.
+            /// What the client waits for, in a sentence.
             pub const fn says(self) -> &'static str {
                 match self {
                     $(Cause::$cause => $says,)*
-                    Cause::Unknown => "what nothing tells",
+                    Cause::Unknown => "unknown causes",
                 }
             }
         }
@@ -40,20 +40,20 @@ macro_rules! causes {
 causes! {
     /// A retransmission timeout of an established connection.
     Rto = "rto", "timeouts";
-    /// A probe for a lost tail (RFC 8985, section 7).
+    /// A tail-loss probe (RFC 8985, section 7).
     Probe = "probe", "tail-loss probes";
-    /// The time that RACK waits for what may only be out of order (RFC 8985, section 6.2).
-    Reordering = "reordering", "RACK's patience";
-    /// A SYN or SYN-ACK that was sent again.
+    /// RACK's reordering window (RFC 8985, section 6.2).
+    Reordering = "reordering", "RACK's reordering window";
+    /// A retransmitted SYN or SYN-ACK.
     Syn = "syn", "lost SYNs";
-    /// An ACK that was kept back, to be sent with others.
+    /// A delayed ACK.
     DelayedAck = "delayed_ack", "delayed ACKs";
-    /// A receiver that had no room. No receiver of the simulator closes its window.
+    /// A full receiver. The simulator's receivers never close their windows.
     ZeroWindow = "zero_window", "closed receive windows";
-    /// A timer as above, for a packet that `faults.loss` had lost.
+    /// One of the timers above, for a packet lost by `faults.loss`.
     InjectedLoss = "injected_loss", "packets that faults.loss lost";
-    /// A host that crashed, had crashed, or is slow.
+    /// A crashed or slow host.
     Host = "host", "crashed or slow hosts";
-    /// An application that had nothing to send before: it worked, or paused, for longer than `host` says.
+    /// An application with nothing to send: it processed or paused for longer than `host` says.
     Application = "application", "applications";
 }

@@ -1,40 +1,40 @@
-//! Links that fail, heal or change their rate, as a scenario tells them.
+//! Links that fail, recover or change their rate.
 
 use fanin_fabric::{Fabric, LinkId};
 use fanin_units::{Rate, Time};
 
 use crate::Settings;
 
-/// Something that becomes of a link.
+/// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When, since the start of the run.
+    /// Time since the start of the run.
     pub at: Time,
-    /// The two directions.
+    /// Both directions of the link.
     pub links: [LinkId; 2],
-    /// What.
+    /// The new state.
     pub to: State,
 }
 
-/// What a link can be.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It takes packets.
+    /// Forwards packets.
     Up,
-    /// It takes none.
+    /// Drops packets.
     Down,
-    /// It sends so fast from the next packet on.
+    /// Has this rate from the next packet on.
     Rate(Rate),
 }
 
-/// Every port looks at all of them as it is set up.
+/// Maximum number of changes; every port checks all of them at its setup.
 const CHANGES_MAX: usize = 10_000;
 
 impl Settings {
-    /// What becomes of the links of the fabric, in the order of the scenario.
+    /// Changes of the fabric's links, in the scenario's order.
     ///
     /// # Errors
-    /// The text that is not understood, and what would be right.
+    /// The first invalid text.
     pub fn changes(&self, fabric: &Fabric) -> Result<Vec<Change>, String> {
         let change =
             |text: &String| change(text, fabric).map_err(|what| format!("`fabric.changes`, \"{text}\": {what}"));
@@ -46,7 +46,7 @@ impl Settings {
 }
 
 fn change(text: &str, fabric: &Fabric) -> Result<Change, String> {
-    const FORM: &str = "right would be a time, two nodes, then down, up or a rate, such as \"10 ms leaf1 spine1 down\"";
+    const FORM: &str = "use a time, two nodes, then down, up or a rate, such as \"10 ms leaf1 spine1 down\"";
     let words: Vec<&str> = text.split_whitespace().collect();
     let [number, unit, one, other, rest @ ..] = words.as_slice() else { return Err(FORM.into()) };
     let at = format!("{number} {unit}").parse::<Time>().map_err(|why| format!("{why}; {FORM}"))?;
@@ -55,7 +55,7 @@ fn change(text: &str, fabric: &Fabric) -> Result<Change, String> {
         ["up"] => State::Up,
         [] => return Err(FORM.into()),
         rate => match rate.join(" ").parse() {
-            Ok(Rate(0)) => return Err("a rate of zero moves nothing: right would be \"down\"".into()),
+            Ok(Rate(0)) => return Err("a rate of zero sends nothing: use \"down\"".into()),
             Ok(rate) => State::Rate(rate),
             Err(why) => return Err(format!("{why}; {FORM}")),
         },

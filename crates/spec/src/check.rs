@@ -1,4 +1,4 @@
-//! Settings that cannot work: those out of their range, and what no single value shows, those that do not go together.
+//! Validation of settings: values out of range, and combinations that cannot work.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::registry::owner;
 use crate::volume::what_would_fit;
 use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, servers, switch};
 
-/// The keys that a fabric follows from.
+/// Keys that determine the fabric.
 const FABRIC: [&str; 10] = [
     "fabric.edges",
     "fabric.racks",
@@ -31,35 +31,35 @@ const FABRIC: [&str; 10] = [
     "fabric.kind",
 ];
 
-/// What excludes one another within one layer of settings, such as `fragment` and `block`.
+/// Refuses mutually exclusive keys, such as `fragment` and `block`, within one layer of settings.
 pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
-    // What takes one of the two away leaves room for the other.
+    // A key set to "none" does not count.
     let given = |key| layer.iter().find(|a| a.is("workload", key) && a.value != Literal::Text("none".into()));
     let (fragment, block) = (given("fragment"), given("block"));
     match (fragment, block) {
         (Some(_), Some(block)) => Err(Problem::new(
             &block.origin,
-            "`workload.fragment` and `workload.block` exclude one another: keep the one that is meant",
+            "`workload.fragment` and `workload.block` are mutually exclusive; set only one",
         )),
         _ => one_memory(layer),
     }
 }
 
-/// A buffer a port and a memory for all exclude one another within one layer of settings.
+/// Refuses both a buffer per port and a shared memory within one layer of settings.
 fn one_memory(layer: &[Assignment]) -> Result<(), Problem> {
     let is_none = |a: &Assignment| a.value == Literal::Text("none".into());
     let shared = layer.iter().any(|a| a.is("switch", "shared_buffer") && !is_none(a));
     match layer.iter().find(|a| a.is("switch", "buffer")).filter(|_| shared) {
         Some(buffer) => Err(Problem::new(
             &buffer.origin,
-            "`switch.buffer` gives each port a buffer of its own, and `switch.shared_buffer` all ports one memory, of which \
-             `switch.alpha` says what a port gets: keep the one that is meant",
+            "`switch.buffer` (one buffer per port) and `switch.shared_buffer` (one memory for all ports, divided by \
+             `switch.alpha`) are mutually exclusive; set only one",
         )),
         None => Ok(()),
     }
 }
 
-/// What a later layer sets takes the place of what an earlier one did and that goes not with it.
+/// Resets the setting of an earlier layer that a later layer's key excludes.
 pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
     match (section, key) {
         ("workload", "fragment") => settings.workload.block.0 = None,
@@ -70,7 +70,7 @@ pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
     }
 }
 
-/// Refuses what cannot work.
+/// Refuses settings that cannot work.
 pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     ranges(scheme, s)?;
     seeds(s)?;
@@ -91,7 +91,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     laws(scheme, s)
 }
 
-/// Every value lies in the range that its declaration says, in sections that the scheme and the workload look at.
+/// Every value is in its declared range, in the sections that the scheme and the workload use.
 fn ranges(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let kind = s.workload.kind.word();
     let looked_at = |section: &str, workloads: &[&str]| {
@@ -104,15 +104,15 @@ fn ranges(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
 }
 
-/// Every run has its seed.
+/// The seeds of all runs exist.
 fn seeds(s: &Settings) -> Result<(), Wrong> {
     if s.run.first_seed.checked_add(s.run.seeds.into()).is_none() {
-        return wrong(&["run.first_seed"], "`run.first_seed` leaves no room for the other seeds");
+        return wrong(&["run.first_seed"], "`run.first_seed` is too large for the number of seeds");
     }
     Ok(())
 }
 
-/// There is room for clients and their servers.
+/// The fabric has enough hosts for clients and servers.
 fn hosts(s: &Settings) -> Result<(), Wrong> {
     let (hosts, servers, least) = (s.hosts(), s.servers(), s.taking_part());
     if hosts >= least || !s.workload.kind.many_to_one() {
@@ -122,13 +122,11 @@ fn hosts(s: &Settings) -> Result<(), Wrong> {
         1 => "the client".into(),
         clients => format!("{clients} clients"),
     };
-    let what = format!(
-        "`fabric.hosts` of {hosts} has no room for {servers} servers and {clients}: right would be at least {least}"
-    );
+    let what = format!("`fabric.hosts` is {hosts}, too few for {servers} servers and {clients}: use at least {least}");
     wrong(&["fabric.hosts", "workload.fan_in", "workload.clients"], what)
 }
 
-/// No timeout is shorter than the least one or longer than the largest.
+/// Initial timeouts are between the minimum and the maximum.
 fn timeouts(s: &Settings) -> Result<(), Wrong> {
     let (least, first, most) = (s.tcp.rto_min, s.tcp.rto_initial, s.tcp.rto_max);
     if least > most || first > most {
@@ -137,31 +135,30 @@ fn timeouts(s: &Settings) -> Result<(), Wrong> {
     }
     if first < least {
         let what = format!(
-            "rto_initial {first} is below rto_min {least}: no timeout is shorter than the least, so that the first one cannot be; right would be an rto_initial of {least} or more, or a lower rto_min"
+            "rto_initial {first} is below rto_min {least}: use an rto_initial of at least {least}, or a lower rto_min"
         );
         return wrong(&["tcp.rto_initial", "tcp.rto_min"], what);
     }
     Ok(())
 }
 
-/// What a window holds, and what loss by time needs.
+/// The receive window holds a segment, and RACK has SACK.
 fn segments(s: &Settings) -> Result<(), Wrong> {
     if s.tcp.receive_window < s.tcp.mss {
-        return wrong(&["tcp.receive_window", "tcp.mss"], "a receive window is from one MSS to 1 GiB");
+        return wrong(&["tcp.receive_window", "tcp.mss"], "a receive window must be between one MSS and 1 GiB");
     }
     frames(s)?;
     for (on, path) in [(s.tcp.rack, "tcp.rack"), (s.tcp.tail_loss_probe, "tcp.tail_loss_probe")] {
         if on && !s.tcp.sack {
-            let what = format!(
-                "`{path}` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`, or leave it off"
-            );
+            let what =
+                format!("`{path}` needs selective acknowledgements (RFC 8985): set `tcp.sack = true`, or turn it off");
             return wrong(&[path, "tcp.sack"], what);
         }
     }
     Ok(())
 }
 
-/// Segments fill the frames that are said to be there, and are not larger.
+/// The segment size matches `link.frames`.
 fn frames(s: &Settings) -> Result<(), Wrong> {
     let (frames, mss) = (s.link.frames, s.tcp.mss);
     let Some(most) = s.mss_of_frames() else { return Ok(()) };
@@ -170,13 +167,13 @@ fn frames(s: &Settings) -> Result<(), Wrong> {
         return Ok(());
     }
     let what = format!(
-        "`tcp.mss` of {mss} contradicts `link.frames = \"{}\"`, in whose packets {most} have room: right would be that, or none",
+        "`tcp.mss` of {mss} contradicts `link.frames = \"{}\"`, whose packets carry {most}: use that value, or remove the key",
         frames.word()
     );
     wrong(&["tcp.mss", "link.frames"], what)
 }
 
-/// Who waits for what a connection carried acts on its end.
+/// Applications can handle aborted connections.
 fn giving_up(s: &Settings) -> Result<(), Wrong> {
     let (path, kind) = ("tcp.max_retransmissions", s.workload.kind);
     if s.tcp.max_retransmissions.0.is_none() {
@@ -184,23 +181,23 @@ fn giving_up(s: &Settings) -> Result<(), Wrong> {
     }
     if kind != Kind::KeyValue {
         let what = format!(
-            "`{path}` ends connections, and a {} workload would wait for ever for what they carried: it goes with \
-             `workload.kind = \"key_value\"`, whose front ends ask elsewhere",
+            "`{path}` aborts connections, and a {} workload would wait forever for their data: use it with \
+             `workload.kind = \"key_value\"`, whose front ends try another server",
             kind.word()
         );
         return wrong(&[path], what);
     }
     if s.key_value.patience.0.is_none() && s.key_value.deadline.0.is_none() {
         let what = format!(
-            "`{path}`: the reset of a server that gives a connection up may be lost as its answer was, and its front end would wait for \
-             ever: right would be a `key_value.patience`, after which it asks elsewhere, or a `key_value.deadline`"
+            "`{path}` aborts a server's connection with a reset, which may be lost, so that its front end would wait \
+             forever: also set `key_value.patience`, after which it tries another server, or `key_value.deadline`"
         );
         return wrong(&[path, "key_value.patience", "key_value.deadline"], what);
     }
     Ok(())
 }
 
-/// Every buffer holds a packet.
+/// Every buffer holds at least one packet.
 fn buffers(s: &Settings) -> Result<(), Wrong> {
     let full = s.full_frame();
     let own = s.switch.shared_buffer.0.is_none().then_some(s.switch.buffer);
@@ -211,27 +208,27 @@ fn buffers(s: &Settings) -> Result<(), Wrong> {
             None => false,
         };
         if small {
-            let what = format!("`{path}` does not hold one packet: right would be at least {full} or 1 packet");
+            let what = format!("`{path}` is smaller than one packet: use at least {full} or 1 packet");
             return wrong(&[path, "tcp.mss"], what);
         }
     }
     Ok(())
 }
 
-/// There is such a network, and its links are fast enough for the clock. A plain star always is.
+/// The network is valid, and its links suit the clock. A plain star always does.
 fn network(s: &Settings) -> Result<(), Wrong> {
     let star = s.fabric == (FabricSettings { hosts: s.fabric.hosts, ..FabricSettings::default() });
     if star && s.faults.hosts.is_empty() {
         return Ok(());
     }
     match s.network() {
-        // What does not fit two hosts does not fit any number of them.
+        // An error with two hosts is an error with any number.
         Err(what) => wrong(if s.network_of(2).is_err() { &FABRIC } else { &["fabric.hosts", "workload.fan_in"] }, what),
         Ok(fabric) => rates_of(s, &fabric),
     }
 }
 
-/// What laws say of their own settings.
+/// Algorithms' own checks of their settings.
 fn laws(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let own = scheme.sections();
     for law in s.of_laws().into_iter().filter(|law| own.contains(&law.name())) {
@@ -248,26 +245,26 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     if w.in_flight.0.is_some() && !w.kind.facts().asks {
         return wrong(
             &["workload.in_flight"],
-            format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
+            format!("`workload.in_flight` applies only to barrier and web-search, not to {}", w.kind.word()),
         );
     }
     if w.bursts.0.is_some() && w.kind != Kind::Bursts {
-        return wrong(&["workload.bursts"], "`workload.bursts` goes with `workload.kind = \"bursts\"` alone");
+        return wrong(&["workload.bursts"], "`workload.bursts` applies only to `workload.kind = \"bursts\"`");
     }
     warm_up(s)?;
     service(s)?;
     (w.kind.facts().check)(s)
 }
 
-/// Whom a client asks for objects, and where these are, is the matter of one workload.
+/// Request scheduling and placement are used only with key_value.
 fn asking(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
-    let asks = scheme.fan_out.map(|fan_out| (fan_out.row().word, "whom a client asks for objects"));
-    let places = scheme.gathering.map(|gathering| (gathering.row().word, "where objects are"));
+    let asks = scheme.fan_out.map(|fan_out| (fan_out.row().word, "schedules requests for objects"));
+    let places = scheme.gathering.map(|gathering| (gathering.row().word, "places objects"));
     match asks.or(places) {
         Some((word, says)) if s.workload.kind != Kind::KeyValue => {
             let kind = s.workload.kind.word();
             let what = format!(
-                "`{word}` says {says}, and a {kind} workload has none: it goes with `workload.kind = \"key_value\"`"
+                "`{word}` {says}, and a {kind} workload has no objects: use it with `workload.kind = \"key_value\"`"
             );
             wrong(&["workload.kind"], what)
         }
@@ -275,7 +272,7 @@ fn asking(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
 }
 
-/// What is planned can be: a replica of each object in a rack of its own, and a server for whatever may be popular.
+/// A placement is possible: each replica has a rack, and some server can hold any popular object.
 fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(gathering) = scheme.gathering else { return Ok(()) };
     let (word, k, picc) = (gathering.row().word, &s.key_value, &s.placements.picc);
@@ -288,23 +285,26 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
             ),
             _ => "`key_value.replica_racks = \"distinct\"`".into(),
         };
-        let what = format!("`{word}` puts each replica of an object into a rack of its own: right would be {right}");
+        let what = format!("`{word}` needs each replica of an object in a different rack: use {right}");
         return wrong(&["key_value.replica_racks", "key_value.replicas"], what);
     }
     if picc.memory < k.most {
-        let what = format!("an object of {} fits into no server of {}: right would be more", k.most, picc.memory);
+        let what = format!(
+            "an object of {} does not fit into a server's `picc.memory` of {}: increase it",
+            k.most, picc.memory
+        );
         return wrong(&["picc.memory", "key_value.most"], what);
     }
     if picc.learn == Learn::Running {
-        // Of what is asked for in a period too much to be given, nothing is moved.
+        // Objects in too much demand are not moved.
         return Ok(());
     }
     let asked = (u64::from(s.workload.queries) * u64::from(k.front_ends)).div_ceil(k.replicas.into());
     let most = s.usual_capacity(s.link.rate).computing;
     if asked > most {
         let what = format!(
-            "each replica of an object may be asked for {asked} times in a period, and a server answers {most} requests in {}: right \
-             would be more requests a second, a longer period or fewer queries",
+            "a replica of an object may get {asked} requests per period, but a server handles {most} in {}: use more \
+             requests per second, a longer period or fewer queries",
             picc.period
         );
         return wrong(&["picc.requests_per_s", "picc.period", "workload.queries"], what);
@@ -312,8 +312,8 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let (bytes, link) = (u128::from(asked) * u128::from(k.most.0), s.usual_capacity(s.link.rate).bandwidth);
     if bytes > u128::from(link) {
         let what = format!(
-            "each replica of an object of {} may be asked for {asked} times in a period, and a link of {} sends {} in {}: right would \
-             be a longer period, smaller objects or fewer queries",
+            "a replica of an object of {} may get {asked} requests per period, but a link of {} sends {} in {}: use a \
+             longer period, smaller objects or fewer queries",
             k.most,
             s.link.rate,
             Bytes(link),
@@ -324,30 +324,30 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The racks that these hosts are in.
+/// The racks of these hosts.
 fn taken_racks(fabric: &Fabric, hosts: Range<u32>) -> BTreeSet<u32> {
     hosts.map(|host| fabric.rack(HostId(host))).collect()
 }
 
-/// Objects are on servers of every rack, and where hubs are asked, racks are more than one.
+/// Every rack has a server, and schemes with hubs have several racks.
 fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(fabric) = s.network().ok().filter(|_| s.workload.kind == Kind::KeyValue) else { return Ok(()) };
     let taken = taken_racks(&fabric, 0..s.hosts());
     if let Some(of_hubs) = scheme.fan_out.filter(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some() && taken.len() < 2)
     {
         let what = format!(
-            "`{}` asks through a hub a rack, and all hosts are in one: right would be a fabric of several racks \
-             (`fabric.kind = \"leaf-spine\"`) and servers in more than one of them",
+            "`{}` uses one hub per rack, but all hosts are in one rack: use a fabric of several racks \
+             (`fabric.kind = \"leaf-spine\"`) and servers in at least two",
             of_hubs.row().word
         );
         return wrong(&["fabric.kind", "fabric.racks", "fabric.hosts_per_rack", "workload.fan_in"], what);
     }
     let racks = fabric.racks().unwrap_or(taken.len() as u32);
-    // The client holds no object.
+    // The client stores no objects.
     let served = taken_racks(&fabric, 1..s.hosts());
     if (served.len() as u32) < racks {
         let what = format!(
-            "{} of {racks} racks have no server: right would be more servers (`workload.fan_in`), `fabric.placement = \"spread\"` or \
+            "{} of {racks} racks have no server: use more servers (`workload.fan_in`), `fabric.placement = \"spread\"` or \
              fewer racks",
             racks - served.len() as u32
         );
@@ -355,16 +355,13 @@ fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
     let k = &s.key_value;
     if k.replica_racks == ReplicaRacks::Distinct && k.replicas > racks {
-        let what = format!(
-            "{} replicas of an object in distinct racks of {racks}: right would be at most {racks}",
-            k.replicas
-        );
+        let what = format!("{} replicas of an object in distinct racks of {racks}: use at most {racks}", k.replicas);
         return wrong(&["key_value.replica_racks", "key_value.replicas", "fabric.racks"], what);
     }
     Ok(())
 }
 
-/// What servers answer, or hosts send one another.
+/// Sizes of responses, or of data that hosts send one another.
 fn answers(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     let sizes = ["workload.fragment", "workload.block"];
@@ -373,53 +370,49 @@ fn answers(s: &Settings) -> Result<(), Wrong> {
         (_, None, None) => wrong(
             &["workload.kind"],
             format!(
-                "the {} workload needs `workload.fragment` (a server) or `workload.block` (in all), such as \"256 KiB\"",
+                "the {} workload needs `workload.fragment` (per server) or `workload.block` (total), such as \"256 KiB\"",
                 w.kind.word()
             ),
         ),
         (Payload::Fragments, _, Some(_)) => wrong(
             &["workload.block"],
             format!(
-                "of a {} workload each host has `workload.fragment`: `workload.block` has no part in it",
+                "a {} workload uses `workload.fragment` for each host; `workload.block` does not apply",
                 w.kind.word()
             ),
         ),
-        (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => {
-            wrong(&sizes, "an answer of 0 B: right would be at least 1 B")
-        }
+        (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => wrong(&sizes, "a response of 0 B: use at least 1 B"),
         (_, _, Some(block)) if u64::from(s.servers()) > block.0 => {
-            wrong(&sizes, format!("a block of {block} leaves less than a byte for each of {} servers", s.servers()))
+            wrong(&sizes, format!("a block of {block} is less than one byte for each of {} servers", s.servers()))
         }
         _ => Ok(()),
     }
 }
 
-/// What is left out at the beginning leaves something to measure.
+/// The warm-up leaves something to measure.
 fn warm_up(s: &Settings) -> Result<(), Wrong> {
     let word = s.workload.kind.word();
     match (s.workload.kind.facts().leaves, s.workload.warm_up.0) {
         (_, None) | (Leaves::TimeOrRounds, Some(WarmUp::Rounds(_))) => Ok(()),
         (Leaves::TimeOrRounds | Leaves::Time, Some(WarmUp::For(time))) => match time > Time::from_secs(100_000) {
-            true => wrong(&["workload.warm_up"], format!("a warm-up of {time}: right would be at most 100000 s")),
+            true => wrong(&["workload.warm_up"], format!("a warm-up of {time}: use at most 100000 s")),
             false => Ok(()),
         },
-        (Leaves::Time, Some(WarmUp::Rounds(_))) => wrong(
-            &["workload.warm_up"],
-            format!("a {word} workload has no rounds: right would be a time, such as \"100 ms\""),
-        ),
+        (Leaves::Time, Some(WarmUp::Rounds(_))) => {
+            wrong(&["workload.warm_up"], format!("a {word} workload has no rounds: use a time, such as \"100 ms\""))
+        }
         (Leaves::Nothing, Some(_)) => {
-            wrong(&["workload.warm_up"], format!("a {word} workload is measured whole: it has no warm-up"))
+            wrong(&["workload.warm_up"], format!("a {word} workload is measured from its start and has no warm-up"))
         }
     }
 }
 
-/// Refuses links that are too slow or too fast for the clock, in a list of edges and among what becomes of links, too; and what becomes of
-/// links and hosts where it is not understood.
+/// Refuses link rates that the clock cannot represent, initially or after `fabric.changes`, and invalid changes of links and hosts.
 fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
     let right = RATE_MIN..=RATE_MAX;
     if let Some(link) = fabric.links().iter().find(|link| !right.contains(&link.rate)) {
         let path = if s.fabric.edges.is_empty() { "fabric.oversubscription" } else { "fabric.edges" };
-        return wrong(&[path], format!("`{path}`: a link of {}: right would be {RATE_MIN} to {RATE_MAX}", link.rate));
+        return wrong(&[path], format!("`{path}`: a link of {}: use {RATE_MIN} to {RATE_MAX}", link.rate));
     }
     let changes = s.changes(fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
     s.host_faults(fabric).map_err(|what| Wrong { paths: vec!["faults.hosts"], what })?;
@@ -429,12 +422,12 @@ fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
     }
 }
 
-/// Refuses what no machine could hold, with what would fit.
+/// Refuses runs that are too large for any machine, and names a size that fits.
 fn volume(s: &Settings) -> Result<(), Wrong> {
     let others = s.hosts() - 1;
     if s.workload.background > FAN_IN_MAX - others {
         let what = format!(
-            "{} long flows beside {others} servers: a network has at most {FAN_IN_MAX} hosts besides the client, so that up to {} would fit",
+            "{} long flows with {others} servers: a network has at most {FAN_IN_MAX} hosts besides the client; use up to {}",
             s.workload.background,
             FAN_IN_MAX - others
         );
@@ -443,38 +436,34 @@ fn volume(s: &Settings) -> Result<(), Wrong> {
     let Some(too_much) = s.too_much() else {
         return match s.least_poisson_gap_ps() < 1.0 {
             true => {
-                wrong(&["workload.load"], "a host would begin more than a flow a picosecond: right would be less load")
+                wrong(&["workload.load"], "each host would start more than one flow per picosecond: reduce the load")
             }
             false => Ok(()),
         };
     };
     let held = |points: &[Settings]| points.iter().all(|settings| settings.too_much().is_none());
     let (path, fits) = what_would_fit(std::slice::from_ref(s), &held).unwrap_or(("workload.fan_in", "less".into()));
-    let what =
-        format!("a run of {too_much} cannot be held: `{path}` of {fits} would fit, where all else stays as it is");
+    let what = format!("a run of {too_much} is too large: reduce `{path}` to {fits}, or other sizes");
     wrong(&[path], what)
 }
 
-/// The query service beside the workload.
+/// The background query service.
 fn service(s: &Settings) -> Result<(), Wrong> {
     let v = &s.service;
     let Some(rate) = v.queries_per_s.0 else { return Ok(()) };
     if s.workload.kind.facts().poisson {
-        let what = "a poisson workload has no service beside it: set `workload.load` beside another workload";
+        let what = "a poisson workload has no background service: set `workload.load` with another workload";
         return wrong(&["service.queries_per_s"], what);
     }
     let others = s.hosts() - 1;
     let most = s.most_queries_per_s();
     if v.fan_out != 0 && f64::from(rate) > most {
-        let what = format!(
-            "{rate} queries a second are more than the links of {} hosts carry: up to {:.0} would fit",
-            s.hosts(),
-            most.floor()
-        );
+        let what =
+            format!("{rate} queries per second exceed the links of {} hosts: use up to {:.0}", s.hosts(), most.floor());
         return wrong(&["service.queries_per_s"], what);
     }
     if v.fan_out == 0 || v.fan_out > others {
-        let what = format!("a query cannot ask {} of {others} other hosts: right would be 1 to {others}", v.fan_out);
+        let what = format!("a query cannot use {} of {others} other hosts: use 1 to {others}", v.fan_out);
         return wrong(&["service.fan_out"], what);
     }
     Ok(())

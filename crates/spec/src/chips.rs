@@ -1,10 +1,10 @@
-//! Switches that somebody published the memory of: what `switch.profile` sets.
+//! Switch models with published memory sizes, for `switch.profile`.
 
 use crate::declare::words;
 use crate::literal::Literal;
 
 words! {
-    /// A switch whose memory somebody published.
+    /// A switch model with published memory.
     Chip, "\"dctcp-triumph\", \"force10-s6000\", \"arista-7060cx\", \"arista-7050cx3\", \"arista-7060x6\" or \"mellanox-sn2700\"" {
         /// Broadcom Triumph, 4 MB, as in DCTCP's testbed: a lone port got 700 KB, from which alpha follows; K of 20 packets at 1 Gbit/s, 65 at 10 (Alizadeh et al., SIGCOMM 2010, sections 2.3, 3.4 and 4).
         Triumph = "dctcp-triumph" | "triumph",
@@ -21,11 +21,11 @@ words! {
     }
 }
 
-/// What is published of a switch: alpha, where a vendor has 2 to some power, is that number.
+/// Published figures of a switch. Where a vendor gives alpha as an exponent of 2, this is the resulting number.
 struct Published {
     memory: &'static str,
     alpha: &'static str,
-    /// What a queue has to itself.
+    /// Memory reserved per queue.
     reserved: &'static str,
     ports: &'static [&'static str],
 }
@@ -61,7 +61,7 @@ impl Chip {
         ]
     }
 
-    /// Whether a list of ports is what it sets.
+    /// Whether a list of ports is the one that it sets.
     pub(crate) fn has_ports(self, ports: &[String]) -> bool {
         self.published().ports == ports
     }

@@ -1,35 +1,35 @@
-//! How sections of a scenario, their keys and their words are declared: each once, in one text.
+//! Macros that declare sections, keys and words of a scenario, each in one place.
 
 use crate::literal::Literal;
 use crate::problem::{did_you_mean, same_word};
 use crate::{Scheme, Settings, limits};
 
-/// A key of the scenario, as the reference lists it.
+/// Documentation of a scenario key.
 #[derive(Clone, Debug)]
 pub struct KeyDoc {
-    /// The full path, such as `link.rate`.
+    /// Full path, such as `link.rate`.
     pub path: String,
-    /// What a right value looks like.
+    /// Form of a valid value.
     pub form: &'static str,
-    /// In what range it lies, where its declaration says so.
+    /// Valid range, if declared.
     pub range: Option<String>,
-    /// The default, printed as a scenario would have it.
+    /// Default value, as written in a scenario.
     pub default: String,
-    /// What it means.
+    /// Meaning.
     pub doc: String,
-    /// The workloads that look at it, by their words; empty where all do.
+    /// Names of the workloads that use it; empty for all.
     pub workloads: &'static [&'static str],
-    /// What else has to be so for it to matter.
+    /// Condition under which the key has an effect.
     pub(crate) need: Option<&'static Condition>,
 }
 
 impl KeyDoc {
-    /// The section that it is in.
+    /// Section of the key.
     pub fn section(&self) -> &str {
         self.path.split('.').next().unwrap_or_default()
     }
 
-    /// What a right value is: its form, and its range.
+    /// Description of a valid value: form and range.
     pub fn right(&self) -> String {
         match &self.range {
             Some(range) => format!("{}; {range}", self.form),
@@ -37,86 +37,86 @@ impl KeyDoc {
         }
     }
 
-    /// Which workloads alone look at it, to stand behind what it means; empty where all do.
+    /// Text naming the workloads that use the key, to append to its documentation; empty for all.
     pub fn scope(&self) -> String {
         match self.workloads {
             [] => String::new(),
-            // The section's name says it.
+            // The section's name already says so.
             [word] if self.section() == *word => String::new(),
             words => format!(" ({} alone)", words.join(", ")),
         }
     }
 }
 
-/// What has to be so for a key to matter.
+/// A condition under which a key has an effect.
 #[derive(Debug)]
 pub(crate) struct Condition {
     pub(crate) met: fn(&Scheme, &Settings) -> bool,
-    /// Why it does not matter where that is not so.
+    /// Why the key has no effect otherwise.
     pub(crate) without: &'static str,
 }
 
-/// What keys need; `#[needs(…)]` names one of these.
+/// Conditions; `#[needs(…)]` names one of these.
 pub(crate) mod needs {
     use super::Condition;
     use crate::{FabricKind, FanOut, MaxAckDelay, Popularity, ServerOrder};
 
     pub(crate) const RACKS: Condition = Condition {
         met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
-        without: "this fabric has no racks to fill; leaf-spine and fat-tree have",
+        without: "this fabric has no racks; leaf-spine and fat-tree do",
     };
-    pub(crate) const NO_GSS: Condition = Condition {
-        met: |scheme, _| !scheme.gss,
-        without: "gentle slow start begins at `gss.initial_window` in its place",
-    };
+    pub(crate) const NO_GSS: Condition =
+        Condition { met: |scheme, _| !scheme.gss, without: "gentle slow start uses `gss.initial_window` instead" };
     pub(crate) const NO_SACK: Condition =
-        Condition { met: |_, s| !s.tcp.sack, without: "recovery goes by SACK; `tcp.sack = false` makes it NewReno's" };
+        Condition { met: |_, s| !s.tcp.sack, without: "recovery uses SACK; set `tcp.sack = false` for NewReno's" };
     pub(crate) const SACK: Condition =
-        Condition { met: |_, s| s.tcp.sack, without: "ACKs wait for more with `tcp.sack` alone" };
+        Condition { met: |_, s| s.tcp.sack, without: "ACK compression needs `tcp.sack`" };
     pub(crate) const PROBES: Condition =
         Condition { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
     pub(crate) const TICKS: Condition =
-        Condition { met: |_, s| s.tcp.tick.0 > 0, without: "clocks have no ticks unless `tcp.tick` is above zero" };
+        Condition { met: |_, s| s.tcp.tick.0 > 0, without: "timers are exact unless `tcp.tick` is above zero" };
     pub(crate) const RACK_TIMERS: Condition = Condition {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
         without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
     };
     pub(crate) const VALIDATION: Condition = Condition {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "windows are validated with `tcp.rack` or `tcp.tail_loss_probe` alone",
+        without: "window validation needs `tcp.rack` or `tcp.tail_loss_probe`",
     };
     pub(crate) const UNDO: Condition = Condition {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "nothing is undone without `tcp.rack` or `tcp.tail_loss_probe`",
+        without: "undo needs `tcp.rack` or `tcp.tail_loss_probe`",
     };
     pub(crate) const RACK: Condition =
-        Condition { met: |_, s| s.tcp.rack, without: "no loss is told by time without `tcp.rack`" };
+        Condition { met: |_, s| s.tcp.rack, without: "time-based loss detection needs `tcp.rack`" };
     pub(crate) const VARIANCE: Condition = Condition {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "it is RFC 6298's without `tcp.rack` or `tcp.tail_loss_probe`",
+        without: "RFC 6298's is used without `tcp.rack` or `tcp.tail_loss_probe`",
     };
     pub(crate) const DELAYED_ACKS: Condition = Condition {
         met: |_, s| {
             s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay == MaxAckDelay::DelayedAckTimeout)
         },
-        without: "no ACK is kept back with `tcp.delayed_ack = 1`",
+        without: "ACKs are not delayed with `tcp.delayed_ack = 1`",
     };
     pub(crate) const DELAYED_ACKS_AND_GAPS: Condition = Condition {
         met: |_, s| s.tcp.delayed_ack > 1 && s.workload.request_gap > fanin_units::Time::ZERO,
-        without: "no ACK is kept back with `tcp.delayed_ack = 1`, and a client reads at once without `workload.request_gap`",
+        without: "ACKs are not delayed with `tcp.delayed_ack = 1`, and a client reads immediately without `workload.request_gap`",
     };
     pub(crate) const DELAYED_ACKS_AND_ECN: Condition = Condition {
         met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
-        without: "no segment says CWR without ECN, and no ACK is kept back with `tcp.delayed_ack = 1`",
+        without: "there is no CWR without ECN, and ACKs are not delayed with `tcp.delayed_ack = 1`",
     };
-    pub(crate) const ECN: Condition =
-        Condition { met: |scheme, _| scheme.ecn, without: "no scheme here uses ECN; dctcp and newreno+red+ecn do" };
+    pub(crate) const ECN: Condition = Condition {
+        met: |scheme, _| scheme.ecn,
+        without: "none of these schemes uses ECN; dctcp and newreno+red+ecn do",
+    };
     pub(crate) const DEADLINES: Condition = Condition {
         met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
-        without: "d2tcp alone looks at it",
+        without: "only d2tcp uses it",
     };
     pub(crate) const SEVERAL_CLIENTS: Condition =
-        Condition { met: |_, s| s.clients() > 1, without: "there is one client; `workload.clients` of 2 would be two" };
+        Condition { met: |_, s| s.clients() > 1, without: "there is one client; set `workload.clients` to 2 or more" };
     pub(crate) const LOAD: Condition = Condition {
         met: |_, s| s.workload.load.0.is_some(),
         without: "there are no Poisson flows without `workload.load`",
@@ -127,15 +127,15 @@ pub(crate) mod needs {
     };
     pub(crate) const HUBS: Condition = Condition {
         met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
-        without: "no scheme here asks through hubs; sicc does",
+        without: "none of these schemes uses hubs; sicc does",
     };
     pub(crate) const WINDOWED: Condition = Condition {
         met: |scheme, _| matches!(scheme.fan_out, Some(FanOut::SlidingWindow | FanOut::IctcpWindow)),
-        without: "no scheme here has a window over servers; sw and ictcp-window do",
+        without: "none of these schemes has a concurrency limit over servers; sw and ictcp-window do",
     };
     pub(crate) const ZIPFIAN: Condition = Condition {
         met: |_, s| matches!(s.key_value.popularity, Popularity::Zipfian | Popularity::Pages),
-        without: "nothing is asked for by rank; `key_value.popularity` of \"zipfian\" or \"pages\" would",
+        without: "requests do not follow ranks; set `key_value.popularity` to \"zipfian\" or \"pages\"",
     };
     pub(crate) const TWO_CLASSES: Condition = Condition {
         met: |_, s| s.key_value.popularity == Popularity::TwoClass,
@@ -147,11 +147,11 @@ pub(crate) mod needs {
     };
     pub(crate) const PLAN: Condition = Condition {
         met: |scheme, s| s.key_value.placement.0.is_some() || scheme.gathering.is_some(),
-        without: "no object is moved without `key_value.placement` or a scheme that gathers, such as picc",
+        without: "objects do not move without `key_value.placement` or a scheme with a placement, such as picc",
     };
     pub(crate) const GATHERS: Condition = Condition {
         met: |scheme, _| scheme.gathering.is_some(),
-        without: "nothing is planned without a scheme that gathers, such as picc, or `fanin plan`",
+        without: "there is no placement without a scheme that has one, such as picc, or `fanin plan`",
     };
     pub(crate) const REORDERED: Condition = Condition {
         met: |scheme, s| match s.key_value.server {
@@ -159,31 +159,31 @@ pub(crate) mod needs {
             ServerOrder::Fifo => scheme.gathering.is_some(),
             ServerOrder::Reordered => true,
         },
-        without: "no server reorders what it sends without `key_value.server = \"reordered\"`",
+        without: "servers do not reorder without `key_value.server = \"reordered\"`",
     };
     pub(crate) const REORDERING: Condition = Condition {
         met: |_, s| !s.faults.reordering.is_zero(),
-        without: "no packet comes late without `faults.reordering`",
+        without: "packets are not reordered without `faults.reordering`",
     };
     pub(crate) const MEMORY: Condition = Condition {
         met: |_, s| s.switch.shared_buffer.0.is_some(),
-        without: "each port has a buffer of its own without `switch.shared_buffer`",
+        without: "each port has its own buffer without `switch.shared_buffer`",
     };
     pub(crate) const NO_MEMORY: Condition = Condition {
         met: |_, s| s.switch.shared_buffer.0.is_none(),
-        without: "ports share `switch.shared_buffer`, and `switch.alpha` says what one gets",
+        without: "ports share `switch.shared_buffer`, divided by `switch.alpha`",
     };
     pub(crate) const ANY_HOSTS: Condition = Condition {
         met: |_, s| {
             let w = &s.workload;
             !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
         },
-        without: "nothing here goes between any hosts: `workload.load`, `workload.file` and a service would, beside the servers that answer",
+        without: "no flows run between any hosts without `workload.load`, `workload.file` or a service",
     };
 }
 
-/// Declares an enum whose values are words in a scenario, each with other words for it behind bars; with `for`, gives such
-/// words to one of another crate, which acts by it.
+/// Declares an enum whose values are words of a scenario, with aliases after bars. With `for`, declares words for an enum of another
+/// crate.
 macro_rules! words {
     (for $name:ident, $form:literal { $($variant:ident = $word:literal $(| $also:literal)*,)* }) => {
         impl crate::setting::Setting for $name {
@@ -207,12 +207,12 @@ macro_rules! words {
         crate::declare::words! { for $name, $form { $($variant = $word $(| $also)*,)* } }
 
         impl $name {
-            /// The word that stands for it in a scenario.
+            /// The word for it in a scenario.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$variant => $word,)* }
             }
 
-            /// Every value with what it means, in the order of their declaration.
+            /// Every value with its documentation, in the order of declaration.
             pub fn all() -> Vec<($name, &'static str)> {
                 vec![$(($name::$variant, concat!($($vdoc),*).trim_ascii())),*]
             }
@@ -221,7 +221,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// The value that a word stands for, among several words a value.
+/// The value that a word names, among several words per value.
 pub(crate) fn meant<T: Copy>(literal: &Literal, words: &[(&[&str], T)]) -> Result<T, String> {
     let Literal::Text(text) = literal else { return Err("it is not a word".into()) };
     let found = words.iter().find(|(names, _)| names.iter().any(|name| same_word(name, text)));
@@ -231,9 +231,9 @@ pub(crate) fn meant<T: Copy>(literal: &Literal, words: &[(&[&str], T)]) -> Resul
     })
 }
 
-/// The text "(did you mean `x`?)" for the first name of those that have a part in common with a word, or are near it.
+/// The text "(did you mean `x`?)" for the first name that shares a part with the word or is close to it.
 fn near<'a>(word: &str, names: impl Iterator<Item = &'a [&'a str]> + Clone) -> String {
-    /// What is shorter is a part of too many.
+    /// Shorter parts match too many names.
     const TELLING: usize = 3;
     let is_part = |part: &str, whole: &str| part.len() >= TELLING && whole.contains(part);
     let mut others = names.clone().filter(|names| names.iter().any(|name| is_part(name, word) || is_part(word, name)));
@@ -243,10 +243,9 @@ fn near<'a>(word: &str, names: impl Iterator<Item = &'a [&'a str]> + Clone) -> S
     }
 }
 
-/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
-/// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under
-/// some condition alone names that: `#[needs(LOAD)]`, of [`needs`]. A key whose values lie in a range says so, and
-/// why where that is not plain: `#[range(1..=64, "why")]`. Sections of laws are their schemes' own
+/// Declares a section of the scenario: a struct with its keys, defaults and documentation. Optional attributes: `#[only(Barrier,
+/// WebSearch)]` lists the workloads that use a section or key; `#[needs(LOAD)]` names a condition of [`needs`] under which a key has an
+/// effect; `#[range(1..=64, "why")]` gives a range and, if not obvious, the reason. Sections of algorithms belong to their schemes
 /// (`Scheme::sections`).
 macro_rules! section {
     ($(#[doc = $doc:literal])* $(#[only($($all:ident),*)])? $name:ident in $section:literal {
@@ -274,7 +273,7 @@ macro_rules! section {
                 match key {
                     $(stringify!($key) => {
                         self.$key = <$type as crate::setting::Setting>::read(literal)
-                            .map_err(|why| format!("{why}; right would be {}", <$type as crate::setting::Setting>::FORM))?;
+                            .map_err(|why| format!("{why}; use {}", <$type as crate::setting::Setting>::FORM))?;
                     })*
                     _ => unreachable!("keys are looked up before they are set"),
                 }
@@ -318,17 +317,17 @@ macro_rules! section {
 }
 pub(crate) use section;
 
-/// A section of the scenario, as [`section!`] declares it.
+/// A section of the scenario, declared by [`section!`].
 pub(crate) trait Section: Default {
     const NAME: &'static str;
     const DOC: &'static str;
     const KEYS: &'static [&'static str];
-    /// The workloads that look at it; empty where all do.
+    /// The workloads that use it; empty for all.
     const WORKLOADS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
-    /// A key's value, printed, and its place among others.
+    /// A key's value as text, and its rank.
     fn value(&self, key: &str) -> (String, Option<f64>);
-    /// The first key whose value lies out of its range, and what is wrong with it.
+    /// The first key whose value is out of range, and the error.
     fn out_of_range(&self) -> Option<(&'static str, String)>;
     fn docs(&self) -> Vec<KeyDoc>;
 }

@@ -1,5 +1,4 @@
-//! What was set and has no effect, or not the one that was meant: nothing is wrong with the results, but someone would
-//! look for the reason of what he sees in the wrong place.
+//! Warnings about settings that have no effect, or not the intended one. Results are correct, but the user may misread them.
 
 use fanin_fabric::{Fabric, HostId};
 use fanin_fanout::sicc::Queue;
@@ -8,15 +7,15 @@ use fanin_units::QueueSize;
 use crate::assignment::Assignment;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
-use crate::{At, Contender, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings};
+use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
 
 impl Scenario {
-    /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `contenders`, or not the
-    /// one that was meant. A section in the file that belongs to a scheme of the file which was not selected is none.
-    pub fn warnings(&self, contenders: &[Contender]) -> Vec<Problem> {
+    /// Keys set in the file, by an argument or by a scheme that have no effect on any of `variants`, or not the intended one. Ignores
+    /// sections for schemes of the file that are not selected.
+    pub fn warnings(&self, variants: &[Variant]) -> Vec<Problem> {
         let docs = Settings::default().docs();
-        let all: Vec<User> = contenders.iter().flat_map(users).collect();
-        let left_out = self.left_out.iter().filter_map(|variant| Some((&variant.scheme, all.first()?.1)));
+        let all: Vec<User> = variants.iter().flat_map(users).collect();
+        let left_out = self.left_out.iter().filter_map(|named| Some((&named.scheme, all.first()?.1)));
         let of_file: Vec<User> = all.iter().copied().chain(left_out).collect();
         let swept = |path: &str| self.file_axes.iter().chain(&self.argument_axes).any(|axis| axis.path() == path);
         let stands =
@@ -27,14 +26,14 @@ impl Scenario {
         for argument in self.arguments.iter().chain(&axes) {
             warnings.extend(without_effect(std::iter::once(argument), &docs, &all));
         }
-        for (variant, contender) in self.variants.iter().zip(contenders) {
-            let own = without_effect(variant.own.iter(), &docs, &users(contender).collect::<Vec<_>>());
-            let set = || self.file.iter().chain(&self.arguments).chain(&variant.own).chain(&axes).rev();
+        for (named, variant) in self.named_schemes.iter().zip(variants) {
+            let own = without_effect(named.own.iter(), &docs, &users(variant).collect::<Vec<_>>());
+            let set = || self.file.iter().chain(&self.arguments).chain(&named.own).chain(&axes).rev();
             let place = |Wrong { paths, what }: Wrong| {
                 let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
                 Some(Problem::new(&assigned.origin, what))
             };
-            let doubts = folded(contender).into_iter().filter_map(place);
+            let doubts = folded(variant).into_iter().filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -45,16 +44,16 @@ impl Scenario {
     }
 }
 
-/// Who might look at a key: a scheme with its settings at a point.
+/// A possible user of a key: a scheme with its settings at a point.
 type User<'a> = (&'a Scheme, &'a Settings);
 
-fn users(contender: &Contender) -> impl Iterator<Item = User<'_>> {
-    contender.points.iter().map(|at| (&contender.scheme, &at.settings))
+fn users(variant: &Variant) -> impl Iterator<Item = User<'_>> {
+    variant.points.iter().map(|at| (&variant.scheme, &at.settings))
 }
 
-/// A contender's points that differ in more than the number of servers, on which no doubt depends; without that number.
-fn unlike(contender: &Contender) -> Vec<At> {
-    let mut points = contender.points.clone();
+/// A variant's points that differ in more than the number of servers, without that number: no warning depends on it.
+fn unlike(variant: &Variant) -> Vec<At> {
+    let mut points = variant.points.clone();
     for At { point, settings } in &mut points {
         settings.workload.fan_in = 1;
         point.0.retain(|coordinate| !coordinate.is_fan_in());
@@ -63,14 +62,14 @@ fn unlike(contender: &Contender) -> Vec<At> {
     points
 }
 
-/// Points that a warning names besides the first.
+/// Points that a warning names in addition to the first.
 const NAMED: usize = 3;
 
-/// A contender's doubts. Those about the same keys are one over all points of a sweep, whose every value would repeat it.
-fn folded(contender: &Contender) -> Vec<Wrong> {
+/// A variant's warnings, with one warning for the same keys at several points of the sweep.
+fn folded(variant: &Variant) -> Vec<Wrong> {
     let mut kinds: Vec<(Wrong, Vec<String>)> = Vec::new();
-    for At { point, settings } in unlike(contender) {
-        for doubt in doubts(&contender.scheme, &settings) {
+    for At { point, settings } in unlike(variant) {
+        for doubt in doubts(&variant.scheme, &settings) {
             match kinds.iter_mut().find(|(first, _)| first.paths == doubt.paths) {
                 None => kinds.push((doubt, Vec::new())),
                 Some((first, _)) if first.what == doubt.what => {}
@@ -83,19 +82,18 @@ fn folded(contender: &Contender) -> Vec<Wrong> {
         let (count, named) = (others.len(), others[..others.len().min(NAMED)].join("; "));
         let what = match count {
             0 => what,
-            1 => format!("{what} (and so at {named})"),
-            _ if count <= NAMED => format!("{what} (and so at {count} more points: {named})"),
-            _ => format!("{what} (and so at {count} more points: {named}; and {} others)", count - NAMED),
+            1 => format!("{what} (also at {named})"),
+            _ if count <= NAMED => format!("{what} (also at {count} more points: {named})"),
+            _ => format!("{what} (also at {count} more points: {named}; and {} others)", count - NAMED),
         };
         Wrong { paths, what }
     };
     kinds.into_iter().map(one).collect()
 }
 
-/// The warnings of keys that matter to none of those who might look at them: one of a section's keys that follow one
-/// another and have the same reason.
+/// Warnings for keys that no user needs; adjacent keys of a section with the same reason share a warning.
 fn without_effect<'a>(set: impl Iterator<Item = &'a Assignment>, docs: &[KeyDoc], users: &[User]) -> Vec<Problem> {
-    // What nobody wrote surprises nobody.
+    // Defaults need no warning.
     let written = set.filter(|a| a.origin != Origin::Default);
     let reasons = written.filter_map(|a| Some((a, idle(docs.iter().find(|key| key.path == a.path())?, users)?)));
     let reasons: Vec<(&Assignment, String)> = reasons.collect();
@@ -109,24 +107,24 @@ fn without_effect<'a>(set: impl Iterator<Item = &'a Assignment>, docs: &[KeyDoc]
     of_a_kind.filter_map(warning).collect()
 }
 
-/// Why a key matters to nobody: the first one's reason stands for all.
+/// Why no user needs a key; the first user's reason stands for all.
 fn idle(key: &KeyDoc, users: &[User]) -> Option<String> {
     let mut reasons = users.iter().map(|(scheme, settings)| reason(key, scheme, settings));
     let first = reasons.next()??;
     reasons.all(|reason| reason.is_some()).then_some(first)
 }
 
-/// Why a key does not matter to a scheme with its settings; `None` where it does.
+/// Why a scheme with its settings does not need a key; `None` if it does.
 fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> {
     let kind = settings.workload.kind.word();
     if !key.workloads.is_empty() && !key.workloads.contains(&kind) {
-        return Some(format!("the {kind} workload does not look at it; {} would", key.workloads.join(", ")));
+        return Some(format!("the {kind} workload does not use it, only {}", key.workloads.join(", ")));
     }
     let section = key.section();
     if !scheme.sections().contains(&section)
         && let Some(owner) = owner(section)
     {
-        return Some(format!("[{section}] is of schemes such as {owner}, and none of them takes part"));
+        return Some(format!("[{section}] applies to schemes such as {owner}, none of which is selected"));
     }
     let own = settings.of_laws().into_iter().find(|law| law.name() == section);
     let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
@@ -134,9 +132,9 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     idle.or(unmet).map(str::to_string)
 }
 
-/// Values that work, though hardly as meant, with the keys that they lie in.
+/// Values that work but probably not as intended, with their keys.
 fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
-    // Of any size, it has these links.
+    // The link types do not depend on the number of hosts.
     let fabric = s.network_of(2).ok();
     let idle_law = match scheme.discipline {
         Discipline::EcnThreshold => {
@@ -155,7 +153,7 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     all.flatten().collect()
 }
 
-/// A threshold that no queue exceeds: what is admitted finds room for itself, so that one packet less lies there.
+/// A threshold that no queue exceeds, since a packet that is admitted leaves one packet less below the buffer.
 fn idle_threshold(s: &Settings, path: &'static str, threshold: QueueSize, does: &str) -> Option<Wrong> {
     let (buffer, place) = room(s);
     let beyond = match (threshold, buffer) {
@@ -163,28 +161,28 @@ fn idle_threshold(s: &Settings, path: &'static str, threshold: QueueSize, does: 
         _ => s.in_bytes(threshold).saturating_add(s.full_frame().0) >= s.in_bytes(buffer),
     };
     let what = format!(
-        "`{path}` of {threshold} never {does}: a packet that finds more than that in {place} has no room; right would be a \
-         threshold well below the buffer"
+        "`{path}` of {threshold} never {does}, because {place} is full before the queue exceeds it: use a threshold \
+         well below the buffer"
     );
     beyond.then(|| Wrong { paths: vec![path, "switch.buffer", "switch.shared_buffer"], what })
 }
 
-/// What a port's queue holds, and what that is for people.
+/// Capacity of a port's queue, and its description.
 fn room(s: &Settings) -> (QueueSize, String) {
     let buffer = s.client_buffer();
     match s.switch.shared_buffer.0 {
         None => (buffer, format!("a `switch.buffer` of {buffer}")),
-        Some(memory) => (buffer, format!("the {buffer} that a port gets of a `switch.shared_buffer` of {memory}")),
+        Some(memory) => (buffer, format!("a port's limit of {buffer} in a `switch.shared_buffer` of {memory}")),
     }
 }
 
-/// A delay that no packet has: the buffer is sent in less, even over the slowest link.
+/// A delay target that no packet reaches: even the slowest link drains a full buffer sooner.
 fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
     let slowest = fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0)?;
     let (buffer, place) = room(s);
     let longest = slowest.time_for(s.in_bytes(buffer));
     let what = format!(
-        "`codel.target` of {} never acts: {place} is sent in {longest}; right would be a target well below that",
+        "`codel.target` of {} never acts: {place} drains in {longest}; use a target well below that",
         s.laws.ports.codel.target
     );
     let steady = s.fabric.changes.is_empty();
@@ -192,34 +190,34 @@ fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
         .then(|| Wrong { paths: vec!["codel.target", "switch.buffer", "switch.shared_buffer"], what })
 }
 
-/// A run in which nothing comes back.
+/// A run shorter than a round trip.
 fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
     let round_trip = s.round_trip(fabric?, HostId(1), PURE_ACK);
     let what = format!(
-        "`workload.duration` of {} is under one round trip ({round_trip} between the client and server1): hardly \
-         anything is measured",
+        "`workload.duration` of {} is under one round trip ({round_trip} between the client and server1): almost \
+         nothing is measured",
         s.workload.duration
     );
     (s.workload.duration < round_trip).then(|| Wrong { paths: vec!["workload.duration", "link.delay"], what })
 }
 
-/// Requests for which the run has no time.
+/// Requests that start after the run's end.
 fn requests_cut_off(s: &Settings) -> Option<Wrong> {
     let within = s.key_value.within.0.filter(|_| s.workload.kind == Kind::KeyValue)?;
     let duration = s.workload.duration;
     let what = format!(
-        "requests begin within {within}, and a `workload.duration` of {duration} cuts them off; right would be a longer one"
+        "requests start within {within}, but `workload.duration` of {duration} ends before that: use a longer duration"
     );
     (within > duration).then(|| Wrong { paths: vec!["key_value.within", "workload.duration"], what })
 }
 
-/// A period in which no hub's new speed can be seen.
+/// A control period shorter than the reaction to the previous one.
 fn short_period(scheme: &Scheme, s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
     let period = s.fan_outs.sicc.period;
     let round_trip = s.round_trip(fabric?, HostId(1), s.full_packet());
     let what = format!(
-        "`sicc.period` of {period} is under one round trip ({round_trip} between the client and server1): speeds are set anew \
-         before the last ones have shown; right would be several round trips"
+        "`sicc.period` of {period} is under one round trip ({round_trip} between the client and server1): speeds change \
+         before the previous ones take effect; use several round trips"
     );
     (sets_speeds(scheme, s) && period < round_trip).then(|| Wrong { paths: vec!["sicc.period", "link.delay"], what })
 }
@@ -228,24 +226,24 @@ fn sets_speeds(scheme: &Scheme, s: &Settings) -> bool {
     scheme.fan_out.and_then(|fan_out| fan_out.parts(&s.fan_outs.sicc)).is_some_and(|parts| parts.speed)
 }
 
-/// A queue that is estimated from ACKs which were kept back.
+/// A queue estimate distorted by delayed ACKs.
 fn late_estimate(scheme: &Scheme, s: &Settings) -> Option<Wrong> {
     let what = format!(
-        "`sicc.queue = \"estimated\"` takes ACKs that are kept back for up to `tcp.delayed_ack_timeout` of {} for a queue, so \
-         that front ends ask for less and less; right would be `tcp.delayed_ack = 1`",
+        "`sicc.queue = \"estimated\"` mistakes ACKs delayed by up to `tcp.delayed_ack_timeout` of {} for a queue, so \
+         front ends reduce their speeds more and more; use `tcp.delayed_ack = 1`",
         s.tcp.delayed_ack_timeout
     );
     let late = s.fan_outs.sicc.queue == Queue::Estimated && s.tcp.delayed_ack > 1;
     (late && sets_speeds(scheme, s)).then(|| Wrong { paths: vec!["sicc.queue", "tcp.delayed_ack"], what })
 }
 
-/// A timeout that an ACK which is kept back outlasts.
+/// A timeout shorter than a delayed ACK.
 fn hasty_timeout(s: &Settings) -> Option<Wrong> {
     let (floor, kept_back) = (s.tcp.rto_min, s.tcp.delayed_ack_timeout);
     let what = format!(
-        "`tcp.rto_min` of {floor} is under `tcp.delayed_ack_timeout` of {kept_back}: the ACK of a lone segment is kept back for \
-         longer than its sender waits, so that small windows time out and stall though nothing is lost; look at the \
-         timeouts, and at what `tcp.delayed_ack = 1` or a shorter `tcp.delayed_ack_timeout` gives"
+        "`tcp.rto_min` of {floor} is under `tcp.delayed_ack_timeout` of {kept_back}: the delayed ACK of a single segment arrives \
+         after its sender's timeout, so small windows time out and stall without loss; check the timeouts, and try \
+         `tcp.delayed_ack = 1` or a shorter `tcp.delayed_ack_timeout`"
     );
     let paths = vec!["tcp.rto_min", "tcp.delayed_ack", "tcp.delayed_ack_timeout"];
     (s.tcp.delayed_ack > 1 && floor < kept_back).then_some(Wrong { paths, what })

@@ -1,89 +1,89 @@
-//! The words in which a workload's row (`Kind::facts`) says what is known of it besides what it does.
+//! Vocabulary of a workload's facts (`Kind::facts`).
 
 use crate::problem::Wrong;
 use crate::settings::Settings;
 
-/// What a host or server is asked to send.
+/// How the bytes to send are configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// A fragment each, or a block shared by all.
+    /// A fragment per server, or a block divided among all.
     Answers,
-    /// A fragment from each host to each other one.
+    /// A fragment from each host to each other host.
     Fragments,
-    /// What the workload itself says.
+    /// By the workload's own settings.
     Own,
 }
 
-/// What may be left out at the beginning.
+/// Kinds of warm-up that a workload allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// Nothing: it is measured whole.
+    /// None: the workload is measured from its start.
     Nothing,
     /// A time.
     Time,
-    /// A time or rounds.
+    /// A time or a number of rounds.
     TimeOrRounds,
 }
 
-/// What a run moves, as its settings tell.
+/// Volume of a run, estimated from its settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moves {
-    /// Flows; connections, where each has a new one.
+    /// Number of flows, or of connections if each flow has its own.
     pub flows: f64,
     /// Payload.
     pub bytes: f64,
-    /// Draws made before it begins.
+    /// Random draws before the start.
     pub draws: f64,
-    /// Bytes that the workload holds from the beginning, and those that it has come to hold by its end.
+    /// Bytes of memory that the workload uses at its start and by its end.
     pub held: [f64; 2],
 }
 
-/// What a sentence about a workload says of a whole sweep.
+/// Descriptions of swept values, for a sentence about a workload.
 pub struct Swept<'a> {
-    /// The numbers of hosts.
+    /// Numbers of hosts.
     pub hosts: &'a str,
-    /// Poisson flows: their sizes and loads.
+    /// Sizes and loads of Poisson flows.
     pub poisson: &'a str,
-    /// Prints a number in three digits.
+    /// Prints a number with three digits.
     pub three: fn(f64) -> String,
 }
 
 /// Facts of a workload.
 #[derive(Clone, Copy)]
 pub struct Facts {
-    /// Whether many send to one client; otherwise flows go between any hosts.
+    /// Whether many servers send to one client; otherwise flows run between any hosts.
     pub many_to_one: bool,
-    /// Whether the client asks again and again: then it may ask some at once.
+    /// Whether the client sends requests repeatedly, so that it may limit concurrent ones.
     pub(crate) asks: bool,
-    /// Whether several clients may ask at once.
+    /// Whether several clients are possible.
     pub(crate) many_clients: bool,
-    /// Whether it lasts as long as it is given, whatever is done; others end by themselves.
+    /// Whether it runs for the whole duration; others end by themselves.
     pub(crate) lasts: bool,
-    /// Whether it takes all of the fabric's hosts where nothing says how many.
+    /// Whether it uses all hosts of the fabric if nothing sets a number.
     pub(crate) all_hosts: bool,
-    /// Whether its flows have no end.
+    /// Whether its flows are unlimited.
     pub endless: bool,
-    /// Whether its flows are those of a list.
+    /// Whether its flows come from a list.
     pub listed: bool,
-    /// Whether its flows are Poisson flows: they need a load, and nothing of that kind runs beside.
+    /// Whether its flows are Poisson flows: they need a load, and exclude Poisson background traffic.
     pub poisson: bool,
-    /// What is sent.
+    /// How its sizes are configured.
     pub payload: Payload,
     pub(crate) leaves: Leaves,
-    /// Whether its connections usually stand, and carry answer after answer.
+    /// Whether its connections persist by default.
     pub stands: bool,
-    /// Round trips before the first byte of who sends unasked over a new connection.
+    /// Round trips before the first byte of a sender that starts without a request on a new connection.
     pub(crate) setup_rtts: Option<f64>,
-    /// What a run moves: of one that lasts, in a round.
+    /// Volume of a run, or of a round for a workload that lasts.
     pub(crate) moves: fn(&Settings) -> Moves,
-    /// What it does, in a few words, for whoever reads its figures.
+    /// Short description for readers of its results.
     pub says: fn(&Settings, &Swept) -> String,
-    /// Refuses what cannot work under it alone.
+    /// Workload-specific validation.
     pub(crate) check: fn(&Settings) -> Result<(), Wrong>,
 }
 
 impl Facts {
-    /// Reads, round after round, over standing connections.
+    /// Repeated reads over persistent connections.
     pub(crate) const READS: Facts = Facts {
         many_to_one: true,
         asks: true,
@@ -101,7 +101,7 @@ impl Facts {
         says: |_, _| String::new(),
         check: |_| Ok(()),
     };
-    /// Flows between any hosts, until they are done.
+    /// Flows between any hosts, until all are complete.
     pub(crate) const BETWEEN: Facts = Facts {
         many_to_one: false,
         asks: false,

@@ -1,4 +1,4 @@
-//! Hosts that crash, return or slow down, as a scenario tells them.
+//! Hosts that crash, return or slow down.
 
 use std::collections::BTreeSet;
 
@@ -8,48 +8,48 @@ use fanin_units::{Rate, Share, Time};
 use crate::Settings;
 use crate::range::RATE_MIN;
 
-/// Something that becomes of a host.
+/// A fault of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostFault {
-    /// When, since the start of the run.
+    /// Time since the start of the run.
     pub at: Time,
-    /// Of which.
+    /// The host.
     pub host: HostId,
-    /// What.
+    /// The new state.
     pub to: HostState,
 }
 
-/// What can become of a host.
+/// State of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostState {
-    /// It loses all that it has and hears nothing.
+    /// Has lost its state and receives nothing.
     Crashed,
-    /// It hears again.
+    /// Receives again.
     Returned,
-    /// It does what it does at this share of its speed, which is above zero.
+    /// Works at this share of its speed, which is above zero.
     Slowed(Share),
 }
 
-/// Every port looks at all of them as it is set up.
+/// Maximum number of faults; every port checks all of them at its setup.
 const FAULTS_MAX: usize = 10_000;
 
-const FORM: &str = "right would be a time, a host, then crashes, returns or slows to a share, such as \"10 ms server3 crashes\" \
+const FORM: &str = "use a time, a host, then crashes, returns or slows to a share, such as \"10 ms server3 crashes\" \
                     or \"20 ms server5 slows to 0.1\"";
 
 impl Settings {
-    /// Whether packets may be lost for ever, or whoever waits for them: what waits may wait in vain.
+    /// Whether packets or hosts may be lost for good, so that an application may wait in vain.
     pub fn may_fail(&self) -> bool {
         !self.faults.loss.is_zero() || !self.faults.hosts.is_empty() || !self.fabric.changes.is_empty()
     }
 
-    /// What becomes of the hosts of the fabric, in the order of time, at one instant in that of the scenario.
+    /// Faults of the fabric's hosts, in the order of time, then of the scenario.
     ///
     /// # Errors
-    /// The text that is not understood or cannot be, and what would be right.
+    /// The first invalid or impossible text.
     pub fn host_faults(&self, fabric: &Fabric) -> Result<Vec<HostFault>, String> {
         let texts = &self.faults.hosts;
         if texts.len() > FAULTS_MAX {
-            return Err(format!("`faults.hosts`: more than {FAULTS_MAX} of them"));
+            return Err(format!("`faults.hosts`: use at most {FAULTS_MAX} faults"));
         }
         let of = |text: &str, what: String| format!("`faults.hosts`, \"{text}\": {what}");
         let mut faults = Vec::with_capacity(texts.len());
@@ -60,8 +60,8 @@ impl Settings {
         let mut down = BTreeSet::new();
         for &(HostFault { host, to, .. }, text) in &faults {
             let amiss = match to {
-                HostState::Crashed if !down.insert(host.0) => "it is down then: right would be that it returns before",
-                HostState::Returned if !down.remove(&host.0) => "it is not down then: right would be a crash before",
+                HostState::Crashed if !down.insert(host.0) => "it is already down: add a return before it",
+                HostState::Returned if !down.remove(&host.0) => "it is not down: add a crash before it",
                 _ => continue,
             };
             return Err(of(text, amiss.into()));
@@ -91,16 +91,15 @@ fn host(name: &str, fabric: &Fabric) -> Result<HostId, String> {
     };
     let last = fabric.hosts() - 1;
     let found = number.map(HostId).filter(|host| host.0 <= last && fabric.name(host.node()) == name);
-    found
-        .ok_or_else(|| format!("no host is called `{name}` here: right would be client, or server1 up to server{last}"))
+    found.ok_or_else(|| format!("unknown host `{name}`: use client, or server1 to server{last}"))
 }
 
 fn pace(share: &str, host: HostId, fabric: &Fabric) -> Result<Share, String> {
-    let pace: Share = share.parse().map_err(|why| format!("{why}; right would be a share above 0 and at most 1"))?;
+    let pace: Share = share.parse().map_err(|why| format!("{why}; use a share above 0 and at most 1"))?;
     let rate = Rate(pace.part_of(fabric.link(fabric.uplink(host)).rate.0));
     match (pace.is_zero(), rate < RATE_MIN) {
-        (true, _) => Err("what slows to nothing never sends: right would be \"crashes\", or a share above 0".into()),
-        (false, true) => Err(format!("its link would be at {rate}: right would be at least {RATE_MIN}")),
+        (true, _) => Err("a host slowed to zero never sends: use \"crashes\", or a share above 0".into()),
+        (false, true) => Err(format!("its link would be at {rate}: use at least {RATE_MIN}")),
         (false, false) => Ok(pace),
     }
 }

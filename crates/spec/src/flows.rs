@@ -1,6 +1,6 @@
-//! Lists of flows: HPCC's flow file, htsim's connection matrix, and CSV, told apart by the ending of the file's name.
+//! Flow lists: HPCC's flow file, htsim's connection matrix, and CSV, distinguished by the file name's extension.
 //!
-//! Sources of the forms: alibaba-edu/High-Precision-Congestion-Control, `simulation/mix/flow.txt` and `traffic_gen/`;
+//! Sources of the formats: alibaba-edu/High-Precision-Congestion-Control, `simulation/mix/flow.txt` and `traffic_gen/`;
 //! Broadcom/csg-htsim, `sim/datacenter/connection_matrices/` and `connection_matrix.cpp`.
 
 use fanin_units::Time;
@@ -18,19 +18,19 @@ pub struct Flow {
     pub from: u32,
     /// The receiving host, another one.
     pub to: u32,
-    /// Payload; `None` of one without an end.
+    /// Payload; `None` if unlimited.
     pub bytes: Option<u64>,
-    /// When the sender opens its connection, since the workload's beginning.
+    /// When the sender opens its connection, since the start of the workload.
     #[serde(with = "crate::packed::ps")]
     pub start: Time,
-    /// When one without an end stops; `NEVER`: with the run.
+    /// When an unlimited flow stops; `NEVER`: at the end of the run.
     #[serde(with = "crate::packed::ps")]
     pub stop: Time,
     /// Its line in the file, counted from one.
     line: usize,
 }
 
-/// A list of flows as it was read.
+/// A flow list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flows {
     name: String,
@@ -39,23 +39,23 @@ pub struct Flows {
     digest: String,
 }
 
-/// A list is at most so long.
+/// Maximum number of flows.
 const FLOWS_MAX: usize = 10_000_000;
-/// A flow is at most so large: 1 TiB.
+/// Maximum size of a flow: 1 TiB.
 pub(crate) const BYTES_MAX: u64 = 1 << 40;
-/// A flow starts at the latest after as long as a run can take.
+/// Latest start of a flow, the maximum duration of a run.
 const START_MAX: Time = Time::from_secs(100_000);
 
-/// What is wrong with a line.
+/// A line number, and what is wrong there.
 type Wrong = (usize, String);
 
 impl Flows {
-    /// Reads a list. `name` is how the user calls the file; its ending tells the form: `.txt` or `.flow` is HPCC's,
-    /// `.cm` htsim's, `.csv` the one with the header `src,dst,bytes,start_us`, or with `stop_us` behind it: there a flow without
-    /// bytes has no end, but stops at that time, if it has one.
+    /// Parses a list. `name` is the file's path as the user gave it; its extension selects the format: `.txt` or `.flow` is HPCC's,
+    /// `.cm` htsim's, `.csv` a table with the header `src,dst,bytes,start_us` and optionally `stop_us`. With `stop_us`, a flow without
+    /// bytes is unlimited and stops at that time, if given.
     ///
     /// # Errors
-    /// The first line that is not understood and what was expected there, or an ending that tells no form.
+    /// The first invalid line, or an unknown extension.
     pub fn parse(name: &str, text: &str) -> Result<Flows, Problem> {
         let text = text.trim_start_matches('\u{feff}');
         let at = |line| Origin::File { name: name.into(), line };
@@ -63,14 +63,11 @@ impl Flows {
             Some("txt" | "flow") => hpcc(text),
             Some("cm") => htsim(text),
             Some("csv") => csv(text),
-            _ => Err((
-                1,
-                "the name's ending tells no form: right would be .txt or .flow (HPCC), .cm (htsim) or .csv".into(),
-            )),
+            _ => Err((1, "unknown extension: use .txt or .flow (HPCC), .cm (htsim) or .csv".into())),
         };
         let (list, declared) = read.map_err(|(line, what)| Problem::new(&at(line), what))?;
         let Some(largest) = list.iter().map(|flow| flow.from.max(flow.to)).max() else {
-            return Err(Problem::new(&at(text.lines().count().max(1)), "the list has no flow"));
+            return Err(Problem::new(&at(text.lines().count().max(1)), "the list has no flows"));
         };
         let mut digest = Sha256::new();
         for Flow { from, to, bytes, start, stop, .. } in &list {
@@ -83,7 +80,7 @@ impl Flows {
         Ok(Flows { name: name.into(), hosts: declared.unwrap_or(largest + 1), list, digest })
     }
 
-    /// The file's name, as it was given.
+    /// The file's name, as given.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -93,17 +90,17 @@ impl Flows {
         &self.list
     }
 
-    /// The number of hosts: what the file declares, else the largest host's number and one.
+    /// Number of hosts: as declared by the file, or one more than the largest host number.
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
 
-    /// SHA-256 over all flows: what a run follows from, whatever the file's name and form.
+    /// SHA-256 of all flows, independent of the file's name and format, for the run's name.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Refuses a flow whose host is not among `hosts`, and one that would start after `end`.
+    /// Refuses a flow whose host is not among `hosts`, or that starts after `end`.
     pub(crate) fn fit(&self, hosts: u32, end: Time) -> Result<(), Problem> {
         let at =
             |flow: &Flow, what| Err(Problem::new(&Origin::File { name: self.name.clone(), line: flow.line }, what));
@@ -114,26 +111,26 @@ impl Flows {
             }
             if flow.stop != Time::NEVER && flow.stop > end {
                 let stop = flow.stop;
-                return at(flow, format!("a flow that stops at {stop}: the run ends at `workload.duration`, {end}"));
+                return at(flow, format!("a flow stops at {stop}, but the run ends at `workload.duration`, {end}"));
             }
             if flow.start >= end {
                 let start = flow.start;
-                return at(flow, format!("a flow that starts at {start}: the run ends at `workload.duration`, {end}"));
+                return at(flow, format!("a flow starts at {start}, but the run ends at `workload.duration`, {end}"));
             }
         }
         Ok(())
     }
 }
 
-/// Flows, and the number of hosts where the file declares it.
+/// Flows, and the number of hosts if the file declares it.
 type Read = Result<(Vec<Flow>, Option<u32>), Wrong>;
 
-/// Lines that hold something, trimmed, each with its number.
+/// Non-blank lines, trimmed, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().zip(1..).map(|(line, number)| (number, line.trim())).filter(|(_, line)| !line.is_empty())
 }
 
-/// HPCC's: the number of flows, then a line each. What stands behind so many flows is not read.
+/// Reads HPCC's format: the number of flows, then one flow per line. Ignores lines after that number.
 fn hpcc(text: &str) -> Read {
     const FORM: &str = "expected `SRC DST PRIORITY PORT BYTES START_SECONDS`, such as `2 1 3 100 200000 2.000000001`";
     let mut lines = lines(text);
@@ -156,12 +153,12 @@ fn hpcc(text: &str) -> Read {
         last = line;
     }
     if list.len() < count {
-        return Err((last, format!("the first line announces {count} flows, and {} follow", list.len())));
+        return Err((last, format!("the first line announces {count} flows, but {} follow", list.len())));
     }
     Ok((list, None))
 }
 
-/// htsim's: `Nodes` and `Connections`, then a line each. Flows that other flows start are not understood.
+/// Reads htsim's format: `Nodes` and `Connections`, then one flow per line. Does not support flows that start other flows.
 fn htsim(text: &str) -> Read {
     const FORM: &str =
         "expected `SRC->DST id N start PICOSECONDS size BYTES`, such as `0->15 id 1 start 0 size 2000000`";
@@ -180,18 +177,15 @@ fn htsim(text: &str) -> Read {
                         words.next().ok_or_else(|| (line, format!("{FORM}; `{key}` has no value")))?
                     }
                     "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" => {
-                        return Err((
-                            line,
-                            format!("`{key}`: flows that start one another are not understood; {FORM}"),
-                        ));
+                        return Err((line, format!("`{key}`: flows that start other flows are not supported; {FORM}")));
                     }
                     "prio" => return Err((line, format!("`prio`: ports have no priorities; {FORM}"))),
-                    other => return Err((line, format!("{FORM}; {} is not understood", excerpt(other)))),
+                    other => return Err((line, format!("{FORM}; unknown word {}", excerpt(other)))),
                 };
                 match key {
                     "start" => start = Some(value),
                     "size" => size = Some(value),
-                    _ => drop(whole(value).ok_or_else(|| (line, format!("{FORM}; {} is no id", excerpt(value))))?),
+                    _ => drop(whole(value).ok_or_else(|| (line, format!("{FORM}; {} is not an id", excerpt(value))))?),
                 }
             }
             let (Some(start), Some(size)) = (start, size) else {
@@ -210,27 +204,27 @@ fn htsim(text: &str) -> Read {
         }
         let number = words.next().and_then(whole);
         match (first, number) {
-            ("Nodes", _) if nodes.is_some() => return Err((line, "`Nodes` stands there twice".into())),
+            ("Nodes", _) if nodes.is_some() => return Err((line, "`Nodes` is given twice".into())),
             ("Nodes", Some(n)) if (2..=u64::from(FAN_IN_MAX) + 1).contains(&n) => nodes = Some(n as u32),
             ("Nodes", _) => return Err((line, format!("expected `Nodes N`, N from 2 to {}", FAN_IN_MAX + 1))),
             ("Connections", Some(n)) if n <= FLOWS_MAX as u64 => count = Some((line, n)),
             ("Connections", _) => return Err((line, format!("expected `Connections N`, N at most {FLOWS_MAX}"))),
             ("Triggers" | "Failures", Some(0)) => {}
             ("Triggers" | "trigger", _) => {
-                return Err((line, "triggers, by which flows start one another, are not understood".into()));
+                return Err((line, "triggers (flows that start other flows) are not supported".into()));
             }
-            ("Failures" | "failure", _) => return Err((line, "failures of links are not understood".into())),
+            ("Failures" | "failure", _) => return Err((line, "link failures are not supported".into())),
             _ => return Err((line, format!("{FORM}; this is {}", excerpt(text)))),
         }
     }
     match count {
         Some((_, n)) if n == list.len() as u64 => Ok((list, nodes)),
-        Some((line, n)) => Err((line, format!("`Connections {n}`, and the file has {}", list.len()))),
+        Some((line, n)) => Err((line, format!("`Connections {n}`, but the file has {}", list.len()))),
         None => Err((last, "expected `Connections N`, the number of flows, before them".into())),
     }
 }
 
-/// A header, then a line each.
+/// Reads a header, then one flow per line.
 fn csv(text: &str) -> Read {
     const HEADER: [&str; 5] = ["src", "dst", "bytes", "start_us", "stop_us"];
     const FORM: &str = "expected `src,dst,bytes,start_us`, such as `0,3,20000,12.5`";
@@ -238,7 +232,7 @@ fn csv(text: &str) -> Read {
     let Some(header) = rows.next() else { return Ok((Vec::new(), None)) };
     let columns = header.fields();
     if columns != HEADER && columns != HEADER[..4] {
-        let what = "expected the header `src,dst,bytes,start_us`, perhaps with `stop_us` behind it";
+        let what = "expected the header `src,dst,bytes,start_us`, optionally followed by `stop_us`";
         return Err((header.line, format!("{what}; this is {}", excerpt(header.text))));
     }
     let mut list = Vec::new();
@@ -262,12 +256,12 @@ fn csv(text: &str) -> Read {
 const STOP_FORM: &str =
     "expected `src,dst,bytes,start_us,stop_us`, such as `0,3,20000,12.5,` or, without an end, `0,3,,12.5,900`";
 
-/// A flow that has bytes, or no end; then it may stop.
+/// A flow with bytes, or an unlimited one that may have a stop time.
 fn flow_that_stops(line: usize, [from, to, bytes]: [&str; 3], start: &str, stop: &str) -> Result<Flow, Wrong> {
     if !bytes.is_empty() {
         return match stop {
             "" => flow(line, [from, to, bytes], (start, 6), STOP_FORM),
-            _ => Err((line, format!("a flow of {bytes} B ends by itself: right would be bytes or a stop, not both"))),
+            _ => Err((line, format!("a flow of {bytes} B ends by itself: give bytes or a stop time, not both"))),
         };
     }
     let endless = Flow { bytes: None, ..flow(line, [from, to, "1"], (start, 6), STOP_FORM)? };
@@ -277,9 +271,7 @@ fn flow_that_stops(line: usize, [from, to, bytes]: [&str; 3], start: &str, stop:
     };
     match stop > endless.start {
         true => Ok(Flow { stop, ..endless }),
-        false => {
-            Err((line, format!("a flow that stops at {stop}, and starts at {}: right would be later", endless.start)))
-        }
+        false => Err((line, format!("a flow starts at {} and stops at {stop}: the stop must be later", endless.start))),
     }
 }
 
@@ -291,7 +283,7 @@ fn flow(line: usize, [from, to, bytes]: [&str; 3], (start, digits): (&str, u32),
     };
     let (from, to) = (host(from)?, host(to)?);
     if from == to {
-        return Err((line, format!("a flow from host {from} to itself: it would cross no link")));
+        return Err((line, format!("a flow from host {from} to itself uses no link")));
     }
     let size = whole(bytes).filter(|size| (1..=BYTES_MAX).contains(size));
     let bytes =
@@ -306,12 +298,12 @@ fn moment(line: usize, (text, digits): (&str, u32), form: &str) -> Result<Time, 
     time.ok_or_else(|| (line, format!("{form}; {} is not a time from 0 to {START_MAX}", excerpt(text))))
 }
 
-/// A whole number without a sign.
+/// An unsigned whole number.
 fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A decimal number without a sign, times 10^`digits`; digits beyond that are cut off.
+/// An unsigned decimal number, times 10^`digits`, truncated to a whole number.
 pub(crate) fn decimal(text: &str, digits: u32) -> Option<u64> {
     let (before, after) = text.split_once('.').unwrap_or((text, ""));
     let known = |part: &str| part.bytes().all(|b| b.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Base laws from outside the house, by the names under which callers have brought them. They are the process's, as its modules are: a
-//! scheme's name means the same in all of it.
+//! Congestion control supplied by the caller, by registered name. The registry is global to the process, so a scheme's name has one
+//! meaning in it.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -10,26 +10,26 @@ use crate::registry::{ECN, is_word};
 
 static LAWS: RwLock<Vec<Named>> = RwLock::new(Vec::new());
 
-/// What such a law says of itself.
+/// Properties that an algorithm declares.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traits {
-    /// It answers marks, as DCTCP does: ports mark, and marks are echoed one by one.
+    /// It responds to ECN marks, as DCTCP does: ports mark, and receivers echo each mark.
     pub ecn: bool,
-    /// It takes from the window outside a cut, too.
+    /// It also reduces the window without a loss or mark.
     pub gives_way: bool,
 }
 
-/// Brings a law under a name, in place of one that was brought under it before: schemes that were read then keep that one.
+/// Registers an algorithm under a name, replacing an earlier one; schemes that were parsed before keep the earlier one.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// An invalid name.
 pub fn register(name: &str, traits: Traits, source: Box<dyn Source>) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
-        return Err(format!("`{name}` is no name of a law; right would be letters such as `gentle-2`"));
+        return Err(format!("`{name}` is not a valid algorithm name; use lowercase letters, digits, `-` or `_`"));
     }
     if is_word(name) {
-        return Err(format!("`{name}` is a law's name already; right would be one of its own"));
+        return Err(format!("`{name}` is the name of a built-in algorithm; choose another name"));
     }
     let brings: &[&str] = if traits.ecn { &["ecn_threshold", ECN] } else { &[] };
     let word = Box::leak(name.to_string().into_boxed_str());
@@ -40,12 +40,12 @@ pub fn register(name: &str, traits: Traits, source: Box<dyn Source>) -> Result<(
     Ok(())
 }
 
-/// The law that was brought under a name.
+/// The algorithm registered under a name.
 pub(crate) fn called(name: &str) -> Option<Named> {
     all().into_iter().find(|law| law.row().word == name)
 }
 
-/// All that were brought.
+/// All registered algorithms.
 pub(crate) fn all() -> Vec<Named> {
     LAWS.read().unwrap_or_else(PoisonError::into_inner).clone()
 }

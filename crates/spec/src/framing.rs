@@ -1,18 +1,18 @@
-//! What the link layer adds to a packet: in a buffer, and on the wire.
+//! Overhead of the link layer in buffers and on the wire.
 
 use fanin_units::Bytes;
 
 use crate::Literal;
 use crate::setting::Setting;
 
-/// Bytes of the link layer. A frame is what lies in a buffer; on the wire a gap comes on top of each.
+/// Bytes of the link layer per packet. Buffers hold frames; on the wire, a gap follows each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// What a frame has beyond its packet.
+    /// Header of a frame.
     header: u32,
-    /// No frame is shorter.
+    /// Minimum length of a frame.
     least: u32,
-    /// What the wire is taken for beyond each frame.
+    /// Gap between frames.
     pub gap: u32,
 }
 
@@ -21,18 +21,18 @@ impl Framing {
     /// (IEEE 802.3).
     pub const ETHERNET: Framing = Framing { header: 18, least: 64, gap: 20 };
 
-    /// So many bytes a packet, in buffers as on the wire.
+    /// The same overhead in buffers and on the wire, without a minimum frame.
     pub const fn plain(header: u32) -> Framing {
         Framing { header, least: 0, gap: 0 }
     }
 
-    /// What a packet is in a buffer.
+    /// Bytes of a packet in a buffer.
     #[inline]
     pub fn frame(self, packet: u32) -> u32 {
         (packet + self.header).max(self.least)
     }
 
-    /// What it takes of the wire.
+    /// Bytes of a packet on the wire.
     #[inline]
     pub fn on_wire(self, packet: u32) -> u32 {
         self.frame(packet) + self.gap
@@ -46,7 +46,7 @@ impl Setting for Framing {
             Literal::Text(word) if word == "ethernet" => Ok(Framing::ETHERNET),
             other => match Bytes::read(other)? {
                 Bytes(header @ ..=1_000) => Ok(Framing::plain(header as u32)),
-                more => Err(format!("{more} of framing a packet are too many")),
+                more => Err(format!("{more} of framing per packet is too large")),
             },
         }
     }
@@ -63,18 +63,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pure_ack_takes_64_bytes_of_an_ethernet_buffer_and_84_of_its_wire() {
+    fn ethernet_pads_a_pure_ack_to_64_bytes() {
         assert_eq!((Framing::ETHERNET.frame(40), Framing::ETHERNET.on_wire(40)), (64, 84));
         assert_eq!((Framing::ETHERNET.frame(1500), Framing::ETHERNET.on_wire(1500)), (1518, 1538));
     }
 
     #[test]
-    fn plain_framing_is_alike_in_a_buffer_and_on_the_wire() {
+    fn plain_framing_has_no_gap() {
         assert_eq!((Framing::plain(2).frame(40), Framing::plain(2).on_wire(40)), (42, 42));
     }
 
     #[test]
-    fn framing_prints_as_it_is_read() {
+    fn parses_what_it_prints() {
         for text in ["ethernet", "2 B", "0 B", "1 KB"] {
             let framing = Framing::read(&Literal::Text(text.into())).unwrap_or_else(|why| panic!("{why}"));
             assert_eq!(framing.show(), format!("\"{text}\""));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_beyond_1000_bytes_or_of_another_word_is_refused() {
+    fn refuses_large_and_unknown_framing() {
         for text in ["1001 B", "5 GB", "ethernot", "-1 B"] {
             assert!(Framing::read(&Literal::Text(text.into())).is_err(), "{text}");
         }

@@ -1,22 +1,22 @@
-//! How late packets of hosts come.
+//! Random delay of hosts' packets.
 
 use fanin_units::Time;
 
 use crate::Literal;
 use crate::setting::Setting;
 
-/// Up to what time a host's packet comes late.
+/// Largest random delay of a host's packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketJitter {
-    /// It never does.
+    /// No jitter.
     None,
-    /// That of a full packet on the slowest link.
+    /// The transmission time of a full packet on the slowest link.
     Transmission,
     /// This time.
     UpTo(Time),
 }
 
-/// Beyond it, a host is not jittery but slow.
+/// Maximum jitter.
 const MOST: Time = Time::from_millis(10);
 
 impl Setting for PacketJitter {
@@ -26,7 +26,7 @@ impl Setting for PacketJitter {
             Literal::Text(word) if word == "none" => Ok(PacketJitter::None),
             Literal::Text(word) if word == "transmission" => Ok(PacketJitter::Transmission),
             other => match Time::read(other)? {
-                time if time > MOST => Err(format!("{time} of jitter a packet are too much")),
+                time if time > MOST => Err(format!("{time} of jitter per packet is too large")),
                 time => Ok(PacketJitter::UpTo(time)),
             },
         }
@@ -41,7 +41,7 @@ impl Setting for PacketJitter {
     fn number(&self) -> Option<f64> {
         match self {
             PacketJitter::None => Some(0.0),
-            // It has a place in a given network alone.
+            // Its rank depends on the network.
             PacketJitter::Transmission => None,
             PacketJitter::UpTo(time) => time.number(),
         }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_prints_as_it_is_read() {
+    fn parses_what_it_prints() {
         for text in ["none", "transmission", "2 us", "10 ms", "0 s"] {
             let jitter = read(text).unwrap_or_else(|why| panic!("{why}"));
             assert_eq!(jitter.show(), format!("\"{text}\""));
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_beyond_10_ms_below_zero_or_of_another_word_is_refused() {
+    fn refuses_negative_large_and_unknown_jitter() {
         for text in ["10001 us", "5 s", "off", "-1 us", "2"] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -1,5 +1,4 @@
-//! Laws' settings, which their own files declare as data: read from a scenario, shown and held to their ranges as all
-//! others are.
+//! Settings of algorithms: declared as data in their own files; parsed, printed and checked here like all others.
 
 use std::ops::Bound;
 
@@ -11,33 +10,33 @@ use crate::problem::{did_you_mean, same_word};
 use crate::range::{Ordered, Range};
 use crate::setting::{Optional, Setting};
 
-/// Sets one key, which exists.
+/// Sets an existing key.
 pub(crate) fn set(section: &mut dyn Section, name: &str, literal: &Literal) -> Result<(), String> {
     let keys = section.keys();
     let key = keys.iter().find(|key| key.name == name).expect("keys are looked up before they are set");
-    let value = read(key.value, literal).map_err(|why| format!("{why}; right would be {}", form(key.value)))?;
+    let value = read(key.value, literal).map_err(|why| format!("{why}; use {}", form(key.value)))?;
     section.set(name, value).expect("it is of the key's own kind");
     Ok(())
 }
 
-/// A key's value, printed, and its place among others.
+/// A key's value as text, and its rank.
 pub(crate) fn value(section: &dyn Section, name: &str) -> (String, Option<f64>) {
     let key =
         section.keys().into_iter().find(|key| key.name == name).expect("keys are looked up before they are asked for");
     (show(key.value), number(key.value))
 }
 
-/// The first key whose value lies out of its range, by its path, and what is wrong with it.
+/// The first key whose value is out of range, by its path, and the error.
 pub(crate) fn out_of_range(section: &dyn Section) -> Option<(&'static str, String)> {
     section.keys().iter().find_map(|key| Some((key.path, limits(key)?.refuses(key)?)))
 }
 
-/// What right values are, where they lie in a range.
+/// The valid range in words, if any.
 pub(crate) fn range(key: &Key) -> Option<String> {
     limits(key).map(|limits| limits.says())
 }
 
-/// A value of the same kind as a present one.
+/// A value of the same kind as the current one.
 fn read(present: Value, literal: &Literal) -> Result<Value, String> {
     Ok(match present {
         Value::Count(_) => Value::Count(u32::read(literal)?),
@@ -53,15 +52,15 @@ fn read(present: Value, literal: &Literal) -> Result<Value, String> {
     })
 }
 
-/// What a right threshold looks like.
+/// Form of a threshold.
 const THRESHOLD: &str = "a number of packets, or a size with its unit, such as 20, \"20 packets\" or \"64 KiB\"";
 
-/// The word for a value that the law takes of itself.
+/// The word for a value that the algorithm chooses.
 const AUTO: &str = "auto";
 const THRESHOLD_OR_AUTO: &str =
     "a number of packets, or a size with its unit, such as 20, \"20 packets\" or \"64 KiB\"; or \"auto\"";
 
-/// A queue's length at which a port acts. Papers and switches count it in packets, so that a plain number is that.
+/// A queue length at which a port acts. A plain number counts packets, as in papers and switches.
 fn threshold(literal: &Literal) -> Result<QueueSize, String> {
     match literal {
         Literal::Integer(_) => u32::read(literal).map(QueueSize::Packets),
@@ -76,7 +75,7 @@ fn word(words: &'static Words, literal: &Literal) -> Result<&'static str, String
     found.copied().ok_or_else(|| format!("\"{text}\" is not one of these{}", near()))
 }
 
-/// What a right value looks like.
+/// Form of a valid value.
 pub(crate) fn form(value: Value) -> &'static str {
     match value {
         Value::Count(_) => u32::FORM,
@@ -91,7 +90,7 @@ pub(crate) fn form(value: Value) -> &'static str {
     }
 }
 
-/// A value as a scenario would have it.
+/// A value as written in a scenario.
 pub(crate) fn show(value: Value) -> String {
     match value {
         Value::Count(count) => count.show(),
@@ -106,7 +105,7 @@ pub(crate) fn show(value: Value) -> String {
     }
 }
 
-/// A value's place among others of its kind; `None` of what is no number.
+/// A value's rank among others of its kind; `None` if not a number.
 fn number(value: Value) -> Option<f64> {
     match value {
         Value::Count(count) => count.number(),
@@ -121,7 +120,7 @@ fn number(value: Value) -> Option<f64> {
     }
 }
 
-/// A key's range, by the kind of its ends.
+/// A key's range, by the type of its ends.
 enum Limits {
     Count(Range<u32>),
     Share(Range<Share>),

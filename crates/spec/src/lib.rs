@@ -1,8 +1,8 @@
-//! What every driver takes and gives: the scenario file, the registry of schemes, [`RunSpec`], and the
-//! schemas of [`RunTables`].
+//! Inputs and outputs of every driver: the scenario file, the registry of schemes, [`RunSpec`], and the schemas of [`RunTables`].
 //!
-//! A scenario is read by [`Scenario::parse`], widened by `--set` and friends ([`Scenario::assign`]), and resolved, one
-//! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
+//! [`Scenario::parse`] reads a scenario, [`Scenario::assign`] applies `--set` and similar arguments, and resolving gives one
+//! [`Settings`] per scheme. A scheme's own keys override `--set`, which overrides the file, the registry and the defaults, in this
+//! order.
 
 mod assignment;
 mod bursts;
@@ -74,7 +74,7 @@ pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
 pub use registry::{REGISTRY, Scheme};
 pub use requests::Requests;
-pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
+pub use run::{At, RunParts, RunSpec, Variant, VariantParts, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
@@ -92,7 +92,7 @@ pub use tables::{
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
 
-/// Laws that a caller brings.
+/// Algorithms supplied by the caller.
 pub mod law {
     pub use fanin_laws::sender::foreign::{Foreign, Source};
     pub use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};

@@ -1,15 +1,15 @@
-//! Values as they are written.
+//! Values as written.
 
 use serde::ser::{Serialize, Serializer};
 
-/// A value as it stands in a scenario or behind `--set`.
+/// A value in a scenario or after `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// A quoted text; behind `--set` the quotes may be left out.
+    /// Quoted text; after `--set` the quotes are optional.
     Text(String),
     /// A whole number.
     Integer(i64),
-    /// A number with a point.
+    /// Number with a decimal point.
     Float(f64),
     /// `true` or `false`.
     Bool(bool),
@@ -18,7 +18,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// As a scenario has it.
+    /// As written in a scenario.
     pub fn show(&self) -> String {
         match self {
             Literal::Text(text) => format!("\"{text}\""),

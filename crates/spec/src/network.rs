@@ -1,4 +1,4 @@
-//! From settings to the network: a star, a tree, or what a list of edges says.
+//! Construction of the network: a star, a tree, or a list of edges.
 
 use std::ops::RangeInclusive;
 
@@ -7,24 +7,24 @@ use fanin_units::{Bytes, Rate, Time};
 
 use crate::{FabricKind, PacketJitter, Settings};
 
-/// No range of servers is longer than this.
+/// Longest range of servers.
 const RANGE_MAX: u32 = 100_000;
-/// No network has more edges.
+/// Maximum number of edges.
 const EDGES_MAX: usize = 1_000_000;
 
-/// An ACK without options, as IP has it.
+/// An ACK without options at the IP layer.
 pub const PURE_ACK: Bytes = Bytes(40);
 
 impl Settings {
-    /// The network: the client is host 0, others that take part follow, then the hosts of background flows.
+    /// The network: host 0 is the client, followed by the other participants and the hosts of background flows.
     ///
     /// # Errors
-    /// What does not fit, and what would.
+    /// An invalid or too small network, with a fix.
     pub fn network(&self) -> Result<Fabric, String> {
         self.network_of(self.hosts())
     }
 
-    /// The network of so many hosts, and those of background flows.
+    /// The network of this many hosts, plus those of background flows.
     pub(crate) fn network_of(&self, hosts: u32) -> Result<Fabric, String> {
         let servers = hosts - 1 + self.workload.background;
         self.only_its_own_keys()?;
@@ -40,8 +40,8 @@ impl Settings {
         }
     }
 
-    /// The round trip between the client and a server's host without a queue: a packet of this size to the client, a pure
-    /// ACK back.
+    /// Round-trip time between the client and a server's host with empty queues: a packet of this size to the client, and a pure ACK
+    /// back.
     pub fn round_trip(&self, fabric: &Fabric, host: HostId, packet: Bytes) -> Time {
         let one_way = |from, to, packet: Bytes| {
             let bytes = self.link.framing.on_wire(packet.0 as u32).into();
@@ -51,7 +51,7 @@ impl Settings {
         Time(one_way(host, HostId::CLIENT, packet) + one_way(HostId::CLIENT, host, PURE_ACK))
     }
 
-    /// Up to what time a packet of a host of this network comes late.
+    /// The largest packet jitter in this network.
     pub fn packet_jitter(&self, fabric: &Fabric) -> Time {
         let full = self.link.framing.on_wire(self.full_packet().0 as u32);
         let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);
@@ -62,7 +62,7 @@ impl Settings {
         }
     }
 
-    /// Refuses keys that another kind of fabric looks at.
+    /// Refuses keys of other kinds of fabric.
     fn only_its_own_keys(&self) -> Result<(), String> {
         let f = &self.fabric;
         let fat = &[FabricKind::FatTree][..];
@@ -83,7 +83,7 @@ impl Settings {
                 let kinds: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.word())).collect();
                 let kind = f.kind.word();
                 Err(format!(
-                    "a {kind} has no `fabric.{key}`: set `fabric.kind = {}`, or leave it out",
+                    "a {kind} has no `fabric.{key}`: set `fabric.kind = {}`, or remove the key",
                     kinds.join(" or ")
                 ))
             }
@@ -101,7 +101,7 @@ impl Settings {
         let named = list.iter().flat_map(|edge| edge.ends.iter()).filter_map(|name| server(name)).max().unwrap_or(0);
         if named < servers {
             return Err(format!(
-                "`fabric.edges` has {named} servers, and {servers} are asked for: lower the fan-in, or add server{}",
+                "`fabric.edges` has {named} servers, but the scenario needs {servers}: lower the fan-in, or add server{}",
                 named + 1
             ));
         }
@@ -110,10 +110,9 @@ impl Settings {
         edges(&hosts, &list).map_err(|what| format!("`fabric.edges`: {what}"))
     }
 
-    /// The edges of one text: several where a range of servers is joined to a switch.
+    /// The edges of one text; several if it joins a range of servers to a switch.
     fn edge(&self, text: &str) -> Result<Vec<Edge>, String> {
-        const FORM: &str =
-            "right would be two nodes, then perhaps a rate and a delay, such as \"tor1 core 10 Gbit/s 5 us\"";
+        const FORM: &str = "use two nodes, then optionally a rate and a delay, such as \"tor1 core 10 Gbit/s 5 us\"";
         let mut words = text.split_whitespace();
         let (Some(one), Some(other)) = (words.next(), words.next()) else { return Err(FORM.into()) };
         let rest: Vec<&str> = words.collect();
@@ -131,34 +130,34 @@ impl Settings {
         };
         let (some, others) = (names(one)?, names(other)?);
         if some.len().saturating_mul(others.len()) > EDGES_MAX {
-            return Err(format!("{} times {} edges: right would be at most {EDGES_MAX}", some.len(), others.len()));
+            return Err(format!("{} times {} edges: use at most {EDGES_MAX}", some.len(), others.len()));
         }
         let pairs = some.iter().flat_map(|a| others.iter().map(move |b| [a.clone(), b.clone()]));
         Ok(pairs.map(|ends| Edge { ends, rate, delay }).collect())
     }
 }
 
-/// The nodes of a word: one, or a range of servers.
+/// The nodes that a word names: one, or a range of servers.
 fn names(word: &str) -> Result<Vec<String>, String> {
     if word.contains("..") {
         return Ok(servers_of(word)?.map(|n| format!("server{n}")).collect());
     }
     match word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         true => Ok(vec![word.into()]),
-        false => Err(format!("`{word}` is no name: letters, digits, - and _ make one")),
+        false => Err(format!("`{word}` is not a valid name: use letters, digits, - and _")),
     }
 }
 
-/// The numbers of a word's servers: one, or a range.
+/// The numbers of the servers that a word names: one, or a range.
 pub(crate) fn servers_of(word: &str) -> Result<RangeInclusive<u32>, String> {
     let Some((first, last)) = word.split_once("..") else {
         return server(word)
             .map(|n| n..=n)
-            .ok_or_else(|| format!("`{word}` is no server, such as server3 or server1..8"));
+            .ok_or_else(|| format!("`{word}` is not a server, such as server3 or server1..8"));
     };
     match (server(first), last.parse::<u32>()) {
         (Some(first), Ok(last)) if first <= last && last - first < RANGE_MAX => Ok(first..=last),
-        _ => Err(format!("`{word}` is no range of servers, such as server1..8")),
+        _ => Err(format!("`{word}` is not a range of servers, such as server1..8")),
     }
 }
 

@@ -1,18 +1,17 @@
-//! A run's scheme and settings as they travel to another process of the same engine, which checks them anew: values as a scenario
-//! has them, and what files held.
+//! Serialised scheme and settings of a run, for another process with the same engine, which validates them again.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::loose_literal;
-use crate::{Contender, Inputs, Scheme, Settings};
+use crate::{Inputs, Scheme, Settings, Variant};
 
-/// What runs have in common that differ in their seed alone, without what files held.
+/// Scheme and settings shared by runs that differ only in their seeds, without the contents of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packed {
     scheme: String,
-    /// Section, key and value of what is not as it is by default.
+    /// Section, key and value of each setting that differs from its default.
     set: Vec<[String; 3]>,
 }
 
@@ -28,11 +27,11 @@ impl Packed {
         Packed { scheme: scheme.to_string(), set: set.collect() }
     }
 
-    /// Unpacks and checks them, with what files held: one point, from which every seed's run is had.
+    /// Unpacks and validates them, given the contents of files: a variant with one point, which makes runs for any seed.
     ///
     /// # Errors
-    /// What is not understood, or cannot work: it is not what this engine packed.
-    pub fn unpack(&self, inputs: Inputs) -> Result<Contender, String> {
+    /// Data that this engine did not pack.
+    pub fn unpack(&self, inputs: Inputs) -> Result<Variant, String> {
         let mut settings = Settings { inputs, ..Settings::default() };
         for [section, key, value] in &self.set {
             if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key.as_str())) {
@@ -40,12 +39,12 @@ impl Packed {
             }
             settings.set(section, key, &loose_literal(value))?;
         }
-        Contender::new("packed", Scheme::parse(&self.scheme)?, settings)
+        Variant::new("packed", Scheme::parse(&self.scheme)?, settings)
     }
 }
 
 impl Inputs {
-    /// Whether they are the very same in memory.
+    /// Whether both share the same objects in memory.
     pub fn is(&self, other: &Inputs) -> bool {
         fn one<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
             match (a, b) {
@@ -62,7 +61,7 @@ impl Inputs {
     }
 }
 
-/// A time by its picoseconds.
+/// Serialises times as picoseconds.
 pub(crate) mod ps {
     use fanin_units::Time;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -76,7 +75,7 @@ pub(crate) mod ps {
     }
 }
 
-/// Times by their picoseconds.
+/// Serialises lists of times as picoseconds.
 pub(crate) mod list_of_ps {
     use fanin_units::Time;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -90,7 +89,7 @@ pub(crate) mod list_of_ps {
     }
 }
 
-/// Moves by object, hosts, and whether what is asked for together is the reason.
+/// Serialises moves as object, hosts, and whether correlation is the reason.
 pub(crate) mod moves {
     use fanin_placement::{Move, Object, Reason, Server};
     use serde::{Deserialize, Deserializer, Serializer};

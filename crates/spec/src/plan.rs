@@ -1,7 +1,6 @@
-//! A plan of placement. Either which replicas of objects lie elsewhere than they were put: a table with the header
-//! `object,from,to,reason`, in the order in which they are moved. Or where replicas lie: a table with the header `key,server` and a line
-//! for each, objects being numbered as their keys come. Columns behind these are left out: so are `plan.csv` and `placement.csv` of
-//! `fanin plan` read. Objects count from zero, hosts from the client, which is host 0.
+//! A placement plan, as a file in one of two formats. A table with the header `object,from,to,reason` lists moves in order. A table
+//! with the header `key,server` lists replicas, one per line; objects are numbered in the order of their keys. Further columns are
+//! ignored, so `plan.csv` and `placement.csv` of `fanin plan` can be used. Objects count from zero; hosts from the client, host 0.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::problem::{Origin, Problem, excerpt};
 use crate::rows::{Row, rows};
 
-/// A plan as it was read.
+/// A placement plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     name: String,
@@ -20,12 +19,12 @@ pub struct Plan {
     moves: Vec<Move>,
     /// The hosts of the first objects' replicas.
     homes: Vec<Vec<u32>>,
-    /// Where each move or object stands in the file, counted from one.
+    /// Line of each move or object in the file, from one.
     lines: Vec<usize>,
     digest: String,
 }
 
-/// A plan is at most so long.
+/// Maximum number of rows.
 const ROWS_MAX: usize = 10_000_000;
 const HEADER: &str = "object,from,to,reason";
 const PLACES: &str = "key,server";
@@ -33,10 +32,10 @@ const FORM: &str = "expected `object,from,to,reason`, such as `17,3,20,popular`"
 const REASONS: [(&str, Reason); 2] = [("popular", Reason::Popular), ("correlated", Reason::Correlated)];
 
 impl Plan {
-    /// Reads a plan; `name` is how the user calls the file. Blank lines are passed over.
+    /// Parses a plan; `name` is the file's path as the user gave it. Skips blank lines.
     ///
     /// # Errors
-    /// The first line that is not understood, and what was expected there.
+    /// The first invalid line.
     pub fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
         let at = |line, what: String| Problem::new(&Origin::File { name: name.into(), line }, what);
         let mut rows = rows(text.trim_start_matches('\u{feff}'));
@@ -70,7 +69,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds the place of a replica; keys have numbers.
+    /// Adds a replica's server; assigns numbers to new keys.
     fn placed(&mut self, row: &Row, numbers: &mut BTreeMap<String, usize>) -> Result<(), (usize, String)> {
         let fields = row.fields();
         let host = fields.get(1).and_then(|host| host.parse::<u32>().ok());
@@ -102,22 +101,22 @@ impl Plan {
         hex::encode(digest.finalize())
     }
 
-    /// The hosts of the first objects' replicas, by object; none where it is a list of moves.
+    /// Hosts of the first objects' replicas, by object; empty for a list of moves.
     pub fn homes(&self) -> &[Vec<u32>] {
         &self.homes
     }
 
-    /// Its moves, in their order.
+    /// The moves, in order.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// What is wrong with one of its moves or objects, by its number.
+    /// An error in a move or object, by its number.
     pub fn problem(&self, number: usize, what: String) -> Problem {
         Problem::new(&Origin::File { name: self.name.clone(), line: self.lines[number] }, what)
     }
 
-    /// SHA-256 over what it moves: what a run follows from, whatever the file's name and the reasons.
+    /// SHA-256 of its moves, independent of the file's name and the reasons, for the run's name.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
     }
@@ -133,11 +132,11 @@ fn read(row: &Row) -> Result<Move, String> {
         number.ok_or_else(|| format!("{FORM}; {} is not a number of an object or a host", excerpt(text)))
     };
     let known = REASONS.iter().find(|(word, _)| *word == reason);
-    let &(_, reason) = known
-        .ok_or_else(|| format!("{FORM}; {} is no reason: right would be popular or correlated", excerpt(reason)))?;
+    let &(_, reason) =
+        known.ok_or_else(|| format!("{FORM}; {} is not a reason: use popular or correlated", excerpt(reason)))?;
     let (object, from, to) = (Object(number(object)?), Server(number(from)?), Server(number(to)?));
     if from == to {
-        return Err(format!("object {} from host {} to itself is no move", object.0, from.0));
+        return Err(format!("object {} moves from host {} to itself", object.0, from.0));
     }
     Ok(Move { object, from, to, reason })
 }
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_its_moves_in_their_order() {
+    fn parses_moves_in_order() {
         let plan = Plan::parse("p.csv", "object,from,to,reason\n7,1,2,popular\n\n8, 3, 4, correlated\n").unwrap();
         let of = |object, from, to, reason| Move { object: Object(object), from: Server(from), to: Server(to), reason };
         assert_eq!(plan.moves(), [of(7, 1, 2, Reason::Popular), of(8, 3, 4, Reason::Correlated)]);
@@ -158,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn further_columns_are_left_out() {
+    fn ignores_further_columns() {
         let plan = Plan::parse("plan.csv", "object,from,to,reason,key\n7,1,2,popular,\"user:7,x\"\n").unwrap();
         assert_eq!((plan.moves().len(), plan.homes()), (1, &[][..]));
     }
 
     #[test]
-    fn objects_are_numbered_as_their_keys_come_each_with_all_of_its_servers() {
+    fn numbers_objects_in_order_of_their_keys() {
         let text = "key,server,was\nb,3,\nb,1,2\na,2,\n\"c,d\",4,\na,5,1\n";
         let plan = Plan::parse("placement.csv", text).unwrap();
         assert_eq!((plan.homes(), plan.moves()), (&[vec![3, 1], vec![2, 5], vec![4]][..], &[][..]));
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_told_with_its_line() {
+    fn reports_the_line_of_an_error() {
         for (text, told) in [
             ("", "p.csv:1: expected the header `object,from,to,reason` or `key,server`"),
             (
@@ -186,8 +185,8 @@ mod tests {
             ("object,from,to,reason\n1,2,3\n", "p.csv:2: expected `object,from,to,reason`, such as"),
             ("object,from,to,reason\n\n1,-2,3,popular\n", "p.csv:3: expected"),
             ("object,from,to,reason\n1,2,4294967296,popular\n", "`4294967296` is not a number of an object or a host"),
-            ("object,from,to,reason\n1,2,3,liked\n", "`liked` is no reason: right would be popular or correlated"),
-            ("object,from,to,reason\n1,2,2,popular\n", "p.csv:2: object 1 from host 2 to itself is no move"),
+            ("object,from,to,reason\n1,2,3,liked\n", "`liked` is not a reason: use popular or correlated"),
+            ("object,from,to,reason\n1,2,2,popular\n", "p.csv:2: object 1 moves from host 2 to itself"),
         ] {
             let message = Plan::parse("p.csv", text).unwrap_err().to_string();
             assert!(message.contains(told), "{text:?} says {message}");
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runs_hash_goes_by_what_a_plan_moves() {
+    fn names_runs_by_the_moves() {
         let digest = |text: &str| Plan::parse("p.csv", &format!("object,from,to,reason\n{text}")).unwrap().digest;
         assert_eq!(digest("1,2,3,popular\n"), digest("\n1, 2, 3, correlated"));
         assert_ne!(digest("1,2,3,popular\n"), digest("1,2,4,popular\n"));
@@ -203,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_plan_holds_reading_it_ends_in_moves_or_in_one_message_with_its_line(pieces in prop::collection::vec(
+        fn parses_any_text_or_names_a_line(pieces in prop::collection::vec(
             prop_oneof![
                 8 => prop::sample::select(&[
                     "object,from,to,reason\n", "key,server\n", "a,1\n", "1,2,3,popular\n", "7,3,20,correlated\n", ",", "\n", " ", "0", "4294967295", "4294967296",
@@ -218,7 +217,7 @@ mod tests {
                     prop_assert_eq!(plan.moves.len() + plan.homes.len(), plan.lines.len());
                     prop_assert!(plan.homes.iter().all(|hosts| !hosts.is_empty()));
                     prop_assert!(plan.moves.iter().all(|of| of.from != of.to));
-                    // Written again it is the same.
+                // Printing and parsing gives the same plan.
                     let word = |reason| REASONS.iter().find(|(_, of)| *of == reason).unwrap().0;
                     let row = |of: &Move| format!("{},{},{},{}\n", of.object.0, of.from.0, of.to.0, word(of.reason));
                     let again = format!("{HEADER}\n{}", plan.moves.iter().map(row).collect::<String>());

@@ -1,4 +1,4 @@
-//! Where in a sweep: points, and axes as they are written.
+//! Points of a sweep, and axes as written.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::literal::Literal;
 use crate::problem::Origin;
 
-/// The key of the servers, as a sweep has it for short.
+/// Short name of the key for the number of servers in a sweep.
 pub const FAN_IN: &str = "fan_in";
-/// One value of a swept key, as it was written.
+/// One value of a swept key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coordinate {
-    /// The key: `fan_in`, `workload.load`.
+    /// Key, such as `fan_in` or `workload.load`.
     pub key: String,
-    /// The value.
+    /// Value as written.
     pub value: Literal,
-    /// Its place among others of the key; `None` of what is no number.
+    /// Rank among the key's values; `None` if not a number.
     pub number: Option<f64>,
 }
 
@@ -26,7 +26,7 @@ impl Coordinate {
         path_of(&self.key) == path_of(FAN_IN)
     }
 
-    /// The value for people, without quotes.
+    /// The value without quotes.
     pub fn shown(&self) -> String {
         match &self.value {
             Literal::Text(text) => text.clone(),
@@ -35,12 +35,12 @@ impl Coordinate {
     }
 }
 
-/// A point of a sweep: a value of every axis, in their order.
+/// A point of a sweep: one value per axis, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point(pub Vec<Coordinate>);
 
 impl Point {
-    /// The point at a number of servers, where nothing else is swept.
+    /// The point with this number of servers if nothing else is swept.
     pub fn of_fan_in(fan_in: u32) -> Point {
         Point(vec![Coordinate {
             key: FAN_IN.into(),
@@ -69,7 +69,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// An object with keys and values as they were written.
+/// An object with keys and values as written.
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
@@ -80,7 +80,7 @@ impl Serialize for Point {
     }
 }
 
-/// A swept key with its values as they are written: nothing is checked yet.
+/// A swept key with its values as written, not yet validated.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub key: String,
@@ -89,7 +89,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// The key with its section, where it has one.
+    /// The key with its section.
     pub fn path(&self) -> String {
         path_of(&self.key).map_or(self.key.clone(), |(section, name)| format!("{section}.{name}"))
     }

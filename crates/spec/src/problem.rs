@@ -1,8 +1,8 @@
-//! Bad input, told to the user: what was wrong, where, what would be right.
+//! Errors in the user's input: what is wrong, where, and how to fix it.
 
 use std::fmt;
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A line of the scenario file.
@@ -14,7 +14,7 @@ pub enum Origin {
     },
     /// An argument, such as `--set link.rate=10`.
     Argument(String),
-    /// Not from the user: a default, or the whole.
+    /// Not from the user: a default, or the scenario as a whole.
     Default,
 }
 
@@ -28,37 +28,37 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that the user must mend.
+/// An error that the user has to fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{what}")]
 pub struct Problem {
-    /// Where it stands.
+    /// Location.
     pub origin: Origin,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and how to fix it.
     pub what: String,
 }
 
 impl Problem {
-    /// A problem at a place.
+    /// A problem at a location.
     pub fn new(origin: &Origin, what: impl Into<String>) -> Problem {
         Problem { origin: origin.clone(), what: what.into() }
     }
 }
 
-/// What is wrong with settings, and the keys that it lies in.
+/// What is wrong with settings, and the keys involved.
 pub(crate) struct Wrong {
     pub paths: Vec<&'static str>,
     pub what: String,
 }
 
-/// A piece of a file as a message shows it: its first characters, in backticks.
+/// The first characters of a text, in backticks, for a message.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
     let cut = if text.chars().count() > SHOWN { "…" } else { "" };
     format!("`{}{cut}`", text.chars().take(SHOWN).collect::<String>().escape_debug())
 }
 
-/// The text "(did you mean `x`?)" for the nearest of `known`, or nothing where none is near.
+/// The text "(did you mean `x`?)" for the closest of `known`, or nothing if none is close.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     known
         .into_iter()
@@ -72,7 +72,7 @@ pub(crate) fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(
     Err(Wrong { paths: paths.to_vec(), what: what.into() })
 }
 
-/// Whether two words differ at most in case, hyphens, underscores and spaces.
+/// Whether two words differ only in case, hyphens, underscores and spaces.
 pub(crate) fn same_word(one: &str, other: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|c| !"-_ ".contains(*c)).map(|c| c.to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! In what range a setting's values lie, as its declaration says.
+//! Declared ranges of settings.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -9,27 +9,27 @@ use crate::setting::{Optional, Setting};
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
 
-/// The most clients that ask at once.
+/// Maximum number of clients.
 pub(crate) const CLIENTS_MAX: u32 = 4_096;
 
-/// The slowest link. The time that packets take is counted in picoseconds, of which 64 bits hold 213 days: at this rate, 2 GB.
+/// Minimum link rate. Transmission times are in 64-bit picoseconds, which overflow after 213 days: at this rate, 2 GB.
 pub(crate) const RATE_MIN: Rate = Rate(1_000);
 
-/// The fastest link: a full packet takes some twelve picoseconds, and of what is faster all would come at once.
+/// Maximum link rate: a full packet takes about twelve picoseconds; beyond that, transmission times round to zero.
 pub(crate) const RATE_MAX: Rate = Rate(1_000_000_000_000_000);
 
-/// The least share above zero.
+/// The smallest share above zero.
 pub(crate) const LEAST_SHARE: Share = Share::of(1, u32::MAX);
 
-/// A value with an order.
+/// An ordered value.
 pub(crate) trait Ordered: Setting {
-    /// Its place among others.
+    /// Rank for comparison.
     fn place(&self) -> u64;
 
-    /// Whether there is a least value above zero that nobody would write: that of a clock, or of arithmetic.
+    /// Whether the type's smallest value above zero is an artefact of its resolution, which messages show as "above 0".
     const FINE: bool;
 
-    /// As a message has it.
+    /// The value in a message.
     fn bound(&self) -> String {
         self.show().trim_matches('"').into()
     }
@@ -53,11 +53,11 @@ ordered! {
     Rate, fine false: |rate| rate.0;
     Time, fine true: |time| time.0;
     Ratio, fine false: |ratio| ratio.in_q16();
-    // In 2^-32, rounded down: what is above zero has one at least.
+    // In units of 2^-32, rounded down.
     Share, fine true: |share| (share.as_f64() * 4_294_967_296.0) as u64;
 }
 
-/// A setting whose declaration may say in what range it lies: the values in it that do.
+/// A setting that can have a declared range.
 pub(crate) trait Ranged {
     type Of: Ordered;
     fn values(&self) -> &[Self::Of];
@@ -77,7 +77,7 @@ impl<T: Ordered> Ranged for Optional<T> {
     }
 }
 
-/// From which value to which, both among the right ones, and why.
+/// An inclusive range, and the reason for it.
 pub(crate) struct Range<T> {
     least: Option<T>,
     most: Option<T>,
@@ -94,7 +94,7 @@ impl<T: Ordered + Copy> Range<T> {
         Range { least: bound(range.start_bound()), most: bound(range.end_bound()), why }
     }
 
-    /// What right values are.
+    /// The valid values, in words.
     pub fn says(&self) -> String {
         let above_zero = self.least.is_some_and(|least| least.place() == 1 && T::FINE);
         match (&self.least, &self.most) {
@@ -107,13 +107,13 @@ impl<T: Ordered + Copy> Range<T> {
         }
     }
 
-    /// What is wrong with a key's values, if anything.
+    /// The error for a key with these values, if any is out of range.
     pub fn refuses(&self, path: &str, values: &[T]) -> Option<String> {
         let under = |value: &T| self.least.is_some_and(|least| value.place() < least.place());
         let over = |value: &T| self.most.is_some_and(|most| value.place() > most.place());
         let wrong = values.iter().find(|value| under(value) || over(value))?;
         let why = if self.why.is_empty() { String::new() } else { format!(" ({})", self.why) };
-        Some(format!("`{path}` of {}: right would be {}{why}", wrong.bound(), self.says()))
+        Some(format!("`{path}` of {}: use {}{why}", wrong.bound(), self.says()))
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use crate::Settings;
 
     #[test]
-    fn a_range_is_said_in_the_values_own_units() {
+    fn prints_ranges_in_the_values_units() {
         assert_eq!(Range::of(Bytes(64)..=Bytes(9_000), "").says(), "64 B to 9 KB");
         assert_eq!(Range::of(..=Time::from_secs(10), "").says(), "at most 10 s");
         assert_eq!(Range::of(1u32.., "").says(), "at least 1");
@@ -132,18 +132,18 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_out_of_a_range_is_refused_with_it_and_its_ends_are_not() {
+    fn refuses_values_outside_the_range_only() {
         let range = Range::of(1..=64, "1 acknowledges every packet");
         assert_eq!((range.refuses("tcp.delayed_ack", &[1, 64]), range.refuses("tcp.delayed_ack", &[])), (None, None));
-        let said = "`tcp.delayed_ack` of 65: right would be 1 to 64 (1 acknowledges every packet)";
+        let said = "`tcp.delayed_ack` of 65: use 1 to 64 (1 acknowledges every packet)";
         assert_eq!(range.refuses("tcp.delayed_ack", &[7, 65, 0]), Some(said.into()));
         let above_zero = Range::of(LEAST_SHARE.., "");
         assert_eq!(above_zero.refuses("x.y", &[Share::of(1, u32::MAX)]), None);
-        assert_eq!(above_zero.refuses("x.y", &[Share::of(0, 7)]), Some("`x.y` of 0: right would be above 0".into()));
+        assert_eq!(above_zero.refuses("x.y", &[Share::of(0, 7)]), Some("`x.y` of 0: use above 0".into()));
     }
 
     #[test]
-    fn every_default_lies_in_its_range() {
+    fn all_defaults_are_in_range() {
         assert_eq!(Settings::default().out_of_range(|_, _| true), None);
     }
 }

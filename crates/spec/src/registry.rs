@@ -1,5 +1,4 @@
-//! The one list of schemes: what stands on which sender, beside which port law, and whom a client asks. It is made of the laws'
-//! rows.
+//! The list of schemes, built from the rows of algorithms: congestion control, queue discipline, request scheduling, placement.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,35 +10,35 @@ use fanin_laws::row::Row;
 use crate::problem::did_you_mean;
 use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, foreign};
 
-/// A scheme: a sender, what stands on it, the port law that it needs, how one client asks many servers, and what is gathered on few.
+/// A scheme: congestion control with its modifications, queue discipline, request scheduling and placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
-    /// The sender's congestion control.
+    /// Congestion control of senders.
     pub base: Base,
-    /// Gentle slow start in place of the base's.
+    /// Gentle slow start replaces the congestion control's own.
     pub gss: bool,
-    /// A window handed out by the switch.
+    /// The switch hands out windows (M21).
     pub m21: bool,
-    /// Windows that a receiving host offers.
+    /// Receivers set windows (ICTCP).
     pub ictcp: bool,
-    /// The switch ports' discipline.
+    /// Queue discipline of switch ports.
     pub discipline: Discipline,
-    /// Both ends use ECN, and the port law marks.
+    /// Both ends use ECN, and the queue discipline marks.
     pub ecn: bool,
-    /// How a client asks, where the name says it; otherwise all servers at once, or as the workload has it.
+    /// Request scheduling, if the name includes one; otherwise all servers at once, or as the workload sets.
     pub fan_out: Option<FanOut>,
-    /// What is moved to few servers beforehand; otherwise nothing.
+    /// Placement that co-locates objects, if any.
     pub gathering: Option<Gathering>,
 }
 
-/// The schemes that are documented and tested by name. Other combinations of their parts are understood too.
+/// Schemes that are documented and tested by name; other combinations of their parts also work.
 pub static REGISTRY: LazyLock<Vec<Offer>> = LazyLock::new(|| all_rows().flat_map(|row| row.offers).copied().collect());
 
 fn all_rows() -> impl Iterator<Item = &'static Row> {
     fanin_laws::rows().chain(fanin_fanout::rows()).chain(fanin_placement::rows())
 }
 
-/// What says that both ends use ECN and the port law marks.
+/// The word for ECN at both ends and marking at ports.
 pub(crate) const ECN: &str = "ecn";
 
 fn bases() -> impl Iterator<Item = Base> {
@@ -50,7 +49,7 @@ fn disciplines() -> impl Iterator<Item = Discipline> {
     Discipline::ALL.iter().copied()
 }
 
-/// The port law that a base brings.
+/// The queue discipline that a congestion control implies.
 fn own_discipline(base: Base) -> Discipline {
     disciplines().find(|discipline| base.row().brings(discipline.row().word)).unwrap_or(Discipline::DropTail)
 }
@@ -63,10 +62,10 @@ fn gatherings() -> impl Iterator<Item = Gathering> {
     Gathering::ALL.iter().copied()
 }
 
-/// The sender of a scheme that names none.
+/// The default congestion control.
 const USUAL: Base = Base::NewReno;
 
-/// What a word of a scheme's name fills.
+/// The role of a word in a scheme's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Sender(Base),
@@ -95,27 +94,27 @@ impl Slot {
         of_house.or_else(|| part().map(|(_, slot)| slot)).or_else(foreign)
     }
 
-    /// What it is called, in words.
+    /// The role's name, for messages.
     fn name(self) -> &'static str {
         match self {
             Slot::Sender(_) => "senders",
-            Slot::Port(_) => "port laws",
-            Slot::FanOut(_) => "ways to ask servers",
-            Slot::Gathering(_) => "ways to place objects",
+            Slot::Port(_) => "queue disciplines",
+            Slot::FanOut(_) => "request schedulers",
+            Slot::Gathering(_) => "placements",
             Slot::Gss => "slow starts",
             Slot::M21 => "caps",
-            Slot::Ictcp => "laws of receivers",
+            Slot::Ictcp => "receiver algorithms",
             Slot::Ecn => "notifications",
         }
     }
 }
 
 impl Scheme {
-    /// Reads a scheme's name: a registry name, an alias, or words that each fill a slot, in any order and case, such as
-    /// `cubic+red+ecn` or `SICC+DCTCP`; what is not named is usual: NewReno, its own port law, all servers at once.
+    /// Reads a scheme's name: a registry name, an alias, or words for different roles in any order and case, such as
+    /// `cubic+red+ecn` or `SICC+DCTCP`. Missing roles have defaults: NewReno, its own queue discipline, all servers at once.
     ///
     /// # Errors
-    /// What is unknown or cannot work together, and what would.
+    /// Unknown words and words that cannot be combined, with alternatives.
     pub fn parse(name: &str) -> Result<Scheme, String> {
         let name = name.to_ascii_lowercase();
         let name = name.as_str();
@@ -123,7 +122,7 @@ impl Scheme {
         if let Some((part, limit)) = of_house.filter_map(|part| Some((part, Limit::named(part)?))).next() {
             return Err(limit.told(part));
         }
-        // An alias stands for a whole name, or among other words for one of them.
+        // An alias may be the whole name, or one word of a longer name.
         let aliased = |name: &'static str, whole| if whole || !name.contains('+') { Some(name) } else { None };
         let known = |word, whole| {
             let entry = REGISTRY.iter().find(|e| e.aliases.contains(&word));
@@ -136,7 +135,7 @@ impl Scheme {
                 return Err(format!("scheme `{name}` says `{word}` twice"));
             }
             if slots.iter().any(|(_, other)| other.name() == slot.name()) {
-                return Err(format!("scheme `{name}` names two {}; one is right", slot.name()));
+                return Err(format!("scheme `{name}` names two {}; name only one", slot.name()));
             }
             slots.push((word, slot));
         }
@@ -168,7 +167,7 @@ impl Scheme {
         scheme
     }
 
-    /// What a base may be joined with, by its words: parts, port laws, ECN, ways to ask servers and to place objects.
+    /// Words that can be combined with a congestion control: modifications, queue disciplines, ECN, request schedulers, placements.
     pub fn parts() -> Vec<&'static str> {
         let words = PARTS.iter().map(|part| part.word);
         let ports = disciplines().map(|discipline| discipline.row().word);
@@ -177,17 +176,17 @@ impl Scheme {
         words.chain(ports).chain([ECN]).chain(asking).chain(placing).collect()
     }
 
-    /// The same packets' laws, whomever a client asks and wherever objects are.
+    /// The same packet-level algorithms, without request scheduling and placement.
     pub fn of_packets(self) -> Scheme {
         Scheme { fan_out: None, gathering: None, ..self }
     }
 
-    /// Whether it says whom a client asks for objects, or where these are: then it goes with objects alone.
+    /// Whether it includes request scheduling or placement, which only workloads with objects use.
     pub fn is_of_objects(&self) -> bool {
         self.fan_out.is_some() || self.gathering.is_some()
     }
 
-    /// The rows that it is made of: where objects are, its way to ask servers, its base, its parts, its port law.
+    /// The rows that it consists of: placement, request scheduling, congestion control, modifications, queue discipline.
     pub fn rows(&self) -> Vec<&'static Row> {
         let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
             .into_iter()
@@ -196,7 +195,7 @@ impl Scheme {
         first.chain([self.base.row()]).chain(parts).chain([self.discipline.row()]).collect()
     }
 
-    /// Why some of it cannot go together with the rest, as the rows have it.
+    /// Why its parts cannot be combined, if the rows say so.
     fn refused(&self) -> Option<&'static str> {
         let rows = self.rows();
         let mut words: Vec<&str> = rows.iter().map(|row| row.word).collect();
@@ -205,24 +204,24 @@ impl Scheme {
         refusals.into_iter().find(|(word, _)| words.contains(word)).map(|(_, why)| *why)
     }
 
-    /// Whether its base brings ECN, as DCTCP and what is made of it do: it needs exact echoes of marks, and every packet
-    /// to be ECN-capable.
+    /// Whether its congestion control implies ECN, as DCTCP and its descendants do: receivers then echo marks exactly, and every packet
+    /// is ECN-capable.
     pub fn exact_echo(&self) -> bool {
         self.base.row().brings(ECN)
     }
 
-    /// Its base's name, where that is from outside.
+    /// The name of its congestion control if supplied by the caller.
     pub fn foreign(&self) -> Option<&'static str> {
         matches!(self.base, Base::Foreign(_)).then(|| self.base.row().word)
     }
 
-    /// The sections of a scenario that hold this scheme's own settings.
+    /// The scenario sections of this scheme's settings.
     pub fn sections(&self) -> Vec<&'static str> {
         self.rows().iter().flat_map(|row| row.sections).copied().collect()
     }
 }
 
-/// Whether something of the house goes by this word.
+/// Whether this word is part of a built-in name.
 pub(crate) fn is_word(word: &str) -> bool {
     let named = |offer: &Offer| offer.name == word || offer.aliases.contains(&word);
     REGISTRY.iter().any(named) || Slot::of(word).is_some_and(|slot| !matches!(slot, Slot::Sender(Base::Foreign(_))))
@@ -242,8 +241,8 @@ fn unknown_word(name: &str, word: &str) -> String {
 }
 
 impl fmt::Display for Scheme {
-    /// The canonical name: placement, way to ask, base unless it is the usual one behind these, parts, port law where it is not the base's own,
-    /// ecn.
+    /// The canonical name: placement, request scheduling, congestion control unless it is the default after these, modifications,
+    /// queue discipline unless it is the implied one, ecn.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (port, base) = (self.discipline.row().word, self.base.row().word);
         let silent = |word: &str| {
@@ -256,9 +255,9 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// The first scheme that a section is of, where it is one of schemes.
+/// The first scheme that uses a section, if any.
 pub(crate) fn owner(section: &str) -> Option<&'static str> {
-    // Every point of every sweep asks this of every section.
+    // Looked up for every section at every point of a sweep.
     static OWNERS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
         let schemes = REGISTRY.iter().rev().filter_map(|entry| Some((entry.name, Scheme::parse(entry.name).ok()?)));
         schemes.flat_map(|(name, scheme)| scheme.sections().into_iter().map(move |section| (section, name))).collect()

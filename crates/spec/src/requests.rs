@@ -1,47 +1,47 @@
-//! Requests as somebody's log has them: in place of what a key_value workload would draw.
+//! Recorded requests, which replace the random ones of a key_value workload.
 
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Objects, where they lie, and who asked for which.
+/// Objects, their placement, and requests for them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
     /// Bytes of each object.
     pub sizes: Vec<u32>,
-    /// The hosts of each object's replicas, as many of each, object by object.
+    /// Hosts of each object's replicas; all objects have the same number.
     pub homes: Vec<u32>,
     #[serde(with = "crate::packed::list_of_ps")]
     begins: Vec<Time>,
-    /// Where each request's objects end.
+    /// End of each request's objects.
     ends: Vec<usize>,
     objects: Vec<u32>,
 }
 
 impl Requests {
-    /// Of objects with these sizes and homes, and no request yet.
+    /// A log without requests, of objects with these sizes and hosts.
     pub fn new(sizes: Vec<u32>, homes: Vec<u32>) -> Requests {
         Requests { sizes, homes, ..Requests::default() }
     }
 
-    /// One more request, for some objects, each once, which begins then: no earlier than the one before.
+    /// Adds a request for distinct objects that starts at this time, not before the previous one.
     pub fn push(&mut self, begins: Time, objects: impl IntoIterator<Item = u32>) {
         self.begins.push(begins);
         self.objects.extend(objects);
         self.ends.push(self.objects.len());
     }
 
-    /// How many there are.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// SHA-256 over all that is in it.
+    /// SHA-256 of the contents.
     pub(crate) fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for (words, what) in [(&self.sizes, "sizes"), (&self.homes, "homes")] {
@@ -55,7 +55,7 @@ impl Requests {
         hex::encode(digest.finalize())
     }
 
-    /// When a request begins, and what it is for.
+    /// Start and objects of a request.
     pub fn get(&self, number: usize) -> Option<(Time, &[u32])> {
         let first = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         Some((*self.begins.get(number)?, &self.objects[first..self.ends[number]]))
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_that_differ_in_anything_have_other_digests() {
+    fn different_logs_have_different_digests() {
         let log = |size, home, begins, objects: [u32; 2]| {
             let mut log = Requests::new(vec![size, 20], vec![home, 2]);
             log.push(Time(begins), objects);

@@ -1,4 +1,4 @@
-//! From a scenario as it is written to each scheme's settings at every point of the sweep.
+//! Resolution: from a scenario file to each scheme's settings at every point of the sweep.
 
 use std::sync::Arc;
 
@@ -6,47 +6,45 @@ use crate::assignment::Assignment;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, Wrong};
-use crate::scenario::{Reader, Variant};
+use crate::scenario::{NamedScheme, Reader};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{
-    At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, check,
-};
+use crate::{At, Bursts, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, Variant, check};
 
-/// What says how many take part.
+/// The key for the number of servers.
 const FAN_IN: &str = "workload.fan_in";
 const HOSTS: &str = "fabric.hosts";
 
 impl Scenario {
-    /// Resolves and checks every scheme's settings, of a scenario that names no file.
+    /// Resolves and checks every scheme's settings in a scenario that names no file.
     ///
     /// # Errors
-    /// The first value that is wrong, or the first two that do not go together.
-    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.contenders_with(&|_| Err("no files are read here".into()))
+    /// The first invalid value or invalid combination.
+    pub fn variants(&self) -> Result<Vec<Variant>, Problem> {
+        self.variants_with(&|_| Err("no files are read here".into()))
     }
 
-    /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
-    /// for messages, and its text.
+    /// Resolves and checks every scheme's settings. `read` takes a path from the scenario and returns the file's name for messages and
+    /// its text.
     ///
     /// # Errors
-    /// As [`Scenario::contenders`]; and what is wrong with a file.
-    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
-        if self.variants.is_empty() {
+    /// As [`Scenario::variants`], and errors in a file.
+    pub fn variants_with(&self, read: &Reader) -> Result<Vec<Variant>, Problem> {
+        if self.named_schemes.is_empty() {
             let what =
                 format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
             return Err(Problem::new(&Origin::Default, what));
         }
-        self.variants.iter().map(|variant| resolve(self, variant, read)).collect()
+        self.named_schemes.iter().map(|named| resolve(self, named, read)).collect()
     }
 }
 
 /// Resolves and checks a scheme's settings at every point.
-fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
+fn resolve(scenario: &Scenario, named: &NamedScheme, read: &Reader) -> Result<Variant, Problem> {
     let mut file = scenario.file_axes.clone();
     for axis in &mut file {
         let path = axis.path();
-        // An argument stands over the file, which leaves one value.
+        // An argument overrides the file's sweep with one value.
         if let Some(set) = scenario.arguments.iter().rev().find(|a| a.path() == path) {
             axis.values = vec![(set.value.clone(), set.origin.clone())];
             axis.origin = set.origin.clone();
@@ -55,10 +53,10 @@ fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Cont
     let checked = |axes: &[Written]| axes.iter().map(Axis::new).collect::<Result<Vec<Axis>, Problem>>();
     let axes = joined(&checked(&file)?, &checked(&scenario.argument_axes)?)?;
     for axis in &axes {
-        set_besides(axis, scenario, variant)?;
+        set_besides(axis, scenario, named)?;
     }
-    let layers = [&scenario.file, &scenario.arguments, &variant.own];
-    let mut way = Way { layers, axes, variant, read };
+    let layers = [&scenario.file, &scenario.arguments, &named.own];
+    let mut way = Way { layers, axes, named, read };
     let mut base = way.base()?;
     let unread = base.clone();
     way.inputs(&mut base, &unread, &[])?;
@@ -69,54 +67,54 @@ fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Cont
     let swept = |places: Vec<usize>| way.axes.iter().zip(places).map(|(axis, i)| &axis.values[i]).collect::<Vec<_>>();
     let places: Vec<Vec<&(Coordinate, Origin)>> = combinations(&way.axes).into_iter().map(swept).collect();
     let points: Vec<At> = places.iter().map(|swept| way.at(&base, swept)).collect::<Result<_, Problem>>()?;
-    // From the last one, which is the largest as a rule: what fits that fits the others.
+    // Start with the last point, usually the largest: if it fits, so do the others.
     for (at, swept) in points.iter().zip(&places).rev() {
-        at.checked(&variant.scheme).map_err(|wrong| way.refuse(wrong, swept))?;
+        at.checked(&named.scheme).map_err(|wrong| way.refuse(wrong, swept))?;
         at.list_fits()?;
     }
-    Ok(Contender::of(variant.label.clone(), variant.scheme, points))
+    Ok(Variant::of(named.label.clone(), named.scheme, points))
 }
 
-/// Refuses a swept key that another argument or the scheme itself sets: which of them is meant?
-fn set_besides(axis: &Axis, scenario: &Scenario, variant: &Variant) -> Result<(), Problem> {
+/// Refuses a swept key that another argument or the scheme sets, because the intent is ambiguous.
+fn set_besides(axis: &Axis, scenario: &Scenario, named: &NamedScheme) -> Result<(), Problem> {
     let path = axis.path();
-    if let Some(own) = variant.own.iter().find(|a| a.path() == path) {
+    if let Some(own) = named.own.iter().find(|a| a.path() == path) {
         let what = format!(
-            "`{path}` is `{}`'s own, and swept: every scheme runs at the same points; leave one of the two out",
-            variant.label
+            "`{path}` is swept, but `{}` sets its own; every scheme runs at the same points: remove one of the two",
+            named.label
         );
         return Err(Problem::new(&own.origin, what));
     }
     let by_argument = scenario.argument_axes.iter().any(|swept| swept.path() == path);
     match scenario.arguments.iter().find(|a| a.path() == path) {
         Some(set) if by_argument => {
-            let what = format!("`{path}` is swept by another argument: give one of the two");
+            let what = format!("`{path}` is swept by another argument: remove one of the two");
             Err(Problem::new(&set.origin, what))
         }
         _ => Ok(()),
     }
 }
 
-/// What leads from a scenario to the settings of one scheme.
+/// The sources of one scheme's settings.
 struct Way<'a> {
-    /// Later ones stand over earlier ones.
+    /// Later layers override earlier ones.
     layers: [&'a Vec<Assignment>; 3],
-    /// They stand over all layers.
+    /// Axes override all layers.
     axes: Vec<Axis>,
-    variant: &'a Variant,
+    named: &'a NamedScheme,
     read: &'a Reader<'a>,
 }
 
 impl Way<'_> {
-    /// What is set beside the sweep.
+    /// Settings without those of the sweep.
     fn base(&self) -> Result<Settings, Problem> {
         let mut settings = Settings::default();
-        if self.variant.scheme.exact_echo() {
+        if self.named.scheme.exact_echo() {
             settings.tcp.ect = Ect::All;
         }
         for layer in self.layers {
             check::exclusive(layer)?;
-            // What is set beside a profile stands over it.
+            // Explicit keys override a profile.
             let (profiles, others): (Vec<&Assignment>, Vec<&Assignment>) =
                 layer.iter().partition(|a| a.key == "profile");
             for a in profiles.into_iter().chain(others) {
@@ -133,7 +131,7 @@ impl Way<'_> {
         let (profiles, others): (Vec<_>, Vec<_>) =
             self.axes.iter().zip(swept).partition(|(axis, _)| axis.name == "profile");
         for (axis, (coordinate, _)) in profiles.into_iter().chain(others) {
-            // The axis has tried it.
+            // The axis has validated it.
             let _ = set(&mut settings, &axis.section, &axis.name, &coordinate.value);
         }
         let says_mss = self.assigned(&["tcp.mss"]).is_some() || self.axes.iter().any(|axis| axis.path() == "tcp.mss");
@@ -145,30 +143,27 @@ impl Way<'_> {
         Ok(At { point: Point(swept.iter().map(|(coordinate, _)| coordinate.clone()).collect()), settings })
     }
 
-    /// Refuses to sweep over the hosts of a list of flows.
+    /// Refuses to sweep the number of hosts of a flow list.
     fn one_cluster(&self, base: &Settings) -> Result<(), Problem> {
         let hosts = self.axes.iter().find(|axis| [FAN_IN, HOSTS].contains(&axis.path().as_str()));
         match hosts.filter(|axis| base.workload.kind.facts().listed && axis.values.len() > 1) {
             Some(axis) => {
-                let what = format!(
-                    "a list of flows runs on one cluster: give `{}` one value, or leave it to the list",
-                    axis.key
-                );
+                let what = format!("a list of flows runs on one cluster: give `{}` one value, or remove it", axis.key);
                 Err(Problem::new(&axis.origin, what))
             }
             None => Ok(()),
         }
     }
 
-    /// A problem at the place where one of the keys was set: as a value of the sweep, else in the last layer.
+    /// A problem located where one of the keys was set: in the sweep, or in the last layer that sets it.
     fn refuse(&self, Wrong { paths, what }: Wrong, swept: &[&(Coordinate, Origin)]) -> Problem {
         let mut values = self.axes.iter().zip(swept).filter(|(_, (_, origin))| *origin != Origin::Default);
         let value = values.find(|(axis, _)| paths.contains(&axis.path().as_str())).map(|(_, (_, origin))| origin);
         let written = || self.set(&paths, |origin| *origin != Origin::Default);
-        Problem::new(value.or_else(written).unwrap_or(&self.variant.origin), what)
+        Problem::new(value.or_else(written).unwrap_or(&self.named.origin), what)
     }
 
-    /// Reads what settings name, but for what was read for others.
+    /// Reads the files that settings name, reusing those already read.
     fn inputs(&self, settings: &mut Settings, read: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<(), Problem> {
         let take = |key: &'static str, path: &str| {
             let refuse = |why| self.refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }, swept);
@@ -202,7 +197,7 @@ impl Way<'_> {
         Ok(())
     }
 
-    /// How many take part in a workload between any hosts, where nothing says: as many as follow.
+    /// Sets the default number of hosts of an any-to-any workload.
     fn take_part(&self, settings: &mut Settings) -> Result<(), Wrong> {
         if settings.workload.kind.many_to_one() {
             return Ok(());
@@ -211,7 +206,7 @@ impl Way<'_> {
             |path: &'static str| self.assigned(&[path]).is_some() || self.axes.iter().any(|axis| axis.path() == path);
         match (says(FAN_IN), says(HOSTS)) {
             (true, true) => {
-                let what = format!("`{HOSTS}` says how many hosts there are, and `fan_in` says it again: keep one");
+                let what = format!("`{HOSTS}` and `fan_in` both set the number of hosts: keep one");
                 return Err(Wrong { paths: vec![HOSTS, FAN_IN], what });
             }
             (false, false) => settings.workload.fan_in = follows(settings).map_or(settings.workload.fan_in, |n| n - 1),
@@ -220,7 +215,7 @@ impl Way<'_> {
         Ok(())
     }
 
-    /// The axis where none is written: what says how many take part, else the fan-ins that nobody has to write.
+    /// The axis of a scenario without a sweep: the configured number of servers, or the default fan-ins.
     fn unwritten(&self, base: &Settings) -> Axis {
         match (base.workload.kind.many_to_one(), base.fabric.hosts.0) {
             (false, Some(hosts)) => return Axis::of_hosts(hosts),
@@ -231,19 +226,19 @@ impl Way<'_> {
         Axis::of_fan_ins([base.workload.fan_in])
     }
 
-    /// Where one of these keys was set, the last time.
+    /// Where one of these keys was last set.
     fn assigned(&self, paths: &[&str]) -> Option<&Origin> {
         self.set(paths, |_| true)
     }
 
-    /// Where one of these keys was set, the last time among the places that count.
+    /// Where one of these keys was last set, among origins that count.
     fn set(&self, paths: &[&str], counts: impl Fn(&Origin) -> bool) -> Option<&Origin> {
         let mut set = self.layers.iter().rev().flat_map(|layer| layer.iter().rev());
         set.find(|a| counts(&a.origin) && paths.contains(&a.path().as_str())).map(|a| &a.origin)
     }
 }
 
-/// What a file holds: as it is known from before, else read now.
+/// Contents of a file, from earlier or read now.
 fn known_or<T>(
     known: Option<Arc<T>>,
     read: impl FnOnce() -> Result<(String, String), Problem>,
@@ -255,7 +250,7 @@ fn known_or<T>(
     }
 }
 
-/// Sets a key, and what follows from it: what goes not with it, and what a profile says.
+/// Sets a key and its consequences: clears excluded keys and applies a profile.
 fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
     if *value != Literal::Text("none".into()) {
         check::make_room(settings, section, key);
@@ -272,7 +267,7 @@ fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Re
     })
 }
 
-/// The hosts that follow from a list of flows, or from the fabric.
+/// The number of hosts implied by a flow list or by the fabric.
 fn follows(settings: &Settings) -> Option<u32> {
     match settings.workload.kind.facts() {
         facts if facts.listed => settings.inputs.flows.as_ref().map(|flows| flows.hosts()),

@@ -1,24 +1,24 @@
-//! Rows of CSV, as lists of flows, of bursts and plans are.
+//! Rows of CSV files: flow lists, bursts and plans.
 
 use csv::{ReaderBuilder, StringRecord};
 
-/// A row that holds something.
+/// A non-blank row.
 pub(crate) struct Row<'a> {
-    /// Where it begins, counted from one.
+    /// First line, from one.
     pub line: usize,
-    /// As it stands there.
+    /// Text as written.
     pub text: &'a str,
     record: StringRecord,
 }
 
 impl Row<'_> {
-    /// Its fields, without quotes and blanks around them.
+    /// Fields, without quotes and surrounding blanks.
     pub fn fields(&self) -> Vec<&str> {
         self.record.iter().map(str::trim).collect()
     }
 }
 
-/// The rows of a text. What is blank is passed over.
+/// The non-blank rows of a text.
 pub(crate) fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let (mut line, mut counted) = (1, 0);
@@ -26,12 +26,12 @@ pub(crate) fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
         loop {
             let mut record = StringRecord::new();
             let from = reader.position().byte() as usize;
-            // Text is UTF-8, and rows may be of any length: nothing can fail.
+            // The text is valid UTF-8, and rows may have any number of fields: reading cannot fail.
             if !reader.read_record(&mut record).unwrap_or(false) {
                 return None;
             }
             let whole = &text[from..reader.position().byte() as usize];
-            // The reader passes over empty lines before it begins with a row.
+            // The reader skips empty lines before a row.
             let begins = from + whole.len() - whole.trim_start().len();
             line += text[counted..begins].matches('\n').count();
             counted = begins;
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_have_their_lines_and_fields_without_quotes_and_blanks() {
+    fn rows_have_line_numbers_and_unquoted_fields() {
         let text = "\n a, b \r\n\n \n\"1\",\"two, and \"\"more\"\"\"\n\nlast";
         let found: Vec<_> = rows(text).map(|row| (row.line, row.text.to_string(), row.fields().join("|"))).collect();
         let of = |line, text: &str, fields: &str| (line, text.to_string(), fields.to_string());

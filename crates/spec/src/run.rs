@@ -1,4 +1,4 @@
-//! Who takes part, and one run: plain values that only their check makes, so that nothing behind it has to ask again.
+//! Variants and runs: validated values that only validation creates.
 
 use std::ops::Deref;
 
@@ -8,82 +8,80 @@ use crate::check;
 use crate::problem::Wrong;
 use crate::{PacketJitter, Point, Scheme, Settings};
 
-/// A scheme that takes part, with every setting resolved and checked at every point of the sweep: it reads as its
-/// [`ContenderParts`], and cannot be changed.
+/// A scheme with all settings resolved and validated at every point of the sweep. Read-only: it dereferences to [`VariantParts`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contender(ContenderParts);
+pub struct Variant(VariantParts);
 
-/// What a [`Contender`] is made of.
+/// Fields of a [`Variant`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct ContenderParts {
-    /// What the user calls it: the label, else the canonical name.
+pub struct VariantParts {
+    /// The user's label, or the canonical name.
     pub label: String,
     /// The scheme.
     pub scheme: Scheme,
-    /// Its settings at the first point: what is not swept is so at all of them.
+    /// Settings at the first point; keys that are not swept are the same at all points.
     pub settings: Settings,
-    /// The points of the sweep, the last key changing first; at least one.
+    /// Points of the sweep, at least one; the last key changes first.
     pub points: Vec<At>,
 }
 
-/// A point with what is set there.
+/// A point with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct At {
-    /// Where in the sweep.
+    /// The point.
     pub point: Point,
-    /// Every setting.
+    /// All settings.
     pub settings: Settings,
 }
 
-impl Deref for Contender {
-    type Target = ContenderParts;
+impl Deref for Variant {
+    type Target = VariantParts;
 
-    fn deref(&self) -> &ContenderParts {
+    fn deref(&self) -> &VariantParts {
         &self.0
     }
 }
 
-impl Contender {
-    /// Checks a scheme's settings at one point, its own fan-in; a scenario has another way to say what is wrong
-    /// ([`crate::Scenario::contenders`]).
+impl Variant {
+    /// Validates a scheme's settings at one point with their own fan-in. A scenario reports errors differently
+    /// ([`crate::Scenario::variants`]).
     ///
     /// # Errors
-    /// What cannot work, and what would.
-    pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Contender, String> {
+    /// Settings that cannot work, with a fix.
+    pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Variant, String> {
         let at = At { point: Point::of_fan_in(settings.servers()), settings };
         at.checked(&scheme).map_err(|wrong| wrong.what)?;
         at.list_fits().map_err(|problem| problem.to_string())?;
-        Ok(Contender::of(label.into(), scheme, vec![at]))
+        Ok(Variant::of(label.into(), scheme, vec![at]))
     }
 
-    /// Of points that were checked, one at least.
-    pub(crate) fn of(label: String, scheme: Scheme, points: Vec<At>) -> Contender {
+    /// A variant of points that are validated, at least one.
+    pub(crate) fn of(label: String, scheme: Scheme, points: Vec<At>) -> Variant {
         let settings = points[0].settings.clone();
-        Contender(ContenderParts { label, scheme, settings, points })
+        Variant(VariantParts { label, scheme, settings, points })
     }
 
-    /// The same under another label.
+    /// The same variant under another label.
     #[must_use]
-    pub fn called(mut self, label: impl Into<String>) -> Contender {
+    pub fn called(mut self, label: impl Into<String>) -> Variant {
         self.0.label = label.into();
         self
     }
 
-    /// The run at a place among the points under a seed; `None` where there is no such place.
+    /// The run at an index among the points, with a seed; `None` if the index is out of range.
     pub fn at(&self, place: usize, seed: u64) -> Option<RunSpec> {
         let At { point, settings } = self.points.get(place)?.clone();
         let (label, scheme, fan_in) = (self.label.clone(), self.scheme, settings.servers());
         Some(RunSpec(RunParts { label, scheme, settings, fan_in, point, place, seed }))
     }
 
-    /// The run with so many servers under a seed; `None` where the sweep does not have that fan-in, for which nothing was
-    /// checked.
+    /// The run with this number of servers and seed; `None` if the sweep does not include that fan-in.
     pub fn run(&self, fan_in: u32, seed: u64) -> Option<RunSpec> {
         self.at(self.points.iter().position(|at| at.settings.servers() == fan_in)?, seed)
     }
 
-    /// The same under one seed, with jitter where hosts have none; `None` where they have some, or where that is what is swept.
-    pub fn with_jitter(&self) -> Option<Contender> {
+    /// The same variant with one seed and with packet jitter; `None` if it already has jitter or sweeps it.
+    pub fn with_jitter(&self) -> Option<Variant> {
         let key = "host.packet_jitter";
         let swept = self.points[0].point.0.iter().any(|coordinate| coordinate.key == key);
         let none = |at: &At| at.settings.host.packet_jitter == PacketJitter::None;
@@ -91,33 +89,33 @@ impl Contender {
         for at in &mut points {
             (at.settings.host.packet_jitter, at.settings.run.seeds) = (PacketJitter::Transmission, 1);
         }
-        (!swept && self.points.iter().all(none)).then(|| Contender::of(self.label.clone(), self.scheme, points))
+        (!swept && self.points.iter().all(none)).then(|| Variant::of(self.label.clone(), self.scheme, points))
     }
 
-    /// The numbers of servers that are swept over, in their order.
+    /// The swept numbers of servers, in order.
     pub fn fan_ins(&self) -> Vec<u32> {
         self.points.iter().map(|at| at.settings.servers()).collect()
     }
 
-    /// The first key that moves besides the number of servers.
+    /// The first swept key other than the number of servers.
     pub fn beside_fan_in(&self) -> Option<&str> {
         let moving = self.moving().into_iter().map(|axis| &self.points[0].point.0[axis]);
         moving.filter(|coordinate| !coordinate.is_fan_in()).map(|coordinate| coordinate.key.as_str()).next()
     }
 
-    /// The axes that have more than one value, by their places in a point.
+    /// Indices of the axes that have several values.
     pub fn moving(&self) -> Vec<usize> {
         let first = &self.points[0].point;
         let moves = |axis: &usize| self.points.iter().any(|at| at.point.0[*axis] != first.0[*axis]);
         (0..first.0.len()).filter(moves).collect()
     }
 
-    /// The axis along which curves are drawn: the first of more than one value, else the first.
+    /// Index of the axis along which curves are drawn: the first with several values, else the first.
     pub fn along(&self) -> usize {
         self.moving().first().copied().unwrap_or(0)
     }
 
-    /// The places of the points of each curve: those that differ along that axis alone, for each combination of the others.
+    /// Indices of the points of each curve: points that differ only along that axis.
     pub fn curves(&self) -> Vec<Vec<usize>> {
         let along = self.along();
         let mut curves: Vec<(Point, Vec<usize>)> = Vec::new();
@@ -137,7 +135,7 @@ impl At {
         check::settings(scheme, &self.settings)
     }
 
-    /// Refuses a list of flows that does not fit the network or the run's time, and bursts of more servers than there are.
+    /// Refuses a flow list that exceeds the network or the run's time, and bursts of more servers than exist.
     pub(crate) fn list_fits(&self) -> Result<(), crate::Problem> {
         if let Some(bursts) = &self.settings.inputs.bursts {
             bursts.fit(self.settings.servers())?;
@@ -149,8 +147,8 @@ impl At {
     }
 }
 
-/// One run: a scheme at one point of the sweep under one seed. The same spec gives the same tables everywhere. It reads
-/// as its [`RunParts`], and [`Contender::at`] alone makes one:
+/// One run: a scheme at one point of the sweep with one seed. The same spec gives the same tables everywhere. It dereferences to
+/// [`RunParts`], and only [`Variant::at`] creates one:
 ///
 /// ```compile_fail
 /// let settings = fanin_spec::Settings::default();
@@ -163,22 +161,22 @@ impl At {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec(RunParts);
 
-/// What a [`RunSpec`] is made of.
+/// Fields of a [`RunSpec`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunParts {
-    /// What the user calls the scheme.
+    /// The user's label for the scheme.
     pub label: String,
     /// The scheme.
     pub scheme: Scheme,
-    /// Every setting, resolved and checked.
+    /// All settings, resolved and validated.
     pub settings: Settings,
     /// The number of servers.
     pub fan_in: u32,
-    /// Where in the sweep.
+    /// The point of the sweep.
     pub point: Point,
-    /// The point's place among those of its contender.
+    /// The point's index among those of its variant.
     pub place: usize,
-    /// The seed of every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
 }
 
@@ -191,24 +189,24 @@ impl Deref for RunSpec {
 }
 
 impl RunSpec {
-    /// All that the run's tables follow from, as a text: equal texts, equal tables. The label is not among it, nor is
-    /// the rest of the sweep.
+    /// A text of everything that determines the run's tables: equal texts give equal tables. It excludes the label and the rest of
+    /// the sweep.
     pub fn canonical(&self) -> String {
         let head = format!("scheme = {}\nseed = {}\n", self.scheme, self.seed);
         head + &self.settings.canonical(|path| !path.starts_with("run."))
     }
 }
 
-/// What to watch, and how closely.
+/// What to watch, and at which resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// A series has at most one sample a step: the largest queue, the last window.
+    /// Sampling interval: a series has at most one sample per step, the largest queue or the last window.
     pub step: Time,
-    /// From when on, since the first request.
+    /// Start, since the first request.
     pub from: Time,
-    /// Until when.
+    /// End.
     pub to: Time,
-    /// The servers whose windows are kept, counted from zero.
+    /// Servers whose windows are recorded, from zero.
     pub servers: Vec<u32>,
 }
 
@@ -220,16 +218,16 @@ mod tests {
     use crate::{Requests, Scenario};
 
     #[test]
-    fn two_runs_of_different_request_logs_have_different_names() {
+    fn different_request_logs_have_different_names() {
         let text =
             "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nduration = \"1 s\"\n[sweep]\nfan_in = [4]\n";
-        let contenders = Scenario::parse("log.toml", text).and_then(|scenario| scenario.contenders()).unwrap();
+        let variants = Scenario::parse("log.toml", text).and_then(|scenario| scenario.variants()).unwrap();
         let name = |size| {
-            let mut settings = contenders[0].settings.clone();
+            let mut settings = variants[0].settings.clone();
             let mut log = Requests::new(vec![size], vec![1]);
             log.push(Time::ZERO, [0]);
             settings.inputs.requests = Some(Arc::new(log));
-            let with_log = Contender::new("log", contenders[0].scheme, settings).unwrap();
+            let with_log = Variant::new("log", variants[0].scheme, settings).unwrap();
             with_log.at(0, 1).unwrap().canonical()
         };
         assert_eq!(name(100), name(100));

@@ -1,4 +1,4 @@
-//! The scenario file: read, widened by arguments, resolved into one [`Settings`] a scheme.
+//! The scenario file: parsed, extended by arguments, and resolved into one [`Settings`] per scheme.
 
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
@@ -8,43 +8,43 @@ use crate::limits;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, did_you_mean};
-use crate::{Contender, Scheme, Settings, check};
+use crate::{Scheme, Settings, Variant, check};
 
-/// A scheme as the scenario or the user names it, with settings of its own.
+/// A scheme of the scenario with its own settings.
 #[derive(Clone, Debug)]
-pub(crate) struct Variant {
+pub(crate) struct NamedScheme {
     pub label: String,
     pub scheme: Scheme,
     pub origin: Origin,
     pub own: Vec<Assignment>,
 }
 
-/// A scenario as written: nothing is resolved yet.
+/// A scenario as written, not yet resolved.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The file's own name.
+    /// Base name of the file.
     pub name: String,
-    /// What it says of itself.
+    /// Title, if any.
     pub title: Option<String>,
     pub(crate) file: Vec<Assignment>,
     pub(crate) arguments: Vec<Assignment>,
     pub(crate) file_axes: Vec<Written>,
     pub(crate) argument_axes: Vec<Written>,
-    pub(crate) variants: Vec<Variant>,
-    /// Those of the file that were not selected.
-    pub(crate) left_out: Vec<Variant>,
+    pub(crate) named_schemes: Vec<NamedScheme>,
+    /// Schemes of the file that were not selected.
+    pub(crate) left_out: Vec<NamedScheme>,
 }
 
-/// Reads a file that a scenario names: the path gives a name for messages, and the text; or why it cannot be read.
+/// Reads a file that a scenario names: takes the path, returns a name for messages and the text, or why the file cannot be read.
 pub type Reader<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
 
 const TOP: [&str; 2] = ["title", "schemes"];
 
 impl Scenario {
-    /// Reads a scenario. `name` is how the user calls the file; its own name is the last part.
+    /// Parses a scenario. `name` is the file's path as the user gave it; its last part names the scenario.
     ///
     /// # Errors
-    /// The first thing that is not understood, with its line and what would be right.
+    /// The first error, with its line and a fix.
     pub fn parse(name: &str, text: &str) -> Result<Scenario, Problem> {
         let place = Place { name, text };
         let document: Document<&str> = Document::parse(text).map_err(|error| {
@@ -59,7 +59,7 @@ impl Scenario {
             arguments: Vec::new(),
             file_axes: Vec::new(),
             argument_axes: Vec::new(),
-            variants: Vec::new(),
+            named_schemes: Vec::new(),
             left_out: Vec::new(),
         };
         for (key, item) in document.as_table().iter() {
@@ -67,7 +67,7 @@ impl Scenario {
             match (key, item) {
                 ("title", Item::Value(Value::String(title))) => scenario.title = Some(title.value().clone()),
                 ("title", _) => return Err(Problem::new(&origin, "`title` is a text in quotes")),
-                ("schemes", item) => scenario.variants = variants(&place, item, &origin)?,
+                ("schemes", item) => scenario.named_schemes = named_schemes(&place, item, &origin)?,
                 ("sweep", item) if item.is_table_like() => scenario.file_axes = axes(&place, item)?,
                 (section, item) => match (item.as_table_like(), Settings::keys_of(section)) {
                     (Some(table), Some(_)) => scenario.file.extend(assignments(&place, section, table)?),
@@ -84,8 +84,8 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Sets a key by an argument, over the file and under a variant's own: `assignment` is `path.to.key=VALUE`,
-    /// `argument` what the user wrote, such as `--fan-in 2,4` for `sweep.fan_in=[2,4]`.
+    /// Sets a key by an argument, which overrides the file but not a scheme's own keys. `assignment` is `path.to.key=VALUE`;
+    /// `argument` is the user's text for messages, such as `--fan-in 2,4` for `sweep.fan_in=[2,4]`.
     ///
     /// # Errors
     /// An assignment that is not `path.to.key=VALUE`, or an unknown key.
@@ -103,7 +103,7 @@ impl Scenario {
             let Literal::List(values) = value else { return Err(Problem::new(&origin, not_a_list(key))) };
             let values = values.into_iter().map(|value| (value, origin.clone())).collect();
             let axis = Written { key: key.into(), values, origin };
-            // As of any key, the last argument counts.
+            // The last argument for a key counts.
             self.argument_axes.retain(|known| known.path() != axis.path());
             self.argument_axes.push(axis);
             return Ok(());
@@ -111,19 +111,17 @@ impl Scenario {
         if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key)) {
             return Err(Problem::new(&origin, unknown_path(path)));
         }
-        // What is no value of the key's is told where it is set, not where the scenario is resolved.
+        // Report an invalid value here, at its argument, rather than when resolving.
         let tried = Settings::default().set(section, key, &value);
         tried.map_err(|why| Problem::new(&origin, format!("`{section}.{key}`: {why}")))?;
         self.arguments.push(Assignment { section: section.into(), key: key.into(), value, origin });
         Ok(())
     }
 
-    /// Sweeps over a key by an argument, in place of the file's values of it: `axis` is `KEY=A,B,C`, `argument` what the
-    /// user wrote.
+    /// Sweeps a key by an argument, overriding the file's values. `axis` is `KEY=A,B,C`; `argument` is the user's text for messages.
     ///
     /// # Errors
-    /// What is not of that form, an unknown key, a key that an argument sweeps over already, and what is wrong with a
-    /// value.
+    /// Wrong syntax, an unknown key, a key that an argument already sweeps, and an invalid value.
     pub fn sweep(&mut self, argument: &str, axis: &str) -> Result<(), Problem> {
         let origin = Origin::Argument(argument.into());
         let Some((key, values)) = axis.split_once('=') else {
@@ -143,67 +141,67 @@ impl Scenario {
         Ok(())
     }
 
-    /// Says where its text comes from, if that is no file that the user knows: a key's value is the argument's that goes by the
-    /// key's path in `arguments`, and whatever else it has, nobody wrote.
+    /// Sets the origins for a text that is not the user's file: a key whose path is in `arguments` comes from that argument, and all
+    /// others are defaults.
     pub fn comes_from(&mut self, arguments: &[(&str, String)]) {
         let origin = |path: &str| {
             let argument = arguments.iter().find(|(of, _)| *of == path);
             argument.map_or(Origin::Default, |(_, argument)| Origin::Argument(argument.clone()))
         };
-        for assignment in self.file.iter_mut().chain(self.variants.iter_mut().flat_map(|variant| &mut variant.own)) {
+        for assignment in self.file.iter_mut().chain(self.named_schemes.iter_mut().flat_map(|named| &mut named.own)) {
             assignment.origin = origin(&assignment.path());
         }
         for axis in &mut self.file_axes {
             axis.origin = origin(&axis.path());
             axis.values.iter_mut().for_each(|(_, value)| *value = axis.origin.clone());
         }
-        self.variants.iter_mut().for_each(|variant| variant.origin = Origin::Default);
+        self.named_schemes.iter_mut().for_each(|named| named.origin = Origin::Default);
     }
 
-    /// Keeps only these schemes, in this order: labels of the file's variants, or registry names; `argument` is what the user
-    /// wrote.
+    /// Keeps only these schemes, in this order: labels of the file's schemes, or registry names. `argument` is the user's text for
+    /// messages.
     ///
     /// # Errors
-    /// A name that is neither.
+    /// An unknown name.
     pub fn select(&mut self, argument: &str, names: &[&str]) -> Result<(), Problem> {
         let origin = Origin::Argument(argument.into());
-        let mut chosen: Vec<Variant> = Vec::new();
+        let mut chosen: Vec<NamedScheme> = Vec::new();
         for name in names {
-            let labelled = |is: &dyn Fn(&str) -> bool| self.variants.iter().find(|v| is(&v.label)).cloned();
+            let labelled = |is: &dyn Fn(&str) -> bool| self.named_schemes.iter().find(|v| is(&v.label)).cloned();
             let known = labelled(&|label| label == *name);
-            let variant = match known.or_else(|| labelled(&|label| label.eq_ignore_ascii_case(name))) {
-                Some(variant) => variant,
+            let named = match known.or_else(|| labelled(&|label| label.eq_ignore_ascii_case(name))) {
+                Some(named) => named,
                 None => plain(name, &origin).map_err(|problem| match self.labels() {
                     labels if labels.is_empty() => problem,
                     labels => Problem::new(&origin, format!("{}; {} has {labels}", problem.what, self.name)),
                 })?,
             };
-            if chosen.iter().any(|v| v.label == variant.label) {
-                return Err(Problem::new(&origin, format!("`{}` stands there twice", variant.label)));
+            if chosen.iter().any(|v| v.label == named.label) {
+                return Err(Problem::new(&origin, format!("`{}` is listed twice", named.label)));
             }
-            chosen.push(variant);
+            chosen.push(named);
         }
-        let is_chosen = |variant: &Variant| chosen.iter().any(|v| v.label == variant.label);
-        self.left_out.extend(self.variants.drain(..).filter(|variant| !is_chosen(variant)));
-        self.variants = chosen;
+        let is_chosen = |named: &NamedScheme| chosen.iter().any(|v| v.label == named.label);
+        self.left_out.extend(self.named_schemes.drain(..).filter(|named| !is_chosen(named)));
+        self.named_schemes = chosen;
         Ok(())
     }
 
-    /// Whether the file or an argument names any scheme.
+    /// Whether the file or an argument names a scheme.
     pub fn has_schemes(&self) -> bool {
-        !self.variants.is_empty()
+        !self.named_schemes.is_empty()
     }
 
     fn labels(&self) -> String {
-        self.variants.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
+        self.named_schemes.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A name for what is run: the first sixteen hexadecimal digits of SHA-256 over every resolved setting.
-    pub fn hash(contenders: &[Contender]) -> String {
+    /// A name for the experiment: the first sixteen hexadecimal digits of SHA-256 over all resolved settings.
+    pub fn hash(variants: &[Variant]) -> String {
         let mut hasher = Sha256::new();
-        for contender in contenders {
-            hasher.update(format!("{} = {}\n", contender.label, contender.scheme));
-            for at in &contender.points {
+        for variant in variants {
+            hasher.update(format!("{} = {}\n", variant.label, variant.scheme));
+            for at in &variant.points {
                 hasher.update(at.settings.canonical(|_| true));
             }
         }
@@ -211,7 +209,7 @@ impl Scenario {
     }
 }
 
-/// A file's name and text, to turn a span into a line.
+/// A file's name and text, to map spans to lines.
 struct Place<'a> {
     name: &'a str,
     text: &'a str,
@@ -225,7 +223,7 @@ impl Place<'_> {
     }
 }
 
-/// The axes under `[sweep]`, in the order as written: a key in quotes, or with its section in front of a dot as elsewhere.
+/// The axes under `[sweep]`, in file order: a key in quotes, or with its section before a dot as elsewhere.
 fn axes(place: &Place, sweep: &Item) -> Result<Vec<Written>, Problem> {
     let mut found: Vec<(usize, Written)> = Vec::new();
     let mut add = |table: &dyn TableLike, key: &str, path: &str, item: &Item| {
@@ -287,20 +285,20 @@ fn assignments(place: &Place, section: &str, table: &dyn TableLike) -> Result<Ve
     Ok(found)
 }
 
-fn variants(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Variant>, Problem> {
-    let mut found: Vec<Variant> = Vec::new();
-    let mut add = |variant: Variant| {
-        if found.iter().any(|v| v.label == variant.label) {
-            let what = format!("two schemes are called `{}`: give one a label of its own", variant.label);
-            return Err(Problem::new(&variant.origin, what));
+fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<NamedScheme>, Problem> {
+    let mut found: Vec<NamedScheme> = Vec::new();
+    let mut add = |named: NamedScheme| {
+        if found.iter().any(|v| v.label == named.label) {
+            let what = format!("two schemes are called `{}`: give one a different label", named.label);
+            return Err(Problem::new(&named.origin, what));
         }
-        found.push(variant);
+        found.push(named);
         Ok(())
     };
     match item {
         Item::ArrayOfTables(tables) => {
             for table in tables {
-                add(variant(place, table, &place.at(table.span()))?)?;
+                add(named(place, table, &place.at(table.span()))?)?;
             }
         }
         Item::Value(Value::Array(names)) => {
@@ -308,7 +306,7 @@ fn variants(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Variant>,
                 let origin = place.at(value.span());
                 add(match value {
                     Value::String(name) => plain(name.value(), &origin)?,
-                    Value::InlineTable(table) => variant(place, table, &origin)?,
+                    Value::InlineTable(table) => named(place, table, &origin)?,
                     _ => return Err(Problem::new(&origin, "a scheme is a name in quotes, or a table with `scheme`")),
                 })?;
             }
@@ -321,12 +319,12 @@ fn variants(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Variant>,
     Ok(found)
 }
 
-fn plain(name: &str, origin: &Origin) -> Result<Variant, Problem> {
+fn plain(name: &str, origin: &Origin) -> Result<NamedScheme, Problem> {
     let scheme = Scheme::parse(name).map_err(|what| Problem::new(origin, what))?;
-    Ok(Variant { label: scheme.to_string(), scheme, origin: origin.clone(), own: Vec::new() })
+    Ok(NamedScheme { label: scheme.to_string(), scheme, origin: origin.clone(), own: Vec::new() })
 }
 
-fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Variant, Problem> {
+fn named(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<NamedScheme, Problem> {
     let text = |key: &str| match table.get(key) {
         None => Ok(None),
         Some(Item::Value(Value::String(text))) => Ok(Some(text.value().clone())),
@@ -335,30 +333,30 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
     let Some(name) = text("scheme")? else {
         return Err(Problem::new(origin, "a scheme needs `scheme = \"…\"`, a name of `fanin list`"));
     };
-    let mut variant = plain(&name, &place.at(key_span(table, "scheme")))?;
+    let mut named = plain(&name, &place.at(key_span(table, "scheme")))?;
     if let Some(label) = text("label")? {
         if label.is_empty() || label.contains(',') {
             return Err(Problem::new(&place.at(key_span(table, "label")), "a label is not empty and has no comma"));
         }
-        variant.label = label;
+        named.label = label;
     }
-    variant.origin = origin.clone();
+    named.origin = origin.clone();
     for (key, item) in table.iter().filter(|(key, _)| !["scheme", "label"].contains(key)) {
         let origin = place.at(key_span(table, key));
         if ["sweep", "run"].contains(&key) {
             let what = format!(
-                "`{key}` is not a scheme's own: every scheme runs at the same points and seeds; write it under [{key}]"
+                "`{key}` cannot differ between schemes: every scheme runs at the same points and seeds; set it under [{key}]"
             );
             return Err(Problem::new(&origin, what));
         }
         if let (Some(section), Some(_)) = (item.as_table_like(), Settings::keys_of(key)) {
-            variant.own.extend(assignments(place, key, section)?);
+            named.own.extend(assignments(place, key, section)?);
             continue;
         }
-        let mut homes = variant.scheme.sections();
+        let mut homes = named.scheme.sections();
         homes.insert(0, "tcp");
         match homes.iter().find(|s| Settings::keys_of(s).is_some_and(|keys| keys.contains(&key))) {
-            Some(section) => variant.own.push(Assignment {
+            Some(section) => named.own.push(Assignment {
                 section: (*section).into(),
                 key: key.into(),
                 value: literal(item, &origin)?,
@@ -375,8 +373,8 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
             }
         }
     }
-    check::exclusive(&variant.own)?;
-    Ok(variant)
+    check::exclusive(&named.own)?;
+    Ok(named)
 }
 
 fn literal(item: &Item, origin: &Origin) -> Result<Literal, Problem> {
@@ -395,7 +393,7 @@ fn from_value(value: &Value) -> Option<Literal> {
     })
 }
 
-/// A value behind `--set`: as in the file, or a text without its quotes.
+/// A value after `--set`: as in the file, or a text without quotes.
 pub(crate) fn loose_literal(text: &str) -> Literal {
     let parsed: Option<Value> = text.parse().ok();
     parsed.as_ref().and_then(from_value).unwrap_or_else(|| Literal::Text(text.into()))

@@ -1,4 +1,4 @@
-//! What data servers can give: `[picc]` says it of all, `key_value.servers` of those that differ.
+//! Capacities of data servers: `[picc]` applies to all, `key_value.servers` overrides some.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use crate::Settings;
 use crate::network::servers_of;
 use crate::problem::{Wrong, wrong};
 
-/// Some servers, and what of theirs is other than what `[picc]` says.
+/// Some servers with different capacities.
 struct Differs {
     servers: RangeInclusive<u32>,
     memory: Option<Bytes>,
@@ -18,26 +18,26 @@ struct Differs {
 }
 
 impl Differs {
-    /// Reads a line of `key_value.servers`.
+    /// Parses a line of `key_value.servers`.
     fn parse(line: &str) -> Result<Differs, String> {
-        let (names, rest) = line.split_once(':').ok_or("there is no colon behind a server")?;
+        let (names, rest) = line.split_once(':').ok_or("a colon is missing after the servers")?;
         let servers = servers_of(names.trim())?;
         let mut differs = Differs { servers, memory: None, requests_per_s: None };
         for part in rest.split(',').map(str::trim) {
-            let (word, value) = part.split_once(' ').ok_or_else(|| format!("`{part}` is no word with a value"))?;
+            let (word, value) = part.split_once(' ').ok_or_else(|| format!("`{part}` is not a word with a value"))?;
             let twice = match word {
                 "memory" => {
-                    let bytes = value.parse().map_err(|why| format!("`{value}` is no size: {why}"))?;
+                    let bytes = value.parse().map_err(|why| format!("`{value}` is not a size: {why}"))?;
                     differs.memory.replace(bytes).is_some()
                 }
                 "requests_per_s" => {
-                    let requests = value.parse().map_err(|_| format!("`{value}` is no whole number"))?;
+                    let requests = value.parse().map_err(|_| format!("`{value}` is not a whole number"))?;
                     differs.requests_per_s.replace(requests).is_some()
                 }
                 _ => return Err(format!("`{word}` is neither memory nor requests_per_s")),
             };
             if twice {
-                return Err(format!("`{word}` stands there twice"));
+                return Err(format!("`{word}` is given twice"));
             }
         }
         Ok(differs)
@@ -45,11 +45,11 @@ impl Differs {
 }
 
 impl Settings {
-    /// What each of the first servers can give in a period of `picc`, whose plan is not to ask more of any. What it can send is its link's.
+    /// Capacity of each of the first servers per period of `picc`. A server's link limits the bytes that it sends.
     pub fn capacities(&self, fabric: &Fabric, servers: u32) -> Vec<Resources> {
         let rate = |host| fabric.link(fabric.uplink(HostId(host))).rate;
         let mut all: Vec<Resources> = (1..=servers).map(|host| self.usual_capacity(rate(host))).collect();
-        // They are checked as settings are.
+        // Validated with the settings.
         for differs in self.key_value.servers.iter().filter_map(|line| Differs::parse(line).ok()) {
             for server in differs.servers.clone().filter(|&server| server <= servers) {
                 let of = &mut all[server as usize - 1];
@@ -65,7 +65,7 @@ impl Settings {
         all
     }
 
-    /// What a server at a link of this rate can give in a period, where `key_value.servers` says nothing else.
+    /// Capacity per period of a server with a link of this rate, unless `key_value.servers` overrides it.
     pub(crate) fn usual_capacity(&self, rate: Rate) -> Resources {
         let picc = &self.placements.picc;
         let requests = self.in_period(picc.requests_per_s.into());
@@ -78,7 +78,7 @@ impl Settings {
     }
 }
 
-/// Refuses lines of `key_value.servers` that are not understood, or that name a server twice, or one that there is not.
+/// Refuses invalid lines of `key_value.servers`, duplicate servers, and unknown servers.
 pub(crate) fn differ(s: &Settings) -> Result<(), Wrong> {
     const PATH: &str = "key_value.servers";
     let mut seen: Vec<RangeInclusive<u32>> = Vec::new();
@@ -86,14 +86,14 @@ pub(crate) fn differ(s: &Settings) -> Result<(), Wrong> {
         let servers = match Differs::parse(line) {
             Ok(differs) => differs.servers,
             Err(why) => {
-                let right = "right would be such as \"server1..8: memory 4 GB, requests_per_s 20000\"";
+                let right = "use a line such as \"server1..8: memory 4 GB, requests_per_s 20000\"";
                 return wrong(&[PATH], format!("`{PATH}`: \"{line}\": {why}; {right}"));
             }
         };
         if let Some(other) = seen.iter().find(|other| servers.start() <= other.end() && other.start() <= servers.end())
         {
             let both = servers.start().max(other.start());
-            return wrong(&[PATH], format!("`{PATH}` names server{both} twice: one line says all that differs of it"));
+            return wrong(&[PATH], format!("`{PATH}` lists server{both} twice: use one line per server"));
         }
         if *servers.end() > s.servers() {
             let what = format!("`{PATH}`: \"{line}\": there are {} servers, the last of them server{0}", s.servers());
@@ -108,7 +108,7 @@ pub(crate) fn differ(s: &Settings) -> Result<(), Wrong> {
 mod tests {
     use super::*;
 
-    /// Whether lines are refused, and why.
+    /// The error for these lines, if any.
     fn refused(lines: &[&str]) -> Option<String> {
         let mut settings = Settings::default();
         settings.key_value.servers = lines.iter().map(ToString::to_string).collect();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_own_capacity_stands_over_that_of_all() {
+    fn a_servers_own_capacity_overrides_the_common_one() {
         let mut settings = Settings::default();
         settings.key_value.servers = vec!["server2..3: memory 5 MB".into(), "server4: requests_per_s 70".into()];
         assert!(differ(&settings).is_ok());
@@ -129,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_and_so_are_servers_named_twice_or_not_there() {
+    fn refuses_invalid_duplicate_and_unknown_servers() {
         let why = |lines: &[&str]| refused(lines).expect("refused");
-        assert!(why(&["server1"]).contains("no colon"));
-        assert!(why(&["client: memory 1 GB"]).contains("`client` is no server"));
-        assert!(why(&["server8..1: memory 1 GB"]).contains("no range of servers"));
-        assert!(why(&["server1: memory much"]).contains("`much` is no size"));
-        assert!(why(&["server1: requests_per_s 1.5"]).contains("`1.5` is no whole number"));
+        assert!(why(&["server1"]).contains("colon"));
+        assert!(why(&["client: memory 1 GB"]).contains("`client` is not a server"));
+        assert!(why(&["server8..1: memory 1 GB"]).contains("range of servers"));
+        assert!(why(&["server1: memory much"]).contains("`much` is not a size"));
+        assert!(why(&["server1: requests_per_s 1.5"]).contains("`1.5` is not a whole number"));
         assert!(why(&["server1: disks 4"]).contains("`disks` is neither"));
         assert!(why(&["server1: memory 1 GB, memory 2 GB"]).contains("twice"));
         assert!(why(&["server1..3: memory 1 GB", "server3: requests_per_s 5"]).contains("server3 twice"));

@@ -1,4 +1,4 @@
-//! One setting's value: how it is read from a scenario and how it prints.
+//! Parsing and printing of a setting's value.
 
 use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
@@ -6,25 +6,25 @@ use crate::chips::Chip;
 use crate::literal::Literal;
 use crate::stacks::Stack;
 
-/// What can be a setting's value.
+/// A type of settings.
 pub trait Setting: Sized {
-    /// What a right value looks like, for messages and the reference.
+    /// Form of a valid value, for messages and the reference.
     const FORM: &'static str;
 
-    /// Reads the value; `Err` says what is wrong with it, without the form.
+    /// Parses the value; `Err` says what is wrong with it, without the form.
     fn read(literal: &Literal) -> Result<Self, String>;
 
-    /// Prints the value as a scenario would have it.
+    /// Prints the value as written in a scenario.
     fn show(&self) -> String;
 
-    /// Its place among other values of its kind, to draw it at; `None` of what is no number.
+    /// Rank among values of its type, for drawing; `None` if not a number.
     fn number(&self) -> Option<f64> {
         None
     }
 }
 
 pub(crate) fn unexpected(literal: &Literal) -> String {
-    format!("{} is not of that form", literal.show())
+    format!("{} has the wrong form", literal.show())
 }
 
 macro_rules! quantity {
@@ -33,8 +33,8 @@ macro_rules! quantity {
             const FORM: &'static str = $form;
             fn read(literal: &Literal) -> Result<Self, String> {
                 match literal {
-                    Literal::Text(text) => text.parse().map_err(|why| format!("\"{text}\" is not a value here: {why}")),
-                    Literal::Integer(n) => Err(format!("{n} is not a value here: its unit is missing")),
+                    Literal::Text(text) => text.parse().map_err(|why| format!("\"{text}\" is not valid: {why}")),
+                    Literal::Integer(n) => Err(format!("{n} has no unit")),
                     other => Err(unexpected(other)),
                 }
             }
@@ -53,7 +53,7 @@ quantity!(Time, "a time with its unit, such as \"25 us\"", |time| Some(time.0));
 quantity!(Bytes, "bytes with their unit, such as \"64 KiB\" or \"1460 B\"", |bytes| Some(bytes.0));
 quantity!(QueueSize, "a size with its unit, such as \"64 KiB\" or \"250 packets\"", |size| match size {
     QueueSize::Bytes(bytes) => Some(*bytes),
-    // They have no place among bytes.
+    // Packets and bytes are not comparable.
     QueueSize::Packets(_) => None,
 });
 
@@ -62,11 +62,11 @@ impl Setting for Rate {
     fn read(literal: &Literal) -> Result<Rate, String> {
         match literal {
             Literal::Text(text) => match text.parse() {
-                Ok(Rate(0)) => Err("a rate of zero moves nothing".into()),
+                Ok(Rate(0)) => Err("a rate of zero sends nothing".into()),
                 Ok(rate) => Ok(rate),
-                Err(why) => Err(format!("\"{text}\" is not a value here: {why}")),
+                Err(why) => Err(format!("\"{text}\" is not valid: {why}")),
             },
-            Literal::Integer(n) => Err(format!("{n} is not a value here: its unit is missing")),
+            Literal::Integer(n) => Err(format!("{n} has no unit")),
             other => Err(unexpected(other)),
         }
     }
@@ -169,7 +169,7 @@ macro_rules! fraction {
 fraction!(Share, "a share from 0 to 1, such as 0.0625, \"1/16\" or \"6.25 %\"");
 fraction!(Ratio, "a number from 0 up, such as 0.25, \"1/8\" or 8");
 
-/// A text, quoted as TOML has it.
+/// A text, quoted as in TOML.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
@@ -197,12 +197,12 @@ impl Setting for FilePath {
     }
 }
 
-/// How much of a run's beginning is left out.
+/// Length of a warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
-    /// So many rounds or queries.
+    /// Number of rounds or queries.
     Rounds(u32),
-    /// So long.
+    /// Duration.
     For(Time),
 }
 

@@ -1,7 +1,7 @@
-//! Distributions of flow sizes: a table of cumulative shares, linear in between.
+//! Distributions of flow sizes: tables of cumulative shares, interpolated linearly.
 //!
-//! Sources: web search, Alizadeh et al., SIGCOMM 2010 (DCTCP), as HPCC's `traffic_gen` has it; data mining, Greenberg et
-//! al., SIGCOMM 2009 (VL2); Hadoop, Roy et al., SIGCOMM 2015, as HPCC's `traffic_gen` has it.
+//! Sources: web search, Alizadeh et al., SIGCOMM 2010 (DCTCP), from HPCC's `traffic_gen`; data mining, Greenberg et al., SIGCOMM 2009
+//! (VL2); Hadoop, Roy et al., SIGCOMM 2015, from HPCC's `traffic_gen`.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Sizes {
     points: Vec<Point>,
 }
 
-/// So large a share of flows is no larger than so many bytes.
+/// A point: the share of flows up to a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Point {
     bytes: u64,
@@ -25,9 +25,9 @@ struct Point {
     share: u64,
 }
 
-/// The whole, in the unit of [`Point::share`].
+/// 100 %, in the unit of [`Point::share`].
 const WHOLE: u64 = Sizes::WHOLE;
-/// Draws are taken to so many bits: what keeps the interpolation within 128.
+/// Precision of a draw, which keeps the interpolation within 128 bits.
 const DRAW_BITS: u32 = 48;
 
 /// A name, and cumulative shares in 1/1000 by bytes.
@@ -96,16 +96,16 @@ const NAMED: [Named; 3] = [
 ];
 
 impl Sizes {
-    /// All of what is distributed.
+    /// 100 %.
     pub(crate) const WHOLE: u64 = 1_000_000_000;
 
-    /// Of points that rise up to the whole: values, each with the share of all that is no larger.
+    /// From rising points up to 100 %: values, each with the share up to it.
     pub(crate) fn of(name: &str, points: Vec<(u64, u64)>) -> Sizes {
         let points = points.into_iter().map(|(bytes, share)| Point { bytes, share }).collect();
         Sizes { name: name.into(), points }
     }
 
-    /// The names of the published distributions.
+    /// Names of the published distributions.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(|(name, _)| *name)
     }
@@ -117,12 +117,11 @@ impl Sizes {
         Some(Sizes { name: (*name).into(), points: table.iter().map(point).collect() })
     }
 
-    /// Reads a table of lines `bytes percent`; `name` is how the user calls the file. Between two lines sizes are spread
-    /// evenly; where the first is above 0 %, that share of flows has that very size. Blank lines and those that begin
-    /// with `#` are passed over.
+    /// Parses a table of lines `bytes percent`; `name` is the file's path as the user gave it. Sizes are uniform between two lines; a
+    /// first line above 0 % gives that share of flows exactly this size. Skips blank lines and lines that start with `#`.
     ///
     /// # Errors
-    /// The first line that is not of that form, or that falls behind the one before it.
+    /// The first line with wrong syntax or decreasing values.
     pub fn parse(name: &str, text: &str) -> Result<Sizes, Problem> {
         let wrong = |line: usize, what: String| Err(Problem::new(&Origin::File { name: name.into(), line }, what));
         let mut points: Vec<Point> = Vec::new();
@@ -143,7 +142,7 @@ impl Sizes {
             if let Some(before) = points.last()
                 && (bytes < before.bytes || share < before.share)
             {
-                let what = "the distribution falls: bytes and percent must both rise from line to line";
+                let what = "the distribution decreases: bytes and percent must both rise from line to line";
                 return wrong(line, format!("{what}; this is {} after {}", excerpt(text), before.show()));
             }
             points.push(Point { bytes, share });
@@ -156,12 +155,12 @@ impl Sizes {
         }
     }
 
-    /// Its name: a published one, or the file's.
+    /// Name of the published distribution or of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The mean size in bytes.
+    /// Mean size in bytes.
     pub fn mean_bytes(&self) -> f64 {
         let mut twice = 0u128;
         let mut before: Option<Point> = None;
@@ -173,8 +172,7 @@ impl Sizes {
         twice as f64 / (2 * WHOLE) as f64
     }
 
-    /// The size, in bytes and at least one, that a share of `draw` / 2^64 of flows does not reach: the inverse of the
-    /// distribution, in whole numbers.
+    /// The quantile at `draw` / 2^64 in bytes, at least one, in integer arithmetic.
     pub fn at(&self, draw: u64) -> u64 {
         let draw = u128::from(draw >> (64 - DRAW_BITS)) * u128::from(WHOLE);
         let scaled = |share: u64| u128::from(share) << DRAW_BITS;
@@ -186,7 +184,7 @@ impl Sizes {
         (low.bytes + (part / width) as u64).max(1)
     }
 
-    /// The table: bytes, and the share of flows that are no larger, in units of 10^-9.
+    /// The table: bytes, and the cumulative share in units of 10^-9.
     pub fn points(&self) -> impl Iterator<Item = (u64, u64)> {
         self.points.iter().map(|point| (point.bytes, point.share))
     }
@@ -198,12 +196,12 @@ impl Point {
     }
 }
 
-/// A distribution of flow sizes: a published one's name, or the path of a file.
+/// A distribution of flow sizes: the name of a published one, or a file's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution(pub String);
 
 impl Distribution {
-    /// The file that it is read from, where it is no published one.
+    /// Path of the file, unless published.
     pub(crate) fn path(&self) -> Option<&str> {
         (!Sizes::names().any(|name| name == self.0)).then_some(self.0.as_str())
     }

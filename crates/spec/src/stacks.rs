@@ -1,31 +1,31 @@
-//! Real hosts' TCP in one word: what `tcp.profile` sets.
+//! TCP of real operating systems, for `tcp.profile`.
 
 use crate::declare::words;
 use crate::literal::Literal;
 
 words! {
-    /// A TCP that hosts run.
+    /// TCP of an operating system.
     Stack, "\"linux\" or \"linux-6.1\"" {
-        /// Linux with its defaults, as of the kernel that was measured last: 6.12, ticks of 4 ms as Debian has them (net/ipv4 of that kernel).
+    /// Linux with its defaults, version 6.12, with ticks of 4 ms as in Debian (net/ipv4 of that kernel).
         Linux = "linux" | "linux-6.12",
-        /// Linux 6.1 with its defaults, which knows fewer rules of its timers (docs/validation.md).
+    /// Linux 6.1 with its defaults, which has fewer timer rules (docs/validation.md).
         Linux61 = "linux-6.1",
     }
 }
 
 impl Stack {
-    /// The keys that it sets: those of `[tcp]`, and of a law that it has in a way of its own.
+    /// The keys that it sets: those of `[tcp]`, and of algorithms with variants.
     pub fn sets(self) -> Vec<(&'static str, Literal)> {
         let mut keys = linux();
         keys.extend(self.timers());
         keys
     }
 
-    /// Its timers' keys.
+    /// Keys of its timers.
     fn timers(self) -> Vec<(&'static str, Literal)> {
         match self {
             Stack::Linux => vec![
-                // TCP_TIMEOUT_MIN_US (tcp_schedule_loss_probe, tcp_rack_mark_lost); usecs_to_jiffies rounds up, and a timer ends at a tick.
+                // TCP_TIMEOUT_MIN_US (tcp_schedule_loss_probe, tcp_rack_mark_lost); usecs_to_jiffies rounds up, and timers fire on ticks.
                 ("tcp.timer_margin", text("2 ms")),
                 ("tcp.tick", text("4 ms")),             // HZ = 250
                 ("tcp.max_ack_delay", text("rto_min")), // tcp_rto_min_us beside two round trips
@@ -42,7 +42,7 @@ fn text(text: &str) -> Literal {
     Literal::Text(text.into())
 }
 
-/// The keys that all of them have alike.
+/// Keys common to all versions.
 fn linux() -> Vec<(&'static str, Literal)> {
     vec![
         ("tcp.mss", text("1448 B")), // 1,500 B less 40 B of headers and 12 B of timestamps

@@ -1,4 +1,4 @@
-//! What is swept: axes, each a key with its values, checked.
+//! Sweeps: validated axes, each a key with its values.
 
 use crate::literal::Literal;
 use crate::point::{Coordinate, FAN_IN, Point, Written, path_of};
@@ -6,13 +6,13 @@ use crate::problem::{Origin, Problem, did_you_mean};
 use crate::settings::FAN_INS;
 use crate::{Kind, Settings};
 
-/// No sweep has more points.
+/// Maximum number of points.
 const POINTS_MAX: usize = 10_000;
 
-/// A swept key with its values, each with the place where it was written.
+/// A swept key with its values and their origins.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    /// As it was written.
+    /// Key as written.
     pub key: String,
     pub section: String,
     pub name: String,
@@ -21,10 +21,10 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis as it is written.
+    /// Validates an axis.
     ///
     /// # Errors
-    /// A key that is unknown or belongs to no single run, a list that is empty, and what is wrong with a value.
+    /// An unknown key, one that is not part of a single run, an empty list, and invalid values.
     pub fn new(written: &Written) -> Result<Axis, Problem> {
         let Written { key, values: written, origin } = written.clone();
         let key = key.as_str();
@@ -52,7 +52,7 @@ impl Axis {
         let (shown, number) = settings.value(&self.section, &self.name);
         let mut before = Settings::default();
         for (known, _) in &self.values {
-            // It has been set before.
+            // It has been set once before.
             let _ = before.set(&self.section, &self.name, &known.value);
             let same =
                 shown == before.value(&self.section, &self.name).0 || (number.is_some() && number == known.number);
@@ -78,14 +78,14 @@ impl Axis {
         format!("[{}]", Settings::default().value(&self.section, &self.name).0)
     }
 
-    /// The axis of fan-ins that nobody wrote.
+    /// The default axis of fan-ins.
     pub fn of_fan_ins(fan_ins: impl IntoIterator<Item = u32>) -> Axis {
         let values = fan_ins.into_iter().flat_map(|n| Point::of_fan_in(n).0).map(|c| (c, Origin::Default)).collect();
         let (section, name) = ("workload".into(), FAN_IN.into());
         Axis { key: FAN_IN.into(), section, name, values, origin: Origin::Default }
     }
 
-    /// The axis of one number of hosts, which is said elsewhere.
+    /// An axis with a single number of hosts.
     pub fn of_hosts(hosts: u32) -> Axis {
         let value = Literal::Integer(hosts.into());
         let key = "fabric.hosts".to_string();
@@ -94,7 +94,7 @@ impl Axis {
         Axis { key, section, name, values: vec![(one, Origin::Default)], origin: Origin::Default }
     }
 
-    /// What is swept where nothing says how many servers there are.
+    /// The default axis if nothing sets the number of servers.
     pub fn unsaid() -> Axis {
         Axis::of_fan_ins(FAN_INS)
     }
@@ -114,26 +114,26 @@ fn swept(key: &str) -> Result<(&str, &str), String> {
         return Err(unknown());
     }
     if section == "run" {
-        return Err(format!("`{key}` cannot be swept: it is not of one run but of how often there is one; set it"));
+        return Err(format!("`{key}` cannot be swept: it applies to a whole comparison, not to a run; set it"));
     }
     if (section, name) == ("workload", "kind") {
         let words: Vec<&str> = Kind::all().into_iter().map(|(kind, _)| kind.word()).collect();
         let what =
-            format!("`{key}` cannot be swept: figures of {} are not of one kind; compare each alone", words.join(", "));
+            format!("`{key}` cannot be swept: results of {} are not comparable; run each separately", words.join(", "));
         return Err(what);
     }
     if Settings::default().value(section, name).0.starts_with('[') {
         return Err(format!(
-            "`{key}` cannot be swept: its value is a list; compare scenarios, or schemes with their own"
+            "`{key}` cannot be swept: its value is a list; compare scenarios, or schemes with their own values"
         ));
     }
     Ok((section, name))
 }
 
-/// Those of the file with those of arguments in place of their namesakes, then the others.
+/// The file's axes, overridden by arguments for the same keys, then the remaining arguments.
 ///
 /// # Errors
-/// Two that exclude one another, and more points than can be.
+/// Mutually exclusive axes, and too many points.
 pub(crate) fn joined(file: &[Axis], arguments: &[Axis]) -> Result<Vec<Axis>, Problem> {
     let mut axes = file.to_vec();
     for argument in arguments {
@@ -144,7 +144,7 @@ pub(crate) fn joined(file: &[Axis], arguments: &[Axis]) -> Result<Vec<Axis>, Pro
     }
     let block = |name: &str| axes.iter().find(|axis| axis.section == "workload" && axis.name == name);
     if let (Some(_), Some(block)) = (block("fragment"), block("block")) {
-        let what = "`workload.fragment` and `workload.block` exclude one another: sweep the one that is meant";
+        let what = "`workload.fragment` and `workload.block` are mutually exclusive; sweep only one";
         return Err(Problem::new(&block.origin, what));
     }
     let points = axes.iter().try_fold(1usize, |points, axis| points.checked_mul(axis.values.len()));
@@ -153,12 +153,12 @@ pub(crate) fn joined(file: &[Axis], arguments: &[Axis]) -> Result<Vec<Axis>, Pro
         (points, last) => {
             let origin = last.map_or(Origin::Default, |axis| axis.origin.clone());
             let many = points.map_or("too many".into(), |points| points.to_string());
-            Err(Problem::new(&origin, format!("{many} points to sweep: right would be at most {POINTS_MAX}")))
+            Err(Problem::new(&origin, format!("{many} points to sweep: use at most {POINTS_MAX}")))
         }
     }
 }
 
-/// All combinations, the last axis changing first: of each axis the value's place.
+/// All combinations as indices into the axes' values; the last axis changes first.
 pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for axis in axes {

@@ -1,4 +1,4 @@
-//! From settings to leaf-spine fabrics and fat trees: how many of what, and how fast.
+//! Leaf-spine fabrics and fat trees: their numbers of nodes and link rates.
 
 use fanin_fabric::{Fabric, Tree, tree};
 use fanin_units::Rate;
@@ -6,18 +6,18 @@ use fanin_units::Rate;
 use crate::setting::Optional;
 use crate::{FabricKind, FabricSettings, Placement, Settings};
 
-/// How many of what.
+/// Numbers of nodes.
 struct Shape {
     pods: u32,
-    /// A pod.
+    /// Per pod.
     racks: u32,
     hosts_per_rack: u32,
-    /// A pod.
+    /// Per pod.
     spines: u32,
 }
 
 impl Settings {
-    /// The number of hosts that the fabric has, whatever the fan-in; `None` where it follows from that, or is wrong.
+    /// The fabric's number of hosts if it does not depend on the fan-in; `None` also for invalid settings.
     pub(crate) fn fixed_hosts(&self) -> Option<u32> {
         match self.fabric.kind {
             FabricKind::Star | FabricKind::Edges => None,
@@ -25,18 +25,18 @@ impl Settings {
         }
     }
 
-    /// The rate of a rack's hosts over that of its uplinks, where the fabric has racks.
+    /// Ratio of a rack's host rate to its uplink rate, if the fabric has racks.
     pub fn oversubscription(&self) -> Option<f64> {
         let (uplinks, hosts) = self.rack()?;
         Some(self.link.rate.0 as f64 * f64::from(hosts) / uplinks as f64)
     }
 
-    /// A host's part of its rack's uplinks, and no more than its link; the link's rate where there are no racks.
+    /// A host's share of its rack's uplinks, at most its link's rate; without racks, the link's rate.
     pub fn uplink_of_host(&self) -> Rate {
         self.rack().map_or(self.link.rate, |(uplinks, hosts)| self.link.rate.min(Rate(uplinks / u64::from(hosts))))
     }
 
-    /// The rate of a rack's uplinks together, and its hosts.
+    /// Total rate of a rack's uplinks, and its number of hosts.
     fn rack(&self) -> Option<(u64, u32)> {
         match self.fabric.kind {
             FabricKind::Star | FabricKind::Edges => None,
@@ -56,7 +56,7 @@ impl Settings {
             racks: shape.racks,
             hosts: shape.hosts_per_rack,
             spines: shape.spines,
-            // As much upwards as downwards.
+            // As many links up as down.
             cores: if shape.pods > 1 { shape.racks } else { 0 },
             placement: match self.fabric.placement {
                 Placement::ByRack => fanin_fabric::Placement::ByRack,
@@ -71,7 +71,7 @@ impl Settings {
         .map_err(|what| format!("`fabric`: {what}"))?;
         if fabric.hosts() <= servers {
             return Err(format!(
-                "the {} has {} hosts, the client among them, and {servers} servers are asked for: lower the fan-in to {}, or add racks",
+                "the {} has {} hosts including the client, but the scenario needs {servers} servers: lower the fan-in to {}, or add racks",
                 self.fabric.kind.word(),
                 fabric.hosts(),
                 fabric.hosts() - 1,
@@ -83,18 +83,18 @@ impl Settings {
     fn uplink_rate(&self, shape: &Shape) -> Result<Rate, String> {
         match (self.fabric.uplink_rate.0, self.fabric.oversubscription.0) {
             (Some(_), Some(_)) => {
-                Err("`fabric.uplink_rate` and `fabric.oversubscription` say the same twice: keep one".into())
+                Err("`fabric.uplink_rate` and `fabric.oversubscription` are mutually exclusive; set only one".into())
             }
             (Some(rate), None) => Ok(rate),
             (None, None) => Ok(self.link.rate),
-            (None, Some(0)) => Err("`fabric.oversubscription` of 0: right would be 1 (none) or more".into()),
+            (None, Some(0)) => Err("`fabric.oversubscription` of 0: use 1 (none) or more".into()),
             (None, Some(times)) => {
                 let hosts = u128::from(self.link.rate.0) * u128::from(shape.hosts_per_rack);
                 let ways = u128::from(shape.spines) * u128::from(times);
                 match u64::try_from(hosts / ways) {
                     Ok(rate) if rate > 0 && hosts.is_multiple_of(ways) => Ok(Rate(rate)),
                     _ => Err(format!(
-                        "`fabric.oversubscription` of {times}: {} hosts at {} over {} uplinks give no whole rate; give `fabric.uplink_rate`",
+                        "`fabric.oversubscription` of {times}: {} hosts at {} over {} uplinks give a fractional rate; set `fabric.uplink_rate`",
                         shape.hosts_per_rack, self.link.rate, shape.spines
                     )),
                 }
@@ -117,7 +117,7 @@ impl FabricSettings {
         }
         let need = |value: Optional<u32>, key: &str| match value.0 {
             None => Err(format!("the {kind} fabric needs {}", self.missing())),
-            Some(0) => Err(format!("`fabric.{key}` of 0: right would be at least 1")),
+            Some(0) => Err(format!("`fabric.{key}` of 0: use at least 1")),
             Some(count) => Ok(count),
         };
         let racks = need(self.racks, "racks")?;
@@ -127,17 +127,15 @@ impl FabricSettings {
             let less = racks - racks % pods;
             let fits =
                 if less == 0 { format!("{pods}") } else { format!("{less} or {}", u64::from(less) + u64::from(pods)) };
-            return Err(format!(
-                "`fabric.racks` of {racks} cannot be shared evenly over {pods} pods: {fits} would fit"
-            ));
+            return Err(format!("`fabric.racks` of {racks} cannot be divided evenly among {pods} pods: use {fits}"));
         }
         if self.kind == FabricKind::FatTree && pods == 1 {
-            return Err("`fabric.pods` of 1: a fat tree has at least 2; of one pod, make a leaf-spine fabric".into());
+            return Err("`fabric.pods` of 1: a fat tree needs at least 2; use a leaf-spine fabric for one pod".into());
         }
         Ok(Shape { pods, racks: racks / pods, hosts_per_rack, spines })
     }
 
-    /// The keys of its shape that are not set.
+    /// The missing keys of its shape.
     fn missing(&self) -> String {
         let pods = (self.kind == FabricKind::FatTree).then_some(("pods", self.pods));
         let keys = [("racks", self.racks), ("hosts_per_rack", self.hosts_per_rack), ("spines", self.spines)];
@@ -153,12 +151,12 @@ impl FabricSettings {
             ("pods", self.pods),
         ];
         if let Some((key, _)) = twice.iter().find(|(_, value)| value.0.is_some()) {
-            return Err(format!("`fabric.arity` fixes `fabric.{key}`: leave one of them out"));
+            return Err(format!("`fabric.arity` determines `fabric.{key}`: remove one of them"));
         }
         if k < 2 || !k.is_multiple_of(2) {
             let fits = if k < 2 { "2".into() } else { format!("{} or {}", k - 1, u64::from(k) + 1) };
             return Err(format!(
-                "`fabric.arity` of {k}: half of a switch's ports lead down, so it is even: {fits} would fit"
+                "`fabric.arity` of {k} must be even, because half of a switch's ports are uplinks: use {fits}"
             ));
         }
         Ok(Shape { pods: k, racks: k / 2, hosts_per_rack: k / 2, spines: k / 2 })

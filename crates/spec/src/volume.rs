@@ -1,5 +1,4 @@
-//! How much a run has to hold and to do, as its settings tell before anything is run, and which setting is too large where
-//! that cannot be.
+//! Estimates of a run's size and cost from its settings, and which setting is too large if the run cannot be done.
 
 use fanin_fabric::HostId;
 use fanin_units::Time;
@@ -7,58 +6,58 @@ use fanin_units::Time;
 use crate::facts::Moves;
 use crate::{Settings, WarmUp};
 
-/// What a run takes. Counts are rough, and no less than this unless the run is cut short or stalls.
+/// Estimated size of a run, a lower bound unless the run is cut short or stalls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Volume {
     /// Hosts.
     pub hosts: f64,
     /// Connections over the whole run.
     pub connections: f64,
-    /// Those of them that are open at once whatever happens.
+    /// Connections that are always open at once.
     pub open: f64,
-    /// Rows of flows and queries, where no round stalls.
+    /// Rows of flows and queries if no round stalls.
     pub rows: f64,
-    /// And where all do.
+    /// Rows if all rounds stall.
     pub least_rows: f64,
     /// Data packets.
     pub packets: f64,
-    /// Draws made before it begins.
+    /// Random draws before the start.
     pub draws: f64,
-    /// Bytes that the workload holds from the beginning, and those that it has come to hold by its end.
+    /// Bytes of the workload's memory at its start and by its end.
     pub held: [f64; 2],
 }
 
-/// Bytes of memory that a run takes.
+/// Bytes of memory of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Memory {
-    /// While it is run.
+    /// During the run.
     pub working: f64,
-    /// By its tables, which stay until the comparison is written.
+    /// For its tables, until the comparison is written.
     pub kept: f64,
 }
 
-/// What a run asks of the machine; rough.
+/// Estimated resources of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Need {
-    /// Where no round stalls.
+    /// Memory if no round stalls.
     pub memory: Memory,
-    /// Where all do: with less it cannot be done.
+    /// Memory if all rounds stall; the minimum for the run.
     pub least: Memory,
-    /// Seconds of CPU time.
+    /// CPU time in seconds.
     pub cpu_s: f64,
 }
 
-/// No run has more connections: with their rows, no machine holds them.
+/// Maximum number of connections; no machine can hold the rows of more.
 const CONNECTIONS_MAX: f64 = 1e8;
-/// A shuffle draws for every pair of hosts, those that send nothing too; a MapReduce job for every fetch, those from a node's own disk too.
+/// Maximum number of draws: one per pair of hosts in a shuffle, one per fetch in a MapReduce job, including local ones.
 const DRAWS_MAX: f64 = 1e9;
-/// Bytes of a packet besides its payload: headers of IP and TCP.
+/// IP and TCP header bytes of a packet.
 const HEADERS: u32 = 40;
-/// Packets of a query to one host and its answer: three of the handshake, request and answer with their ACKs, two FINs.
+/// Packets of one host's query and response: three of the handshake, request and response with their ACKs, two FINs.
 const PACKETS_OF_A_QUERY: f64 = 9.0;
 
 impl Settings {
-    /// What a run takes.
+    /// Estimates the run's size.
     pub fn volume(&self) -> Volume {
         let w = &self.workload;
         let (n, hosts) = (f64::from(self.servers()) * f64::from(self.clients()), f64::from(self.hosts()));
@@ -79,12 +78,12 @@ impl Settings {
         };
         match () {
             () if facts.asks && facts.lasts => {
-                // A round crosses the network twice, and its answers follow one another at the client's link.
+                // A round crosses the network twice, and its responses share the client's link.
                 let round = (bytes + packets_of(n, bytes) * (self.frame() - self.tcp.mss.0 as f64)) * 8.0;
                 let least = (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
                 let rounds = lasts / (least + w.pause.as_secs_f64());
                 (volume.rows, volume.packets) = (rounds.ceil() * n, (rounds * packets_of(n, bytes)).min(line));
-                // A collapse may leave next to no rounds.
+                // A collapse may leave almost no rounds.
                 volume.least_rows = 0.0;
             }
             () if facts.endless => (volume.rows, volume.least_rows, volume.packets) = (0.0, 0.0, line),
@@ -130,13 +129,13 @@ impl Settings {
         volume
     }
 
-    /// What the flows of a list send, but for those without an end.
+    /// Bytes of a list's limited flows.
     pub(crate) fn listed_bytes(&self) -> f64 {
         let list = self.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
         list.iter().filter_map(|flow| flow.bytes).map(|bytes| bytes as f64).sum()
     }
 
-    /// Poisson flows of so many hosts in so many seconds, and their bytes.
+    /// Number of Poisson flows of these hosts in this time, and their bytes.
     pub(crate) fn poisson(&self, hosts: f64, seconds: f64) -> (f64, f64) {
         let Some(sizes) = &self.inputs.sizes else { return (0.0, 0.0) };
         let load = self.workload.load.0.map_or(0.0, |load| load.as_f64());
@@ -144,7 +143,7 @@ impl Settings {
         (bytes / sizes.mean_bytes(), bytes)
     }
 
-    /// The mean time between Poisson flows of the host that begins them most often.
+    /// Mean time between Poisson flows of the busiest host.
     pub(crate) fn least_poisson_gap_ps(&self) -> f64 {
         match (&self.inputs.sizes, self.workload.load.0) {
             (Some(sizes), Some(load)) => sizes.mean_bytes() * 8e12 / (load.as_f64() * self.uplinks(0.0).1),
@@ -152,8 +151,7 @@ impl Settings {
         }
     }
 
-    /// What the links of so many hosts carry, and the fastest of them, bits a second: the client's may differ, and each in a list
-    /// of edges.
+    /// Total and largest rate of these hosts' links in bits per second. The client's may differ, and each may in a list of edges.
     fn uplinks(&self, hosts: f64) -> (f64, f64) {
         if self.fabric.edges.is_empty() {
             let usual = self.link.rate.0 as f64;
@@ -165,7 +163,7 @@ impl Settings {
         rates.fold((0.0, 0.0), |(all, most), rate| (all + rate, rate.max(most)))
     }
 
-    /// Seconds that a run lasts at the least.
+    /// Minimum duration of a run in seconds.
     fn lasts(&self, bytes: f64) -> f64 {
         match self.workload.kind.facts().lasts {
             true => self.given_s(),
@@ -173,27 +171,27 @@ impl Settings {
         }
     }
 
-    /// Seconds that it is given, with its warm-up.
+    /// Configured duration in seconds, including the warm-up.
     pub(crate) fn given_s(&self) -> f64 {
         let warm_up = if let Some(WarmUp::For(time)) = self.workload.warm_up.0 { time } else { Time::ZERO };
         (self.workload.duration + warm_up).as_secs_f64()
     }
 
-    /// A full frame on the wire.
+    /// Bytes of a full frame on the wire.
     fn frame(&self) -> f64 {
         f64::from(self.link.framing.on_wire(self.full_packet().0 as u32))
     }
 
-    /// What no machine could hold of a run, if anything.
+    /// Why no machine could hold the run, if so.
     pub(crate) fn too_much(&self) -> Option<String> {
         let volume = self.volume();
         if volume.connections > CONNECTIONS_MAX {
             return Some(format!("{:.0} connections", volume.connections));
         }
-        (volume.draws > DRAWS_MAX).then(|| format!("{:.0} draws before it begins", volume.draws))
+        (volume.draws > DRAWS_MAX).then(|| format!("{:.0} draws before the start", volume.draws))
     }
 
-    /// The queries a second whose packets fill the links of all hosts, with the fewest of them.
+    /// The query rate that saturates the links of all hosts.
     pub(crate) fn most_queries_per_s(&self) -> f64 {
         let v = &self.service;
         let headers = PACKETS_OF_A_QUERY * f64::from(self.link.framing.on_wire(HEADERS));
@@ -202,7 +200,7 @@ impl Settings {
     }
 }
 
-/// A setting by which a comparison grows.
+/// A setting that scales a comparison.
 struct Knob {
     path: &'static str,
     get: fn(&Settings) -> u64,
@@ -229,14 +227,14 @@ const KNOBS: [Knob; 10] = [
     },
     Knob { path: "mapreduce.maps", get: |s| s.mapreduce.maps.into(), set: |s, to| s.mapreduce.maps = to as u32 },
     Knob { path: "workload.fan_in", get: |s| s.workload.fan_in.into(), set: |s, to| s.workload.fan_in = to as u32 },
-    // Two at least.
+    // At least two.
     Knob {
         path: "fabric.hosts",
         get: |s| s.fabric.hosts.0.map_or(0, u64::from),
         set: |s, to| s.fabric.hosts.0 = Some(to.max(2) as u32),
     },
     Knob { path: "service.fan_out", get: |s| s.service.fan_out.into(), set: |s, to| s.service.fan_out = to as u32 },
-    // In milliseconds, which are fine enough for what is too long.
+    // In milliseconds, which is precise enough.
     Knob {
         path: "workload.duration",
         get: |s| s.workload.duration.0.div_ceil(Time::from_millis(1).0),
@@ -244,8 +242,8 @@ const KNOBS: [Knob; 10] = [
     },
 ];
 
-/// The first setting that alone can be lowered so far at all points that they fit, with the largest value that does: as a
-/// scenario has it. Points that become the same are one.
+/// The first setting that can be lowered at all points to make them fit, with its largest value that does, as written in a scenario.
+/// Points that become equal are merged.
 pub fn what_would_fit(points: &[Settings], fits: &dyn Fn(&[Settings]) -> bool) -> Option<(&'static str, String)> {
     let with = |knob: &Knob, most: u64| {
         let mut points = points.to_vec();

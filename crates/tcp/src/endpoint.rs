@@ -10,7 +10,7 @@ use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::Params;
-use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, header_bytes, microseconds};
+use crate::segment::{Block, Flags, HeaderOptions, Segment, SegmentMetadata, Wire, header_bytes, microseconds};
 use crate::tcb::{Progress, State, Stats, Tcb};
 
 /// How far what the application wrote has come, as its sender knows; bytes.
@@ -119,7 +119,12 @@ impl Endpoint {
 
     /// Takes a segment.
     #[inline(always)]
-    pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {
+    pub fn handle(
+        &mut self,
+        call: &mut Call<'_, impl Wire>,
+        segment: &Segment,
+        beside: SegmentMetadata<'_>,
+    ) -> Progress {
         self.tcb.stats.segments_received = self.tcb.stats.segments_received.wrapping_add(1);
         if self.tcb.state != State::Established || segment.flags.any(Flags::SYN | Flags::RST) {
             return self.handle_unusual(call, segment, beside.sack, beside.notes);
@@ -229,9 +234,9 @@ impl Endpoint {
         &mut self,
         call: &mut Call<'_, impl Wire>,
         segment: &Segment,
-        beside: Beside<'_>,
+        beside: SegmentMetadata<'_>,
     ) -> Progress {
-        if let Some(Notes { echoed, .. }) = &beside.notes {
+        if let Some(HeaderOptions { echoed, .. }) = &beside.notes {
             self.tcb.law.allot(echoed);
         }
         self.loss.on_ack(&mut self.tcb, call, segment, beside.sack);
@@ -247,7 +252,7 @@ impl Endpoint {
         call: &mut Call<'_, impl Wire>,
         segment: &Segment,
         sack: &[Block],
-        notes: Option<Notes>,
+        notes: Option<HeaderOptions>,
     ) -> Progress {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
@@ -287,7 +292,7 @@ impl Endpoint {
             }
             State::SynReceived if ack && segment.ack == 1 => {
                 self.become_established(call, segment, notes);
-                let progress = self.handle_established(call, segment, Beside { sack, notes });
+                let progress = self.handle_established(call, segment, SegmentMetadata { sack, notes });
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED | progress
             }
@@ -300,7 +305,7 @@ impl Endpoint {
         }
     }
 
-    fn learn_from_syn(&mut self, params: &Params, segment: &Segment, notes: Option<Notes>) {
+    fn learn_from_syn(&mut self, params: &Params, segment: &Segment, notes: Option<HeaderOptions>) {
         // RFC 3168, section 6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
         self.tcb.ecn = params.ect.is_some() && segment.flags.any(Flags::ECE);
         self.tcb.rcv.nxt = 1;
@@ -310,7 +315,7 @@ impl Endpoint {
         self.tcb.rcv.keep_note(notes);
     }
 
-    fn become_established(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, notes: Option<Notes>) {
+    fn become_established(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, notes: Option<HeaderOptions>) {
         self.tcb.state = State::Established;
         self.tcb.retries = 0;
         self.tcb.snd.una = 1;
@@ -318,7 +323,7 @@ impl Endpoint {
         self.tcb.snd.high = 1;
         self.tcb.snd.rwnd = segment.window;
         self.tcb.snd.rto_at = Time::NEVER;
-        if let Some(Notes { echoed, .. }) = &notes {
+        if let Some(HeaderOptions { echoed, .. }) = &notes {
             self.tcb.law.allot(echoed);
         }
         match self.tcb.snd.timed.take() {
@@ -349,7 +354,7 @@ impl Endpoint {
         let segment = Segment { seq: 0, header, len: 0, ..self.tcb.blank(call, flags) };
         self.tcb.snd.last_sent = call.now;
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, Beside { sack: &[], notes: self.tcb.notes(call.params) });
+        call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
     /// The answer to a segment of no connection (RFC 9293, section 3.10.7.1).
@@ -363,7 +368,7 @@ impl Endpoint {
             }
         };
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(reset, Beside { sack: &[], notes: self.tcb.notes(call.params) });
+        call.wire.send(reset, SegmentMetadata { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
     fn retry_syn(&mut self, call: &mut Call<'_, impl Wire>) {

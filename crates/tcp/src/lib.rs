@@ -34,5 +34,5 @@ pub use call::Call;
 pub use endpoint::{Endpoint, Written};
 pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 pub use params::{Echo, Params, Stack};
-pub use segment::{Beside, Block, Flags, Notes, Segment, Wire};
+pub use segment::{Block, Flags, HeaderOptions, Segment, SegmentMetadata, Wire};
 pub use tcb::{Progress, Stats};

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU64;
 
-use fanin_laws::port::Note;
+use fanin_laws::port::HeaderOption;
 use fanin_units::Time;
 
-use crate::segment::{Block, Flags, Notes, Segment};
+use crate::segment::{Block, Flags, HeaderOptions, Segment};
 
 /// The state of the receiving half.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Receiver {
     /// Where the peer's FIN stands, once seen.
     pub fin_at: Option<NonZeroU64>,
     /// What ports have written on what came last, to echo it.
-    pub note: Note,
+    pub note: HeaderOption,
     /// The timestamp to echo.
     pub ts_recent: u32,
     /// Runs beyond a hole, most recent first (RFC 2018, section 4).
@@ -57,7 +57,7 @@ impl Default for Receiver {
             ece: false,
             closed: false,
             fin_at: None,
-            note: Note::BLANK,
+            note: HeaderOption::BLANK,
             ts_recent: 0,
             beyond: Vec::new(),
         }
@@ -73,9 +73,9 @@ impl Receiver {
 
     /// Remembers what ports have written on a packet, if any has.
     #[inline]
-    pub fn keep_note(&mut self, notes: Option<Notes>) {
-        if let Some(Notes { written, .. }) = notes
-            && written != Note::BLANK
+    pub fn keep_note(&mut self, notes: Option<HeaderOptions>) {
+        if let Some(HeaderOptions { written, .. }) = notes
+            && written != HeaderOption::BLANK
         {
             self.note = written;
         }

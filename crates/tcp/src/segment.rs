@@ -2,7 +2,7 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
-use fanin_laws::port::Note;
+use fanin_laws::port::HeaderOption;
 use fanin_units::Time;
 
 /// Bytes of an IPv4 and a TCP header without options.
@@ -124,26 +124,26 @@ pub struct Block {
 
 /// What ports on the way write, and what they wrote on the other way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Notes {
+pub struct HeaderOptions {
     /// What they write on this packet.
-    pub written: Note,
+    pub written: HeaderOption,
     /// What they had written on the last one that came to its sender.
-    pub echoed: Note,
+    pub echoed: HeaderOption,
 }
 
 /// What travels with some segments, beside what all have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beside<'a> {
+pub struct SegmentMetadata<'a> {
     /// SACK blocks, most recent first.
     pub sack: &'a [Block],
     /// Room for what ports write, where the connection has the option for it.
-    pub notes: Option<Notes>,
+    pub notes: Option<HeaderOptions>,
 }
 
 /// Takes what an endpoint sends.
 pub trait Wire {
     /// Sends a segment.
-    fn send(&mut self, segment: Segment, beside: Beside<'_>);
+    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>);
 }
 
 /// The 64-bit number nearest to `near` whose lower half is `wire`.

@@ -4,7 +4,7 @@ use std::hint::cold_path;
 use std::num::NonZeroU64;
 use std::ops::BitOr;
 
-use fanin_laws::port::Note;
+use fanin_laws::port::HeaderOption;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
 
@@ -12,7 +12,9 @@ use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
 use crate::rcv::Receiver;
-use crate::segment::{Beside, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
+use crate::segment::{
+    Flags, HeaderOptions, Segment, SegmentMetadata, Wire, blocks_that_fit, header_bytes, microseconds, widen,
+};
 use crate::snd::Sender;
 
 /// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
@@ -128,7 +130,7 @@ impl Tcb {
             let header = call.params.header;
             let reset = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, Flags::RST | Flags::ACK) };
             self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-            call.wire.send(reset, Beside { sack: &[], notes: self.notes(call.params) });
+            call.wire.send(reset, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
         }
         self.abort();
         true
@@ -247,12 +249,12 @@ impl Tcb {
 
     /// Room for what ports write, with the echo of what they wrote.
     #[inline]
-    pub fn notes(&self, params: &Params) -> Option<Notes> {
+    pub fn notes(&self, params: &Params) -> Option<HeaderOptions> {
         if !params.mcw_option {
             return None;
         }
         cold_path();
-        Some(Notes { written: Note::BLANK, echoed: self.rcv.note })
+        Some(HeaderOptions { written: HeaderOption::BLANK, echoed: self.rcv.note })
     }
 
     /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
@@ -294,7 +296,7 @@ impl Tcb {
         let header = call.params.header;
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
+        call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
         next
     }
 
@@ -311,7 +313,7 @@ impl Tcb {
             return self.send_ack_with_blocks(call);
         }
         let segment = self.pure_ack(call, call.params.header);
-        call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
+        call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
     }
 
     /// Sends a pure ACK that tells what is here beyond a hole.
@@ -321,7 +323,7 @@ impl Tcb {
         let options = call.params.option_bytes();
         let fit = blocks_that_fit(options).min(self.rcv.beyond.len());
         let segment = self.pure_ack(call, header_bytes(options, fit));
-        call.wire.send(segment, Beside { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
+        call.wire.send(segment, SegmentMetadata { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
     }
 
     /// A pure ACK that leaves now.

@@ -13,7 +13,7 @@ pub(crate) struct Unit {
 /// Why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// There is no number at the start.
+    /// There is not a number at the start.
     NoNumber,
     /// A number stands alone: the unit is missing.
     NoUnit,

@@ -180,7 +180,7 @@ fn refuse_homes(spec: &RunSpec, number: usize, homes: &[u32], racks: &[u32]) -> 
         return Some(format!("object {number} is at {} servers: `key_value.replicas` is {}", homes.len(), k.replicas));
     }
     if let Some(host) = homes.iter().find(|host| !(1..=servers).contains(*host)) {
-        return Some(format!("host {host} is no server: servers are hosts 1 to {servers}"));
+        return Some(format!("host {host} is not a server: servers are hosts 1 to {servers}"));
     }
     let distinct = k.replica_racks == ReplicaRacks::Distinct;
     let same = |one: u32, other: u32| one == other || distinct && racks[one as usize] == racks[other as usize];
@@ -200,7 +200,7 @@ fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Resu
         return Err(format!("object {object} does not exist: there are {}, the first is 0", placement.objects()));
     }
     if let Some(host) = [from, to].into_iter().find(|host| !(1..=servers).contains(host)) {
-        return Err(format!("host {host} is no server: servers are hosts 1 to {servers}"));
+        return Err(format!("host {host} is not a server: servers are hosts 1 to {servers}"));
     }
     let homes = placement.homes(of.object);
     if !homes.contains(&of.from) {
@@ -273,8 +273,8 @@ mod tests {
     fn moves_that_cannot_be_are_refused_the_first_of_them() {
         for (of, number, told) in [
             (&[(0, 3, 4), (2, 1, 6)][..], 1, "object 2 does not exist: there are 2, the first is 0"),
-            (&[(0, 3, 7)], 0, "host 7 is no server: servers are hosts 1 to 6"),
-            (&[(0, 0, 4)], 0, "host 0 is no server"),
+            (&[(0, 3, 7)], 0, "host 7 is not a server: servers are hosts 1 to 6"),
+            (&[(0, 0, 4)], 0, "host 0 is not a server"),
             (&[(0, 3, 4), (0, 3, 6)], 1, "object 0 is not at host 3: it is at 1, 4"),
             (&[(0, 3, 1)], 0, "object 0 is at host 1 already"),
             (&[(1, 5, 1)], 0, "object 1 has a replica at host 2, in host 1's rack"),
@@ -290,7 +290,7 @@ mod tests {
                     hosts_per_rack = 5\nspines = 1\n[key_value]\nreplica_racks = \"distinct\"\nobjects = 2000\n";
         let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
         scenario.assign("--fan-in", "sweep.fan_in=[19]").expect("a sweep");
-        let spec = scenario.contenders().expect("they fit")[0].run(19, 1).expect("swept over");
+        let spec = scenario.variants().expect("they fit")[0].run(19, 1).expect("swept over");
         let racks: Vec<u32> = (0..20).map(|host| host / 5).collect();
         let places = Places::unmoved(&drawn(&spec, &racks));
         let mut of_rack = [0; 4];

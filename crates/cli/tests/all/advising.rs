@@ -134,9 +134,9 @@ fn what_a_verdict_hangs_on_is_told_with_the_values_that_turn_it() {
     let place = Place::with(RACK);
     let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1MiB --budget 20M --remedies rto-min --json";
     let advice: Value = serde_json::from_str(&place.says(&line.split(' ').collect::<Vec<_>>())).unwrap();
-    let hinge =
+    let assumption =
         |key: &str| advice["hangs_on"].as_array().unwrap().iter().find(|one| one["key"] == key).unwrap().clone();
-    assert_eq!(hinge("host.service_jitter")["turns"], serde_json::json!(["10 us"]), "{}", advice["hangs_on"]);
+    assert_eq!(assumption("host.service_jitter")["turns"], serde_json::json!(["10 us"]), "{}", advice["hangs_on"]);
     let turned: Value = serde_json::from_str(
         &place.says(&[&line.split(' ').collect::<Vec<_>>()[..], &["--set", "host.service_jitter=10 us"]].concat()),
     )
@@ -206,13 +206,13 @@ fn the_picture_shows_today_beside_the_first_remedies() {
 fn what_cannot_be_advised_on_is_refused_with_what_would_be_right() {
     let place = Place::with(RACK);
     for (arguments, why) in [
-        (vec!["advise", "my.toml", "--goal", "fast"], "`fast` is no goal"),
+        (vec!["advise", "my.toml", "--goal", "fast"], "`fast` is not a goal"),
         (
             vec!["advise", "my.toml", "--remedies", "magic"],
             "--remedies magic: there is no such remedy; there are rto-min",
         ),
         (vec!["advise", "my.toml", "--budget", "1k"], "--budget 1000 is too small: one run takes"),
-        (vec!["advise", "my.toml", "--budget", "much"], "right would be data packets, such as 250M"),
+        (vec!["advise", "my.toml", "--budget", "much"], "use data packets, such as 250M"),
         (vec!["advise", "--rate=1Gbit/s", "--answer=1MB", "--servers", "0"], "--servers 0: not a number of servers"),
         (
             vec!["advise", "--servers", "4"],

@@ -127,9 +127,9 @@ fn objects(text: &mut String, draws: &mut Draws) {
 fn ran(text: &str, seeds: u64) -> Option<(Vec<f64>, Option<f64>, Vec<RunTables>)> {
     let text = format!("{text}[run]\nseeds = {seeds}\n");
     let scenario = Scenario::parse("random.toml", &text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-    let contender = scenario.contenders().ok()?.remove(0);
-    let specs = plan(std::slice::from_ref(&contender));
-    let allowed = allowed_mbps(&contender.scheme, &specs[0].settings);
+    let variant = scenario.variants().ok()?.remove(0);
+    let specs = plan(std::slice::from_ref(&variant));
+    let allowed = allowed_mbps(&variant.scheme, &specs[0].settings);
     let runs: Vec<RunTables> =
         specs.iter().map(|spec| fanin_sim::run(spec, &AtomicBool::new(false)).unwrap()).collect();
     Some((runs.iter().map(RunTables::goodput_mbps).collect(), allowed, runs))

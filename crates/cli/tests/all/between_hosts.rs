@@ -134,7 +134,7 @@ fn a_bad_file_of_flows_or_sizes_is_told_with_its_line() {
         (csv, "a.csv", format!("{head}0,9,5,0\n"), "a.csv:2: host 9 does not exist: the cluster has hosts 0 to 3"),
         (csv, "a.csv", format!("{head}0,1,5,6000000\n"), "a.csv:2: a flow that starts at 6 s: the run ends at"),
         (csv, "b.csv", String::new(), "my.toml:6: `workload.file`: a.csv cannot be read"),
-        (poisson, "x.txt", "0 0\n10 60\n20 50\n30 100\n".into(), "x.txt:3: the distribution falls"),
+        (poisson, "x.txt", "0 0\n10 60\n20 50\n30 100\n".into(), "x.txt:3: the distribution decreases"),
         (poisson, "x.txt", "0 0\n10 60\n".into(), "x.txt:2: the last line must reach 100 percent"),
         (poisson, "y.txt", String::new(), "my.toml:7: `workload.sizes`: x.txt cannot be read"),
     ];
@@ -148,10 +148,10 @@ fn a_bad_file_of_flows_or_sizes_is_told_with_its_line() {
 #[test]
 fn a_load_or_a_workload_that_cannot_be_is_told_with_its_line() {
     let cases = [
-        ("kind = \"poisson\"\nload = 0", "my.toml:6: `workload.load` of 0: right would be above 0 and at most 1"),
+        ("kind = \"poisson\"\nload = 0", "my.toml:6: `workload.load` of 0: use above 0 and at most 1"),
         (
             "kind = \"poisson\"\nload = 1.5",
-            "my.toml:6: `workload.load`: 1.5 is not of that form; right would be a share above 0 and at most 1",
+            "my.toml:6: `workload.load`: 1.5 has the wrong form; use a share above 0 and at most 1",
         ),
         ("kind = \"poisson\"\nload = -0.5", "my.toml:6: `workload.load`"),
         ("kind = \"poisson\"", "my.toml:5: the poisson workload needs `workload.load`"),
@@ -160,7 +160,7 @@ fn a_load_or_a_workload_that_cannot_be_is_told_with_its_line() {
             "my.toml:7: `workload.sizes`: \"web-serch\" is not a distribution (did you mean `web-search`?)",
         ),
         ("kind = \"flows\"", "my.toml:5: the flows workload needs `workload.file`"),
-        ("kind = \"flows\"\nfile = \"\"", "my.toml:6: `workload.file`: it is empty; right would be the path"),
+        ("kind = \"flows\"\nfile = \"\"", "my.toml:6: `workload.file`: it is empty; use the path"),
         ("fragment = \"1 KB\"\nfile = \"a.csv\"", "my.toml:6: `workload.file`: a.csv cannot be read"),
         ("kind = \"poisson\"\nload = 0.5\nin_flight = 2", "my.toml:7: a poisson workload asks nobody"),
     ];

@@ -85,10 +85,10 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
     refused("onset = 2\n", "", &format!("{onset}class \"onset\" needs `onset`; that there is none is class \"holds\""));
     let none = "to = 2\n\n[[figure.claim]]\nid = \"T-1.5\"";
     let holds = |keys: &str| none.replacen("to = 2\n", &format!("to = 2\n{keys}\n"), 1);
-    refused(none, &holds("percent = 0"), &format!("{}percent = 0: right would be a share over 0", claim("T-1.4")));
-    refused(none, &holds("percent = 101"), "percent = 101: right would be a share over 0 and up to 100");
+    refused(none, &holds("percent = 0"), &format!("{}percent = 0: use a share over 0", claim("T-1.4")));
+    refused(none, &holds("percent = 101"), "percent = 101: use a share over 0 and up to 100");
     refused(none, &holds("onset = 2"), "class \"holds\" has no key `onset`; it has curve, line, percent");
-    refused("value = 100\n", "value = 100\ntakes = \"least\"\n", "takes = \"least\": right would be mean or largest");
+    refused("value = 100\n", "value = 100\ntakes = \"least\"\n", "takes = \"least\": use mean or largest");
     let pairs = "over = [\"dctcp\", \"newreno\"]\n";
     refused("over = \"dctcp\"\n", pairs, "`over` has one curve, or one for each of `curve`");
     refused("over = \"newreno\"\n", pairs, "`over` has one curve");
@@ -129,8 +129,8 @@ fn every_message_of_the_reader_of_toml_has_its_line() {
 
 #[test]
 fn ids_stand_once_and_under_their_figure() {
-    refused("id = \"T-1.2\"", "id = \"T-1.1\"", "claim `T-1.1` stands there twice");
-    refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}figure `T-1` stands there twice", line("id = \"T-2\"")));
+    refused("id = \"T-1.2\"", "id = \"T-1.1\"", "claim `T-1.1` is given twice");
+    refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}figure `T-1` is given twice", line("id = \"T-2\"")));
     refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
     for gone in ["T-9.9", "T-1.6"] {
         let at = line("repeats = \"T-1.1\"");
@@ -147,9 +147,9 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         ("draws = [\"round_end_ms\"]", "draws = []", format!("{}figure `T-2` draws nothing", line("id = \"T-2\""))),
         ("fan_in = [4]\n", "", format!("{}figure `T-2` draws what is over rounds or over time", line("id = \"T-2\""))),
         ("fan_in = [4]", "fan_in = [5]", "rounds.toml does not sweep over 5 senders: [2, 4]".into()),
-        ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: right would be rising numbers".into()),
-        ("fan_in = [4]", "fan_in = []", "fan_in = []: right would be rising".into()),
-        ("fan_in = [4]", "points = [4]", "points = [..] is of another swept key: right would be fan_in".into()),
+        ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: use rising numbers".into()),
+        ("fan_in = [4]", "fan_in = []", "fan_in = []: use rising".into()),
+        ("fan_in = [4]", "points = [4]", "points = [..] is of another swept key: use fan_in".into()),
         (
             "fan_in = [4]",
             "fan_in = [4]\nschemes = [\"cubic\"]",
@@ -189,12 +189,12 @@ fn quick_settings_that_do_not_resolve_are_refused_even_by_a_full_run() {
     refused("workload.duration=2 ms", "workload.durtion=2 ms", &format!("{set}quick: "));
     let of = |scenario: &str, set: &str| format!("seeds = 2\nscenario.\"{scenario}\" = [\"{set}\"]");
     refused("seeds = 2", &of("rounds.toml", "workload.durtion=2 ms"), &format!("{set}quick: "));
-    let told = format!("{set}quick: no figure is of the scenario `round.toml`: right would be one of ");
+    let told = format!("{set}quick: no figure is of the scenario `round.toml`: use one of ");
     refused("seeds = 2", &of("round.toml", "workload.duration=2 ms"), &told);
     refused("seeds = 2", "seeds = 0", &format!("{}no seeds", line("seeds = 2")));
     let title = line("title = \"A tiny paper\"");
     for (written, said) in [("0.0", "0"), ("1.5", "1.5"), ("-0.01", "-0.01")] {
-        let told = format!("{title}precision = {said}: right would be a share such as 0.01");
+        let told = format!("{title}precision = {said}: use a share such as 0.01");
         refused("title = ", &format!("precision = {written}\ntitle = "), &told);
     }
 }

@@ -298,7 +298,7 @@ fn every_scenario_of_the_project_resolves() {
         let scenario = Scenario::parse(&path.to_string_lossy(), &text).unwrap();
         assert!(scenario.title.is_some());
         let beside = |file: &str| Ok((file.into(), fs::read_to_string(path.with_file_name("").join(file)).unwrap()));
-        scenario.contenders_with(&beside).unwrap();
+        scenario.variants_with(&beside).unwrap();
         seen += 1;
     }
     assert!(seen >= 5);

@@ -45,7 +45,7 @@ fn a_run_that_keeps_to_one_core_says_why_and_more_cores_than_there_are_are_warne
 fn no_cores_and_cores_for_a_run_that_is_watched_are_refused() {
     let place = Place::with(RACKS);
     let message = place.refuses(&[&RUN[..], &["--cores", "0"]].concat());
-    assert!(message.contains("'0' for '--cores <N>': right would be a whole number from 1"), "{message}");
+    assert!(message.contains("'0' for '--cores <N>': use a whole number from 1"), "{message}");
     let message = place.refuses(&[&RUN[..], &["--cores", "2", "--samples", "--out", "out"]].concat());
     assert!(message.contains("'--cores <N>' cannot be used with '--samples"), "{message}");
 }

@@ -34,7 +34,7 @@ fn specs(scenario: &str, scheme: &str, fan_in: u32, besides: &[&str]) -> Vec<Run
         scenario.assign("--set", set).unwrap();
     }
     scenario.select("--schemes", &[scheme]).unwrap();
-    plan(&scenario.contenders().unwrap())
+    plan(&scenario.variants().unwrap())
 }
 
 /// Goodputs in the order of seeds.
@@ -72,10 +72,10 @@ fn no_run_beats_what_the_closed_form_allows() {
         for set in ["run.seeds=1", "workload.duration=300 ms", "workload.queries=10"] {
             scenario.assign("--set", set).unwrap();
         }
-        for contender in scenario.contenders().unwrap() {
-            for spec in plan(std::slice::from_ref(&contender)) {
+        for variant in scenario.variants().unwrap() {
+            for spec in plan(std::slice::from_ref(&variant)) {
                 let goodput = goodputs(std::slice::from_ref(&spec))[0];
-                let allowed = allowed_mbps(&contender.scheme, &spec.settings).unwrap();
+                let allowed = allowed_mbps(&variant.scheme, &spec.settings).unwrap();
                 assert!(goodput <= allowed, "{} at {}: {goodput} of {allowed}", spec.label, spec.fan_in);
                 closest = closest.max(goodput / allowed);
             }

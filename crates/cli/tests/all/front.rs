@@ -30,7 +30,7 @@ fn a_file_that_is_wrong_ends_with_2_its_line_and_what_is_right() {
     assert!(told.contains("front.toml:4: ") && told.contains("plan.json: No such file"), "{told}");
     let output = front().args(["--listen", "127.0.0.1:0", "--servers", "nowhere"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("--servers nowhere: `nowhere` is no server"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--servers nowhere: `nowhere` is not a server"));
 }
 
 #[test]

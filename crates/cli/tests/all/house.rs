@@ -170,7 +170,7 @@ fn every_scenario_file_of_the_project_is_right() {
             let text = fs::read_to_string(&path).unwrap();
             let scenario = fanin_spec::Scenario::parse(&path.to_string_lossy(), &text).unwrap();
             let beside = |file: &str| Ok((file.into(), fs::read_to_string(root().join(folder).join(file)).unwrap()));
-            scenario.contenders_with(&beside).unwrap_or_else(|problem| panic!("{problem}"));
+            scenario.variants_with(&beside).unwrap_or_else(|problem| panic!("{problem}"));
             seen += 1;
         }
     }

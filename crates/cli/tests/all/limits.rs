@@ -52,13 +52,13 @@ fn every_name_of_what_is_not_modelled_is_answered_so_and_is_nothing_that_is() {
         for name in names(&limit) {
             let said = says(&["explain", &name]);
             assert!(said.contains("is not modelled") && said.contains("docs/limits.md"), "{name}: {said}");
-            assert!(seen.insert(name.clone()), "{name} stands there twice");
+            assert!(seen.insert(name.clone()), "{name} is given twice");
         }
     }
     for name in elsewhere().iter().flat_map(|one| one["names"].as_array().unwrap().clone()) {
         let said = says(&["explain", text(&name)]);
         assert!(!said.contains("is not modelled") && said.contains('`'), "{name}: {said}");
-        assert!(seen.insert(text(&name).into()), "{name} stands there twice");
+        assert!(seen.insert(text(&name).into()), "{name} is given twice");
     }
     for name in ["rdma", "pfc", "dcqcn", "bbr", "homa", "quic"] {
         assert!(seen.contains(name), "{name}");

@@ -60,7 +60,7 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
         [&["plan", log, "--cluster", "try/cluster.toml", "--out", "made"][..], more].concat()
     };
     for (arguments, told) in [
-        (with("bad.csv", &[]), "bad.csv: line 42: `soon` is no time: right would be seconds, such as 12.5"),
+        (with("bad.csv", &[]), "bad.csv: line 42: `soon` is not a time: use seconds, such as 12.5"),
         (
             with("short.csv", &[]),
             "short.csv: it has one query, and a plan is made from one half and held against the other",
@@ -73,7 +73,7 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
             "is popular and asks each server that has it for",
         ),
         (with("try/log.csv", &["--set", "picc.memory=10 KB"]), "`picc.memory`: all servers together are to have "),
-        (with("try/log.csv", &["--method", "fewest"]), "right would be picc, picc-no-correlation, groups"),
+        (with("try/log.csv", &["--method", "fewest"]), "use picc, picc-no-correlation, groups"),
         (with("try/log.csv", &["--move-budget", "much"]), "--move-budget"),
         (with("try/log.csv", &["--every", "1 ps"]), "at least 1 s"),
         (with("try/log.csv", &["--every", "999 ms"]), "at least 1 s"),
@@ -95,7 +95,7 @@ fn a_cluster_without_racks_is_planned_for_with_one_replica() {
     fs::write(place.path("bare.toml"), "[workload]\nfan_in = 4\n[link]\nrate = \"10 Gbit/s\"\n").unwrap();
     let plan = ["plan", "try/log.csv", "--cluster", "bare.toml", "--json"];
     let message = place.refuses(&plan);
-    let right = "right would be a fabric of 3 racks (`fabric.kind = \"leaf-spine\"`) and `key_value.replica_racks = \"distinct\"`, or \
+    let right = "use a fabric of 3 racks (`fabric.kind = \"leaf-spine\"`) and `key_value.replica_racks = \"distinct\"`, or \
                  `key_value.replicas = 1`";
     assert!(message.contains(right), "{message}");
     let told: Value =
@@ -256,7 +256,7 @@ fn a_front_ends_keys_are_planned_from_where_it_has_them_and_its_plan_names_its_s
     )
     .unwrap();
     let message = place.refuses(&one);
-    assert!(message.contains("front.toml: it has 2 pools; right would be a file with one"), "{message}");
+    assert!(message.contains("front.toml: it has 2 pools; use a file with one"), "{message}");
 }
 
 #[test]
@@ -323,14 +323,11 @@ fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
     fs::create_dir(place.path("other")).unwrap();
     fs::write(place.path("other/plan.json"), "{}").unwrap();
     for (more, told) in [
-        (
-            ["--current", "none.csv"],
-            "none.csv: line 1: no columns key and server: right would be the header key,server",
-        ),
-        (["--current", "far.csv"], "far.csv: line 3: `201` is no server of this cluster: they are 1 to 200"),
+        (["--current", "none.csv"], "none.csv: line 1: no columns key and server: use the header key,server"),
+        (["--current", "far.csv"], "far.csv: line 3: `201` is not a server of this cluster: they are 1 to 200"),
         (["--current", "together.csv"], "together.csv: line 3: `object:1` lies at 1 and at 2, which are in one rack"),
         (["--current", "few.csv"], "few.csv: `object:1` lies at 1 servers: `key_value.replicas` is 3"),
-        (["--current", "words.csv"], "words.csv: line 2: `first` is no server"),
+        (["--current", "words.csv"], "words.csv: line 2: `first` is not a server"),
         (["--current", "absent.csv"], "absent.csv: No such file"),
         (["--previous", "absent"], "absent/plan.json: No such file"),
         (["--previous", "other"], "other/plan.json: it does not say of which cluster it is"),

@@ -140,7 +140,7 @@ fn a_sweep_that_cannot_be_is_told_by_its_argument() {
         ("switch.buffer=64 KiB,10", "--sweep switch.buffer=64 KiB,10: `sweep.switch.buffer`: 10 is not a value here"),
         ("switch.buffer=64 KiB,10 B", "`switch.buffer` does not hold one packet"),
         ("run.seeds=1,2", "`run.seeds` cannot be swept"),
-        ("fan_in=0", "--sweep fan_in=0: `workload.fan_in` of 0: right would be 1 to 1000000"),
+        ("fan_in=0", "--sweep fan_in=0: `workload.fan_in` of 0: use 1 to 1000000"),
     ] {
         let message = place.refuses(&["compare", "my.toml", "--sweep", sweep]);
         assert!(message.contains(expected), "{sweep}: {message}");

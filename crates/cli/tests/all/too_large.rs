@@ -44,19 +44,15 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
     let cases: [(&str, &[&str], &str); 19] = [
         (SMALL, &["--set", "workload.background=4294967295"], "so that up to 999996 would fit"),
         (SMALL, &["--set", "workload.background=999997"], "so that up to 999996 would fit"),
-        (SMALL, &["--seeds", MOST], "right would be 1 to 1000000"),
+        (SMALL, &["--seeds", MOST], "use 1 to 1000000"),
         (SMALL, &["--set", "service.queries_per_s=4294967295", "--set", "service.fan_out=1"], "would fit"),
         (
             SMALL,
             &["--set", "workload.kind=web-search", "--set", "workload.queries=4294967295"],
             "`workload.queries` of 25000000 would fit",
         ),
-        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: right would be 1 kbit/s to 1000 Tbit/s"),
-        (
-            SMALL,
-            &["--set", "link.client_rate=1 bit/s"],
-            "`link.client_rate` of 1 bit/s: right would be 1 kbit/s to 1000 Tbit/s",
-        ),
+        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: use 1 kbit/s to 1000 Tbit/s"),
+        (SMALL, &["--set", "link.client_rate=1 bit/s"], "`link.client_rate` of 1 bit/s: use 1 kbit/s to 1000 Tbit/s"),
         (SMALL, &["--set", "tcp.rto_min=2 s"], "rto_initial 1 s is below rto_min 2 s"),
         (SHUFFLE, &["--fan-in", "100000"], "`workload.fan_in` of 9999 would fit"),
         (SHUFFLE, &["--fan-in", "100000", "--set", "workload.pairs=0.0001"], "`workload.fan_in` of 31621 would fit"),
@@ -68,7 +64,7 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
         (
             POISSON,
             &["--set", "link.client_rate=1000000 Tbit/s"],
-            "`link.client_rate` of 1000000 Tbit/s: right would be 1 kbit/s to 1000 Tbit/s",
+            "`link.client_rate` of 1000000 Tbit/s: use 1 kbit/s to 1000 Tbit/s",
         ),
         (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "cannot be held: `workload.duration` of"),
         (
@@ -76,22 +72,18 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client s 1000 Tbit/s\", \"server1..4 s\"]"],
             "cannot be held: `workload.duration` of",
         ),
-        (
-            MAPREDUCE,
-            &["--set", "mapreduce.heartbeat=1 ps"],
-            "`mapreduce.heartbeat` of 1 ps: right would be at least 1 ms",
-        ),
+        (MAPREDUCE, &["--set", "mapreduce.heartbeat=1 ps"], "`mapreduce.heartbeat` of 1 ps: use at least 1 ms"),
         (KEY_VALUE, &["--set", "key_value.within=99 ps"], "100 requests begin within fewer picoseconds"),
         (
             KEY_VALUE,
             &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"],
             "some 100000000000 requests begin in a warm-up of 1 s",
         ),
-        (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "right would be 1 to 512"),
+        (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "use 1 to 512"),
         (
             SMALL,
             &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client a\", \"server1..99999 server1..99999\"]"],
-            "99999 times 99999 edges: right would be at most 1000000",
+            "99999 times 99999 edges: use at most 1000000",
         ),
     ];
     for (text, extra, told) in cases {

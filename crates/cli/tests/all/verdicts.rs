@@ -214,7 +214,7 @@ fn a_cold_start_is_left_out_where_that_is_wished() {
     assert!(warm["qct_ms"]["max"].as_f64() < cold["qct_ms"]["max"].as_f64(), "{cold} {warm}");
     let refused =
         place.refuses(&["compare", "my.toml", "--set", "workload.kind=long", "--set", "workload.warm_up=3 rounds"]);
-    assert!(refused.contains("a long workload has no rounds: right would be a time"), "{refused}");
+    assert!(refused.contains("a long workload has no rounds: use a time"), "{refused}");
     let refused =
         place.refuses(&["compare", "my.toml", "--set", "workload.kind=one-shot", "--set", "workload.warm_up=1 ms"]);
     assert!(refused.contains("a one-shot workload is measured whole"), "{refused}");

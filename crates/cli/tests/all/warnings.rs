@@ -219,10 +219,10 @@ fn no_bundled_scenario_nor_a_papers_gives_a_warning_but_of_the_small_timeout_tha
             let path = file.parent().unwrap().join(path);
             fs::read_to_string(&path).map(|text| (path.display().to_string(), text)).map_err(|error| error.to_string())
         };
-        let contenders = scenario.contenders_with(&beside).unwrap();
+        let variants = scenario.variants_with(&beside).unwrap();
         // Of 1 ms the paper says that it makes false timeouts; its scenario is to show that (H-r.9, H-r.11).
         let meant = |what: &str| name == "terasort.toml" && what.starts_with("`tcp.rto_min` of 1 ms is under");
-        let warnings: Vec<_> = scenario.warnings(&contenders).into_iter().filter(|it| !meant(&it.what)).collect();
+        let warnings: Vec<_> = scenario.warnings(&variants).into_iter().filter(|it| !meant(&it.what)).collect();
         assert_eq!(warnings, [], "{}", file.display());
         seen += 1;
     }

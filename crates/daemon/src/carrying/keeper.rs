@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::errand::LEASE;
-use super::plan::{PLACEMENT, PLAN, Reader, STAGE, Unfit, stage};
+use super::migration::LEASE;
+use super::plan::{InvalidPlan, PLACEMENT, PLAN, Reader, STAGE, stage};
 use super::{Moves, Stage, Standing};
 use crate::clock::{Clock, Nanos, nanos};
 use crate::routing::Router;
@@ -31,24 +31,24 @@ pub type Wakers = Vec<Arc<Mutex<Option<Waker>>>>;
 
 /// The thread.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct MigrationThread {
     /// It ends with this.
     ends: Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Keeper {
+impl MigrationThread {
     /// Begins to look after plans, if there are any.
     ///
     /// # Errors
     /// The system's.
-    pub fn start(kept: Vec<Kept>, shared: Arc<Shared>, wakers: Wakers) -> io::Result<Option<Keeper>> {
+    pub fn start(kept: Vec<Kept>, shared: Arc<Shared>, wakers: Wakers) -> io::Result<Option<MigrationThread>> {
         if kept.is_empty() {
             return Ok(None);
         }
         let (ends, end) = channel();
         let work = move || keep(kept, &shared, &wakers, &end);
-        Ok(Some(Keeper { ends, thread: Builder::new().name("fanin-plan".to_owned()).spawn(work)? }))
+        Ok(Some(MigrationThread { ends, thread: Builder::new().name("fanin-plan".to_owned()).spawn(work)? }))
     }
 
     /// Waits until it has ended.
@@ -138,10 +138,10 @@ struct Goal {
 
 impl Goal {
     /// What a folder asks for of a front end that stands here, and goes to `goal`.
-    fn of_folder(standing: &Standing, goal: &Goal, plan: &Plan, reader: &Reader<'_>) -> Result<Goal, Unfit> {
+    fn of_folder(standing: &Standing, goal: &Goal, plan: &Plan, reader: &Reader<'_>) -> Result<Goal, InvalidPlan> {
         let wanted = stage(&plan.folder)?;
         let moves = reader.read(&plan.folder)?;
-        let unfit = |name, what: &str| Err(Unfit { path: plan.folder.join(name), what: what.to_owned() });
+        let unfit = |name, what: &str| Err(InvalidPlan { path: plan.folder.join(name), what: what.to_owned() });
         let turned = standing.stage.is_turned();
         if moves.is(&standing.moves) {
             // Without a word it stays where it is.
@@ -183,7 +183,7 @@ impl Goal {
 ///
 /// # Errors
 /// A plan that is refused, or a stage that is.
-pub fn check(pool: &Pool) -> Result<(), Unfit> {
+pub fn check(pool: &Pool) -> Result<(), InvalidPlan> {
     let Some(plan) = pool.plan.as_ref().filter(|plan| !plan.is_new) else { return Ok(()) };
     let (names, router) = (pool.servers.iter().map(|server| server.weighted.name.as_str()).collect(), pool.router());
     let reader = Reader { names, router: &router, secret: plan.secret, drawn: plan.drawn };
@@ -256,7 +256,7 @@ impl Kept {
     }
 
     /// Reads the plan anew where its files have changed: whether it is right then.
-    fn look(&mut self) -> Option<Result<(), Unfit>> {
+    fn look(&mut self) -> Option<Result<(), InvalidPlan>> {
         let now = seen(&self.plan.folder);
         if now == self.seen {
             return None;

@@ -8,11 +8,11 @@
 //!
 //! Stages may stand side by side with their neighbours, and with no others: who is a stage behind does nothing that who is ahead
 //! could not bear, and the other way round. `keeper` has all threads go from one to the next.
-//! `plan` reads what is to move, `errand` has what one key's business takes, `errands` does it.
+//! `plan` reads what is to move, `migration` has what one key's business takes, `migrations` does it.
 
-pub mod errand;
-mod errands;
 pub mod keeper;
+pub mod migration;
+mod migrations;
 mod moves;
 pub mod plan;
 pub mod progress;

@@ -23,7 +23,7 @@ pub const STAGE: &str = "stage";
 /// What is wrong with a plan: its file, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
-pub struct Unfit {
+pub struct InvalidPlan {
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it.
@@ -46,9 +46,9 @@ pub struct Reader<'a> {
 ///
 /// # Errors
 /// A word that is no stage, or a file that cannot be read.
-pub fn stage(folder: &Path) -> Result<Option<Stage>, Unfit> {
+pub fn stage(folder: &Path) -> Result<Option<Stage>, InvalidPlan> {
     let path = folder.join(STAGE);
-    let unfit = |what| Unfit { path: path.clone(), what };
+    let unfit = |what| InvalidPlan { path: path.clone(), what };
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -62,11 +62,11 @@ pub fn stage(folder: &Path) -> Result<Option<Stage>, Unfit> {
 
 impl Reader<'_> {
     /// What moves by a folder's plan.
-    pub fn read(&self, folder: &Path) -> Result<Moves, Unfit> {
+    pub fn read(&self, folder: &Path) -> Result<Moves, InvalidPlan> {
         let path = folder.join(PLAN);
-        let digest = self.same(&path).map_err(|what| Unfit { path, what })?;
+        let digest = self.same(&path).map_err(|what| InvalidPlan { path, what })?;
         let path = folder.join(PLACEMENT);
-        let unfit = |what: String| Unfit { path: path.clone(), what };
+        let unfit = |what: String| InvalidPlan { path: path.clone(), what };
         let file = File::open(&path).map_err(|error| unfit(error.to_string()))?;
         let mut digesting = Digesting { file: BufReader::new(file), digest: Sha256::new() };
         let read = self.rows(&mut digesting);
@@ -74,7 +74,7 @@ impl Reader<'_> {
         // Whatever else is wrong with it follows from this.
         if digesting.hex() != digest {
             return Err(unfit(format!(
-                "it is not the table that {PLAN} tells of: damaged, or not all there yet; right would be the folder of a plan's --out"
+                "it is not the table that {PLAN} tells of: damaged, or not all there yet; use the folder of a plan's --out"
             )));
         }
         let (rows, secret) = read.map_err(&unfit)?;
@@ -87,7 +87,7 @@ impl Reader<'_> {
         let plan: Value = serde_json::from_str(&text).map_err(|error| format!("it is no plan: {error}"))?;
         let number = |key: &str| plan.pointer(&format!("/cluster/{key}")).and_then(Value::as_u64);
         let (Some(servers), Some(replicas)) = (number("servers"), number("replicas")) else {
-            return Err("it does not say of which cluster it is: right would be the folder of a plan's --out".into());
+            return Err("it does not say of which cluster it is: use the folder of a plan's --out".into());
         };
         if servers != self.names.len() as u64 {
             return Err(format!(
@@ -104,7 +104,7 @@ impl Reader<'_> {
         }
         if replicas != 1 {
             return Err(format!(
-                "it is a plan of {replicas} replicas of a key, and a front end has one: right would be one made with \
+                "it is a plan of {replicas} replicas of a key, and a front end has one: use one made with \
                  `key_value.replicas` of 1"
             ));
         }
@@ -117,7 +117,7 @@ impl Reader<'_> {
         let mut reader = ReaderBuilder::new().from_reader(table);
         let header = reader.byte_headers().map_err(|error| error.to_string())?;
         if header.iter().ne([&b"key"[..], b"server", b"was"]) {
-            return Err("line 1: right would be the columns key,server,was".into());
+            return Err("line 1: use the columns key,server,was".into());
         }
         let (mut rows, mut record, mut hashed) = (Vec::new(), ByteRecord::new(), None);
         let mut lines: Vec<(u128, u64)> = Vec::new();
@@ -126,9 +126,7 @@ impl Reader<'_> {
             let at = |what: String| format!("line {line}: {what}");
             let name = hashed_name(&record[0]);
             if *hashed.get_or_insert(name.is_some()) != name.is_some() {
-                return Err(at(
-                    "some of its keys are hashed and others are not: right would be logs of one kind".into()
-                ));
+                return Err(at("some of its keys are hashed and others are not: use logs of one kind".into()));
             }
             let new = self.server(&record[1]).map_err(at)?;
             let was = if record[2].is_empty() { BY_HASH } else { self.server(&record[2]).map_err(at)? };
@@ -167,7 +165,9 @@ impl Reader<'_> {
         let number = str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
         let servers = self.names.len() as u32;
         let found = number.filter(|number| (1..=servers).contains(number));
-        found.map(|number| number - 1).ok_or_else(|| format!("`{}` is no server: they are 1 to {servers}", shown(text)))
+        found
+            .map(|number| number - 1)
+            .ok_or_else(|| format!("`{}` is not a server: they are 1 to {servers}", shown(text)))
     }
 
     /// A hash, if it is by this front end's secret.
@@ -175,12 +175,10 @@ impl Reader<'_> {
         match self.secret {
             Some(secret) if secret.id() == id => Ok(hash),
             Some(secret) => Err(format!(
-                "its key is hashed by the secret {id:08x}, and `[log]` has {:08x}: right would be the file of that secret",
+                "its key is hashed by the secret {id:08x}, and `[log]` has {:08x}: use the file of that secret",
                 secret.id()
             )),
-            None => {
-                Err(format!("its key is hashed by the secret {id:08x}: right would be a `[log]` with that `secret`"))
-            }
+            None => Err(format!("its key is hashed by the secret {id:08x}: use a `[log]` with that `secret`")),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::moves::Row;
-use super::plan::{Reader, Unfit};
+use super::plan::{InvalidPlan, Reader};
 use super::{Moves, Stage, Standing};
 use crate::log::Secret;
 
@@ -58,9 +58,9 @@ impl Progress {
     ///
     /// # Errors
     /// Files that are damaged, or of other servers.
-    pub fn read(&mut self, reader: &Reader<'_>) -> Result<Option<Standing>, Unfit> {
+    pub fn read(&mut self, reader: &Reader<'_>) -> Result<Option<Standing>, InvalidPlan> {
         let path = self.folder.join(STATE);
-        let unfit = |path: &Path, what: String| Unfit { path: path.to_owned(), what };
+        let unfit = |path: &Path, what: String| InvalidPlan { path: path.to_owned(), what };
         let state: State = match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|error| unfit(&path, damaged(&error)))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

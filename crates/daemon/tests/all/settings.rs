@@ -36,9 +36,12 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
         ("[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = []", "f.toml:8: no servers: servers = ["),
         (
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1\"]",
-            "f.toml:8: `127.0.0.1` is no server: right is host:port",
+            "f.toml:8: `127.0.0.1` is not a server: right is host:port",
         ),
-        ("[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:1:0\"]", "f.toml:8: `127.0.0.1:1:0` is no server"),
+        (
+            "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:1:0\"]",
+            "f.toml:8: `127.0.0.1:1:0` is not a server",
+        ),
         (
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:1\", \"127.0.0.1:1\"]",
             "f.toml:8: the server 127.0.0.1:1 is there twice",
@@ -63,7 +66,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
         assert_eq!(problem, told);
     }
     let problem = Settings::of_servers("127.0.0.1:1", &["x".to_owned()]).unwrap_err().to_string();
-    assert!(problem.starts_with("--servers x: `x` is no server"), "{problem}");
+    assert!(problem.starts_with("--servers x: `x` is not a server"), "{problem}");
 }
 
 #[test]

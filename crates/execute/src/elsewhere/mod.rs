@@ -1,7 +1,7 @@
-//! Runs that are carried out elsewhere: packed into parcels, which a [`Carrier`] takes to workers, and read from their answers. What
+//! Runs that are carried out elsewhere: packed into batches, which a [`Transport`] takes to workers, and read from their answers. What
 //! was lost on the way is handed in again; the results are those of local threads, in whatever order and however often it goes.
 
-mod parcel;
+mod batch;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -17,44 +17,44 @@ use fanin_spec::{RunParts, RunSpec};
 
 use crate::cache::{Cache, Found};
 use crate::threads::clock;
-pub use parcel::work;
-use parcel::{Answer, Became, pack, read};
+pub use batch::work;
+use batch::{Answer, RunResult, pack, read};
 use waiting::{MOST_TRIES, Waiting};
 
-/// What takes parcels to workers: processes of this machine, or a cluster's.
-pub trait Carrier {
-    /// How many parcels are worked on at once, as far as that is known.
+/// What takes batches to workers: processes of this machine, or a cluster's.
+pub trait Transport {
+    /// How many batches are worked on at once, as far as that is known.
     fn at_once(&self) -> usize;
 
-    /// Takes a parcel in, under a number of its own.
+    /// Takes a batch in, under a number of its own.
     ///
     /// # Errors
     /// Why it takes none, now and ever after.
-    fn hand_in(&self, number: u64, parcel: Vec<u8>) -> Result<(), String>;
+    fn hand_in(&self, number: u64, batch: Vec<u8>) -> Result<(), String>;
 
-    /// What has come of a parcel, as soon as anything has; `None` where nothing did for so long.
-    fn next(&self, most: Duration) -> Option<(u64, Came)>;
+    /// What has come of a batch, as soon as anything has; `None` where nothing did for so long.
+    fn next(&self, most: Duration) -> Option<(u64, BatchResult)>;
 
     /// Nobody waits any more for what is under way.
     fn give_up(&self);
 
     /// Work has ended before its end.
-    fn ended(&self, why: Ending<'_>);
+    fn ended(&self, why: StopReason<'_>);
 }
 
-/// What comes of a parcel.
-pub enum Came {
+/// What comes of a batch.
+pub enum BatchResult {
     /// What [`work`] gave.
     Answer(Vec<u8>),
     /// It was lost, with its worker or on the way: why.
     Lost(String),
-    /// Workers do not take such parcels: why.
+    /// Workers do not take such batches: why.
     Refused(String),
 }
 
 /// Why work has ended before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending<'a> {
+pub enum StopReason<'a> {
     /// Workers do not do it: nothing that they could say is wanted.
     Refused(&'a str),
     /// The carrier takes nothing more; what is done stands.
@@ -65,7 +65,7 @@ pub enum Ending<'a> {
 
 /// Workers elsewhere.
 pub struct Elsewhere<'a> {
-    carrier: &'a dyn Carrier,
+    carrier: &'a dyn Transport,
     /// Knows what a run will cost; it runs none here.
     runner: &'a dyn Runner,
     engine: &'a str,
@@ -87,7 +87,7 @@ const NAMED: usize = 3;
 impl<'a> Elsewhere<'a> {
     /// Workers behind a carrier, which are the same engine as this one.
     pub fn new(
-        carrier: &'a dyn Carrier,
+        carrier: &'a dyn Transport,
         (runner, engine): (&'a dyn Runner, &'a str),
         (cache, cache_there): (Option<&'a Cache>, Option<PathBuf>),
         stop: &'a AtomicBool,
@@ -95,7 +95,7 @@ impl<'a> Elsewhere<'a> {
         Elsewhere { carrier, runner, engine, cache, cache_there, stop, ended: Cell::new(false) }
     }
 
-    fn end(&self, why: Ending<'_>) {
+    fn end(&self, why: StopReason<'_>) {
         if !self.ended.replace(true) {
             self.carrier.ended(why);
         }
@@ -105,20 +105,20 @@ impl<'a> Elsewhere<'a> {
 impl Executor for Elsewhere<'_> {
     fn carry_out(&self, batch: Batch<'_>, tell: &mut dyn FnMut(News)) -> Result<Duration, Broken> {
         let start = clock();
-        let mut course = Course::new(self, batch, start);
-        course.look_up(tell);
-        let worked = course.work(tell);
-        if !course.underway.is_empty() {
+        let mut session = Session::new(self, batch, start);
+        session.look_up(tell);
+        let worked = session.work(tell);
+        if !session.underway.is_empty() {
             self.carrier.give_up();
         }
         worked?;
-        course.name_lost(tell);
+        session.name_lost(tell);
         Ok(start.elapsed())
     }
 }
 
 /// A batch on its way.
-struct Course<'a> {
+struct Session<'a> {
     of: &'a Elsewhere<'a>,
     batch: Batch<'a>,
     start: Instant,
@@ -133,11 +133,11 @@ struct Course<'a> {
     gone: Option<String>,
 }
 
-impl<'a> Course<'a> {
-    fn new(of: &'a Elsewhere<'a>, batch: Batch<'a>, start: Instant) -> Course<'a> {
+impl<'a> Session<'a> {
+    fn new(of: &'a Elsewhere<'a>, batch: Batch<'a>, start: Instant) -> Session<'a> {
         let waiting = Waiting::new(batch.specs.len());
         let (underway, lost) = (BTreeMap::new(), Vec::new());
-        Course { of, batch, start, told: start, waiting, underway, next_number: 0, lost, gone: None }
+        Session { of, batch, start, told: start, waiting, underway, next_number: 0, lost, gone: None }
     }
 
     fn cache(&self) -> Option<&'a Cache> {
@@ -185,58 +185,58 @@ impl<'a> Course<'a> {
             self.tick(tell);
         }
         if let Some(why) = self.gone.take() {
-            self.of.end(Ending::Gone(&why));
+            self.of.end(StopReason::Gone(&why));
         }
         Ok(())
     }
 
-    /// Hands parcels in, so many that no worker waits and none is far from being worked on.
+    /// Hands batches in, so many that no worker waits and none is far from being worked on.
     fn hand_in(&mut self) {
         let at_once = self.of.carrier.at_once().max(1);
         while self.gone.is_none() && self.underway.len() < 2 * at_once + 2 {
-            let places = self.waiting.parcel(at_once);
+            let places = self.waiting.batch(at_once);
             if places.is_empty() {
                 return;
             }
             let runs: Vec<&RunSpec> = places.iter().map(|&place| &self.batch.specs[place]).collect();
-            let parcel = pack(self.of.engine, &runs, self.batch.watch, self.of.cache_there.as_ref());
+            let batch = pack(self.of.engine, &runs, self.batch.watch, self.of.cache_there.as_ref());
             let number = self.next_number;
             self.next_number += 1;
-            match self.of.carrier.hand_in(number, parcel) {
+            match self.of.carrier.hand_in(number, batch) {
                 Ok(()) => drop(self.underway.insert(number, places)),
                 Err(why) => self.gone = Some(why),
             }
         }
     }
 
-    /// Takes what has come of a parcel.
-    fn take(&mut self, number: u64, came: Came, tell: &mut dyn FnMut(News)) -> Result<(), Broken> {
+    /// Takes what has come of a batch.
+    fn take(&mut self, number: u64, came: BatchResult, tell: &mut dyn FnMut(News)) -> Result<(), Broken> {
         // Of what was given up nothing is wanted.
         let Some(places) = self.underway.remove(&number) else { return Ok(()) };
         let answer = match came {
-            Came::Answer(bytes) => read(self.of.engine, &bytes, places.len()),
-            Came::Lost(why) => {
+            BatchResult::Answer(bytes) => read(self.of.engine, &bytes, places.len()),
+            BatchResult::Lost(why) => {
                 self.lose(&places, &why);
                 return Ok(());
             }
-            Came::Refused(why) => Answer::Refused(why),
+            BatchResult::Refused(why) => Answer::Refused(why),
         };
         match answer {
             Answer::Runs(gave, notices) => {
                 notices.into_iter().for_each(|notice| tell(News::Notice(notice)));
                 for (place, gave) in places.into_iter().zip(gave) {
                     match gave {
-                        Became::Done(done, cached) => self.ended(place, done, cached, tell),
-                        Became::Broken(what) => return Err(Broken::new(&self.batch.specs[place], what)),
-                        Became::Stopped => self.lose(&[place], "its worker was stopped"),
-                        Became::Raised(what) => {
+                        RunResult::Done(done, cached) => self.ended(place, done, cached, tell),
+                        RunResult::Broken(what) => return Err(Broken::new(&self.batch.specs[place], what)),
+                        RunResult::Stopped => self.lose(&[place], "its worker was stopped"),
+                        RunResult::Raised(what) => {
                             self.waiting.ended(place);
                             tell(News::Raised { place, what });
                         }
                     }
                 }
             }
-            Answer::Refused(why) => self.of.end(Ending::Refused(&why)),
+            Answer::Refused(why) => self.of.end(StopReason::Refused(&why)),
             Answer::Damaged => self.lose(&places, "what came back cannot be read"),
         }
         Ok(())
@@ -273,7 +273,7 @@ impl<'a> Course<'a> {
                 "{label} at {point} under seed {seed} was handed in {MOST_TRIES} times and lost each time: {why}"
             );
             tell(News::Notice(what.clone()));
-            self.of.end(Ending::Lost(&what));
+            self.of.end(StopReason::Lost(&what));
         }
         if self.lost.len() > NAMED {
             tell(News::Notice(format!("so were {} runs more", self.lost.len() - NAMED)));

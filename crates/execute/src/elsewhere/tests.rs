@@ -28,12 +28,12 @@ impl Runner for Toy {
     }
 }
 
-/// Answers in the other order, and loses parcels whose numbers `loses` says.
+/// Answers in the other order, and loses batches whose numbers `loses` says.
 struct Fake<'a> {
     engine: &'a str,
     loses: &'a dyn Fn(u64) -> bool,
     takes: usize,
-    came: RefCell<VecDeque<(u64, Came)>>,
+    came: RefCell<VecDeque<(u64, BatchResult)>>,
     handed: RefCell<Vec<u64>>,
     why: RefCell<Option<String>>,
 }
@@ -43,25 +43,25 @@ fn fake<'a>(loses: &'a dyn Fn(u64) -> bool) -> Fake<'a> {
     Fake { engine: "a", loses, takes: usize::MAX, came, handed, why }
 }
 
-impl Carrier for Fake<'_> {
+impl Transport for Fake<'_> {
     fn at_once(&self) -> usize {
         2
     }
 
-    fn hand_in(&self, number: u64, parcel: Vec<u8>) -> Result<(), String> {
+    fn hand_in(&self, number: u64, batch: Vec<u8>) -> Result<(), String> {
         if self.handed.borrow().len() >= self.takes {
             return Err("the pool is shut down".into());
         }
         self.handed.borrow_mut().push(number);
         let came = match (self.loses)(number) {
-            true => Came::Lost("a worker was killed".into()),
-            false => Came::Answer(work(&Toy, self.engine, &parcel, &AtomicBool::new(false))),
+            true => BatchResult::Lost("a worker was killed".into()),
+            false => BatchResult::Answer(work(&Toy, self.engine, &batch, &AtomicBool::new(false))),
         };
         self.came.borrow_mut().push_back((number, came));
         Ok(())
     }
 
-    fn next(&self, _: Duration) -> Option<(u64, Came)> {
+    fn next(&self, _: Duration) -> Option<(u64, BatchResult)> {
         self.came.borrow_mut().pop_back()
     }
 
@@ -69,8 +69,8 @@ impl Carrier for Fake<'_> {
         self.came.borrow_mut().clear();
     }
 
-    fn ended(&self, why: Ending<'_>) {
-        let (Ending::Refused(text) | Ending::Gone(text) | Ending::Lost(text)) = why;
+    fn ended(&self, why: StopReason<'_>) {
+        let (StopReason::Refused(text) | StopReason::Gone(text) | StopReason::Lost(text)) = why;
         self.why.borrow_mut().replace(text.into());
     }
 }
@@ -79,13 +79,13 @@ fn specs(fan_ins: &str) -> Vec<RunSpec> {
     let text = format!(
         "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n[sweep]\nfan_in = {fan_ins}\n[run]\nseeds = 30\n"
     );
-    let contenders = fanin_spec::Scenario::parse("toy.toml", &text).and_then(|s| s.contenders()).unwrap();
-    plan(&contenders)
+    let variants = fanin_spec::Scenario::parse("toy.toml", &text).and_then(|s| s.variants()).unwrap();
+    plan(&variants)
 }
 
 /// What came of every run, and what was told.
 fn carried(
-    carrier: &dyn Carrier,
+    carrier: &dyn Transport,
     cache: Option<&Cache>,
     specs: &[RunSpec],
 ) -> Result<(BTreeMap<usize, RunTables>, String), Broken> {
@@ -110,7 +110,7 @@ fn here(specs: &[RunSpec]) -> BTreeMap<usize, RunTables> {
 #[test]
 fn what_comes_back_is_what_runs_here_give_whatever_is_lost_once_or_twice() {
     let specs = specs("[2, 4, 64]");
-    // Two parcels at the most: which runs go together, and so what is lost three times, hangs on the clock.
+    // Two batches at the most: which runs go together, and so what is lost three times, hangs on the clock.
     let faults: [&dyn Fn(u64) -> bool; 3] = [&|_| false, &|number| number < 2, &|number| [1, 4].contains(&number)];
     for loses in faults {
         assert_eq!(carried(&fake(loses), None, &specs).unwrap(), (here(&specs), String::new()));
@@ -122,11 +122,11 @@ fn long_runs_go_first_and_alone_and_short_ones_together() {
     let (specs, carrier) = (specs("[2, 64]"), fake(&|_| false));
     let mut waiting = Waiting::new(specs.len());
     waiting.fill((0..specs.len()).collect(), |place| Toy.need(&specs[place].settings).cpu_s);
-    let first = waiting.parcel(2);
+    let first = waiting.batch(2);
     assert_eq!(first.iter().map(|&place| specs[place].fan_in).collect::<Vec<_>>(), [64]);
     carried(&carrier, None, &specs).unwrap();
-    let parcels = carrier.handed.borrow().len();
-    assert!(parcels > 4 && parcels < specs.len(), "{parcels} parcels of {} runs", specs.len());
+    let batches = carrier.handed.borrow().len();
+    assert!(batches > 4 && batches < specs.len(), "{batches} batches of {} runs", specs.len());
 }
 
 #[test]
@@ -177,17 +177,17 @@ fn the_cache_is_asked_here_first_and_workers_keep_theirs() {
     assert_eq!(carried(&carrier, Some(&cache), &specs).unwrap().0, came);
     assert!(carrier.handed.borrow().is_empty(), "all of it is there");
     let (there, stop) = (folder.path().join("there"), AtomicBool::new(false));
-    let parcel = parcel::pack("a", &specs.iter().collect::<Vec<_>>(), None, Some(&there));
+    let batch = batch::pack("a", &specs.iter().collect::<Vec<_>>(), None, Some(&there));
     for kept in [false, true] {
-        let Answer::Runs(gave, _) = read("a", &work(&Toy, "a", &parcel, &stop), specs.len()) else { panic!("refused") };
-        assert!(gave.iter().all(|gave| matches!(gave, Became::Done(_, cached) if *cached == kept)));
+        let Answer::Runs(gave, _) = read("a", &work(&Toy, "a", &batch, &stop), specs.len()) else { panic!("refused") };
+        assert!(gave.iter().all(|gave| matches!(gave, RunResult::Done(_, cached) if *cached == kept)));
     }
 }
 
 #[test]
 fn any_bytes_are_refused_or_damaged_and_nothing_else() {
     let specs = specs("[2]");
-    let whole = parcel::pack("a", &[&specs[0]], None, None);
+    let whole = batch::pack("a", &[&specs[0]], None, None);
     let stop = AtomicBool::new(false);
     for at in 0..whole.len() {
         let flipped =
@@ -211,8 +211,8 @@ fn every_scenario_of_the_project_is_the_same_where_it_is_unpacked() {
     });
     let mut points = 0;
     for path in scenarios {
-        let Ok(contenders) = load(&path).unwrap().contenders() else { continue };
-        for (scheme, settings) in contenders.iter().flat_map(|c| c.points.iter().map(|at| (c.scheme, &at.settings))) {
+        let Ok(variants) = load(&path).unwrap().variants() else { continue };
+        for (scheme, settings) in variants.iter().flat_map(|c| c.points.iter().map(|at| (c.scheme, &at.settings))) {
             let packed = Packed::of(&scheme, settings);
             let there =
                 packed.unpack(settings.inputs.clone()).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
@@ -237,8 +237,8 @@ fn what_files_held_travels() {
     ];
     for text in texts {
         write("x.toml", text);
-        let contenders = load(&folder.path().join("x.toml")).unwrap().contenders().unwrap();
-        let specs = plan(&contenders);
+        let variants = load(&folder.path().join("x.toml")).unwrap().variants().unwrap();
+        let specs = plan(&variants);
         let (came, told) = carried(&fake(&|_| false), None, &specs).unwrap();
         assert_eq!((came, told), (here(&specs), String::new()), "{text}");
     }

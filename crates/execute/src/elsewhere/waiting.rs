@@ -1,13 +1,13 @@
-//! Which runs wait to be handed in, and how many go into a parcel: long ones first and alone, short ones together.
+//! Which runs wait to be handed in, and how many go into a batch: long ones first and alone, short ones together.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// A run is handed in so often at most.
 pub(super) const MOST_TRIES: usize = 3;
-/// Runs in a parcel at most, by how often they were lost: one of them may be what kills workers.
+/// Runs in a batch at most, by how often they were lost: one of them may be what kills workers.
 const MOST_RUNS: [usize; MOST_TRIES] = [usize::MAX, 8, 1];
-/// What a parcel is to take: enough that to carry it costs little beside it, and little enough that none is waited for long.
+/// What a batch is to take: enough that to carry it costs little beside it, and little enough that none is waited for long.
 const LONGEST_S: f64 = 0.5;
 const SHORTEST_S: f64 = 0.02;
 /// As long as nothing is known but an estimate.
@@ -55,8 +55,8 @@ impl Waiting {
         (self.estimated > 0.0 && self.took > 0.0).then(|| self.took / self.estimated)
     }
 
-    /// The next parcel's runs, for so many workers; none where none waits.
-    pub(super) fn parcel(&mut self, at_once: usize) -> Vec<usize> {
+    /// The next batch's runs, for so many workers; none where none waits.
+    pub(super) fn batch(&mut self, at_once: usize) -> Vec<usize> {
         let Some(tries) = (0..MOST_TRIES).rev().find(|&tries| !self.runs[tries].is_empty()) else { return Vec::new() };
         let share = self.left * self.scale().unwrap_or(1.0) / (3 * at_once) as f64;
         let longest = if self.scale().is_some() { LONGEST_S } else { FIRST_S };

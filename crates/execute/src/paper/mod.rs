@@ -9,5 +9,5 @@ mod swarms;
 
 pub use crate::carried::CARRIED;
 pub use read::{names, read, record, recorded};
-pub use reproduce::{Unreproduced, reproduce};
+pub use reproduce::{ReproduceError, reproduce};
 pub use sensitivity::sweep;

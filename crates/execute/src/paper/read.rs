@@ -5,12 +5,12 @@ use std::io;
 use std::path::Path;
 
 use fanin_papers::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity};
-use fanin_spec::Contender;
+use fanin_spec::Variant;
 use serde::Deserialize;
 
 use crate::carried::{self, CARRIED};
 use crate::input::{self, SCENARIO_MAX};
-use crate::{Unloaded, draft, load};
+use crate::{LoadError, draft, load};
 
 /// The verdicts that were recorded.
 const EXPECTED: &str = "expected.json";
@@ -40,25 +40,25 @@ pub fn read(papers: &Path, name: &str) -> Result<Paper, PaperProblem> {
     let folder = papers.join(name);
     let path = folder.join(CLAIMS);
     let text = input::text(&path, SCENARIO_MAX).map_err(|error| unread(&path, &error))?;
-    Paper::parse(&folder, &text, &|scenario, quick| contenders(&folder, scenario, quick, &[]))
+    Paper::parse(&folder, &text, &|scenario, quick| variants(&folder, scenario, quick, &[]))
 }
 
 /// The contenders of a scenario in a paper's folder, under what a quick reproduction sets and under `set`; `None` where there
 /// is no such file.
-pub(super) fn contenders(
+pub(super) fn variants(
     folder: &Path,
     scenario: &str,
     quick: &[String],
     set: &[String],
-) -> Result<Option<Vec<Contender>>, PaperProblem> {
+) -> Result<Option<Vec<Variant>>, PaperProblem> {
     let path = folder.join(scenario);
     if !path.is_file() && carried::text(&path).is_none() {
         return Ok(None);
     }
     let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
     let mut loaded = load(&path).map_err(|why| match why {
-        Unloaded::Unread(error) => unread(&path, &error),
-        Unloaded::Problem(what) => problem(what),
+        LoadError::Unread(error) => unread(&path, &error),
+        LoadError::Problem(what) => problem(what),
     })?;
     for assignment in quick {
         loaded.scenario.assign(assignment, assignment).map_err(problem)?;
@@ -66,7 +66,7 @@ pub(super) fn contenders(
     for assignment in set {
         loaded.scenario.assign(&format!("--set {assignment}"), assignment).map_err(problem)?;
     }
-    loaded.contenders().map(Some).map_err(problem)
+    loaded.variants().map(Some).map_err(problem)
 }
 
 /// The verdicts that are recorded of a paper; none where the file is not there.
@@ -117,7 +117,7 @@ mod tests {
                         objects = 50\nper_request = 10\nreplicas = 1\n[sweep]\nfan_in = [3]\n";
         fs::write(folder.path().join("a.toml"), scenario).unwrap();
         fs::write(folder.path().join("plan.csv"), "object,from,to,reason\n0,1,4,popular\n").unwrap();
-        let PaperProblem(problem) = contenders(folder.path(), "a.toml", &[], &[]).unwrap_err();
-        assert!(problem.contains("plan.csv:2: host 4 is no server: servers are hosts 1 to 3"), "{problem}");
+        let PaperProblem(problem) = variants(folder.path(), "a.toml", &[], &[]).unwrap_err();
+        assert!(problem.contains("plan.csv:2: host 4 is not a server: servers are hosts 1 to 3"), "{problem}");
     }
 }

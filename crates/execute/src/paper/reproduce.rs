@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fanin_lab::{Batch, Broken, Course, Done};
+use fanin_lab::{Batch, Broken, Done, Session};
 use fanin_papers::{
     Along, Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
 };
-use fanin_spec::{Contender, RunSpec, Watch};
+use fanin_spec::{RunSpec, Variant, Watch};
 use fanin_units::Time;
 
 use super::apart::carry_out;
-use super::read::{contenders, sensitivity};
+use super::read::{sensitivity, variants};
 use crate::threads::clock;
 
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreproduced {
+pub enum ReproduceError {
     /// The paper's files.
     #[error(transparent)]
     Paper(#[from] PaperProblem),
@@ -31,14 +31,14 @@ pub enum Unreproduced {
 /// Reproduces papers, or those of their figures that `wanted` names.
 ///
 /// # Errors
-/// [`Unreproduced`].
+/// [`ReproduceError`].
 pub fn reproduce(
-    course: &mut Course<'_>,
+    session: &mut Session<'_>,
     papers: &[Paper],
     wanted: &dyn Fn(&Figure) -> bool,
     conditions: &Conditions,
-) -> Result<Reproduced, Unreproduced> {
-    let (start, cached) = (clock(), course.cached);
+) -> Result<Reproduced, ReproduceError> {
+    let (start, cached) = (clock(), session.cached);
     let mut out = Reproduced {
         conditions: conditions.clone(),
         papers: Vec::new(),
@@ -56,7 +56,7 @@ pub fn reproduce(
     let precise = conditions.mode == Mode::Full && conditions.seeds.is_none();
     let precision = |job: &Job| papers[job.paper].precision.filter(|_| precise);
     let mut measured = vec![Measured::default(); papers.len()];
-    run_all(course, jobs, &precision, &mut measured, &mut out)?;
+    run_all(session, jobs, &precision, &mut measured, &mut out)?;
     for ((paper, mut measured), sensitivity) in papers.iter().zip(measured).zip(sensitivities) {
         for figure in paper.figures.iter().filter(|f| wanted(f)) {
             if let Source::Apart(apart) = &figure.source {
@@ -68,8 +68,8 @@ pub fn reproduce(
         out.papers.push(DrawnPaper { name, title, figures, sensitivity });
     }
     out.wall = start.elapsed();
-    out.cached_runs = course.cached - cached;
-    out.notices.clone_from(&course.notices);
+    out.cached_runs = session.cached - cached;
+    out.notices.clone_from(&session.notices);
     Ok(out)
 }
 
@@ -114,8 +114,8 @@ fn plan(
         let set: Vec<String> =
             conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
         let quick = if quick { paper.quick_set_of(scenario) } else { Vec::new() };
-        for contender in contenders(&paper.folder, scenario, &quick, &set)?.unwrap_or_default() {
-            let Some(measures) = wanted.get(&contender.label) else { continue };
+        for variant in variants(&paper.folder, scenario, &quick, &set)?.unwrap_or_default() {
+            let Some(measures) = wanted.get(&variant.label) else { continue };
             for (&x, all) in measures {
                 let x = f64::from_bits(x);
                 for watched in [false, true] {
@@ -123,7 +123,7 @@ fn plan(
                     if measures.is_empty() {
                         continue;
                     }
-                    let specs = specs(paper, (scenario, along), &contender, x, conditions)?;
+                    let specs = specs(paper, (scenario, along), &variant, x, conditions)?;
                     let job = |(nth, spec)| {
                         let (scenario, measures) = (scenario.into(), measures.clone());
                         Job { paper: place, scenario, spec, nth, x, measures, watched }
@@ -143,23 +143,23 @@ type Wanted = BTreeMap<String, BTreeMap<u64, BTreeSet<Measure>>>;
 fn specs(
     paper: &Paper,
     (scenario, along): (&str, &Along),
-    contender: &Contender,
+    variant: &Variant,
     x: f64,
     conditions: &Conditions,
 ) -> Result<Vec<RunSpec>, PaperProblem> {
-    let run = &contender.settings.run;
+    let run = &variant.settings.run;
     let seeds = conditions.seeds.unwrap_or(match conditions.mode {
         Mode::Full => run.seeds,
         Mode::Quick => paper.quick_seeds,
     });
     let first = conditions.first_seed.unwrap_or(run.first_seed);
-    let swept = along.xs(contender);
+    let swept = along.xs(variant);
     let place = swept.iter().position(|&other| other == x);
     let run = |seed| {
         let swept_over = || Along::listed(&swept);
         let what =
             || format!("{scenario} as it is set here does not sweep over {x} {}: {}", along.axis(), swept_over());
-        place.and_then(|place| contender.at(place, seed)).ok_or_else(|| PaperProblem(what()))
+        place.and_then(|place| variant.at(place, seed)).ok_or_else(|| PaperProblem(what()))
     };
     (first..first + u64::from(seeds)).map(run).collect()
 }
@@ -173,13 +173,13 @@ const STEP: usize = 5;
 /// Runs jobs of all papers together, so that no core waits for the end of a scheme. Where a paper has a precision, a point's runs
 /// go on until its mean query time is known as precisely, or all of its seeds were run.
 fn run_all(
-    course: &mut Course<'_>,
+    session: &mut Session<'_>,
     jobs: Vec<Job>,
     precision: &dyn Fn(&Job) -> Option<f64>,
     measured: &mut [Measured],
     out: &mut Reproduced,
-) -> Result<(), Unreproduced> {
-    course.expect(jobs.len());
+) -> Result<(), ReproduceError> {
+    session.expect(jobs.len());
     for job in &jobs {
         if let Some(precision) = precision(job) {
             measured[job.paper].plan(&job.scenario, &job.spec.label, job.x, precision);
@@ -191,7 +191,7 @@ fn run_all(
         let (now, later): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|job| job.nth < reach || precision(job).is_none());
         for watched in [false, true] {
-            run(course, (&now, watched), measured, out)?;
+            run(session, (&now, watched), measured, out)?;
         }
         let is_known = |job: &Job| {
             let width = measured[job.paper].width(&job.scenario, &job.spec.label, job.x);
@@ -201,7 +201,7 @@ fn run_all(
         for job in &spared {
             measured[job.paper].spare(&job.scenario, &job.spec.label, job.x);
         }
-        course.spare(spared.len());
+        session.spare(spared.len());
         left = needed;
     }
     Ok(())
@@ -209,11 +209,11 @@ fn run_all(
 
 /// Runs those of the jobs that are watched, or those that are not. Of each, only what figures want is kept.
 fn run(
-    course: &mut Course<'_>,
+    session: &mut Session<'_>,
     (jobs, watched): (&[Job], bool),
     measured: &mut [Measured],
     out: &mut Reproduced,
-) -> Result<(), Unreproduced> {
+) -> Result<(), ReproduceError> {
     let jobs: Vec<&Job> = jobs.iter().filter(|job| job.watched == watched).collect();
     if jobs.is_empty() {
         return Ok(());
@@ -229,9 +229,9 @@ fn run(
         gave[index] = Some(one);
         out.cpu += done.cpu;
     };
-    course.run(Batch { specs: &specs, watch: watched.then_some(&watch) }, &mut take)?;
+    session.run(Batch { specs: &specs, watch: watched.then_some(&watch) }, &mut take)?;
     for (job, gave) in jobs.into_iter().zip(gave) {
-        measured[job.paper].join(gave.ok_or(Unreproduced::Stopped)?);
+        measured[job.paper].join(gave.ok_or(ReproduceError::Stopped)?);
     }
     Ok(())
 }

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use fanin_lab::Course;
-use fanin_papers::{Conditions, Hanging, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
+use fanin_lab::Session;
+use fanin_papers::{ClaimSensitivity, Conditions, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
 use serde::Deserialize;
 
-use super::read::{SENSITIVITY, contenders};
-use super::reproduce::{Unreproduced, reproduce};
+use super::read::{SENSITIVITY, variants};
+use super::reproduce::{ReproduceError, reproduce};
 use crate::draft;
 use crate::input::{self, SCENARIO_MAX};
 
@@ -48,7 +48,7 @@ impl Ranges {
                 let all = ranges.reduced().chain(row.settings.iter().cloned());
                 let own = all.filter(|setting| setting.is_of(scenario));
                 let set: Vec<String> = own.map(|setting| setting.assignment).collect();
-                contenders(&paper.folder, scenario, &[], &set).map_err(|what| problem(what.to_string()))?;
+                variants(&paper.folder, scenario, &[], &set).map_err(|what| problem(what.to_string()))?;
             }
         }
         Ok(ranges)
@@ -139,18 +139,19 @@ impl Reading {
 ///
 /// # Errors
 /// As [`reproduce`]; a `sensitivity.toml` that is not there or not right, or results that cannot be written.
-pub fn sweep(course: &mut Course<'_>, paper: &Paper, tell: &mut dyn FnMut(&str)) -> Result<(), Unreproduced> {
+pub fn sweep(session: &mut Session<'_>, paper: &Paper, tell: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
     let ranges = Ranges::read(paper)?;
     let judged = paper.for_its_claims();
-    let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, Unreproduced> {
+    let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, ReproduceError> {
         let set = ranges.reduced().chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
-        let out = reproduce(course, std::slice::from_ref(&judged), &|_| true, &conditions)?;
+        let out = reproduce(session, std::slice::from_ref(&judged), &|_| true, &conditions)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
         Ok(claims.map(|c| (c.claim.id, c.judgement.verdict)).collect())
     };
     tell("as the scenarios have it");
-    let base = verdicts(Vec::new())?.into_iter().map(|(id, here)| (id, Hanging { here, there: BTreeMap::new() }));
+    let base =
+        verdicts(Vec::new())?.into_iter().map(|(id, here)| (id, ClaimSensitivity { here, there: BTreeMap::new() }));
     let mut found = Sensitivity { tried: Vec::new(), claims: base.collect() };
     for Row { name, settings, .. } in ranges.rows() {
         tell(&name);

@@ -95,8 +95,7 @@ fn source(path: &Path, packing: Packing, ending: &str) -> Result<Box<dyn Source>
     let bytes: Box<dyn Read> = match (packing, ending) {
         (Packing::Not, "parquet") => return Ok(Box::new(Parquet::open(file)?)),
         (_, "parquet") => {
-            let what =
-                "a Parquet file that is packed once more: right would be the file itself, which is packed within";
+            let what = "a Parquet file that is packed once more: use the file itself, which is packed within";
             return Err(Unreadable::Form(what.into()));
         }
         (Packing::Not, _) => Box::new(file),
@@ -141,7 +140,7 @@ fn of_one_time(mut logs: Vec<Log>) -> Result<(), Unread> {
         if first > end.saturating_add(longest) {
             let apart = (first - end) / 1_000_000_000;
             let what = format!(
-                "it begins {apart} s after the others have ended: right would be logs of one time, of each server its own"
+                "it begins {apart} s after the others have ended: use logs of one time, of each server its own"
             );
             return Err(log.unread(Unreadable::Form(what)));
         }

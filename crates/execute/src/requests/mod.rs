@@ -48,7 +48,7 @@ pub fn read(
     let logs = logs.collect::<Result<Vec<_>, _>>()?;
     let named = logs.first().is_some_and(Log::is_table);
     if let Some(other) = logs.iter().find(|log| log.is_table() != named) {
-        let what = "a table has queries and a watcher's lines have connections: right would be logs of one kind";
+        let what = "a table has queries and a watcher's lines have connections: use logs of one kind";
         return Err(other.unread(Unreadable::Form(what.into())));
     }
     let mut sink = Sink::new(if named { NAMED_GAP } else { reading.gap }, reading.skip_bad, catalogue, each);

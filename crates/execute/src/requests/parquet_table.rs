@@ -40,9 +40,9 @@ impl Parquet {
         let schema = metadata.file_metadata().schema();
         let column = |name: &str| {
             let found = schema.get_fields().iter().find(|field| field.name() == name).cloned();
-            let found = found.ok_or_else(|| format!("no column `{name}`: right would be time, query, key and size"))?;
+            let found = found.ok_or_else(|| format!("no column `{name}`: use time, query, key and size"))?;
             let plain = found.is_primitive() && found.get_basic_info().repetition() != Repetition::REPEATED;
-            plain.then_some(found).ok_or_else(|| format!("column `{name}` is nested: right would be one value a row"))
+            plain.then_some(found).ok_or_else(|| format!("column `{name}` is nested: use one value a row"))
         };
         let mut columns = COLUMNS.map(column).into_iter().collect::<Result<Vec<_>, _>>()?;
         let tick = tick(&columns[0])?;
@@ -90,10 +90,9 @@ impl Source for Parquet {
     fn said(&self) -> Result<Said<'_>, String> {
         let Parquet { time, size, server, query, key, .. } = self;
         let at = nanos(time, self.tick);
-        let at = at.ok_or_else(|| format!("{} is no time: right would be seconds since some zero", shown(time)))?;
+        let at = at.ok_or_else(|| format!("{} is not a time: use seconds since some zero", shown(time)))?;
         let bytes = whole(size).and_then(|bytes| u32::try_from(bytes).ok());
-        let bytes =
-            bytes.ok_or_else(|| format!("{} is no size: right would be a whole number of bytes", shown(size)))?;
+        let bytes = bytes.ok_or_else(|| format!("{} is not a size: use a whole number of bytes", shown(size)))?;
         let number = |said: &Field| whole(said).and_then(|number| u32::try_from(number).ok());
         let server = match server {
             Field::Null => None,
@@ -125,9 +124,7 @@ fn compressed(metadata: &ParquetMetaData) -> Result<(), String> {
         if foreign && COLUMNS.iter().chain([&SERVER]).any(|name| path == [*name]) {
             let codec = column.compression().to_string();
             let (name, codec) = (&path[0], codec.split('(').next().unwrap_or_default());
-            return Err(format!(
-                "column `{name}` is compressed with {codec}: right would be Snappy, zstd, LZ4, gzip or none"
-            ));
+            return Err(format!("column `{name}` is compressed with {codec}: use Snappy, zstd, LZ4, gzip or none"));
         }
     }
     Ok(())
@@ -148,7 +145,7 @@ fn tick(column: &Type) -> Result<Nanos, String> {
         // What is left of the old 96 bits by the library.
         (Physical::INT64, Some(TimeUnit::MILLIS)) | (Physical::INT96, None) => 1_000_000,
         (Physical::DOUBLE | Physical::FLOAT, None) | (Physical::INT64 | Physical::INT32, None) => 1_000_000_000,
-        _ => return Err(format!("column `time` is {kind}: right would be seconds or timestamps")),
+        _ => return Err(format!("column `time` is {kind}: use seconds or timestamps")),
     })
 }
 

@@ -34,7 +34,7 @@ impl<R: Read> Csv<R> {
         let server = place_of(SERVER);
         for (place, column) in places.iter_mut().zip(COLUMNS) {
             *place = place_of(column).ok_or_else(|| {
-                let what = format!("no column `{column}`: right would be the header time,query,key,size");
+                let what = format!("no column `{column}`: use the header time,query,key,size");
                 Unreadable::Bad { place: "line", number: 1, what }
             })?;
         }
@@ -78,9 +78,9 @@ fn unread(error: csv::Error) -> Unreadable {
 fn asked<'a>([time, query, key, size]: [&'a [u8]; 4], server: &[u8]) -> Result<Said<'a>, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let at = std::str::from_utf8(time).ok().and_then(|time| seconds(time.trim()));
-    let at = at.ok_or_else(|| format!("`{}` is no time: right would be seconds, such as 12.5", text(time)))?;
+    let at = at.ok_or_else(|| format!("`{}` is not a time: use seconds, such as 12.5", text(time)))?;
     let size = number(size).map_err(|text| {
-        format!("`{text}` is no size: right would be bytes, such as 512, or nothing where it is not known")
+        format!("`{text}` is not a size: use bytes, such as 512, or leave the field empty if unknown")
     })?;
     let server = number(server).map_err(|said| no_server(&said))?;
     row(at, query, key, Seen { size, server })
@@ -94,15 +94,15 @@ fn number(field: &[u8]) -> Result<Option<u32>, String> {
     }
 }
 
-/// What is no server's number.
+/// What is not a server's number.
 pub(super) fn no_server(said: &str) -> String {
-    format!("`{said}` is no server: right would be its number from 1, or nothing where it is not known")
+    format!("`{said}` is not a server: use its number, from 1, or leave the field empty if unknown")
 }
 
 /// What a row of any table says.
 pub(super) fn row<'a>(at: Nanos, query: &'a [u8], key: &'a [u8], seen: Seen) -> Result<Said<'a>, String> {
     match (query.is_empty(), key.is_empty()) {
-        (true, _) => Err("no query: right would be its name".into()),
+        (true, _) => Err("no query: add its name".into()),
         (_, true) => Err("no key".into()),
         _ if seen.server == Some(0) => Err(no_server("0")),
         _ => Ok(Said::Asked { at, of: query, key, seen }),

@@ -54,9 +54,7 @@ fn a_keys_server_is_what_the_log_gave_last() {
         let wrong = queries("log.csv", &text, PLAIN).unwrap_err();
         assert_eq!(
             wrong,
-            format!(
-                "line 2: `{server}` is no server: right would be its number from 1, or nothing where it is not known"
-            )
+            format!("line 2: `{server}` is not a server: use its number, from 1, or leave the field empty if unknown")
         );
     }
 }
@@ -80,7 +78,7 @@ fn a_packed_log_is_read_as_what_is_in_it() {
         assert_eq!(keys(name, bytes).unwrap(), keys("log.csv", text.as_bytes()).unwrap());
         assert!(keys(name, &bytes[..bytes.len() - 9]).is_err(), "{name} is cut off");
     }
-    assert!(keys("log.parquet.gz", &packed[0].1).unwrap_err().contains("right would be the file itself"));
+    assert!(keys("log.parquet.gz", &packed[0].1).unwrap_err().contains("use the file itself"));
 }
 
 #[test]
@@ -88,7 +86,7 @@ fn a_tables_columns_are_known_by_their_names() {
     let text = "size,host,key,query,time\n7,h,k,q,0\n";
     assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "k:7".into())]);
     let missing = queries("log.csv", "time,key,size\n1,a,1\n", PLAIN).unwrap_err();
-    assert_eq!(missing, "line 1: no column `query`: right would be the header time,query,key,size");
+    assert_eq!(missing, "line 1: no column `query`: use the header time,query,key,size");
 }
 
 #[test]
@@ -100,10 +98,10 @@ fn a_query_that_is_named_again_after_a_second_is_another_one() {
 #[test]
 fn a_bad_line_is_told_with_its_number_or_counted() {
     for (line, says) in [
-        ("x,q,a,1", "`x` is no time: right would be seconds, such as 12.5"),
-        ("1,q,a,-1", "`-1` is no size: right would be bytes, such as 512, or nothing where it is not known"),
+        ("x,q,a,1", "`x` is not a time: use seconds, such as 12.5"),
+        ("1,q,a,-1", "`-1` is not a size: use bytes, such as 512, or leave the field empty if unknown"),
         ("1,q,,1", "no key"),
-        ("1,,a,1", "no query: right would be its name"),
+        ("1,,a,1", "no query: add its name"),
         ("1,q,a", "3 fields: the header has 4"),
     ] {
         let text = format!("time,query,key,size\n1,q,a,1\n{line}\n1,q,b,1\n");
@@ -182,11 +180,11 @@ fn a_query_of_several_tables_is_one() {
 fn a_watchers_line_that_is_none_is_told_with_its_number() {
     for (line, says) in [
         ("get a", "no `ts=`: is it a line of `watch fetchers`?"),
-        ("ts=7 gid=1 type=item_get", "ts=`7`: right would be seconds and microseconds, such as 7.42"),
-        ("ts=7.1000000 gid=1 type=item_get", "ts=`7.1000000`: right would be seconds and microseconds, such as 7.42"),
+        ("ts=7 gid=1 type=item_get", "ts=`7`: use seconds and microseconds, such as 7.42"),
+        ("ts=7.1000000 gid=1 type=item_get", "ts=`7.1000000`: use seconds and microseconds, such as 7.42"),
         ("ts=7.1 type=item_get status=found key=a size=1", "no `cfd=`: is it a line of `watch fetchers`?"),
-        ("ts=7.1 type=item_get status=found key=a cfd=1 size=x", "size=`x`: right would be bytes"),
-        ("skipped=many", "`skipped=many`: right would be a number of lines"),
+        ("ts=7.1 type=item_get status=found key=a cfd=1 size=x", "size=`x`: use bytes"),
+        ("skipped=many", "`skipped=many`: use a number of lines"),
     ] {
         let wrong = queries("mc1.log", &format!("{WATCHED}{line}\n"), PLAIN).unwrap_err();
         assert_eq!(wrong, format!("line 10: {says}"));
@@ -247,7 +245,7 @@ fn a_parquet_table_is_read_by_its_columns_whatever_its_clock() {
     parquet(&path, "int64 time", &[1, -1]);
     let negative =
         read(std::slice::from_ref(&path), PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().why.to_string();
-    assert_eq!(negative, "row 2: -1 is no time: right would be seconds since some zero");
+    assert_eq!(negative, "row 2: -1 is not a time: use seconds since some zero");
 }
 
 #[test]
@@ -334,7 +332,7 @@ fn a_table_is_the_same_whoever_wrote_it_as_parquet() {
     }
     assert_eq!(seen, 12);
     let brotli = kept_queries(&[kept("pyarrow-seconds-brotli.parquet")]).unwrap_err();
-    assert_eq!(brotli, "column `time` is compressed with BROTLI: right would be Snappy, zstd, LZ4, gzip or none");
+    assert_eq!(brotli, "column `time` is compressed with BROTLI: use Snappy, zstd, LZ4, gzip or none");
 }
 
 /// Every byte of these turned over, and every third length short of the whole.

@@ -55,13 +55,13 @@ fn said(line: &[u8]) -> Result<Said<'_>, String> {
         return Ok(Said::Else);
     }
     if let Some(count) = line.strip_prefix("skipped=") {
-        return count.parse().map(Said::Dropped).map_err(|_| format!("`{line}`: right would be a number of lines"));
+        return count.parse().map(Said::Dropped).map_err(|_| format!("`{line}`: use a number of lines"));
     }
     let field = |name: &str| line.split(' ').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
     let needs = |name: &str| field(name).ok_or_else(|| format!("no `{name}=`: is it a line of `watch fetchers`?"));
     let bytes = || {
         let size = needs("size")?;
-        size.parse::<u32>().map_err(|_| format!("size=`{size}`: right would be bytes"))
+        size.parse::<u32>().map_err(|_| format!("size=`{size}`: use bytes"))
     };
     let at = time(needs("ts")?)?;
     let (of, key) = (needs("cfd").map(str::as_bytes), needs("key").map(str::as_bytes));
@@ -82,7 +82,7 @@ fn said(line: &[u8]) -> Result<Said<'_>, String> {
 }
 
 fn time(text: &str) -> Result<Nanos, String> {
-    let wrong = || format!("ts=`{text}`: right would be seconds and microseconds, such as 7.42");
+    let wrong = || format!("ts=`{text}`: use seconds and microseconds, such as 7.42");
     let (seconds, micros) = text.split_once('.').ok_or_else(wrong)?;
     let number = |text: &str| text.parse::<Nanos>().map_err(|_| wrong());
     let (seconds, micros) = (number(seconds)?, number(micros)?);

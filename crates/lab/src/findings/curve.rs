@@ -1,6 +1,6 @@
 //! A scheme's points along the axis, and where they fall.
 
-use fanin_spec::Contender;
+use fanin_spec::Variant;
 
 use crate::{Summary, SummaryRow};
 
@@ -10,12 +10,12 @@ pub(super) fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {
 }
 
 /// The places of a scheme's onsets, but for those that lie within the intervals.
-pub fn sure_onsets(contender: &Contender, summary: &Summary) -> Vec<usize> {
+pub fn sure_onsets(variant: &Variant, summary: &Summary) -> Vec<usize> {
     let sure = |Curve { rows, onset, .. }: Curve| {
         let row = rows.iter().find(|row| Some(row.place) == onset)?;
         (!within_intervals(best_before(&rows, row)?, row)).then_some(row.place)
     };
-    Curve::all(contender, summary).into_iter().filter_map(sure).collect()
+    Curve::all(variant, summary).into_iter().filter_map(sure).collect()
 }
 
 /// The best of the points before one.
@@ -34,14 +34,14 @@ pub(super) struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
-    pub fn all(contender: &Contender, summary: &'a Summary) -> Vec<Curve<'a>> {
-        let onsets = summary.onset.0.iter().find(|(label, _)| *label == contender.label);
+    pub fn all(variant: &Variant, summary: &'a Summary) -> Vec<Curve<'a>> {
+        let onsets = summary.onset.0.iter().find(|(label, _)| *label == variant.label);
         let onsets = onsets.map_or(&[][..], |(_, onsets)| onsets).iter().map(|onset| onset.at.as_ref().map(|at| at.0));
-        let own = |row: &&SummaryRow| row.scheme == contender.label;
+        let own = |row: &&SummaryRow| row.scheme == variant.label;
         let curve = |(places, onset): (Vec<usize>, Option<usize>)| {
             let rows = summary.rows.iter().filter(own).filter(|row| places.contains(&row.place)).collect();
             Curve { rows, points: places.len(), onset }
         };
-        contender.curves().into_iter().zip(onsets.chain(std::iter::repeat(None))).map(curve).collect()
+        variant.curves().into_iter().zip(onsets.chain(std::iter::repeat(None))).map(curve).collect()
     }
 }

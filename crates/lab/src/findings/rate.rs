@@ -1,13 +1,13 @@
 //! Goodputs in words, in the unit that suits the links.
 
-use fanin_spec::Contender;
+use fanin_spec::Variant;
 
 use crate::figures::three;
 
 /// The rate of the client's link, or of all hosts' links where flows go between any two, in Mbit/s; the fastest where
 /// it differs by scheme or point.
-pub fn line_mbps(contenders: &[Contender]) -> f64 {
-    let rates = contenders.iter().flat_map(|c| &c.points).map(|at| at.settings.line_rate());
+pub fn line_mbps(variants: &[Variant]) -> f64 {
+    let rates = variants.iter().flat_map(|c| &c.points).map(|at| at.settings.line_rate());
     rates.max().unwrap_or(0) as f64 / 1e6
 }
 

@@ -1,6 +1,6 @@
 //! Rows made up for tests.
 
-use fanin_spec::{Contender, Point as At, Scenario};
+use fanin_spec::{Point as At, Scenario, Variant};
 
 use super::finding::Finding;
 use super::{Seen, findings_with};
@@ -11,10 +11,10 @@ use crate::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
 pub(super) type Point = (u32, f64, f64, f64, f64, f64);
 
 /// Schemes over every fan-in up to 256, so that a point's place follows from it.
-pub(super) fn contenders(schemes: &[&str]) -> Vec<Contender> {
+pub(super) fn variants(schemes: &[&str]) -> Vec<Variant> {
     let fan_ins: Vec<u32> = (1..=256).collect();
     let text = format!("schemes = {schemes:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
-    Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap()
+    Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.variants()).unwrap()
 }
 
 /// The rows of a scheme, over three seeds of ten rounds each.
@@ -87,5 +87,5 @@ pub(super) fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
 /// The findings of schemes with these curves and onsets.
 pub(super) fn found(schemes: &[(&str, Option<u32>, &[Point])], seen: &[Seen]) -> Vec<Finding> {
     let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
-    findings_with(&contenders(&names), &summed(schemes), seen)
+    findings_with(&variants(&names), &summed(schemes), seen)
 }

@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn the_least_and_the_largest_mean_are_compared() {
-        let mut summary = crate::summarise("x.toml", &[], crate::Wishes::default(), (&[], &crate::Outcome::default()));
+        let mut summary =
+            crate::summarise("x.toml", &[], crate::CompareOptions::default(), (&[], &crate::Outcome::default()));
         assert!(comparison(&summary).is_none());
         summary.rows = vec![row("newreno", 40.0), row("dctcp", 4.0)];
         let found = comparison(&summary).map(|f| f.head + ": " + &f.says);

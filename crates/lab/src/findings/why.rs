@@ -1,6 +1,6 @@
 //! What is behind a goodput: how a round spends its time at a point, in words.
 
-use fanin_spec::{Cause, Contender};
+use fanin_spec::{Cause, Variant};
 
 use super::Seen;
 use super::judgement::{State, judged};
@@ -8,11 +8,11 @@ use crate::figures::{count, shown, three, time};
 use crate::{Axis, Squeezed, SummaryRow};
 
 /// What a round is like at a point, and what was seen inside one.
-pub(super) fn why(row: &SummaryRow, contender: &Contender, seen: Option<&Seen>) -> String {
+pub(super) fn why(row: &SummaryRow, variant: &Variant, seen: Option<&Seen>) -> String {
     let begun = row.rounds + row.rounds_open;
     match row.qct_ms.mean {
         _ if begun == 0.0 => of_a_run(row),
-        Some(mean) if row.rounds > 0.0 => of_a_round(row, mean, contender, seen) + &cut_off(row) + &tail(row),
+        Some(mean) if row.rounds > 0.0 => of_a_round(row, mean, variant, seen) + &cut_off(row) + &tail(row),
         _ => {
             let waited = row.qct_ms.max.map_or(String::new(), |max| format!(" in {}", time(max)));
             format!(" No round ended{waited}, after {} timeouts a run.{}", count(row.timeouts), stands_still(row))
@@ -21,8 +21,8 @@ pub(super) fn why(row: &SummaryRow, contender: &Contender, seen: Option<&Seen>) 
 }
 
 /// Who held the memory that a port found no room in; else how much of what the client's port may hold was taken.
-pub(super) fn room(row: &SummaryRow, contender: &Contender) -> String {
-    let settings = &contender.points[row.place].settings;
+pub(super) fn room(row: &SummaryRow, variant: &Variant) -> String {
+    let settings = &variant.points[row.place].settings;
     if let Some(squeezed) = row.memories.as_ref().and_then(|memories| memories.squeezed.as_ref()) {
         let Squeezed { port, holder, holder_share, refused_packets, .. } = squeezed;
         return format!(
@@ -64,14 +64,14 @@ fn of_a_run(row: &SummaryRow) -> String {
     format!(" A run has {counts}{lost}{fair}.{still}")
 }
 
-fn of_a_round(row: &SummaryRow, mean: f64, contender: &Contender, seen: Option<&Seen>) -> String {
+fn of_a_round(row: &SummaryRow, mean: f64, variant: &Variant, seen: Option<&Seen>) -> String {
     let mean = format!("{}{}", if row.qct_ms.at_least.is_some() { "at least " } else { "" }, time(mean));
     let timeouts = row.a_round(row.timeouts);
     if timeouts < 0.05 {
         let still = stands_still(row) + &inside(row, seen);
         return format!(" A round takes {mean} on average, with {}.{still}", signs(row));
     }
-    let rto_min = contender.points[row.place].settings.tcp.rto_min;
+    let rto_min = variant.points[row.place].settings.tcp.rto_min;
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
     let mut text = format!(" A round takes {mean} on average and has {number} of {rto_min} or more.");
     text += &stands_still(row);

@@ -43,7 +43,7 @@ params! {
     refuses |params| {
         let what = || {
             format!(
-                "CoDel's target {} and interval {}: right would be an interval from the target up to 100 s",
+                "CoDel's target {} and interval {}: use an interval from the target up to 100 s",
                 params.target, params.interval
             )
         };

@@ -34,14 +34,14 @@ pub struct Header {
 
 /// What ports write into a packet on its way, where its sender left room for it, and its receiver sends back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct HeaderOption {
     /// What [M21's ports](super::many_to_one) hand out.
     pub mcw: u32,
 }
 
-impl Note {
+impl HeaderOption {
     /// On which no port has written yet.
-    pub const BLANK: Note = Note { mcw: NO_OFFER };
+    pub const BLANK: HeaderOption = HeaderOption { mcw: NO_OFFER };
 }
 
 /// Why a packet is dropped.

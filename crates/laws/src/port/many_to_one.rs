@@ -11,7 +11,7 @@
 
 use alloc::collections::BTreeSet;
 
-use super::manage::{Header, Note};
+use super::manage::{Header, HeaderOption};
 use crate::settings::{params, words};
 
 /// The least size of the headers of a packet, which equation 1 takes off once a flow.
@@ -64,11 +64,11 @@ impl ManyToOne {
 
     /// Counts a flow that opens or closes, and leaves on the packet the least window, the largest count of the ports so far.
     #[inline]
-    pub fn enqueue(&mut self, header: &Header, note: Option<&mut Note>) {
+    pub fn enqueue(&mut self, header: &Header, note: Option<&mut HeaderOption>) {
         if header.opens | header.closes {
             self.count(header);
         }
-        let Some(Note { mcw }) = note else { return };
+        let Some(HeaderOption { mcw }) = note else { return };
         *mcw = match self.form {
             Form::Count if self.offer != NO_OFFER && *mcw != NO_OFFER => self.offer.max(*mcw),
             Form::Window | Form::Count => self.offer.min(*mcw),

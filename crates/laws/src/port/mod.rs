@@ -14,7 +14,7 @@ use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
 
 use manage::Congested;
-pub use manage::{Drop, Header, Manage, Note, Place, Queue};
+pub use manage::{Drop, Header, HeaderOption, Manage, Place, Queue};
 use many_to_one::ManyToOne;
 
 use crate::row::{Offer, Row, Shown};
@@ -157,7 +157,7 @@ impl Law {
         now: Time,
         queue: &Queue,
         header: &Header,
-        note: Option<&mut Note>,
+        note: Option<&mut HeaderOption>,
         rng: &mut impl Rng,
     ) -> Verdict {
         let congested = self.discipline.enqueue(now, queue, header, rng);

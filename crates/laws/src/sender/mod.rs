@@ -26,7 +26,7 @@ use foreign::Foreign;
 use gentle_slow_start::GentleSlowStart;
 use max_cwnd::MaxCwnd;
 
-use crate::port::Note;
+use crate::port::HeaderOption;
 use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
 
@@ -213,7 +213,7 @@ impl Law {
 
     /// Takes what ports have written, where the law has a cap.
     #[inline]
-    pub fn allot(&mut self, note: &Note) {
+    pub fn allot(&mut self, note: &HeaderOption) {
         if let Some(cap) = &mut self.cap {
             cap.allot(note.mcw);
         }

@@ -37,7 +37,7 @@ params! {
     refuses |vegas| {
         let what = || {
             format!(
-                "Vegas's alpha {} and beta {}: a window that is to grow and to shrink; right would be an alpha of at most beta",
+                "Vegas's alpha {} and beta {}: a window that is to grow and to shrink; use an alpha of at most beta",
                 vegas.alpha, vegas.beta
             )
         };

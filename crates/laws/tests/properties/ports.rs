@@ -6,7 +6,7 @@ use fanin_laws::Settings;
 use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne};
 use fanin_laws::port::red::{self, Red};
-use fanin_laws::port::{Departure, Discipline, Drop, Header, Kind, Law, Manage, Note, Place, Queue, Verdict};
+use fanin_laws::port::{Departure, Discipline, Drop, Header, HeaderOption, Kind, Law, Manage, Place, Queue, Verdict};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -155,7 +155,7 @@ proptest! {
         let (mut law, mut open) = (ManyToOne::new(Form::Window, buffer), BTreeSet::new());
         for step in steps {
             let Step::Packet { bytes, ect, flow, opens, closes } = step else { continue };
-            let mut note = Note::BLANK;
+            let mut note = HeaderOption::BLANK;
             law.enqueue(&Header { bytes, ect, flow, opens, closes }, Some(&mut note));
             let offer = note.mcw;
             if closes {
@@ -202,7 +202,7 @@ fn the_largest_queues_overflow_nothing() {
                 many_to_one: Some(ManyToOne::new(Form::Window, u64::MAX)),
             };
             for queue in [queue, idle, queue, idle] {
-                law.enqueue(Time::NEVER, &queue, &header, Some(&mut Note::BLANK.clone()), &mut rng);
+                law.enqueue(Time::NEVER, &queue, &header, Some(&mut HeaderOption::BLANK.clone()), &mut rng);
             }
         }
     }

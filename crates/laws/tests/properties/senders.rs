@@ -1,7 +1,7 @@
 //! What holds for senders: bounds of windows and shares.
 
 use fanin_laws::Settings;
-use fanin_laws::port::Note;
+use fanin_laws::port::HeaderOption;
 use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
@@ -146,7 +146,7 @@ proptest! {
                     window.cwnd = if cause == Cause::Timeout { mss } else { cut };
                 }
                 Step::Allot(mcw) => {
-                    law.allot(&Note { mcw });
+                    law.allot(&HeaderOption { mcw });
                     handed_out = if mcw == u32::MAX { handed_out } else { mcw };
                 }
                 Step::Begin { bytes, within_us } => {

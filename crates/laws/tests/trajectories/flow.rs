@@ -1,6 +1,6 @@
 //! A sender's story, round trip by round trip: every segment of a window has its own ACK, which lets out what it may.
 
-use fanin_laws::port::Note;
+use fanin_laws::port::HeaderOption;
 use fanin_laws::row::Shown;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
@@ -62,7 +62,7 @@ impl Flow {
             } else if let Some(bytes) = said("begin") {
                 self.begin(bytes, said("within_ms"));
             } else if let Some(mcw) = said("allot") {
-                self.law.allot(&Note { mcw: mcw as u32 });
+                self.law.allot(&HeaderOption { mcw: mcw as u32 });
                 self.row(&format!("MCW {mcw}"));
             } else if let Some(rtt_us) = said("rtt_us") {
                 self.rtt_us = rtt_us;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fanin_laws::port::{Departure, Drop, Header, Law, Note, Queue, Verdict};
+use fanin_laws::port::{Departure, Drop, Header, HeaderOption, Law, Queue, Verdict};
 use fanin_laws::row::Shown;
 use fanin_units::Time;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -122,7 +122,7 @@ impl Port {
     fn enqueue(&mut self, header: Header, what: &str) {
         let bytes = self.waiting.iter().map(|packet| u64::from(packet.bytes)).sum();
         let queue = Queue { bytes, packets: self.waiting.len() as u32, idle_since: self.idle_since };
-        let mut note = Note::BLANK;
+        let mut note = HeaderOption::BLANK;
         let verdict = self.law.enqueue(self.now, &queue, &header, Some(&mut note), &mut self.rng);
         let fate = match verdict {
             Verdict::Admit { mark: false } => "",
@@ -135,7 +135,7 @@ impl Port {
             return self.row(&format!("{what}{fate}"));
         }
         if self.law.many_to_one.is_some() {
-            let offer = if note == Note::BLANK { "none".to_string() } else { note.mcw.to_string() };
+            let offer = if note == HeaderOption::BLANK { "none".to_string() } else { note.mcw.to_string() };
             return self.table.row(vec!["0".to_string(), what.to_string(), offer]);
         }
         let Header { bytes, ect, .. } = header;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use fanin_laws::port::many_to_one::NO_OFFER;
-use fanin_laws::port::{self, Departure, Drop, Header, Note, Queue, Verdict};
+use fanin_laws::port::{self, Departure, Drop, Header, HeaderOption, Queue, Verdict};
 use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_laws::row::Shown;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
@@ -55,7 +55,7 @@ impl Flow {
             };
             cut = Some(self.law.cut(cause, &at, &self.window));
         } else if let Some(offer) = step.get("allot") {
-            self.law.allot(&Note { mcw: whole(offer) as u32 });
+            self.law.allot(&HeaderOption { mcw: whole(offer) as u32 });
         } else if let Some(bytes) = step.get("begin") {
             let deadline = step.get("deadline_us").map_or(Time::NEVER, micros);
             self.law.begin(self.una, self.una + whole(bytes), deadline);
@@ -144,7 +144,7 @@ impl Port {
             Some(flows) => (0..whole(flows) as u32).map(|flow| Header { flow, opens: true, ..header }).collect(),
             None => vec![header],
         };
-        let carried = Note { mcw: step["carries"].as_u64().map_or(NO_OFFER, |offer| offer as u32) };
+        let carried = HeaderOption { mcw: step["carries"].as_u64().map_or(NO_OFFER, |offer| offer as u32) };
         let (mut verdict, mut note) = (Verdict::Drop(Drop::Full), carried);
         for header in headers {
             note = carried;

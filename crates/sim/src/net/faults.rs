@@ -11,7 +11,7 @@ use fanin_units::{Rate, Share, Time};
 use super::Net;
 use crate::event::Key;
 use crate::packet::Packet;
-use crate::probe::{Gone, Happening, Probe};
+use crate::probe::{LoggedEvent, LostPacket, Probe};
 
 /// What packets met over a link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +55,7 @@ struct Host {
     reordering: SmallStream,
     down: bool,
     /// When it last crashed, returned or changed its speed.
-    befell: Option<Time>,
+    on_host_fault: Option<Time>,
     pace: Share,
     /// Of its link, were it not slow.
     rate: Rate,
@@ -104,7 +104,7 @@ impl Faults {
             duplication: SmallStream::new(seed, Purpose::Duplication, number),
             reordering: SmallStream::new(seed, Purpose::Reordering, number),
             down: false,
-            befell: None,
+            on_host_fault: None,
             pace: Share::of(1, 1),
             rate: fabric.link(fabric.uplink(HostId(number))).rate,
         };
@@ -137,7 +137,7 @@ impl<P: Probe> Net<P> {
             return false;
         }
         if twice {
-            let copy = Packet { beside: self.luggage.copy(packet.beside), ..*packet };
+            let copy = Packet { beside: self.metadata.copy(packet.beside), ..*packet };
             // One more comes than was sent.
             self.count_lost(packet, 1u32.wrapping_neg());
             self.put_off(now, link, copy, |counts| &mut counts.duplicated);
@@ -178,7 +178,7 @@ impl<P: Probe> Net<P> {
         let link = &mut self.links[uplink.index()];
         let Some(faults) = &mut self.faults else { return fault };
         let host = &mut faults.hosts[fault.host.0 as usize];
-        host.befell = Some(Time(now));
+        host.on_host_fault = Some(Time(now));
         match fault.to {
             HostState::Returned => host.down = false,
             HostState::Slowed(pace) => {
@@ -214,7 +214,7 @@ impl<P: Probe> Net<P> {
 
     /// Whether a host is down or slow, or was since then.
     pub fn was_in_trouble(&self, host: HostId, since: Time) -> bool {
-        let troubled = |host: &Host| host.down || host.pace != Share::of(1, 1) || host.befell >= Some(since);
+        let troubled = |host: &Host| host.down || host.pace != Share::of(1, 1) || host.on_host_fault >= Some(since);
         self.faults.as_ref().is_some_and(|faults| troubled(&faults.hosts[host.0 as usize]))
     }
 
@@ -259,14 +259,14 @@ impl<P: Probe> Net<P> {
             Lost::OnPurpose => |counts| &mut counts.lost,
             _ => |counts| &mut counts.crashed,
         };
-        self.luggage.free(packet.beside);
+        self.metadata.free(packet.beside);
         self.count_lost(packet, 1);
         let to = self.ends[packet.to.index()].id;
         if let Some(faults) = &mut self.faults {
             *count(faults.counts.entry(link).or_default()) += 1;
             faults.lost(to, how);
         }
-        self.probe.happening(Time(now), Happening::Loss(link, to, Gone::of(packet)));
+        self.probe.happening(Time(now), LoggedEvent::Loss(link, to, LostPacket::of(packet)));
     }
 
     /// Of the packets to a slot so many more do not come; counts wrap.

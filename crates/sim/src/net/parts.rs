@@ -5,18 +5,18 @@ use fanin_fabric::LinkId;
 use super::{End, Net};
 use crate::event::{Event, Key};
 use crate::link::Link;
-use crate::packet::Luggage;
-use crate::parts::border::{Border, Handed};
+use crate::packet::PacketMetadata;
+use crate::parts::border::{Border, CrossingPacket};
 use crate::parts::borders::Borders;
 use crate::probe::Probe;
 
 impl<P: Probe> Net<P> {
     /// It has just become known when a packet arrives in another part.
     pub(super) fn hand_over(&mut self, link: LinkId) {
-        let (probe, luggage) = (&mut self.probe, &mut self.luggage);
+        let (probe, metadata) = (&mut self.probe, &mut self.metadata);
         self.links[link.index()].hand_over(|due, packet| {
-            probe.hand_over(link, due, packet, luggage.of(packet.beside));
-            luggage.free(packet.beside);
+            probe.hand_over(link, due, packet, metadata.of(packet.beside));
+            metadata.free(packet.beside);
         });
     }
 
@@ -26,11 +26,11 @@ impl<P: Probe> Net<P> {
             let link = &mut self.links[id.index()];
             if borders.crosses(id) {
                 let mut other = link.part(self.fabric.link(id));
-                carry(&mut other, &mut self.luggage, &mut parts[borders.receives(id)].luggage);
+                carry(&mut other, &mut self.metadata, &mut parts[borders.receives(id)].metadata);
                 parts[borders.receives(id)].links[id.index()] = other;
             }
             let part = &mut parts[borders.sends(id)];
-            carry(link, &mut self.luggage, &mut part.luggage);
+            carry(link, &mut self.metadata, &mut part.metadata);
             std::mem::swap(link, &mut part.links[id.index()]);
             part.jitter.take_over(id, &mut self.jitter);
         }
@@ -62,12 +62,12 @@ impl<P: Probe> Net<P> {
             let part = &mut parts[borders.sends(id)];
             std::mem::swap(&mut self.links[id.index()], &mut part.links[id.index()]);
             self.jitter.take_over(id, &mut part.jitter);
-            carry(&mut self.links[id.index()], &mut part.luggage, &mut self.luggage);
+            carry(&mut self.links[id.index()], &mut part.metadata, &mut self.metadata);
             if borders.crosses(id) {
                 let part = &mut parts[borders.receives(id)];
                 let hollow = Link::new(self.fabric.link(id), self.framing.gap);
                 let mut other = std::mem::replace(&mut part.links[id.index()], hollow);
-                carry(&mut other, &mut part.luggage, &mut self.luggage);
+                carry(&mut other, &mut part.metadata, &mut self.metadata);
                 self.links[id.index()].rejoin(other);
             }
         }
@@ -103,7 +103,7 @@ impl<P: Probe> Net<P> {
 }
 
 /// What travels beside the packets of a link comes along with them.
-fn carry(link: &mut Link, from: &mut Luggage, to: &mut Luggage) {
+fn carry(link: &mut Link, from: &mut PacketMetadata, to: &mut PacketMetadata) {
     link.each_packet(|packet| {
         let handle = to.keep(from.of(packet.beside));
         from.free(packet.beside);
@@ -113,9 +113,9 @@ fn carry(link: &mut Link, from: &mut Luggage, to: &mut Luggage) {
 
 impl<const LARGE: bool> Net<Border<LARGE>> {
     /// Takes a packet over from another part.
-    pub fn take_over(&mut self, handed: &Handed) {
-        let Handed { link, due, ref packet, .. } = *handed;
-        let beside = self.luggage.keep(handed.beside());
+    pub fn take_over(&mut self, handed: &CrossingPacket) {
+        let CrossingPacket { link, due, ref packet, .. } = *handed;
+        let beside = self.metadata.keep(handed.beside());
         if let Some(due) = self.links[link.index()].take_over(due, packet, beside) {
             self.await_arrival(link, due, false);
         }

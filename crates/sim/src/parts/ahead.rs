@@ -9,13 +9,13 @@ use crate::event::{Key, Timer};
 use crate::heap::Heap;
 use crate::parts::borders::Borders;
 use crate::parts::part::{Order, Part};
-use crate::probe::Off;
+use crate::probe::NoProbe;
 use crate::slot::Slot;
 use crate::world::{World, ends_of};
 
 /// What the workload sees and does as one of its timers is due, or a message has come.
 pub(crate) struct Ahead<'a, const LARGE: bool> {
-    pub world: &'a mut World<Off<LARGE>>,
+    pub world: &'a mut World<NoProbe<LARGE>>,
     pub borders: &'a Borders,
     pub parts: &'a mut [Part<LARGE>],
     pub timers: &'a mut Heap,

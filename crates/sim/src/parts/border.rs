@@ -1,34 +1,36 @@
 //! What one part of a network hands to the others.
 
 use fanin_fabric::LinkId;
-use fanin_tcp::{Beside, Block, Notes};
+use fanin_tcp::{Block, HeaderOptions, SegmentMetadata};
 use fanin_units::Time;
 
-use crate::event::Due;
+use crate::event::ArrivalOrder;
 use crate::packet::Packet;
 use crate::parts::borders::Borders;
 use crate::places::Few;
 use crate::probe::Probe;
 
 /// A packet that arrives in another part.
-pub(crate) struct Handed {
+pub(crate) struct CrossingPacket {
     pub link: LinkId,
-    pub due: Due,
+    pub due: ArrivalOrder,
     pub packet: Packet,
     /// Few have any.
-    beside: Option<Box<(Vec<Block>, Option<Notes>)>>,
+    beside: Option<Box<(Vec<Block>, Option<HeaderOptions>)>>,
 }
 
-impl Handed {
+impl CrossingPacket {
     /// What travels beside it.
-    pub fn beside(&self) -> Beside<'_> {
-        self.beside.as_ref().map_or(Beside::default(), |beside| Beside { sack: &beside.0, notes: beside.1 })
+    pub fn beside(&self) -> SegmentMetadata<'_> {
+        self.beside
+            .as_ref()
+            .map_or(SegmentMetadata::default(), |beside| SegmentMetadata { sack: &beside.0, notes: beside.1 })
     }
 }
 
 /// Packets for one part, in the order in which each link had them.
 pub(crate) struct Parcel {
-    pub handed: Vec<Handed>,
+    pub handed: Vec<CrossingPacket>,
     /// When the first one arrives.
     pub first: Time,
 }
@@ -70,13 +72,13 @@ impl<const LARGE: bool> Probe for Border<LARGE> {
         self.to[link.index()].is_some()
     }
 
-    fn hand_over(&mut self, link: LinkId, due: Due, packet: &Packet, beside: Beside<'_>) {
+    fn hand_over(&mut self, link: LinkId, due: ArrivalOrder, packet: &Packet, beside: SegmentMetadata<'_>) {
         let some = !beside.sack.is_empty() || beside.notes.is_some();
         let beside = some.then(|| Box::new((beside.sack.to_vec(), beside.notes)));
         let Some(part) = self.to[link.index()] else { return };
         let parcel = &mut self.parcels[usize::from(part)];
         parcel.first = parcel.first.min(Time(due.at));
-        parcel.handed.push(Handed { link, due, packet: *packet, beside });
+        parcel.handed.push(CrossingPacket { link, due, packet: *packet, beside });
     }
 
     type Places = Few;

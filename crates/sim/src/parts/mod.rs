@@ -25,7 +25,7 @@ use crate::event::{Event, Key};
 use crate::heap::Heap;
 use crate::link::Departures;
 use crate::net::Net;
-use crate::probe::Off;
+use crate::probe::NoProbe;
 use crate::simulation::{broken, replay};
 use crate::slot::Slot;
 use crate::world::World;
@@ -33,7 +33,7 @@ use crate::world::World;
 use ahead::Ahead;
 use border::Border;
 use borders::Borders;
-use part::{Heard, Ledger, Part};
+use part::{Ledger, Part, ReceivedMessage};
 pub use reasons::one_core;
 
 /// Who serves the parts of a run.
@@ -48,7 +48,7 @@ pub(crate) fn run<const LARGE: bool>(
     (parts, team): (NonZeroUsize, &impl Team),
     stop: &AtomicBool,
 ) -> Result<RunTables, RunError> {
-    let whole = engine::begin(spec, Departures::Eager, Off::<LARGE>);
+    let whole = engine::begin(spec, Departures::Eager, NoProbe::<LARGE>);
     let borders = Borders::new(&spec.settings, &whole.world.net.fabric, parts.get());
     let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), team, served: 0 };
     while !run.whole.world.done {
@@ -68,7 +68,7 @@ pub(crate) fn run<const LARGE: bool>(
 const FEW: u64 = 1_000;
 
 struct Run<'a, T, const LARGE: bool> {
-    whole: Running<Off<LARGE>, Applications>,
+    whole: Running<NoProbe<LARGE>, Applications>,
     borders: Borders,
     /// None while the network is in one piece.
     parts: Vec<Part<LARGE>>,
@@ -90,15 +90,15 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
             let border = Border::new(borders, whole.net.fabric.link_ids(), number);
             let mut world = World::new(&whole.spec, Departures::Eager, border);
             world.now = whole.now;
-            Part { running: Running { world, told: Ledger::default() }, parcels: Vec::new() }
+            Part { running: Running { world, observer: Ledger::default() }, parcels: Vec::new() }
         };
         self.parts = (0..borders.parts).map(part).collect();
         let timers = whole.net.cut(borders, &mut Self::nets(&mut self.parts));
         timers.into_iter().for_each(|timer| self.timers.push(timer));
         for (socket, slot) in std::mem::take(&mut whole.sockets.ends).all().zip(0..) {
             let slot = Slot(slot);
-            let Running { world, told } = &mut self.parts[borders.of_host(whole.net.host_of(slot))].running;
-            told.missing += socket.awaited() as u64;
+            let Running { world, observer } = &mut self.parts[borders.of_host(whole.net.host_of(slot))].running;
+            observer.missing += socket.awaited() as u64;
             world.sockets.ends.put(slot, socket);
         }
     }
@@ -119,9 +119,9 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
                 whole.sockets.ends.put(slot, socket);
             }
         }
-        for Part { running: Running { world, told }, .. } in self.parts.drain(..) {
+        for Part { running: Running { world, observer }, .. } in self.parts.drain(..) {
             whole.now = whole.now.max(world.now);
-            whole.events += world.events - told.timers;
+            whole.events += world.events - observer.timers;
             whole.timeouts += world.timeouts;
             whole.messages_told += world.messages_told;
         }
@@ -161,14 +161,14 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
                 return (until, false);
             }
             let Event::App(timer) = now.event() else { unreachable!("only applications' timers are left over") };
-            if !self.whole.told.workload.foresees(timer.what) {
+            if !self.whole.observer.workload.foresees(timer.what) {
                 return (Time(now.time()), true);
             }
             self.timers.pop();
-            let Run { whole: Running { world, told }, borders, parts, timers, .. } = self;
+            let Run { whole: Running { world, observer }, borders, parts, timers, .. } = self;
             world.events += 1;
             world.now = Time(now.time());
-            told.workload.due(&mut Ahead { world, borders, parts, timers, now, written: Vec::new() }, timer.what);
+            observer.workload.due(&mut Ahead { world, borders, parts, timers, now, written: Vec::new() }, timer.what);
         }
     }
 
@@ -177,12 +177,12 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         let events = |parts: &[Part<LARGE>]| parts.iter().map(|part| part.running.world.events).sum::<u64>();
         let before = events(&self.parts);
         // With the last message that is missing anywhere it ends. So a part in which none is waits for the others.
-        let missing = |parts: &[Part<LARGE>]| parts.iter().any(|part| part.running.told.missing > 0);
-        let waits = self.whole.told.workload.ends_when_all_is_there() && missing(&self.parts);
+        let missing = |parts: &[Part<LARGE>]| parts.iter().any(|part| part.running.observer.missing > 0);
+        let waits = self.whole.observer.workload.ends_when_all_is_there() && missing(&self.parts);
         self.each(|part| part.waits = waits);
         self.go(until);
         if waits {
-            let last = self.parts.iter().filter_map(|part| part.running.told.last()).max();
+            let last = self.parts.iter().filter_map(|part| part.running.observer.last()).max();
             let end = last.filter(|_| !missing(&self.parts));
             self.each(|part| (part.waits, part.end) = (false, end));
             self.go(until);
@@ -191,7 +191,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
     }
 
     fn each(&mut self, act: impl Fn(&mut Ledger)) {
-        self.parts.iter_mut().for_each(|part| act(&mut part.running.told));
+        self.parts.iter_mut().for_each(|part| act(&mut part.running.observer));
     }
 
     fn go(&mut self, until: Time) {
@@ -209,16 +209,17 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
                 part.parcels.push(parcel);
             }
         }
-        let Run { whole: Running { world, told }, borders, parts, timers, .. } = self;
-        let mut heard: Vec<Heard> = parts.iter_mut().flat_map(|part| part.running.told.heard.drain(..)).collect();
+        let Run { whole: Running { world, observer }, borders, parts, timers, .. } = self;
+        let mut heard: Vec<ReceivedMessage> =
+            parts.iter_mut().flat_map(|part| part.running.observer.heard.drain(..)).collect();
         heard.sort_by_key(|heard| heard.at);
         for part in parts.iter_mut() {
             world.sockets.book.close_with(&mut part.running.world.sockets.book);
         }
-        for Heard { at, by, what } in heard {
+        for ReceivedMessage { at, by, what } in heard {
             let now = Key::new(at.0, 0);
             let driver = &mut Ahead { world, borders, parts, timers, now, written: Vec::new() };
-            told.workload.received(driver, by, what);
+            observer.workload.received(driver, by, what);
         }
     }
 }

@@ -8,7 +8,7 @@ use fanin_spec::HostState;
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
-use crate::engine::{Running, Told};
+use crate::engine::{Observer, Running};
 use crate::event::{Key, Timer};
 use crate::parts::border::{Border, Parcel};
 use crate::slot::Slot;
@@ -28,7 +28,7 @@ pub(crate) enum Order {
 }
 
 /// A message that has come.
-pub(crate) struct Heard {
+pub(crate) struct ReceivedMessage {
     pub at: Time,
     pub by: EndpointId,
     pub what: Meaning,
@@ -39,7 +39,7 @@ pub(crate) struct Heard {
 pub(crate) struct Ledger {
     /// In the order of the timers.
     orders: VecDeque<(Key, Order)>,
-    pub heard: Vec<Heard>,
+    pub heard: Vec<ReceivedMessage>,
     /// Messages that have not come.
     pub missing: u64,
     /// The event at hand; as the last message came, that one.
@@ -60,7 +60,7 @@ impl Ledger {
     }
 }
 
-impl<const LARGE: bool> Told<Border<LARGE>> for Ledger {
+impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
     #[inline(always)]
     fn takes(&mut self, key: Key) -> bool {
         if self.waits && self.missing == 0 || self.end.is_some_and(|end| key >= end) {
@@ -76,7 +76,7 @@ impl<const LARGE: bool> Told<Border<LARGE>> for Ledger {
         let by = world.sockets.at(slot).id;
         if progress.any(Progress::AWAKE) {
             while let Some(what) = world.next_message(slot) {
-                self.heard.push(Heard { at: world.now, by, what });
+                self.heard.push(ReceivedMessage { at: world.now, by, what });
                 self.missing -= 1;
             }
         }
@@ -86,9 +86,9 @@ impl<const LARGE: bool> Told<Border<LARGE>> for Ledger {
         }
     }
 
-    fn timed_out(&mut self, _world: &mut World<Border<LARGE>>, _at: EndpointId) {}
+    fn on_timeout(&mut self, _world: &mut World<Border<LARGE>>, _at: EndpointId) {}
 
-    fn befell(&mut self, _world: &mut World<Border<LARGE>>, _host: HostId, _to: HostState) {
+    fn on_host_fault(&mut self, _world: &mut World<Border<LARGE>>, _host: HostId, _to: HostState) {
         unreachable!("where hosts fail, a run is not simulated in parts");
     }
 
@@ -116,14 +116,14 @@ pub(crate) struct Part<const LARGE: bool> {
 impl<const LARGE: bool> Part<LARGE> {
     /// What is to be done as a timer is due.
     pub fn order(&mut self, at: Key, order: Order) {
-        let Running { world, told } = &mut self.running;
-        if told.orders.back().is_none_or(|(last, _)| *last != at) {
+        let Running { world, observer } = &mut self.running;
+        if observer.orders.back().is_none_or(|(last, _)| *last != at) {
             world.net.events.push_far(at);
         }
         if let Order::Expect(..) = order {
-            told.missing += 1;
+            observer.missing += 1;
         }
-        told.orders.push_back((at, order));
+        observer.orders.push_back((at, order));
     }
 
     /// Nothing happens here before.
@@ -134,11 +134,11 @@ impl<const LARGE: bool> Part<LARGE> {
 
     /// Takes what was handed to it, and what it had put off.
     pub fn accept(&mut self) {
-        let Running { world, told } = &mut self.running;
+        let Running { world, observer } = &mut self.running;
         for parcel in self.parcels.drain(..) {
             parcel.handed.iter().for_each(|handed| world.net.take_over(handed));
         }
-        if let Some(key) = told.next.take() {
+        if let Some(key) = observer.next.take() {
             world.net.events.push_far(key);
         }
     }

@@ -110,7 +110,7 @@ fn poisson_flows_beside_reads_begin_with_them_and_leave_the_readers_rows_alone()
     let of = |load: &str| run(&specs(&text(load), 4, 5).remove(0));
     let (idle, busy) = (of(""), of("load = 0.3\nsizes = \"hadoop\""));
     assert!(idle.flows.iter().all(|flow| flow.class == FlowKind::Answer && (1..=4).contains(&flow.from_host)));
-    let beside: Vec<_> = busy.flows.iter().filter(|flow| flow.class == FlowKind::Beside).collect();
+    let beside: Vec<_> = busy.flows.iter().filter(|flow| flow.class == FlowKind::Background).collect();
     assert!(beside.len() > 50 && beside.iter().any(|flow| flow.to_host == 0 && flow.fct_ps.is_some()));
     assert!(beside.iter().all(|flow| flow.start_ps < 100_000_000_000));
     assert!(busy.totals.rounds < idle.totals.rounds, "{} and {} rounds", busy.totals.rounds, idle.totals.rounds);
@@ -188,7 +188,7 @@ fn poisson_flows_beside_a_workload_go_between_all_hosts_and_servers_are_as_many_
         own.flat_map(|flow| [flow.from_host, flow.to_host]).collect::<std::collections::BTreeSet<u32>>()
     };
     assert_eq!(hosts(FlowKind::Answer).into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-    assert_eq!(hosts(FlowKind::Beside).into_iter().collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+    assert_eq!(hosts(FlowKind::Background).into_iter().collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
     let background = tables.ports.iter().find(|port| port.port == "server12>switch").expect("the host behind them");
     assert!(background.packets > 10, "{}", background.packets);
 }

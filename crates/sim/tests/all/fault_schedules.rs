@@ -312,7 +312,7 @@ fn a_hub_that_waits_for_a_dead_server_is_not_taken_for_dead_itself() {
 #[ignore = "make torture"]
 #[expect(clippy::disallowed_methods, reason = "how many cases is told by make")]
 fn under_many_schedules_of_faults() {
-    let told = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().expect("a number"));
-    let (first, cases) = (told("FIRST", 1_000), told("CASES", 10_000));
+    let variable = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().expect("a number"));
+    let (first, cases) = (variable("FIRST", 1_000), variable("CASES", 10_000));
     println!("{cases} cases from {first} on: {:?}", torture(first, cases));
 }

@@ -84,8 +84,8 @@ fn the_way_of_one_object_is_what_it_is_by_hand() {
     let tables = seen(&alone());
     let (front, hubs) = of(&tables, 0);
     // Two links of 5 us at 1 Gbit/s. To be a hub (40 B), and asked for an object (40 B), in a packet with 40 B of headers.
-    let told = 2 * (5_000_000 + 120 * 8_000);
-    let found = told + 20_000_000;
+    let announced = 2 * (5_000_000 + 120 * 8_000);
+    let found = announced + 20_000_000;
     // The object, with 20 B of its message and 40 B of the packet, leaves at once: it is all there is.
     let there = found + 2 * (5_000_000 + 1060 * 8_000);
     let hub = HubRow {
@@ -98,8 +98,8 @@ fn the_way_of_one_object_is_what_it_is_by_hand() {
         own_bytes: 1000,
         objects: 1,
         payload_bytes: 1000,
-        told_ps: Some(told),
-        asked_ps: Some(told),
+        told_ps: Some(announced),
+        asked_ps: Some(announced),
         own_ps: Some(found),
         last_ps: Some(found),
         last_host: Some(1),

@@ -88,7 +88,7 @@ fn a_list_beside_a_workload_moves_only_whom_it_meets() {
     assert_eq!(quiet.totals.payload_bytes, beside.totals.payload_bytes);
     let [row] = long(&beside)[..] else { panic!("one long flow") };
     assert_eq!((row.from_host, row.to_host), (3, 4));
-    let other = beside.flows.iter().find(|flow| flow.class == FlowKind::Beside).unwrap();
+    let other = beside.flows.iter().find(|flow| flow.class == FlowKind::Background).unwrap();
     assert_eq!((other.from_host, other.payload_bytes), (4, Some(50_000)));
     assert_eq!(beside.totals.background_bytes, row.delivered_bytes + 50_000);
 }

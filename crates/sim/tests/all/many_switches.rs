@@ -141,7 +141,7 @@ fn a_flow_within_a_rack_stays_there_and_one_between_pods_passes_a_core() {
         let mut scenario = fanin_spec::Scenario::parse("test.toml", &scenario(server)).expect("a scenario");
         scenario.assign("--fan-in 15", "sweep.fan_in=[15]").expect("a fan-in");
         let file = |host: &str| Ok(("flows.csv".into(), format!("src,dst,bytes,start_us\n{host},0,20000,0\n")));
-        let spec = scenario.contenders_with(&file).expect("a contender")[0].run(15, 1).expect("swept over");
+        let spec = scenario.variants_with(&file).expect("a contender")[0].run(15, 1).expect("swept over");
         run(&spec).ports.into_iter().map(|port| port.port).collect::<Vec<_>>()
     };
     assert_eq!(ports(1).len(), 4, "two links each way: {:?}", ports(1));

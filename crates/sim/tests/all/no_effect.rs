@@ -105,7 +105,7 @@ fn read(path: &str, base: &str) -> Result<(String, String), String> {
     let empty = |_: &str| Ok(("plan.csv".to_string(), "object,from,to,reason\n".to_string()));
     let mut scenario = Scenario::parse("test.toml", base).unwrap();
     scenario.assign("fan-in", "sweep.fan_in=[5]").unwrap();
-    let spec = scenario.contenders_with(&empty).unwrap()[0].at(0, 1).unwrap();
+    let spec = scenario.variants_with(&empty).unwrap()[0].at(0, 1).unwrap();
     let to = |homes: &[u32]| (1..=5).map(|step| 1 + (homes[0] + step) % 5).find(|server| !homes.contains(server));
     Ok(("plan.csv".into(), plan_of(&spec, |_, homes| vec![(homes[0], to(homes).unwrap())])))
 }
@@ -123,10 +123,11 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     if let Some(set) = set {
         scenario.assign(set, set).ok()?;
     }
-    let contender = scenario.contenders_with(&|path| read(path, base)).ok()?.remove(0);
-    let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
-    let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
-    let spec = contender.at(0, 3)?;
+    let variant = scenario.variants_with(&|path| read(path, base)).ok()?.remove(0);
+    let warnings =
+        scenario.warnings(std::slice::from_ref(&variant)).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let idle = |set: &str| warnings.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
+    let spec = variant.at(0, 3)?;
     fanin_apps::fits(&spec).ok()?;
     Some((spec, set.is_some_and(idle)))
 }

@@ -77,7 +77,7 @@ fn a_watched_servers_window_is_that_of_its_own_connection() {
 fn poisson_flows_and_a_service_go_side_by_side() {
     let text = LONG.replace("duration", "load = 0.05\n    sizes = \"web-search\"\n    duration");
     let tables = tables(&text, 1);
-    assert!(tables.flows.iter().any(|flow| flow.class == FlowKind::Beside));
+    assert!(tables.flows.iter().any(|flow| flow.class == FlowKind::Background));
     assert!(tables.service.iter().any(|query| query.qct_ps.is_some()));
     assert_eq!(run(&spec(&text, 8, 1)), tables, "the same again");
 }

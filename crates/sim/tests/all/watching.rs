@@ -135,8 +135,8 @@ const SQUEEZED: &str = r#"
 fn a_drop_says_which_packet_was_lost_and_who_held_the_memory() {
     let flows = "src,dst,bytes,start_us,stop_us\n6,1,,0,\n7,1,,0,\n8,1,,0,\n";
     let scenario = Scenario::parse("squeezed.toml", SQUEEZED).unwrap();
-    let contenders = scenario.contenders_with(&|_| Ok(("flows.csv".into(), flows.into()))).unwrap();
-    let spec = contenders[0].run(8, 1).unwrap();
+    let variants = scenario.variants_with(&|_| Ok(("flows.csv".into(), flows.into()))).unwrap();
+    let spec = variants[0].run(8, 1).unwrap();
     let all = Watch { step: Time::from_micros(10), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
     let seen = watch(&spec, all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"));
     let timers = seen.events.iter().filter(|e| e.what == "timeout" || e.what == "probe");

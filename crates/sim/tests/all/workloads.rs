@@ -39,8 +39,8 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
         let bytes = if path == "a.csv" { 20_000 } else { 30_000 };
         Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
     };
-    let contender = scenario.contenders_with(&file).ok()?.remove(0);
-    Some(run(&contender.run(4, 1)?))
+    let variant = scenario.variants_with(&file).ok()?.remove(0);
+    Some(run(&variant.run(4, 1)?))
 }
 
 /// A value that differs from the one in use.

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{Contender, FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings};
+use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings, Variant};
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
     let mut scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|problem| panic!("{problem}"));
     scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap_or_else(|problem| panic!("{problem}"));
-    let contenders = scenario.contenders().unwrap_or_else(|problem| panic!("{problem}"));
-    contenders.iter().map(|contender| contender.run(fan_in, seed).expect("swept over")).collect()
+    let variants = scenario.variants().unwrap_or_else(|problem| panic!("{problem}"));
+    variants.iter().map(|variant| variant.run(fan_in, seed).expect("swept over")).collect()
 }
 
 /// The one spec of a scenario with one scheme.
@@ -27,8 +27,8 @@ pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
 pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> RunSpec {
     let mut settings = settings;
     settings.workload.fan_in = fan_in;
-    let contender = Contender::new(scheme.to_string(), scheme, settings).unwrap_or_else(|what| panic!("{what}"));
-    contender.run(fan_in, seed).expect("swept over")
+    let variant = Variant::new(scheme.to_string(), scheme, settings).unwrap_or_else(|what| panic!("{what}"));
+    variant.run(fan_in, seed).expect("swept over")
 }
 
 /// The same run with other settings.

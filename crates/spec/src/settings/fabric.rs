@@ -1,4 +1,4 @@
-//! The network of switches.
+//! Settings of the network of switches.
 
 use crate::range::FAN_IN_MAX;
 use crate::range::RATE_MAX;
@@ -9,58 +9,58 @@ use crate::declare::{section, words};
 use crate::setting::Optional;
 
 words! {
-    /// How hosts and switches are joined.
+    /// Topology of hosts and switches.
     FabricKind, "\"star\", \"leaf-spine\", \"fat-tree\" or \"edges\"" {
-        /// One switch, each host on a link of its own.
+        /// One switch; each host has its own link to it.
         Star = "star",
-        /// Racks, each with a switch that has a link to every spine; flows are spread over the spines by their hash.
+        /// Racks, each with a switch that links to every spine; flows are hashed over the spines.
         LeafSpine = "leaf-spine",
-        /// Pods of racks under spines of their own, joined by cores: k-ary, or of any rack size and over-subscription.
+        /// Pods of racks under their own spines, joined by cores: k-ary, or with any rack size and oversubscription.
         FatTree = "fat-tree",
-        /// Any network of switches, given by its links; flows are spread over ways of equal length by their hash.
+        /// Any network of switches, given as a list of links; flows are hashed over paths of equal length.
         Edges = "edges",
     }
 }
 
 words! {
-    /// Which rack hosts are in, by their numbers.
+    /// Assignment of hosts to racks, in the order of their numbers.
     Placement, "\"by-rack\" or \"spread\"" {
-        /// A rack is filled before the next one.
+        /// Fill each rack before the next.
         ByRack = "by-rack",
-        /// Each host goes into the rack after the last one's.
+        /// Put each host into the rack after the previous host's.
         Spread = "spread",
     }
 }
 
 section! {
-    /// How hosts and switches are joined.
+    /// Network topology.
     FabricSettings in "fabric" {
-        /// The form of the network.
+        /// Topology of the network.
         kind: FabricKind = FabricKind::Star,
-        /// The links of an "edges" fabric: two nodes each, then a rate and a delay where they are not those of [link]. Hosts are client and server1, server2, ..., a range as server1..8; other names are switches.
+        /// Links of an "edges" fabric: two nodes each, then optionally a rate and a delay that override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches.
         edges: Vec<String> = Vec::new(),
-        /// Racks of a leaf-spine or fat-tree fabric, each with its switch.
+        /// Number of racks of a leaf-spine or fat-tree fabric; each has one switch.
         racks: Optional<u32> = Optional::NONE,
         /// Hosts in each rack; the client is the first host of the first rack.
         hosts_per_rack: Optional<u32> = Optional::NONE,
-        /// Spines that every rack has a link to: of a leaf-spine fabric in all, of a fat tree in each pod.
+        /// Spines that every rack links to: the total of a leaf-spine fabric, or the number per pod of a fat tree.
         spines: Optional<u32> = Optional::NONE,
-        /// Pods of a fat tree, over which its racks are shared evenly; each spine has as many cores as its pod has racks, on links of the uplinks' rate.
+        /// Pods of a fat tree. Racks are divided evenly among pods; each spine links to as many cores as its pod has racks, at the uplinks' rate.
         pods: Optional<u32> = Optional::NONE,
-        /// k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, all links alike; in place of racks, hosts_per_rack, spines and pods.
+        /// k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, with identical links. Replaces racks, hosts_per_rack, spines and pods.
         arity: Optional<u32> = Optional::NONE,
-        /// Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": what oversubscription makes it, else link.rate.
+        /// Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": derived from oversubscription, or else link.rate.
         #[range(RATE_MIN..=RATE_MAX)]
         uplink_rate: Optional<Rate> = Optional::NONE,
-        /// The rate of a rack's hosts over that of its uplinks, as a whole number, from which uplink_rate follows.
+        /// Total rate of a rack's hosts divided by the total rate of its uplinks, a whole number; it determines uplink_rate.
         oversubscription: Optional<u32> = Optional::NONE,
-        /// Links that fail, heal or change their rate, both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". What waits at a link that fails is lost; flows take the ways of equal length that are left, at once.
+        /// Links that fail, recover or change their rate, in both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". Packets queued at a failing link are lost; flows move at once to the remaining paths of equal length.
         changes: Vec<String> = Vec::new(),
-        /// Hosts, the client among them: of a workload between any hosts those that take part, of others those that Poisson flows and a service are between; "none": as many as the workload asks for.
+        /// Number of hosts, including the client: the participants of an any-to-any workload, or the hosts that Poisson flows and a service run between; "none": as many as the workload needs.
         #[needs(ANY_HOSTS)]
         #[range(2..=FAN_IN_MAX + 1)]
         hosts: Optional<u32> = Optional::NONE,
-        /// Which rack of a leaf-spine or fat-tree fabric the next host is in.
+        /// Assignment of hosts to racks in a leaf-spine or fat-tree fabric.
         #[needs(RACKS)]
         placement: Placement = Placement::ByRack,
     }

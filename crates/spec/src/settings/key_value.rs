@@ -1,4 +1,4 @@
-//! Objects on servers, and the front ends that ask for them.
+//! Settings of objects on servers, and of the front ends that request them.
 
 use fanin_units::{Bytes, Share, Time};
 
@@ -7,164 +7,164 @@ use crate::range::LEAST_SHARE;
 use crate::setting::{FilePath, Optional};
 
 words! {
-    /// Which objects are asked for.
+    /// Distribution of requests over objects.
     Popularity, "\"uniform\", \"zipfian\", \"two-class\" or \"pages\"" {
-        /// Each as often as any other.
+        /// All objects are equally likely.
         Uniform = "uniform",
-        /// As YCSB's zipfian workloads ask: ranks of a zipfian distribution over ten billion, scattered over the objects by a hash.
+        /// YCSB's zipfian workload: ranks follow a zipfian distribution over ten billion and are hashed onto the objects.
         Zipfian = "zipfian",
-        /// A share of the objects gets a share of the requests; within either class each is asked for as often as any other.
+        /// A share of the objects gets a share of the requests; objects within a class are equally likely.
         TwoClass = "two-class",
-        /// A page's objects together: pages by a zipfian distribution over them, and some of the objects replaced by draws of their own.
+        /// All objects of a page together. Pages follow a zipfian distribution; some objects of each page are replaced by independent draws.
         Pages = "pages",
     }
 }
 
 words! {
-    /// In which order a data server sends what it found.
+    /// Order in which a data server sends the objects that it has looked up.
     ServerOrder, "\"parallel\", \"fifo\" or \"reordered\"" {
-        /// Each as soon as it is found, after `host.service_time`.
+        /// Each as soon as its lookup finishes, after `host.service_time`.
         Parallel = "parallel",
-        /// One after another, each when the last one has left at the link's rate, in the order in which they were found; servers of schemes that gather objects reorder them.
+        /// One after another at the link's rate, in the order of their lookups; schemes that co-locate objects reorder instead.
         Fifo = "fifo",
-        /// One after another too, small ones and those that have waited longest first (PICC, Algorithm 3).
+        /// One after another at the link's rate; small objects and long waits first (PICC, Algorithm 3).
         Reordered = "reordered",
     }
 }
 
 words! {
-    /// How a front end asks for an object that was moved.
+    /// How a front end requests an object that has moved.
     Route, "\"links\" or \"direct\"" {
-        /// At its old place, which passes the question on to the new one.
+        /// From its old server, which forwards the request to the new one.
         Links = "links",
-        /// At its new place.
+        /// From its new server.
         Direct = "direct",
     }
 }
 
 words! {
-    /// Which replica of an object that was moved is asked for.
+    /// Which replica a front end requests.
     Replica, "\"random\", \"together\" or \"cover\"" {
-        /// Any.
+        /// A random one.
         Random = "random",
-        /// One at a server that answers the request anyway, if there is one.
+        /// For an object that has moved, one on a server that already takes part in the request, if any.
         Together = "together",
-        /// Those with which servers are few, none with more than its part.
+        /// A small set of servers that covers the request, none above its limit.
         Cover = "cover",
     }
 }
 
 words! {
-    /// How long a front end's window over servers lasts.
+    /// Lifetime of a front end's concurrency limit.
     Windows, "\"kept\" or \"anew\"" {
-        /// As long as the front end: what one request taught it, the next one knows.
+        /// Lifetime of the front end: later requests start from the limit that earlier ones reached.
         Kept = "kept",
-        /// As long as a request, each of which begins with a new one, as with new connections.
+        /// One request: each request starts with a new limit, as with new connections.
         Anew = "anew",
     }
 }
 
 words! {
-    /// In which racks the replicas of an object are.
+    /// Racks of an object's replicas.
     ReplicaRacks, "\"any\" or \"distinct\"" {
-        /// Wherever their servers are.
+        /// Any racks.
         Any = "any",
-        /// Each in a rack of its own.
+        /// A different rack for each replica.
         Distinct = "distinct",
     }
 }
 
 section! {
-    /// Objects on servers, and front ends that ask for many of them at once.
+    /// Objects on servers, and front ends that request many of them at once.
     #[only(KeyValue)]
     KeyValue in "key_value" {
-        /// Objects in all.
+        /// Total number of objects.
         #[range(1..=10_000_000)]
         objects: u32 = 100_000,
-        /// Servers that have each object, drawn at random.
+        /// Replicas of each object, on servers drawn at random.
         #[range(1..=64)]
         replicas: u32 = 3,
-        /// Whether the replicas of an object are in racks of their own: then the servers of each rack that has none of them yet are drawn from.
+        /// Whether the replicas of an object are in different racks; servers are then drawn from racks that have no replica yet.
         replica_racks: ReplicaRacks = ReplicaRacks::Any,
-        /// What data servers can give that differ from what [picc] says of all, such as "server1..8: memory 4 GB, requests_per_s 20000"; either may be left out. What one can send in a period is its link's.
+        /// Servers whose resources differ from [picc], such as "server1..8: memory 4 GB, requests_per_s 20000"; either resource may be omitted. A server's link limits the bytes that it sends in a period.
         #[needs(GATHERS)]
         servers: Vec<String> = Vec::new(),
-        /// A plan of placement: a table with the header object,from,to,reason (popular or correlated), whose moves are made, in their order, before a run begins; or one with the header key,server, such as `placement.csv` of `fanin plan`, which has the servers of the first objects, numbered as their keys come. Objects count from 0, hosts from the client, which is 0. It is a plan of one placement: under every seed the objects are put where `run.first_seed` puts them, and moved from there.
+        /// Placement file, in one of two formats. With the header object,from,to,reason (reason: popular or correlated), its moves are applied in order before the run. With the header key,server, such as `placement.csv` of `fanin plan`, it lists the servers of the first objects, numbered in the order of their keys. Objects count from 0; hosts count from the client, which is 0. A placement file refers to one placement: under every seed, objects start where `run.first_seed` puts them.
         placement: Optional<FilePath> = Optional::NONE,
-        /// How a front end asks for an object that was moved: "links", at its old place, which passes the question on to the new one, or "direct".
+        /// How a front end requests an object that has moved: "links", from its old server, which forwards the request; or "direct".
         #[needs(PLAN)]
         route: Route = Route::Links,
-        /// Which replica of an object is asked for: "random", or, of one that was moved, "together", one at a server that answers the request anyway, if there is one; or "cover", of any object: servers go first that have most of the request, as long as they are not asked for more than `groups.busiest`.
+        /// Which replica a front end requests: "random"; "together", for an object that has moved, one on a server that already takes part in the request, if any; or "cover", servers with most of the request first, each up to the limit `groups.busiest`.
         replica: Replica = Replica::Random,
-        /// How long a window over servers lasts: "kept", as long as the front end, over all its requests, or "anew" with each request.
+        /// Lifetime of a concurrency limit over servers: "kept", the front end's lifetime; "anew", one request.
         #[needs(WINDOWED)]
         windows: Windows = Windows::Kept,
-        /// The least object; sizes are uniform.
+        /// Smallest object; sizes are uniform.
         #[range(Bytes(1)..=Bytes(1 << 20))]
         least: Bytes = Bytes(20),
-        /// The largest.
+        /// Largest object.
         #[range(Bytes(1)..=Bytes(1 << 20))]
         most: Bytes = Bytes(1_000),
-        /// Objects that a request is for, drawn at random, none twice.
-        #[range(1..=1_000_000, "a request with no object is none")]
+        /// Distinct objects in each request, drawn at random.
+            #[range(1..=1_000_000, "a request needs at least one object")]
         per_request: u32 = 1_000,
-        /// Which objects are asked for.
+        /// Distribution of requests over objects.
         popularity: Popularity = Popularity::Uniform,
-        /// The constant of zipfian popularity: what is of rank r is asked for in proportion to 1/r to this power.
+        /// Exponent of the zipfian distribution: the object of rank r is requested in proportion to 1/r to this power.
         #[needs(ZIPFIAN)]
-        #[range(LEAST_SHARE..=Share::of(999, 1_000), "at 1 the generator has no curve")]
+            #[range(LEAST_SHARE..=Share::of(999, 1_000), "the generator is undefined at 1")]
         zipfian: Share = Share::of(99, 100),
-        /// The share of the objects that are popular, where there are two classes.
+        /// Share of objects in the popular class, for "two-class".
         #[needs(TWO_CLASSES)]
         popular: Share = Share::of(1, 100),
-        /// The share of the objects asked for that are popular ones.
+        /// Share of requests for objects in the popular class.
         #[needs(TWO_CLASSES)]
         popular_asked: Share = Share::of(8, 10),
-        /// Pages; a request is for as many of them as have its objects.
+        /// Number of pages; a request combines as many pages as its number of objects needs.
         #[needs(PAGES)]
         #[range(1..=1_000_000)]
         pages: u32 = 5_000,
-        /// Objects of a page, drawn at random.
+        /// Objects of each page, drawn at random.
         #[needs(PAGES)]
         #[range(1..=1_000_000)]
         page: u32 = 50,
-        /// Of a page's objects, how many a request has others in the place of, drawn as by "zipfian"; which, is drawn too.
+        /// Number of a page's objects that each request replaces by zipfian draws; which ones is random.
         #[needs(PAGES)]
         replaced: u32 = 10,
-        /// Of the objects asked for, the share that no server has: a miss is an answer, too.
+        /// Share of requested objects that no server stores; a miss is also a response.
         missing: Share = Share::of(0, 1),
-        /// Hosts that ask: the client and those after it, which are servers, too.
+        /// Number of front ends: the client and the hosts after it, which are also servers.
         #[range(1..=100_000)]
         front_ends: u32 = 1,
-        /// In which the requests of a front end begin, at random times as a Poisson process has it, whether those before are over or not; no pause counts as a stall. "none": one after another.
-        #[range(Time(1)..=Time::from_secs(100_000), "\"none\" is for one after another")]
+        /// Time over which a front end's requests start, as a Poisson process, whether earlier requests have finished or not; pauses do not count as stalls. "none": each request starts when the previous one ends.
+            #[range(Time(1)..=Time::from_secs(100_000), "\"none\" starts one request after another")]
         within: Optional<Time> = Optional::NONE,
-        /// What is not there so long after its request began has failed; "none": it is waited for.
-        #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
+        /// An object has failed if it has not arrived this long after its request started; "none": wait forever.
+            #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits forever")]
         deadline: Optional<Time> = Optional::NONE,
-        /// Who has been silent for so long is taken for gone, and asked no more; a hub takes its servers for gone after half of that, so that it can say so before it is taken for gone itself; "none": nobody is.
-        #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
+        /// A peer that is silent for this long is considered failed and gets no more requests. A hub considers its servers failed after half of this time, so that it can report them before it is considered failed itself. "none": never.
+            #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits forever")]
         patience: Optional<Time> = Optional::NONE,
-        /// How often an object is asked for before it has failed.
+        /// Attempts to request an object before it has failed.
         #[range(1..=255)]
         tries: u32 = 6,
-        /// Objects that a server looks for at once; it refuses more.
+        /// Concurrent lookups of a server; it refuses further ones.
         #[range(1..=1_000_000)]
         lookups: u32 = 10_000,
-        /// In which order a server sends what it found. "fifo" and "reordered": one answer after another; "reordered": those of a sub-queue by their waits to a power over their sizes (PICC).
+        /// Order in which a server sends objects: "parallel", each when its lookup ends; "fifo", one after another; "reordered", one after another, by waiting time to a power divided by size within a sub-queue (PICC).
         server: ServerOrder = ServerOrder::Parallel,
-        /// PICC's m: the first so many that wait are put in order and sent before the next so many are looked at.
+        /// PICC's m, the sub-queue's length: the server orders and sends this many waiting objects before it looks at the next ones.
         #[needs(REORDERED)]
         #[range(1..=1_000_000)]
         sub_queue: u32 = 10,
-        /// The power of the wait.
+        /// Exponent of the waiting time.
         #[needs(REORDERED)]
         #[range(..=8)]
         wait_exponent: u32 = 3,
-        /// The share of hubs, drawn anew for each request, whose machines are busy with something else.
+        /// Share of hubs whose machines are busy with other work; drawn for each request.
         #[needs(HUBS)]
         overloaded: Share = Share::of(0, 1),
-        /// What such a hub sends at, as a share of the speed that it is first assigned.
+        /// Sending rate of a busy hub, as a share of its initially assigned speed.
         #[needs(HUBS)]
         #[range(Share::of(1, 1_000)..)]
         overloaded_speed: Share = Share::of(1, 10),

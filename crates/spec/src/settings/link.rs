@@ -1,4 +1,4 @@
-//! Links: rates, delays, frames.
+//! Settings of links: rates, delays and frames.
 
 use crate::range::RATE_MAX;
 use crate::range::RATE_MIN;
@@ -9,28 +9,28 @@ use crate::declare::{section, words};
 use crate::setting::Optional;
 
 section! {
-    /// Every link: both directions alike.
+    /// Every link, in both directions.
     Link in "link" {
         /// Rate of every link.
         #[range(RATE_MIN..=RATE_MAX)]
         rate: Rate = Rate(1_000_000_000),
-        /// Rate of the client's link, where it differs.
+        /// Rate of the client's link, if different.
         #[range(RATE_MIN..=RATE_MAX)]
         client_rate: Optional<Rate> = Optional::NONE,
-        /// Propagation delay of each link, one way.
+        /// One-way propagation delay of each link.
         #[range(..=Time::from_secs(10))]
         delay: Time = Time::from_micros(25),
-        /// What the link layer adds to each packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12), of which 18 B lie in a buffer too, in a frame of at least 64 B there. A size: so many bytes, on the wire and in buffers alike, and no least frame.
+        /// Overhead of the link layer per packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12); 18 B of these also occupy buffers, in frames of at least 64 B. A size: this many bytes, on the wire and in buffers, without a minimum frame.
         framing: Framing = Framing::ETHERNET,
-        /// How large packets are: "by-mss", as `tcp.mss` makes them; "standard", up to 1,500 B of IP; "jumbo", up to 9,000 B, 9,018 of a buffer and 9,038 of the wire. With the last two, `tcp.mss` is what fills such a packet (1,460 and 8,960 B; with `tcp.timestamps` 12 B less) unless it is given, and one that does not fit, or leaves jumbo frames no larger than others, is refused. What counts segments or packets grows along: windows (RFC 6928 would begin with 2 segments of 8,960 B, Linux does with its 10), buffers and thresholds in packets; buffers in bytes hold fewer.
+        /// Packet size: "by-mss", as set by `tcp.mss`; "standard", up to 1,500 B of IP; "jumbo", up to 9,000 B of IP (9,018 B in a buffer, 9,038 B on the wire). "standard" and "jumbo" set `tcp.mss` to fill the packet (1,460 and 8,960 B, 12 B less with `tcp.timestamps`). An explicit `tcp.mss` must fit, and must need jumbo frames with "jumbo". Larger packets also scale everything counted in segments or packets: windows (RFC 6928 starts with 2 segments of 8,960 B, Linux with its usual 10), buffers and thresholds in packets. Buffers in bytes hold fewer packets.
         frames: Frames = Frames::ByMss,
     }
 }
 
 words! {
-    /// How large a packet may be.
+    /// Packet size.
     Frames, "\"by-mss\", \"standard\" or \"jumbo\"" {
-        /// As large as `tcp.mss` makes them.
+        /// As set by `tcp.mss`.
         ByMss = "by-mss",
         /// Up to 1,500 B of IP.
         Standard = "standard",
@@ -40,7 +40,7 @@ words! {
 }
 
 impl Frames {
-    /// The largest packet as IP has it, where it says.
+    /// Largest IP packet, if defined.
     pub(crate) fn packet(self) -> Option<Bytes> {
         match self {
             Frames::ByMss => None,

@@ -1,4 +1,4 @@
-//! A MapReduce job.
+//! Settings of a MapReduce job.
 
 use fanin_units::{Bytes, Rate, Share, Time};
 
@@ -6,70 +6,70 @@ use crate::declare::{section, words};
 use crate::setting::Optional;
 
 words! {
-    /// When reduces get to know that a map is done.
+    /// When reduces learn that a map has finished.
     Tell, "\"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)" {
         /// With the next heartbeat of its node.
         Heartbeat = "heartbeat",
-        /// When it is.
+        /// Immediately.
         AtOnce = "at-once",
     }
 }
 
 section! {
     /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
-    #[only(MapReduce)]
+    /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
     MapReduce in "mapreduce" {
-        /// Bytes of the job's input; Terasort's maps put out as much, and so do its reduces.
+        /// Input of the job; the outputs of Terasort's maps and reduces are the same size.
         input: Bytes = Bytes(6_400_000_000),
         /// Map tasks, one a split.
-        #[range(1..=100_000)]
+        /// Number of map tasks, one per split.
         maps: u32 = 100,
-        /// Reduce tasks; "none" takes as many as there are servers.
+        /// Number of reduce tasks; "none": as many as servers.
         #[range(1..=100_000)]
         reduces: Optional<u32> = Optional::NONE,
-        /// Nodes that hold each split (Hadoop: dfs.replication).
-        #[range(1..=512, "Hadoop has no more either")]
+        /// Nodes that store each split (Hadoop: dfs.replication).
+            #[range(1..=512, "Hadoop's limit is the same")]
         replicas: u32 = 3,
-        /// Nodes that the output is written to; Terasort writes one.
-        #[range(1..=512, "Hadoop has no more either")]
+        /// Nodes that the output is written to; Terasort writes one copy.
+            #[range(1..=512, "Hadoop's limit is the same")]
         output_replicas: u32 = 1,
-        /// Maps that a node runs at once (Hadoop: mapred.tasktracker.map.tasks.maximum).
+        /// Concurrent maps of a node (Hadoop: mapred.tasktracker.map.tasks.maximum).
         #[range(1..=100_000)]
         map_slots: u32 = 2,
-        /// Reduces that a node runs at once.
+        /// Concurrent reduces of a node.
         #[range(1..=100_000)]
         reduce_slots: u32 = 2,
-        /// How often a node reports and asks for work (Hadoop 1: 3 s and more).
-        #[range(Time::from_millis(1).., "a node that reports more often does nothing else; Hadoop's is 3 s")]
+        /// Interval at which a node reports and requests work (Hadoop 1: at least 3 s).
+            #[range(Time::from_millis(1).., "a shorter interval would keep a node busy with reports; Hadoop uses 3 s")]
         heartbeat: Time = Time::from_secs(3),
-        /// Nodes' first heartbeats are uniform in 0 up to this; "none": up to a heartbeat.
+        /// First heartbeats of nodes are uniform between 0 and this time; "none": one heartbeat interval.
         heartbeat_spread: Optional<Time> = Optional::NONE,
-        /// Maps, and as many reduces, that a node is given at most with a heartbeat.
+        /// Maximum number of maps, and of reduces, that a node gets with one heartbeat.
         #[range(1..=100_000)]
         tasks_per_heartbeat: u32 = 1,
-        /// When reduces get to know that a map is done.
+        /// When reduces learn that a map has finished.
         tell: Tell = Tell::Heartbeat,
-        /// Share of maps that have to be done before reduces start (Hadoop: mapred.reduce.slowstart.completed.maps).
+        /// Share of maps that must finish before reduces start (Hadoop: mapred.reduce.slowstart.completed.maps).
         slow_start: Share = Share::of(1, 20),
-        /// Fetches that a reduce has at once (Hadoop: mapred.reduce.parallel.copies).
+        /// Concurrent fetches of a reduce (Hadoop: mapred.reduce.parallel.copies).
         #[range(1..=100_000)]
         parallel_fetches: u32 = 5,
-        /// Of these, from one node.
+        /// Concurrent fetches of a reduce from one node.
         #[range(1..=100_000)]
         fetches_per_node: u32 = 1,
-        /// Time in which a task's process starts.
+        /// Time to start a task's process.
         task_start: Time = Time::from_secs(1),
-        /// Rate at which a disk is read; what goes on at once at a node shares its disk.
+        /// Read rate of a disk, shared by concurrent transfers of a node.
         disk_read: Rate = Rate(640_000_000),
-        /// Rate at which it is written.
+        /// Write rate of a disk.
         disk_write: Rate = Rate(640_000_000),
-        /// Output of a map up to which it is written once; above, it is written in parts, then read and written as one (Hadoop: io.sort.mb).
+        /// Largest map output that is written once; a larger one is written in parts, then read and written again (Hadoop: io.sort.mb).
         sort_buffer: Bytes = Bytes(100_000_000),
-        /// Input that a map's function takes in.
+        /// Input rate of a map's function.
         map_rate: Rate = Rate(500_000_000),
-        /// What a reduce's function takes in.
+        /// Input rate of a reduce's function.
         reduce_rate: Rate = Rate(500_000_000),
-        /// Steps of tasks take a log-normal time: the standard deviation of its logarithm.
+        /// Durations of task steps are log-normal: standard deviation of their logarithm.
         task_spread: Share = Share::of(0, 1),
     }
 }

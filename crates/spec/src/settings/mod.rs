@@ -1,5 +1,5 @@
-//! Every key of a scenario, with its default: the one place where a setting is declared, but for those of workloads and of laws,
-//! which stand in their own files.
+//! Every key of a scenario, with its default. Workloads and algorithms declare their settings in their own files; all others are
+//! declared here.
 
 mod fabric;
 mod key_value;
@@ -31,25 +31,25 @@ pub use service::Service;
 pub use tcp::{MaxAckDelay, Tcp};
 pub use workload::{Connections, Kind, Servers, Workload};
 
-/// What is swept where nothing else is said.
+/// Default values of `sweep.fan_in`.
 pub(crate) const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
 
-/// The section `[sweep]`: its keys are those of other sections.
+/// The section `[sweep]`: its keys are keys of other sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sweep;
 
 impl Section for Sweep {
     const NAME: &'static str = "sweep";
-    const DOC: &'static str = "What is swept: one key or more, each with its values. `fan_in`, or any key of one run with its section, such as \"workload.load\" = [\"20 %\", \"60 %\"]; points are all combinations. An onset is looked for along the first key of more than one value.";
+    const DOC: &'static str = "Swept keys, each with its values: `fan_in`, or any key of a run with its section, such as \"workload.load\" = [\"20 %\", \"60 %\"]. Points are all combinations of values. The collapse point is searched along the first key that has several values.";
     const KEYS: &'static [&'static str] = &[FAN_IN];
     const WORKLOADS: &'static [&'static str] = &[];
 
     fn set(&mut self, _: &str, _: &Literal) -> Result<(), String> {
-        unreachable!("an axis is no setting")
+        unreachable!("an axis is not a setting")
     }
 
     fn value(&self, _: &str) -> (String, Option<f64>) {
-        unreachable!("an axis is no setting")
+        unreachable!("an axis is not a setting")
     }
 
     fn out_of_range(&self) -> Option<(&'static str, String)> {
@@ -62,25 +62,25 @@ impl Section for Sweep {
             form: "a list of whole numbers, such as [2, 4, 8]",
             range: None,
             default: Literal::List(FAN_INS.map(|n| Literal::Integer(n.into())).to_vec()).show(),
-            doc: "Numbers of servers that answer, `workload.fan_in`, rising; of a workload between any hosts, the hosts besides the client. The default is for where nothing is swept and nothing says how many.".into(),
+            doc: "Rising numbers of servers that respond (`workload.fan_in`); for an any-to-any workload, the hosts other than the client. The default applies if nothing is swept and nothing else sets the number.".into(),
             workloads: &[],
             need: None,
         }]
     }
 }
 
-/// What is read from files, beside the scenario's own.
+/// Contents of the files that a scenario names.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Inputs {
-    /// The list of a flows workload.
+    /// Flow list of a flows workload.
     pub flows: Option<Arc<Flows>>,
-    /// The sizes of Poisson flows, where there are any.
+    /// Size distribution of Poisson flows.
     pub sizes: Option<Arc<Sizes>>,
-    /// The bursts of a bursts workload.
+    /// Bursts of a bursts workload.
     pub bursts: Option<Arc<Bursts>>,
-    /// What front ends ask for, where that is not drawn.
+    /// Recorded requests of front ends.
     pub requests: Option<Arc<Requests>>,
-    /// The plan of a key_value workload's placement.
+    /// Placement plan of a key_value workload.
     pub plan: Option<Arc<Plan>>,
 }
 
@@ -90,23 +90,23 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Settings {
             $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)*
-            /// Those of laws, which their own files declare.
+            /// Settings of congestion control and queue disciplines, declared in `fanin_laws`.
             pub laws: fanin_laws::Settings,
-            /// Those of ways to ask servers, which their own files declare.
+            /// Settings of request scheduling, declared in `fanin_fanout`.
             pub fan_outs: fanin_fanout::Settings,
-            /// Those of placements, which their own files declare.
+            /// Settings of placements, declared in `fanin_placement`.
             pub placements: fanin_placement::Settings,
-            /// What the files hold that settings name.
+            /// Contents of the files that settings name.
             pub inputs: Inputs,
         }
 
         impl Settings {
-            /// Each section that a law's file declares.
+            /// Sections declared by algorithms.
             pub fn of_laws(&self) -> Vec<&dyn fanin_laws::settings::Section> {
                 [self.laws.sections(), self.fan_outs.sections(), self.placements.sections()].concat()
             }
 
-            /// The names of the sections with what they hold.
+            /// Names and descriptions of the sections.
             pub fn sections() -> Vec<(&'static str, &'static str)> {
                 let mut sections = vec![$((<$section>::NAME, <$section>::DOC.trim_ascii())),*];
                 let laws = Settings::default();
@@ -114,7 +114,7 @@ macro_rules! settings {
                 sections
             }
 
-            /// The keys of a section, or `None` where there is no such section.
+            /// The keys of a section, or `None` if the section is unknown.
             pub(crate) fn keys_of(section: &str) -> Option<Vec<&'static str>> {
                 match section {
                     $(stringify!($field) => Some(<$section>::KEYS.to_vec()),)*
@@ -126,7 +126,7 @@ macro_rules! settings {
                 }
             }
 
-            /// Sets one key, which exists.
+            /// Sets an existing key.
             pub(crate) fn set(&mut self, section: &str, key: &str, literal: &Literal) -> Result<(), String> {
                 match section {
                     $(stringify!($field) => self.$field.set(key, literal),)*
@@ -140,7 +140,7 @@ macro_rules! settings {
                 }
             }
 
-            /// A key's value, printed, and its place among others.
+            /// A key's value as text, and its rank for ordering.
             pub(crate) fn value(&self, section: &str, key: &str) -> (String, Option<f64>) {
                 match section {
                     $(stringify!($field) => self.$field.value(key),)*
@@ -151,8 +151,7 @@ macro_rules! settings {
                 }
             }
 
-            /// The first key whose value lies out of its range, and what is wrong with it; of sections that are looked
-            /// at, by their names and the workloads that do.
+            /// The first key whose value is out of range, and the reason. Considers only the named sections and those of the workloads.
             pub(crate) fn out_of_range(
                 &self,
                 looked_at: impl Fn(&str, &[&str]) -> bool,
@@ -166,7 +165,7 @@ macro_rules! settings {
                 laws.filter(|law| looked_at(law.name(), &[])).find_map(laws::out_of_range)
             }
 
-            /// Every key with its form, documentation and present value.
+            /// Every key with its form, documentation and current value.
             pub fn docs(&self) -> Vec<KeyDoc> {
                 let mut docs = Vec::new();
                 $(docs.extend(self.$field.docs());)*
@@ -195,7 +194,7 @@ settings! {
     run: Run,
 }
 
-/// A key of a law's section.
+/// Documentation of a key in an algorithm's section.
 fn law_doc(key: &Key) -> KeyDoc {
     KeyDoc {
         path: key.path.into(),
@@ -209,7 +208,7 @@ fn law_doc(key: &Key) -> KeyDoc {
 }
 
 impl Settings {
-    /// Every key with its value that results follow from, a line each: of a file that is named, what it holds.
+    /// Every key that affects results, one `key = value` line each; for a file, a digest of its contents.
     pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
         const NAMES_OF_FILES: [&str; 4] = ["workload.file", "workload.bursts", "workload.sizes", "key_value.placement"];
         let mut text = String::new();
@@ -234,27 +233,27 @@ impl Settings {
         text
     }
 
-    /// The payload that fills a packet, where `link.frames` says how large one is.
+    /// The payload that fills a packet of `link.frames`, if that sets a size.
     pub(crate) fn mss_of_frames(&self) -> Option<Bytes> {
         self.link.frames.packet().map(|packet| Bytes(packet.0 - self.headers()))
     }
 
-    /// Headers of a data packet: IP's, TCP's and timestamps'.
+    /// Bytes of a data packet's IP and TCP headers and timestamps.
     pub(crate) fn headers(&self) -> u64 {
         if self.tcp.timestamps { 52 } else { 40 }
     }
 
-    /// A full data packet as IP has it, without TCP options.
+    /// Bytes of a full data packet at the IP layer, without TCP options.
     pub fn full_packet(&self) -> Bytes {
         Bytes(self.tcp.mss.0 + 40)
     }
 
-    /// What a full data packet takes of a buffer.
+    /// Bytes that a full data packet occupies in a buffer.
     pub fn full_frame(&self) -> Bytes {
         Bytes(self.link.framing.frame(self.full_packet().0 as u32).into())
     }
 
-    /// What a queue of this size holds, a packet counted as a full frame.
+    /// A queue size in bytes, counting packets as full frames.
     pub fn in_bytes(&self, size: QueueSize) -> u64 {
         match size {
             QueueSize::Bytes(bytes) => bytes,
@@ -262,12 +261,12 @@ impl Settings {
         }
     }
 
-    /// The hosts of the network but for those of background flows: the client and whoever takes part.
+    /// Number of hosts without those of background flows.
     pub fn hosts(&self) -> u32 {
         self.fabric.hosts.0.unwrap_or(self.taking_part())
     }
 
-    /// Clients and servers of a workload that many send in; of others the hosts where nothing else says how many.
+    /// Clients and servers of a many-to-one workload; otherwise the default number of hosts.
     pub(crate) fn taking_part(&self) -> u32 {
         let (clients, fan_in) = (self.clients(), self.workload.fan_in);
         match self.workload.servers {
@@ -277,12 +276,12 @@ impl Settings {
         }
     }
 
-    /// How many ask at once, each in rounds of its own.
+    /// Number of clients; each runs its own rounds.
     pub fn clients(&self) -> u32 {
         if self.workload.kind.facts().many_clients { self.workload.clients } else { 1 }
     }
 
-    /// The host of a client; of the first one, which every workload has, 0.
+    /// The host number of a client; the first client is host 0.
     pub fn client_host(&self, client: u32) -> u32 {
         match self.workload.servers {
             Servers::Same if client > 0 => self.workload.fan_in + client,
@@ -291,7 +290,7 @@ impl Settings {
         }
     }
 
-    /// The host of one of its servers.
+    /// The host number of a client's server.
     pub fn server_host(&self, client: u32, server: u32) -> u32 {
         match self.workload.servers {
             Servers::Same => server + 1,
@@ -300,13 +299,12 @@ impl Settings {
         }
     }
 
-    /// The servers that answer the client; of a workload between any hosts, all of them but the client.
+    /// Servers per client; for an any-to-any workload, all hosts but the client.
     pub fn servers(&self) -> u32 {
         if self.workload.kind.many_to_one() { self.workload.fan_in } else { self.hosts() - 1 }
     }
 
-    /// The rate, in bits a second, at which a workload can move bytes at most: that of its clients' links, or of all hosts'
-    /// together.
+    /// The largest possible throughput of a workload in bits per second: the total rate of its clients' links, or of all hosts' links.
     pub fn line_rate(&self) -> u64 {
         let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
         match self.workload.kind.many_to_one() {
@@ -315,27 +313,27 @@ impl Settings {
         }
     }
 
-    /// The mean time between two requests of a front end, where they do not wait for one another.
+    /// Mean time between requests of a front end whose requests do not wait for one another.
     pub fn request_interval(&self) -> Option<Time> {
         self.key_value.within.0.map(|within| Time(within.0 / u64::from(self.workload.queries.max(1))))
     }
 
-    /// Whether the workload's connections stay and carry answer after answer.
+    /// Whether connections persist and carry several responses.
     pub fn connections_stand(&self) -> bool {
         self.workload.connections.stand(self.workload.kind.facts().stands)
     }
 
-    /// Round trips before an answer's first byte, where each comes over a new connection.
+    /// Round trips before a response's first byte if each response needs a new connection.
     pub fn setup_rtts(&self) -> Option<f64> {
         let facts = self.workload.kind.facts();
         match facts.asks {
-            // A handshake takes one, a request and its answer's first byte another.
+            // One for the handshake, one for the request and the first byte.
             true => (!self.connections_stand()).then_some(2.0),
             false => facts.setup_rtts,
         }
     }
 
-    /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.
+    /// Size of a server's response with `fan_in` servers; the first `block % fan_in` servers send one byte more.
     pub fn answer(&self, fan_in: u32, server: u32) -> Bytes {
         match (self.workload.fragment.0, self.workload.block.0) {
             (Some(fragment), _) => fragment,

@@ -1,4 +1,4 @@
-//! Switches and hosts.
+//! Settings of switches and hosts.
 
 use fanin_units::Ratio;
 use fanin_units::{Bytes, QueueSize, Time};
@@ -9,55 +9,55 @@ use crate::declare::{section, words};
 use crate::setting::Optional;
 
 section! {
-    /// The switch: one queue a port, with a buffer each, or a memory that all ports share.
+    /// Switches: one queue per port, with its own buffer or in a memory that all ports share.
     Switch in "switch" {
-        /// A switch whose memory somebody published: sets shared_buffer, alpha, reserved, headroom and ports; what is set beside it stands over it. `fanin list` has them all.
+        /// Switch model with published memory: sets shared_buffer, alpha, reserved, headroom and ports; explicit keys override it. `fanin list` prints all models.
         profile: Optional<Chip> = Optional::NONE,
-        /// What the queue of one port holds; the packet on the wire does not count.
+        /// Capacity of a port's queue, not counting the packet in transmission.
         #[needs(NO_MEMORY)]
         buffer: QueueSize = QueueSize::Bytes(65_536),
-        /// The memory that the ports of a switch share in the place of `buffer`, each switch one: a queue may hold what is reserved for it and alpha times what nobody uses of the rest (dynamic thresholds, Choudhury and Hahne). Hosts' queues are not part of it. "none": each port has its buffer.
+        /// Memory shared by all ports of a switch, in place of `buffer`: a queue may hold its reserved part plus alpha times the unused rest (dynamic thresholds, Choudhury and Hahne). Hosts' queues do not use it. "none": each port has its own buffer.
         #[range(Bytes(1)..=Bytes(1 << 40))]
         shared_buffer: Optional<Bytes> = Optional::NONE,
-        /// How much of what is free of the memory a port may have: a lone congested one gets alpha/(1 + alpha) of it.
+        /// Share of the free memory that a port may use: a single congested port gets alpha/(1 + alpha) of it.
         #[needs(MEMORY)]
-        #[range(Ratio::of(1, 1_024)..=Ratio::of(1_024, 1), "at 0 no port would get anything")]
+            #[range(Ratio::of(1, 1_024)..=Ratio::of(1_024, 1), "at 0 no port could buffer a packet")]
         alpha: Ratio = Ratio::of(1, 1),
-        /// What each port has of the memory to itself, whatever others hold; it is not shared.
+        /// Memory reserved for each port and not shared.
         #[needs(MEMORY)]
         reserved: Bytes = Bytes(0),
-        /// What is set apart of the memory for what is not modelled, such as packets under way behind a pause (PFC).
+        /// Memory set aside for features that are not modelled, such as headroom for packets in flight after a pause (PFC).
         #[needs(MEMORY)]
         headroom: Bytes = Bytes(0),
-        /// What is otherwise at ports of some rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB": K in the place of `ecn_threshold.k`, a buffer in that of `buffer`; either may be left out.
+        /// Overrides for ports of a given rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB": `ecn_threshold.k`, `buffer` or both.
         ports: Vec<String> = Vec::new(),
     }
 }
 
 words! {
-    /// What law a host's transmit queue has.
+    /// Queue discipline of a host's transmit queue.
     HostQueue, "\"plain\" or \"switch\"" {
-        /// It drops what does not fit.
+        /// Drop-tail.
         Plain = "plain",
-        /// That of the scheme's switch ports, as in ns-2, where both ends of a link have one.
+        /// The scheme's discipline for switch ports, as in ns-2, whose links have one at both ends.
         Switch = "switch",
     }
 }
 
 section! {
-    /// The hosts.
+    /// Hosts.
     Host in "host" {
-        /// What a host's transmit queue holds; the packet on the wire does not count.
+        /// Capacity of a host's transmit queue, not counting the packet in transmission.
         buffer: Optional<QueueSize> = Optional::NONE,
-        /// The law of a host's transmit queue: "switch" gives it that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
+        /// Queue discipline of a host's transmit queue; "switch" uses that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
         queue: HostQueue = HostQueue::Plain,
-        /// How late packets of a host come to the other end of its link: each uniform in 0 up to this, in their order. "transmission": up to the time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": as in simulators, where flows may starve for their phase.
+        /// Random delay of a host's packets at the other end of its link, uniform between 0 and this time, without reordering. "transmission": up to the transmission time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": no jitter, as in other simulators, where phase effects may starve flows.
         packet_jitter: PacketJitter = PacketJitter::Transmission,
-        /// Time that a server works on a request before it answers; of a key_value workload, on each object.
+        /// Time that a server processes a request before it responds; for a key_value workload, per object.
         #[only(Barrier, WebSearch, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_time: Time = Time::ZERO,
-        /// Uniform random addition to the service time, up to this.
+        /// Upper end of a uniform random addition to the service time.
         #[only(Barrier, WebSearch, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_jitter: Time = Time::ZERO,

@@ -1,44 +1,44 @@
-//! What is measured, broken, and how often it is run.
+//! Settings of faults, measurements and repetitions.
 
 use fanin_units::{Share, Time};
 
 use crate::declare::section;
 
 section! {
-    /// What goes wrong, at random or at its time, under every workload.
+    /// Faults, at random or at given times, under any workload.
     Faults in "faults" {
-        /// Share of the packets that hosts send, data and ACKs alike, that are lost: each is drawn once, at the other end of its host's link, so that as many are lost whatever way they have before them. Beside what ports drop.
+        /// Share of hosts' packets, data and ACKs, that are lost. Each packet is drawn once, at the other end of its host's link, so the share does not depend on the path. Ports drop packets in addition.
         loss: Share = Share::of(0, 1),
-        /// Share of these packets that come there twice, one copy right behind the other.
+        /// Share of hosts' packets that are duplicated; the copy follows immediately.
         duplication: Share = Share::of(0, 1),
-        /// Share of these packets that come there late, behind some sent after them.
+        /// Share of hosts' packets that are delayed past packets sent after them.
         reordering: Share = Share::of(0, 1),
-        /// How late: uniform in 0 up to this.
+        /// Largest delay of a reordered packet; delays are uniform from 0.
         #[needs(REORDERING)]
-        #[range(Time(1)..=Time::from_secs(10), "in no time nothing is overtaken")]
+            #[range(Time(1)..=Time::from_secs(10), "a delay of zero reorders nothing")]
         reordering_delay: Time = Time::from_micros(100),
-        /// Hosts that crash, return or slow down: a time, a host, then crashes, returns or slows to a share, such as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". With a crash all connections of a host are gone, what waits in its port, and what comes for it until it returns; then it answers what it does not know with a reset. A slow host sends at that share of its link's rate and takes as much longer for a service or a task; "slows to 1" ends that.
+        /// Hosts that crash, return or slow down: a time, a host, then crashes, returns or slows to a share, such as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". A crash removes the host's connections and its port's queue, and packets to it are lost until it returns; it then answers unknown segments with a reset. A slow host sends at that share of its link's rate and needs proportionally longer for a service or task; "slows to 1" ends this.
         hosts: Vec<String> = Vec::new(),
     }
 }
 
 section! {
-    /// What is measured beyond what every run does.
+    /// Optional measurements.
     Measure in "measure" {
-        /// How long each packet takes from end to end: the table `latency`.
+        /// Record the end-to-end delay of each packet in the table `latency`.
         latency: bool = false,
-        /// How full ports are over time and how busy their links, in `ports` and `port_series`.
+        /// Record queue occupancy and link utilisation over time in `ports` and `port_series`.
         ports: bool = false,
     }
 }
 
 section! {
-    /// How often each point is run.
+    /// Repetitions of each point.
     Run in "run" {
-        /// Runs of every point, each with its own seed.
+        /// Runs of each point, each with its own seed.
         #[range(1..=1_000_000)]
         seeds: u32 = 3,
-        /// The first seed; the others follow it.
+        /// First seed; the others are consecutive.
         first_seed: u64 = 1,
     }
 }

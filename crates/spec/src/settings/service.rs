@@ -1,4 +1,4 @@
-//! A service beside the workload.
+//! Settings of a query service in the background.
 
 use crate::Connections;
 use fanin_units::Bytes;
@@ -7,16 +7,16 @@ use crate::declare::section;
 use crate::setting::Optional;
 
 section! {
-    /// A query service beside the workload, from its beginning to its end: at random times a random host asks others over
-    /// connections of their own, and waits for all answers.
+    /// A query service in the background of the workload: at random times, a random host queries others over separate connections and
+    /// waits for all responses.
     Service in "service" {
-        /// Queries a second, of all hosts together; "none": there is no service.
-        #[range(1.., "\"none\" is for no service")]
+        /// Queries per second over all hosts; "none": no service.
+            #[range(1.., "\"none\" disables the service")]
         queries_per_s: Optional<u32> = Optional::NONE,
-        /// How many hosts a query asks.
+        /// Number of hosts that each query asks.
         #[needs(SERVICE)]
         fan_out: u32 = 20,
-        /// What each of them answers, at once.
+        /// Size of each host's response, which is immediate.
         #[needs(SERVICE)]
         #[range(Bytes(1)..)]
         answer: Bytes = Bytes(2_000),
@@ -24,7 +24,7 @@ section! {
         #[needs(SERVICE)]
         #[range(Bytes(1)..)]
         request: Bytes = Bytes(64),
-        /// What they go over: a standing connection between two hosts, or a new one for each, which is usual.
+        /// Connections: one persistent connection per pair of hosts, or a new one for each response (the usual choice).
         #[needs(SERVICE)]
         connections: Connections = Connections::Usual,
     }

@@ -1,4 +1,4 @@
-//! TCP at all hosts.
+//! Settings of TCP at all hosts.
 
 use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 use fanin_units::{Bytes, Time};
@@ -38,19 +38,19 @@ words! {
     }
 }
 
-/// How long a probe allows the peer to keep an ACK back where one segment is out (RFC 8985, section 7.2: TLP.max_ack_delay).
+/// Time that a tail-loss probe allows for the peer's delayed ACK if one segment is in flight (RFC 8985, section 7.2: TLP.max_ack_delay).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxAckDelay {
-    /// As long as receivers here do: `tcp.delayed_ack_timeout`.
+    /// `tcp.delayed_ack_timeout`.
     DelayedAckTimeout,
-    /// `tcp.rto_min`, as Linux 6.12 has it (tcp_schedule_loss_probe).
+    /// `tcp.rto_min`, as in Linux 6.12 (tcp_schedule_loss_probe).
     RtoMin,
-    /// A time of its own.
+    /// A given time.
     Of(Time),
 }
 
 impl MaxAckDelay {
-    /// The time, with these settings.
+    /// The time under these settings.
     pub fn time(self, tcp: &Tcp) -> Time {
         match self {
             MaxAckDelay::DelayedAckTimeout => tcp.delayed_ack_timeout,
@@ -61,7 +61,7 @@ impl MaxAckDelay {
 }
 
 impl Tcp {
-    /// The least retransmission timeout in whole ticks, as Linux keeps a route's (net/ipv4/fib_semantics.c, msecs_to_jiffies).
+    /// The minimum RTO in whole ticks, as Linux stores a route's (net/ipv4/fib_semantics.c, msecs_to_jiffies).
     pub fn least_rto(&self) -> Time {
         let tick = self.tick.0.max(1);
         Time(self.rto_min.0.div_ceil(tick).saturating_mul(tick))
@@ -106,109 +106,109 @@ impl Ranged for MaxAckDelay {
 }
 
 section! {
-    /// TCP at every host.
+    /// TCP of every host.
     Tcp in "tcp" {
-        /// A real host's TCP: sets what `fanin explain scheme` says of it; what is set beside it stands over it.
+        /// A real operating system's TCP: sets the keys that `fanin explain SCHEME` lists; explicit keys override it.
         profile: Optional<Stack> = Optional::NONE,
         /// Largest payload of a segment.
         #[range(Bytes(64)..=Bytes(9_000))]
         mss: Bytes = Bytes(1460),
-        /// Congestion window of a new connection, in segments.
+        /// Initial congestion window, in segments.
         #[needs(NO_GSS)]
         #[range(1..=1_000)]
         initial_window: u32 = 10,
-        /// Least retransmission timeout.
-        #[range(Time(1).., "what times out at once is sent again for ever")]
+        /// Minimum retransmission timeout (RTO).
+            #[range(Time(1).., "a timeout of zero would retransmit forever")]
         rto_min: Time = Time::from_millis(200),
-        /// What rto_min bounds: the timeout (RFC 6298), or four times RTTVAR within it, so that SRTT comes on top (Linux).
+        /// Lower bound set by rto_min: of the whole RTO (RFC 6298), or of its term 4 × RTTVAR, to which SRTT is added (Linux).
         rto_floor: RtoFloor = RtoFloor::Timeout,
-        /// RTTVAR: a smoothed deviation (RFC 6298), or the largest of such a deviation in a round trip, which comes down by a quarter a round trip (Linux): a single late ACK then counts for some round trips, and not for some samples.
+        /// RTTVAR: a smoothed deviation (RFC 6298); or the largest smoothed deviation of a round trip, which decreases by a quarter per round trip (Linux), so that one late ACK matters for several round trips instead of several samples.
         #[needs(VARIANCE)]
         rtt_variance: RttVariance = RttVariance::Rfc6298,
-        /// Largest retransmission timeout after backoff.
+        /// Maximum retransmission timeout after backoff.
         #[range(..=Time::from_secs(3_600))]
         rto_max: Time = Time::from_secs(60),
-        /// Retransmission timeout before the first round-trip sample.
-        #[range(Time(1).., "what times out at once is sent again for ever")]
+        /// Retransmission timeout before the first RTT sample.
+            #[range(Time(1).., "a timeout of zero would retransmit forever")]
         rto_initial: Time = Time::from_secs(1),
-        /// Granularity G of the timeout's clock (RFC 6298).
+        /// Clock granularity G of the RTO (RFC 6298).
         rto_clock: Time = Time::from_millis(1),
-        /// How often a segment is sent again by timeout before its connection is given up and the peer told so with a reset, which may be lost (RFC 9293's R2, Linux's tcp_retries2); "none": for ever. With a key_value workload alone, whose front ends then ask elsewhere; and there with `key_value.patience` or `key_value.deadline`.
-        #[range(1..=255, "\"none\" is for ever")]
+        /// Number of timeout retransmissions of a segment before the connection is aborted with a reset, which may itself be lost (RFC 9293's R2, Linux's tcp_retries2); "none": unlimited. Applies only to key_value workloads that set `key_value.patience` or `key_value.deadline`, whose front ends then use another server.
+            #[range(1..=255, "\"none\" is unlimited")]
         max_retransmissions: Optional<u32> = Optional::NONE,
-        /// Keep a backed-off timeout until a segment sent once is acknowledged (Karn); off: until any new ACK, as deployed stacks do.
+        /// Keep a backed-off RTO until a segment that was sent once is acknowledged (Karn); off: until any new ACK, as deployed stacks do.
         karn_backoff: bool = false,
-        /// Timeout of the first SYN; "none" takes rto_initial.
-        #[range(Time(1).., "what times out at once is sent again for ever")]
+        /// Timeout of the first SYN; "none": rto_initial.
+            #[range(Time(1).., "a timeout of zero would retransmit forever")]
         syn_timeout: Optional<Time> = Optional::NONE,
         /// Selective acknowledgements (RFC 2018, 6675) with proportional rate reduction (RFC 6937); off: NewReno recovery (RFC 6582).
         sack: bool = true,
-        /// Loss told by time (RACK, RFC 8985): what was sent a round trip before something that arrived is lost, a retransmission too; off: by counts (RFC 6675). Needs sack.
+        /// Time-based loss detection (RACK, RFC 8985): segments sent a round trip before a delivered one are lost, retransmissions included; off: duplicate-ACK counting (RFC 6675). Needs sack.
         rack: bool = false,
-        /// Of an ACK its SACKs are taken before what it acknowledges (Linux), so that RACK.rtt, for which RFC 8985 names no order, is that of the latter: a delayed ACK makes it long, and what was sent with what is acknowledged waits for the reordering timer.
+        /// Process an ACK's SACK blocks before its cumulative acknowledgement (Linux; RFC 8985 gives no order). RACK.rtt is then that of the latter: a delayed ACK makes it long, and segments sent together with the acknowledged one wait for the reordering timer.
         #[needs(RACK)]
         sacks_first: bool = false,
-        /// A probe after two round trips without news of a tail (TLP, RFC 8985, section 7); its time-outs are not counted. Needs sack.
+        /// Tail-loss probe after two round trips without an ACK (TLP, RFC 8985, section 7); it does not count as a timeout. Needs sack.
         tail_loss_probe: bool = false,
-        /// How long a probe allows the peer to keep an ACK back where one segment is out; "rto_min" takes that (Linux 6.12), "none" delayed_ack_timeout.
+        /// Time that a probe allows for the peer's delayed ACK if one segment is in flight: a time, "rto_min" (Linux 6.12) or "none", which means delayed_ack_timeout.
         #[needs(PROBES)]
         #[range(..=Time::from_secs(10))]
         max_ack_delay: MaxAckDelay = MaxAckDelay::DelayedAckTimeout,
-        /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux 6.12: 2 ms; 6.1: two ticks of its clock).
+        /// Time added to RACK's reordering timer, and to a probe's timer if several segments are in flight (Linux 6.12: 2 ms; 6.1: two ticks of its clock).
         #[needs(RACK_TIMERS)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
-        /// The tick of hosts' timers: a wait is rounded up to whole ticks and ends on one (Linux: 4 ms with Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. Zero: timers are exact.
+        /// Tick of hosts' timers: a timer fires on the first tick after its time (Linux: 4 ms with Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. Zero: exact timers.
         #[range(..=Time::from_secs(1))]
         tick: Time = Time::ZERO,
-        /// All hosts' ticks at one phase, as those of namespaces or containers of one kernel: what a timer sends again leaves all of them at once.
+        /// Give all hosts the same tick phase, as with namespaces or containers of one kernel: their timer retransmissions leave simultaneously.
         #[needs(TICKS)]
         ticks_together: bool = false,
-        /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
+        /// NewReno's fast recovery without sack: duplicate ACKs inflate the window (RFC 6582), or leave the pipe (ns-3).
         #[needs(NO_SACK)]
         newreno: NewReno = NewReno::Inflate,
-        /// New data on the first two duplicate ACKs (RFC 3042).
+        /// Send new data on the first two duplicate ACKs (RFC 3042).
         limited_transmit: bool = true,
-        /// Timestamps (RFC 7323): twelve bytes a segment, a round-trip sample an ACK.
+        /// Timestamps (RFC 7323): twelve bytes per segment, and an RTT sample per ACK.
         timestamps: bool = false,
-        /// Full segments that one ACK may cover; 1 acknowledges every packet.
+        /// Full segments per delayed ACK; 1 acknowledges every packet.
         #[range(1..=64, "1 acknowledges every packet")]
         delayed_ack: u32 = 2,
-        /// Acknowledge at once a segment that says CWR, in spite of delayed_ack, as Linux does: its sender may have a window of one segment.
+        /// Acknowledge a segment with CWR immediately, as Linux does, because its sender may have a window of one segment.
         #[needs(DELAYED_ACKS_AND_ECN)]
         ack_cwr: bool = true,
-        /// Longest time that an ACK waits.
+        /// Maximum delay of an ACK.
         #[needs(DELAYED_ACKS)]
         delayed_ack_timeout: Time = Time::from_millis(40),
-        /// While the client is still sending a round's requests (workload.request_gap) it reads nothing, and what comes in order is not acknowledged: as in Linux, where the window does not move before the application reads.
+        /// While the client sends a round's requests (workload.request_gap), it does not read and does not acknowledge in-order data, as in Linux, whose window does not move until the application reads.
         #[needs(DELAYED_ACKS_AND_GAPS)]
         acks_wait_for_reader: bool = false,
-        /// An end that sends within delayed_ack_timeout of what it received is answering: none of quick_acks, until an ACK had to wait for its whole time or data came again. One that is not answering acknowledges at once what is shorter than a full segment (Linux's pingpong mode).
+        /// Linux's pingpong mode: a host that sends within delayed_ack_timeout of receiving is interactive and uses no quick_acks until an ACK waits its whole time or data is duplicated. A host that is not interactive immediately acknowledges segments shorter than full size.
         #[needs(DELAYED_ACKS)]
         pingpong: bool = false,
-        /// From the fourth on, ACKs of what comes out of order in one place wait for those of more, a twentieth of the round trip and at most 1 ms (Linux: tcp_comp_sack_delay_ns).
+        /// ACK compression: from the fourth ACK of one gap on, ACKs of out-of-order data wait for more data, for a twentieth of the round trip and at most 1 ms (Linux: tcp_comp_sack_delay_ns).
         #[needs(SACK)]
         ack_compression: bool = false,
-        /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
+        /// Data segments acknowledged immediately in spite of delayed_ack: at a connection's start, after one RTO of idle time, and after duplicate data (Linux: 16).
         #[needs(DELAYED_ACKS)]
         #[range(..=255)]
         quick_acks: u32 = 0,
-        /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
+        /// Restart from the initial window after one RTO of idle time (RFC 5681, section 4.1).
         idle_restart: bool = false,
-        /// A window grows by what an ACK acknowledges (RFC 3465, without its limit, as Linux has it), so that delayed ACKs do not slow it down; off: by each ACK (RFC 5681). With rack or tail_loss_probe by what an ACK says was delivered, and what ends a recovery counts (Linux).
+        /// Appropriate byte counting: grow the window by the bytes that an ACK acknowledges (RFC 3465, without its limit, as in Linux), so that delayed ACKs do not slow growth; off: by ACKs (RFC 5681). With rack or tail_loss_probe, by the bytes delivered, including those of the ACK that ends a recovery (Linux).
         byte_counting: bool = false,
-        /// A loss or a mark cuts the window as it stood (Linux), in the place of what was in flight (RFC 5681, RFC 9438), which is less where the application has little to send. With rack or tail_loss_probe a timeout in a recovery leaves ssthresh as the recovery has cut it (Linux).
+        /// Reduce from the current window (Linux) instead of from the flight size (RFC 5681, RFC 9438), which is smaller if the application sends little. With rack or tail_loss_probe, a timeout during recovery keeps recovery's ssthresh (Linux).
         cut_window: bool = false,
-        /// A window grows only where it is filled: in slow start up to twice what was out, later as it was in the way; with idle_restart one that was not filled for an RTO comes down half the way to what was used (Linux; RFC 7661's idea, RFC 2861's rule).
+        /// Congestion window validation: grow the window only if it is full; in slow start up to twice the data in flight, later only if the window was the limit. With idle_restart, a window that was not full for an RTO moves halfway down to its used part (Linux; RFC 7661's idea, RFC 2861's rule).
         #[needs(VALIDATION)]
         window_validation: bool = false,
-        /// A cut of the window that turns out to have been needless is taken back: as all that was sent again had come already, of which the receiver tells (DSACK, RFC 2883 and 3708), or as what is acknowledged was sent before it (Eifel, RFC 3522 and 4015; with timestamps). As Linux has it.
+        /// Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC 2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015; needs timestamps). As in Linux.
         #[needs(UNDO)]
         undo: bool = false,
         /// Receive window.
         #[range(..=Bytes(1 << 30))]
         receive_window: Bytes = Bytes(16 << 20),
-        /// Packets that are ECN-capable where the scheme uses ECN.
+        /// Packets marked ECN-capable if the scheme uses ECN.
         #[needs(ECN)]
         ect: Ect = Ect::Data,
     }

@@ -1,4 +1,4 @@
-//! What is sent: the workloads' words, and the settings of all.
+//! Kinds of workload, and their common settings.
 
 use fanin_units::{Bytes, Share, Time};
 
@@ -8,47 +8,47 @@ use crate::setting::{FilePath, Optional, WarmUp};
 use crate::sizes::Distribution;
 
 words! {
-    /// What the client and the servers do.
+    /// Communication pattern of clients and servers.
     Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\", \"bursts\" or \"key_value\"" {
-        /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
+        /// Barrier-synchronised reads over persistent connections: the next round starts when every server has responded.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
         OneShot = "one-shot",
-        /// An aggregator asks every worker over new connections, query after query; all answers make one response.
+        /// An aggregator queries every worker over new connections, query after query; all responses make one result.
         WebSearch = "web-search",
-        /// Every sender sends without end.
+        /// Every sender sends forever.
         Long = "long",
-        /// The flows of a file, each over a connection of its own, between any two hosts.
+        /// The flows of a file, each over its own connection, between any two hosts.
         Flows = "flows",
-        /// Every host, the client too, sends the same to every other one, each over a connection of its own.
+        /// Every host, including the client, sends the same amount to every other host, each over its own connection.
         Shuffle = "shuffle",
-        /// Every host, the client too, sends flows of random size to random hosts at random times.
+        /// Every host, including the client, sends flows of random size to random hosts at random times.
         Poisson = "poisson",
-        /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] says otherwise.
+        /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] differs.
         MapReduce = "mapreduce",
-        /// Ring all-reduces, one after another: every host, the client too, passes parts of its vector on to the next one.
+        /// Ring all-reduces in sequence: every host, including the client, passes parts of its vector to the next host.
         AllReduce = "all-reduce",
-        /// Bursts into the client, as they were measured or by a distribution: some of the servers send at once, burst after burst.
+        /// Bursts into the client, measured or drawn from a distribution: in each, some servers send at once.
         Bursts = "bursts",
-        /// Front ends ask for many small objects that lie on many servers, request after request: a scheme says whom they ask.
+        /// Front ends request many small objects from many servers, request after request; the scheme schedules the requests.
         KeyValue = "key_value",
     }
 }
 
 words! {
-    /// What connections requests and answers go over.
+    /// Connections of requests and responses.
     Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Standing ones for a barrier, an all-reduce, bursts and a key_value workload, new ones for all others.
+        /// Persistent for a barrier, an all-reduce, bursts and key_value; new for all others.
         Usual = "usual",
-        /// One between two hosts, which stays and carries answer after answer.
+        /// One persistent connection per pair of hosts.
         Standing = "standing",
-        /// One an answer, closed behind it.
+        /// A new connection for each response, closed after it.
         New = "new",
     }
 }
 
 impl Connections {
-    /// Whether they stay, where they do so or not by default.
+    /// Whether connections persist, given the workload's default.
     pub fn stand(self, usually: bool) -> bool {
         match self {
             Connections::Usual => usually,
@@ -59,90 +59,90 @@ impl Connections {
 }
 
 words! {
-    /// Whom several clients ask.
+    /// Assignment of servers to clients.
     Servers, "\"same\", \"own\" or \"others\"" {
-        /// All the same servers; the clients but for the first are the hosts behind them.
+        /// All clients use the same servers; the clients other than the first are the hosts after them.
         Same = "same",
-        /// Each its own, which are the hosts behind it.
+        /// Each client has its own servers, the hosts after it.
         Own = "own",
-        /// Each the hosts behind it, the first one following the last: clients are servers, too. With as many clients as hosts, each asks all others.
+        /// Each client uses the hosts after it, wrapping around, so that clients are also servers. With as many clients as hosts, each uses all others.
         Others = "others",
     }
 }
 
 section! {
-    /// What is sent.
+    /// The traffic to simulate.
     Workload in "workload" {
-        /// The pattern of requests and answers.
+        /// Pattern of requests and responses.
         kind: Kind = Kind::Barrier,
-        /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
+        /// Servers that respond to the client if `fan_in` is not swept; for an any-to-any workload, the default number of hosts other than the client.
         #[range(1..=FAN_IN_MAX)]
         fan_in: u32 = 16,
-        /// Clients that ask at once, each in rounds of its own; `fan_in` is of each, and `queries`, too.
+        /// Number of clients, each with its own rounds, fan_in and queries.
         #[only(Barrier, WebSearch)]
         #[range(1..=CLIENTS_MAX)]
         clients: u32 = 1,
-        /// Whom they ask: "same", all the same servers; "own", each its own, the hosts behind it; "others", each the hosts behind it, the first one following the last, so that clients are servers, too, and as many clients as hosts ask all others.
+        /// Servers of each client: "same", the same servers for all; "own", separate ones, the hosts after each client; "others", the hosts after each client, wrapping around, so that clients are also servers, and as many clients as hosts use all others.
         #[only(Barrier, WebSearch)]
         #[needs(SEVERAL_CLIENTS)]
         servers: Servers = Servers::Same,
-        /// What each server sends, whatever their number, or each host of a shuffle to each other one; of an all-reduce the vector that each host has; excludes block.
+        /// Bytes that each server sends, independent of their number; of a shuffle, that each host sends to each other host; of an all-reduce, each host's vector. Excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce)]
         #[range(..=Bytes(1 << 40))]
         fragment: Optional<Bytes> = Optional::NONE,
-        /// What all servers together send, shared evenly; excludes fragment.
+        /// Total bytes of all servers, divided evenly. Excludes fragment.
         #[only(Barrier, OneShot, WebSearch)]
         #[range(..=Bytes(1 << 40))]
         block: Optional<Bytes> = Optional::NONE,
-        /// Size of a request; 0 B: none is sent and the servers start by themselves.
+        /// Size of a request; 0 B: servers start without a request.
         #[only(Barrier, WebSearch, MapReduce)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
-        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, an all-reduce, bursts and a key_value workload, new for the others.
+        /// Connections: "standing", persistent ones that carry several responses (of a barrier or web search, opened before the first); "new", one for each response; "usual", persistent for a barrier, an all-reduce, bursts and key_value, new for the others.
         #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue, Bursts)]
         connections: Connections = Connections::Usual,
-        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's, of an all-reduce each host's.
+        /// Upper end of a uniform random start delay: of each server in each round, each flow of a shuffle, each fetch of a mapreduce job, or each host of an all-reduce.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce)]
         #[range(..=Time::from_secs(1_000))]
         start_jitter: Time = Time::ZERO,
-        /// Measured time of a barrier or long workload; of a poisson one or of bursts, in which they start; the others end when they are done, at the latest then.
+        /// Measured time of a barrier or long workload; time in which Poisson flows and bursts start; for the others a time limit.
         #[range(Time(1)..=Time::from_secs(100_000))]
         duration: Time = Time::from_secs(5),
-        /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
+        /// Warm-up excluded from all figures: rounds or queries, or a time, after which a barrier or web search continues with the next round. The measured time, or the queries, come after it.
         #[only(Barrier, WebSearch, Long, Poisson, KeyValue)]
         warm_up: Optional<WarmUp> = Optional::NONE,
-        /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
+        /// Share of ordered pairs of hosts that a shuffle uses, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another, but for `key_value.within`.
+        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, in sequence unless `key_value.within` is set.
         #[only(WebSearch, AllReduce, KeyValue)]
         queries: u32 = 100,
-        /// Servers asked at once; "none" asks all.
+        /// Maximum servers with an outstanding request; "none": all.
         #[only(Barrier, WebSearch)]
-        #[range(1.., "\"none\" asks all")]
+            #[range(1.., "\"none\" means all servers")]
         in_flight: Optional<u32> = Optional::NONE,
-        /// From one request to the next as a round or query begins: the client writes them one after another. An answer that comes before the last of them makes room for one more, behind those.
+        /// Time between two requests at the start of a round or query, which the client writes one after another. A response that arrives before the last request frees a slot, which goes to the end of the queue.
         #[only(Barrier, WebSearch)]
         #[range(..=Time::from_secs(1_000))]
         request_gap: Time = Time::ZERO,
-        /// From the end of a round, query or request to the next one of the same client. It counts as measured time, not as a query's, and is no stall. Standing connections are idle in it and keep their windows, unless `tcp.idle_restart` is on and it is longer than their timeout.
+        /// Pause between the end of a round, query or request and the next one of the same client. It counts as measured time, but not as query time or as a stall. Persistent connections are idle and keep their windows, unless `tcp.idle_restart` is on and the pause exceeds their RTO.
         #[only(Barrier, WebSearch, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         pause: Time = Time::ZERO,
-        /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
+        /// Response deadline, counted from the request; used by d2tcp only.
         #[needs(DEADLINES)]
         deadline: Optional<Time> = Optional::NONE,
-        /// Long flows into the client beside the workload, each from a host of its own.
+        /// Long-lived flows into the client in the background, each from a separate host.
         background: u32 = 0,
-        /// A list of flows, which are the flows workload, or beside another one, from its beginning to its end: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). With stop_us behind it, one without bytes has no end and stops at that time, if it has one, and the table of flows has a row for each time between two starts or stops of such flows. Hosts count from 0, the client; of a flows workload there are as many as the file needs, unless fabric.hosts says how many.
+        /// Flow list, for the flows workload or as background traffic of another one for its whole time: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). In a table with an additional column stop_us, a flow without bytes is unlimited and stops at that time, if given; the table of flows then has a row for each interval between starts and stops of such flows. Hosts count from 0, the client; a flows workload has as many hosts as the file needs unless fabric.hosts is set.
         file: Optional<FilePath> = Optional::NONE,
-        /// Bursts: a table with the header gap_us,fan_in,bytes, which are played in their order, again and again, each so long after the one before it began; or with the header of,value,cdf, whose lines are points of the distributions of gap_us, fan_in and bytes, linear in between, from which each burst is drawn. A burst's bytes are shared evenly by its servers, which are drawn anew.
+        /// Bursts: either a table with the header gap_us,fan_in,bytes, played in order and repeated, each starting that long after the previous one started; or a table with the header of,value,cdf with points of the distributions of gap_us, fan_in and bytes, interpolated linearly, from which each burst is drawn. A burst's bytes are divided evenly among its servers, which are drawn for each burst.
         #[only(Bursts)]
         bursts: Optional<FilePath> = Optional::NONE,
-        /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
-        #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
+        /// Poisson flows between client and servers, as the poisson workload or in the background of another one: mean payload offered by each host, as a share of its link rate.
+            #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" disables Poisson flows")]
         load: Optional<Share> = Optional::NONE,
-        /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
+        /// Sizes of Poisson flows: a published distribution, or a file with lines `bytes percent`, the cumulative percentage of flows up to that size, interpolated linearly.
         #[needs(LOAD)]
         sizes: Distribution = Distribution("web-search".into()),
     }

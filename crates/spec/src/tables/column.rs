@@ -1,4 +1,4 @@
-//! How a table is declared: a row's fields are its columns, which carry their unit in their name.
+//! Declaration of tables: a row's fields are its columns, whose names include the unit.
 
 use crate::cause::Cause;
 use crate::flow_kind::FlowKind;
@@ -6,27 +6,27 @@ use crate::flow_kind::FlowKind;
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// A whole number.
+    /// Whole number.
     U64,
-    /// A whole number that may be absent.
+    /// Whole number or absent.
     OptionalU64,
-    /// A text.
+    /// Text.
     Text,
 }
 
-/// A column of a table, as the schema page lists it.
+/// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The name; the unit comes last.
+    /// Name, ending in the unit.
     pub name: &'static str,
-    /// The type.
+    /// Type.
     pub kind: ColumnType,
-    /// What it means.
+    /// Meaning.
     pub doc: &'static str,
 }
 
 impl Column {
-    /// The unit that the name carries.
+    /// The unit in the name.
     pub fn unit(&self) -> &'static str {
         match self.kind {
             ColumnType::Text => "text",
@@ -35,7 +35,7 @@ impl Column {
     }
 }
 
-/// The unit that a name carries or stands for, such as that of `queue_max_bytes`.
+/// The unit that a name ends in or implies, as in `queue_max_bytes`.
 fn unit(name: &str) -> Option<&'static str> {
     name.split('_').find_map(|part| match part {
         "bps" => Some("bit/s"),
@@ -48,26 +48,26 @@ fn unit(name: &str) -> Option<&'static str> {
     })
 }
 
-/// One value of a row.
+/// A value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// A whole number, or nothing.
+    /// Whole number or absent.
     U64(Option<u64>),
-    /// A text.
+    /// Text.
     Text(String),
 }
 
-/// A row of a table: its schema and its values, in the same order.
+/// A row of a table: a schema, and values in the same order.
 pub trait Row {
     /// The table's name.
     const TABLE: &'static str;
     /// The columns.
     const COLUMNS: &'static [Column];
-    /// The values, one a column.
+    /// The values, one per column.
     fn cells(&self) -> Vec<Cell>;
 }
 
-/// What a column may hold.
+/// A type that a column can hold.
 pub(super) trait Value {
     const KIND: ColumnType;
     fn cell(&self) -> Cell;

@@ -1,4 +1,4 @@
-//! What a run gives back: typed rows whose columns carry their unit in their name.
+//! Results of a run: typed rows, whose column names include units.
 
 #[macro_use]
 mod column;
@@ -17,62 +17,62 @@ pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
 pub use totals::{Engine, Totals};
 pub use watched::{EventRow, SampleRow};
 
-/// Why a run gave no tables; never on account of its spec, which is checked where scenarios are read.
+/// Why a run returned no tables; never because of its spec, which is checked when a scenario is read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// It was asked to stop.
+    /// The caller stopped the run.
     #[error("stopped")]
     Stopped,
-    /// It broke an invariant: a fault of what ran it. The text says what, and what replays it.
+    /// The run broke an invariant, a bug of the driver. The text describes it and how to replay it.
     #[error("{0}")]
     Broken(String),
-    /// A law that the caller had brought failed. The text says how.
+    /// An algorithm supplied by the caller failed. The text says how.
     #[error("{0}")]
     Raised(String),
 }
 
-/// Everything that one run gives back.
+/// All results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {
-    /// The sums.
+    /// Totals.
     pub totals: Totals,
-    /// One row a flow.
+    /// One row per flow.
     pub flows: Vec<FlowRow>,
-    /// One row a round or query.
+    /// One row per round or query.
     pub queries: Vec<QueryRow>,
-    /// One row a time in which nothing came to a client that waited.
+    /// One row per stall: a time in which a waiting client received nothing.
     pub stalls: Vec<StallRow>,
-    /// One row a task of a MapReduce job; empty of other workloads.
+    /// One row per task of a MapReduce job; otherwise empty.
     pub tasks: Vec<TaskRow>,
-    /// One row a request of a key_value workload; empty of others.
+    /// One row per request of a key_value workload; otherwise empty.
     pub requests: Vec<RequestRow>,
-    /// One row a hub of a request; empty where nothing was watched or there are no hubs.
+    /// One row per hub of a request; empty if nothing was watched or there are no hubs.
     pub hubs: Vec<HubRow>,
-    /// Their speeds over time.
+    /// Speeds of hubs over time.
     pub hub_speeds: Vec<HubSpeedRow>,
-    /// One row a gathering server; empty where no scheme gathers.
+    /// One row per server with co-located objects; empty for schemes without a placement.
     pub gathering: Vec<GatheringRow>,
-    /// One row a query of the service beside the workload, where there is one.
+    /// One row per query of the background service.
     pub service: Vec<ServiceRow>,
-    /// One row a class of packets, where the scenario measures latency.
+    /// One row per class of packets if the scenario measures latency.
     pub latency: Vec<LatencyRow>,
-    /// One row a port that took or dropped a packet.
+    /// One row per port that admitted or dropped a packet.
     pub ports: Vec<PortRow>,
-    /// One row a link over which packets met a fault.
+    /// One row per link with fault-affected packets.
     pub faults: Vec<FaultRow>,
-    /// Ports over time, where the scenario measures them.
+    /// Ports over time if the scenario measures them.
     pub port_series: Vec<PortPartRow>,
-    /// One row a memory that ports share, where the scenario measures ports.
+    /// One row per shared memory if the scenario measures ports.
     pub memories: Vec<MemoryRow>,
-    /// Memories over time, there.
+    /// Shared memories over time, likewise.
     pub memory_series: Vec<MemoryPartRow>,
-    /// Who held them as packets found no room.
+    /// Ports that held the memory when packets were refused.
     pub holders: Vec<HolderRow>,
-    /// Series that were watched; empty where nothing was.
+    /// Watched series; empty if nothing was watched.
     pub samples: Vec<SampleRow>,
-    /// What happened while it was watched.
+    /// Watched events.
     pub events: Vec<EventRow>,
-    /// What it cost.
+    /// Cost of the run.
     pub engine: Engine,
 }
 

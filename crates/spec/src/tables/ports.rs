@@ -1,151 +1,151 @@
-//! What the network did: ports, links with faults, memories that ports share, how long packets took.
+//! Tables of the network: ports, faulty links, shared memories and packet latencies.
 
 use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, Column, Row, Value};
 
 table! {
-    /// One port: the queue in front of one link.
+    /// One port: the queue in front of a link.
     PortRow in "ports" {
-        /// From where to where, such as `switch>client`.
+        /// Both ends of the link, such as `switch>client`.
         port: String,
-        /// Its tier in the fabric, such as `host up` or `leaf down`.
+        /// Tier in the fabric, such as `host up` or `leaf down`.
         tier: String,
-        /// Packets that the port took.
+        /// Packets admitted to the queue.
         packets: u64,
-        /// Those of them with payload, retransmissions too.
+        /// Admitted packets with payload, including retransmissions.
         data_packets: u64,
-        /// Their bytes on the wire.
+        /// Bytes of admitted packets on the wire.
         wire_bytes: u64,
-        /// Packets that found no room.
+        /// Packets dropped because the queue was full.
         drops_full: u64,
-        /// Packets that the law dropped early.
+        /// Packets dropped early by the queue discipline.
         drops_early: u64,
-        /// Packets that would have been marked and were not ECN-capable.
+        /// Packets dropped instead of marked because they were not ECN-capable.
         drops_not_ect: u64,
-        /// Packets that waited as the link failed, or came while it was down.
+        /// Packets queued when the link failed, or arriving while it was down.
         drops_down: u64,
-        /// Packets marked.
+        /// Packets marked with CE.
         marks: u64,
-        /// The longest queue; the packet on the wire does not count.
+        /// Longest queue, not counting the packet in transmission.
         queue_max_bytes: u64,
-        /// The mean queue over time from the first request to the end; absent, as are the two below, unless measure.ports is on.
+        /// Time-averaged queue from the first request to the end. Absent, like the next two columns, unless measure.ports is on.
         queue_mean_bytes: Option<u64>,
-        /// The queue's 99th percentile over that time; right to 3 %.
+        /// 99th percentile of the queue over that time; accurate to 3 %.
         queue_p99_bytes: Option<u64>,
-        /// The share of that time for which the link was sending.
+        /// Share of that time in which the link was sending.
         busy_ppm: Option<u64>,
     }
 }
 
 table! {
-    /// One link over which packets met a fault of `[faults]`: what ports drop is apart, in `ports`.
+    /// One link with packets affected by `[faults]`. Drops of ports are in `ports`.
     FaultRow in "faults" {
-        /// From where to where, as in `ports`.
+        /// Both ends of the link, as in `ports`.
         port: String,
-        /// Packets that were lost at random.
+        /// Packets lost at random.
         lost_packets: u64,
-        /// Packets that came twice.
+        /// Packets duplicated.
         duplicated_packets: u64,
-        /// Packets that came late.
+        /// Packets delayed and reordered.
         reordered_packets: u64,
-        /// Packets that waited as their host crashed, or came for it while it was down.
+        /// Packets queued when their host crashed, or arriving while it was down.
         crashed_packets: u64,
     }
 }
 
 table! {
-    /// One port over one of at most 200 equal parts of a run; parts in which it neither queued nor sent are left out.
+    /// One port in one of at most 200 equal intervals of a run. Intervals in which it neither queued nor sent are omitted.
     PortPartRow in "port_series" {
-        /// When the part begins.
+        /// Start of the interval.
         time_ps: u64,
-        /// How long it is, unless the run ends in it.
+        /// Length of the interval, unless the run ends earlier.
         span_ps: u64,
-        /// The port, as in `ports`.
+        /// Port, as in `ports`.
         port: String,
-        /// Its mean queue over the part.
+        /// Time-averaged queue in the interval.
         queue_mean_bytes: u64,
-        /// Its longest queue in the part.
+        /// Longest queue in the interval.
         queue_max_bytes: u64,
-        /// The share of the part for which its link was sending.
+        /// Share of the interval in which the link was sending.
         busy_ppm: u64,
     }
 }
 
 table! {
-    /// One memory that a switch's ports share, from the first request to the end.
+    /// One memory shared by a switch's ports, from the first request to the end.
     MemoryRow in "memories" {
-        /// The switch.
+        /// Switch.
         switch: String,
-        /// What its ports share: without headroom and what is reserved for each.
+        /// Shared memory, without headroom and reserved memory.
         shared_bytes: u64,
-        /// What they held of it, mean over time.
+        /// Time-averaged use.
         used_mean_bytes: u64,
-        /// The 99th percentile over time; right to 3 %.
+        /// 99th percentile of use over time; accurate to 3 %.
         used_p99_bytes: u64,
-        /// The most.
+        /// Largest use.
         used_max_bytes: u64,
-        /// Packets that found no room under their port's threshold.
+        /// Packets refused because their port had reached its threshold.
         refused_packets: u64,
     }
 }
 
 table! {
-    /// One memory over one of the parts of `port_series`; parts in which nothing lay in it are left out.
+    /// One shared memory in one of the intervals of `port_series`. Intervals in which it was empty are omitted.
     MemoryPartRow in "memory_series" {
-        /// When the part begins.
+        /// Start of the interval.
         time_ps: u64,
-        /// How long it is, unless the run ends in it.
+        /// Length of the interval, unless the run ends earlier.
         span_ps: u64,
-        /// The switch, as in `memories`.
+        /// Switch, as in `memories`.
         switch: String,
-        /// What its ports held of what they share, mean over the part.
+        /// Time-averaged use in the interval.
         used_mean_bytes: u64,
-        /// The most in the part.
+        /// Largest use in the interval.
         used_max_bytes: u64,
     }
 }
 
 table! {
-    /// One port that held shared memory as another port of its switch, or itself, found no room for a packet.
+    /// One port that held shared memory when its switch refused a packet, at another port or at itself.
     HolderRow in "holders" {
-        /// The port that found no room, as in `ports`.
+        /// Port that refused packets, as in `ports`.
         port: String,
-        /// Its packets for which there was none.
+        /// Packets that it refused.
         refused_packets: u64,
-        /// The port that held memory.
+        /// Port that held memory.
         holder: String,
-        /// What that held of what is shared, mean over these packets as each came.
+        /// Shared memory that the holder held, averaged over the refused packets' arrivals.
         held_mean_bytes: u64,
     }
 }
 
 table! {
-    /// How long packets took from the sending to the receiving host, queues included, by class; percentiles are right to 3 %.
+    /// End-to-end delay of packets, including queues, by class; percentiles are accurate to 3 %.
     LatencyRow in "latency" {
-        /// The flows' kind, as in `flows`; what a connection sends back belongs to it.
+        /// Kind of flow, as in `flows`; reverse packets of a connection belong to its class.
         class: String,
-        /// `data` or `ack`: with payload or without.
+        /// `data` (with payload) or `ack` (without).
         what: String,
         /// Packets that arrived.
         packets: u64,
-        /// Their mean.
+        /// Mean.
         mean_ps: u64,
-        /// Their median.
+        /// Median.
         p50_ps: u64,
-        /// The 95th percentile.
+        /// 95th percentile.
         p95_ps: u64,
-        /// The 99th percentile.
+        /// 99th percentile.
         p99_ps: u64,
-        /// The 99.9th percentile.
+        /// 99.9th percentile.
         p999_ps: u64,
-        /// The largest.
+        /// Maximum.
         max_ps: u64,
     }
 }
 
 impl PortRow {
-    /// Packets dropped, whatever the cause.
+    /// Packets dropped for any reason.
     pub fn drops(&self) -> u64 {
         self.drops_full + self.drops_early + self.drops_not_ect + self.drops_down
     }

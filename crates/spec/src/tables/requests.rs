@@ -1,101 +1,101 @@
-//! What became of a front end's requests: objects, hubs, gathering servers.
+//! Tables of a front end's requests: objects, hubs and servers with co-located objects.
 
 use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, Column, Row, Value};
 
 table! {
-    /// One request of a front end of a key_value workload, and what became of its objects.
+    /// One request of a front end in a key_value workload, with the outcome of its objects.
     RequestRow in "requests" {
-        /// The request, as `round` of `queries`.
+        /// Request number, the `round` of `queries`.
         request: u32,
-        /// The host of its front end.
+        /// Host of the front end.
         from_host: u32,
-        /// Objects that were asked for.
+        /// Requested objects.
         objects: u64,
-        /// Of those, objects that came.
+        /// Objects that arrived.
         answered: u64,
-        /// Objects that no server has: that is an answer, too.
+        /// Objects that no server stores; these responses also count as answered requests.
         missed: u64,
-        /// Objects that could not be had: by the deadline, or after so many tries.
+        /// Objects that failed: past the deadline, or after the maximum number of attempts.
         failed: u64,
-        /// Payload of the objects that came.
+        /// Payload of the objects that arrived.
         payload_bytes: u64,
-        /// Hosts that answered the front end itself: servers, or hubs for them.
+        /// Hosts that responded directly to the front end: servers, or hubs on their behalf.
         answering_hosts: u64,
-        /// When it began.
+        /// Start time.
         start_ps: u64,
-        /// From then until every object was there, missing or given up; absent where the run ended or the front end crashed first.
+        /// Time from the start until every object had arrived, missed or failed; absent if the run ended or the front end crashed first.
         latency_ps: Option<u64>,
     }
 }
 
 table! {
-    /// One hub of a request that was watched, or the front end itself, which stands first: what came through it and whom it waited for. What counts is the way by which each object came in the end.
+    /// One hub of a watched request, or the front end itself, which comes first: the objects that it forwarded and the host that it waited for. An object counts for the path on which it finally arrived.
     HubRow in "hubs" {
-        /// The request, as in `requests`.
+        /// Request number, as in `requests`.
         request: u32,
-        /// The host of the hub, or of the front end.
+        /// Host of the hub or front end.
         hub_host: u32,
-        /// The host that it sends to, the front end's or another hub's; absent of the front end.
+        /// Host that it sends to, the front end's or another hub's; absent for the front end.
         parent_host: Option<u64>,
-        /// Its rack.
+        /// Rack of the host.
         rack: u32,
-        /// Servers that it had objects of itself, not through a hub below it.
+        /// Servers from which it received objects directly, not through another hub.
         servers: u64,
-        /// These objects.
+        /// Objects received from these servers.
         own_objects: u64,
-        /// Their bytes.
+        /// Bytes of these objects.
         own_bytes: u64,
-        /// All objects that came through it.
+        /// All objects that it forwarded.
         objects: u64,
-        /// Their bytes.
+        /// Bytes of these objects.
         payload_bytes: u64,
-        /// When it was told that it is a hub; of the front end when the request began. Absent, as the times below, of what did not happen.
+        /// When it received its role as hub; for the front end, when the request began. This and the following times are absent for events that did not happen.
         told_ps: Option<u64>,
-        /// When it last asked: a hub a server, the front end anyone.
+        /// When it sent its last request: a hub to a server, the front end to any host.
         asked_ps: Option<u64>,
-        /// When the last of its own objects was there.
+        /// When the last object from its own servers arrived.
         own_ps: Option<u64>,
-        /// When the last of all objects was there.
+        /// When the last of all its objects arrived.
         last_ps: Option<u64>,
-        /// Whom that one came from, a hub below it or a server: whom it waited for.
+        /// Sender of that last object, a server or a hub below: the host that it waited for.
         last_host: Option<u64>,
-        /// When the last one left it.
+        /// When it sent the last object.
         left_ps: Option<u64>,
-        /// When that was where it sends to.
+        /// When that object arrived at its parent.
         end_ps: Option<u64>,
     }
 }
 
 table! {
-    /// One hub over a step of a watched run in which something came from it, or its speed was set.
+    /// One hub in one step of a watched run in which it sent objects or received a speed.
     HubSpeedRow in "hub_speeds" {
-        /// When the step begins, since the first request, as in `hubs`.
+        /// Start of the step, from the first request, as in `hubs`.
         time_ps: u64,
-        /// The request.
+        /// Request number.
         request: u32,
-        /// The host of the hub.
+        /// Host of the hub.
         hub_host: u32,
-        /// What came of it where it sends to, with the headers of its messages: what its speed is measured by.
+        /// Bytes that arrived from it at its parent, including message headers; its speed is measured from these.
         came_bytes: u64,
-        /// The speed that it was told by the step's end; absent where it sends as fast as it can.
+        /// Speed assigned to it at the end of the step; absent if it sends at full speed.
         assigned_bps: Option<u64>,
     }
 }
 
 table! {
-    /// One gathering server of a plan: what all that lies there asks of it in a period, and what it can give.
+    /// One server with co-located objects of a plan: the demand on it per period, and its capacity.
     GatheringRow in "gathering" {
-        /// The server's host.
+        /// Host of the server.
         host: u32,
         /// Bytes of its objects.
         memory_bytes: u64,
-        /// Those that it has room for.
+        /// Capacity for objects in bytes.
         memory_most_bytes: u64,
-        /// Requests for them.
+        /// Requests for its objects per period.
         requests: u64,
-        /// Those that it can answer.
+        /// Requests that it can serve per period.
         requests_most: u64,
     }
 }

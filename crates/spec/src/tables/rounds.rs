@@ -1,4 +1,4 @@
-//! What was sent and waited for: flows, rounds and queries, stalls, a service's queries, a job's tasks.
+//! Tables of traffic: flows, rounds and queries, stalls, service queries and MapReduce tasks.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,97 +7,97 @@ use crate::cause::Cause;
 use crate::flow_kind::FlowKind;
 
 table! {
-    /// One flow: a server's answer, a long flow, a line of a list, a flow of a shuffle, of a job, or a Poisson flow.
+    /// One flow: a server's response, a long flow, a line of a flow list, or a flow of a shuffle, a job or Poisson traffic.
     FlowRow in "flows" {
-        /// What it is: a word of those listed below.
+        /// Kind of flow, one of the words below.
         class: FlowKind,
-        /// The sending host, counted from zero; 0 is the client, 1 the host `server1`.
+        /// Sending host, counted from zero; 0 is the client, 1 is the host `server1`.
         from_host: u32,
-        /// The receiving host.
+        /// Receiving host.
         to_host: u32,
-        /// The round or query of `queries` that an answer belongs to; of a list's flow without an end, which time between two starts or stops of such ones, counted from zero; absent of other flows.
+        /// Round or query of `queries` for a response; for an unlimited flow of a list, the number of its interval between starts or stops of such flows, from zero; otherwise absent.
         round: Option<u64>,
-        /// What is to be sent; absent of long flows, which have no end.
+        /// Bytes to send; absent for long flows, which are unlimited.
         payload_bytes: Option<u64>,
-        /// What was delivered of it in order, by its end or that of the run; of a long flow over the measured time.
+        /// Bytes delivered in order by the flow's end or the run's; for a long flow, in the measured time.
         delivered_bytes: u64,
-        /// When the client asked, or the sender opened its connection.
+        /// When the client sent its request, or the sender opened its connection.
         start_ps: u64,
-        /// From the start to the last byte delivered in order; absent where the run ended first.
+        /// Flow completion time: from the start to the last byte delivered in order; absent if the run ended first.
         fct_ps: Option<u64>,
-        /// The least time for the bytes, alone in the network: every packet with its headers at the slowest link, store-and-forward at the others, and the links' delays; without a handshake. Slowdown is fct_ps over this. Absent of answers, which wait for a request, and of long flows.
+        /// Lower bound of the completion time in an empty network, without a handshake: all packets with headers at the slowest link, store-and-forward at the others, and the links' delays. The slowdown is fct_ps divided by this. Absent for responses, which wait for a request, and for long flows.
         ideal_ps: Option<u64>,
     }
 }
 
 table! {
-    /// One round or query: all servers' answers. A shuffle and a MapReduce job are one.
+    /// One round or query, with the responses of all servers. A shuffle or a MapReduce job counts as one.
     QueryRow in "queries" {
-        /// Counted from zero; of several clients in the order in which they began.
+        /// Number, from zero; with several clients, in the order of their starts.
         round: u32,
-        /// When it began: the client asked the first server, or the first flow or task started.
+        /// When the client sent its first request, or when the first flow or task started.
         start_ps: u64,
-        /// From the start to the last byte of the last answer; absent where the run ended first.
+        /// Query completion time: from the start to the last byte of the last response; absent if the run ended first.
         qct_ps: Option<u64>,
-        /// Of a round that the run's end cut off, how long it had waited by then.
+        /// Time that an unfinished round had taken when the run ended.
         waited_ps: Option<u64>,
-        /// Retransmission timeouts that fired meanwhile: of a barrier or web search on its client's connections, of others on any.
+        /// Retransmission timeouts in this time: on the client's connections for a barrier or web search, otherwise on any.
         timeouts: u64,
-        /// The host of the client that it is of: 0, but where `workload.clients` has several.
+        /// Host of the client: 0 unless `workload.clients` is above 1.
         client_host: u32,
     }
 }
 
 table! {
-    /// One time in which nothing came to a client that waited, for over ten round trips and the time that a server may work or be put off.
+    /// One stall: a time in which a waiting client received nothing, longer than ten round trips plus the servers' largest service time and start delay.
     StallRow in "stalls" {
-        /// The client.
+        /// Client.
         client_host: u32,
-        /// When it began, as `start_ps` of queries.
+        /// Start, as `start_ps` of queries.
         start_ps: u64,
-        /// How long it lasted, or had by the end of the run.
+        /// Duration, or time until the end of the run.
         took_ps: u64,
-        /// What ended it, or its last timer: a word of those listed below, or `unknown`.
+        /// What ended it, or its last timer: one of the words below, or `unknown`.
         cause: Cause,
-        /// The host whose packet ended it; absent where the run did.
+        /// Host whose packet ended it; absent if the run's end did.
         from_host: Option<u64>,
     }
 }
 
 table! {
-    /// One query of the service beside a workload: all its hosts' answers.
+    /// One query of the background service, with the responses of all its hosts.
     ServiceRow in "service" {
-        /// Counted from zero.
+        /// Number, from zero.
         query: u32,
-        /// The host that asks; 0 is the client.
+        /// Host that sends the query; 0 is the client.
         from_host: u32,
-        /// When it asks, from the workload's beginning.
+        /// Start, from the workload's start.
         start_ps: u64,
-        /// From then to the last byte of the last answer; absent where the run ended first.
+        /// Time from the start to the last byte of the last response; absent if the run ended first.
         qct_ps: Option<u64>,
-        /// Of a query that the run's end cut off, how long it had waited by then.
+        /// Time that an unfinished query had taken when the run ended.
         waited_ps: Option<u64>,
     }
 }
 
 table! {
-    /// One task of a MapReduce job. Phases follow one another: a map starts, reads, works, spills; a reduce starts, shuffles, works, writes.
+    /// One task of a MapReduce job, in phases: a map starts, reads, works and spills; a reduce starts, shuffles, works and writes.
     TaskRow in "tasks" {
         /// `map` or `reduce`.
         kind: String,
-        /// Among its kind, counted from zero.
+        /// Number among its kind, from zero.
         number: u32,
-        /// The host that it ran on; 0 where it never did.
+        /// Host that it ran on; 0 if it never ran.
         node: u32,
-        /// When its node took it.
+        /// When its node accepted it.
         start_ps: u64,
-        /// When a reduce's first fetch began; absent of maps.
+        /// When a reduce's first fetch started; absent for maps.
         shuffle_start_ps: Option<u64>,
-        /// When a map had read its split, a reduce fetched its last part.
+        /// When a map had read its split, or a reduce had fetched its last part.
         input_end_ps: u64,
-        /// When its function had run, a reduce's merge before it included.
+        /// When its function had finished, including a reduce's merge before it.
         work_end_ps: u64,
-        /// When its output was on disk; absent where the run ended first.
+        /// When its output was on disk; absent if the run ended first.
         end_ps: Option<u64>,
     }
 }

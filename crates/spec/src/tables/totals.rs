@@ -1,60 +1,60 @@
-//! The sums of a run, and what it cost.
+//! Totals of a run, and its cost.
 
 use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, Column, Row, Value};
 
 table! {
-    /// The sums of one run.
+    /// Totals of one run.
     Totals in "totals" {
-        /// Payload delivered in order over the measured time.
+        /// Payload delivered in order in the measured time.
         payload_bytes: u64,
-        /// The measured time: the duration, or for one-shot and queries the sum of completion times, pauses between them too.
+        /// Measured time: the duration, or for one-shot and queries the sum of completion times and of pauses between them.
         measured_ps: u64,
         /// Distinct data segments delivered.
         data_packets: u64,
-        /// Retransmission timeouts fired, backoffs and SYN included.
+        /// Retransmission timeouts, including backoffs and SYNs.
         timeouts: u64,
         /// Entries into fast recovery.
         fast_retransmits: u64,
-        /// Packets dropped at all ports, early drops included.
+        /// Packets dropped at all ports, including early drops.
         drops: u64,
         /// Packets marked at all ports.
         marks: u64,
-        /// Rounds or queries completed.
+        /// Completed rounds or queries.
         rounds: u64,
-        /// Rounds or queries that the run's end cut off.
+        /// Rounds or queries unfinished at the run's end.
         rounds_open: u64,
-        /// Times in which nothing came to a client for over ten round trips (and the time that a server may work or be put off) while a round was open or a long flow sent, whatever ended them.
+        /// Stalls: times in which a client received nothing for over ten round trips plus the servers' largest service time and start delay, while a round was open or a long flow was sending.
         stalls: u64,
-        /// How long these took together.
+        /// Total duration of stalls.
         stalled_ps: u64,
-        /// Incasts at the port to a client that many send to: runs of drops there, each within an idle round trip of the one before.
+        /// Incast events at the client's port in a many-to-one workload: sequences of drops, each within an idle round trip of the previous one.
         incasts: u64,
-        /// Payload of what runs beside the workload, delivered in order over the measured time.
+        /// Payload of background traffic delivered in order in the measured time.
         background_bytes: u64,
-        /// Of the timeouts, those of what runs beside the workload.
+        /// Timeouts of background traffic.
         background_timeouts: u64,
-        /// Of the entries into fast recovery.
+        /// Fast recoveries of background traffic.
         background_fast_retransmits: u64,
-        /// Of the drops.
+        /// Drops of background traffic.
         background_drops: u64,
-        /// The longest queue at the port to the client, of several at any of theirs; of a workload between any hosts, such as flows or a shuffle, at any switch port. The packet on the wire does not count.
+        /// Longest queue at the client's port, or at any client's port if there are several; for an any-to-any workload, at any switch port. The packet in transmission does not count.
         queue_max_bytes: u64,
-        /// Packets that endpoints sent; where there are faults, these and the copies are those delivered, dropped, lost and under way.
+        /// Packets sent by endpoints. With faults, these plus the copies equal those delivered, dropped, lost and in flight.
         injected_packets: u64,
         /// Packets that reached their endpoint.
         delivered_packets: u64,
-        /// Packets still under way at the end.
+        /// Packets in flight at the end.
         in_flight_packets: u64,
     }
 }
 
-/// What the run cost the driver; not part of the result.
+/// Cost of the run for its driver; not part of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Engine {
-    /// Events taken from the queue.
+    /// Events processed.
     pub events: u64,
-    /// Links that packets crossed.
+    /// Packet transmissions over links.
     pub packet_hops: u64,
 }

@@ -1,49 +1,49 @@
-//! What a run that was watched gives besides.
+//! Tables of a watched run.
 
 use serde::{Deserialize, Serialize};
 
 use super::column::{Cell, Column, Row, Value};
 
 table! {
-    /// One sample of a series that was watched; it holds until the series' next one.
+    /// One sample of a watched series; it is valid until the next sample of the series.
     SampleRow in "samples" {
-        /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
+        /// Time since the first request, as `start_ps` of queries; zero while connections are opened.
         time_ps: u64,
-        /// `queue`, `cwnd` or `ssthresh`; where the client's switch shares its memory, `threshold`, what that port may hold, and `memory`, what all its ports hold of what they share.
+        /// `queue`, `cwnd` or `ssthresh`; with shared memory at the client's switch, also `threshold` (the port's limit) and `memory` (shared memory in use).
         series: String,
-        /// The port, host or switch that it is of, such as `switch>client` or `server3`.
+        /// Port, host or switch, such as `switch>client` or `server3`.
         of: String,
-        /// The value: the largest queue or use of a memory, the least threshold, the last window within a step that begins then; `ssthresh` is 4294967295 until the first loss.
+        /// Value within the step that starts at this time: the largest queue or memory use, the lowest threshold, or the last window; `ssthresh` is 4294967295 until the first loss.
         value_bytes: u64,
     }
 }
 
 table! {
-    /// One thing that happened while a run was watched.
+    /// One event of a watched run.
     EventRow in "events" {
-        /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
+        /// Time since the first request, as `start_ps` of queries; zero while connections are opened.
         time_ps: u64,
-        /// `drop`, `loss` (a fault's), `timeout`, `probe` (for a lost tail), `fast_retransmit` or `round_end`.
+        /// `drop`, `loss` (by a fault), `timeout`, `probe` (tail loss), `fast_retransmit` or `round_end`.
         what: String,
-        /// The port or host where it happened.
+        /// Port or host of the event.
         at: String,
-        /// Of a drop or loss the host that the packet was from, of a round's end the round.
+        /// For a drop or loss, the packet's sender; for a round's end, the round.
         of: String,
-        /// Of a drop or loss the host that the packet was for, of what an end of a connection does the other end.
+        /// For a drop or loss, the packet's receiver; for an endpoint's event, the other end.
         to: String,
-        /// Of a drop or loss what it was: `data`, `syn`, `fin` or `ack`.
+        /// For a drop or loss, the packet's kind: `data`, `syn`, `fin` or `ack`.
         packet: String,
-        /// Of a drop or loss its sequence number, of a timer the first one that is not acknowledged; of 32 bits, data starts at 1.
+        /// For a drop or loss, its sequence number; for a timer, the first unacknowledged one; 32 bits, data starts at 1.
         seq: Option<u64>,
-        /// Of a drop what for: `full`, `early` (by the port's law), `not_ect` (to be marked, and not ECN-capable) or `down`.
+        /// Reason of a drop: `full`, `early` (by the queue discipline), `not_ect` (to be marked, but not ECN-capable) or `down`.
         why: String,
-        /// Of a drop what the port's queue held then.
+        /// For a drop, the port's queue at that time.
         queue_bytes: Option<u64>,
-        /// The same where the switch's ports share a memory: the port that held most of it, and how much.
+        /// For a drop with shared memory, the port that held most of it.
         holder: String,
-        /// Absent where no port held any.
+        /// Shared memory that this port held; absent if none did.
         holder_bytes: Option<u64>,
-        /// What ports share of that memory; absent where they share none.
+        /// Size of the shared memory; absent without one.
         shared_bytes: Option<u64>,
     }
 }

@@ -7,7 +7,7 @@ pub(super) const FACTS: Facts = Facts {
     all_hosts: true,
     stands: true,
     payload: Payload::Fragments,
-    // Each host sends as many parts of its vector as it has, but one, twice.
+    // Each host sends all but one of its vector's parts, twice.
     moves: |s| {
         let (hosts, others, all) = (f64::from(s.hosts()), f64::from(s.servers()), f64::from(s.workload.queries));
         let vector = s.answer(s.servers(), 0).0 as f64;
@@ -19,9 +19,9 @@ pub(super) const FACTS: Facts = Facts {
     },
     check: |s| match (s.workload.fragment.0, s.hosts()) {
         (Some(vector), hosts) if vector.0 < hosts.into() => {
-            wrong(&["workload.fragment"], format!("{vector} leave less than a byte for each of {hosts} hosts"))
+            wrong(&["workload.fragment"], format!("{vector} is less than one byte for each of {hosts} hosts"))
         }
-        _ if s.workload.queries == 0 => wrong(&["workload.queries"], "no all-reduce: right would be at least 1"),
+        _ if s.workload.queries == 0 => wrong(&["workload.queries"], "an all-reduce needs at least 1 query"),
         _ => Ok(()),
     },
     ..Facts::BETWEEN

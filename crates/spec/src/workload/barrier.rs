@@ -1,4 +1,4 @@
-//! Barrier-synchronised reads, and what answers are to whoever asks for them.
+//! Barrier-synchronised reads, and common functions for workloads with responses.
 
 use crate::facts::{Facts, Moves};
 use crate::setting::WarmUp;
@@ -11,7 +11,7 @@ pub(super) const FACTS: Facts = Facts {
     ..Facts::READS
 };
 
-/// An answer of each server, so many times and in each round of a warm-up: the connections where each has a new one.
+/// Volume of a response from each server, this many times and in each warm-up round; counts connections if each has a new one.
 pub(super) fn answers_of(s: &Settings, times: u32) -> Moves {
     let warm_up = if let Some(WarmUp::Rounds(rounds)) = s.workload.warm_up.0 { rounds } else { 0 };
     let again = if s.workload.kind.facts().lasts { 0 } else { warm_up };
@@ -30,7 +30,7 @@ pub(super) fn answers(s: &Settings) -> String {
 fn part_of_all(s: &Settings) -> String {
     match (s.workload.fragment.0, s.workload.block.0) {
         (Some(fragment), _) => format!("{fragment} from each server"),
-        (None, Some(block)) => format!("{block} from all servers together"),
-        (None, None) => "no end".into(),
+        (None, Some(block)) => format!("{block} from all servers"),
+        (None, None) => "unlimited".into(),
     }
 }

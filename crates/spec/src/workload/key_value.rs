@@ -1,4 +1,4 @@
-//! Front ends that ask for objects.
+//! Front ends that request objects.
 
 use fanin_units::Time;
 
@@ -18,7 +18,7 @@ pub(super) const FACTS: Facts = Facts {
             if k.front_ends == 1 { "a front end".into() } else { format!("each of {} front ends", k.front_ends) };
         let apart = k.within.0.map_or(String::new(), |within| format!(" within {within}"));
         let (times, objects) = (s.workload.queries, k.per_request);
-        format!("{ends} asks up to {times} times{apart} for {objects} objects of {} to {}", k.least, k.most)
+        format!("{ends} requests {objects} objects of {} to {} up to {times} times{apart}", k.least, k.most)
     },
     check,
     ..Facts::READS
@@ -37,19 +37,18 @@ fn check(s: &Settings) -> Result<(), Wrong> {
     let k = &s.key_value;
     let servers = s.servers();
     if k.per_request > k.objects {
-        let what = format!("a request for {} of {} objects: right would be at most as many", k.per_request, k.objects);
+        let what = format!("a request for {} of {} objects: use at most as many", k.per_request, k.objects);
         return wrong(&["key_value.per_request", "key_value.objects"], what);
     }
     if k.popularity == Popularity::Pages {
         pages_check(k)?;
     }
     if k.least > k.most {
-        let what = format!("objects of {} to {}: the least is above the most", k.least, k.most);
+        let what = format!("objects of {} to {}: `least` is above `most`", k.least, k.most);
         return wrong(&["key_value.least", "key_value.most"], what);
     }
     if k.replicas > servers {
-        let what =
-            format!("{} replicas of an object on {servers} servers: right would be at most {servers}", k.replicas);
+        let what = format!("{} replicas of an object on {servers} servers: use at most {servers}", k.replicas);
         return wrong(&["key_value.replicas", "workload.fan_in"], what);
     }
     if k.front_ends > servers + 1 {
@@ -57,54 +56,52 @@ fn check(s: &Settings) -> Result<(), Wrong> {
         return wrong(&["key_value.front_ends", "workload.fan_in"], what);
     }
     if s.workload.queries == 0 {
-        return wrong(&["workload.queries"], "no request: right would be at least 1");
+        return wrong(&["workload.queries"], "the workload needs at least 1 query");
     }
     own_times(s)?;
     if let (Some(within), pause @ Time(1..)) = (k.within.0, s.workload.pause) {
         let what = format!(
-            "requests within {within} begin by themselves, and a pause of {pause} would be after those that wait for one another: keep one"
+            "requests start independently within {within}, so a pause of {pause} does not apply: remove `key_value.within` or `workload.pause`"
         );
         return wrong(&["workload.pause", "key_value.within"], what);
     }
     Ok(())
 }
 
-/// Requests that begin by themselves do so one after another, and no more of them than a run gets done in its warm-up.
+/// Independent start times are distinct, and the warm-up does not hold more requests than a run can process.
 fn own_times(s: &Settings) -> Result<(), Wrong> {
     const EARLY_MAX: f64 = 1e7;
     let (Some(interval), queries) = (s.request_interval(), s.workload.queries) else { return Ok(()) };
     if interval == Time::ZERO {
-        let what = format!("{queries} requests begin within fewer picoseconds: right would be a longer time");
+        let what = format!("{queries} requests start within fewer picoseconds: use a longer time");
         return wrong(&["key_value.within", "workload.queries"], what);
     }
     let Some(WarmUp::For(warm_up)) = s.workload.warm_up.0 else { return Ok(()) };
     let early = warm_up.0 as f64 / interval.0 as f64 * f64::from(s.key_value.front_ends);
     if early > EARLY_MAX {
         let what = format!(
-            "some {early:.0} requests begin in a warm-up of {warm_up}: right would be at most {EARLY_MAX:.0}, in a shorter one or further apart"
+            "about {early:.0} requests start in a warm-up of {warm_up}: use at most {EARLY_MAX:.0}, by a shorter warm-up or a longer interval"
         );
         return wrong(&["workload.warm_up", "key_value.within"], what);
     }
     Ok(())
 }
 
-/// Pages that fit into memory, and of whose objects no more are replaced than there are.
+/// Pages fit into memory, and replace at most as many objects as they have.
 fn pages_check(k: &KeyValue) -> Result<(), Wrong> {
     const OBJECTS_OF_PAGES_MAX: u64 = 100_000_000;
     let all = u64::from(k.pages) * u64::from(k.page);
     if all > OBJECTS_OF_PAGES_MAX {
-        let what = format!(
-            "{} pages of {} objects: right would be at most {OBJECTS_OF_PAGES_MAX} objects of all pages together",
-            k.pages, k.page
-        );
+        let what =
+            format!("{} pages of {} objects: use at most {OBJECTS_OF_PAGES_MAX} objects in all pages", k.pages, k.page);
         return wrong(&["key_value.pages", "key_value.page"], what);
     }
     if k.page > k.objects {
-        let what = format!("a page of {} of {} objects: right would be at most as many", k.page, k.objects);
+        let what = format!("a page of {} of {} objects: use at most as many", k.page, k.objects);
         return wrong(&["key_value.page", "key_value.objects", "key_value.popularity"], what);
     }
     if k.replaced > k.page {
-        let what = format!("{} of {} objects replaced: right would be at most as many", k.replaced, k.page);
+        let what = format!("{} of {} objects replaced: use at most as many", k.replaced, k.page);
         return wrong(&["key_value.replaced", "key_value.page", "key_value.popularity"], what);
     }
     Ok(())

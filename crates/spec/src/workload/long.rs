@@ -1,4 +1,4 @@
-//! Flows without end.
+//! Long flows.
 
 use crate::facts::{Facts, Leaves, Moves, Payload};
 

@@ -9,14 +9,14 @@ use crate::tables::TaskRow;
 
 pub(super) const FACTS: Facts = Facts { moves, says, check, ..Facts::BETWEEN };
 
-/// Bytes of a fetch in its reduce's list, and of what a disk has to do.
+/// Bytes of memory for a fetch in its reduce's list, and for a disk's task.
 const FETCH: f64 = 4.0;
 const DISK_JOB: f64 = 8.0;
 
 fn moves(s: &Settings) -> Moves {
     let (m, nodes) = (&s.mapreduce, f64::from(s.servers()));
     let (maps, reduces) = (f64::from(m.maps), f64::from(m.reduces.0.unwrap_or(s.servers())));
-    // Each reduce fetches from every map, and each map that is on another node sends over the network.
+    // Each reduce fetches from every map; maps on other nodes send over the network.
     let fetches = maps * reduces;
     let replicas = f64::from(m.output_replicas.min(s.servers())) - 1.0;
     let splits =
@@ -38,10 +38,10 @@ fn says(s: &Settings, _: &Swept) -> String {
 fn check(s: &Settings) -> Result<(), Wrong> {
     let m = &s.mapreduce;
     if m.input.0 < u64::from(m.maps) {
-        return wrong(&["mapreduce.input"], format!("{} leave less than a byte for each of {} maps", m.input, m.maps));
+        return wrong(&["mapreduce.input"], format!("{} is less than one byte for each of {} maps", m.input, m.maps));
     }
     if s.workload.request.0 == 0 {
-        return wrong(&["workload.request"], "a mapreduce job's nodes ask each other: a request has at least 1 B");
+        return wrong(&["workload.request"], "nodes of a mapreduce job send requests: use a request of at least 1 B");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is to be known of each workload besides its settings and what it does, which is a file of the simulator.
+//! Facts of each workload; its behaviour is in `fanin_apps`.
 
 mod all_reduce;
 mod barrier;
@@ -16,7 +16,7 @@ use crate::facts::Facts;
 use crate::settings::Kind;
 
 impl Kind {
-    /// What there is to know of it besides what it does.
+    /// Facts of the workload.
     pub const fn facts(self) -> Facts {
         match self {
             Kind::Barrier => barrier::FACTS,
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Whether many send to one client; otherwise flows go between any two hosts.
+    /// Whether many servers send to one client; otherwise flows run between any hosts.
     pub const fn many_to_one(self) -> bool {
         self.facts().many_to_one
     }

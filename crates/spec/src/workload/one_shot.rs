@@ -7,7 +7,7 @@ pub(super) const FACTS: Facts = Facts {
     asks: false,
     lasts: false,
     leaves: Leaves::Nothing,
-    // A handshake takes one; who sends unasked needs half of what a request and its answer do.
+    // One for the handshake; a sender without a request needs half a round trip more.
     setup_rtts: Some(1.5),
     moves: |s| answers_of(s, 1),
     says: |s, _| format!("one shot: {}", answers(s)),

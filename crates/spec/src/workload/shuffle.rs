@@ -1,4 +1,4 @@
-//! From every host to every other one.
+//! All-to-all transfers.
 
 use crate::facts::{Facts, Moves, Payload, Swept};
 use crate::problem::wrong;
@@ -14,10 +14,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     says,
     check: |s| match s.workload.pairs.in_q(32) {
-        0 => wrong(
-            &["workload.pairs"],
-            "a shuffle between none of the pairs: right would be a share above 0, such as 0.1",
-        ),
+        0 => wrong(&["workload.pairs"], "a shuffle needs a share of pairs above 0, such as 0.1"),
         _ => Ok(()),
     },
     ..Facts::BETWEEN
@@ -25,8 +22,8 @@ pub(super) const FACTS: Facts = Facts {
 
 fn says(s: &Settings, swept: &Swept) -> String {
     let of = match s.workload.pairs.as_f64() {
-        1.0 => "each other one".into(),
-        share => format!("{} % of the others", (swept.three)(100.0 * share)),
+        1.0 => "every other host".into(),
+        share => format!("{} % of the other hosts", (swept.three)(100.0 * share)),
     };
     let size = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
     format!("shuffle between {} hosts: {size} from each to {of}", swept.hosts)

@@ -13,7 +13,7 @@ pub(super) const FACTS: Facts = Facts {
     check: |s| match s.workload.queries == 0 || s.workload.request.0 == 0 {
         true => wrong(
             &["workload.queries", "workload.request"],
-            "a web search has at least one query, and its request at least 1 B",
+            "a web search needs at least one query, and a request of at least 1 B",
         ),
         false => Ok(()),
     },

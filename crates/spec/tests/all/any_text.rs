@@ -36,7 +36,7 @@ fn read(text: &str, assignments: &[String], schemes: &[&str]) -> Result<(), Prob
         true => Ok((path.to_string(), "src,dst,bytes,start_us\n0,3,20000,12.5\n".to_string())),
         false => Ok((path.to_string(), "0 0\n100 100\n".to_string())),
     };
-    scenario.contenders_with(&file).map(|contenders| drop(scenario.warnings(&contenders)))
+    scenario.variants_with(&file).map(|variants| drop(scenario.warnings(&variants)))
 }
 
 fn says_something(read: Result<(), Problem>) {

@@ -1,7 +1,7 @@
 //! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
 //! message with its line.
 
-use fanin_spec::{Bursts, Contender, Flows, Plan, Problem, Scenario, Sizes};
+use fanin_spec::{Bursts, Flows, Plan, Problem, Scenario, Sizes, Variant};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -46,18 +46,18 @@ fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
     let whole = "gap_us,5,1\nfan_in,2,1\nbytes,9,1\n";
     let cases = [
         ("", "b.csv:1: expected the header `gap_us,fan_in,bytes` or `of,value,cdf`"),
-        ("gap_us,fan_in,bytes\n", "b.csv:1: the list has no burst"),
+        ("gap_us,fan_in,bytes\n", "b.csv:1: the list has no bursts"),
         ("gap_us,fan_in,bytes\n5,0,9\n", "b.csv:2: expected `gap_us,fan_in,bytes`, such as `250.5,40,80000`"),
         ("gap_us,fan_in,bytes\n5,2\n", "b.csv:2: expected `gap_us,fan_in,bytes`"),
-        ("gap_us,fan_in,bytes\n5,2,9\n\n5,20,9\n", "b.csv:4: 9 B leave less than a byte for each of 20 servers"),
-        ("gap_us,fan_in,bytes\n0,2,9\n", "b.csv:1: all bursts would begin at the same time"),
+        ("gap_us,fan_in,bytes\n5,2,9\n\n5,20,9\n", "b.csv:4: 9 B are less than one byte for each of 20 servers"),
+        ("gap_us,fan_in,bytes\n0,2,9\n", "b.csv:1: all bursts start at the same time"),
         ("of,value,cdf\nsize,5,1\n", "b.csv:2: expected `of,value,cdf`, such as `fan_in,40,0.9`"),
         ("of,value,cdf\nbytes,5,1.1\n", "b.csv:2: expected `of,value,cdf`"),
         (
             "of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n",
-            "b.csv:4: the distribution of bytes falls: value and cdf must both rise from line to line of it",
+            "b.csv:4: the distribution of bytes decreases",
         ),
-        ("of,value,cdf\nfan_in,5,0.5\nfan_in,6,0.4\n", "b.csv:3: the distribution of fan_in falls"),
+        ("of,value,cdf\nfan_in,5,0.5\nfan_in,6,0.4\n", "b.csv:3: the distribution of fan_in decreases"),
         ("of,value,cdf\ngap_us,5,1\nfan_in,2,1\n", "b.csv:3: the last line of bytes must reach a cdf of 1"),
     ];
     for (text, told) in cases {
@@ -74,14 +74,14 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
         (
             "a.csv",
             "src,dst,bytes,start_us,stop_us\n1,0,,9,9\n",
-            "a.csv:2: a flow that stops at 9 us, and starts at 9 us: right would be later",
+            "a.csv:2: a flow starts at 9 us and stops at 9 us: the stop must be later",
         ),
         ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,,0,soon\n", "`soon` is not a time from 0"),
         ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,,0\n", "a.csv:2: expected `src,dst,bytes,start_us,stop_us`"),
         ("a.csv", "src,dst,bytes,start_us\n1,0,,0\n", "`` is not a size from 1"),
-        ("a.txt", "", "a.txt:1: the list has no flow"),
+        ("a.txt", "", "a.txt:1: the list has no flows"),
         ("a.txt", "many\n", "a.txt:1: expected the number of flows, at most 10000000; this is `many`"),
-        ("a.txt", "2\n1 0 3 100 5 0\n", "a.txt:2: the first line announces 2 flows, and 1 follow"),
+        ("a.txt", "2\n1 0 3 100 5 0\n", "a.txt:2: the first line announces 2 flows, but 1 follow"),
         ("a.txt", "1\n\n1 0 3 100 5\n", "a.txt:3: expected `SRC DST PRIORITY PORT BYTES START_SECONDS`"),
         ("a.txt", "1\n1 x 3 100 5 0\n", "`x` is not a host from 0 to 1000000"),
         ("a.txt", "1\n1 0 3 100 -5 0\n", "`-5` is not a size from 1"),
@@ -94,7 +94,7 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
             "Nodes 4\nConnections 1\n0->4 start 0 size 5\n",
             "a.cm:3: host 4 does not exist: `Nodes 4` has hosts 0 to 3",
         ),
-        ("a.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 5\n", "a.cm:2: `Connections 2`, and the file has 1"),
+        ("a.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 5\n", "a.cm:2: `Connections 2`, but the file has 1"),
         ("a.cm", "Nodes 4\n0->1 start 0 size 5\n", "a.cm:2: expected `Connections N`"),
         ("a.cm", "Connections 1\n0->1 start 0 size 5\n", "a.cm:2: expected `Nodes N` before"),
         (
@@ -106,26 +106,22 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
         (
             "a.cm",
             "Nodes 4\nConnections 1\n0->1 id 1 trigger 1 size 5\n",
-            "a.cm:3: `trigger`: flows that start one another are not",
+            "a.cm:3: `trigger`: flows that start other flows are not",
         ),
-        ("a.cm", "Nodes 4\nConnections 1\nTriggers 1\n", "a.cm:3: triggers, by which flows start one another"),
+        ("a.cm", "Nodes 4\nConnections 1\nTriggers 1\n", "a.cm:3: triggers (flows that start other flows)"),
         ("a.cm", "Nodes 4\nConnections 1\n0->1 start 0 size 5 prio 2\n", "a.cm:3: `prio`: ports have no priorities"),
-        ("a.cm", "Nodes 4\nConnections 1\n0->3 start 0 size 5\nNodes 2\n", "a.cm:4: `Nodes` stands there twice"),
+        ("a.cm", "Nodes 4\nConnections 1\n0->3 start 0 size 5\nNodes 2\n", "a.cm:4: `Nodes` is given twice"),
         ("a.cm", "Nodes 1\n", "a.cm:1: expected `Nodes N`, N from 2"),
         ("a.cm", "Edges 4\n", "a.cm:1: expected `SRC->DST"),
         (
             "a.csv",
             "0,1,5,0\n",
-            "a.csv:1: expected the header `src,dst,bytes,start_us`, perhaps with `stop_us` behind it; this is `0,1,5,0`",
+            "a.csv:1: expected the header `src,dst,bytes,start_us`, optionally followed by `stop_us`; this is `0,1,5,0`",
         ),
-        ("a.csv", "src,dst,bytes,start_us\n", "a.csv:1: the list has no flow"),
+        ("a.csv", "src,dst,bytes,start_us\n", "a.csv:1: the list has no flows"),
         ("a.csv", "src,dst,bytes,start_us\n0,1,5,0\n0,1,5\n", "a.csv:3: expected `src,dst,bytes,start_us`, such as"),
         ("a.csv", "src,dst,bytes,start_us\n0,1,5 KB,0\n", "a.csv:2: expected `src,dst,bytes,start_us`"),
-        (
-            "a.xls",
-            CSV,
-            "a.xls:1: the name's ending tells no form: right would be .txt or .flow (HPCC), .cm (htsim) or .csv",
-        ),
+        ("a.xls", CSV, "a.xls:1: unknown extension: use .txt or .flow (HPCC), .cm (htsim) or .csv"),
     ];
     for (name, text, told) in cases {
         let problem = Flows::parse(name, text).unwrap_err().to_string();
@@ -136,7 +132,7 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
 #[test]
 fn a_table_of_sizes_that_falls_or_does_not_end_is_told_with_its_line() {
     let cases = [
-        ("0 0\n20 50\n10 100\n", "x.txt:3: the distribution falls: bytes and percent must both rise from line to line"),
+        ("0 0\n20 50\n10 100\n", "x.txt:3: the distribution decreases: bytes and percent must both rise from line to line"),
         ("0 0\n10 50\n20 40\n30 100\n", "this is `20 40` after `10 50`"),
         ("0 0\n10 50\n", "x.txt:2: the last line must reach 100 percent"),
         ("", "x.txt:1: the last line must reach 100 percent"),
@@ -193,8 +189,8 @@ fn the_ends_of_a_distribution_are_its_first_and_last_size() {
 }
 
 /// Resolves a scenario whose one file holds `text`.
-fn resolve(scenario: &str, text: &str) -> Result<Vec<Contender>, Problem> {
-    Scenario::parse("my.toml", scenario)?.contenders_with(&|path| Ok((path.to_string(), text.to_string())))
+fn resolve(scenario: &str, text: &str) -> Result<Vec<Variant>, Problem> {
+    Scenario::parse("my.toml", scenario)?.variants_with(&|path| Ok((path.to_string(), text.to_string())))
 }
 
 const LISTED: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n";
@@ -208,7 +204,7 @@ fn the_hosts_follow_from_the_list_unless_the_scenario_declares_them() {
     assert_eq!(problem.to_string(), "a.csv:2: host 3 does not exist: the cluster has hosts 0 to 2");
     let problem = fan_in(&format!("{LISTED}duration = \"10 us\"\n")).unwrap_err().to_string();
     assert!(
-        problem.contains("a.csv:2: a flow that starts at 12.5 us: the run ends at `workload.duration`, 10 us"),
+        problem.contains("a.csv:2: a flow starts at 12.5 us, but the run ends at `workload.duration`, 10 us"),
         "{problem}"
     );
 }

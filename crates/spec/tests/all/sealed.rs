@@ -1,6 +1,6 @@
 //! Nothing runs that was not checked.
 
-use fanin_spec::{Contender, Optional, Point, Scenario, Scheme, Settings};
+use fanin_spec::{Optional, Point, Scenario, Scheme, Settings, Variant};
 use fanin_units::{Bytes, Time};
 
 fn settings() -> Settings {
@@ -9,28 +9,28 @@ fn settings() -> Settings {
     settings
 }
 
-fn contender(settings: Settings) -> Result<Contender, String> {
-    Contender::new("any", Scheme::parse("newreno").unwrap(), settings)
+fn variant(settings: Settings) -> Result<Variant, String> {
+    Variant::new("any", Scheme::parse("newreno").unwrap(), settings)
 }
 
 #[test]
-fn settings_that_cannot_work_make_no_contender() {
-    let wrong = contender(Settings::default()).unwrap_err();
+fn settings_that_cannot_work_make_no_variant() {
+    let wrong = variant(Settings::default()).unwrap_err();
     assert!(wrong.contains("needs `workload.fragment`"), "{wrong}");
     let mut hasty = settings();
     hasty.tcp.rto_min = Time::ZERO;
-    let wrong = contender(hasty).unwrap_err();
-    assert!(wrong.contains("`tcp.rto_min` of 0 s: right would be above 0"), "{wrong}");
+    let wrong = variant(hasty).unwrap_err();
+    assert!(wrong.contains("`tcp.rto_min` of 0 s: use above 0"), "{wrong}");
 }
 
 #[test]
 fn a_fan_in_that_is_not_swept_over_makes_no_run() {
     let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KB\"\n";
-    let contender = Scenario::parse("my.toml", text).and_then(|s| s.contenders()).unwrap().remove(0);
-    assert_eq!(contender.fan_ins(), [2, 4, 8, 16, 32, 64, 128]);
-    assert!(contender.run(9, 1).is_none() && contender.at(7, 1).is_none());
-    for (place, fan_in) in contender.fan_ins().into_iter().enumerate() {
-        let run = contender.run(fan_in, 3).unwrap();
+    let variant = Scenario::parse("my.toml", text).and_then(|s| s.variants()).unwrap().remove(0);
+    assert_eq!(variant.fan_ins(), [2, 4, 8, 16, 32, 64, 128]);
+    assert!(variant.run(9, 1).is_none() && variant.at(7, 1).is_none());
+    for (place, fan_in) in variant.fan_ins().into_iter().enumerate() {
+        let run = variant.run(fan_in, 3).unwrap();
         assert_eq!((run.settings.servers(), run.place, run.seed), (fan_in, place, 3));
         assert_eq!(run.point, Point::of_fan_in(fan_in));
     }

@@ -1,20 +1,20 @@
 //! A real host's TCP in one word.
 
-use fanin_laws::sender::cubic::Variant;
-use fanin_spec::{Contender, RtoFloor, Scenario, Scheme, Settings, Stack};
+use fanin_laws::sender::cubic;
+use fanin_spec::{RtoFloor, Scenario, Scheme, Settings, Stack, Variant};
 use fanin_units::{Bytes, Time};
 
-fn contender(text: &str, set: &[&str]) -> Result<Contender, String> {
+fn variant(text: &str, set: &[&str]) -> Result<Variant, String> {
     let text = format!("schemes = [\"cubic\"]\n[workload]\nfragment = \"1 KiB\"\n[sweep]\nfan_in = [4]\n{text}");
     let mut scenario = Scenario::parse("my.toml", &text).map_err(|problem| problem.to_string())?;
     for set in set {
         scenario.assign("--set", set).map_err(|problem| problem.to_string())?;
     }
-    scenario.contenders().map(|mut contenders| contenders.remove(0)).map_err(|problem| problem.to_string())
+    scenario.variants().map(|mut variants| variants.remove(0)).map_err(|problem| problem.to_string())
 }
 
 fn settings(text: &str, set: &[&str]) -> Settings {
-    contender(text, set).unwrap().settings.clone()
+    variant(text, set).unwrap().settings.clone()
 }
 
 #[test]
@@ -23,12 +23,12 @@ fn names_of_schemes_and_words_may_have_any_case() {
         assert_eq!(Scheme::parse(name).unwrap().to_string(), scheme);
     }
     assert_eq!(settings("", &["tcp.profile=Linux"]).tcp.profile.0, Some(Stack::Linux));
-    assert_eq!(settings("", &["cubic.variant=RFC9438"]).laws.senders.cubic.variant, Variant::Rfc9438);
+    assert_eq!(settings("", &["cubic.variant=RFC9438"]).laws.senders.cubic.variant, cubic::Variant::Rfc9438);
     let mut scenario = Scenario::parse("my.toml", "[[schemes]]\nscheme = \"dctcp\"\nrto_min = \"5 ms\"\n").unwrap();
     scenario.select("--schemes DCTCP", &["DCTCP"]).unwrap();
     scenario.assign("--set", "workload.fragment=1 KiB").unwrap();
-    let contender = scenario.contenders().unwrap().remove(0);
-    assert_eq!(contender.settings.tcp.rto_min, Time::from_millis(5), "the file's own dctcp");
+    let variant = scenario.variants().unwrap().remove(0);
+    assert_eq!(variant.settings.tcp.rto_min, Time::from_millis(5), "the file's own dctcp");
 }
 
 #[test]
@@ -41,10 +41,10 @@ fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
         (Bytes(1448), RtoFloor::Variance, Time::from_millis(200))
     );
     // A law's way, too; what is set beside the profile stands over that as well.
-    assert_eq!(settings(linux, &[]).laws.senders.cubic.variant, Variant::Linux);
+    assert_eq!(settings(linux, &[]).laws.senders.cubic.variant, cubic::Variant::Linux);
     assert_eq!(
         settings(&format!("[cubic]\nvariant = \"rfc9438\"\n{linux}"), &[]).laws.senders.cubic.variant,
-        Variant::Rfc9438
+        cubic::Variant::Rfc9438
     );
     // Before it or behind it, in the file or over it.
     for text in [format!("{linux}rto_min = \"10 ms\"\n"), "[tcp]\nrto_min = \"10 ms\"\nprofile = \"linux\"\n".into()] {
@@ -79,13 +79,13 @@ fn jumbo_frames_fill_their_segments_under_a_profile_too() {
 fn every_profile_runs_without_a_warning_of_its_own() {
     for (stack, _) in Stack::all() {
         let text = format!("[tcp]\nprofile = \"{}\"\n", stack.word());
-        assert!(contender(&text, &[]).is_ok(), "{text}");
+        assert!(variant(&text, &[]).is_ok(), "{text}");
     }
 }
 
 #[test]
 fn an_unknown_profile_names_the_known_ones() {
-    let said = contender("[tcp]\nprofile = \"linux-5\"\n", &[]).unwrap_err();
+    let said = variant("[tcp]\nprofile = \"linux-5\"\n", &[]).unwrap_err();
     assert!(said.starts_with("my.toml:7: `tcp.profile`: \"linux-5\" is not one of these"), "{said}");
     assert!(said.contains("linux-6.1"), "{said}");
 }

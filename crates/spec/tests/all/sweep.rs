@@ -1,11 +1,11 @@
 //! Sweeps over any key: their points, what stands over what, and what is refused.
 
-use fanin_spec::{Contender, Problem, Scenario};
+use fanin_spec::{Problem, Scenario, Variant};
 
 const BASE: &str = "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"64 KiB\"\n";
 
 /// Resolves [`BASE`] with more lines and arguments: `--sweep` those that have no `--set` before them.
-fn resolve(more: &str, arguments: &[&str]) -> Result<Vec<Contender>, Problem> {
+fn resolve(more: &str, arguments: &[&str]) -> Result<Vec<Variant>, Problem> {
     let mut scenario = Scenario::parse("my.toml", &format!("{BASE}{more}"))?;
     for argument in arguments {
         match argument.strip_prefix("--set ") {
@@ -13,12 +13,12 @@ fn resolve(more: &str, arguments: &[&str]) -> Result<Vec<Contender>, Problem> {
             None => scenario.sweep(&format!("--sweep {argument}"), argument)?,
         }
     }
-    scenario.contenders()
+    scenario.variants()
 }
 
 fn points(more: &str, arguments: &[&str]) -> Vec<String> {
-    let contenders = resolve(more, arguments).unwrap_or_else(|problem| panic!("{problem}"));
-    contenders[0].points.iter().map(|at| at.point.to_string()).collect()
+    let variants = resolve(more, arguments).unwrap_or_else(|problem| panic!("{problem}"));
+    variants[0].points.iter().map(|at| at.point.to_string()).collect()
 }
 
 fn refused(more: &str, arguments: &[&str]) -> String {
@@ -35,11 +35,10 @@ fn points_are_all_combinations_in_the_order_as_written() {
         "switch.buffer 128 KiB, fan_in 8",
     ];
     assert_eq!(points(sweep, &[]), expected);
-    let contender = resolve(sweep, &[]).unwrap().remove(0);
-    assert_eq!((contender.along(), contender.curves()), (0, vec![vec![0, 2], vec![1, 3]]));
-    let set = |place: usize| {
-        contender.at(place, 1).map(|run| (run.settings.switch.buffer.to_string(), run.settings.servers()))
-    };
+    let variant = resolve(sweep, &[]).unwrap().remove(0);
+    assert_eq!((variant.along(), variant.curves()), (0, vec![vec![0, 2], vec![1, 3]]));
+    let set =
+        |place: usize| variant.at(place, 1).map(|run| (run.settings.switch.buffer.to_string(), run.settings.servers()));
     assert_eq!(set(2), Some(("128 KiB".into(), 4)));
     assert_eq!(set(4), None);
 }
@@ -68,18 +67,17 @@ fn a_swept_value_stands_over_the_file() {
     let mut scenario = Scenario::parse("my.toml", &format!("{base}{more}")).unwrap();
     scenario.sweep("--sweep", "tcp.rto_min=1 ms,2 ms").unwrap();
     scenario.sweep("--sweep", "workload.fragment=4 KB").unwrap();
-    let contender = scenario.contenders().unwrap().remove(0);
-    let at = &contender.points[1].settings;
+    let variant = scenario.variants().unwrap().remove(0);
+    let at = &variant.points[1].settings;
     assert_eq!((at.tcp.rto_min.to_string(), at.workload.block.0), ("2 ms".into(), None));
     assert_eq!(at.servers(), 16, "what no axis says is workload.fan_in");
 }
 
 #[test]
 fn a_curve_is_along_the_first_key_that_moves() {
-    let contender =
-        resolve("[sweep]\nfan_in = [4]\n\"workload.load\" = [\"10 %\", \"20 %\"]\n", &[]).unwrap().remove(0);
-    assert_eq!((contender.along(), contender.curves()), (1, vec![vec![0, 1]]));
-    assert_eq!(contender.beside_fan_in(), Some("workload.load"));
+    let variant = resolve("[sweep]\nfan_in = [4]\n\"workload.load\" = [\"10 %\", \"20 %\"]\n", &[]).unwrap().remove(0);
+    assert_eq!((variant.along(), variant.curves()), (1, vec![vec![0, 1]]));
+    assert_eq!(variant.beside_fan_in(), Some("workload.load"));
 }
 
 #[test]
@@ -92,12 +90,9 @@ fn hosts_are_said_by_themselves() {
     assert_eq!(hosts("[sweep]\n\"fabric.hosts\" = [16, 32]\n"), [16, 32]);
     assert_eq!(hosts("[sweep]\nfan_in = [15]\n"), [16], "as it was written before");
     let twice = refused(&poisson("[fabric]\nhosts = 16\n[sweep]\nfan_in = [15]\n"), &[]);
-    assert!(twice.contains("`fabric.hosts` says how many hosts there are, and `fan_in` says it again"), "{twice}");
+    assert!(twice.contains("`fabric.hosts` and `fan_in`"), "{twice}");
     let few = refused("[fabric]\nhosts = 8\n[sweep]\nfan_in = [4, 8]\n", &[]);
-    assert_eq!(
-        few,
-        "my.toml:7: `fabric.hosts` of 8 has no room for 8 servers and the client: right would be at least 9"
-    );
+    assert_eq!(few, "my.toml:7: `fabric.hosts` is 8, too few for 8 servers and the client: use at least 9");
 }
 
 #[test]
@@ -108,7 +103,7 @@ fn what_cannot_be_swept_is_refused_with_its_place_and_what_would_be_right() {
             "my.toml:5: unknown key `workload.laod` to sweep (did you mean `workload.load`?)",
         ),
         ("[sweep]\nfanin = [1]\n", "my.toml:5: unknown key `fanin` to sweep (did you mean `fan_in`?)"),
-        ("[sweep]\n\"run.seeds\" = [1, 2]\n", "my.toml:5: `run.seeds` cannot be swept: it is not of one run"),
+        ("[sweep]\n\"run.seeds\" = [1, 2]\n", "my.toml:5: `run.seeds` cannot be swept"),
         ("[sweep]\n\"workload.kind\" = [\"long\"]\n", "my.toml:5: `workload.kind` cannot be swept"),
         ("[sweep]\n\"fabric.edges\" = [\"a b\"]\n", "my.toml:5: `fabric.edges` cannot be swept: its value is a list"),
         ("[sweep]\n\"sweep.fan_in\" = [1]\n", "my.toml:5: unknown key `sweep.fan_in` to sweep"),
@@ -118,23 +113,20 @@ fn what_cannot_be_swept_is_refused_with_its_place_and_what_would_be_right() {
         ("[sweep]\nfan_in = [4]\n\"workload.fan_in\" = [8]\n", "my.toml:6: `workload.fan_in` is swept twice: keep one"),
         (
             "[sweep]\n\"workload.load\" = [\n  \"20 %\",\n  \"120 %\",\n]\n",
-            "my.toml:7: `sweep.workload.load`: \"120 %\" is not of that form",
+            "my.toml:7: `sweep.workload.load`: \"120 %\" has the wrong form",
         ),
-        (
-            "[sweep]\n\"tcp.mss\" = [\n  \"1460 B\",\n  \"10 B\",\n]\n",
-            "my.toml:7: `tcp.mss` of 10 B: right would be 64 B to 9 KB",
-        ),
+        ("[sweep]\n\"tcp.mss\" = [\n  \"1460 B\",\n  \"10 B\",\n]\n", "my.toml:7: `tcp.mss` of 10 B: use 64 B to 9 KB"),
         (
             "[sweep]\n\"workload.load\" = [0.6, \"60 %\"]\n",
             "my.toml:5: `sweep.workload.load` has 0.6 and \"60 %\", which are the same: keep one",
         ),
         (
             "[sweep]\n\"link.rate\" = [10]\n",
-            "my.toml:5: `sweep.link.rate`: 10 is not a value here: its unit is missing",
+            "my.toml:5: `sweep.link.rate`: 10 has no unit",
         ),
         (
             "[sweep]\n\"workload.fragment\" = [\"1 KB\"]\n\"workload.block\" = [\"1 KB\"]\n",
-            "my.toml:6: `workload.fragment` and `workload.block` exclude one another",
+            "my.toml:6: `workload.fragment` and `workload.block` are mutually exclusive",
         ),
     ] {
         let said = refused(more, &[]);
@@ -152,26 +144,26 @@ fn arguments_that_contradict_one_another_or_a_scheme_are_refused() {
             &["tcp.rto_min=1 ms,2 ms", "--set tcp.rto_min=3 ms"],
             "--set tcp.rto_min=3 ms: `tcp.rto_min` is swept by another",
         ),
-        (&["fan_in=1,1000001"], "--sweep fan_in=1,1000001: `workload.fan_in` of 1000001: right would be 1 to 1000000"),
+        (&["fan_in=1,1000001"], "--sweep fan_in=1,1000001: `workload.fan_in` of 1000001: use 1 to 1000000"),
     ] {
         let said = refused("", arguments);
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
     let own = "[[schemes]]\nscheme = \"newreno\"\nrto_min = \"1 ms\"\n[workload]\nfragment = \"4 KB\"\n[sweep]\n\"tcp.rto_min\" = [\"2 ms\"]\n";
-    let said = Scenario::parse("my.toml", own).unwrap().contenders().unwrap_err().to_string();
-    assert!(said.starts_with("my.toml:3: `tcp.rto_min` is `newreno`'s own, and swept"), "{said}");
+    let said = Scenario::parse("my.toml", own).unwrap().variants().unwrap_err().to_string();
+    assert!(said.starts_with("my.toml:3: `tcp.rto_min` is swept"), "{said}");
     let many: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
     let times: Vec<String> = (1..=100).map(|n| format!("{n} ms")).collect();
     let said = refused("", &[&format!("fan_in={}", many.join(",")), &format!("tcp.rto_min={}", times.join(","))]);
-    assert!(said.contains("10100 points to sweep: right would be at most 10000"), "{said}");
+    assert!(said.contains("10100 points to sweep: use at most 10000"), "{said}");
 }
 
 #[test]
 fn a_swept_key_without_effect_is_warned_of() {
     let mut scenario = Scenario::parse("my.toml", BASE).unwrap();
     scenario.sweep("--sweep workload.pairs=0.5,1", "workload.pairs=0.5,1").unwrap();
-    let contenders = scenario.contenders().unwrap();
-    let warned: Vec<String> = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
+    let variants = scenario.variants().unwrap();
+    let warned: Vec<String> = scenario.warnings(&variants).iter().map(ToString::to_string).collect();
     let expected = "--sweep workload.pairs=0.5,1: `workload.pairs` has no effect here";
     assert!(warned.iter().any(|warning| warning.starts_with(expected)), "{warned:?}");
 }

@@ -1,54 +1,48 @@
 //! A switch's memory in a scenario: what goes together, and what a later layer says in the place of an earlier one.
 
-use fanin_spec::{Chip, Contender, Scenario, Settings};
+use fanin_spec::{Chip, Scenario, Settings, Variant};
 use fanin_units::{Bytes, QueueSize};
 
 const REST: &str = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [40]\n";
 
-fn contender(switch: &str, arguments: &[&str]) -> Result<(Contender, Vec<String>), String> {
+fn variant(switch: &str, arguments: &[&str]) -> Result<(Variant, Vec<String>), String> {
     let mut scenario = Scenario::parse("my.toml", &format!("{REST}{switch}")).map_err(|problem| problem.to_string())?;
     for argument in arguments {
         scenario.assign(&format!("--set {argument}"), argument).map_err(|problem| problem.to_string())?;
     }
-    let contenders = scenario.contenders().map_err(|problem| problem.to_string())?;
-    let warnings = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
-    Ok((contenders.into_iter().next().expect("a scheme"), warnings))
+    let variants = scenario.variants().map_err(|problem| problem.to_string())?;
+    let warnings = scenario.warnings(&variants).iter().map(ToString::to_string).collect();
+    Ok((variants.into_iter().next().expect("a scheme"), warnings))
 }
 
 fn settings(switch: &str, arguments: &[&str]) -> Settings {
-    contender(switch, arguments).unwrap_or_else(|what| panic!("{what}")).0.points[0].settings.clone()
+    variant(switch, arguments).unwrap_or_else(|what| panic!("{what}")).0.points[0].settings.clone()
 }
 
 #[test]
 fn what_cannot_be_shared_is_told_with_its_line_and_what_would_be_right() {
     let memory = "[switch]\nshared_buffer = \"1 MB\"\n";
     for (switch, told) in [
-        (format!("{memory}alpha = 0\n"), "my.toml:8: `switch.alpha` of 0: right would be 1/1024 to 1024 (at 0 no port"),
-        (format!("{memory}alpha = 2000\n"), "my.toml:8: `switch.alpha` of 2000: right would be 1/1024 to 1024"),
-        (
-            format!("{memory}alpha = -1\n"),
-            "my.toml:8: `switch.alpha`: -1 is not of that form; right would be a number from 0 up",
-        ),
+        (format!("{memory}alpha = 0\n"), "my.toml:8: `switch.alpha` of 0: use 1/1024 to 1024 (at 0 no port"),
+        (format!("{memory}alpha = 2000\n"), "my.toml:8: `switch.alpha` of 2000: use 1/1024 to 1024"),
+        (format!("{memory}alpha = -1\n"), "my.toml:8: `switch.alpha`: -1 has the wrong form; use a number from 0 up"),
         (
             format!("{memory}reserved = \"25 KB\"\n"),
-            "my.toml:8: 25 KB reserved for each of 41 ports and a headroom of 0 B leave nothing of a `switch.shared_buffer` of 1 MB",
+            "my.toml:8: 25 KB reserved for each of 41 ports and a headroom of 0 B use up the `switch.shared_buffer` of 1 MB",
         ),
         (
             format!("{memory}headroom = \"1 MB\"\n"),
-            "my.toml:8: 0 B reserved for each of 41 ports and a headroom of 1 MB leave",
+            "my.toml:8: 0 B reserved for each of 41 ports and a headroom of 1 MB",
         ),
-        (format!("{memory}buffer = \"64 KiB\"\n"), "my.toml:8: `switch.buffer` gives each port a buffer of its own"),
-        (
-            "[switch]\nshared_buffer = \"0 B\"\n".into(),
-            "my.toml:7: `switch.shared_buffer` of 0 B: right would be 1 B to",
-        ),
+        (format!("{memory}buffer = \"64 KiB\"\n"), "my.toml:8: `switch.buffer` "),
+        ("[switch]\nshared_buffer = \"0 B\"\n".into(), "my.toml:7: `switch.shared_buffer` of 0 B: use 1 B to"),
         ("[switch]\nshared_buffer = \"2000 B\"\nalpha = 0.5\n".into(), "my.toml:8: a port gets 1 KB of an empty"),
         (
             "[switch]\nshared_buffer = \"100 packets\"\n".into(),
-            "my.toml:7: `switch.shared_buffer`: \"100 packets\" is not a value",
+            "my.toml:7: `switch.shared_buffer`: \"100 packets\" is not valid",
         ),
     ] {
-        let said = contender(&switch, &[]).err().unwrap_or_else(|| panic!("taken: {switch}"));
+        let said = variant(&switch, &[]).err().unwrap_or_else(|| panic!("taken: {switch}"));
         assert!(said.starts_with(told), "{switch} says {said}");
     }
 }
@@ -59,7 +53,7 @@ fn finds_a_switch_by_its_model_in_any_case() {
         assert_eq!(settings("", &[&format!("switch.profile={name}")]).switch.profile.0, Some(Chip::A7050), "{name}");
     }
     for (name, near) in [("7050c", "arista-7050cx3"), ("DCS-7050CX3-32S-R", "arista-7050cx3"), ("sn2701", "sn2700")] {
-        let said = contender("", &[&format!("switch.profile={name}")]).err().unwrap();
+        let said = variant("", &[&format!("switch.profile={name}")]).err().unwrap();
         assert!(said.contains(&format!("\"{name}\" is not one of these (did you mean `{near}`?)")), "{said}");
     }
 }
@@ -81,10 +75,10 @@ fn a_later_buffer_or_memory_takes_the_place_of_an_earlier_one() {
 
 #[test]
 fn what_has_no_effect_beside_a_memory_or_without_one_is_told() {
-    let (_, warnings) = contender("[switch]\nbuffer = \"80 KB\"\n", &["switch.shared_buffer=1 MB"]).unwrap();
+    let (_, warnings) = variant("[switch]\nbuffer = \"80 KB\"\n", &["switch.shared_buffer=1 MB"]).unwrap();
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].starts_with("my.toml:7: `switch.buffer` has no effect here: ports share"), "{warnings:?}");
-    let (_, warnings) = contender("[switch]\nalpha = 2\n", &[]).unwrap();
+    let (_, warnings) = variant("[switch]\nalpha = 2\n", &[]).unwrap();
     assert!(warnings[0].starts_with("my.toml:7: `switch.alpha` has no effect here: each port"), "{warnings:?}");
 }
 
@@ -126,11 +120,11 @@ fn a_threshold_is_a_number_of_packets_or_a_size() {
     let red = settings("[red]\nmin_th = 5\nmax_th = 15\n", &[]).laws.ports.red;
     assert_eq!((red.min_th, red.max_th), (QueueSize::Packets(5), QueueSize::Packets(15)));
     for (text, told) in
-        [("-1", "-1 is out of range"), ("1.5", "1.5 is not of that form"), ("\"20\"", "its unit is missing")]
+        [("-1", "-1 is out of range"), ("1.5", "1.5 has the wrong form"), ("\"20\"", "its unit is missing")]
     {
-        let said = contender(&format!("[ecn_threshold]\nk = {text}\n"), &[]).err().unwrap_or_default();
+        let said = variant(&format!("[ecn_threshold]\nk = {text}\n"), &[]).err().unwrap_or_default();
         assert!(said.starts_with("my.toml:7: `ecn_threshold.k`: ") && said.contains(told), "{text} says {said}");
-        assert!(said.contains("right would be a number of packets, or a size with its unit, such as 20"), "{said}");
+        assert!(said.contains("use a number of packets, or a size with its unit, such as 20"), "{said}");
     }
 }
 
@@ -153,7 +147,7 @@ fn every_profile_is_a_switch_that_runs() {
         let s = settings(&format!("[switch]\nprofile = \"{}\"\n", chip.word()), &[]);
         assert!(s.switch.shared_buffer.0.is_some() && says.contains('('), "{} names no source", chip.word());
     }
-    let said = contender("[switch]\nprofile = \"arista-7060\"\n", &[]).unwrap_err();
+    let said = variant("[switch]\nprofile = \"arista-7060\"\n", &[]).unwrap_err();
     assert!(
         said.starts_with("my.toml:7: `switch.profile`: \"arista-7060\" is not one of these (did you mean"),
         "{said}"
@@ -167,26 +161,26 @@ fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
     assert_eq!((s.client_buffer(), s.port_buffer()), (QueueSize::Bytes(100_000), QueueSize::Bytes(65_536)));
     assert_eq!(s.port_class("25 Gbit/s".parse().unwrap()), None);
     for (line, told) in [
-        ("1 Gbit/s k 20 packets", "there is no colon behind a rate"),
-        ("1: k 20 packets", "`1` is no rate: its unit is missing"),
-        ("1 Gbit/s: k", "`k` is no word with a size"),
+        ("1 Gbit/s k 20 packets", "a colon is missing after the rate"),
+        ("1: k 20 packets", "`1` is not a rate: its unit is missing"),
+        ("1 Gbit/s: k", "`k` is not a word with a size"),
         ("1 Gbit/s: kk 20 packets", "`kk` is neither k nor buffer"),
-        ("1 Gbit/s: k 20", "`20` is no size: its unit is missing"),
-        ("1 Gbit/s: k 1 KB, k 2 KB", "`k` stands there twice"),
+        ("1 Gbit/s: k 20", "`20` is not a size: its unit is missing"),
+        ("1 Gbit/s: k 1 KB, k 2 KB", "`k` is given twice"),
     ] {
-        let said = contender(&format!("[switch]\nports = [\"{line}\"]\n"), &[]).unwrap_err();
-        let right = "; right would be such as \"100 Gbit/s: k 200 packets, buffer 1 MB\"";
+        let said = variant(&format!("[switch]\nports = [\"{line}\"]\n"), &[]).unwrap_err();
+        let right = "; use a line such as \"100 Gbit/s: k 200 packets, buffer 1 MB\"";
         assert_eq!(said, format!("my.toml:7: `switch.ports`: \"{line}\": {told}{right}"));
     }
     for (ports, told) in [
-        ("[\"1 Gbit/s: k 1 KB\", \"1000 Mbit/s: k 2 KB\"]", "`switch.ports` has ports of 1 Gbit/s twice"),
+        ("[\"1 Gbit/s: k 1 KB\", \"1000 Mbit/s: k 2 KB\"]", "`switch.ports` lists ports of 1 Gbit/s twice"),
         ("[\"1 Gbit/s: buffer 64 B\"]", "`switch.ports`: \"1 Gbit/s: buffer 64 B\" does not hold one packet"),
         (
             "[\"1 Gbit/s: buffer 1 MB\"]\nprofile = \"dctcp-triumph\"",
             "`switch.ports` gives ports of 1 Gbit/s a buffer of their own",
         ),
     ] {
-        let said = contender(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
+        let said = variant(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
         assert!(said.contains(told), "{said}");
     }
 }

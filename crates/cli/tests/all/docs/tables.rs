@@ -24,7 +24,7 @@ stands here.
 
 `--out DIR` writes each table twice, from the same columns: as CSV, with a head and with absent values empty, and as Parquet.
 In CSV a text that a spreadsheet would take for a formula (a scheme's label or an object's key that begins with `=`, `+`, `-` or `@`,
-and is no number) begins with `'`, and characters that control a terminal or turn the direction of writing are `?`; Parquet has
+and is not a number) begins with `'`, and characters that control a terminal or turn the direction of writing are `?`; Parquet has
 it as it is.
 Whole numbers are unsigned and have 64 bits; real ones are doubles, rounded to six digits. A name carries its unit where there
 is one; times count from the first request.

@@ -60,12 +60,12 @@ fn what_is_no_plan_of_this_front_end_is_refused_with_its_line() {
     let other = hashed("another secret, as long", "a");
     for (servers, table, told) in [
         (3, "key,server,was\n", "plan.json: it is the plan of another cluster, of 3 servers: this pool has 2"),
-        (2, "", "placement.csv: line 1: right would be the columns key,server,was"),
-        (2, "key,server\na,1\n", "placement.csv: line 1: right would be the columns key,server,was"),
-        (2, "key,server,was\na,3,\n", "placement.csv: line 2: `3` is no server: they are 1 to 2"),
-        (2, "key,server,was\na,1,\nb,0,\n", "placement.csv: line 3: `0` is no server"),
-        (2, "key,server,was\na,1,-1\n", "placement.csv: line 2: `-1` is no server"),
-        (2, "key,server,was\na,\x1b[31m,\n", "placement.csv: line 2: `\\x1b[31m` is no server"),
+        (2, "", "placement.csv: line 1: use the columns key,server,was"),
+        (2, "key,server\na,1\n", "placement.csv: line 1: use the columns key,server,was"),
+        (2, "key,server,was\na,3,\n", "placement.csv: line 2: `3` is not a server: they are 1 to 2"),
+        (2, "key,server,was\na,1,\nb,0,\n", "placement.csv: line 3: `0` is not a server"),
+        (2, "key,server,was\na,1,-1\n", "placement.csv: line 2: `-1` is not a server"),
+        (2, "key,server,was\na,\x1b[31m,\n", "placement.csv: line 2: `\\x1b[31m` is not a server"),
         (2, "key,server,was\na,1,2\nb,2,1\na,2,1\n", "placement.csv: line 4: its key is in line 2 already"),
         (2, "key,server,was\na%2d,1,2\na-,1,2\n", "placement.csv: line 3: its key is in line 2 already"),
         (
@@ -82,7 +82,7 @@ fn what_is_no_plan_of_this_front_end_is_refused_with_its_line() {
     }
     write_plan(folder.path(), 2, &format!("key,server,was\n{mine},1,2\n"));
     let problem = settings(&folder, false).unwrap_err();
-    assert!(problem.contains("right would be a `[log]` with that `secret`"), "{problem}");
+    assert!(problem.contains("use a `[log]` with that `secret`"), "{problem}");
     write_stage(folder.path(), "over\n");
     let problem = settings(&folder, true).unwrap_err();
     assert!(problem.contains("it starts in `begin` or `move`, not in `over`"), "{problem}");

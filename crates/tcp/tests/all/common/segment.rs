@@ -1,7 +1,7 @@
 //! A segment as a script writes it.
 
-use fanin_laws::port::Note;
-use fanin_tcp::{Block, Flags, Notes, Segment};
+use fanin_laws::port::HeaderOption;
+use fanin_tcp::{Block, Flags, HeaderOptions, Segment};
 use fanin_units::Time;
 
 use super::{at, millis, number};
@@ -11,7 +11,7 @@ use super::{at, millis, number};
 pub struct Sent {
     pub segment: Segment,
     pub sack: Vec<Block>,
-    pub notes: Option<Notes>,
+    pub notes: Option<HeaderOptions>,
 }
 
 /// What a script says of a segment.
@@ -78,8 +78,9 @@ impl Spec {
             header: self.header.unwrap_or(40),
             flags: self.flags,
         };
-        let [written, echoed] = [self.offer, self.echo].map(|mcw| mcw.map_or(Note::BLANK, |mcw| Note { mcw }));
-        Sent { segment, sack: self.sack.clone(), notes: Some(Notes { written, echoed }) }
+        let [written, echoed] =
+            [self.offer, self.echo].map(|mcw| mcw.map_or(HeaderOption::BLANK, |mcw| HeaderOption { mcw }));
+        Sent { segment, sack: self.sack.clone(), notes: Some(HeaderOptions { written, echoed }) }
     }
 
     /// Whether what was sent is what was said; else what differs.
@@ -112,8 +113,8 @@ impl Spec {
 }
 
 /// What ports handed out on the way of a segment, and on the way back; all ones where none did.
-fn handed(notes: Option<Notes>) -> [u32; 2] {
-    notes.map_or([u32::MAX; 2], |Notes { written, echoed }| [written.mcw, echoed.mcw])
+fn handed(notes: Option<HeaderOptions>) -> [u32; 2] {
+    notes.map_or([u32::MAX; 2], |HeaderOptions { written, echoed }| [written.mcw, echoed.mcw])
 }
 
 /// A segment in the words of a script.

@@ -16,7 +16,7 @@ use fanin_lab::{Broken, Runner, Seen, SummaryRow};
 /// One run, watched for some rounds.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub(super) struct Story {
+pub(super) struct Timeline {
     pub scheme: String,
     /// The point's place in the sweep, and where that is in words.
     pub place: usize,
@@ -162,7 +162,7 @@ fn windows(seen: &RunTables, window: Window, us: impl Fn(u64) -> f64) -> Vec<Ser
     shortened(names, SHOWN).into_iter().map(lane).collect()
 }
 
-impl Story {
+impl Timeline {
     /// What the longest wait that is shown is for, and the packet that was lost.
     pub fn seen(&self) -> Option<Seen> {
         let stall = self.longest_stall()?;
@@ -180,7 +180,7 @@ impl Story {
         Some(Seen { scheme: self.scheme.clone(), place: self.place, says: format!("{text}{missing}.") })
     }
 
-    pub fn new(spec: &RunSpec, window: Window, seen: &RunTables) -> Story {
+    pub fn new(spec: &RunSpec, window: Window, seen: &RunTables) -> Timeline {
         let RunTables { queries, samples, events, .. } = seen;
         let settings = &spec.settings;
         let from = window.from.0;
@@ -207,7 +207,7 @@ impl Story {
         let first = queries.iter().find(|q| q.start_ps >= from);
         // The end of the round before falls on the story's start.
         let ends = events.iter().filter(|e| e.what == "round_end" && e.time_ps > from);
-        let mut story = Story {
+        let mut timeline = Timeline {
             scheme: spec.label.clone(),
             place: spec.place,
             at: place_of(spec),
@@ -232,9 +232,9 @@ impl Story {
             opens_us: [0.0, length_us],
             says: String::new(),
         };
-        story.says = story.in_words();
-        story.opens_us = story.cause().map_or(story.opens_us, |view| view.map(|us| round_to(us, 0.1)));
-        story
+        timeline.says = timeline.in_words();
+        timeline.opens_us = timeline.cause().map_or(timeline.opens_us, |view| view.map(|us| round_to(us, 0.1)));
+        timeline
     }
 
     /// What led to the longest stall, from the first drop or timeout since the stall before its packet was lost, and enough of
@@ -401,7 +401,7 @@ mod tests {
     fn said(others: usize) -> String {
         let loss = Some(Loss::WholeWindow { packets: 2 });
         let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, others, loss, ..Stall::default() };
-        Story { stalls: vec![stall], ..Story::default() }.seen().expect("a wait").says
+        Timeline { stalls: vec![stall], ..Timeline::default() }.seen().expect("a wait").says
     }
 
     #[test]
@@ -448,7 +448,7 @@ mod tests {
         let stall = |from_us, to_us| Stall { from_us, to_us, ..Stall::default() };
         let drops = Happenings { total: drops_us.len(), us: drops_us.to_vec(), servers: Vec::new() };
         let stalls = earlier.into_iter().chain([stall(20_000.0, 210_000.0)]).collect();
-        Story { length_us: 220_000.0, drops, stalls, ..Story::default() }.cause()
+        Timeline { length_us: 220_000.0, drops, stalls, ..Timeline::default() }.cause()
     }
 
     #[test]
@@ -468,8 +468,8 @@ mod tests {
         let missing = Missing { lost_us: 9_000.0, ..Missing::default() };
         let stall = Stall { from_us: 20_000.0, to_us: 210_000.0, missing: Some(missing), ..Stall::default() };
         let drops = Happenings { total: 2, us: vec![8_000.0, 9_000.0], servers: Vec::new() };
-        let story = Story { length_us: 220_000.0, drops, stalls: vec![earlier, stall], ..Story::default() };
-        assert!(story.cause().is_some_and(|[from, to]| from < 8_000.0 && to > 20_000.0), "{:?}", story.cause());
+        let timeline = Timeline { length_us: 220_000.0, drops, stalls: vec![earlier, stall], ..Timeline::default() };
+        assert!(timeline.cause().is_some_and(|[from, to]| from < 8_000.0 && to > 20_000.0), "{:?}", timeline.cause());
     }
 
     #[test]
@@ -481,12 +481,12 @@ mod tests {
     #[test]
     fn a_story_that_begins_with_its_wait_opens_on_a_part_of_that() {
         let stall = Stall { from_us: 0.0, to_us: 100_000.0, ..Stall::default() };
-        let story = Story { length_us: 110_000.0, stalls: vec![stall], ..Story::default() };
-        assert_eq!(story.cause(), Some([0.0, 1_200.0]));
+        let timeline = Timeline { length_us: 110_000.0, stalls: vec![stall], ..Timeline::default() };
+        assert_eq!(timeline.cause(), Some([0.0, 1_200.0]));
     }
 
     #[test]
     fn a_story_without_a_wait_opens_whole() {
-        assert_eq!(Story { length_us: 9.0, ..Story::default() }.cause(), None);
+        assert_eq!(Timeline { length_us: 9.0, ..Timeline::default() }.cause(), None);
     }
 }

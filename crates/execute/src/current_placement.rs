@@ -10,17 +10,17 @@ use fanin_placement::{Cluster, Object, Placement, Server, scatter};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::advice::{Advice, Unadvised};
+use crate::advice::{Advice, PlanningError};
 use crate::requests::Catalogue;
 
 /// What an earlier plan's folder has.
 const PLACEMENT: &str = "placement.csv";
 const PLAN: &str = "plan.json";
-const FORM: &str = "right would be the header key,server and a line for each replica, such as user:7,3";
+const FORM: &str = "use the header key,server and a line for each replica, such as user:7,3";
 
 /// Where objects are said to lie.
 #[derive(Clone, Debug, Default)]
-pub enum Lies {
+pub enum CurrentPlacement {
     /// Nowhere: by their hashes.
     #[default]
     Hashed,
@@ -33,7 +33,7 @@ pub enum Lies {
 }
 
 /// What gives the number of a key's server, by the key's name.
-pub type Finds = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
+pub type KeyLookup = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
 
 /// The rule by which a front end finds a key's server.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub struct Rule {
     /// Its servers' names, in its order.
     pub servers: Vec<String>,
     /// The number of a key's, by the key's name in a log; none where that does not say.
-    pub server: Arc<Finds>,
+    pub server: Arc<KeyLookup>,
 }
 
 impl fmt::Debug for Rule {
@@ -51,26 +51,33 @@ impl fmt::Debug for Rule {
 }
 
 /// Where objects lie, and of which that was told; and the servers' names, where these were.
-pub(crate) struct Lie {
+pub(crate) struct StoredObjects {
     pub placement: Placement,
     pub told: Vec<bool>,
     pub servers: Vec<String>,
 }
 
 /// The servers of each key's replicas.
-pub(crate) fn lie(lies: &Lies, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Lie, Unadvised> {
+pub(crate) fn lie(
+    current_placement: &CurrentPlacement,
+    catalogue: &Catalogue,
+    cluster: &Cluster,
+    replicas: usize,
+) -> Result<StoredObjects, PlanningError> {
     let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
     let hashed = scatter(keys, cluster, replicas).ok_or_else(|| {
-        Unadvised::Cluster(format!(
+        PlanningError::Cluster(format!(
             "`key_value.replicas` of {replicas}: each is to be in a rack of its own, and there are fewer racks with servers: right would \
              be fewer replicas or more `fabric.racks`"
         ))
     })?;
-    match lies {
-        Lies::Hashed => Ok(Lie { placement: hashed, told: vec![false; catalogue.len()], servers: Vec::new() }),
-        Lies::By(rule) => by(rule, catalogue, cluster, replicas),
-        Lies::File(path) => read(path, catalogue, cluster, &hashed),
-        Lies::Planned(folder) => {
+    match current_placement {
+        CurrentPlacement::Hashed => {
+            Ok(StoredObjects { placement: hashed, told: vec![false; catalogue.len()], servers: Vec::new() })
+        }
+        CurrentPlacement::By(rule) => by(rule, catalogue, cluster, replicas),
+        CurrentPlacement::File(path) => read(path, catalogue, cluster, &hashed),
+        CurrentPlacement::Planned(folder) => {
             same(folder, cluster, replicas)?;
             read(&folder.join(PLACEMENT), catalogue, cluster, &hashed)
         }
@@ -86,32 +93,30 @@ pub(crate) fn identity(cluster: &Cluster, replicas: usize) -> Value {
 }
 
 /// Refuses the plan of another cluster.
-fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvised> {
+fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), PlanningError> {
     let path = folder.join(PLAN);
-    let refused = |what: String| Unadvised::Lies { path: path.clone(), what };
+    let refused = |what: String| PlanningError::CurrentPlacement { path: path.clone(), what };
     let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
     let plan: Value = serde_json::from_str(&text).map_err(|error| refused(format!("it is no plan: {error}")))?;
     let here = identity(cluster, replicas);
     match plan.get("cluster") {
         Some(there) if *there == here => Ok(()),
         Some(there) => Err(refused(format!("it is the plan of another cluster, {there}; this one is {here}"))),
-        None => {
-            Err(refused("it does not say of which cluster it is: right would be the folder of a plan's --out".into()))
-        }
+        None => Err(refused("it does not say of which cluster it is: use the folder of a plan's --out".into())),
     }
 }
 
 /// As a front end finds keys: it has one replica of each. Where a key's name is a hash, the log gives the server.
-fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Lie, Unadvised> {
+fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<StoredObjects, PlanningError> {
     let (servers, here) = (rule.servers.len(), cluster.racks.len());
     if replicas != 1 {
-        return Err(Unadvised::Cluster(format!(
-            "`key_value.replicas` of {replicas}: a front end has one of each key; right would be 1"
+        return Err(PlanningError::Cluster(format!(
+            "`key_value.replicas` of {replicas}: a front end has one of each key; use 1"
         )));
     }
     if servers != here {
-        return Err(Unadvised::Cluster(format!(
-            "it has {here} servers, and the front end {servers}: right would be `workload.fan_in` of {servers}"
+        return Err(PlanningError::Cluster(format!(
+            "it has {here} servers, and the front end {servers}: use `workload.fan_in` of {servers}"
         )));
     }
     let logged = |key: u32| catalogue.server(key).map(|number| number - 1);
@@ -119,24 +124,33 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
     let homes: Vec<Server> = (0..catalogue.len() as u32).filter_map(server).map(Server).collect();
     let unknown = catalogue.len() - homes.len();
     if unknown > 0 {
-        return Err(Unadvised::Places(format!(
-            "{unknown} of {} keys are hashed, and the log does not give their servers: right would be a log of a front end that writes \
+        return Err(PlanningError::Places(format!(
+            "{unknown} of {} keys are hashed, and the log does not give their servers: use a log of a front end that writes \
              the column `server_by_hash`, or a table of where keys are (--current)",
             catalogue.len()
         )));
     }
     if let Some(other) = homes.iter().find(|home| home.0 as usize >= servers) {
-        return Err(Unadvised::Places(format!(
-            "it has keys of server {}, and the front end has {servers} servers: right would be the file of the front end that wrote it",
+        return Err(PlanningError::Places(format!(
+            "it has keys of server {}, and the front end has {servers} servers: use the file of the front end that wrote it",
             other.0 + 1
         )));
     }
-    Ok(Lie { placement: Placement::new(1, homes), told: vec![true; catalogue.len()], servers: rule.servers.clone() })
+    Ok(StoredObjects {
+        placement: Placement::new(1, homes),
+        told: vec![true; catalogue.len()],
+        servers: rule.servers.clone(),
+    })
 }
 
 /// Reads a table; keys that it does not have lie by their hashes.
-fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placement) -> Result<Lie, Unadvised> {
-    let refused = |what: String| Unadvised::Lies { path: path.into(), what };
+fn read(
+    path: &Path,
+    catalogue: &Catalogue,
+    cluster: &Cluster,
+    hashed: &Placement,
+) -> Result<StoredObjects, PlanningError> {
+    let refused = |what: String| PlanningError::CurrentPlacement { path: path.into(), what };
     let at = |line: u64, what: String| refused(format!("line {line}: {what}"));
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
     let mut reader = ReaderBuilder::new().from_reader(file);
@@ -153,7 +167,7 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
         let number = server.strip_prefix("server").unwrap_or(&server).parse::<u32>().ok();
         let Some(number) = number.filter(|number| (1..=cluster.racks.len() as u32).contains(number)) else {
             let servers = cluster.racks.len();
-            return Err(at(line, format!("`{server}` is no server of this cluster: they are 1 to {servers}")));
+            return Err(at(line, format!("`{server}` is not a server of this cluster: they are 1 to {servers}")));
         };
         let Some(object) = catalogue.number(&record[key_at]) else { continue };
         let theirs = &mut homes[object as usize];
@@ -175,7 +189,7 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
             return Err(refused(what));
         }
     }
-    Ok(Lie { placement: Placement::new(replicas, homes.concat()), told, servers: Vec::new() })
+    Ok(StoredObjects { placement: Placement::new(replicas, homes.concat()), told, servers: Vec::new() })
 }
 
 /// Writes such a table, with where each replica was before if that was told: the digest of its bytes.

@@ -58,7 +58,7 @@ pub struct Change {
 
 /// One key's.
 #[derive(Debug)]
-pub struct Errand {
+pub struct KeyMigration {
     pub whose: Whose,
     /// Who had it begun.
     pub client: Id,
@@ -89,7 +89,7 @@ pub struct Lease {
     pub life: u64,
 }
 
-impl Errand {
+impl KeyMigration {
     /// One that is about to begin, with this step.
     pub fn new(
         (client, whose): (Id, Whose),
@@ -97,11 +97,11 @@ impl Errand {
         (key, base64): (Vec<u8>, bool),
         (way, standing): (Way, Arc<Standing>),
         (step, change): (Step, Option<Change>),
-    ) -> Errand {
+    ) -> KeyMigration {
         let mut charge = Charge::default();
         charge.set(key.capacity() + change.as_ref().map_or(0, |change| change.bytes.len() + change.note.len()));
         let (lease, come) = (None, Buffer::default());
-        Errand { whose, client, first, key, base64, way, standing, step, lease, come, change, _charge: charge }
+        KeyMigration { whose, client, first, key, base64, way, standing, step, lease, come, change, _charge: charge }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::probe::Probe;
 use crate::world::World;
 
 /// The world as one application has it, whose the connections and timers are.
-pub(crate) struct Acting<'a, P: Probe> {
+pub(crate) struct ApplicationDriver<'a, P: Probe> {
     pub world: &'a mut World<P>,
     pub owner: Owner,
 }
@@ -91,7 +91,7 @@ impl<P: Probe> View for World<P> {
     }
 }
 
-impl<P: Probe> View for Acting<'_, P> {
+impl<P: Probe> View for ApplicationDriver<'_, P> {
     fn now(&self) -> Time {
         self.world.now()
     }
@@ -157,7 +157,7 @@ impl<P: Probe> View for Acting<'_, P> {
     }
 }
 
-impl<P: Probe> Driver for Acting<'_, P> {
+impl<P: Probe> Driver for ApplicationDriver<'_, P> {
     fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         self.world.connect(self.owner, from, to, kind)
     }

@@ -3,9 +3,9 @@
 
 use core::time::Duration;
 
-use fanin_spec::{Contender, RunSpec, Watch};
+use fanin_spec::{RunSpec, Variant, Watch};
 
-use crate::{Broken, Done, Outcome, Planner, Wishes};
+use crate::{Broken, CompareOptions, Done, Outcome, Planner};
 
 /// Runs that are carried out together.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ pub struct Progress {
 }
 
 /// A way through batches that one executor carries out, and how far it is: what was done before stays counted.
-pub struct Course<'a> {
+pub struct Session<'a> {
     executor: &'a dyn Executor,
     tell: &'a mut dyn FnMut(Progress),
     done: usize,
@@ -84,11 +84,11 @@ pub struct Course<'a> {
     raised: Vec<Broken>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> Session<'a> {
     /// A course that has not begun.
-    pub fn new(executor: &'a dyn Executor, tell: &'a mut dyn FnMut(Progress)) -> Course<'a> {
+    pub fn new(executor: &'a dyn Executor, tell: &'a mut dyn FnMut(Progress)) -> Session<'a> {
         let (notices, raised) = (Vec::new(), Vec::new());
-        Course { executor, tell, done: 0, total: 0, elapsed: Duration::ZERO, cached: 0, notices, raised }
+        Session { executor, tell, done: 0, total: 0, elapsed: Duration::ZERO, cached: 0, notices, raised }
     }
 
     /// So many runs more are planned.
@@ -107,7 +107,7 @@ impl<'a> Course<'a> {
     /// # Errors
     /// A run that broke an invariant.
     pub fn run(&mut self, batch: Batch<'_>, take: &mut dyn FnMut(usize, Done)) -> Result<(), Broken> {
-        let Course { executor, tell, done, total, elapsed, cached, notices, raised } = self;
+        let Session { executor, tell, done, total, elapsed, cached, notices, raised } = self;
         let mut of_batch = Vec::new();
         let last = *done + batch.specs.len() >= *total;
         let took = executor.carry_out(batch, &mut |news| match news {
@@ -150,10 +150,10 @@ pub fn execute(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Broken> {
     let mut runs: Vec<Option<Done>> = batch.specs.iter().map(|_| None).collect();
-    let mut course = Course::new(executor, progress);
-    course.expect(batch.specs.len());
-    course.run(batch, &mut |place, done| runs[place] = Some(done))?;
-    Ok(course.outcome(runs))
+    let mut session = Session::new(executor, progress);
+    session.expect(batch.specs.len());
+    session.run(batch, &mut |place, done| runs[place] = Some(done))?;
+    Ok(session.outcome(runs))
 }
 
 /// Carries a comparison out to its end, batch after batch: everything that was planned, by scheme, point, seed, and what became
@@ -163,12 +163,12 @@ pub fn execute(
 /// A run that broke an invariant.
 pub fn conduct(
     executor: &dyn Executor,
-    contenders: &[Contender],
-    wishes: Wishes,
+    variants: &[Variant],
+    options: CompareOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Vec<RunSpec>, Outcome), Broken> {
-    let planner = Planner::new(contenders, wishes);
-    let mut course = Course::new(executor, progress);
+    let planner = Planner::new(variants, options);
+    let mut session = Session::new(executor, progress);
     let (mut done, mut unfinished) = (Vec::new(), Vec::new());
     while unfinished.is_empty() {
         let specs = planner.next(&done);
@@ -176,8 +176,8 @@ pub fn conduct(
             break;
         }
         let mut runs: Vec<Option<Done>> = specs.iter().map(|_| None).collect();
-        course.expect(specs.len());
-        course.run(Batch { specs: &specs, watch: None }, &mut |place, done| runs[place] = Some(done))?;
+        session.expect(specs.len());
+        session.run(Batch { specs: &specs, watch: None }, &mut |place, done| runs[place] = Some(done))?;
         for (spec, run) in specs.into_iter().zip(runs) {
             match run {
                 Some(run) => done.push((spec, run)),
@@ -185,10 +185,10 @@ pub fn conduct(
             }
         }
     }
-    let place = |spec: &RunSpec| contenders.iter().position(|c| c.label == spec.label);
+    let place = |spec: &RunSpec| variants.iter().position(|c| c.label == spec.label);
     let mut runs: Vec<(RunSpec, Option<Done>)> = done.into_iter().map(|(spec, run)| (spec, Some(run))).collect();
     runs.extend(unfinished.into_iter().map(|spec| (spec, None)));
     runs.sort_by_cached_key(|(spec, _)| (place(spec), spec.place, spec.seed));
     let (specs, runs) = runs.into_iter().unzip();
-    Ok((specs, course.outcome(runs)))
+    Ok((specs, session.outcome(runs)))
 }

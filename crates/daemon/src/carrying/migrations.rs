@@ -2,8 +2,8 @@
 
 use fanin_memcache::{Flags, Get, Keyed, LONGEST_KEY, Meta, Request, Shape, text};
 
-use super::errand::{
-    Change, Errand, Found, LEASE, Lease, Step, Whose, changes, copy_flags, found, is_done, value_line,
+use super::migration::{
+    Change, Found, KeyMigration, LEASE, Lease, Step, Whose, changes, copy_flags, found, is_done, value_line,
 };
 use super::{Moves, Place, Side, Stage, Way};
 use crate::client::Kind;
@@ -11,7 +11,7 @@ use crate::front::Front;
 use crate::memory::Buffer;
 use crate::multiget::{Asked, Settled};
 use crate::net::Net;
-use crate::server::{Ask, Part, Trouble};
+use crate::server::{Ask, Part, ServerError};
 use crate::table::Id;
 
 /// While there are so many errands, none is begun for nobody.
@@ -124,30 +124,30 @@ impl<N: Net> Front<N> {
     ) {
         let Some(standing) = self.pools[pool].standing.clone() else { return };
         let (first, key) = (self.pools[pool].first, (key.to_vec(), base64));
-        let errand = Errand::new((client, whose), first, key, (way, standing), (step, change));
-        let errand = self.errands.insert(errand);
-        self.take_step(errand, step);
+        let migration = KeyMigration::new((client, whose), first, key, (way, standing), (step, change));
+        let migration = self.migrations.insert(migration);
+        self.take_step(migration, step);
     }
 
     /// Asks what an errand needs next.
     fn take_step(&mut self, id: Id, step: Step) {
-        let Some(errand) = self.errands.get_mut(id) else { return };
-        (errand.step, errand.come) = (step, Buffer::default());
-        let (old, new) = (errand.first + errand.way.old, errand.first + errand.way.new);
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        (migration.step, migration.come) = (step, Buffer::default());
+        let (old, new) = (migration.first + migration.way.old, migration.first + migration.way.new);
         match step {
             Step::Change => self.ask_change(id),
             Step::Clear(side) => self.ask_step(id, if side == Side::Old { old } else { new }, Meta::Delete, "", None),
-            Step::Copy if errand.way.stage == Stage::Move => {
+            Step::Copy if migration.way.stage == Stage::Move => {
                 self.ask_step(id, new, Meta::Get, &format!("f v c N{LEASE}"), None);
             }
             Step::Copy => self.ask_step(id, new, Meta::Get, "f v c", None),
             Step::Old => self.ask_step(id, old, Meta::Get, "f t v", None),
             Step::GiveUp => {
-                let flags = errand.lease.map_or(String::new(), |lease| format!("C{}", lease.token));
+                let flags = migration.lease.map_or(String::new(), |lease| format!("C{}", lease.token));
                 self.ask_step(id, new, Meta::Delete, &flags, None);
             }
             Step::Forget => {
-                let other = if errand.way.stage.is_turned() { old } else { new };
+                let other = if migration.way.stage.is_turned() { old } else { new };
                 self.ask_step(id, other, Meta::Delete, "", None);
             }
             // It has its value with it.
@@ -158,27 +158,27 @@ impl<N: Net> Front<N> {
     /// Asks a server about an errand's key by a meta command with these flags.
     fn ask_step(&mut self, id: Id, server: usize, command: Meta, flags: &str, value: Option<&[u8]>) {
         let mark = self.mark();
-        let Some(errand) = self.errands.get(id) else { return };
-        let words = format!("{}{flags}", if errand.base64 { "b " } else { "" });
-        let Ok(flags) = Flags::read(command, &errand.key, words.as_bytes()) else { return };
-        let keyed = Keyed { command: fanin_memcache::Command::Meta(command, flags), key: &errand.key, quiet: false };
+        let Some(migration) = self.migrations.get(id) else { return };
+        let words = format!("{}{flags}", if migration.base64 { "b " } else { "" });
+        let Ok(flags) = Flags::read(command, &migration.key, words.as_bytes()) else { return };
+        let keyed = Keyed { command: fanin_memcache::Command::Meta(command, flags), key: &migration.key, quiet: false };
         let (mut line, mut note) = (Vec::new(), Vec::new());
         keyed.line(value.map(|value| value.len() as u32), mark, |bytes| line.extend_from_slice(bytes));
         keyed.note(mark, |bytes| note.extend_from_slice(bytes));
         // It is no part of an answer.
-        let ask = Ask::new((errand.client, u64::MAX), Part::Errand(id), keyed.shape(), self.now);
+        let ask = Ask::new((migration.client, u64::MAX), Part::KeyMigration(id), keyed.shape(), self.now);
         self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
     }
 
     /// Asks the place with the last word to change the key. After the turn that is the end of the errand.
     fn ask_change(&mut self, id: Id) {
-        let Some(errand) = self.errands.get_mut(id) else { return };
-        let Some(change) = &mut errand.change else { return };
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let Some(change) = &mut migration.change else { return };
         let (bytes, note) = (std::mem::take(&mut change.bytes), std::mem::take(&mut change.note));
-        let (ask, server) = (change.ask, errand.first + errand.way.authority());
-        let then = (!errand.way.stage.is_turned()).then_some(id);
+        let (ask, server) = (change.ask, migration.first + migration.way.authority());
+        let then = (!migration.way.stage.is_turned()).then_some(id);
         if then.is_none() {
-            self.errands.remove(id);
+            self.migrations.remove(id);
         }
         self.ask(server, Ask { then, at: self.now, ..ask }, &note, &[&bytes]);
     }
@@ -189,34 +189,34 @@ impl<N: Net> Front<N> {
     }
 
     /// Bytes of an answer to an errand's step.
-    pub(crate) fn errand_hears(&mut self, id: Id, bytes: &[u8]) {
-        if let Some(errand) = self.errands.get_mut(id) {
-            errand.come.extend(bytes);
+    pub(crate) fn migration_hears(&mut self, id: Id, bytes: &[u8]) {
+        if let Some(migration) = self.migrations.get_mut(id) {
+            migration.come.extend(bytes);
         }
     }
 
     /// An errand's step has been answered.
-    pub(crate) fn errand_goes_on(&mut self, id: Id) {
-        let Some(errand) = self.errands.get_mut(id) else { return };
-        let come = std::mem::take(&mut errand.come);
-        let (step, turned) = (errand.step, errand.way.stage.is_turned());
+    pub(crate) fn migration_continues(&mut self, id: Id) {
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let come = std::mem::take(&mut migration.come);
+        let (step, turned) = (migration.step, migration.way.stage.is_turned());
         match step {
-            Step::Forget | Step::Clear(_) if !is_done(&come) => self.errand_ends(id, Outcome::Failed(&come)),
+            Step::Forget | Step::Clear(_) if !is_done(&come) => self.migration_ends(id, Outcome::Failed(&come)),
             Step::Clear(side) => {
-                errand.standing.moves.cleared(errand.way.index, side);
-                match (&errand.change, turned || side == Side::Old) {
+                migration.standing.moves.cleared(migration.way.index, side);
+                match (&migration.change, turned || side == Side::Old) {
                     (Some(_), _) => self.take_step(id, Step::Change),
                     // The place with the last word has nothing now.
-                    (None, true) => self.errand_ends(id, Outcome::Missed),
+                    (None, true) => self.migration_ends(id, Outcome::Missed),
                     // A copy is made of the old place's value, so that place must be clear first.
                     (None, false) => {
-                        let next = first_step(&errand.standing.moves, &errand.way).unwrap_or(Step::Copy);
+                        let next = first_step(&migration.standing.moves, &migration.way).unwrap_or(Step::Copy);
                         self.take_step(id, next);
                     }
                 }
             }
-            Step::Forget if turned && errand.change.is_some() => {
-                let unclear = errand.way.unclear_side(&errand.standing.moves);
+            Step::Forget if turned && migration.change.is_some() => {
+                let unclear = migration.way.unclear_side(&migration.standing.moves);
                 self.take_step(id, unclear.map_or(Step::Change, Step::Clear));
             }
             Step::Forget => self.has_forgotten(id),
@@ -224,40 +224,41 @@ impl<N: Net> Front<N> {
             Step::Old => self.old_said(id, &come),
             Step::Fill => {
                 self.counters.moving_copied.add(u64::from(come.starts_with(b"HD")));
-                self.errands.remove(id);
+                self.migrations.remove(id);
             }
-            Step::GiveUp | Step::Change => drop(self.errands.remove(id)),
+            Step::GiveUp | Step::Change => drop(self.migrations.remove(id)),
         }
     }
 
     /// The other place has forgotten the key that was changed; of a value that was stored, a copy is made.
     fn has_forgotten(&mut self, id: Id) {
-        let many = self.errands.len() >= ENOUGH;
-        let Some(errand) = self.errands.get_mut(id) else { return };
-        if !errand.way.stage.is_turned() {
-            errand.standing.moves.cleared(errand.way.index, Side::New);
+        let many = self.migrations.len() >= ENOUGH;
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        if !migration.way.stage.is_turned() {
+            migration.standing.moves.cleared(migration.way.index, Side::New);
         }
-        let copies = errand.way.stage == Stage::Move && errand.change.as_ref().is_some_and(|change| change.stores);
+        let copies =
+            migration.way.stage == Stage::Move && migration.change.as_ref().is_some_and(|change| change.stores);
         self.deliver(id, Outcome::Done);
-        if copies && !many { self.take_step(id, Step::Copy) } else { drop(self.errands.remove(id)) }
+        if copies && !many { self.take_step(id, Step::Copy) } else { drop(self.migrations.remove(id)) }
     }
 
     /// The new place was asked for the value.
     fn copy_said(&mut self, id: Id, come: &[u8]) {
-        let Some(errand) = self.errands.get_mut(id) else { return };
+        let Some(migration) = self.migrations.get_mut(id) else { return };
         match found(come, true) {
-            Found::Error(line) => self.errand_ends(id, Outcome::Failed(line)),
+            Found::Error(line) => self.migration_ends(id, Outcome::Failed(line)),
             Found::Value { value, flags, .. } => {
                 let mut answer = Vec::new();
-                value_line(&errand.key, flags, value, &mut answer);
-                self.counters.moving_found.add(u64::from(!matches!(errand.whose, Whose::Nobody)));
-                self.errand_ends(id, Outcome::Value(&answer));
+                value_line(&migration.key, flags, value, &mut answer);
+                self.counters.moving_found.add(u64::from(!matches!(migration.whose, Whose::Nobody)));
+                self.migration_ends(id, Outcome::Value(&answer));
             }
             lacks => {
-                let life = self.servers[errand.first + errand.way.new].life;
-                errand.lease = if let Found::Lease(token) = lacks { Some(Lease { token, life }) } else { None };
-                match (errand.lease, errand.whose) {
-                    (None, Whose::Nobody) => drop(self.errands.remove(id)),
+                let life = self.servers[migration.first + migration.way.new].life;
+                migration.lease = if let Found::Lease(token) = lacks { Some(Lease { token, life }) } else { None };
+                match (migration.lease, migration.whose) {
+                    (None, Whose::Nobody) => drop(self.migrations.remove(id)),
                     _ => self.take_step(id, Step::Old),
                 }
             }
@@ -266,8 +267,8 @@ impl<N: Net> Front<N> {
 
     /// The old place was.
     fn old_said(&mut self, id: Id, come: &[u8]) {
-        let Some(errand) = self.errands.get_mut(id) else { return };
-        self.counters.moving_fell_back.add(u64::from(!matches!(errand.whose, Whose::Nobody)));
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        self.counters.moving_fell_back.add(u64::from(!matches!(migration.whose, Whose::Nobody)));
         let said = found(come, false);
         let lease = self.lease_of(id);
         let Found::Value { value, flags, lives } = said else {
@@ -275,11 +276,11 @@ impl<N: Net> Front<N> {
             self.deliver(id, outcome);
             return self.give_up(id);
         };
-        let Some(errand) = self.errands.get(id) else { return };
+        let Some(migration) = self.migrations.get(id) else { return };
         let mut answer = Vec::new();
-        value_line(&errand.key, flags, value, &mut answer);
+        value_line(&migration.key, flags, value, &mut answer);
         let copy = lease.and_then(|lease| copy_flags(lease.token, flags, lives)).filter(|_| value.len() > 2);
-        let server = errand.first + errand.way.new;
+        let server = migration.first + migration.way.new;
         self.deliver(id, Outcome::Value(&answer));
         match copy {
             Some(flags) => {
@@ -294,43 +295,43 @@ impl<N: Net> Front<N> {
     fn give_up(&mut self, id: Id) {
         match self.lease_of(id) {
             Some(_) => self.take_step(id, Step::GiveUp),
-            None => drop(self.errands.remove(id)),
+            None => drop(self.migrations.remove(id)),
         }
     }
 
     /// An errand's lease, if it was given by the connection that there is now: a server that began anew counts its numbers anew, and
     /// another item may have the same one.
     fn lease_of(&self, id: Id) -> Option<Lease> {
-        let errand = self.errands.get(id)?;
-        errand.lease.filter(|lease| lease.life == self.servers[errand.first + errand.way.new].life)
+        let migration = self.migrations.get(id)?;
+        migration.lease.filter(|lease| lease.life == self.servers[migration.first + migration.way.new].life)
     }
 
     /// An errand's step has failed.
-    pub(crate) fn errand_fails(&mut self, id: Id, trouble: Trouble) {
-        let Some(errand) = self.errands.get(id) else { return };
-        let pool = self.servers[errand.first].pool;
-        let misses = errand.change.is_none() && self.pools[pool].misses(trouble);
+    pub(crate) fn migration_fails(&mut self, id: Id, trouble: ServerError) {
+        let Some(migration) = self.migrations.get(id) else { return };
+        let pool = self.servers[migration.first].pool;
+        let misses = migration.change.is_none() && self.pools[pool].misses(trouble);
         let outcome = if misses { Outcome::Missed } else { Outcome::Failed(trouble.text().as_bytes()) };
-        if errand.step == Step::Old {
+        if migration.step == Step::Old {
             self.deliver(id, outcome);
             return self.give_up(id);
         }
-        self.errand_ends(id, outcome);
+        self.migration_ends(id, outcome);
     }
 
-    fn errand_ends(&mut self, id: Id, outcome: Outcome<'_>) {
+    fn migration_ends(&mut self, id: Id, outcome: Outcome<'_>) {
         self.deliver(id, outcome);
-        self.errands.remove(id);
+        self.migrations.remove(id);
     }
 
     /// Whoever waits for an errand hears what comes of it, and waits no longer.
     fn deliver(&mut self, id: Id, outcome: Outcome<'_>) {
-        let Some(errand) = self.errands.get_mut(id) else { return };
-        let change = errand.change.take();
-        match std::mem::replace(&mut errand.whose, Whose::Nobody) {
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let change = migration.change.take();
+        match std::mem::replace(&mut migration.whose, Whose::Nobody) {
             Whose::Nobody => {}
             Whose::Client { number } => {
-                let whose = errand.client;
+                let whose = migration.client;
                 let silent = change.is_some_and(|change| change.silent);
                 let Some(client) = self.clients.get_mut(whose) else { return };
                 // It is the last part of the answer, whichever came before it.
@@ -391,9 +392,9 @@ impl<N: Net> Front<N> {
         let first = self.pools[pool].first;
         for (slot, key, way, step) in needs {
             let (whose, standing) = (Whose::Batch { get, batch, slot }, standing.clone());
-            let errand = Errand::new((client, whose), first, (key, false), (way, standing), (step, None));
-            let errand = self.errands.insert(errand);
-            self.take_step(errand, step);
+            let migration = KeyMigration::new((client, whose), first, (key, false), (way, standing), (step, None));
+            let migration = self.migrations.insert(migration);
+            self.take_step(migration, step);
         }
         any
     }

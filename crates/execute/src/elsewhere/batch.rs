@@ -1,4 +1,4 @@
-//! What travels: runs in a parcel to a worker, and what they gave in an answer. Both begin with the name of the engine that packed
+//! What travels: runs in a batch to a worker, and what they gave in an answer. Both begin with the name of the engine that packed
 //! them; of another engine nothing but that is read.
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const MARK: &[u8; 8] = b"fanin-e\x01";
 
 /// Runs for a worker.
 #[derive(Serialize, Deserialize)]
-struct Parcel {
+struct RunBatch {
     /// What files held, each once.
     inputs: Vec<Inputs>,
     /// Settings with the place of what their files held.
@@ -55,12 +55,12 @@ enum Said {
     Runs(Vec<Gave>, Vec<String>),
     /// It is another engine.
     Another,
-    /// It does not understand its own engine's parcel.
+    /// It does not understand its own engine's batch.
     Unread(String),
 }
 
 /// What became of a run.
-pub(super) enum Became {
+pub(super) enum RunResult {
     /// What it gave, and whether that was kept from before.
     Done(Box<Done>, bool),
     /// It broke an invariant.
@@ -71,10 +71,10 @@ pub(super) enum Became {
     Raised(String),
 }
 
-/// What came of a parcel.
+/// What came of a batch.
 pub(super) enum Answer {
     /// What became of each run, in their order, and what the user may want to know.
-    Runs(Vec<Became>, Vec<String>),
+    Runs(Vec<RunResult>, Vec<String>),
     /// Why the worker takes none.
     Refused(String),
     /// What cannot be read.
@@ -83,7 +83,7 @@ pub(super) enum Answer {
 
 /// Packs runs.
 pub(super) fn pack(engine: &str, runs: &[&RunSpec], watch: Option<&Watch>, cache: Option<&PathBuf>) -> Vec<u8> {
-    let mut parcel = Parcel {
+    let mut batch = RunBatch {
         inputs: Vec::new(),
         settings: Vec::new(),
         runs: Vec::new(),
@@ -100,35 +100,35 @@ pub(super) fn pack(engine: &str, runs: &[&RunSpec], watch: Option<&Watch>, cache
     for run in runs {
         let same = |other: &&RunSpec| other.scheme == run.scheme && other.settings == run.settings;
         let place = known.iter().rposition(same).unwrap_or_else(|| {
-            let inputs = parcel.inputs.iter().position(|inputs| inputs.is(&run.settings.inputs));
+            let inputs = batch.inputs.iter().position(|inputs| inputs.is(&run.settings.inputs));
             let inputs = inputs.unwrap_or_else(|| {
-                parcel.inputs.push(run.settings.inputs.clone());
-                parcel.inputs.len() - 1
+                batch.inputs.push(run.settings.inputs.clone());
+                batch.inputs.len() - 1
             });
-            parcel.settings.push((Packed::of(&run.scheme, &run.settings), inputs));
+            batch.settings.push((Packed::of(&run.scheme, &run.settings), inputs));
             known.push(run);
             known.len() - 1
         });
-        parcel.runs.push((place, run.seed));
+        batch.runs.push((place, run.seed));
     }
-    wrapped(engine, &parcel)
+    wrapped(engine, &batch)
 }
 
-/// A worker's part: carries out a parcel's runs, one after another on the calling thread.
-pub fn work(runner: &dyn Runner, engine: &str, parcel: &[u8], stop: &AtomicBool) -> Vec<u8> {
-    let said = match unwrapped(parcel) {
+/// A worker's part: carries out a batch's runs, one after another on the calling thread.
+pub fn work(runner: &dyn Runner, engine: &str, batch: &[u8], stop: &AtomicBool) -> Vec<u8> {
+    let said = match unwrapped(batch) {
         Some((theirs, _)) if theirs != engine => Said::Another,
         Some((_, bytes)) => match postcard::from_bytes(bytes) {
-            Ok(parcel) => carried_out(runner, engine, parcel, stop).unwrap_or_else(Said::Unread),
+            Ok(batch) => carried_out(runner, engine, batch, stop).unwrap_or_else(Said::Unread),
             Err(error) => Said::Unread(error.to_string()),
         },
-        None => Said::Unread("it is no parcel".into()),
+        None => Said::Unread("it is no batch".into()),
     };
     wrapped(engine, &said)
 }
 
-fn carried_out(runner: &dyn Runner, engine: &str, parcel: Parcel, stop: &AtomicBool) -> Result<Said, String> {
-    let Parcel { inputs, settings, runs, watch, cache } = parcel;
+fn carried_out(runner: &dyn Runner, engine: &str, batch: RunBatch, stop: &AtomicBool) -> Result<Said, String> {
+    let RunBatch { inputs, settings, runs, watch, cache } = batch;
     let watch = watch.map(|Watched { step_ps, from_ps, to_ps, servers }| Watch {
         step: Time(step_ps),
         from: Time(from_ps),
@@ -138,13 +138,13 @@ fn carried_out(runner: &dyn Runner, engine: &str, parcel: Parcel, stop: &AtomicB
     let unpack = |(packed, place): &(Packed, usize)| {
         packed.unpack(inputs.get(*place).cloned().ok_or("what files held is not there")?)
     };
-    let contenders = settings.iter().map(unpack).collect::<Result<Vec<_>, String>>()?;
+    let variants = settings.iter().map(unpack).collect::<Result<Vec<_>, String>>()?;
     let cache = cache.filter(|_| watch.is_none()).map(|folder| Cache::new(folder, engine));
     let mut notices = Vec::new();
     let mut gave = Vec::new();
     for (place, seed) in runs {
-        let contender = contenders.get(place).ok_or("a run's settings are not there")?;
-        let spec = contender.at(0, seed).ok_or("settings have no point")?;
+        let variant = variants.get(place).ok_or("a run's settings are not there")?;
+        let spec = variant.at(0, seed).ok_or("settings have no point")?;
         if let Some(Found::Run(done)) = cache.as_ref().map(|cache| cache.get(&spec)) {
             gave.push(Gave::of(*done, true));
             continue;
@@ -191,11 +191,11 @@ pub(super) fn read(engine: &str, bytes: &[u8], runs: usize) -> Answer {
             gave.into_iter()
                 .map(|gave| match gave {
                     Gave::Tables { cpu_us, cached, tables } => {
-                        Became::Done(Box::new(Done { tables: *tables, cpu: Duration::from_micros(cpu_us) }), cached)
+                        RunResult::Done(Box::new(Done { tables: *tables, cpu: Duration::from_micros(cpu_us) }), cached)
                     }
-                    Gave::Broken(what) => Became::Broken(what),
-                    Gave::Stopped => Became::Stopped,
-                    Gave::Raised(what) => Became::Raised(what),
+                    Gave::Broken(what) => RunResult::Broken(what),
+                    Gave::Stopped => RunResult::Stopped,
+                    Gave::Raised(what) => RunResult::Raised(what),
                 })
                 .collect(),
             notices,
