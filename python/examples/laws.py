@@ -1,6 +1,6 @@
-"""Two laws of the house once more, as one would write one's own: NewReno, and the gentle slow start that stands on it.
+"""Two built-in algorithms rewritten in Python: NewReno, and gentle slow start on top of it.
 
-They give the same tables as the house's, to the byte (`tests/test_laws.py`), and answer the same vectors.
+They give the same tables as the built-in ones, byte for byte (`tests/test_laws.py`), and pass the same vectors.
 """
 
 from math import isqrt
@@ -12,7 +12,7 @@ ONE_Q16 = 1 << 16
 
 @fanin.law("py-newreno")
 class NewReno(fanin.Law):
-    """Double the window a round trip below ssthresh, add one segment above, halve on loss (RFC 5681)."""
+    """Double the window per round trip below ssthresh, add one segment above, halve on loss (RFC 5681)."""
 
     def grow(self, ack, mss, window):
         if window.cwnd < window.ssthresh:
@@ -26,19 +26,19 @@ class NewReno(fanin.Law):
 
 @fanin.law("py-gentle")
 class GentleSlowStart(NewReno):
-    """Below ssthresh, grow the slower the fuller the path's queues: once a window, cwnd <- cwnd + cwnd^(1 - alpha)
+    """Below ssthresh, grow more slowly with fuller queues on the path: once per window, cwnd <- cwnd + cwnd^(1 - alpha)
     (Memon, Huang and Saajid, 2019, equations 7 and 8). A new connection starts at 2 segments: `tcp.initial_window = 2`.
     """
 
     def __init__(self):
         self.rtt = self.rtt_max = 0
         self.rtt_min = None
-        # Where the window ends that is being acknowledged; zero until its first ACK.
+        # End of the window that is being acknowledged; zero until its first ACK.
         self.window_end = 0
         self.window_done = False
 
     def sees(self, rtt):
-        """Takes a round trip of data; the handshake's, which `sample` would bring, does not count."""
+        """Record a round trip of data; the handshake's, which `sample` would get, does not count."""
         self.rtt = rtt
         self.rtt_min = rtt if self.rtt_min is None else min(self.rtt_min, rtt)
         self.rtt_max = max(self.rtt_max, rtt)
@@ -46,7 +46,7 @@ class GentleSlowStart(NewReno):
     def observe(self, ack):
         if ack.rtt is not None:
             self.sees(ack.rtt)
-        # What is sent on the ACK that ends a window belongs to the next one: its end is set with the ACK after.
+        # Data sent on the ACK that ends a window belongs to the next one: the following ACK sets its end.
         self.window_done = 0 < self.window_end <= ack.una or ack.una >= ack.nxt
         if self.window_done:
             self.window_end = 0

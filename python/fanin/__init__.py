@@ -1,12 +1,12 @@
-"""Predicts, compares and fixes incast, the collapse of many-to-one traffic in data centres.
+"""Predict, compare and fix incast, the collapse of many-to-one traffic in data centres.
 
 >>> import fanin
 >>> s = fanin.Scenario("scenarios/fixed-fragment.toml").schemes("newreno", "dctcp")
 >>> c = s.compare(sweep={"fan_in": [8, 32, 128]}, seeds=5)
 >>> c.onset("newreno"), c.verdict("newreno"), c.frame()
 
-Runs are carried out on all cores, or by any `concurrent.futures.Executor`: `compare(executor=client.get_executor())` for Dask.
-What comes of them is what the program `fanin` writes, to the byte.
+Runs use all cores, or any `concurrent.futures.Executor`: `compare(executor=client.get_executor())` for Dask.
+Results are those of the program `fanin`, byte for byte.
 """
 
 from fanin import sections

@@ -1,7 +1,7 @@
-"""`python3 -I -m fanin.bridge tcp://scheduler:8786`: carries parcels of the program's `--on` to a Dask cluster.
+"""`python3 -I -m fanin.bridge tcp://scheduler:8786`: sends batches of the program's `--on` to a Dask cluster.
 
-Parcels come on standard input, each as a number, a length (8 bytes each, little-endian) and its bytes; what came of them goes to
-standard output with a kind before it: `a`nswer, `l`ost, `r`efused, `g`one, or how many are worked on at once: `s`lots.
+Batches arrive on standard input, each as a number, a length (8 bytes each, little-endian) and its bytes. Results go to standard
+output, each after its kind: `a`nswer, `l`ost, `r`efused, `g`one, or the number of batches in progress: `s`lots.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PARCEL = struct.Struct("<QQ")
 
 
 class Bridge:
-    """One cluster's."""
+    """Connection to one cluster."""
 
     def __init__(self, futures: Futures, out: BinaryIO) -> None:
         self._futures = futures
@@ -28,13 +28,13 @@ class Bridge:
         self._lock = threading.Lock()
 
     def say(self, kind: bytes, number: int, what: bytes = b"") -> None:
-        """One thing that came."""
+        """Write one result."""
         with self._lock:
             self._out.write(HEAD.pack(kind, number, len(what)) + what)
             self._out.flush()
 
     def take(self, source: BinaryIO) -> None:
-        """Hands in what comes, until nobody is there any more."""
+        """Submit batches until standard input closes."""
         while len(head := source.read(PARCEL.size)) == PARCEL.size:
             number, length = PARCEL.unpack(head)
             why = self._futures.hand_in(number, source.read(length))
@@ -44,7 +44,7 @@ class Bridge:
         os._exit(0)
 
     def tell(self) -> None:
-        """Says what comes of parcels, and how many workers there are."""
+        """Write the results of batches and the number of workers."""
         slots, told = 0, 0.0
         while True:
             if time.monotonic() - told > 0.5:
@@ -59,7 +59,7 @@ class Bridge:
 
 
 def main(address: str) -> None:
-    """Carries what the program hands in."""
+    """Serve the program's batches."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Parcels of runs over any `concurrent.futures.Executor`: handed in, and what came of them.
+"""Transport of batches of runs over any `concurrent.futures.Executor`.
 
-What goes into a parcel, what is lost and handed in again, and when to end is the library's (`crates/execute/src/elsewhere`).
+The library (`crates/execute/src/elsewhere`) decides what goes into a batch, what to resubmit and when to end.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from fanin.worker import work
 
 Pool: TypeAlias = Executor | Callable[[], Executor]
 
-# What every worker would say: it is no use to try again.
+# Errors that every worker would raise: retrying is useless.
 UNFIT = (ImportError, AttributeError, TypeError, pickle.PicklingError)
-# How often a cluster is asked how many workers it has, in seconds.
+# Interval of queries for the number of workers, in seconds.
 ASKED_EVERY_S = 1.0
 
 
 def checked(executor: Any) -> Pool:
-    """An executor, or a function that makes one."""
+    """Check that this is an executor, or a function that creates one."""
     if isinstance(executor, Executor):
         return executor
     if hasattr(executor, "get_executor"):
@@ -42,15 +42,15 @@ def checked(executor: Any) -> Pool:
 
 
 class Futures:
-    """What the library hands parcels to."""
+    """The futures of submitted batches."""
 
     def __init__(self, pool: Pool, laws: bytes = b"") -> None:
-        # What goes with every parcel: laws of the caller's own.
+        # Sent with every batch: the caller's own algorithms.
         self._with = (laws,) if laws else ()
         self._make = None if hasattr(pool, "submit") else pool
         self._executor: Executor | None = None if self._make else pool  # type: ignore[assignment]
         self._under_way: dict[int, Future[bytes]] = {}
-        # Of a Dask client: its own futures behind those.
+        # With a Dask client: its own futures behind those.
         self._behind: dict[int, list[Any]] = {}
         self._came: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._session = uuid.uuid4().hex
@@ -60,7 +60,7 @@ class Futures:
         self.ending: tuple[str, str] | None = None
 
     def at_once(self) -> int:
-        """How many parcels are worked on at once, as far as is known."""
+        """The number of batches in progress at once, as far as known."""
         client = getattr(self._executor, "_client", None)
         if client is not None and hasattr(client, "loop"):
             return self._of_cluster(client)
@@ -68,7 +68,7 @@ class Futures:
         return known if isinstance(known, int) else os.cpu_count() or 1
 
     def _of_cluster(self, client: Any) -> int:
-        """Threads of a Dask cluster's workers: asked for from time to time, and never waited for."""
+        """Threads of a Dask cluster's workers, queried from time to time without waiting."""
         if self._asked is not None and self._asked.done():
             if not self._asked.cancelled() and self._asked.exception() is None:
                 self._slots = sum(self._asked.result().values())
@@ -76,11 +76,11 @@ class Futures:
         if self._asked is None and time.monotonic() - self._asked_at > ASKED_EVERY_S:
             self._asked_at = time.monotonic()
             self._asked = asyncio.run_coroutine_threadsafe(client.scheduler.ncores(), client.loop.asyncio_loop)
-        # A cluster that grows with what waits for it begins with none.
+        # An adaptive cluster starts without workers.
         return max(self._slots or 0, 2)
 
     def hand_in(self, number: int, parcel: bytes) -> str | None:
-        """Hands a parcel in; says why where no more are taken."""
+        """Submit a batch; return the reason if the executor accepts no more."""
         for again in (False, True):
             try:
                 if self._executor is None:
@@ -90,7 +90,7 @@ class Futures:
                 future = self._executor.submit(work, parcel, f"{self._session}-{number}", *self._with)
                 self._behind[number] = [held for key, held in self._of_dask().items() if key not in before]
                 break
-            except Exception as error:  # Whatever it is, nothing is handed in.
+            except Exception as error:  # Whatever it is, nothing was submitted.
                 if again or self._make is None:
                     return f"the executor takes no more runs: {said(error)}"
                 self._let_go()
@@ -99,12 +99,12 @@ class Futures:
         return None
 
     def next(self, most_s: float) -> tuple[int, str, bytes | str] | None:
-        """What has come of a parcel: its number, `answer`, `lost` or `refused`, and the answer or why."""
+        """The next result of a batch: its number, `answer`, `lost` or `refused`, and the response or the reason."""
         try:
             number = self._came.get(timeout=most_s)
         except queue.Empty:
             return self._gone()
-        # Once it is read nobody holds it any more.
+        # Drop the references, so that the result is freed.
         future = self._under_way.pop(number, None)
         self._behind.pop(number, None)
         if future is None:
@@ -117,14 +117,14 @@ class Futures:
         except CancelledError:
             return number, "lost", "it was cancelled: its worker or the connection to it is gone"
         except Exception as error:
-            # A broken pool refuses what is handed in next: only then another is made, once.
+            # A broken pool refuses the next batch: only then create another pool, once.
             return number, "lost", said(error)
 
     def _gone(self) -> tuple[int, str, str] | None:
-        """Of a Dask client that has closed nothing comes any more, and it does not say so."""
+        """Detect a closed Dask client, which delivers no more results and raises no error."""
         closed = getattr(getattr(self._executor, "_client", None), "status", None) == "closed"
         for number in list(self._under_way):
-            # As a connection is cut Dask cancels its own futures, and may leave those that stand before them waiting for ever.
+            # When a connection is cut, Dask cancels its own futures, and may leave the wrapping ones waiting forever.
             if closed or any(held.status == "cancelled" for held in self._behind.get(number, [])):
                 self._under_way.pop(number, None)
                 self._behind.pop(number, None)
@@ -132,23 +132,23 @@ class Futures:
         return None
 
     def _of_dask(self) -> dict[str, Any]:
-        """A Dask client's own futures by their keys; none of another executor."""
+        """A Dask client's own futures by key; empty for other executors."""
         of_dask = hasattr(self._executor, "_client")
         return {held.key: held for held in list(getattr(self._executor, "_futures", ()))} if of_dask else {}
 
     def give_up(self) -> None:
-        """Nobody waits any more for what is under way."""
+        """Cancel all batches in progress."""
         under_way, self._under_way = self._under_way, {}
         self._behind = {}
         for future in under_way.values():
             future.cancel()
 
     def ended(self, kind: str, why: str) -> None:
-        """Work has ended before its end."""
+        """Record that work ended early, and why."""
         self.ending = (kind, why)
 
     def close(self) -> None:
-        """Gives up what is under way, and the pool where it was made here."""
+        """Cancel batches in progress, and shut down the pool if it was created here."""
         self.give_up()
         if self._make is not None:
             self._let_go()
@@ -160,6 +160,6 @@ class Futures:
 
 
 def said(error: BaseException) -> str:
-    """An error in a line."""
+    """An error as one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""What came of a comparison or a run."""
+"""Results of a comparison or a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fanin.heat import HeatMap, moving
 
 
 class Finding(NamedTuple):
-    """How a scheme fares, in words."""
+    """A verdict on a scheme, in words."""
 
     scheme: str | None
     verdict: str
@@ -28,9 +28,9 @@ class Finding(NamedTuple):
 
 
 class Comparison:
-    """What came of a comparison: figures with intervals over seeds, findings, and every table of every run.
+    """Results of a comparison: figures with confidence intervals over seeds, findings, and every table of every run.
 
-    In a notebook it shows the report's own charts, over two swept keys a heat map before them, in a terminal a table.
+    Notebooks show the report's charts, after a heat map if two keys are swept; terminals show a table.
     """
 
     def __init__(self, native: Native, arguments: list[str], cut_short: str | None = None) -> None:
@@ -41,21 +41,21 @@ class Comparison:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What `fanin compare --json` prints: rows, onsets, findings, what it cost."""
+        """The output of `fanin compare --json`: rows, onsets, findings, cost."""
         if self._summary is None:
             self._summary = json.loads(self._native.summary())
         return self._summary
 
     def frame(self) -> Table:
-        """A row a scheme and point: the means and their intervals. Any library of data frames takes it.
+        """One row per scheme and point: means and their confidence intervals, for any data frame library.
 
         `polars.DataFrame(c.frame())`, `pandas.DataFrame.from_arrow(c.frame())`, `pyarrow.table(c.frame())`, and DuckDB
-        by the variable's name. Where runs are missing it says so: a `CutShortWarning`, and `metadata`.
+        by the variable's name. If runs are missing, it issues a `CutShortWarning` and sets `metadata`.
         """
         return self.table("summary")
 
     def table(self, name: str) -> Table:
-        """One of `tables`, a row a flow, round, port and so on; `rounds` is another name of `queries`."""
+        """One of `tables`, with one row per flow, round, port and so on; `rounds` is another name for `queries`."""
         given.text("name", name, f"one of {', '.join(self.tables)}")
         done, planned = self.finished
         if done < planned:
@@ -64,59 +64,59 @@ class Comparison:
 
     @property
     def tables(self) -> list[str]:
-        """The names of the tables, which are those of the files that `report` writes."""
+        """The names of the tables, the same as those of the files that `report` writes."""
         return self._native.tables()
 
     def heat_map(self, measure: str = "goodput_mbps") -> HeatMap:
-        """Every scheme over two swept keys, by a number of `summary["rows"]`: `"goodput_mbps"`, `"qct_ms.p99"`, `"timeouts"`."""
+        """A heat map of a number of `summary["rows"]` over two swept keys: `"goodput_mbps"`, `"qct_ms.p99"`, `"timeouts"`."""
         given.text("measure", measure, 'a name, such as "goodput_mbps" or "qct_ms.p99"')
         return HeatMap(self.summary["rows"], measure)
 
     def onset(self, scheme: str) -> Any:
-        """Where a scheme's goodput collapses along the first swept key; `None` where it does not.
+        """The collapse point of a scheme's goodput along the first swept key; `None` without a collapse.
 
-        Where several keys are swept, a list with the other keys' values.
+        With several swept keys, a list with the other keys' values.
         """
         return self._of(self.summary["onset"], scheme)
 
     def verdict(self, scheme: str) -> Finding:
-        """How a scheme fares; where several keys are swept, the first of `verdicts`."""
+        """The verdict on a scheme; with several swept keys, the first of `verdicts`."""
         return self.verdicts(scheme)[0]
 
     def verdicts(self, scheme: str) -> list[Finding]:
-        """How a scheme fares, along each of its curves."""
+        """The verdicts on a scheme, one per curve."""
         self._of(self.summary["onset"], scheme)
         return [finding for finding in self.findings if finding.scheme == scheme]
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found: of all schemes first, then scheme by scheme."""
+        """Findings: about all schemes first, then scheme by scheme."""
         return [Finding(**finding) for finding in self.summary["findings"]]
 
     @property
     def schemes(self) -> list[str]:
-        """The schemes, in their order."""
+        """The schemes, in order."""
         return list(self.summary["onset"])
 
     @property
     def warnings(self) -> list[str]:
-        """What makes results doubtful."""
+        """Reasons to doubt the results."""
         cut_short = [] if self._cut_short is None else [f"cut short: {self._cut_short}"]
         return self._native.warnings + cut_short
 
     @property
     def finished(self) -> tuple[int, int]:
-        """Runs that have finished, of so many that were planned."""
+        """The numbers of finished and of planned runs."""
         done, planned = self._native.finished
         return done, planned
 
     @property
     def cached(self) -> int:
-        """Runs that were kept from before."""
+        """The number of runs taken from the cache."""
         return self._native.cached
 
     def report(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the tables (CSV and Parquet), the manifest and the report into a new or empty folder."""
+        """Write the tables (CSV and Parquet), the manifest and the report into a new or empty folder."""
         self._native.write(given.path("folder", folder), self._arguments)
 
     def _of(self, found: dict[str, Any], scheme: str) -> Any:
@@ -129,17 +129,17 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         page = html.escape(self._native.page(self._arguments), quote=True)
-        # A heat map needs no script: it shows in notebooks that are not trusted, too.
+        # A heat map needs no script and shows in untrusted notebooks too.
         heat = self.heat_map()._repr_html_() if len(moving(self.summary["rows"])) == 2 else ""
         return f'{heat}<iframe srcdoc="{page}" style="width: 100%; height: 60em; border: 0"></iframe>'
 
 
 class Run(Comparison):
-    """What came of one run."""
+    """Results of one run."""
 
     @property
     def result(self) -> dict[str, Any]:
-        """What `fanin run --json` prints: totals, rounds, ports."""
+        """The output of `fanin run --json`: totals, rounds, ports."""
         result: dict[str, Any] = json.loads(self._native.json())
         return result
 

@@ -1,4 +1,4 @@
-"""What captures and counters of a machine show."""
+"""Diagnosis of captures and counters of a machine."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ PathOf = str | os.PathLike[str]
 
 
 class Diagnosis:
-    """What was found. In a notebook it shows rounds over time and the slowest one server by server, in a terminal a sentence."""
+    """A diagnosis. Notebooks show rounds over time and the slowest one server by server; terminals show a sentence."""
 
     def __init__(self, native: _fanin.Diagnosed) -> None:
         self._native = native
 
     @property
     def found(self) -> dict[str, Any]:
-        """What `fanin diagnose --json` prints: verdict, rounds and what held them up, the way to the client, hosts."""
+        """The output of `fanin diagnose --json`: verdict, rounds and causes of delays, the path to the client, hosts."""
         found: dict[str, Any] = json.loads(self._native.json())
         return found
 
     @property
     def scenario(self) -> Scenario:
-        """A scenario that behaves alike, to be compared and advised on; an error where there is no round to make one of."""
+        """A matching scenario to compare and to get advice for; raises an error if there is no round to derive it from."""
         text = self._native.scenario()
         if text is None:
             raise AskedError("there is no round of several servers in it to make a scenario of")
         return Scenario(text=text, name="scenario.toml")
 
     def report(self, folder: PathOf) -> None:
-        """Writes the scenario, the page and `diagnosis.json` into a new or empty folder."""
+        """Write the scenario, the page and `diagnosis.json` into a new or empty folder."""
         self._native.write(given.path("folder", folder))
 
     def __repr__(self) -> str:
@@ -48,7 +48,7 @@ class Diagnosis:
 
 
 def diagnose(*inputs: PathOf) -> Diagnosis:
-    """Reads captures (pcap, pcapng, gzip or zstd) and counters, such as `fanin record` makes, and says what they show."""
+    """Diagnose captures (pcap, pcapng, gzip or zstd) and counters, such as those of `fanin record`."""
     paths = given.several("inputs", inputs, (str, os.PathLike), '"client.pcap.gz", "nstat.txt"')
     with means(1, False, progress=False) as how:
         return Diagnosis(_fanin.diagnose(how, [os.fspath(path) for path in paths]))

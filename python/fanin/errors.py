@@ -1,4 +1,4 @@
-"""What can go wrong. Each error says what, where, and what would be right."""
+"""Errors. Each says what is wrong, where, and what to use instead."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """Any error of this package, but for an interruption."""
+    """Base class of this package's errors, except for interruptions."""
 
 
 class ScenarioError(Error, ValueError):
-    """What a scenario says, or what is set in it, cannot be.
+    """A scenario, or a value set in it, is invalid.
 
-    `file` and `line` say where it stands, or `argument` which call it was.
+    `file` and `line` locate it in a file; `argument` names the call.
     """
 
     def __init__(self, what: str, *, file: str | None = None, line: int | None = None, argument: str | None = None) -> None:
@@ -26,7 +26,7 @@ class ScenarioError(Error, ValueError):
 
 
 class AskedError(Error, ValueError):
-    """What is asked for is not there, does not go together, or does not fit into the memory."""
+    """A request for something that does not exist, cannot be combined, or does not fit into memory."""
 
 
 class FolderError(Error, OSError):
@@ -34,15 +34,15 @@ class FolderError(Error, OSError):
 
 
 class SimulatorError(Error, RuntimeError):
-    """A run broke an invariant: a fault of the simulator, to be reported with the scenario."""
+    """A run broke an invariant: a bug of the simulator. Report it with the scenario."""
 
 
 class StoppedError(Error, RuntimeError):
-    """It was stopped before there was anything to give."""
+    """Stopped before there were any results."""
 
 
 class ExecutorError(Error, RuntimeError):
-    """An executor's workers are not fit, or it takes nothing: `comparison` has what was done, if anything was."""
+    """An executor's workers are unsuitable, or it accepts no runs; `comparison` has the finished runs, if any."""
 
     def __init__(self, what: str, comparison: Comparison | None = None) -> None:
         super().__init__(what)
@@ -50,11 +50,11 @@ class ExecutorError(Error, RuntimeError):
 
 
 class LawError(Error, RuntimeError):
-    """A law of one's own raised, in all runs that were asked for: its traceback."""
+    """A user-defined algorithm raised an exception in all runs; the message is its traceback."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C: `comparison` has what was done until then, and the cache has it, too."""
+    """Ctrl-C; `comparison` has the finished runs, which are also cached."""
 
     def __init__(self, what: str, comparison: Comparison) -> None:
         super().__init__(what)
@@ -62,4 +62,4 @@ class Interrupted(KeyboardInterrupt):
 
 
 class CutShortWarning(UserWarning):
-    """Not all runs have finished: figures are of those alone that have."""
+    """Not all runs have finished; figures include only finished runs."""

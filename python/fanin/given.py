@@ -1,4 +1,4 @@
-"""What a caller gives, held against what it is to be: an error names the parameter, and what would be right."""
+"""Checks of arguments: an error names the parameter and gives a valid example."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Any, Protocol
 
 
 class Numpy(Protocol):
-    """A number, a truth value or an array of numpy's."""
+    """A number, a Boolean or an array of numpy."""
 
     def tolist(self) -> Any:
-        """It as Python's own."""
+        """The value as a Python object."""
 
 
 def plain(value: Any) -> Any:
-    """A value of Python's own: numpy's integers and truth values are no `int` and no `bool`, and its floats print as `np.float64(0.5)`."""
+    """Convert to a Python value: numpy's integers and Booleans are not `int` or `bool`, and its floats print as `np.float64(0.5)`."""
     return value.tolist() if hasattr(value, "dtype") and hasattr(value, "tolist") else value
 
 
 def wrong(name: str, value: Any, right: str) -> TypeError:
-    """An error that says so."""
+    """An error for a value of the wrong type."""
     return TypeError(f"{name}: {value!r} is a {type(value).__name__}; right would be {right}")
 
 
 def text(name: str, value: Any, right: str) -> str:
-    """A text."""
+    """Check a string."""
     if not isinstance(value, str):
         raise wrong(name, value, right)
     return value
 
 
 def path(name: str, value: Any) -> str:
-    """A path."""
+    """Check a path."""
     if not isinstance(value, (str, os.PathLike)):
         raise wrong(name, value, 'a path, such as "out/"')
     return os.fspath(value)
 
 
 def whole(name: str, value: Any, least: int, such: int) -> int:
-    """A whole number, at least so large."""
+    """Check an integer with a minimum."""
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise wrong(name, value, f"a whole number, such as {such}")
@@ -49,7 +49,7 @@ def whole(name: str, value: Any, least: int, such: int) -> int:
 
 
 def number(name: str, value: Any, such: float) -> float:
-    """A number."""
+    """Check a number."""
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise wrong(name, value, f"a number, such as {such}")
@@ -57,7 +57,7 @@ def number(name: str, value: Any, such: float) -> float:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Yes or no."""
+    """Check a Boolean."""
     value = plain(value)
     if not isinstance(value, bool):
         raise wrong(name, value, "True or False")
@@ -65,7 +65,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def several(name: str, values: Any, kind: type | tuple[type, ...], right: str) -> list[Any]:
-    """A list of things of a kind."""
+    """Check a list of values of one type."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise wrong(name, values, f"a list, such as {right}")
     listed = [plain(value) for value in values]

@@ -1,4 +1,4 @@
-"""Heat map of a sweep over two keys: a table for each scheme, whose cells are darker the larger their value is."""
+"""Heat map of a sweep over two keys: one table per scheme, with darker cells for larger values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CELL = "padding: 0.3em 0.8em; text-align: right"
 
 
 def moving(rows: list[Row]) -> list[str]:
-    """The keys that have more than one value in these rows of a summary."""
+    """The keys with more than one value in these rows of a summary."""
     keys = list(rows[0]["point"]) if rows else []
     return [key for key in keys if len({repr(row["point"][key]) for row in rows}) > 1]
 
@@ -21,8 +21,8 @@ def moving(rows: list[Row]) -> list[str]:
 class HeatMap:
     """One measure of every scheme over two swept keys.
 
-    The first key's values are the columns, the second's the rows: `values["dctcp"][row][column]`, `None` where nothing was run.
-    In a notebook it shows a coloured table for each scheme, in a terminal a plain one.
+    The first key's values are the columns, the second's the rows: `values["dctcp"][row][column]`, `None` without runs.
+    Notebooks show a coloured table for each scheme, terminals a plain one.
     """
 
     def __init__(self, rows: list[Row], measure: str) -> None:
@@ -67,14 +67,14 @@ class HeatMap:
 
     def _cell(self, value: float | None) -> str:
         known = [one for lines in self.values.values() for line in lines for one in line if one is not None]
-        # One scale for all schemes, so that their colours compare.
+        # One scale for all schemes, so that colours are comparable.
         low, high = min(known, default=0.0), max(known, default=0.0)
         share = 0.0 if value is None or high == low else (value - low) / (high - low)
         return f'<td style="{_CELL}; background: rgba(31, 119, 180, {0.75 * share:.2f})">{_shown(value)}</td>'
 
 
 def _measured(row: Row, measure: str) -> float | None:
-    """The value by its name, such as `timeouts` or `qct_ms.p99`; the mean of what has an interval."""
+    """The value by its name, such as `timeouts` or `qct_ms.p99`; the mean if it has an interval."""
     value: Any = row
     for part in measure.split("."):
         value = value.get(part, {}) if isinstance(value, dict) else {}
@@ -100,7 +100,7 @@ def _measures(row: Row, before: str = "") -> list[str]:
 
 
 def _shown(value: float | None) -> str:
-    """Three digits at least, and no exponent."""
+    """At least three digits, without an exponent."""
     if value is None:
         return ""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Laws of one's own: a class, whose objects say what a connection's window does. To try an idea in minutes, and slowly.
+"""User-defined congestion control algorithms: a class whose objects control a connection's window. Quick to write, slow to run.
 
 >>> @fanin.law("timid")
 ... class Timid(fanin.Law):
@@ -28,39 +28,39 @@ from fanin.errors import AskedError
 
 Class = TypeVar("Class", bound=type[Any])
 
-# The classes by their names, and what of them came from elsewhere or went there, so that it is not unpacked again.
+# The classes by name, and digests of those received or sent, so that they are not unpacked again.
 LAWS: dict[str, type[Any]] = {}
 _known: set[bytes] = set()
 _at_work = threading.Lock()
 
 
 class Law:
-    """What a law is told and asked, a connection an object; sizes are in bytes, times in picoseconds, all of them integers.
+    """The interface of an algorithm, one object per connection. Sizes are in bytes, times in picoseconds, all integers.
 
-    Whoever is not this class's heir has `grow` and `cut` at least. What a law may do is what those of the house may: outside a cut it
-    only adds to `cwnd` and leaves `ssthresh` alone, unless `gives_way` is set.
+    A class that does not inherit from this one must have `grow` and `cut`. As for built-in algorithms, outside `cut` it may only add
+    to `cwnd` and must not change `ssthresh`, unless `gives_way` is set.
     """
 
     ecn: bool = False
-    """Marks are answered, as DCTCP's: ports mark above a threshold, each mark is echoed, and `cut` hears of `"ecn"`."""
+    """React to marks as DCTCP does: ports mark above a threshold, each mark is echoed, and `cut` gets `"ecn"`."""
     gives_way: bool = False
-    """`grow` may take from `cwnd` and `ssthresh`, too, down to two segments."""
+    """`grow` may also reduce `cwnd` and `ssthresh`, down to two segments."""
 
     def begin(self, start: int, end: int, deadline: int | None) -> None:
-        """The application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`, if it has one."""
+        """The application writes the stream's bytes from `start` to `end`, to be delivered by `deadline`, if it has one."""
 
     def sample(self, rtt: int) -> None:
-        """The handshake has measured a round-trip time; ACKs bring the others."""
+        """The handshake measured a round-trip time; ACKs carry the others."""
 
     def observe(self, ack: Ack) -> None:
-        """An ACK of new data came, in recovery or out of it."""
+        """An ACK of new data arrived, in or outside recovery."""
 
     def grow(self, ack: Ack, mss: int, window: Window) -> None:
-        """An ACK of new data came outside recovery: moves `window.cwnd`, below `window.ssthresh` by slow start."""
+        """An ACK of new data arrived outside recovery: change `window.cwnd`, by slow start below `window.ssthresh`."""
         raise NotImplementedError
 
     def cut(self, cause: str, at: Congestion, mss: int, window: Window) -> int:
-        """Congestion, by `"loss"`, `"timeout"` or `"ecn"`: gives the new ssthresh, at least two segments."""
+        """Congestion by `"loss"`, `"timeout"` or `"ecn"`: return the new ssthresh, at least two segments."""
         raise NotImplementedError
 
 
@@ -69,9 +69,9 @@ MAY = {"begin": "begin(self, start, end, deadline)", "sample": "sample(self, rtt
 
 
 def law(name: str) -> Callable[[Class], Class]:
-    """Registers a class as a base law, under a name that any scheme may have: `"timid"`, `"timid+m21"`, `"red+timid"`.
+    """Register a class as a congestion control algorithm, by a name for schemes: `"timid"`, `"timid+m21"`, `"red+timid"`.
 
-    Registered anew, it takes the former one's place.
+    Registering the same name again replaces the class.
     """
     if not isinstance(name, str):
         raise TypeError(f'law: {name!r} is no name; right would be such as @fanin.law("timid")')
@@ -84,7 +84,7 @@ def law(name: str) -> Callable[[Class], Class]:
 
 
 def bring(name: str, made: type[Any]) -> None:
-    """Registers a class."""
+    """Register a class."""
     if not isinstance(made, type):
         raise TypeError(f"law {name!r}: {made!r} is a {type(made).__name__}; right would be a class")
     has = []
@@ -103,7 +103,7 @@ def bring(name: str, made: type[Any]) -> None:
 
 
 def packed(names: list[str]) -> bytes:
-    """Laws as they travel: classes by value, so that no worker needs the file that they stand in."""
+    """Pickle algorithms by value, so that workers do not need their source file."""
     if not names:
         return b""
     pickle = _cloudpickle()
@@ -123,7 +123,7 @@ def packed(names: list[str]) -> bytes:
 
 
 def under(laws: bytes, work: Callable[[], bytes]) -> bytes:
-    """Works where laws are those that came, and none takes their names meanwhile."""
+    """Run `work` with these algorithms registered, and keep their names reserved meanwhile."""
     with _at_work:
         digest = hashlib.sha256(laws).digest()
         if digest not in _known:
@@ -135,7 +135,7 @@ def under(laws: bytes, work: Callable[[], bytes]) -> bytes:
 
 
 def _is_own(module: str) -> bool:
-    """Whether a module is a file of the caller's, and none that is installed."""
+    """Whether a module is the caller's own file, not an installed one."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and not any(pathlib.Path(file).is_relative_to(path) for path in sysconfig.get_paths().values())
 

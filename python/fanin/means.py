@@ -1,4 +1,4 @@
-"""How runs are carried out: threads, cache, executor, and who hears how far they are."""
+"""Execution options: threads, cache, executor and progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cache: TypeAlias = Union[bool, str, "os.PathLike[str]"]
 
 @dataclass(frozen=True)
 class Means:
-    """What the library is told."""
+    """Options for the library."""
 
     jobs: int | None
     cached: bool
@@ -33,7 +33,7 @@ class Means:
 
 
 class Hearer:
-    """Shows progress; what else the user may want to know goes to the log, under `fanin`."""
+    """Show progress; other notices go to the log `fanin`."""
 
     def __init__(self, shows: bool) -> None:
         self._bar: Any = None
@@ -56,7 +56,7 @@ class Hearer:
             LOG.info("%s", values[0])
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the progress bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
@@ -69,7 +69,7 @@ class Hearer:
 
 
 def is_interactive() -> bool:
-    """Whether somebody sits before it: a notebook or a prompt, not a script."""
+    """Whether this is a notebook or a prompt, not a script."""
     return hasattr(sys, "ps1") or "ipykernel" in sys.modules
 
 
@@ -82,7 +82,7 @@ def means(
     progress: bool | None = None,
     laws: list[str] | None = None,
 ) -> Iterator[Means]:
-    """What is told the library, checked, for runs with laws of the caller's; executors that were made here are let go at the end."""
+    """Check the options for the library; at the end, shut down executors that were created here."""
     jobs, cache = given.plain(jobs), given.plain(cache)
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise TypeError(f"jobs: {jobs!r} is no number of threads; right would be a whole number from 1")
@@ -91,7 +91,7 @@ def means(
     if worker_cache is not None and executor is None:
         raise TypeError("worker_cache: there are no workers without an executor")
     carrier = None if executor is None else Futures(checked(executor), packed(laws or []))
-    # One thread at a time has the interpreter: others would but take it from each other.
+    # Only one thread at a time runs Python: more would compete for the interpreter.
     jobs = 1 if laws and jobs is None else jobs
     if progress is not None:
         progress = given.flag("progress", progress)

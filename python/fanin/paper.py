@@ -1,4 +1,4 @@
-"""Papers: their figures reproduced, and which of their claims hold."""
+"""Reproduction of papers: figures and verdicts on claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fanin.scenario import carried
 
 
 class Reproduced:
-    """What came of papers."""
+    """Results of reproduced papers."""
 
     def __init__(self, native: _fanin.Reproduced) -> None:
         self._native = native
@@ -22,7 +22,7 @@ class Reproduced:
 
     @property
     def scorecard(self) -> dict[str, Any]:
-        """What `fanin reproduce --json` prints: every claim with its verdict."""
+        """The output of `fanin reproduce --json`: every claim with its verdict."""
         return self._scorecard
 
     @property
@@ -32,7 +32,7 @@ class Reproduced:
         return {claim["id"]: claim["verdict"] for figure in figures for claim in figure["claims"]}
 
     def report(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the scorecard, the curves behind it and its page into a new or empty folder."""
+        """Write the scorecard, its curves and its page into a new or empty folder."""
         self._native.write(given.path("folder", folder))
 
     def __repr__(self) -> str:
@@ -56,9 +56,9 @@ def reproduce(
     worker_cache: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Reproduced:
-    """Reproduces the figures of papers, those of `fanin.papers()`, and judges what they claim.
+    """Reproduce the figures of papers (by default all of `fanin.papers()`) and judge their claims.
 
-    `set` are keys of their scenarios, such as `"red.instantaneous=false"`, to see what the claims hang on.
+    `set` are keys of their scenarios, such as `"red.instantaneous=false"`, to see what the claims depend on.
     """
     folder = None if papers_in is None else given.path("papers_in", papers_in)
     wanted = given.several("papers", papers, str, '"m21"') or _fanin.papers(folder)
@@ -73,5 +73,5 @@ def reproduce(
 
 
 def papers(papers_in: str | os.PathLike[str] | None = None) -> list[str]:
-    """The papers that can be reproduced: this version's, or those of a folder."""
+    """The available papers: this version's, or those of a folder."""
     return _fanin.papers(None if papers_in is None else os.fspath(papers_in))

@@ -1,4 +1,4 @@
-"""Where objects should live, from logs of requests."""
+"""Placement of objects, planned from request logs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def plan(
     skip_bad: bool = False,
     folder: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Plans where a cluster's objects should live, from logs of requests, and says what that would do.
+    """Plan the placement of a cluster's objects from request logs, and predict the effect.
 
-    Gives what `fanin plan --json` prints; `folder` gets the plan's files.
+    Return the output of `fanin plan --json`; the plan's files go to `folder`.
     """
     files = given.several("logs", logs, (str, os.PathLike), '["log.csv"]')
     if not isinstance(cluster, Scenario):

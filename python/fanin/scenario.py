@@ -1,4 +1,4 @@
-"""Scenarios, and what can be done with one."""
+"""Scenarios: compare, run, trace and advise."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PathOf: TypeAlias = Union[str, "os.PathLike[str]"]
 
 
 class Scenario:
-    """What is to be compared: a cluster, a workload, schemes and a sweep.
+    """A cluster, a workload, schemes and a sweep to compare.
 
-    From a file, a text or a dict:
+    From a file, a string or a dict:
 
     >>> fanin.Scenario("scenarios/fixed-fragment.toml")
     >>> fanin.Scenario(text='schemes = ["dctcp"]')
     >>> fanin.Scenario({"schemes": ["dctcp"], "link": fanin.sections.Link(rate="10 Gbit/s")})
 
-    Every change gives a new scenario. `fanin.explain("scenario")` explains every key.
+    Every change returns a new scenario. `fanin.explain("scenario")` explains every key.
     """
 
     def __init__(
@@ -55,26 +55,26 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The text of its file."""
+        """The scenario as TOML."""
         return self._native.text
 
     @property
     def arguments(self) -> list[str]:
-        """What was set since, as the arguments of `fanin compare` that do the same."""
+        """Later changes, as the equivalent arguments of `fanin compare`."""
         return list(self._arguments)
 
     def set(self, key: str, value: Value) -> Scenario:
-        """Sets a key: `set("switch.buffer", "128 KiB")`."""
+        """Set a key: `set("switch.buffer", "128 KiB")`."""
         if not isinstance(key, str):
             raise ScenarioError(f'set: {key!r} is no key; right would be a text such as "link.rate"')
         value = given.plain(value)
-        # A text is as behind --set: "5" is a number there, too.
+        # As with --set, the string "5" is a number.
         written = value if isinstance(value, str) else toml.value(key, value)
         assignment = f"{key}={written}"
         return self._with(self._native.set(f"set({key!r}, {value!r})", assignment), "--set", assignment)
 
     def sweep(self, key: str, values: Iterable[Scalar]) -> Scenario:
-        """Sweeps over a key, in place of the values that it has: `sweep("fan_in", [8, 32])`."""
+        """Sweep over a key, replacing its values: `sweep("fan_in", [8, 32])`."""
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise ScenarioError(f"sweep: {key}: {values!r} is no list of values; right would be such as [8, 32]")
         listed = [given.plain(item) for item in values]
@@ -83,14 +83,14 @@ class Scenario:
         return self._with(self._native.sweep(said, f"{key}={shown}"), "--sweep", f"{key}={shown}")
 
     def schemes(self, *names: str) -> Scenario:
-        """Keeps these schemes, in this order: labels of the scenario's own, or names such as `dctcp+gss`."""
+        """Select these schemes, in this order: the scenario's own labels, or names such as `dctcp+gss`."""
         for name in names:
             if not isinstance(name, str):
                 raise ScenarioError(f'schemes: {name!r} is a {type(name).__name__}; right would be names, such as "dctcp"')
         return self._with(self._native.schemes(list(names)), "--schemes", ",".join(names))
 
     def check(self) -> list[str]:
-        """Checks every setting of every scheme at every point: its warnings, or an error."""
+        """Check every setting of every scheme at every point; return warnings or raise an error."""
         return self._native.check()[1]
 
     def compare(
@@ -107,15 +107,15 @@ class Scenario:
         worker_cache: PathOf | None = None,
         progress: bool | None = None,
     ) -> Comparison:
-        """Compares its schemes over a sweep.
+        """Compare the schemes over a sweep.
 
-        `onset` looks for the onset with few points; `precision=0.02` adds seeds until goodput is known within 2 %.
+        `onset` searches for the collapse point with few points; `precision=0.02` adds seeds until goodput is known within 2 %.
 
-        `executor` is any `concurrent.futures.Executor`, such as `client.get_executor()` of Dask, or a function that
-        makes one, which is called again where a pool breaks. `cache` is `False`, or a folder in place of the user's;
-        `worker_cache` a folder of the workers'. What comes of it hangs on neither.
+        `executor` is any `concurrent.futures.Executor`, such as Dask's `client.get_executor()`, or a function that creates
+        one, which is called again if a pool breaks. `cache` is `False`, or a folder instead of the user's; `worker_cache` is
+        a folder on the workers. Results do not depend on either.
 
-        Ctrl-C raises `fanin.Interrupted`, which has the comparison of what was done.
+        Ctrl-C raises `fanin.Interrupted`, which has the comparison of the finished runs.
         """
         onset = given.flag("onset", onset)
         asked, arguments = self._over(sweep, seeds, first_seed)
@@ -139,9 +139,9 @@ class Scenario:
         servers: Sequence[int] | None = None,
         cache: Cache = True,
     ) -> Run:
-        """Runs one scheme once. `samples="100 us"` keeps what happened inside, too: `table("samples")`, `table("events")`.
+        """Run one scheme once. `samples="100 us"` also records its course: `table("samples")`, `table("events")`.
 
-        `servers` are those whose windows are kept, counted from one; all unless told.
+        `servers` selects the servers whose windows are recorded, counted from one [default: all].
         """
         asked, arguments = self._once(scheme, fan_in, seed)
         step = None if samples is None else _fanin.time_ps("samples", given.text("samples", samples, 'a time, such as "100 us"'))
@@ -164,9 +164,9 @@ class Scenario:
         *,
         at: str = "client",
     ) -> int:
-        """Writes the packets of one run as pcapng: those at a host (`client`, `server3`) or a port (`switch>client`).
+        """Write the packets of one run at a host (`client`, `server3`) or a port (`switch>client`) as pcapng.
 
-        Gives how many there are.
+        Return the number of packets.
         """
         asked, _ = self._once(scheme, fan_in, seed)
         place, file = given.text("at", at, 'a host or a port, such as "client"'), given.path("path", path)
@@ -189,10 +189,10 @@ class Scenario:
         worker_cache: PathOf | None = None,
         progress: bool | None = None,
     ) -> dict[str, Any]:
-        """Says what to change, the best first: what `fanin advise --json` prints.
+        """Recommend changes, best first: the output of `fanin advise --json`.
 
-        `goal` is such as `"p99 < 10 ms"`; `grow_to` how many servers there will be; `budget` how many data packets may be simulated,
-        `seconds` how long.
+        `goal` is for example `"p99 < 10 ms"`; `grow_to` is the future number of servers; `budget` limits simulated data packets,
+        `seconds` the time.
         """
         if goal is not None:
             given.text("goal", goal, 'such as "p99 < 10 ms"')
@@ -223,7 +223,7 @@ class Scenario:
         return advice
 
     def _laws(self) -> list[str]:
-        """The laws of the caller's own that it has."""
+        """The user-defined algorithms in this scenario."""
         return self._native.laws() if laws.LAWS else []
 
     def _with(self, native: _fanin.Scenario, *arguments: str) -> Scenario:
@@ -273,7 +273,7 @@ class Scenario:
 
 
 def finished(comparison: Comparison, how: Means, interrupted: BaseException | None) -> Comparison:
-    """A comparison, or why it is none: what ended it is said of it."""
+    """Return the comparison, marked with the reason if it was cut short, or raise that reason."""
     done, planned = comparison.finished
     ending = None if how.carrier is None else how.carrier.ending
     if isinstance(interrupted, KeyboardInterrupt):
@@ -298,7 +298,7 @@ def finished(comparison: Comparison, how: Means, interrupted: BaseException | No
 
 
 class carried:
-    """Where work by an executor gives nothing at all, its own reason is the error."""
+    """Raise the executor's own reason if its work gives no result at all."""
 
     def __init__(self, how: Means) -> None:
         self._how = how

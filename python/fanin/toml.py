@@ -1,4 +1,4 @@
-"""A scenario's dict as the text of its file."""
+"""Conversion of a scenario's dict to TOML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RIGHT = 'right would be a text with its unit, such as "10 Gbit/s", a number, Tru
 
 
 def value(path: str, what: Any) -> str:
-    """A value as a scenario has it."""
+    """A value in TOML."""
     what = given.plain(what)
     if isinstance(what, bool):
         return "true" if what else "false"
@@ -41,12 +41,12 @@ def text(scenario: Mapping[str, Any]) -> str:
 
 
 def scheme(what: Any) -> str:
-    """A scheme: a name, or a table with what is its own."""
+    """A scheme: a name, or a table with its own settings."""
     return table("schemes", what) if isinstance(what, Mapping) else value("schemes", what)
 
 
 def table(path: str, what: Mapping[str, Any]) -> str:
-    """A table in one line."""
+    """An inline table."""
     entries = [
         f"{key(name)} = " + (table(f"{path}.{name}", held) if isinstance(held, Mapping) else value(f"{path}.{name}", held))
         for name, held in what.items()
@@ -55,7 +55,7 @@ def table(path: str, what: Mapping[str, Any]) -> str:
 
 
 def key(name: Any) -> str:
-    """A key, in quotes."""
+    """A quoted key."""
     if not isinstance(name, str):
         raise ScenarioError(f"{name!r} is a {type(name).__name__}; right would be the name of a key, a text")
     return json.dumps(name, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A law of one's own, held to vectors as the house's are: a file such as `vectors/newreno.json`."""
+"""Tests of a user-defined algorithm against vectors, such as `vectors/newreno.json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ US = 1_000_000
 
 
 class Flow:
-    """A law's object, its window, and what a file's steps do to them."""
+    """An algorithm's object and its window, driven by a file's steps."""
 
     def __init__(self, made: type[Any], case: dict[str, Any]) -> None:
         self.law = made()
@@ -22,7 +22,7 @@ class Flow:
         self.gave: int | None = None
 
     def step(self, step: dict[str, Any]) -> None:
-        """One input."""
+        """Apply one input."""
         self.gave = None
         if "ack" in step:
             ack = self._ack(step["ack"])
@@ -45,7 +45,7 @@ class Flow:
             raise ValueError(f"no such step of a law: {step}")
 
     def shows(self, name: str) -> Any:
-        """What is expected by this name: of the window, what `cut` gave, else the object's own."""
+        """The value of this name: from the window, the result of `cut`, else the object's attribute."""
         return {"cwnd": self.window.cwnd, "usable": self.window.cwnd, "cut": self.gave}.get(name, getattr(self.law, name, None))
 
     def _tell(self, method: str, *what: Any) -> None:
@@ -59,9 +59,9 @@ class Flow:
 
 
 def held(made: type[Any], path: str | os.PathLike[str]) -> int:
-    """Replays a file of vectors against a class: how many values were right. One that is not is an `AssertionError`.
+    """Replay a file of vectors against a class and return the number of checked values. A wrong value raises an `AssertionError`.
 
-    A class has no settings: cases that set anything but `mss` are of a variant of the house's own law, and passed over.
+    A class has no settings: cases that set anything but `mss` are for a variant of the built-in algorithm and are skipped.
     """
     with open(path, encoding="utf-8") as file:
         vectors = json.load(file)

@@ -1,4 +1,4 @@
-"""What there is, and what it means."""
+"""Lists and explanations of schemes, settings and models."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from fanin import _fanin, given
 
 
 def explain(subject: str) -> dict[str, Any]:
-    """Explains a scheme, every key of a `"scenario"`, the closed forms of the `"model"`, or what is not modelled."""
+    """Explain a scheme, the keys of a `"scenario"`, the closed forms of the `"model"`, or a feature that is not modelled."""
     explained: dict[str, Any] = json.loads(_fanin.explain(given.text("subject", subject, 'such as "dctcp"')))
     return explained
 
 
 def listed() -> dict[str, list[dict[str, Any]]]:
-    """Schemes, workloads, fabrics, switches and hosts' TCPs, each with what it is."""
+    """Schemes, workloads, fabrics, switches and hosts' TCPs with descriptions."""
     there: dict[str, list[dict[str, Any]]] = json.loads(_fanin.listed())
     return there
 
 
 def schemes() -> dict[str, str]:
-    """The schemes by their names, each with what it is."""
+    """Descriptions of the schemes by name."""
     return {scheme["name"]: scheme["says"] for scheme in listed()["schemes"]}

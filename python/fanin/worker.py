@@ -1,4 +1,4 @@
-"""What runs on a worker. Executors carry this function by its name: the package has to be installed there."""
+"""Entry point of workers. Executors send this function by name: the package must be installed there."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from fanin.laws import under
 
 
 def work(parcel: bytes, ticket: str, laws: bytes = b"") -> bytes:
-    """Carries out a parcel's runs, under laws of the caller's, and gives their answer; the ticket tells it from all others."""
+    """Execute a batch's runs with the caller's algorithms and return the response; the ticket makes each batch unique."""
     return under(laws, lambda: _fanin.work(parcel)) if laws else _fanin.work(parcel)

@@ -1,4 +1,4 @@
-"""What tests share: the project's folder, the program, and short scenarios."""
+"""Shared fixtures: the project's folder, the program, and short scenarios."""
 
 import os
 import pathlib
@@ -28,14 +28,14 @@ seeds = 2
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Every test begins with an empty cache, at the project's root."""
+    """Start every test with an empty cache, at the project's root."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(ROOT)
 
 
 @pytest.fixture
 def short():
-    """A scenario that takes some milliseconds."""
+    """A scenario that runs for a few milliseconds."""
     import fanin
 
     return fanin.Scenario(text=SHORT)
@@ -43,7 +43,7 @@ def short():
 
 @pytest.fixture
 def program():
-    """The program beside which the package stands."""
+    """The program built from the same sources."""
     if not PROGRAM.exists():
         pytest.fail(f"{PROGRAM} is not there: make build, or FANIN=<path>")
     return str(PROGRAM)

@@ -1,4 +1,4 @@
-"""Runs over executors: the same bytes, whatever happens to workers."""
+"""Runs over executors give the same bytes, whatever happens to workers."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def pool(workers=2):
 
 
 class Faulty(Executor):
-    """Threads whose work a function may take away, by its number."""
+    """Threads whose work a function may discard, by number."""
 
     def __init__(self, fault):
         self.fault, self.handed, self.held = fault, [], []
@@ -105,7 +105,7 @@ def test_an_executor_that_is_shut_down_is_an_error(short):
 
 
 class Mortal(ProcessPoolExecutor):
-    """Processes of which one is killed as so many parcels have been handed in."""
+    """Processes of which one is killed after N submitted batches."""
 
     def __init__(self, after):
         super().__init__(2, mp_context=get_context("spawn"))

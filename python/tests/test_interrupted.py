@@ -23,7 +23,7 @@ def long(short):
 
 
 def interrupted(call, after_s):
-    """What is raised, and how long after the signal."""
+    """The exception, and how long after the signal it was raised."""
     sent = []
 
     def send():
@@ -47,7 +47,7 @@ def test_ctrl_c_stops_within_100_ms_and_keeps_what_is_done(long):
             assert len(error.comparison.frame()) > 0
         assert "cut short" in repr(error.comparison)
         late.append(took)
-    # One that a busy machine holds up is none of ours.
+    # A delay by a busy machine does not count.
     assert sorted(late)[0] < 0.1, late
 
 

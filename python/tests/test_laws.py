@@ -1,4 +1,4 @@
-"""Laws of one's own: the house's, rewritten, give the same bytes; where they run; what becomes of one that raises."""
+"""User-defined algorithms: rewritten built-in ones give the same bytes; executors; exceptions."""
 
 import importlib.util
 import pathlib
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def load(name):
-    """A file beside the tests, which no other process could import."""
+    """A file beside the tests, which no other process can import."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "python" / "examples" / "laws.py")
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -121,7 +121,7 @@ def test_runs_with_them_are_never_kept(tmp_path):
 
 
 def fails_at(least):
-    """Raises in whoever has as many servers as that, by the window that they are left."""
+    """Raise in runs with that many servers, recognised by their window."""
 
     @fanin.law("py-fails")
     class Fails(laws.NewReno):
@@ -135,7 +135,7 @@ def fails_at(least):
 
 @pytest.mark.parametrize("executor", [lambda _: nullcontext(), ThreadPoolExecutor, ProcessPoolExecutor])
 def test_one_that_raises_ends_its_run_with_its_traceback_and_no_other(executor):
-    # Windows are the larger the fewer servers there are.
+    # Fewer servers have larger windows.
     fails = fails_at(40_000)
     with executor(1) as carries, pytest.warns(fanin.CutShortWarning, match=r"py-fails at fan_in \d+ under seed \d: Trace") as told:
         comparison = fails.compare(cache=False, executor=carries)
@@ -219,7 +219,7 @@ def test_a_law_that_answers_marks_or_gives_way_says_so():
 
 
 def test_what_the_page_shows_runs(monkeypatch):
-    page = (ROOT / "docs" / "adding-a-law.md").read_text()
+    page = (ROOT / "docs" / "adding-an-algorithm.md").read_text()
     code = page.split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(ROOT)
     exec(code.replace("s.compare(seeds=3)", 's.sweep("fan_in", [8]).compare(seeds=1, cache=False)'), {})

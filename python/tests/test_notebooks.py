@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last."""
+"""The notebooks run from first to last cell."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""The program that the wheel brings."""
+"""The program in the wheel."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def test_it_prints_what_the_package_gives(file, short, tmp_path):
     printed, summary = json.loads(done.stdout), fanin.Scenario(file).compare(seeds=1, cache=False).summary
     printed.pop("engine"), summary.pop("engine")
     assert printed == summary
-    # The command of the user, not the interpreter's.
+    # The user's command, not the interpreter's.
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["arguments"] == arguments
 
 
@@ -50,7 +50,7 @@ def test_its_exit_codes_are_the_programs(file, tmp_path):
     assert code("list") == 0
     assert code("compare", str(wrong)) == 2
     assert code("no-such-command") == 2
-    # As the program of Cargo: a reader who has left is no fault, an output that cannot be written to is one.
+    # Like the program of Cargo: a closed reader is no error, an unwritable output is one.
     both = subprocess.run(f"'{PROGRAM}' list | true; '{PROGRAM}' list >&-; echo $?", shell=True, capture_output=True, text=True)
     assert both.stdout == "3\n"
     assert both.stderr == "error: standard output cannot be written to: it is closed\n"

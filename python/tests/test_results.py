@@ -1,4 +1,4 @@
-"""What a comparison says, and its tables in four libraries of data frames."""
+"""Output of a comparison, and its tables in four data frame libraries."""
 
 import warnings
 
@@ -79,7 +79,7 @@ def test_two_swept_keys_show_a_heat_map(short):
     assert [line.split()[:2] for line in lines[1:4]] == [["2", "8"], ["10", "ms"], ["200", "ms"]]
     shown = heat._repr_html_()
     assert (shown.count("<table>"), shown.count("<td ")) == (2, 8)
-    # The least and the most of all schemes.
+    # Minimum and maximum of all schemes.
     assert "0.00)" in shown
     assert "0.75)" in shown
     assert comparison._repr_html_().startswith(comparison.heat_map()._repr_html_() + "<iframe srcdoc=")

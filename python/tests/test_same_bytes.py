@@ -1,4 +1,4 @@
-"""What the package writes is what the program writes, to the byte."""
+"""The package writes the same bytes as the program."""
 
 import json
 import pathlib
@@ -37,7 +37,7 @@ def test_every_file_of_a_comparison_is_the_programs(name, program, tmp_path):
     comparison = scenario.compare(sweep, seeds=2, cache=False)
     comparison.report(tmp_path / "package")
     arguments = [*comparison._arguments, "--no-cache", "--json", "--out", str(tmp_path / "program")]
-    # Schemes stand behind the other settings there, too: which comes first changes nothing.
+    # Schemes come after the other settings there too: the order does not matter.
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     ours, theirs = files(tmp_path / "package"), files(tmp_path / "program")
     manifests = [json.loads(found.pop("manifest.json")) for found in (ours, theirs)]

@@ -1,4 +1,4 @@
-"""Scenarios, what is set in them, and what is wrong with them."""
+"""Scenarios: settings and errors."""
 
 import os
 import pathlib

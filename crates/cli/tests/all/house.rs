@@ -89,7 +89,7 @@ fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
             }
         }
     }
-    assert!(wrong.is_empty(), "docs/adding-a-law.md says what a law comes with:\n  {}", wrong.join("\n  "));
+    assert!(wrong.is_empty(), "docs/adding-an-algorithm.md says what a law comes with:\n  {}", wrong.join("\n  "));
 }
 
 #[test]
