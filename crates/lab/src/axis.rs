@@ -1,31 +1,31 @@
-//! What a sweep is along, in words: its axis, and the points on it.
+//! The axis of a sweep and its points, in words.
 
 use fanin_spec::{Coordinate, FAN_IN, RunSpec, Variant};
 
 use crate::SummaryRow;
 
-/// The axis along which curves are drawn, and the others that move.
+/// The axis along which curves are drawn, and the other axes with several values.
 #[derive(Clone, Debug)]
 pub struct Axis {
     of: Of,
-    /// Its place in a point.
+    /// Its index in a point.
     along: usize,
-    /// The places of the others that have more than one value.
+    /// Indices of the other axes with several values.
     others: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Of {
-    /// Servers that answer the client.
+    /// Number of servers that respond to the client.
     Senders,
-    /// Hosts, of which any sends to any.
+    /// Number of hosts of an any-to-any workload.
     Hosts,
-    /// A key of one value.
+    /// A key with one value per point.
     Key(String),
 }
 
 impl Axis {
-    /// That of a comparison; all schemes have the same.
+    /// The axis of a comparison; all schemes have the same one.
     pub fn of(variants: &[Variant]) -> Axis {
         let Some(variant) = variants.first() else {
             return Axis { of: Of::Senders, along: 0, others: Vec::new() };
@@ -42,7 +42,7 @@ impl Axis {
         Axis { of, along, others }
     }
 
-    /// The key, as the scenario has it.
+    /// The key, as in the scenario.
     pub fn key(&self) -> &str {
         match &self.of {
             Of::Senders | Of::Hosts => FAN_IN,
@@ -50,7 +50,7 @@ impl Axis {
         }
     }
 
-    /// What stands beside the axis: `senders`, `load`.
+    /// Title of the axis, such as `senders` or `load`.
     pub fn title(&self) -> String {
         match &self.of {
             Of::Senders => "senders".into(),
@@ -59,7 +59,7 @@ impl Axis {
         }
     }
 
-    /// One of its values: `fan-in`, `load`.
+    /// Name of one of its values, such as `fan-in` or `load`.
     pub fn noun(&self) -> String {
         match &self.of {
             Of::Senders => "fan-in".into(),
@@ -69,12 +69,12 @@ impl Axis {
         }
     }
 
-    /// What the last of its values is called.
+    /// Adjective for the last of its values.
     pub fn last(&self) -> &'static str {
         if matches!(self.of, Of::Key(_)) { "last" } else { "largest" }
     }
 
-    /// Whether it doubles rather than grows evenly.
+    /// Whether its values double rather than grow linearly.
     pub fn doubles(&self) -> bool {
         !matches!(self.of, Of::Key(_))
     }
@@ -88,7 +88,7 @@ impl Axis {
         }
     }
 
-    /// Where the point lies on the axis; `None` of what is not a number.
+    /// The point's number on the axis; `None` if not a number.
     pub fn number(&self, row: &SummaryRow) -> Option<f64> {
         match self.of {
             Of::Senders => Some(row.servers.into()),
@@ -107,13 +107,13 @@ impl Axis {
         }
     }
 
-    /// The same, where the axis was named before: `with 8`, `at 60 %`.
+    /// The same after the axis has been named: `with 8`, `at 60 %`.
     pub fn again(&self, tick: &str) -> String {
         let counted = matches!(&self.of, Of::Key(key) if COUNTED.contains(&name(key).as_str()));
         if self.doubles() || counted { format!("with {tick}") } else { format!("at {tick}") }
     }
 
-    /// Which of the curves a point is on, where there are several: `at buffer 64 KiB`; else empty.
+    /// The point's curve if there are several, such as `at buffer 64 KiB`; otherwise empty.
     pub fn curve(&self, row: &SummaryRow) -> String {
         let others = self.others.iter().filter_map(|axis| row.point.0.get(*axis));
         others
@@ -122,7 +122,7 @@ impl Axis {
             .join(", ")
     }
 
-    /// The other keys that move, as the scenario has them, with a row's values.
+    /// The other keys with several values, as in the scenario, with a row's values.
     pub fn columns<'a>(&'a self, row: &'a SummaryRow) -> impl Iterator<Item = (&'a str, String)> {
         let mut axes = self.others.clone();
         axes.push(self.along);
@@ -144,7 +144,7 @@ pub fn place_of(spec: &RunSpec) -> String {
     std::iter::once(who).chain(others).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether it is how many take part, which is said by that.
+/// Whether it is the number of servers or hosts.
 fn counts(coordinate: &Coordinate) -> bool {
     coordinate.is_fan_in() || coordinate.key == "fabric.hosts"
 }
@@ -154,7 +154,7 @@ fn name(key: &str) -> String {
     key.split_once('.').map_or(key, |(_, name)| name).replace('_', " ")
 }
 
-/// Keys that are how many of something there are.
+/// Keys that are counts.
 const COUNTED: [&str; 4] = ["clients", "hosts", "racks", "hubs"];
 
 /// `at load 60 %`, `with 48 clients`.

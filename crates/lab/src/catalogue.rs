@@ -1,11 +1,11 @@
-//! How figures are declared: each once, with its unit and what it means. The field, its place in JSON, its columns in CSV and
-//! Parquet and its rows in the pages all come from that.
+//! Declaration of figures: name, unit and meaning, each once. Fields, JSON keys, CSV and Parquet columns and the pages' tables are
+//! derived from it.
 
 use fanin_spec::{Column, ColumnType};
 
 use crate::stats::Interval;
 
-/// What leads every row of a run's tables: the run. The rows of a point are led by the first two.
+/// First columns of every table of a run. The rows of a point begin with the first two.
 pub const OF_A_RUN: [Column; 3] = [
     Column { name: "scheme", kind: ColumnType::Text, doc: "The scheme's label, else its name." },
     Column {
@@ -16,41 +16,41 @@ pub const OF_A_RUN: [Column; 3] = [
     Column { name: "seed", kind: ColumnType::U64, doc: "The run's seed." },
 ];
 
-/// A figure as it is declared.
+/// A declared figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its field, and what it is called in JSON.
+    /// Field name, also used in JSON.
     pub name: &'static str,
-    /// The unit of its values, those apart that have one of their own.
+    /// Unit of its values, unless a value has its own.
     pub unit: &'static str,
-    /// What it means.
+    /// Meaning.
     pub doc: &'static str,
-    /// Its head, if the report's table of points shows it.
+    /// Column title in the report's table of points, if shown there.
     pub head: Option<&'static str>,
     /// Where it is written.
     pub written: Written,
-    /// What it is in JSON.
+    /// Its form in JSON.
     pub form: Form,
     parts: fn(&Figure) -> Vec<Part>,
 }
 
-/// Where a figure is written.
+/// Outputs that include a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// In JSON, and in columns.
+    /// JSON and columns.
     Columns,
-    /// The same, with a column that says which of its parts are lower bounds only.
+    /// JSON and columns, with a column that says which parts are only lower bounds.
     Bounds,
-    /// In JSON alone.
+    /// JSON only.
     Json,
 }
 
-/// What a figure is in JSON.
+/// Form of a figure in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A value, or an object of values that are always there.
+    /// A value, or an object of values that are always present.
     Value,
-    /// An object of figures of its own, or null.
+    /// An object of other figures, or null.
     Object,
     /// A list of such objects.
     List,
@@ -59,45 +59,45 @@ pub enum Form {
 /// One value of a figure.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Where it stands in JSON: keys with dots between.
+    /// Path in JSON: keys separated by dots.
     pub json: String,
-    /// Its column, if it has one.
+    /// Column, if any.
     pub column: Option<String>,
-    /// Its unit.
+    /// Unit.
     pub unit: &'static str,
-    /// Its type.
+    /// Type.
     pub kind: Kind,
     /// Whether it may be absent.
     pub optional: bool,
-    /// What it means.
+    /// Meaning.
     pub doc: String,
-    /// Its head, if the report's table of points shows it.
+    /// Column title in the report's table of points, if shown there.
     pub head: Option<&'static str>,
 }
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A text.
+    /// Text.
     Text,
-    /// A whole number.
+    /// Whole number.
     Whole,
-    /// A number.
+    /// Number.
     Real,
-    /// Whether something is so; in a column a text.
+    /// True or false; text in a column.
     Flag,
-    /// Several in one; in a column a text.
+    /// Several values; text in a column.
     List,
 }
 
-/// What stands in a column.
+/// A value in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A text; empty where there is none.
+    /// Text; may be empty.
     Text(String),
-    /// A whole number, or nothing.
+    /// Whole number or absent.
     Whole(Option<u64>),
-    /// A number, or nothing.
+    /// Number or absent.
     Real(Option<f64>),
 }
 
@@ -111,19 +111,19 @@ impl Figure {
         Figure { name, unit, doc, head, written, form: T::FORM, parts: T::parts }
     }
 
-    /// Its values, in the order in which they are written.
+    /// Its values in the order of output.
     pub fn parts(&self) -> Vec<Part> {
         (self.parts)(self)
     }
 
-    /// The figure itself as its only value.
+    /// The figure as its only value.
     pub(crate) fn alone(&self, kind: Kind) -> Part {
         let column = (self.written != Written::Json).then(|| self.name.to_string());
         let (json, doc) = (self.name.into(), self.doc.into());
         Part { json, column, unit: self.unit, kind, optional: false, doc, head: self.head }
     }
 
-    /// One of several real values, which has this mark behind the figure's name.
+    /// One of several values, with a suffix to the figure's name.
     pub(crate) fn marked(&self, mark: &str, doc: String) -> Part {
         let column = (self.written != Written::Json).then(|| format!("{}_{mark}", self.name));
         let json = format!("{}.{mark}", self.name);
@@ -131,19 +131,19 @@ impl Figure {
     }
 }
 
-/// What a figure may be.
+/// A type of figures.
 pub(crate) trait Shaped {
-    /// What it is in JSON.
+    /// Form in JSON.
     const FORM: Form = Form::Value;
-    /// What its values are, of a figure so declared; none of a list, whose rows are a table of their own.
+    /// Its values for a declared figure; none for a list, whose rows are a separate table.
     fn parts(of: &Figure) -> Vec<Part>;
     /// The values, in the same order.
     fn values(&self) -> Vec<Value>;
-    /// The same where there is nothing.
+    /// Values if the figure is absent.
     fn absent() -> Vec<Value>;
 }
 
-/// What [`figures!`] declares: a row of figures.
+/// A row of figures, declared by [`figures!`].
 pub(crate) trait Figures {}
 
 macro_rules! one {
@@ -226,7 +226,7 @@ impl<T: Figures> Shaped for Vec<T> {
     }
 }
 
-/// What the figures of a row are, those of an object in it under its name.
+/// Values of a row of figures inside another figure, with its name as prefix.
 pub(crate) fn within(of: &Figure, figures: &[Figure]) -> Vec<Part> {
     let inner = figures.iter().flat_map(Figure::parts);
     let named = |part: Part| Part {
@@ -237,7 +237,7 @@ pub(crate) fn within(of: &Figure, figures: &[Figure]) -> Vec<Part> {
     inner.map(named).collect()
 }
 
-/// Declares a row of figures: its fields with their units and what they mean, all else as it is declared above.
+/// Declares a row of figures: fields with units and meanings.
 macro_rules! figures {
     ($(#[$meta:meta])* $name:ident {
         $($(#[$kmeta:meta])* $key:ident: $ktype:ty,)*
@@ -251,14 +251,14 @@ macro_rules! figures {
         }
 
         impl $name {
-            /// Its figures, in the order of JSON.
+            /// Its figures in the order of JSON.
             pub const FIGURES: &'static [$crate::catalogue::Figure] = &[$($crate::catalogue::Figure::of::<$type>(
                 (stringify!($figure), $unit, concat!($($doc),+).trim_ascii()),
                 $crate::catalogue::figures!(@head $($head)?),
                 $crate::catalogue::figures!(@written $($written)?),
             )),*];
 
-            /// Their values, figure by figure.
+            /// Their values by figure.
             fn by_figure(&self) -> Vec<Vec<$crate::catalogue::Value>> {
                 vec![$($crate::catalogue::Shaped::values(&self.$figure)),*]
             }

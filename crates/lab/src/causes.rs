@@ -1,4 +1,4 @@
-//! What stalls were for: how many of each cause, and how long they took together.
+//! Stalls by cause: their number and total duration.
 
 use fanin_spec::{Cause, RunTables};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -10,13 +10,13 @@ use crate::stats::six_digits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Stalled {
-    /// How many.
+    /// Number of stalls.
     pub count: f64,
-    /// How long they took together.
+    /// Total duration.
     pub ms: f64,
 }
 
-/// By cause, in the order of [`Cause::KNOWN`]; what nothing tells the cause of is what is left of all stalls.
+/// Stalls by cause, in the order of [`Cause::KNOWN`]; the rest of all stalls have an unknown cause.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Causes(
@@ -24,7 +24,7 @@ pub struct Causes(
 );
 
 impl Causes {
-    /// Those of one point's runs.
+    /// Stalls of a point's runs.
     pub(crate) fn of(runs: &[&RunTables]) -> Causes {
         let seeds = runs.len().max(1) as f64;
         let of = |&(cause, _): &(Cause, &str)| {
@@ -35,13 +35,13 @@ impl Causes {
         Causes(Cause::KNOWN.iter().map(of).collect())
     }
 
-    /// Those of one cause.
+    /// Stalls of one cause.
     pub fn get(&self, cause: Cause) -> Stalled {
         let place = Cause::KNOWN.iter().position(|(known, _)| *known == cause);
         place.and_then(|place| self.0.get(place)).copied().unwrap_or_default()
     }
 
-    /// The causes that there are, those that take longest first.
+    /// Causes with stalls, the longest total first.
     pub fn longest_first(&self) -> Vec<(Cause, Stalled)> {
         let mut all: Vec<(Cause, Stalled)> = Cause::KNOWN.iter().map(|(cause, _)| (*cause, self.get(*cause))).collect();
         all.retain(|(_, stalled)| stalled.count > 0.0);
@@ -50,13 +50,13 @@ impl Causes {
     }
 }
 
-/// How many there were of each cause, and how long they took.
+/// Number and duration of stalls by cause.
 impl Shaped for Causes {
     fn parts(of: &Figure) -> Vec<Part> {
         let of_cause = |(cause, says): &(Cause, &str)| {
             let word = cause.word();
-            let count = of.marked(&format!("{word}.count"), format!("Of the stalls, those for this: {says}"));
-            let ms = of.marked(&format!("{word}.ms"), "How long these took together in a run.".into());
+            let count = of.marked(&format!("{word}.count"), format!("Stalls with this cause: {says}"));
+            let ms = of.marked(&format!("{word}.ms"), "Their total duration in a run.".into());
             let [counts, times] = [format!("stalls_{word}"), format!("stalled_{word}_ms")].map(Some);
             [Part { column: counts, unit: "count", ..count }, Part { column: times, unit: "ms", ..ms }]
         };

@@ -1,23 +1,23 @@
-//! A comparison, from its schemes to what is said of them: what every way in does, whatever carries the runs out.
+//! A comparison from schemes to findings, independent of the executor.
 
 use fanin_spec::{RunSpec, Variant};
 
 use crate::jitter::{hang_on_phases, with_jitter};
 use crate::{Broken, CompareOptions, Executor, Outcome, Progress, Summary, conduct, findings, summarise};
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Debug)]
 pub struct Compared {
-    /// What was planned, by scheme, point, seed.
+    /// Planned runs by scheme, point and seed.
     pub specs: Vec<RunSpec>,
-    /// What became of it, in the same order.
+    /// Their outcomes, in the same order.
     pub outcome: Outcome,
-    /// What it says, with findings and warnings.
+    /// Summary with findings and warnings.
     pub summary: Summary,
 }
 
 impl Compared {
-    /// Sums up what was run; `warnings` are the scenario's own.
+    /// Summarises finished runs; `warnings` are the scenario's.
     pub fn of(
         scenario: &str,
         variants: &[Variant],
@@ -31,8 +31,8 @@ impl Compared {
     }
 }
 
-/// Compares schemes. Where no host has jitter, points are run once more with some: what fares otherwise hangs on phases, and a
-/// warning behind the scenario's own says so.
+/// Compares schemes. Repeats points without packet jitter once with jitter, and adds a warning if the results depend on phase
+/// effects.
 ///
 /// # Errors
 /// A run that broke an invariant.

@@ -1,4 +1,4 @@
-//! How evenly a run serves those that want the same.
+//! Fairness of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use fanin_spec::{FlowKind, FlowRow, RunTables};
 
 use crate::stats::{self, Interval};
 
-/// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
+/// Jain's index of a run's flows; `None` if they are parts of one job, or nothing was delivered.
 pub fn jain(run: &RunTables, servers: u32, clients: u32) -> Option<f64> {
     let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
     match run.flows.iter().map(|flow| flow.class).next()? {
         FlowKind::Long => {
             let mut moved = moved(of_kind(FlowKind::Long));
-            // Those of the workload: one that never opened its connection has nothing.
+            // Flows of the workload; one that never opened its connection counts as zero.
             if run.flows.iter().all(|flow| flow.round.is_none()) {
                 moved.resize(servers as usize, 0.0);
             }
@@ -24,15 +24,15 @@ pub fn jain(run: &RunTables, servers: u32, clients: u32) -> Option<f64> {
     }
 }
 
-/// What each sender of long flows has delivered to each receiver.
+/// Bytes delivered by long flows for each sender and receiver.
 fn moved<'a>(flows: impl Iterator<Item = &'a FlowRow>) -> Vec<f64> {
     let mut moved: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     flows.for_each(|flow| *moved.entry((flow.to_host, flow.from_host)).or_default() += flow.delivered_bytes);
     moved.values().map(|&bytes| bytes as f64).collect()
 }
 
-/// Each server's payload to each client over the time that it spent answering, completed answers alone: bytes a picosecond;
-/// `answerers` servers of all clients.
+/// Goodput of each server to each client while it responds, counting complete responses: bytes per picosecond, for `answerers`
+/// servers of all clients.
 fn server_goodputs(run: &RunTables, answerers: usize) -> Vec<f64> {
     let mut sums: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
@@ -46,11 +46,10 @@ fn server_goodputs(run: &RunTables, answerers: usize) -> Vec<f64> {
     goodputs
 }
 
-/// Jain's index within each round that ended, over the goodputs of the servers that answer in it: a server that waits in one
-/// round and another one in the next are equal over a run, and not within these rounds. Where there are no rounds, within each time
-/// between two starts or stops of a list's long flows, over what these delivered in it.
+/// Jain's index of the servers' goodputs within each finished round. Servers that wait in different rounds are equal over a run but not
+/// within rounds. Without rounds: the index of long flows of a list within each interval between starts or stops.
 ///
-/// Jain, Chiu, Hawe, DEC TR-301, 1984: the index; short-term fairness is the same over a window, which here is a round.
+/// Index: Jain, Chiu, Hawe, DEC TR-301, 1984. Short-term fairness applies it to a window, here a round.
 pub fn jain_by_round(run: &RunTables) -> Vec<f64> {
     if run.queries.is_empty() {
         return jain_by_phase(run);
@@ -75,12 +74,12 @@ fn jain_by_phase(run: &RunTables) -> Vec<f64> {
     for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Long) {
         flow.round.into_iter().for_each(|phase| phases.entry(phase).or_default().push(flow));
     }
-    // One alone is no more or less fair.
+    // A single flow has no fairness.
     let shared = phases.values().filter(|flows| flows.len() > 1);
     shared.filter_map(|flows| stats::jain(&moved(flows.iter().copied()))).collect()
 }
 
-/// The mean over rounds, of each seed, as a mean over seeds.
+/// Mean over each seed's rounds, then over seeds.
 pub(crate) fn mean_of_rounds(by_seed: &[Vec<f64>]) -> Option<Interval> {
     let means: Vec<f64> = by_seed.iter().filter_map(|rounds| stats::mean(rounds)).collect();
     stats::bounded_interval(&means, 1.0).map(Interval::six_digits)
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_wait_in_turn_are_equal_over_the_run_and_not_within_a_round() {
+    fn servers_that_alternate_are_fair_over_the_run_only() {
         // 3 kB in 1 ms and in 3 ms: speeds of 3 and 1, (3 + 1)^2 / (2 (9 + 1)) = 0.8.
         let flows = vec![answer(0, 1, Some(1)), answer(0, 2, Some(3)), answer(1, 1, Some(3)), answer(1, 2, Some(1))];
         let run = RunTables { flows, queries: vec![round(0, Some(3)), round(1, Some(3))], ..RunTables::default() };
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_was_cut_off_tells_nothing_and_a_run_without_rounds_has_none() {
+    fn unfinished_rounds_do_not_count() {
         let flows = vec![answer(0, 1, Some(2)), answer(0, 2, Some(2)), answer(1, 1, Some(1)), answer(1, 2, None)];
         let run = RunTables { flows, queries: vec![round(0, Some(2)), round(1, None)], ..RunTables::default() };
         assert_eq!(jain_by_round(&run), [1.0]);
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn long_flows_that_start_and_stop_are_judged_phase_by_phase() {
+    fn judges_long_flows_by_interval() {
         let moved = |phase, from_host, delivered_bytes| FlowRow {
             class: FlowKind::Long,
             round: Some(phase),
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn several_answers_of_a_server_in_a_round_count_as_one() {
+    fn combines_several_responses_of_a_server_in_a_round() {
         // 6 kB in 4 ms beside 3 kB in 2 ms: the same speed.
         let flows = vec![answer(0, 1, Some(1)), answer(0, 1, Some(3)), answer(0, 2, Some(2))];
         let run = RunTables { flows, queries: vec![round(0, Some(4))], ..RunTables::default() };

@@ -1,4 +1,4 @@
-//! Figures for people: few digits, units that fit.
+//! Formatting of figures with few digits and suitable units.
 
 use fanin_units::QueueSize;
 
@@ -44,7 +44,7 @@ pub fn bytes(bytes: f64) -> String {
     }
 }
 
-/// A room for packets as it was written, and one of odd bytes in the unit that suits it: `64 KiB`, `24.2 MB`.
+/// A buffer size as written, or with a suitable unit if it is an odd number of bytes: `64 KiB`, `24.2 MB`.
 pub fn shown(room: QueueSize) -> String {
     match (room, room.to_string()) {
         (QueueSize::Bytes(all), text) if text.ends_with(" B") && all >= 10_000 => bytes(all as f64),
@@ -52,19 +52,19 @@ pub fn shown(room: QueueSize) -> String {
     }
 }
 
-/// As a sentence begins.
+/// The text with an initial capital.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Whether a character would disturb a terminal or turn a line round: control, and direction.
+/// Whether a character may disturb a terminal: control characters, and changes of text direction.
 pub fn disturbs(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text of the user's without characters that disturb.
+/// The user's text without such characters.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if disturbs(c) { '?' } else { c }).collect()
 }

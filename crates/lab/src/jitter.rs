@@ -1,4 +1,4 @@
-//! Whether what is said of a scheme hangs on hosts that have no jitter, and so on phases that no real hosts keep.
+//! Detection of results that depend on phase effects, by repeating runs with packet jitter.
 
 use fanin_spec::{RunSpec, Variant};
 
@@ -6,19 +6,19 @@ use crate::figures::three;
 use crate::findings::state;
 use crate::{Axis, Outcome, State, Summary, SummaryRow};
 
-/// What differs by less is no matter of phases: goodput that is another state by a hair, flows that share a little worse.
+/// Ratios above this are not phase effects: goodput near a threshold between states, or slightly less fair flows.
 const ALIKE: f64 = 0.8;
 
-/// The schemes that are judged and have hosts without jitter, with jitter and under one seed: to be run beside the others.
+/// Variants without jitter whose workload is judged, with jitter and one seed, to run in addition.
 pub fn with_jitter(variants: &[Variant]) -> Vec<Variant> {
     let judged = variants.iter().filter(|variant| variant.settings.workload.kind.many_to_one());
     judged.filter_map(Variant::with_jitter).collect()
 }
 
-/// Points that a warning names.
+/// Number of points that a warning names.
 const NAMED: usize = 4;
 
-/// A sentence on the points that fare under no seed as they do with jitter; `None` where there are none.
+/// A warning about points whose results under every seed differ from those with jitter; `None` without such points.
 pub fn hang_on_phases(
     variants: &[Variant],
     summary: &Summary,
@@ -26,7 +26,7 @@ pub fn hang_on_phases(
     with_jitter: &Summary,
 ) -> Option<String> {
     let axis = Axis::of(variants);
-    // Of others, the index is of who waits for the last round.
+    // For other workloads, the index measures waiting for the last round.
     let endless = variants.iter().all(|variant| variant.settings.workload.kind.facts().endless);
     let differs = |jittery: &SummaryRow| {
         let own = |row: &&SummaryRow| row.scheme == jittery.scheme && row.place == jittery.place;
@@ -39,10 +39,10 @@ pub fn hang_on_phases(
         let [less, more] = [f64::min, f64::max].map(|of| of(row.goodput_mbps.mean, jittery.goodput_mbps.mean));
         let how = match row.jain.zip(jittery.jain).filter(|_| endless) {
             _ if !states.contains(&now) && less < ALIKE * more => {
-                format!("moves {here} Mbit/s, and {there} with jitter")
+                format!("reaches {here} Mbit/s, with jitter {there}")
             }
             Some((here, there)) if here < ALIKE * there => {
-                format!("has a Jain's index of {here:.2}, and of {there:.2} with jitter")
+                format!("has a Jain's index of {here:.2}, with jitter {there:.2}")
             }
             _ => return None,
         };
@@ -51,12 +51,12 @@ pub fn hang_on_phases(
         Some((format!("{} {place}", row.scheme), how))
     };
     let found: Vec<(String, String)> = with_jitter.rows.iter().filter_map(differs).collect();
-    let phases = "`host.packet_jitter = \"none\"`, and so on phases that real hosts do not keep";
+    let phases = "phase effects that real hosts do not have (`host.packet_jitter = \"none\"`)";
     let named = found.iter().take(NAMED).map(|(who, how)| format!("{who} {how}")).collect::<Vec<_>>().join("; ");
     match (&found[..], found.len().saturating_sub(NAMED)) {
         ([], _) => None,
-        ([(who, how)], _) => Some(format!("{who} hangs on {phases}: it {how}")),
-        (all, 0) => Some(format!("{} points hang on {phases}: {named}", all.len())),
-        (all, more) => Some(format!("{} points hang on {phases}: {named}; and {more} others", all.len())),
+        ([(who, how)], _) => Some(format!("{who} depends on {phases}: it {how}")),
+        (all, 0) => Some(format!("{} points depend on {phases}: {named}", all.len())),
+        (all, more) => Some(format!("{} points depend on {phases}: {named}; and {more} others", all.len())),
     }
 }

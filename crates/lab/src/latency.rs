@@ -1,4 +1,4 @@
-//! How long data packets took from host to host, by class, where that was measured.
+//! End-to-end delay of data packets by class, if measured.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ figures! {
     #[derive(Clone, Debug, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Latency {} {
-        /// Whose packets they are, as in the table `latency`.
+        /// Class of packets, as in the table `latency`.
         class: String, "text";
         /// Data packets that arrived, mean over seeds.
         packets: f64, "count";
-        /// Their times from host to host: the mean over all packets of all seeds, percentiles as means over seeds, the longest of all.
+        /// End-to-end delays: the mean over all packets of all seeds, percentiles as means over seeds, the overall maximum.
         ms: Spread, "ms";
     }
 }
 
-/// The latencies of a point, by the names of classes; nothing where they were not measured.
+/// Latencies of a point by class name; empty if not measured.
 pub(crate) fn latencies(runs: &[&RunTables]) -> Vec<Latency> {
     let rows = || runs.iter().flat_map(|run| &run.latency).filter(|row| row.what == "data");
     let classes: BTreeSet<&str> = rows().map(|row| row.class.as_str()).collect();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_over_packets_and_percentiles_over_seeds_of_data_alone() {
+    fn means_cover_packets_and_percentiles_seeds() {
         let (one, other) =
             (run(&[("query", "data", 1, 100), ("query", "ack", 9, 7)]), run(&[("query", "data", 3, 200)]));
         let found = latencies(&[&one, &other]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_stand_in_the_order_of_their_names_and_none_where_nothing_was_measured() {
+    fn classes_are_in_alphabetical_order() {
         let both = run(&[("workload", "data", 1, 1), ("beside", "data", 1, 1)]);
         let names: Vec<String> = latencies(&[&both]).into_iter().map(|latency| latency.class).collect();
         assert_eq!(names, ["beside", "workload"]);

@@ -1,33 +1,33 @@
-//! What a round cannot do without.
+//! Lower bound of a round's duration.
 
 use fanin_model::Parts;
 use fanin_spec::{Scheme, Settings};
 
-use crate::allowed::allowed;
 use crate::catalogue::figures;
 use crate::stats::six_digits;
+use crate::upper_bound::allowed;
 
 figures! {
-    /// What a round cannot do without, in ms.
+    /// Lower bound of a round's duration in ms.
     #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Least {} {
-        /// What a round of the first client takes at the least by the closed form of `allowed_mbps`, a burst on average; absent
-        /// where that is not known, as what it is made of.
+        /// Lower bound of a round of the first client by the closed form of `allowed_mbps`, or of an average burst; absent, like its
+        /// parts, if unknown.
         whole_ms: f64, "ms";
-        /// Of it, packets on the wire.
+        /// Part for packets on the wire.
         wire_ms: f64, "ms";
-        /// Of it, ways there and back, handshakes and slow start.
+        /// Part for round trips, handshakes and slow start.
         round_trips_ms: f64, "ms";
-        /// Of it, what servers need, and are put off.
+        /// Part for servers' service times and start delays.
         work_ms: f64, "ms";
-        /// Of it, the requests before the last one.
+        /// Part for the requests before the last one.
         requests_ms: f64, "ms";
     }
 }
 
 impl Least {
-    /// What a round needs at the least with these settings, before anything is run; `None` where no closed form knows.
+    /// The lower bound for these settings, before any run; `None` without a closed form.
     pub fn known(scheme: &Scheme, s: &Settings) -> Option<Least> {
         Least::of(&allowed(scheme, s)?.round)
     }

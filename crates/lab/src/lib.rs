@@ -1,12 +1,11 @@
-//! The laboratory: from resolved schemes to a plan of runs ([`plan()`]), and from what they gave to rows with intervals over seeds
-//! ([`Summary`]) and findings. All of it follows from its arguments: no files,
-//! threads, clocks or environment.
+//! Experiments: from resolved schemes to a plan of runs ([`plan()`]), and from their results to rows with confidence intervals
+//! ([`Summary`]) and findings. Everything is a function of its arguments: there are no files, threads, clocks or environment
+//! variables.
 //!
-//! What runs a spec is a [`Runner`], and what carries out a batch of them an [`Executor`]; which ones, the caller decides.
+//! The caller provides a [`Runner`] for single runs and an [`Executor`] for batches of them.
 
-mod allowed;
 mod axis;
-mod beside;
+mod background;
 pub mod catalogue;
 mod causes;
 mod compare;
@@ -31,10 +30,10 @@ pub mod stats;
 mod summary;
 pub mod tasks;
 mod tiers;
+mod upper_bound;
 
-pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};
-pub use beside::{Background, Service};
+pub use background::{Background, Service};
 pub use causes::{Causes, Stalled};
 pub use compare::{Compared, compare};
 pub use findings::{Finding, Seen, State, Verdict, findings, findings_with, focus, line_mbps, state_at, sure_onsets};
@@ -54,3 +53,4 @@ pub use slowest::Slowest;
 pub use spread::{Spread, workload_fcts};
 pub use summary::{Cost, Onset, Onsets, Precision, Summary, summarise};
 pub use tiers::Tier;
+pub use upper_bound::allowed_mbps;

@@ -1,12 +1,12 @@
-//! Where results come from.
+//! Provenance of results.
 
-/// What `manifest.json` says besides: enough to do it again.
+/// Additional contents of `manifest.json`, for repeating the experiment.
 #[derive(Clone, Debug)]
 pub struct Manifest {
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
     /// The command's arguments, without the program's name.
     pub arguments: Vec<String>,
-    /// The scenario's text as it was read.
+    /// Text of the scenario.
     pub scenario_text: String,
 }

@@ -1,9 +1,8 @@
-//! The measures of a comparison: what a row of the summary has of one scheme at one point, each declared once.
+//! Measures of a comparison: the columns of a summary row, each declared once.
 
 use fanin_spec::{Kind, Point, RunTables, Settings, Totals, Variant};
 
-use crate::allowed::{UpperBound, allowed, mean_burst};
-use crate::beside::{Background, Service, background, service};
+use crate::background::{Background, Service, background, service};
 use crate::catalogue::{Part, Value, figures};
 use crate::causes::Causes;
 use crate::fairness::{jain, jain_by_round, mean_of_rounds};
@@ -15,13 +14,14 @@ use crate::slowest::{Slowest, cold, slowest};
 use crate::spread::{Spread, spread_with_open, workload_fcts};
 use crate::stats::{self, Interval, six_digits};
 use crate::tiers::{Tier, tiers};
+use crate::upper_bound::{UpperBound, allowed, mean_burst};
 
-/// The runs of one scheme at one point that finished.
+/// The finished runs of one scheme at one point.
 pub(crate) struct PointRuns<'a> {
     variant: &'a Variant,
     place: usize,
     settings: &'a Settings,
-    /// Their seeds and what they gave.
+    /// Seeds and results.
     seeded: &'a [(u64, &'a RunTables)],
     runs: Vec<&'a RunTables>,
     allowed: Option<UpperBound>,
@@ -37,7 +37,7 @@ impl<'a> PointRuns<'a> {
         PointRuns { variant, place, settings, seeded, runs, allowed: allowed(&variant.scheme, settings), jains }
     }
 
-    /// A sum's mean over seeds.
+    /// Mean of a total over seeds.
     fn mean(&self, pick: impl Fn(&Totals) -> u64) -> f64 {
         let values: Vec<f64> = self.runs.iter().map(|run| pick(&run.totals) as f64).collect();
         stats::mean(&values).map_or(0.0, six_digits)
@@ -66,7 +66,7 @@ impl<'a> PointRuns<'a> {
     }
 }
 
-/// Declares [`SummaryRow`]: where it is, then its figures with how each comes of a point's runs.
+/// Declares [`SummaryRow`]: its point, then its figures with their computation from a point's runs.
 macro_rules! measures {
     ($(#[$meta:meta])* $name:ident of |$runs:ident| {
         $($(#[$kmeta:meta])* $key:ident: $ktype:ty = $where:expr,)*
@@ -82,7 +82,7 @@ macro_rules! measures {
         }
 
         impl $name {
-            /// The row of one point, or `None` where no run of it finished.
+            /// The row of a point, or `None` if no run finished.
             pub(crate) fn of($runs: &PointRuns<'_>) -> Option<$name> {
                 Some($name { $($key: $where,)* $($figure: $take,)* })
             }
@@ -95,104 +95,99 @@ measures! {
     #[derive(Clone, Debug, Default, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     SummaryRow of |p| {
-        /// The label, else the canonical name.
+        /// Label, or the canonical name.
         scheme: String = p.variant.label.clone(),
-        /// Where in the sweep.
+        /// Point of the sweep.
         #[cfg_attr(feature = "typescript", ts(type = "Record<string, unknown>"))]
         point: Point = p.variant.points[p.place].point.clone(),
-        /// The point's place in the sweep.
+        /// Index of the point in the sweep.
         #[serde(skip)]
         place: usize = p.place,
-        /// Servers, or of a workload between any hosts all of them but the client.
+        /// Number of servers; for an any-to-any workload, of hosts other than the client.
         #[serde(skip)]
         servers: u32 = p.settings.servers(),
-        /// Hosts that take part.
+        /// Number of participating hosts.
         #[serde(skip)]
         hosts: u32 = p.settings.hosts(),
     } {
-        /// Clients that ask, each for itself.
+        /// Number of clients.
         clients: u32, "count" = clients(p.settings);
-        /// Runs that finished, each with a seed of its own.
+        /// Finished runs, each with its own seed.
         seeds: usize, "count" = p.runs.len();
-        /// The measured time of a run, mean over seeds.
+        /// Measured time of a run, mean over seeds.
         measured_ms: f64, "ms" = six_digits(p.mean(|t| t.measured_ps) / 1e9);
-        /// Payload delivered in order over the measured time: mean over seeds, with an interval that lies between nothing and line
-        /// rate.
+        /// Payload delivered in order per measured time: mean over seeds, with a 95 % CI between zero and line rate.
         goodput_mbps: Interval, "Mbit/s" = p.goodput()?;
-        /// Whether seeds change anything in the runs; absent of a single one.
+        /// Whether results differ between seeds; absent for one seed.
         seeds_differ: Option<bool>, "flag" in Json =
             (p.runs.len() > 1).then(|| p.runs.iter().any(|run| !same_results(run, p.runs[0])));
-        /// The goodput that a closed form allows (`fanin explain model`, allowed), which no run beats but by what is drawn; absent
-        /// where no bound is known: of bursts, where flows go between any hosts, beside other traffic.
+        /// Upper bound of goodput by a closed form (`fanin explain model`), exceeded only by random draws; absent for bursts, any-to-any
+        /// workloads and with background traffic.
         allowed_mbps: Option<f64>, "Mbit/s" = p.allowed.map(|allowed| six_digits(allowed.mbps));
-        /// What a round takes at the least; absent where that is not known.
+        /// Lower bound of a round's duration, by part; absent if unknown.
         least: Option<Least>, "object" = p.least();
-        /// Completion times of queries or rounds, all seeds' together, those that were cut off as longer than they had waited;
-        /// absent where none was begun.
+        /// Completion times of queries or rounds over all seeds; unfinished ones count as longer than their waiting times. Absent if none
+        /// started.
         qct_ms: Spread, "ms" in Bounds = p.qct_ms();
-        /// Completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together, those that ended
-        /// (`slowdown` counts the others); absent where none did.
+        /// Completion times of the workload's own flows over all seeds, without background Poisson flows and unfinished flows (see
+        /// `slowdown`); absent if none finished.
         fct_ms: Spread, "ms" =
             spread_with_open(p.runs.iter().flat_map(|run| workload_fcts(run)).collect(), Vec::new());
-        /// Retransmission timeouts that fired (`timeouts` of `totals`) but for those of what runs beside the workload, mean over
-        /// seeds.
+        /// Retransmission timeouts (`timeouts` of `totals`) except those of background traffic, mean over seeds.
         timeouts: f64, "count" = p.mean(|t| t.timeouts - t.background_timeouts);
-        /// Entries into fast recovery (`fast_retransmits` of `totals`), but for those too, mean over seeds.
+        /// Entries into fast recovery (`fast_retransmits` of `totals`), likewise.
         fast_retransmits: f64, "count" = p.mean(|t| t.fast_retransmits - t.background_fast_retransmits);
-        /// Packets that were dropped (`drops` of `totals`), but for those too, mean over seeds.
+        /// Dropped packets (`drops` of `totals`), likewise.
         drops: f64, "count" = p.mean(|t| t.drops - t.background_drops);
-        /// Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds.
+        /// Packets lost by `faults.loss` or by hosts that were down, mean over seeds.
         lost: f64, "count" = lost(&p.runs);
-        /// Packets that were marked (`marks` of `totals`), mean over seeds.
+        /// Marked packets (`marks` of `totals`), mean over seeds.
         marks: f64, "count" = p.mean(|t| t.marks);
         /// Distinct data segments delivered (`data_packets` of `totals`), mean over seeds.
         data_packets: f64, "count" = p.mean(|t| t.data_packets);
-        /// Rounds or queries that ended (`rounds` of `totals`), mean over seeds.
+        /// Finished rounds or queries (`rounds` of `totals`), mean over seeds.
         rounds: f64, "count" = p.mean(|t| t.rounds);
-        /// Those that the run's end cut off (`rounds_open` of `totals`), mean over seeds.
+        /// Unfinished rounds or queries at the run's end (`rounds_open` of `totals`), mean over seeds.
         rounds_open: f64, "count" = p.mean(|t| t.rounds_open);
-        /// Times in which nothing came to a client that waited (`stalls` of `totals`), mean over seeds.
+        /// Times in which a waiting client received nothing (`stalls` of `totals`), mean over seeds.
         stalls: f64, "count" = p.mean(|t| t.stalls);
-        /// How long these took together in a run, mean over seeds.
+        /// Total duration of stalls in a run, mean over seeds.
         stalled_ms: f64, "ms" = six_digits(p.mean(|t| t.stalled_ps) / 1e9);
-        /// The same by what they were for.
+        /// Stalls by cause.
         stalls_by_cause: Causes, "object" = Causes::of(&p.runs);
-        /// How long rounds with a timeout took in a run, each up to the least timeout, mean over seeds.
+        /// Time of rounds with a timeout, each counted up to the minimum RTO, in a run; mean over seeds.
         repair_ms: f64, "ms" = repair_ms(p.settings, &p.runs);
-        /// The rounds that take longest, up to one in a hundred, and what goodput is without them; absent where that is none.
+        /// The slowest rounds, up to 1 %, and goodput without them; absent if that is none.
         slowest: Option<Slowest>, "object" in Json = slowest(p.seeded, p.settings);
-        /// The first rounds of each run that take over three medians, in the same form; absent where there are none.
+        /// The first rounds of each run that take over three medians, likewise; absent if there are none.
         cold: Option<Slowest>, "object" in Json = cold(p.seeded, p.settings);
-        /// The longest queue where the workload's bytes come together (`queue_max_bytes` of `totals`), over all seeds.
+        /// Longest queue where the workload's traffic converges (`queue_max_bytes` of `totals`), over all seeds.
         queue_max_bytes: u64, "B" = p.runs.iter().map(|run| run.totals.queue_max_bytes).max().unwrap_or(0);
-        /// Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over what
-        /// long flows moved, over the speeds of flows between any hosts (one over their slowdown); absent where nothing was
-        /// delivered, and of a job.
+        /// Jain's fairness index (1: all equal), mean over seeds: of the servers' goodputs while they respond, of the goodputs of long
+        /// flows, or of the speeds (1/slowdown) of any-to-any flows; absent if nothing was delivered, and for a job.
         jain: Option<f64>, "share" as "Jain" = p.jain();
-        /// Jain's index over the servers' goodputs within a round, mean over a run's rounds and then over seeds, with an interval
-        /// that lies between 0 and 1: fairness over time, where `jain` is over the whole run; absent where no round of answers
-        /// ended.
+        /// Jain's index of the servers' goodputs within a round: mean over a run's rounds and then over seeds, with a 95 % CI between 0 and
+        /// 1; absent if no round with responses finished.
         jain_rounds: Option<Interval>, "share" as "Jain, a round" = mean_of_rounds(&p.jains);
-        /// The least of any round, over all seeds.
+        /// Smallest index of any round, over all seeds.
         jain_worst: Option<f64>, "share" as "Jain, worst round" =
             p.jains.iter().flatten().copied().reduce(f64::min).map(six_digits);
-        /// Slowdown of flows of a list and of Poisson flows, as in `slowdown`; empty where there are none.
+        /// Slowdown of listed and Poisson flows, as in `slowdown`; empty without such flows.
         slowdown: Vec<Slowdown>, "list" in Json = slowdowns(&p.runs);
         /// Ports by tier; empty unless measure.ports is on.
         tiers: Vec<Tier>, "list" in Json = tiers(&p.runs);
-        /// Memories that switches' ports share; absent where there are none or measure.ports is off.
+        /// Shared memories of switches; absent without any, or if measure.ports is off.
         memories: Option<Memories>, "object" in Json = memories(&p.runs);
-        /// The service beside the workload; absent where there is none.
+        /// The background service; absent if there is none.
         service: Option<Service>, "object" in Json = service(&p.runs);
-        /// How long data packets took, by class; empty unless measure.latency is on.
+        /// End-to-end delay of data packets by class; empty unless measure.latency is on.
         latency: Vec<Latency>, "list" in Json = latencies(&p.runs);
-        /// What runs beside the workload, and that service, together; absent where nothing does.
+        /// Background traffic and service together; absent if there is none.
         background: Option<Background>, "object" = background(p.settings, &p.runs);
     }
 }
 
-/// Who reads columns by place finds them where they were: these come first, in this order, and those that are not named last, in
-/// the order above.
+/// The first columns, in this order, which existing readers rely on; all others follow in the order above.
 const FIRST: [&str; 25] = [
     "seeds",
     "goodput_mbps",
@@ -222,42 +217,42 @@ const FIRST: [&str; 25] = [
 ];
 
 impl SummaryRow {
-    /// Its columns, behind the scheme, the number of servers and what else is swept.
+    /// Columns after the scheme, the number of servers and the other swept keys.
     pub fn columns() -> Vec<Part> {
         let parts = in_order(SummaryRow::FIGURES.iter().map(|figure| figure.parts()));
         parts.into_iter().flatten().filter(|part| part.column.is_some()).collect()
     }
 
-    /// What stands in them.
+    /// Values of the columns.
     pub fn cells(&self) -> Vec<Value> {
         let values = SummaryRow::FIGURES.iter().map(|figure| figure.parts()).zip(self.by_figure());
         let of_figure = in_order(values.map(|(parts, values)| parts.into_iter().zip(values)));
         of_figure.into_iter().flatten().filter(|(part, _)| part.column.is_some()).map(|(_, value)| value).collect()
     }
 
-    /// Rounds begun.
+    /// Rounds started.
     pub fn begun(&self) -> f64 {
         self.rounds + self.rounds_open
     }
 
-    /// A count's share of one round that was begun; where there are no rounds, the whole run counts as one.
+    /// A count per started round; a run without rounds counts as one.
     pub fn a_round(&self, count: f64) -> f64 {
         if self.begun() > 0.0 { count / self.begun() } else { count }
     }
 
-    /// Whether the goodput's interval reaches further than a quarter of its mean to either side.
+    /// Whether the goodput's interval extends more than a quarter of its mean to either side.
     pub fn is_wide(&self) -> bool {
         self.half_width() > 0.25
     }
 
-    /// Half of the goodput's interval over its mean.
+    /// Half the width of the goodput's interval over its mean.
     pub fn half_width(&self) -> f64 {
         let Interval { mean, lo, hi } = self.goodput_mbps;
         if hi > lo { (hi - lo) / 2.0 / mean } else { 0.0 }
     }
 }
 
-/// What is of figure after figure, in the order of columns.
+/// Reorders values by figure to the order of columns.
 fn in_order<T>(by_figure: impl Iterator<Item = T>) -> Vec<T> {
     let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
     let mut all: Vec<(usize, T)> = SummaryRow::FIGURES.iter().map(|figure| place(figure.name)).zip(by_figure).collect();
@@ -265,23 +260,23 @@ fn in_order<T>(by_figure: impl Iterator<Item = T>) -> Vec<T> {
     all.into_iter().map(|(_, of)| of).collect()
 }
 
-/// Whether two runs gave the same, whatever they cost.
+/// Whether two runs have equal results, regardless of cost.
 fn same_results(one: &RunTables, other: &RunTables) -> bool {
     (&one.totals, &one.flows, &one.queries) == (&other.totals, &other.flows, &other.queries)
 }
 
-/// Who waits, each for itself.
+/// Number of waiting clients.
 fn clients(s: &Settings) -> u32 {
     if s.workload.kind == Kind::KeyValue { s.key_value.front_ends } else { s.clients() }
 }
 
-/// Packets that faults lost, on average.
+/// Mean number of packets lost by faults.
 fn lost(runs: &[&RunTables]) -> f64 {
     let of = |run: &&RunTables| run.faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum::<u64>() as f64;
     stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)
 }
 
-/// What rounds with a timeout took, each up to the least timeout: so much at the least was waited for one.
+/// Time of rounds with a timeout, each counted up to the minimum RTO, the shortest wait for one.
 fn repair_ms(s: &Settings, runs: &[&RunTables]) -> f64 {
     let of = |run: &&RunTables| {
         let own = run.totals.timeouts > run.totals.background_timeouts;
@@ -300,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_totals_have_is_told_by_them_alone() {
+    fn shares_no_names_with_totals() {
         let totals: Vec<&str> = Totals::COLUMNS.iter().map(|column| column.name).collect();
         let same: Vec<_> = SummaryRow::FIGURES.iter().filter(|figure| totals.contains(&figure.name)).collect();
         assert!(same.len() >= 9, "{same:?}");
@@ -310,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_in_a_name_is_the_one_that_is_declared() {
+    fn names_end_in_the_declared_unit() {
         let suffixes = [("_ms", "ms"), ("_mbps", "Mbit/s"), ("_bytes", "B"), ("_share", "share")];
         let named = [SummaryRow::FIGURES, Least::FIGURES, Background::FIGURES, Service::FIGURES, Slowest::FIGURES];
         let more = [Tier::FIGURES, Memories::FIGURES, Latency::FIGURES];
@@ -325,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_has_a_name_of_its_own_and_columns_keep_their_place() {
+    fn figures_have_unique_names_and_stable_columns() {
         let names: BTreeSet<String> = SummaryRow::columns().into_iter().filter_map(|part| part.column).collect();
         let row = SummaryRow::default();
         assert_eq!((names.len(), row.cells().len()), (SummaryRow::columns().len(), SummaryRow::columns().len()));
@@ -335,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_has_is_where_the_catalogue_says() {
+    fn json_matches_the_catalogue() {
         let interval = Interval { mean: 2.0, lo: 1.0, hi: 3.0 };
         let [mean, p50, p95, p99, p999, max] = [4.5, 4.0, 5.0, 6.0, 7.0, 8.0].map(Some);
         let row = SummaryRow {

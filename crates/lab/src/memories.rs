@@ -1,4 +1,4 @@
-//! Memories that ports share: how full they are, and who held them as packets found no room.
+//! Shared memories of switches: their use, and the ports that held them when packets were refused.
 
 use std::collections::BTreeMap;
 
@@ -8,44 +8,44 @@ use crate::catalogue::figures;
 use crate::stats::{mean, six_digits};
 
 figures! {
-    /// The memories of all switches whose ports share one, at one point.
+    /// The shared memories of all switches, at one point.
     #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Memories {} {
-        /// How many there are, mean over seeds.
+        /// Number of memories, mean over seeds.
         switches: f64, "count";
-        /// The share of what ports share that they held over time, mean over switches and seeds.
+        /// Time-averaged share of the shared memory in use, mean over switches and seeds.
         used_mean_share: f64, "share";
-        /// Its 99th percentile over time at the switch where that is largest, over all seeds.
+        /// 99th percentile over time at the switch where it is largest, over all seeds.
         used_p99_share: f64, "share";
-        /// The most at any switch, over all seeds.
+        /// Maximum at any switch, over all seeds.
         used_max_share: f64, "share";
-        /// Packets that found no room under their port's threshold, mean over seeds.
+        /// Packets refused because their port had reached its threshold, mean over seeds.
         refused_packets: f64, "count";
-        /// The port that lost most to what others held; absent where there was room for all.
+        /// The port with most packets refused because of other ports; absent without refusals.
         squeezed: Option<Squeezed>, "object";
     }
 }
 
 figures! {
-    /// A port that found no room for packets.
+    /// A port that refused packets.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Squeezed {} {
-        /// The port that lost most to what others held.
+        /// Port with most packets refused because of other ports.
         port: String, "text";
-        /// Its packets without room, mean over seeds.
+        /// Packets that it refused, mean over seeds.
         refused_packets: f64, "count";
-        /// Of what was held as they came, the share that other ports held, mean over them.
+        /// Share of the used memory that other ports held when they arrived, mean over these packets.
         elsewhere_share: f64, "share";
-        /// The port that held most then.
+        /// Port that held most.
         holder: String, "text";
-        /// Its share of what the ports share, mean over these packets.
+        /// Its share of the shared memory, mean over these packets.
         holder_share: f64, "share";
     }
 }
 
-/// The memories of a point; `None` where ports share none, or were not measured.
+/// The memories of a point; `None` if ports share none, or were not measured.
 pub(crate) fn memories(runs: &[&RunTables]) -> Option<Memories> {
     let all: Vec<&MemoryRow> = runs.iter().flat_map(|run| &run.memories).collect();
     let a_run = |sum: u64| six_digits(sum as f64 / runs.len() as f64);
@@ -62,7 +62,7 @@ pub(crate) fn memories(runs: &[&RunTables]) -> Option<Memories> {
     })
 }
 
-/// The port with the most packets without room, each counted by the share that other ports held.
+/// The port with most refused packets, each weighted by the share that other ports held.
 fn squeezed(runs: &[&RunTables]) -> Option<Squeezed> {
     #[derive(Default)]
     struct Sums<'a> {

@@ -1,4 +1,4 @@
-//! What became of a plan.
+//! Outcome of a plan.
 
 use core::time::Duration;
 
@@ -9,41 +9,41 @@ use fanin_spec::{Point, RunSpec, RunTables};
 pub struct Done {
     /// Its tables.
     pub tables: RunTables,
-    /// The user CPU time of the run alone.
+    /// User CPU time of the run.
     pub cpu: Duration,
 }
 
-/// What became of a plan.
+/// Outcome of a plan.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// One entry a spec of the plan, in its order; `None` where a stop or a failure came first.
+    /// One entry per spec of the plan, in order; `None` after a stop or a failure.
     pub runs: Vec<Option<Done>>,
     /// Runs that came from the cache.
     pub cached: usize,
-    /// What the user may want to know of the cache.
+    /// Messages about the cache for the user.
     pub notices: Vec<String>,
-    /// Runs that a law of the caller's ended, and what it says.
+    /// Runs that the caller's own algorithm ended with an error, and its message.
     pub raised: Vec<Broken>,
-    /// Wall time of it all.
+    /// Total wall time.
     pub wall: Duration,
 }
 
-/// A run that broke an invariant, or that a law of the caller's ended.
+/// A run that broke an invariant, or in which the caller's own algorithm failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{label} at {point} under seed {seed}: {what}")]
 pub struct Broken {
     /// The scheme's label.
     pub label: String,
-    /// Where in the sweep.
+    /// Point of the sweep.
     pub point: Point,
     /// The seed.
     pub seed: u64,
-    /// What the runner says.
+    /// The runner's message.
     pub what: String,
 }
 
 impl Broken {
-    /// Such a run, and what its runner says.
+    /// A broken run with its runner's message.
     pub fn new(spec: &RunSpec, what: String) -> Broken {
         Broken { label: spec.label.clone(), point: spec.point.clone(), seed: spec.seed, what }
     }

@@ -1,29 +1,29 @@
-//! Which runs a comparison is made of.
+//! Planning of a comparison's runs.
 //!
-//! The planner is asked again as batches of runs are finished. It sees whole batches, seeds in their order, and never
-//! the order in which runs ended: the plan is a function of scenario, wishes and results.
+//! The planner is called again after each batch. It sees whole batches with seeds in order, never the order in which runs finished,
+//! so the plan is a function of scenario, options and results.
 
 use std::collections::BTreeMap;
 
 use fanin_spec::{RunSpec, Variant};
 
 use crate::Done;
-use crate::allowed::allowed_mbps;
 use crate::stats::{bounded_interval, onset};
+use crate::upper_bound::allowed_mbps;
 
-/// No point gets more seeds than this, however wide its interval.
+/// Maximum number of seeds of a point, however wide its interval.
 pub const MOST_SEEDS: u32 = 200;
 
-/// What a comparison is to find out beyond the plain sweep.
+/// Options of a comparison beyond the plain sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CompareOptions {
-    /// Look for the onset with few points, in place of the whole sweep.
+    /// Search for the collapse point with few points instead of the whole sweep.
     pub onset: bool,
-    /// Add seeds until half of the 95 % interval is at most this share of the mean, at every point.
+    /// Add seeds at every point until half of the 95 % CI is at most this share of the mean.
     pub precision: Option<f64>,
 }
 
-/// Plans a comparison, batch after batch.
+/// Plans a comparison in batches.
 #[derive(Clone, Debug)]
 pub struct Planner<'a> {
     variants: &'a [Variant],
@@ -31,13 +31,13 @@ pub struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// A planner of these schemes.
+    /// A planner for these schemes.
     pub fn new(variants: &'a [Variant], options: CompareOptions) -> Planner<'a> {
         Planner { variants, options }
     }
 
-    /// The next batch, by scheme, point, seed; empty where nothing is left to find out. `done` is all that was planned
-    /// so far, in any order, with its results.
+    /// The next batch, by scheme, point and seed; empty when finished. `done` has all runs planned so far, in any order, with their
+    /// results.
     pub fn next(&self, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
         self.variants.iter().flat_map(|variant| self.next_of(variant, done)).collect()
     }
@@ -50,7 +50,7 @@ impl<'a> Planner<'a> {
             batch.extend(runs(variant, point, goodputs.len() as u32, more));
         }
         if !batch.is_empty() {
-            // The search goes on from means that are good enough.
+            // The search needs precise means to continue.
             return batch;
         }
         let first = variant.settings.run.seeds;
@@ -62,21 +62,21 @@ impl<'a> Planner<'a> {
         wanted.into_iter().flat_map(|point| runs(variant, point, 0, first)).collect()
     }
 
-    /// How many seeds a point has to get beyond those that it has.
+    /// Number of seeds that a point needs in addition to those that it has.
     fn more_seeds(&self, variant: &Variant, point: usize, goodputs: &[f64]) -> u32 {
         let most = variant.points[point].settings.line_rate() as f64 / 1e6;
         let (Some(precision), Some(interval)) = (self.options.precision, bounded_interval(goodputs, most)) else {
             return 0;
         };
         let n = goodputs.len() as u32;
-        // One seed has no interval: at least two are needed to know.
+        // At least two seeds are needed for an interval.
         let wide = n < 2 || (interval.hi - interval.lo) / 2.0 > precision * interval.mean;
         let step = (n / 2).max(variant.settings.run.seeds).max(2);
         if wide { step.min(MOST_SEEDS.saturating_sub(n)) } else { 0 }
     }
 }
 
-/// Every scheme at every point under every seed, in this order: scheme, point, seed. All have the same seeds.
+/// Every scheme at every point with every seed, in this order. All schemes have the same seeds.
 pub fn plan(variants: &[Variant]) -> Vec<RunSpec> {
     Planner::new(variants, CompareOptions::default()).next(&[])
 }
@@ -87,7 +87,7 @@ fn runs(variant: &Variant, point: usize, from: u32, seeds: u32) -> impl Iterator
     (from..from + seeds).map(of)
 }
 
-/// A scheme's goodputs by the point of the sweep, seeds in their order.
+/// A scheme's goodputs by point of the sweep, with seeds in order.
 fn goodputs(variant: &Variant, done: &[(RunSpec, Done)]) -> Goodputs {
     let mut seeds: BTreeMap<usize, BTreeMap<u64, f64>> = BTreeMap::new();
     for (spec, done) in done.iter().filter(|(spec, _)| spec.label == variant.label) {
@@ -96,10 +96,10 @@ fn goodputs(variant: &Variant, done: &[(RunSpec, Done)]) -> Goodputs {
     seeds.into_iter().map(|(point, by_seed)| (point, by_seed.into_values().collect())).collect()
 }
 
-/// Of each point that has any.
+/// By point, for points with results.
 type Goodputs = BTreeMap<usize, Vec<f64>>;
 
-/// A point under this share of what the closed form allows is no sign that those before it hold.
+/// Shares of the upper bound below this say nothing about earlier points.
 const SURE: f64 = 0.8;
 
 /// The next points of a curve to look at for the onset. A search by halves is right of a curve that holds and then

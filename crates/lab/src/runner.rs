@@ -1,19 +1,19 @@
-//! What runs one spec.
+//! Interface of a driver that runs one spec.
 
 use core::num::NonZeroUsize;
 use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Need, RunError, RunSpec, RunTables, Settings, Watch};
 
-/// Turns a spec into tables: the simulator, or a testbed. The same spec gives the same tables.
+/// Turns a spec into tables: the simulator, or a testbed. The simulator returns the same tables for the same spec.
 pub trait Runner: Sync {
-    /// Runs one spec on the calling thread; looks at `stop` from time to time.
+    /// Runs a spec on the calling thread; checks `stop` from time to time.
     ///
     /// # Errors
     /// [`RunError`].
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError>;
 
-    /// Runs one spec as [`Runner::run`] does, on up to so many cores where it gains by them: the tables are the same.
+    /// Runs a spec on up to this many cores if that is faster; the tables are the same.
     ///
     /// # Errors
     /// As [`Runner::run`].
@@ -21,8 +21,7 @@ pub trait Runner: Sync {
         self.run(spec, stop)
     }
 
-    /// Runs one spec as [`Runner::run`] does, and keeps the samples and events that `watch` asks for beside the tables.
-    /// A runner that cannot look inside gives the tables alone.
+    /// Runs a spec and adds the samples and events that `watch` requests, if the runner supports it.
     ///
     /// # Errors
     /// As [`Runner::run`].
@@ -30,7 +29,7 @@ pub trait Runner: Sync {
         self.run(spec, stop)
     }
 
-    /// What one run of these settings asks of the machine; nothing where that is not known.
+    /// Estimated resources of a run with these settings; zero if unknown.
     fn need(&self, _settings: &Settings) -> Need {
         Need::default()
     }

@@ -1,5 +1,5 @@
-//! How plans are carried out, batch after batch, by whatever runs them: threads of this process, processes elsewhere, a browser's
-//! worker. No thread and no clock is in it.
+//! Execution of plans in batches by an executor: threads, remote processes, or a browser's worker. This module uses neither threads nor
+//! a clock.
 
 use core::time::Duration;
 
@@ -7,102 +7,101 @@ use fanin_spec::{RunSpec, Variant, Watch};
 
 use crate::{Broken, CompareOptions, Done, Outcome, Planner};
 
-/// Runs that are carried out together.
+/// Runs that are executed together.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     /// The runs.
     pub specs: &'a [RunSpec],
-    /// What to keep of each beside its tables. A cache knows runs by their specs: such runs come from none and go to none.
+    /// Additional samples and events to record. Watched runs bypass the cache, whose key is the spec alone.
     pub watch: Option<&'a Watch>,
 }
 
-/// What is told while a batch is carried out.
+/// Events during a batch.
 #[derive(Debug)]
 pub enum News {
-    /// A run has ended.
+    /// A run has finished.
     Ended {
-        /// Its place in the batch.
+        /// Index in the batch.
         place: usize,
-        /// What it gave.
+        /// Result.
         done: Box<Done>,
-        /// Whether it was kept from before.
+        /// Whether it came from the cache.
         cached: bool,
     },
-    /// A law of the caller's ended a run.
+    /// The caller's own algorithm failed in a run.
     Raised {
-        /// Its place in the batch.
+        /// Index in the batch.
         place: usize,
-        /// What the law says.
+        /// Message of the algorithm.
         what: String,
     },
-    /// Something that the user may want to know.
+    /// A message for the user.
     Notice(String),
-    /// Time has passed; some times a second at most.
+    /// Time has passed; at most a few per second.
     Underway {
-        /// Wall time since the batch was begun.
+        /// Wall time since the batch started.
         elapsed: Duration,
-        /// Wall time until its end, as the finished runs have it; `None` before the first has finished.
+        /// Estimated remaining wall time from the finished runs; `None` before the first one.
         left: Option<Duration>,
     },
 }
 
-/// What carries out batches of runs. What comes of a batch hangs on its specs alone, not on who carries it out and in which order.
+/// Executes batches of runs. Results depend only on the specs, not on the executor or the order of execution.
 pub trait Executor {
-    /// Carries out every run of a batch and tells of each as it ends, on the calling thread, in any order; gives the wall time that it
-    /// took. A stop ends it with what has finished by then.
+    /// Executes every run of a batch, reports each when it finishes, on the calling thread and in any order, and returns the wall time.
+    /// A stop ends it with the runs finished by then.
     ///
     /// # Errors
-    /// A run that broke an invariant; it ends the others.
+    /// A run that broke an invariant, which also ends the others.
     fn carry_out(&self, batch: Batch<'_>, tell: &mut dyn FnMut(News)) -> Result<Duration, Broken>;
 }
 
-/// How far the work is.
+/// Progress of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs finished.
+    /// Finished runs.
     pub done: usize,
     /// Runs planned so far.
     pub total: usize,
     /// Wall time since the start.
     pub elapsed: Duration,
-    /// Wall time that is left, as the finished runs have it; `None` before the first has finished.
+    /// Estimated remaining wall time; `None` before the first run has finished.
     pub left: Option<Duration>,
 }
 
-/// A way through batches that one executor carries out, and how far it is: what was done before stays counted.
+/// Executes batches with one executor, and keeps count over all of them.
 pub struct Session<'a> {
     executor: &'a dyn Executor,
     tell: &'a mut dyn FnMut(Progress),
     done: usize,
     total: usize,
     elapsed: Duration,
-    /// Runs that were kept from before.
+    /// Runs from the cache.
     pub cached: usize,
-    /// What the user may want to know, each once.
+    /// Messages for the user, without duplicates.
     pub notices: Vec<String>,
-    /// Runs that a law of the caller's ended.
+    /// Runs in which the caller's own algorithm failed.
     raised: Vec<Broken>,
 }
 
 impl<'a> Session<'a> {
-    /// A course that has not begun.
+    /// A new session.
     pub fn new(executor: &'a dyn Executor, tell: &'a mut dyn FnMut(Progress)) -> Session<'a> {
         let (notices, raised) = (Vec::new(), Vec::new());
         Session { executor, tell, done: 0, total: 0, elapsed: Duration::ZERO, cached: 0, notices, raised }
     }
 
-    /// So many runs more are planned.
+    /// Adds this many planned runs.
     pub fn expect(&mut self, runs: usize) {
         self.total += runs;
     }
 
-    /// So many of those that were planned are needed no more.
+    /// Removes this many planned runs, which are no longer needed.
     pub fn spare(&mut self, runs: usize) {
         self.total -= runs;
     }
 
-    /// Carries out a batch of what is expected. `take` has what each run gave as it ends, with its place in the batch; a stop leaves
-    /// some out.
+    /// Executes a batch of planned runs. `take` receives each result with its index in the batch; after a stop, some are missing.
     ///
     /// # Errors
     /// A run that broke an invariant.
@@ -120,7 +119,7 @@ impl<'a> Session<'a> {
             News::Notice(text) => notices.push(text),
             News::Underway { elapsed: now, left } => {
                 let elapsed = *elapsed + now;
-                // Of batches that are still to come nothing is known but what those before took.
+                // Estimate later batches from the earlier ones.
                 let as_before = (*done > 0).then(|| elapsed.mul_f64((*total - *done) as f64 / *done as f64));
                 let left = if last { left } else { as_before };
                 tell(Progress { done: *done, total: *total, elapsed, left });
@@ -134,13 +133,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What has become of everything that was run, given by spec in the order of a plan.
+    /// The outcome of all runs, given by spec in the order of a plan.
     fn outcome(self, runs: Vec<Option<Done>>) -> Outcome {
         Outcome { runs, cached: self.cached, notices: self.notices, raised: self.raised, wall: self.elapsed }
     }
 }
 
-/// Carries out a plan that is known beforehand.
+/// Executes a fixed plan.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -156,8 +155,7 @@ pub fn execute(
     Ok(session.outcome(runs))
 }
 
-/// Carries a comparison out to its end, batch after batch: everything that was planned, by scheme, point, seed, and what became
-/// of it.
+/// Executes a comparison batch by batch: returns all planned runs by scheme, point and seed, and their outcomes.
 ///
 /// # Errors
 /// A run that broke an invariant.

@@ -1,4 +1,4 @@
-//! What was compared, in two lines for people, and what is to be known of all its figures.
+//! Summary of the compared setting in two lines, and notes that apply to all figures.
 
 use fanin_spec::{Discipline, Settings, Swept, Variant, WarmUp};
 use fanin_units::QueueSize;
@@ -6,7 +6,7 @@ use fanin_units::QueueSize;
 use crate::Summary;
 use crate::figures::{clean, shown, three};
 
-/// The cluster; the workload and its seeds. What differs between schemes is said to.
+/// The cluster, and the workload with its seeds; marks values that differ between schemes.
 pub fn setting(variants: &[Variant]) -> [String; 2] {
     let same = |show: &dyn Fn(&Settings) -> String, what: &str| {
         let mut schemes = variants.iter().map(|c| show(&c.settings));
@@ -25,7 +25,7 @@ pub fn setting(variants: &[Variant]) -> [String; 2] {
         }
     };
     let mut cluster = vec![
-        same(&|s| format!("{}, {} a link", s.link.rate, s.link.delay), "links"),
+        same(&|s| format!("{}, {} per link", s.link.rate, s.link.delay), "links"),
         same(&buffer, "switch buffer"),
         same(&|s| format!("MSS {}", s.tcp.mss), "MSS"),
         same(&|s| format!("RTOmin {}", s.tcp.rto_min), "RTOmin"),
@@ -43,7 +43,7 @@ pub fn setting(variants: &[Variant]) -> [String; 2] {
     [format!("{}: {}", same(&fabric, "fabrics"), cluster.join("; ")), format!("{workload}; {seeds}")]
 }
 
-/// K of the client's port at each point of a scheme that marks above a threshold, each value once; of another scheme none.
+/// Marking thresholds of the client's port at the points of a scheme that marks, without duplicates; otherwise empty.
 pub(crate) fn thresholds(variant: &Variant) -> Vec<String> {
     let mut values = Vec::new();
     if variant.scheme.discipline == Discipline::EcnThreshold {
@@ -57,7 +57,7 @@ pub(crate) fn thresholds(variant: &Variant) -> Vec<String> {
     values
 }
 
-/// K where some scheme marks above a threshold, and whether the rate of the link says it.
+/// The marking threshold if some scheme marks, and whether it depends on the link's rate.
 fn marking(variants: &[Variant]) -> Option<String> {
     let mut values: Vec<String> = variants.iter().flat_map(thresholds).collect();
     values.sort_unstable();
@@ -66,32 +66,32 @@ fn marking(variants: &[Variant]) -> Option<String> {
     let by_rate = !variants.iter().any(own);
     match &values[..] {
         [] => None,
-        [k] if by_rate => Some(format!("K {k}, by the link's rate")),
+        [k] if by_rate => Some(format!("K {k} (by link rate)")),
         [k] => Some(format!("K {k}")),
         _ if variants.iter().any(|c| thresholds(c).len() > 1) => Some("K swept".into()),
         _ => Some("K by scheme".into()),
     }
 }
 
-/// What is to be known of all figures: how well they are known, where that was asked for, and where nothing is random.
+/// Notes on all figures: their precision, if requested, and whether nothing is random.
 pub fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(precision) = summary.precision {
         let [wanted, reached] = [precision.wanted, precision.reached].map(|share| three(100.0 * share));
         notes.push(match precision.reached <= precision.wanted {
-            true => format!("precision: {reached} %, {wanted} % asked for"),
-            false => format!(
-                "precision not reached: {reached} %, {wanted} % asked for, with the most seeds that a point gets"
-            ),
+            true => format!("precision: {reached} % ({wanted} % requested)"),
+            false => {
+                format!("precision not reached: {reached} % ({wanted} % requested) with the maximum number of seeds")
+            }
         });
     }
     if !summary.rows.is_empty() && summary.rows.iter().all(|row| row.seeds_differ == Some(false)) {
-        notes.push("nothing is random here: every seed gives the same run".into());
+        notes.push("nothing is random: all seeds give the same run".into());
     }
     notes
 }
 
-/// The fabric; where it has racks, their over-subscription: the rate of their hosts over that of their uplinks.
+/// The fabric, with its oversubscription if it has racks.
 fn fabric(s: &Settings) -> String {
     let kind = s.fabric.kind.word();
     s.oversubscription().map_or(kind.into(), |times| format!("{kind}, {}:1 over-subscribed", three(times)))
@@ -120,23 +120,23 @@ fn workload(variant: &Variant) -> String {
     let mut text = clean(&(w.kind.facts().says)(s, &Swept { hosts: &hosts(), poisson: &poisson(), three }));
     match w.warm_up.0 {
         None => {}
-        Some(WarmUp::Rounds(1)) => text += ", behind a first round that is left out",
-        Some(WarmUp::Rounds(rounds)) => text += &format!(", behind {rounds} rounds that are left out"),
-        Some(WarmUp::For(time)) => text += &format!(", behind {time} that are left out"),
+        Some(WarmUp::Rounds(1)) => text += ", after a warm-up of 1 round",
+        Some(WarmUp::Rounds(rounds)) => text += &format!(", after a warm-up of {rounds} rounds"),
+        Some(WarmUp::For(time)) => text += &format!(", after a warm-up of {time}"),
     }
     if let Some(cap) = w.in_flight.0 {
-        text += &format!(", {cap} asked at once");
+        text += &format!(", at most {cap} concurrent requests");
     }
     if w.background > 0 {
-        text += &format!(", {} long flows beside", w.background);
+        text += &format!(", {} background long flows", w.background);
     }
     if !w.kind.facts().poisson && w.load.0.is_some() {
-        text += &format!(", Poisson flows beside: {}", poisson());
+        text += &format!(", background Poisson flows: {}", poisson());
     }
     text + &also_swept(variant)
 }
 
-/// What of the workload is swept besides hosts and loads, which stand there with all their values.
+/// Swept keys of the workload other than hosts and loads, whose values are all listed.
 fn also_swept(variant: &Variant) -> String {
     let said = ["workload.fan_in", "workload.load"];
     let moving = variant.moving().into_iter().map(|axis| variant.points[0].point.0[axis].key.as_str());
@@ -151,10 +151,10 @@ fn file_of(path: &str) -> String {
     clean(path.rsplit('/').next().unwrap_or(path))
 }
 
-/// What the ports of a switch hold.
+/// Capacity of switch ports.
 fn buffer(s: &Settings) -> String {
     match s.switch.shared_buffer.0 {
-        None => format!("{} a switch port", shown(s.switch.buffer)),
+        None => format!("{} per switch port", shown(s.switch.buffer)),
         Some(memory) => {
             format!("{} shared by a switch's ports, alpha {}", shown(QueueSize::Bytes(memory.0)), s.switch.alpha)
         }

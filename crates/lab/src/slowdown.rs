@@ -1,4 +1,4 @@
-//! Slowdown by size: how many times longer flows take than alone in the network.
+//! Slowdown by flow size: completion times relative to an empty network.
 
 use fanin_spec::{FlowRow, RunTables};
 
@@ -6,21 +6,21 @@ use crate::catalogue::{Figure, Part, Shaped, Value, figures};
 use crate::stats::{percentiles, six_digits};
 
 figures! {
-    /// Flows of like size.
+    /// Flows of similar size.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Slowdown {} {
-        /// The flows' sizes, for people, such as `10 KB to 100 KB`; all sizes come first.
+        /// Size range, such as `10 KB to 100 KB`; all sizes come first.
         sizes: &'static str, "text";
-        /// Flows of more payload than this.
+        /// Lower bound of the payload, exclusive.
         over_bytes: u64, "B";
-        /// And of no more than this; absent where there is no bound.
+        /// Upper bound, inclusive; absent if unlimited.
         up_to_bytes: Option<u64>, "B";
-        /// Flows that ended, all seeds' together.
+        /// Finished flows of all seeds.
         flows: u64, "count";
-        /// Flows that had not ended as the run did.
+        /// Unfinished flows at the run's end.
         unfinished: u64, "count";
-        /// Mean of their times over the least time alone in the network (`ideal_ps` of `flows`); absent where none ended.
+        /// Mean of completion time over `ideal_ps` of `flows`; absent if none finished.
         mean: Option<f64>, "times";
         /// Median of it.
         p50: Option<f64>, "times";
@@ -30,12 +30,12 @@ figures! {
 }
 
 impl Slowdown {
-    /// Its columns, in the table of its own.
+    /// Columns of its own table.
     pub fn columns() -> Vec<Part> {
         Slowdown::FIGURES.iter().flat_map(Figure::parts).collect()
     }
 
-    /// What stands in them.
+    /// Values of the columns.
     pub fn cells(&self) -> Vec<Value> {
         self.values()
     }
@@ -49,7 +49,7 @@ const BUCKETS: [(&str, u64, Option<u64>); 5] = [
     ("over 1 MB", 1_000_000, None),
 ];
 
-/// The slowdowns of a point's flows, all first, then by size; nothing where no flow has an ideal time.
+/// Slowdowns of a point's flows, all sizes first, then by size; empty if no flow has an ideal time.
 pub(crate) fn slowdowns(runs: &[&RunTables]) -> Vec<Slowdown> {
     let flows: Vec<(&FlowRow, u64)> = runs
         .iter()
@@ -66,7 +66,7 @@ fn bucket(sizes: &'static str, over: u64, up_to: Option<u64>, flows: &[(&FlowRow
     let inside = |bytes: u64| bytes > over && up_to.is_none_or(|most| bytes <= most);
     let all = flows.iter().filter(|(flow, _)| flow.payload_bytes.is_some_and(inside));
     let count = all.clone().count();
-    // In millionths, so that percentiles are exact.
+    // In millionths, for exact percentiles.
     let mut ratios: Vec<u64> = all
         .filter_map(|(flow, ideal)| flow.fct_ps.map(|fct| (u128::from(fct) * 1_000_000 / u128::from(*ideal)) as u64))
         .collect();

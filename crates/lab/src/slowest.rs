@@ -1,4 +1,4 @@
-//! Rounds that take long: the slowest of all, and those with which a run begins.
+//! Slow rounds: the slowest of all, and slow rounds at the start of a run.
 
 use std::cmp::Reverse;
 
@@ -8,17 +8,17 @@ use crate::catalogue::{Figure, Kind, Part, Shaped, Value, figures};
 use crate::stats::{self, six_digits};
 
 figures! {
-    /// Some of a point's rounds.
+    /// Some rounds of a point.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Slowest {} {
         /// Seed and round, the longest first; at most five.
         rounds: Vec<(u64, u32)>, "number";
-        /// How many rounds they are.
+        /// Number of rounds.
         count: usize, "count";
-        /// Of how many that ended, over all seeds.
+        /// Number of finished rounds over all seeds.
         of: usize, "count";
-        /// Goodput without them: mean over seeds.
+        /// Goodput without them, mean over seeds.
         goodput_mbps: f64, "Mbit/s";
     }
 }
@@ -37,16 +37,16 @@ impl Shaped for Vec<(u64, u32)> {
 }
 
 impl Slowest {
-    /// So many are named.
+    /// Number of rounds listed.
     pub const NAMED: usize = 5;
 }
 
-/// Whether rounds of one client follow one another, and move the same: then some of them can be left out.
+/// Whether one client's rounds are consecutive and equal in size, so that some can be excluded.
 fn in_turn(s: &Settings) -> bool {
     matches!(s.workload.kind, fanin_spec::Kind::Barrier | fanin_spec::Kind::WebSearch) && s.clients() == 1
 }
 
-/// A round that ended: how long it took, its seed and its number.
+/// A finished round: its duration, seed and number.
 type Ended = (u64, u64, u32);
 
 fn ended(runs: &[(u64, &RunTables)]) -> Vec<Ended> {
@@ -57,7 +57,7 @@ fn ended(runs: &[(u64, &RunTables)]) -> Vec<Ended> {
     runs.iter().flat_map(of).collect()
 }
 
-/// The longest of all rounds that ended, up to one in a hundred.
+/// The longest of all finished rounds, up to 1 %.
 pub(crate) fn slowest(runs: &[(u64, &RunTables)], s: &Settings) -> Option<Slowest> {
     let mut left_out = ended(runs);
     let of = left_out.len();
@@ -66,11 +66,11 @@ pub(crate) fn slowest(runs: &[(u64, &RunTables)], s: &Settings) -> Option<Slowes
     without(runs, &left_out, of).filter(|_| in_turn(s))
 }
 
-/// A start is cold as long as its rounds take so many medians, in so many rounds at the most.
+/// Rounds at the start are cold if they take this many medians, up to a maximum number of rounds.
 const COLD: u64 = 3;
 const COLD_ROUNDS: u32 = 5;
 
-/// The rounds with which runs begin and that take long.
+/// Slow rounds at the start of runs.
 pub(crate) fn cold(runs: &[(u64, &RunTables)], s: &Settings) -> Option<Slowest> {
     let all = ended(runs);
     let mut times: Vec<u64> = all.iter().map(|&(took, ..)| took).collect();
@@ -85,7 +85,7 @@ pub(crate) fn cold(runs: &[(u64, &RunTables)], s: &Settings) -> Option<Slowest> 
     without(runs, &left_out, all.len()).filter(|_| in_turn(s))
 }
 
-/// Goodput without some rounds, where there are any. A round delivers as much as every other one.
+/// Goodput without some rounds, if any. All rounds deliver the same amount.
 fn without(runs: &[(u64, &RunTables)], left_out: &[Ended], of: usize) -> Option<Slowest> {
     let without = |(seed, run): &(u64, &RunTables)| {
         let own = || left_out.iter().filter(|(_, of, _)| of == seed);

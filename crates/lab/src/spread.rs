@@ -1,11 +1,11 @@
-//! How times spread: their mean, percentiles and the longest.
+//! Distributions of times: mean, percentiles and maximum.
 
 use fanin_spec::{FlowKind, RunTables};
 
 use crate::catalogue::{Figure, Kind, Part, Shaped, Value, Written};
 use crate::stats::{self, six_digits};
 
-/// Times in ms to six digits; all `None` where nothing was begun.
+/// Times in ms with six digits; all `None` if nothing started.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Spread {
@@ -21,13 +21,13 @@ pub struct Spread {
     pub p999: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
-    /// The first of `p50`, `p95`, `p99`, `p999`, `max` that is a lower bound only, since rounds were cut off: those after it
-    /// are as well, and so is the mean.
+    /// The first of `p50`, `p95`, `p99`, `p999`, `max` that is only a lower bound because of unfinished rounds; later ones and the mean
+    /// are too.
     pub at_least: Option<&'static str>,
 }
 
 impl Spread {
-    /// Whether one of the five is a lower bound only.
+    /// Whether one of the five is only a lower bound.
     pub fn is_bound(&self, name: &str) -> bool {
         const RISING: [&str; 5] = ["p50", "p95", "p99", "p999", "max"];
         let place = |name: &str| RISING.iter().position(|known| *known == name);
@@ -45,7 +45,7 @@ impl Shaped for Spread {
             ("p999", "99.9th percentile of these.".into()),
             ("max", "Largest of these.".into()),
         ];
-        let bound = "The first of p50, p95, p99, p999 and max of these that is a lower bound only, as those above it and the mean are; absent where none is.";
+        let bound = "The first of p50, p95, p99, p999 and max of these that is only a lower bound, as are later ones and the mean; absent if none is.";
         let bound = of.marked("at_least", bound.into());
         let column = bound.column.filter(|_| of.written == Written::Bounds);
         let bound = Part { column, unit: "text", kind: Kind::Text, ..bound };
@@ -66,7 +66,7 @@ pub fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
     run.flows.iter().filter(|flow| flow.class != FlowKind::Background).filter_map(|flow| flow.fct_ps)
 }
 
-/// The spread of times of which some were cut off.
+/// Distribution of times, some of unfinished rounds.
 pub(crate) fn spread_with_open(mut ended_ps: Vec<u64>, mut open_ps: Vec<u64>) -> Spread {
     let ms = |ps: f64| Some(six_digits(ps / 1e9));
     stats::percentiles_with_open(&mut ended_ps, &mut open_ps).map_or(Spread::default(), |(p, at_least)| Spread {

@@ -1,7 +1,7 @@
-//! Statistics: plain functions of ordered values. Every sum goes from the first value to the last, so that the
-//! same values give the same bits on every machine.
+//! Statistics of ordered values. Sums run from the first value to the last, so the same values give the same bits on every
+//! machine.
 
-/// A mean with its 95 % interval.
+/// A mean with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Interval {
@@ -14,13 +14,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval as it is reported.
+    /// The interval with six significant digits, as reported.
     pub fn six_digits(self) -> Interval {
         Interval { mean: six_digits(self.mean), lo: six_digits(self.lo), hi: six_digits(self.hi) }
     }
 }
 
-/// What pooled values look like: their mean and exact percentiles, in the values' own unit.
+/// Mean and exact percentiles of pooled values, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles {
     /// The arithmetic mean.
@@ -37,12 +37,12 @@ pub struct Percentiles {
     pub max: u64,
 }
 
-/// The arithmetic mean, or `None` of nothing.
+/// The arithmetic mean, or `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean with its 95 % t interval over independent values; with one value, that value thrice. `None` of nothing.
+/// The mean with its 95 % t interval over independent values; a single value three times. `None` without values.
 pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     let mean = mean(values)?;
     let n = values.len();
@@ -55,11 +55,11 @@ pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { mean, lo: mean - half, hi: mean + half })
 }
 
-/// The mean with a 95 % interval that lies between 0 and `most`: the t interval of the mean's logit, taken back. With one
-/// value, that value thrice; `None` of nothing.
+/// The mean with a 95 % interval between 0 and `most`: the t interval of the mean's logit, transformed back. A single value gives
+/// that value three times; no values give `None`.
 ///
-/// A plain t interval of a few seeds that scatter reaches below zero. The standard error is carried over to the logit by
-/// its slope at the mean, so that the interval is one of the mean and always holds it.
+/// A plain t interval of few scattered seeds would reach below zero. The logit's slope at the mean converts the standard error, so
+/// the interval always contains the mean.
 pub fn bounded_interval(values: &[f64], most: f64) -> Option<Interval> {
     let plain = mean_interval(values)?;
     let share = plain.mean / most;
@@ -73,16 +73,16 @@ pub fn bounded_interval(values: &[f64], most: f64) -> Option<Interval> {
     Some(Interval { mean: plain.mean, lo: back(logit - half), hi: back(logit + half) })
 }
 
-/// A straight line through samples.
+/// A linear regression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// The slope by least squares with its 95 % interval.
+    /// The least-squares slope with its 95 % interval.
     pub slope: Interval,
     /// The share of the variance that the line explains.
     pub r_squared: f64,
 }
 
-/// Fits a line by least squares; `None` of fewer than three samples, or where all have the same x.
+/// Fits a line by least squares; `None` for fewer than three samples, or equal x.
 pub fn slope(samples: &[(f64, f64)]) -> Option<Fit> {
     let n = samples.len();
     let mean_of = |pick: fn(&(f64, f64)) -> f64| samples.iter().map(pick).sum::<f64>() / n as f64;
@@ -140,7 +140,7 @@ fn t_quantile_975(df: usize) -> f64 {
     row.copied().unwrap_or_else(|| t_expansion_975(df as f64))
 }
 
-/// The quantile as an expansion about the normal one (Abramowitz and Stegun, 26.7.5): right to 1e-6 from 30 degrees.
+/// The quantile by expansion about the normal quantile (Abramowitz and Stegun, 26.7.5): accurate to 1e-6 from 30 degrees.
 fn t_expansion_975(df: f64) -> f64 {
     const Z: f64 = 1.959_963_984_540_054;
     let square = Z * Z;
@@ -153,8 +153,8 @@ fn t_expansion_975(df: f64) -> f64 {
     Z + (terms[0] + (terms[1] + (terms[2] + terms[3] / df) / df) / df) / df
 }
 
-/// Mean and percentiles by the nearest rank: the p-th percentile is the least value that at least p % of the values
-/// do not exceed. Sorts the values; `None` of nothing.
+/// Mean and percentiles by nearest rank: the p-th percentile is the smallest value that at least p % of the values do not exceed.
+/// Sorts the values; `None` without values.
 pub fn percentiles(values: &mut [u64]) -> Option<Percentiles> {
     values.sort_unstable();
     let max = *values.last()?;
@@ -170,10 +170,9 @@ pub fn percentiles(values: &mut [u64]) -> Option<Percentiles> {
     })
 }
 
-/// The times that ended, rising, each with the share of all that took longer.
+/// The finished times, rising, each with the share of all times that are longer.
 ///
-/// A time that is cut off counts as what it is known to be, longer than the time waited: its share goes to what took
-/// longer (Kaplan and Meier, 1958). Sorts both.
+/// A censored time is known to exceed its waiting time: its share moves to longer times (Kaplan and Meier, 1958). Sorts both.
 pub fn survival(ended: &mut [u64], open: &mut [u64]) -> Vec<(u64, f64)> {
     ended.sort_unstable();
     open.sort_unstable();
@@ -193,16 +192,15 @@ pub fn survival(ended: &mut [u64], open: &mut [u64]) -> Vec<(u64, f64)> {
     ended.iter().map(step).collect()
 }
 
-/// Percentiles of times of which some were cut off, and the first of them that is a lower bound only: `p50`, `p95`,
-/// `p99`, `p999` or `max`; those above it are as well, and so is the mean. Where too few ended for one, the longest
-/// time, waited or taken, stands for it. Without any that were cut off, these are [`percentiles`]. Sorts both; `None` of
-/// nothing.
+/// Percentiles of times, some of them censored, and the first percentile that is only a lower bound: `p50`, `p95`, `p99`, `p999` or
+/// `max`; later ones and the mean are lower bounds too. Where too few finished for a percentile, the longest time stands in for it.
+/// Without censored times, these are [`percentiles`]. Sorts both; `None` without values.
 pub fn percentiles_with_open(ended: &mut [u64], open: &mut [u64]) -> Option<(Percentiles, Option<&'static str>)> {
     let Some(longest_open) = open.iter().copied().max() else { return percentiles(ended).map(|p| (p, None)) };
     let survival = survival(ended, open);
     let longest = ended.last().copied().unwrap_or(0).max(longest_open);
     let rest = survival.last().map_or(1.0, |(_, left)| *left);
-    // A hair, so that rounding decides nothing.
+    // A small margin against rounding.
     let rank = |per_mille: u32| {
         let most = 1.0 - f64::from(per_mille) / 1000.0 + 1e-9;
         survival.iter().find(|(_, left)| *left <= most).map(|(took, _)| *took)
@@ -224,16 +222,15 @@ pub fn percentiles_with_open(ended: &mut [u64], open: &mut [u64]) -> Option<(Per
     Some((found, bound_from.map(|(name, _)| name)))
 }
 
-/// Jain's index of fairness, (Σx)² / (n Σx²): 1 where all have the same, 1/n where one has all. `None` of nothing,
-/// or where nobody has anything.
+/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all. `None` without values, or if all are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// The index of the onset in a curve of mean goodputs by rising fan-in: the first point that is under half of the
-/// largest before it, as the point after it is too, if there is one.
+/// The index of the collapse point in a curve of mean goodputs by rising fan-in: the first point under half of the largest before it,
+/// if the next point, if any, is too.
 pub fn onset(goodputs: &[f64]) -> Option<usize> {
     let mut largest = f64::NEG_INFINITY;
     let collapsed: Vec<bool> = goodputs
@@ -247,9 +244,9 @@ pub fn onset(goodputs: &[f64]) -> Option<usize> {
     (0..collapsed.len()).find(|&i| collapsed[i] && collapsed.get(i + 1).copied().unwrap_or(true))
 }
 
-/// Draws `n` seeds out of `n`, with replacement, so many times: places from zero, the same ones on every machine.
+/// Draws `n` of `n` seeds with replacement, this many times: indices from zero, the same on every machine.
 pub fn resampled(n: usize, times: usize) -> impl Iterator<Item = Vec<usize>> {
-    // Knuth's linear congruential generator; its high half is good enough to draw seeds.
+    // Knuth's linear congruential generator; its upper half is good enough here.
     let mut state: u64 = 1;
     let mut below = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -258,7 +255,7 @@ pub fn resampled(n: usize, times: usize) -> impl Iterator<Item = Vec<usize>> {
     (0..times).map(move |_| (0..n).map(|_| below()).collect())
 }
 
-/// The value to six significant digits: what is reported, so that a last bit never shows.
+/// The value with six significant digits, as reported, to hide differences in the last bits.
 pub fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -299,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_drawn_evenly_with_replacement_and_the_same_every_time() {
+    fn draws_seeds_evenly_with_replacement() {
         let all: Vec<Vec<usize>> = resampled(5, 1_000).collect();
         assert_eq!(all, resampled(5, 1_000).collect::<Vec<_>>());
         assert!(all.iter().all(|drawn| drawn.len() == 5));

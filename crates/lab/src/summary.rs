@@ -1,4 +1,4 @@
-//! What a comparison says: one row a scheme and point, with figures to six digits, and each scheme's onset.
+//! Summary of a comparison: one row per scheme and point, with figures to six digits, and each scheme's collapse point.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -11,55 +11,55 @@ use crate::setting::thresholds;
 use crate::stats::{self, six_digits};
 use crate::{CompareOptions, Done, Finding, Outcome};
 
-/// The object that `--json` prints. Everything but `engine` follows from scenario and seeds alone.
+/// The object that `--json` prints. Everything except `engine` is a function of scenario and seeds.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Summary {
-    /// The version of this form: 1.
+    /// Version of this format: 1.
     pub schema: u32,
-    /// The scenario file's own name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The name of the resolved scenario: equal for equal settings.
+    /// Hash of the resolved scenario: equal for equal settings.
     pub hash: String,
-    /// What was set and has no effect, or not the one that was meant, with its place; [`summarise`] knows of none.
+    /// Settings without effect, or without the intended one, with their places; [`summarise`] leaves this empty.
     pub warnings: Vec<String>,
-    /// By scheme, then point; points without a finished run are left out.
+    /// By scheme, then point; without points that have no finished run.
     pub rows: Vec<SummaryRow>,
-    /// The key along which onsets are looked for: the first of more than one value.
+    /// The key along which collapse points are searched: the first with several values.
     pub along: String,
-    /// Each scheme's onset: the first value along that key at which mean goodput is under half of the best at one before,
-    /// there and at the next.
+    /// Each scheme's collapse point: the first value along that key where mean goodput is under half of the best before it, there and
+    /// at the next point.
     pub onset: Onsets,
-    /// Whether the onset was searched for, so that points between those of `rows` were not tried.
+    /// Whether the collapse point was searched for, so that points between those of `rows` were not run.
     pub searched: bool,
-    /// K of the client's port, by the label of each scheme that marks above a threshold; several where it is swept.
+    /// Marking threshold of the client's port, by the label of each scheme that marks; several values if it is swept.
     pub ecn_threshold_k: BTreeMap<String, Vec<String>>,
-    /// Where more seeds were asked for: how well goodputs are known.
+    /// Precision of goodputs, if requested.
     pub precision: Option<Precision>,
-    /// What it cost.
+    /// Cost.
     pub engine: Cost,
-    /// What is found of it in words; [`summarise`] finds nothing.
+    /// Findings in words; [`summarise`] leaves this empty.
     pub findings: Vec<Finding>,
 }
 
-/// How well goodputs were to be known, and are.
+/// Requested and achieved precision of goodputs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Precision {
-    /// Half of the 95 % interval over the mean that was asked for.
+    /// Requested half width of the 95 % CI over the mean.
     pub wanted: f64,
-    /// The largest at any point.
+    /// Largest at any point.
     pub reached: f64,
 }
 
-/// Where a scheme collapses on one curve.
+/// The collapse point of a scheme on one curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Onset {
-    /// The other keys' values, which are those of all points of the curve; of none where there is one curve.
+    /// Values of the other keys, shared by all points of the curve; empty if there is one curve.
     pub curve: Point,
-    /// Where, by its place in the sweep and its value along the curve; `None` where it does not.
+    /// Index in the sweep and value along the curve; `None` without a collapse.
     pub at: Option<(usize, Coordinate)>,
 }
 
-/// An object with the curve's point, where there are several, and the value.
+/// An object with the curve's point, if there are several, and the value.
 impl Serialize for Onset {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.at.as_ref().map(|(_, coordinate)| &coordinate.value);
@@ -70,11 +70,11 @@ impl Serialize for Onset {
     }
 }
 
-/// Labels with the onset of each curve, in the order of the schemes.
+/// Labels with the collapse point of each curve, in the order of the schemes.
 #[derive(Clone, Debug, Default)]
 pub struct Onsets(pub Vec<(String, Vec<Onset>)>);
 
-/// The value itself of a scheme with one curve, else a list.
+/// The value itself for a scheme with one curve, otherwise a list.
 impl Serialize for Onsets {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
@@ -88,18 +88,18 @@ impl Serialize for Onsets {
     }
 }
 
-/// What the finished runs cost; not part of the result.
+/// Cost of the finished runs; not part of the results.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct Cost {
-    /// Events taken from queues.
+    /// Events processed.
     pub events: u64,
-    /// Links that packets crossed.
+    /// Packet transmissions over links.
     pub packet_hops: u64,
-    /// User CPU time of the simulations alone.
+    /// User CPU time of the simulations.
     pub cpu_s: f64,
 }
 
-/// Sums an outcome up. `specs` is the plan of `variants` under `options`, `scenario` the file's own name.
+/// Summarises an outcome. `specs` is the plan of `variants` under `options`, `scenario` the scenario's name.
 pub fn summarise(
     scenario: &str,
     variants: &[Variant],
@@ -150,7 +150,7 @@ fn along(variants: &[Variant]) -> String {
     coordinate.map_or(FAN_IN, |coordinate| &coordinate.key).into()
 }
 
-/// The onset of each curve of a scheme, whose rows are these.
+/// The collapse point of each curve of a scheme with these rows.
 fn onsets(variant: &Variant, rows: &[SummaryRow]) -> Vec<Onset> {
     let along = variant.along();
     let onset = |curve: Vec<usize>| {

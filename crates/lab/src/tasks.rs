@@ -1,20 +1,20 @@
-//! How many of a job's tasks are at work over time, phase by phase.
+//! Number of a job's running tasks over time, by phase.
 
 use fanin_spec::{RunTables, TaskRow};
 
-/// How many tasks are in a phase, whenever that changes: x in ms.
+/// Number of tasks in a phase at each change: x in ms.
 pub type AtWork = fn(&RunTables) -> Vec<(f64, f64)>;
 
-/// The phases of a job, in words.
+/// Phases of a job.
 pub const PHASES: [(&str, AtWork); 3] =
-    [("maps at work", maps), ("reduces that shuffle or wait to", shuffling), ("reduces past their shuffle", reducing)];
+    [("maps running", maps), ("reduces shuffling", shuffling), ("reduces after their shuffle", reducing)];
 
-/// Map tasks at work.
+/// Running map tasks.
 pub fn maps(tables: &RunTables) -> Vec<(f64, f64)> {
     at_work(tables, |task| (task.kind == "map").then_some((task.start_ps, task.end_ps)))
 }
 
-/// Reduce tasks that fetch, or wait for maps to fetch from.
+/// Reduce tasks that fetch, or wait for maps to finish.
 pub fn shuffling(tables: &RunTables) -> Vec<(f64, f64)> {
     at_work(tables, |task| {
         (task.kind == "reduce").then_some((task.start_ps, Some(task.input_end_ps).filter(|&end| end > 0)))
@@ -26,7 +26,7 @@ pub fn reducing(tables: &RunTables) -> Vec<(f64, f64)> {
     at_work(tables, |task| (task.kind == "reduce" && task.input_end_ps > 0).then_some((task.input_end_ps, task.end_ps)))
 }
 
-/// How many tasks are within their span, whenever that changes: x in ms.
+/// Number of tasks within their span at each change: x in ms.
 fn at_work(tables: &RunTables, span: impl Fn(&TaskRow) -> Option<(u64, Option<u64>)>) -> Vec<(f64, f64)> {
     let mut changes: Vec<(u64, i64)> = vec![(0, 0)];
     for (from, to) in tables.tasks.iter().filter_map(span) {

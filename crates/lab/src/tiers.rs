@@ -1,4 +1,4 @@
-//! Ports by tier: how full they are, how busy, and what they drop and mark.
+//! Ports by tier: queue lengths, utilisation, drops and marks.
 
 use fanin_spec::{PortRow, RunTables, TIERS};
 
@@ -10,36 +10,36 @@ figures! {
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Tier {} {
-        /// The tier, such as `leaf down`: ports from leaf switches to hosts.
+        /// Tier, such as `leaf down`: ports from leaf switches to hosts.
         tier: &'static str, "text";
-        /// Its ports that carried packets, mean over seeds.
+        /// Number of its ports that carried packets, mean over seeds.
         ports: f64, "count";
-        /// The queue over time, mean over ports and seeds.
+        /// Time-averaged queue, mean over ports and seeds.
         queue_mean_bytes: f64, "B";
-        /// Its 99th percentile over time at the port where that is largest, over all seeds.
+        /// 99th percentile of the queue over time at the port where it is largest, over all seeds.
         queue_p99_bytes: u64, "B";
-        /// The longest queue of any of them, over all seeds.
+        /// Longest queue of any port, over all seeds.
         queue_max_bytes: u64, "B";
-        /// The share of the run for which a link was sending, mean over ports and seeds.
+        /// Share of the run in which a link was sending, mean over ports and seeds.
         busy_share: f64, "share";
-        /// That of the busiest link, over all seeds.
+        /// Share of the busiest link, over all seeds.
         busiest_share: f64, "share";
-        /// Bytes that all of them took, mean over seeds, as are the counts below.
+        /// Bytes that all ports admitted, mean over seeds, as for the counts below.
         wire_bytes: f64, "B";
-        /// Packets that found no room.
+        /// Packets dropped because the queue was full.
         drops_full: f64, "count";
-        /// Packets that the law dropped early.
+        /// Packets dropped early by the queue discipline.
         drops_early: f64, "count";
-        /// Packets that would have been marked and were not ECN-capable.
+        /// Packets dropped instead of marked because they were not ECN-capable.
         drops_not_ect: f64, "count";
-        /// Packets that waited as the link failed, or came while it was down.
+        /// Packets queued when the link failed, or arriving while it was down.
         drops_down: f64, "count";
         /// Packets marked.
         marks: f64, "count";
     }
 }
 
-/// The tiers of a point, in the order in which a packet comes to them; none where ports were not measured.
+/// The tiers of a point, in the order of a packet's path; empty if ports were not measured.
 pub(crate) fn tiers(runs: &[&RunTables]) -> Vec<Tier> {
     TIERS.iter().filter_map(|tier| of_tier(tier, runs)).collect()
 }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_stand_in_the_order_of_a_packets_way_with_means_over_ports_and_seeds() {
+    fn tiers_follow_the_path_with_means_over_ports_and_seeds() {
         let run = |ports| RunTables { ports, ..RunTables::default() };
         let one = run(vec![port("leaf down", 10, 200_000), port("host up", 0, 0), port("leaf down", 20, 400_000)]);
         let other = run(vec![port("leaf down", 60, 900_000), port("host up", 2, 0)]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_were_not_measured_give_no_tiers() {
+    fn unmeasured_ports_have_no_tiers() {
         let bare = PortRow { queue_mean_bytes: None, ..port("host up", 1, 1) };
         assert!(tiers(&[&RunTables { ports: vec![bare], ..RunTables::default() }]).is_empty());
     }

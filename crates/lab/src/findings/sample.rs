@@ -1,4 +1,4 @@
-//! Rows made up for tests.
+//! Sample rows for tests.
 
 use fanin_spec::{Point as At, Scenario, Variant};
 
@@ -10,14 +10,14 @@ use crate::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
 /// Fan-in, goodput in Mbit/s, mean query time in ms (0: no round ended); timeouts, drops and marks a round.
 pub(super) type Point = (u32, f64, f64, f64, f64, f64);
 
-/// Schemes over every fan-in up to 256, so that a point's place follows from it.
+/// Schemes with every fan-in up to 256, so that a point's index is its fan-in minus one.
 pub(super) fn variants(schemes: &[&str]) -> Vec<Variant> {
     let fan_ins: Vec<u32> = (1..=256).collect();
     let text = format!("schemes = {schemes:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
     Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.variants()).unwrap()
 }
 
-/// The rows of a scheme, over three seeds of ten rounds each.
+/// Rows of a scheme, over three seeds of ten rounds each.
 pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
     let row = |&(fan_in, goodput, mean, rto, drop, mark): &Point| {
         let spread = Spread { mean: Some(mean), p50: Some(mean), p99: Some(mean * 2.0), ..Spread::default() };
@@ -51,13 +51,13 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
     points.iter().map(row).collect()
 }
 
-/// The onset of a curve at a fan-in.
+/// A collapse point at a fan-in.
 pub(super) fn onset_of(fan_in: Option<u32>) -> Onset {
     let at = fan_in.map(|n| (n as usize - 1, At::of_fan_in(n).0.remove(0)));
     Onset { curve: At::default(), at }
 }
 
-/// What was seen of a scheme at a fan-in.
+/// A sentence about a run of a scheme at a fan-in.
 pub(super) fn seen(scheme: &str, fan_in: usize) -> Seen {
     Seen { scheme: scheme.into(), place: fan_in - 1, says: "One flow was seen to wait.".into() }
 }
@@ -66,7 +66,7 @@ pub(super) fn seen(scheme: &str, fan_in: usize) -> Seen {
 pub(super) const COLLAPSE: &[Point] =
     &[(4, 900.0, 10.0, 0.0, 3.0, 0.0), (8, 905.0, 20.0, 0.0, 9.0, 0.0), (16, 212.0, 203.0, 2.1, 50.0, 0.0)];
 
-/// What is summed up of schemes with these curves and onsets.
+/// Summary of schemes with these curves and collapse points.
 pub(super) fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
     Summary {
         schema: 1,
@@ -84,7 +84,7 @@ pub(super) fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
     }
 }
 
-/// The findings of schemes with these curves and onsets.
+/// Findings of schemes with these curves and collapse points.
 pub(super) fn found(schemes: &[(&str, Option<u32>, &[Point])], seen: &[Seen]) -> Vec<Finding> {
     let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
     findings_with(&variants(&names), &summed(schemes), seen)

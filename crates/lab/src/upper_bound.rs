@@ -1,4 +1,4 @@
-//! What a closed form allows a workload on its network: `model` with a scenario's settings. A bound, or nothing.
+//! Upper bound of a workload on its network: the closed forms of `model`, applied to a scenario's settings.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use fanin_model::{Answers, Parts, Room, Starts};
 use fanin_spec::{Fabric, HostId, Kind, PURE_ACK, Replica, RunTables, Scheme, Settings, State};
 use fanin_units::Bytes;
 
-/// Of so many pairs of client and server the ways are looked at; beyond, no way is counted.
+/// Maximum number of client-server pairs for which paths are computed; beyond, paths are ignored.
 const PAIRS_MAX: u64 = 50_000;
-/// Of a key_value workload: the header that each message has, and the key in one that asks (`roles/wire.rs`).
+/// Bytes of a key_value message's header and a request's key (`roles/wire.rs`).
 const MESSAGE: f64 = 20.0;
 const KEY: f64 = 16.0;
 
-/// The most that a workload can have.
+/// The upper bound of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct UpperBound {
     /// Goodput in Mbit/s.
     pub mbps: f64,
-    /// What a round of the first client's cannot do without; all zero of what has no rounds.
+    /// Lower bound of a round of the first client, by part; zero for workloads without rounds.
     pub round: Parts,
 }
 
-/// What is allowed to a scheme; `None` where flows go between any hosts, of bursts, which come when they come, where something runs
-/// beside the workload, which may take much or little, and where a link becomes faster.
+/// The upper bound for a scheme; `None` for any-to-any workloads, for bursts, which have fixed start times, with background
+/// traffic, whose share is unknown, and if a link's rate increases.
 pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<UpperBound> {
     if !s.workload.kind.many_to_one() || s.workload.kind == Kind::Bursts || is_beside(s) {
         return None;
@@ -36,12 +36,12 @@ pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<UpperBound> {
     }
 }
 
-/// The same, as a goodput.
+/// The upper bound of goodput.
 pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
     allowed(scheme, s).map(|allowed| allowed.mbps)
 }
 
-/// What a burst takes at the least, on average: the nearest server's way, and its bytes at the client's link. `None` of others.
+/// Lower bound of a burst's mean duration: the nearest server's path, and its bytes at the client's link. `None` for other workloads.
 pub(crate) fn mean_burst(scheme: &Scheme, s: &Settings, runs: &[&RunTables]) -> Option<Parts> {
     let fabric = s.network().ok().filter(|_| s.workload.kind == Kind::Bursts)?;
     let of = Of { scheme, s, fabric: &fabric };
@@ -61,7 +61,7 @@ pub(crate) fn mean_burst(scheme: &Scheme, s: &Settings, runs: &[&RunTables]) -> 
     (rounds > 0).then(|| Parts { wire_s, round_trips_s: handshake + near.way_s, ..Parts::default() })
 }
 
-/// Whether something runs beside the workload.
+/// Whether there is background traffic.
 fn is_beside(s: &Settings) -> bool {
     let w = &s.workload;
     w.background > 0 || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
@@ -85,7 +85,7 @@ impl Of<'_> {
         self.s.tcp.mss.0 as f64
     }
 
-    /// A packet of so much payload on the wire.
+    /// Bits of a packet with this payload on the wire.
     fn packet(&self, payload: u64) -> u64 {
         let options = if self.s.tcp.timestamps { 12 } else { 0 };
         self.s.link.framing.on_wire((payload + PURE_ACK.0) as u32 + options).into()
@@ -95,17 +95,17 @@ impl Of<'_> {
         self.packet(self.s.tcp.mss.0) as f64 - self.segment()
     }
 
-    /// Of the bits on a wire, the share of payload in full packets.
+    /// Share of payload in the bits of full packets.
     fn payload_share(&self) -> f64 {
         self.segment() / (self.segment() + self.header())
     }
 
-    /// The time of a packet of so many bytes from host to host, without a queue.
+    /// Time of a packet of this size from host to host with empty queues.
     fn way_s(&self, from: HostId, to: HostId, bytes: u64) -> f64 {
         self.fabric.path(from, to).map(|link| link.delay.as_secs_f64() + link.rate.time_for(bytes).as_secs_f64()).sum()
     }
 
-    /// Both ways of packets of so many bytes.
+    /// Round-trip time of packets of this size.
     fn round_trip_s(&self, client: HostId, server: HostId, bytes: Bytes) -> f64 {
         let ack = self.s.link.framing.on_wire(PURE_ACK.0 as u32).into();
         let packet = self.s.link.framing.on_wire(bytes.0 as u32).into();
@@ -116,7 +116,7 @@ impl Of<'_> {
         self.fabric.link(self.fabric.downlink(client)).rate.0 as f64
     }
 
-    /// Long flows: the line behind the first handshake.
+    /// Long flows: line rate after the first handshake.
     fn endless(&self) -> UpperBound {
         let s = self.s;
         let (client, servers) = (HostId::CLIENT, (1..=s.servers()).map(HostId));
@@ -124,14 +124,14 @@ impl Of<'_> {
         let nearest = servers.map(|server| self.round_trip_s(client, server, PURE_ACK)).fold(f64::INFINITY, f64::min);
         let windows = f64::from(s.servers()) * s.tcp.receive_window.0 as f64 * 8.0 / nearest;
         let duration = s.workload.duration.as_secs_f64();
-        // A SYN, its answer, and the way of the first byte.
+        // A SYN, its response, and the path of the first byte.
         let lead = if s.workload.warm_up.0.is_some() { 0.0 } else { 1.5 * nearest };
         let open = (1.0 - lead / duration).max(0.0);
         UpperBound { mbps: (rate * self.payload_share()).min(windows) * open / 1e6, round: Parts::default() }
     }
 
-    /// Rounds of answers: of several clients what each is allowed, and no more than all servers and the network can give. `None` where a
-    /// warm-up is cut off within a query, of which whole answers count that came before for the most part.
+    /// Rounds of responses: the sum of the clients' bounds, limited by all servers and the network. `None` if a timed warm-up ends
+    /// within a query, which then counts as a whole.
     fn answers(&self) -> Option<UpperBound> {
         let s = self.s;
         let alike = s.workload.servers.word() == "same";
@@ -142,7 +142,7 @@ impl Of<'_> {
         };
         let clients = s.clients();
         let (first, round) = of(0);
-        // Where all ask over the same kind of way, one is as good as another.
+        // In a star, all clients have equal paths.
         let star = self.fabric.racks().is_none() && s.fabric.edges.is_empty();
         let others: f64 = match star && alike {
             _ if clients == 1 => 0.0,
@@ -165,17 +165,17 @@ impl Of<'_> {
         let handshake = if new { near.round_trip_s } else { 0.0 };
         let ask_s = match () {
             () if asked => handshake + near.ask_s,
-            // It answers as the ACK of its SYN-ACK is there; who sends unasked, as the SYN-ACK is.
+            // A server responds after the handshake's ACK; a sender without a request starts after the SYN-ACK.
             () if new && s.workload.kind != Kind::OneShot => handshake + near.ack_s,
             () => handshake,
         };
         let start = s.workload.start_jitter.as_secs_f64();
-        // Each packet of a host may be late: those of a handshake, a request, the last one of an answer.
+        // Jitter may delay the packets of a handshake, a request, and a response's last packet.
         let late = s.packet_jitter(self.fabric).as_secs_f64();
         let (hello, own) = (if new { late } else { 0.0 }, if asked { late } else { 0.0 });
         let starts = match () {
             () if asked => [start, s.host.service_jitter.as_secs_f64(), hello, hello, own, late],
-            // The start is drawn as the handshake begins.
+            // The start delay begins with the handshake.
             () if new && s.workload.kind != Kind::OneShot => [0.0, 0.0, hello, hello, hello, late],
             () => [start, 0.0, hello, hello, 0.0, late],
         };
@@ -204,7 +204,7 @@ impl Of<'_> {
         }
     }
 
-    /// The least of every way between a client and its servers, for answers whose first packet has so much payload.
+    /// The shortest paths between a client and its servers, for responses whose first packet has this payload.
     fn nearest(&self, client: HostId, servers: &[HostId], payload: u64) -> Nearest {
         let s = self.s;
         if u64::from(s.clients()) * servers.len() as u64 > PAIRS_MAX {
@@ -241,12 +241,12 @@ impl Of<'_> {
             Kind::OneShot => Some(1),
             _ => None,
         };
-        // A warm-up of rounds ends within one that takes too long.
+        // A warm-up in rounds ends during one of them.
         let any_phase = self.s.clients() > 1 || w.warm_up.0.is_some();
         Room { rounds, duration_s: w.duration.as_secs_f64(), pause_s: w.pause.as_secs_f64(), any_phase }
     }
 
-    /// What all servers' own links give.
+    /// Total rate of the servers' links.
     fn uplinks_mbps(&self) -> f64 {
         let s = self.s;
         let of = |client| (0..s.servers()).map(move |id| s.server_host(client, id));
@@ -255,7 +255,7 @@ impl Of<'_> {
         servers.iter().map(rate).sum::<f64>() * self.payload_share() / 1e6
     }
 
-    /// What comes into the clients' racks, where every one of their servers is in another.
+    /// Total rate into the clients' racks, if all of their servers are in other racks.
     fn racks_mbps(&self) -> f64 {
         let (s, fabric) = (self.s, self.fabric);
         let clients = || (0..s.clients()).map(|client| HostId(s.client_host(client)));
@@ -270,8 +270,8 @@ impl Of<'_> {
         links.map(|link| fabric.link(link).rate.0 as f64).sum::<f64>() * self.payload_share() / 1e6
     }
 
-    /// Objects that front ends ask for, through hubs or not: what is asked goes up a front end's link once, what is answered comes
-    /// down it once, in as few packets as there may be.
+    /// Objects of front ends, with or without hubs: each request crosses the front end's link once, and so do the responses, in as
+    /// few packets as possible.
     fn objects(&self) -> UpperBound {
         let (s, k) = (self.s, &self.s.key_value);
         let n = f64::from(k.per_request);
@@ -281,7 +281,7 @@ impl Of<'_> {
         let round = answers.round();
         let each = match s.request_interval() {
             None => payload * self.room().rounds_a_second(round.all_s()),
-            // They begin at their own times: what is asked for on average, of which the last gap may be short.
+            // Independent starts: the mean offered rate; the last interval may be short.
             Some(interval) => {
                 let queries = f64::from(s.workload.queries);
                 let asked = payload / interval.as_secs_f64() * queries / (queries - 1.0).max(f64::MIN_POSITIVE);
@@ -291,12 +291,12 @@ impl Of<'_> {
         UpperBound { mbps: f64::from(k.front_ends) * each, round }
     }
 
-    /// A request as answers of the servers that are asked, or of one where hubs may gather them.
+    /// A request as responses of the requested servers, or as one response if hubs may collect them.
     fn of_objects(&self, object: f64) -> Answers {
         let (s, k) = (self.s, &self.s.key_value);
         let client = HostId::CLIENT;
         let all: Vec<HostId> = (1..=s.servers()).map(HostId).collect();
-        // The least of all objects comes first.
+        // The smallest object arrives first.
         let first = k.least.0 + (k.most.0 - k.least.0) / u64::from(k.per_request + 1);
         let near = self.nearest(client, &all, first.min(s.tcp.mss.0));
         let n = f64::from(k.per_request) * self.others_have();
@@ -327,15 +327,14 @@ impl Of<'_> {
         }
     }
 
-    /// The share of objects that others have: a front end that is a server may have some itself.
+    /// Share of objects on other hosts; a front end that is also a server may store some.
     fn others_have(&self) -> f64 {
         let k = &self.s.key_value;
         let own = f64::from(k.replicas) / f64::from(self.s.servers());
         if k.front_ends == 1 { 1.0 } else { (1.0 - own).max(0.0) }
     }
 
-    /// How many servers a request for so many objects goes to on average, at the least: of objects that hubs gather or a plan has
-    /// brought together, one.
+    /// Lower bound of the mean number of servers per request; one if hubs collect objects or a plan has co-located them.
     fn servers_asked(&self, objects: f64) -> u32 {
         let (s, scheme) = (self.s, self.scheme);
         let gathers = scheme.fan_out.is_some_and(|of| of.parts(&s.fan_outs.sicc).is_some());
@@ -349,24 +348,24 @@ impl Of<'_> {
     }
 }
 
-/// The shortest ways between a client and its servers; in seconds. By default nothing is known of them.
+/// Shortest path times between a client and its servers, in seconds; zero by default.
 #[derive(Clone, Copy, Debug)]
 struct Nearest {
-    /// Of packets of no payload.
+    /// Round trip of packets without payload.
     round_trip_s: f64,
-    /// Of a full packet and its ACK.
+    /// Round trip of a full packet and its ACK.
     window_s: f64,
-    /// Of a request.
+    /// One way of a request.
     ask_s: f64,
-    /// Of an ACK.
+    /// One way of an ACK.
     ack_s: f64,
-    /// Back, of what has no length.
+    /// Propagation of the way back.
     way_s: f64,
-    /// Of an answer's first packet on each link back but the last.
+    /// A response's first packet on all links but the last.
     first_s: f64,
-    /// What a request takes on the client's link.
+    /// A request on the client's link.
     request_s: f64,
-    /// Bits a second.
+    /// Bits per second of one server.
     alone: f64,
 }
 
@@ -417,17 +416,17 @@ mod tests {
     }
 
     #[test]
-    fn long_flows_may_fill_the_line_less_headers_behind_their_handshake() {
+    fn long_flows_reach_line_rate_after_their_handshake() {
         let line = 1_000.0 * 1_460.0 / 1_502.0;
         let warm = allowed("[workload]\nkind = \"long\"\nwarm_up = \"1 ms\"", 4).unwrap();
         assert!((warm - line).abs() < 1e-9, "{warm}");
-        // Three ways of two links, 25 us and 42 B each: 152.016 us of 2 ms.
+        // Three trips over two links, 25 us and 42 B each: 152.016 us of 2 ms.
         let cold = allowed("[workload]\nkind = \"long\"\nduration = \"2 ms\"", 4).unwrap();
         assert!((cold / line - (1.0 - 152.016 / 2_000.0)).abs() < 1e-9, "{cold}");
     }
 
     #[test]
-    fn what_runs_beside_may_take_much_or_little_and_a_link_may_become_faster() {
+    fn background_traffic_and_faster_links_have_no_bound() {
         for more in ["background = 4", "load = 0.2"] {
             assert_eq!(allowed(&format!("[workload]\nfragment = \"1 KB\"\n{more}"), 4), None, "{more}");
         }
@@ -438,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_pay_for_their_request_and_a_thin_core_binds_them() {
+    fn reads_include_their_request_and_a_slow_core() {
         // 8 * 146,000 B are 100 packets of 1,502 B each: 9,612.8 us; four ways of 25 us, a request of 106 B on two links, and the first
         // packet on its server's.
         let reads = allowed("[workload]\nfragment = \"146 KB\"\nduration = \"100 s\"", 8).unwrap();
@@ -451,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn several_clients_have_each_its_own_and_no_more_than_the_servers_links() {
+    fn clients_are_limited_by_the_servers_links() {
         let clients = |more: &str| allowed(&format!("[workload]\nfragment = \"146 KB\"\n{more}"), 8).unwrap();
         let one = clients("");
         let own = clients("clients = 4\nservers = \"own\"");
@@ -461,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_pay_for_their_way_and_no_more_is_allowed_than_is_asked_for() {
+    fn objects_are_limited_by_their_path_and_the_offered_rate() {
         let key_value =
             |more: &str| allowed(&format!("[workload]\nkind = \"key_value\"\n[key_value]\n{more}"), 4).unwrap();
         // 100 requests for 1,000 objects of 510 B, every 100 ms.
@@ -475,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_between_any_hosts_have_no_client_that_bounds_them() {
+    fn any_to_any_workloads_have_no_bound() {
         assert_eq!(allowed("[workload]\nkind = \"shuffle\"\nfragment = \"10 KB\"", 4), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What runs beside a workload: long flows, Poisson flows, a service.
+//! Background traffic of a workload: long flows, Poisson flows, a service.
 
 use fanin_spec::{RunTables, Settings, Totals};
 
@@ -7,37 +7,36 @@ use crate::spread::{Spread, spread_with_open};
 use crate::stats::{self, six_digits};
 
 figures! {
-    /// What runs beside a workload: long flows, Poisson flows, a service.
+    /// Background traffic: long flows, Poisson flows, a service.
     #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Background {} {
-        /// Payload delivered of what runs beside the workload, over the measured time: mean over seeds; absent where nothing
-        /// does, as what follows.
+        /// Goodput of background traffic, mean over seeds; absent, like the following, without background traffic.
         goodput_mbps: f64, "Mbit/s";
-        /// Its timeouts, mean over seeds.
+        /// Timeouts of background traffic, mean over seeds.
         timeouts: f64, "count";
-        /// Its entries into fast recovery, mean over seeds.
+        /// Fast recoveries of background traffic, mean over seeds.
         fast_retransmits: f64, "count";
-        /// Its packets that were dropped at all ports, mean over seeds.
+        /// Dropped packets of background traffic at all ports, mean over seeds.
         drops: f64, "count";
     }
 }
 
 figures! {
-    /// Queries of the service beside a workload.
+    /// Queries of the background service.
     #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
     #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Service {} {
-        /// Queries that were asked, mean over seeds.
+        /// Queries sent, mean over seeds.
         queries: f64, "count";
-        /// Of these, those that the run's end cut off.
+        /// Queries unfinished at the run's end, mean over seeds.
         unfinished: f64, "count";
-        /// From a query's start to its last answer, pooled over seeds; those that were cut off took longer than they had waited.
+        /// Query completion times over all seeds; unfinished queries count as longer than their waiting times.
         qct_ms: Spread, "ms";
     }
 }
 
-/// What runs beside the workload, where anything does.
+/// Background traffic, if there is any.
 pub(crate) fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background> {
     let poisson = s.workload.load.0.is_some() && !s.workload.kind.facts().poisson;
     let listed = s.workload.file.0.is_some() && !s.workload.kind.facts().listed;
@@ -53,7 +52,7 @@ pub(crate) fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background
     })
 }
 
-/// The service, where it asked anything.
+/// The background service, if it sent queries.
 pub(crate) fn service(runs: &[&RunTables]) -> Option<Service> {
     let queries = || runs.iter().flat_map(|run| &run.service);
     let ended: Vec<u64> = queries().filter_map(|query| query.qct_ps).collect();
