@@ -1,4 +1,4 @@
-//! Advice in words: each sentence is made of the figures that `--json` has.
+//! Advice in words, from the figures of `--json`.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use fanin::advice::{Advice, Assumption, Goal, Line, Margin, Remedy, Standing, Sy
 use crate::figures::{BOLD, GREY, RED, large, three, time};
 use crate::terminal::Text;
 
-/// Remedies whose lines are shown; `--json` and `--out` have those of all.
+/// Number of remedies printed with their commands; `--json` and `--out` include all.
 const SHOWN: usize = 5;
 
-/// The advice, and where its scripts are, if anywhere.
+/// The advice, with the folder of its scripts, if any.
 pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String {
     let mut text = Text::default();
     standing(advice, &mut text);
@@ -18,12 +18,9 @@ pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String 
         let is = if met.met { "is met" } else { "is not met" };
         let wire = advice.before().wire_ms.filter(|_| !met.possible);
         let never = wire.map_or(String::new(), |wire| {
-            format!(
-                " At this link rate it cannot be: a round's packets alone take {} on the client's link.",
-                time(wire)
-            )
+            format!(" This link rate cannot meet it: a round's packets alone take {} on the client's link.", time(wire))
         });
-        text.prose(&format!("The goal, {goal}, {is} without a change: {}.{never}", met.reached));
+        text.prose(&format!("The goal, {goal}, {is} today: {}.{never}", met.reached));
     }
     if !advice.needed {
         text.prose(&format!(
@@ -36,16 +33,16 @@ pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String 
     let (main, apart): (Vec<&Remedy>, Vec<&Remedy>) =
         advice.remedies.iter().partition(|r| r.apart.is_none() && r.deployable);
     if main.is_empty() {
-        text.prose("\nNothing that was tried and can be made today helps.");
+        text.prose("\nNo remedy that was tried and is available today helps.");
     } else {
         text.prose(&format!(
-            "\n{BOLD}What helps{BOLD:#}, by a client's time for the same bytes; what is as good, by what else it touches and by effort"
+            "\n{BOLD}Remedies{BOLD:#}, best first by a client's time for the same bytes; equals by side effects and effort"
         ));
         main.iter().enumerate().for_each(|(i, remedy)| text.prose(&one_line(i + 1, remedy)));
     }
     unmet(advice, goal, &main, &mut text);
     if !apart.is_empty() {
-        text.prose(&format!("\n{BOLD}Apart{BOLD:#}: to be bought, another question, or not to be had today"));
+        text.prose(&format!("\n{BOLD}Other options{BOLD:#}: purchases, other workloads, or not available today"));
         apart.iter().for_each(|remedy| text.prose(&one_line(0, remedy)));
     }
     for (i, remedy) in main.iter().take(SHOWN).enumerate() {
@@ -62,13 +59,13 @@ fn caveats(advice: &Advice, text: &mut Text) {
     text.prose(&format!("{GREY}{} data packets simulated{GREY:#}", large(advice.spent_packets as f64)));
 }
 
-/// Where the cluster stands, now and as it is to be, what that hangs on, and what holds it up.
+/// The cluster's current and future state, its assumptions, and its limits.
 fn standing(advice: &Advice, text: &mut Text) {
     let of = |standing: &Standing| {
         let colour = if standing.hurt { RED } else { BOLD };
-        let allowed = standing.allowed_mbps.map_or(String::new(), |mbps| format!(" of {} that could be", three(mbps)));
+        let allowed = standing.allowed_mbps.map_or(String::new(), |mbps| format!(" of at most {}", three(mbps)));
         let least = if standing.qct_ms.at_least.is_some() { "at least " } else { "" };
-        let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", a round takes {least}{}", time(ms)));
+        let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", {least}{} per round", time(ms)));
         format!(
             "{} with {} servers {colour}{}{colour:#}: {} Mbit/s{allowed}{round}",
             standing.scheme,
@@ -79,7 +76,7 @@ fn standing(advice: &Advice, text: &mut Text) {
     };
     text.prose(&format!("{BOLD}{}{BOLD:#}: {}", advice.scenario, of(&advice.today)));
     if let Some(grown) = &advice.grown {
-        text.prose(&format!("Grown, {}; the rest is of that", of(grown)));
+        text.prose(&format!("After growth, {}; the rest refers to this", of(grown)));
     }
     let onset = onset_words(advice);
     if !onset.is_empty() {
@@ -88,49 +85,51 @@ fn standing(advice: &Advice, text: &mut Text) {
     if advice.needed && !advice.margins.is_empty() {
         text.prose(&margins(&advice.margins, advice.before().hurt));
     }
-    let assumptions = hinge_words(&advice.hangs_on, advice.before().hurt);
+    let assumptions = assumption_words(&advice.hangs_on, advice.before().hurt);
     if !assumptions.is_empty() {
         text.prose(&assumptions);
     }
     for limit in &advice.limits {
-        text.prose(&format!("  held up by   {}: {}", limit.what, limit.says));
+        text.prose(&format!("  limited by   {}: {}", limit.what, limit.says));
         text.verbatim(2, &format!("{GREY}{}{GREY:#}", limit.run));
     }
 }
 
-/// From how many servers on goodput falls.
+/// Number of servers from which goodput falls.
 fn onset_words(advice: &Advice) -> String {
     let Some(model) = advice.onset_model else { return String::new() };
     let most = 4 * u64::from(advice.before().servers);
     let simulated = match advice.onset {
-        Some(onset) => format!("By simulation goodput falls to under half of its best from {onset} servers on; by"),
+        Some(onset) => format!("In simulation, goodput falls below half of its best from {onset} servers on."),
         None if advice.onset_searched => {
             format!(
-                "By simulation goodput nowhere falls to under half of its best with fewer servers, from 2 to {most}; by"
+                "In simulation, goodput stays above half of its best with smaller numbers of servers, from 2 to {most}."
             )
         }
-        None => "By".into(),
+        None => String::new(),
     };
-    format!("{simulated} the closed form first windows overflow from {} servers on.", three(model.floor()))
+    format!("{simulated} By the closed form, initial windows overflow from {} servers on.", three(model.floor()))
+        .trim_start()
+        .into()
 }
 
 fn margins(margins: &[Margin], hurt: bool) -> String {
-    let would = if hurt { "would no longer be held up" } else { "would be held up" };
+    let would = if hurt { "would no longer be impaired" } else { "would be impaired" };
     let one = |Margin { of, now, edge, tried_to }: &Margin| match edge {
-        Some(edge) => format!("It {would} with {edge} ({of}) in place of {now}."),
-        None => format!("It fares the same with anything from {now} to {tried_to} ({of})."),
+        Some(edge) => format!("It {would} with {of} {edge} instead of {now}."),
+        None => format!("It would be the same with {of} from {now} to {tried_to}."),
     };
     margins.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// The assumed values, those that turn the verdict first.
-fn hinge_words(assumptions: &[Assumption], hurt: bool) -> String {
-    let otherwise = if hurt { "it would not be held up" } else { "it would be held up" };
+/// The assumed values, first those that would change the verdict.
+fn assumption_words(assumptions: &[Assumption], hurt: bool) -> String {
+    let otherwise = if hurt { "it would not be impaired" } else { "it would be impaired" };
     let (turning, others): (Vec<&Assumption>, Vec<&Assumption>) =
         assumptions.iter().partition(|assumption| !assumption.turns.is_empty());
     let turn = |assumption: &&Assumption| {
         format!(
-            "This hangs on {} = {}: with {} {otherwise}.",
+            "This depends on the assumption {} = {}: with {}, {otherwise}.",
             assumption.key,
             assumption.now,
             assumption.turns.join(" or ")
@@ -142,15 +141,15 @@ fn hinge_words(assumptions: &[Assumption], hurt: bool) -> String {
     };
     if !others.is_empty() {
         let all = others.iter().map(same).collect::<Vec<_>>().join(", ");
-        says.push(format!("It is the same with other values, in brackets, of {all}."));
+        says.push(format!("Other assumptions do not change it; tried values in brackets: {all}."));
     }
     says.join(" ")
 }
 
-/// A remedy with what it gains: `1  RTOmin of 5 ms on the servers   11 ms (of 214)  sysctl`.
+/// A remedy with its gain and effort, in one line.
 fn one_line(rank: usize, remedy: &Remedy) -> String {
     let place = if rank == 0 { String::new() } else { format!("{rank}") };
-    let round = remedy.qct_ms.mean.map_or(String::new(), |ms| format!(", a round {}", time(ms)));
+    let round = remedy.qct_ms.mean.map_or(String::new(), |ms| format!(", {} per round", time(ms)));
     let p99 = remedy.qct_ms.p99.map_or(String::new(), |ms| format!(" (p99 {})", time(ms)));
     let goal = match &remedy.goal {
         Some(met) if met.met => format!("; meets the goal: {}", met.reached),
@@ -158,14 +157,14 @@ fn one_line(rank: usize, remedy: &Remedy) -> String {
         None => String::new(),
     };
     let apart = remedy.apart.map_or(String::new(), |why| format!("; {why}"));
-    let touches = if remedy.touches.is_empty() { "" } else { "; touches more than these flows" };
+    let touches = if remedy.touches.is_empty() { "" } else { "; affects other traffic" };
     let stands = match remedy.robust {
-        Some(true) => "; its rank is the same with other assumed values",
-        Some(false) => "; its rank changes with other assumed values",
+        Some(true) => "; same rank under other assumptions",
+        Some(false) => "; rank depends on assumptions",
         None => "",
     };
     format!(
-        "  {place:>2}   {}: {:.1} % of the time without it, {} Mbit/s{round}{p99}; {}{touches}{apart}{goal}{stands}",
+        "  {place:>2}   {}: {:.1} % of today's time, {} Mbit/s{round}{p99}; {}{touches}{apart}{goal}{stands}",
         remedy.says,
         100.0 * remedy.of_today,
         three(remedy.goodput_mbps.mean),
@@ -173,7 +172,7 @@ fn one_line(rank: usize, remedy: &Remedy) -> String {
     )
 }
 
-/// How near the best comes to a goal that nothing meets.
+/// The remedy closest to a goal that none meets.
 fn unmet(advice: &Advice, goal: Option<&Goal>, main: &[&Remedy], text: &mut Text) {
     let meets = |remedy: &&Remedy| remedy.goal.as_ref().is_some_and(|met| met.met);
     let Some(goal) = goal.filter(|_| !main.iter().any(meets)) else { return };
@@ -182,23 +181,21 @@ fn unmet(advice: &Advice, goal: Option<&Goal>, main: &[&Remedy], text: &mut Text
     }
     let nearest = main.first().and_then(|remedy| Some((remedy, remedy.goal.as_ref()?)));
     let near =
-        nearest.map_or(String::new(), |(remedy, met)| format!(" {} comes nearest: {}.", remedy.says, met.reached));
+        nearest.map_or(String::new(), |(remedy, met)| format!(" {} comes closest: {}.", remedy.says, met.reached));
     let other = advice.remedies.iter().find(|remedy| meets(remedy));
-    let other = other.map_or(String::new(), |remedy| format!(" Of what stands apart, {} meets it.", remedy.says));
+    let other = other.map_or(String::new(), |remedy| format!(" Of the other options, {} meets it.", remedy.says));
     let nothing = match advice.untried {
-        0 => format!("Nothing that can be made today meets the goal, {goal}."),
-        untried => format!(
-            "Nothing that was tried and can be made today meets the goal, {goal}; {untried} changes were not tried."
-        ),
+        0 => format!("No available remedy meets the goal, {goal}."),
+        untried => format!("No available remedy that was tried meets the goal, {goal}; {untried} were not tried."),
     };
     text.prose(&format!("\n{RED}{nothing}{RED:#}{near}{other}"));
 }
 
-/// All that is to be known of a remedy: first what else it touches.
+/// Details of a remedy, side effects first.
 fn in_full(rank: usize, remedy: &Remedy, out: Option<&Path>, text: &mut Text) {
     text.prose(&format!("\n{BOLD}{rank}. {}{BOLD:#}", remedy.says));
     for touched in &remedy.touches {
-        text.prose(&format!("  {RED}touches{RED:#}   {touched}"));
+        text.prose(&format!("  {RED}affects{RED:#}   {touched}"));
     }
     for (word, lines) in [("apply", &remedy.apply), ("undo", &remedy.undo), ("verify", &remedy.verify)] {
         by_place(word, lines, text);
@@ -210,14 +207,14 @@ fn in_full(rank: usize, remedy: &Remedy, out: Option<&Path>, text: &mut Text) {
         text.prose(&format!("  {GREY}{note}{GREY:#}"));
     }
     match remedy.harms.as_deref() {
-        Some([]) => text.prose("  Beside a long flow and small flows nothing was harmed by a tenth or more."),
+        Some([]) => text.prose("  It harms background long and small flows by less than 10 %."),
         Some(harms) => harms.iter().for_each(|harm| text.prose(&format!("  {RED}harms{RED:#}   {harm}"))),
         None => {}
     }
     text.verbatim(2, &format!("{GREY}{}{GREY:#}", remedy.run));
 }
 
-/// Lines under the place where they go.
+/// Commands grouped by the machine that they run on.
 fn by_place(word: &str, lines: &[Line], text: &mut Text) {
     for place in [Where::Servers, Where::Client, Where::Switch, Where::Application] {
         let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();

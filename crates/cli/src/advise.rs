@@ -1,4 +1,4 @@
-//! `fanin advise`: what to change about a cluster, in which order, with the lines to apply.
+//! `fanin advise`: ranked remedies for a cluster, with the commands to apply them.
 
 use std::io::Write;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::stop::listen;
 use crate::terminal::say;
 use crate::work::{self, Means, in_lab};
 
-/// Data packets that a core simulates in a second, roughly.
+/// Approximate number of data packets that a core simulates per second.
 const PACKETS_A_SECOND: f64 = 4e6;
 
-/// Simulates, ranks, and says what to do.
+/// Simulates and ranks remedies, and prints the advice.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let goal = arguments.goal.as_deref().map(str::parse::<Goal>).transpose();
     let goal = goal.map_err(|why| Failure::Input(format!("--goal: {why}")))?;
@@ -46,7 +46,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let jobs = arguments.jobs.map_or(1, usize::from);
     let (budget, limit) = budget(&arguments.budget, jobs)?;
     if let (Some(path), [(_, text)]) = (&arguments.save, &files[..]) {
-        let unwritten = |error| Failure::Input(format!("--save {}: it cannot be written: {error}", path.display()));
+        let unwritten = |error| Failure::Input(format!("--save {}: cannot write: {error}", path.display()));
         let draft = Draft::open(path).map_err(unwritten)?;
         draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)?;
     }
@@ -78,7 +78,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     }
 }
 
-/// Data packets, and a time where it was given in that.
+/// The budget in data packets, and the time limit if given as a time.
 fn budget(text: &str, jobs: usize) -> Result<(u64, Option<Duration>), Failure> {
     let wrong = || Failure::Input(format!("--budget {text}: use data packets, such as 250M, or a time, such as 30s"));
     if let Ok(time) = text.parse::<Time>() {

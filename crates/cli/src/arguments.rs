@@ -118,6 +118,9 @@ pub struct CompareArguments {
     /// Find the collapse point by bisection along the sweep's first key that has several values
     #[arg(long)]
     pub onset: bool,
+    /// Also print unfinished rounds and idle periods with their main causes
+    #[arg(long)]
+    pub details: bool,
     /// Add seeds at each point until half the width of goodput's 95 % CI is below this share of the mean
     #[arg(long, value_name = "2%", value_parser = percentage)]
     pub precision: Option<f64>,

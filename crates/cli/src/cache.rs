@@ -1,4 +1,4 @@
-//! `fanin cache`: what is kept of finished runs.
+//! `fanin cache`: the cache of finished runs.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::terminal::{fold, say};
 /// Shows the cache, or prunes it.
 pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {
     let Some(cache) = user_cache() else {
-        return Err(Failure::Environment("this system names no folder for caches: set XDG_CACHE_HOME".into()));
+        return Err(Failure::Environment("this system has no default cache folder: set XDG_CACHE_HOME".into()));
     };
     let folder = cache.folder().display();
     let wrong = |error: std::io::Error| Failure::Environment(format!("the cache in {folder}: {error}"));
@@ -43,7 +43,7 @@ pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {
     }
     text += &format!("{folder} keeps {}\n", total(&usage));
     for engine in &usage {
-        let whose = if engine.current { "this version" } else { "another version: `fanin cache prune` removes it" };
+        let whose = if engine.current { "this version" } else { "another version; `fanin cache prune` removes it" };
         text += &format!("  {}  {}  ({whose})\n", engine.engine, total(std::slice::from_ref(engine)));
     }
     say(&fold(&text))

@@ -1,4 +1,4 @@
-//! The table of a comparison: goodput along the sweep, query times, and what is behind them.
+//! Tables of a comparison: goodput along the sweep, query times and their causes.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use fanin::{Axis, Cause, State, Summary, SummaryRow, Variant, line_mbps, setting
 
 use crate::figures::{BOLD, GREY, bar, clean, count, padded, range, shown, three, time, two, wrap};
 
-/// The first column: fan-ins, or what is swept; wider where that is.
+/// Minimum width of the first column, the swept values.
 const LEFT: usize = 7;
-/// A scheme's column without the line before it; four stand beside the first in 100 characters.
+/// Width of a scheme's column without its separator; four fit into 100 characters.
 const COLUMN: usize = 22;
-/// The line between columns.
+/// Column separator.
 const LINE: &str = "│";
-/// A bar in a scheme's column.
+/// Width of a bar.
 const BAR: usize = 5;
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -21,9 +21,9 @@ const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const NONE: Style = Style::new();
 
-/// Draws the table in `width` characters: as many schemes side by side as fit, the others below; of several curves a scheme
-/// one after another.
-pub fn chart(variants: &[Variant], summary: &Summary, width: usize) -> String {
+/// Draws the tables in `width` characters: as many schemes side by side as fit, the others below, and one set of tables per curve.
+/// With `details`, adds a table of rounds and idle periods.
+pub fn chart(variants: &[Variant], summary: &Summary, details: bool, width: usize) -> String {
     let (scale, axis) = (Scale::of(variants), Axis::of(variants));
     let ticks = summary.rows.iter().map(|row| shown(&clean(&axis.tick(row))));
     let left = ticks.chain([shown(&axis.title()), LEFT]).max().unwrap_or(LEFT);
@@ -36,25 +36,25 @@ pub fn chart(variants: &[Variant], summary: &Summary, width: usize) -> String {
         }
     }
     let parts = curves.iter().flat_map(|curve| {
-        let panels = Panels { summary, scale: &scale, axis: &axis, curve, left, width };
+        let panels = Panels { summary, scale: &scale, axis: &axis, curve, details, left, width };
         variants.chunks(at_once).map(move |some| panels.of(some))
     });
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// What was run: title, cluster, workload, seeds, and what of it did not come out as it was wished.
+/// Header: title, cluster, workload, seeds, and notes.
 pub fn header(name: &str, title: Option<&str>, variants: &[Variant], width: usize) -> String {
     let lines = setting(variants).map(|line| wrap(&line, width, "  "));
     let title = wrap(&clean(title.unwrap_or(name)), width, "");
     format!("{BOLD}{title}{BOLD:#}\n{GREY}{}{GREY:#}\n", lines.join("\n"))
 }
 
-/// What is to be known of all figures, a line each.
+/// Notes on all figures, one per line.
 pub fn notes(summary: &Summary, width: usize) -> String {
     fanin::notes(summary).iter().map(|note| format!("{GREY}{}{GREY:#}\n", wrap(note, width, "  "))).collect()
 }
 
-/// The unit of goodput and what a full bar stands for.
+/// Unit of goodput and scale of bars.
 pub struct Scale {
     line_mbps: f64,
     unit_mbps: f64,
@@ -62,7 +62,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The scale that suits these clients' links.
+    /// The scale for these clients' links.
     pub fn of(variants: &[Variant]) -> Scale {
         let line_mbps = line_mbps(variants);
         let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
@@ -79,7 +79,7 @@ impl Scale {
         self.unit
     }
 
-    /// How far the mean is known, in at most nine characters: half of the interval, or where that is wide the interval.
+    /// The 95 % CI in at most nine characters: its half width, or a range if it is wide.
     pub fn known(&self, row: &SummaryRow) -> String {
         let goodput = row.goodput_mbps;
         match row.seeds_differ {
@@ -87,7 +87,7 @@ impl Scale {
             Some(false) => "same".into(),
             Some(true) if row.is_wide() => range(goodput.lo / self.unit_mbps, goodput.hi / self.unit_mbps),
             Some(true) => match two((goodput.hi - goodput.lo) / 2.0 / self.unit_mbps) {
-                // Seeds change something, if little.
+                // Seeds do change results, but less than shown.
                 nothing if nothing == "0" => "±<0.1".into(),
                 half => format!("±{half}"),
             },
@@ -95,13 +95,14 @@ impl Scale {
     }
 }
 
-/// The panels of some schemes, side by side.
+/// Tables of some schemes, side by side.
 struct Panels<'a> {
     summary: &'a Summary,
     scale: &'a Scale,
     axis: &'a Axis,
-    /// Which curve of each scheme; empty where there is one.
+    /// Name of the curve; empty if there is only one.
     curve: &'a str,
+    details: bool,
     left: usize,
     width: usize,
 }
@@ -125,21 +126,20 @@ impl Panels<'_> {
         let mut text = self.goodput_title() + &names + &self.panel(&schemes, &|row| format!(" {}", self.goodput(row)));
         text += "\n";
         if rounds {
-            text += &self.title(
-                "query time",
-                ", 99th percentile (>: at least), and why: timeouts (rto), drops and marks a round",
-            );
+            text += &self.title("query time", ": p99 (>: at least), with timeouts (rto), drops and marks per round");
             text += &(names.clone() + &heads(["p99", "rto", "drop", "mark"]) + &self.panel(&schemes, &why));
-            text += "\n";
-            let says = ", begun a run (all) and cut off by its end (cut); stalls a round, in which nothing comes (n), how long they take";
-            let says = says.to_string() + &whys(schemes.iter().flatten());
-            text += &self.title("rounds", &says);
-            let head =
-                format!("{LINE}{:>4}{:>4}{:>4}{:>6}{:>4}", "all", "cut", "n", "for", "why").repeat(variants.len());
-            text += &format!("{names}{GREY}{title:>left$}{head}{GREY:#}\n");
-            text += &self.panel(&schemes, &stalls);
+            if self.details {
+                let says =
+                    " per run: started (all), unfinished (cut); idle periods per round: count (n), total time (idle)";
+                text += "\n";
+                text += &self.title("rounds", &(says.to_string() + &causes(schemes.iter().flatten())));
+                let head =
+                    format!("{LINE}{:>4}{:>4}{:>4}{:>6}{:>4}", "all", "cut", "n", "idle", "why").repeat(variants.len());
+                text += &format!("{names}{GREY}{title:>left$}{head}{GREY:#}\n");
+                text += &self.panel(&schemes, &stalls);
+            }
         } else {
-            text += &self.title("fairness", " (Jain's index), and a run's timeouts (rto), drops and marks");
+            text += &self.title("fairness", " (Jain's index), with timeouts (rto), drops and marks per run");
             text += &(names + &heads(["jain", "rto", "drop", "mark"]) + &self.panel(&schemes, &of_a_run));
         }
         text
@@ -148,25 +148,25 @@ impl Panels<'_> {
     fn goodput_title(&self) -> String {
         let line = self.scale.show(self.scale.line_mbps);
         let curve = if self.curve.is_empty() { String::new() } else { format!(" {}", clean(self.curve)) };
-        let mut says = format!("{curve}, {}; a full bar is line rate, {line}", self.scale.unit);
+        let mut says = format!("{curve} in {} (full bar: line rate, {line})", self.scale.unit);
         let any = |of: &dyn Fn(&SummaryRow) -> bool| self.summary.rows.iter().any(of);
         if any(&|row| row.seeds_differ == Some(true)) {
-            says += "; ± half of the 95 % interval, which stands there itself where it is wide";
+            says += "; ± half width of the 95 % CI, wide intervals as a range";
         }
         if any(&|row| row.seeds_differ == Some(false)) {
-            says += "; same: no seed changes anything";
+            says += "; same: all seeds give this value";
         }
         self.title("goodput", &says)
     }
 
-    /// A bold word and what follows it, wrapped.
+    /// A bold title and its legend, wrapped.
     fn title(&self, word: &str, says: &str) -> String {
         let text = wrap(&format!("{word}{says}"), self.width, "  ");
         let rest = text.strip_prefix(word).unwrap_or_default();
         format!("{BOLD}{word}{BOLD:#}{GREY}{rest}{GREY:#}\n")
     }
 
-    /// A line a point, a cell a scheme.
+    /// One line per point, one cell per scheme.
     fn panel(&self, schemes: &[Vec<&SummaryRow>], cell: &dyn Fn(&SummaryRow) -> String) -> String {
         let mut points: BTreeMap<usize, String> = BTreeMap::new();
         for row in schemes.iter().flatten() {
@@ -184,7 +184,7 @@ impl Panels<'_> {
         text
     }
 
-    /// Bar, mean, and how far it is known: one character short of [`COLUMN`].
+    /// Bar, mean and interval: one character narrower than [`COLUMN`].
     fn goodput(&self, row: &SummaryRow) -> String {
         let colour = match state_at(row) {
             State::Holds => GOOD,
@@ -197,7 +197,7 @@ impl Panels<'_> {
     }
 }
 
-/// The 99th percentile of query times, then timeouts, drops and marks a round: [`COLUMN`] characters.
+/// The p99 of query times, then timeouts, drops and marks per round: [`COLUMN`] characters.
 fn why(row: &SummaryRow) -> String {
     let p99 = match row.qct_ms.p99 {
         None => "none".into(),
@@ -207,7 +207,7 @@ fn why(row: &SummaryRow) -> String {
     format!("{p99:>7}{}", counts(row))
 }
 
-/// Jain's index, then timeouts, drops and marks of a run.
+/// Jain's index, then timeouts, drops and marks per run.
 fn of_a_run(row: &SummaryRow) -> String {
     let jain = row.jain.map_or("none".into(), three);
     format!("{jain:>7}{}", counts(row))
@@ -221,7 +221,7 @@ fn counts(row: &SummaryRow) -> String {
     format!("{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
 }
 
-/// Rounds begun and cut off a run, stalls a round, the time they take and what most of it is for.
+/// Rounds started and unfinished per run, idle periods per round, their total time and main cause.
 fn stalls(row: &SummaryRow) -> String {
     let stalls = row.a_round(row.stalls);
     let style = if stalls > 0.0 { BAD } else { GREY };
@@ -230,21 +230,21 @@ fn stalls(row: &SummaryRow) -> String {
     format!("{begun:>4}{open:>4}{style}{:>4}{lost:>6}{:>4}{style:#}", few(stalls), short_cause(row))
 }
 
-/// A count in at most three characters where it is small.
+/// A count in at most three characters if it is small.
 fn few(value: f64) -> String {
     count(value).replace("<0.1", "<.1")
 }
 
-/// The words of causes that a table has, and what they mean; nothing where there are none.
-fn whys<'a>(rows: impl Iterator<Item = &'a &'a SummaryRow>) -> String {
+/// The causes in a table, with their abbreviations; empty without any.
+fn causes<'a>(rows: impl Iterator<Item = &'a &'a SummaryRow>) -> String {
     let mut causes: Vec<Cause> = rows.filter_map(|row| Some(row.stalls_by_cause.longest_first().first()?.0)).collect();
     causes.sort_unstable();
     causes.dedup();
     let told: Vec<String> = causes.iter().map(|cause| format!("{} ({})", cause.says(), short(*cause))).collect();
-    if told.is_empty() { String::new() } else { format!(", and what most of it is for: {}", told.join(", ")) }
+    if told.is_empty() { String::new() } else { format!(", main cause (why): {}", told.join(", ")) }
 }
 
-/// What most of the time is waited for.
+/// The main cause of idle time.
 fn short_cause(row: &SummaryRow) -> &'static str {
     row.stalls_by_cause.longest_first().first().map_or("", |(cause, _)| short(*cause))
 }
@@ -296,32 +296,33 @@ mod tests {
     }
 
     #[test]
-    fn schemes_stand_side_by_side_where_they_fit() {
+    fn schemes_are_side_by_side_if_they_fit() {
         let (variants, summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
-        insta::assert_snapshot!(plain(&chart(&variants, &summary, 100)));
+        insta::assert_snapshot!(plain(&chart(&variants, &summary, true, 100)));
     }
 
     #[test]
-    fn schemes_stand_one_below_the_other_where_they_do_not_fit() {
+    fn other_schemes_follow_below() {
         let (variants, summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
-        insta::assert_snapshot!(plain(&chart(&variants, &summary, 50)));
+        insta::assert_snapshot!(plain(&chart(&variants, &summary, true, 50)));
     }
 
     #[test]
-    fn what_has_collapsed_is_red_and_what_holds_is_green() {
+    fn collapses_are_red_and_sustained_points_green() {
         let (variants, summary) = comparison(&[("newreno", Some(32), RENO)]);
-        let text = chart(&variants, &summary, 100);
+        let text = chart(&variants, &summary, true, 100);
         let line = |fan_in: &str| text.lines().find(|l| l.starts_with(fan_in)).unwrap();
         assert!(line("      8").contains(&GOOD.to_string()) && line("     32").contains(&BAD.to_string()));
     }
 
     #[test]
-    fn no_line_is_wider_than_the_terminal_and_nothing_touches_its_neighbour() {
+    fn lines_fit_the_terminal_and_columns_stay_apart() {
         let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
         summary.rows[2].goodput_mbps = Interval { mean: 112.4, lo: 8.0, hi: 604.0 };
         summary.rows[3].goodput_mbps = Interval { mean: 23_904.0, lo: 11_111.0, hi: 24_444.0 };
         for width in 50..=120 {
-            let text = plain(&(header("x", Some("A title"), &variants, width) + &chart(&variants, &summary, width)));
+            let text =
+                plain(&(header("x", Some("A title"), &variants, width) + &chart(&variants, &summary, true, width)));
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
@@ -330,43 +331,43 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_that_is_a_lower_bound_and_rounds_that_did_not_end_are_marked() {
+    fn marks_lower_bounds_and_unfinished_rounds() {
         let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         let row = &mut summary.rows[0];
         (row.rounds_open, row.stalls, row.stalled_ms) = (1.0, 1.0, 2_200.0);
         (row.qct_ms.p99, row.qct_ms.at_least) = (Some(2_000.0), Some("p95"));
-        let text = plain(&chart(&variants, &summary, 100));
+        let text = plain(&chart(&variants, &summary, true, 100));
         assert!(text.contains("      2│ >2.00s"), "{text}");
         assert!(text.contains("      2│  11 1.0 0.1 200ms"), "{text}");
     }
 
     #[test]
-    fn runs_that_no_seed_changes_say_so() {
+    fn notes_runs_without_randomness() {
         let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         assert_eq!(notes(&summary, 100), "");
         summary.rows[0].seeds_differ = Some(false);
-        let text = plain(&chart(&variants, &summary, 100));
+        let text = plain(&chart(&variants, &summary, true, 100));
         assert!(
-            text.contains("905 same") && text.contains("same: no seed changes anything") && !text.contains("±0 "),
+            text.contains("905 same") && text.contains("same: all seeds give this value") && !text.contains("±0 "),
             "{text}"
         );
         summary.rows.iter_mut().for_each(|row| row.seeds_differ = Some(false));
-        assert_eq!(plain(&notes(&summary, 100)), "nothing is random here: every seed gives the same run\n");
+        assert_eq!(plain(&notes(&summary, 100)), "nothing is random: all seeds give the same run\n");
     }
 
     #[test]
-    fn a_precision_that_was_not_reached_is_told_with_what_was() {
+    fn notes_a_precision_that_was_not_reached() {
         let (_, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         summary.precision = Some(Precision { wanted: 0.02, reached: 0.0415 });
-        let expected = "precision not reached: 4.15 %, 2.00 % asked for, with the most seeds that a point gets\n";
+        let expected = "precision not reached: 4.15 % (2.00 % requested) with the maximum number of seeds\n";
         assert_eq!(plain(&notes(&summary, 100)), expected);
     }
 
     #[test]
-    fn long_flows_have_no_column_of_rounds() {
+    fn long_flows_have_no_rounds_table() {
         let (variants, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
         summary.rows.iter_mut().for_each(|row| (row.rounds, row.rounds_open) = (0.0, 0.0));
-        let text = plain(&chart(&variants, &summary, 100));
+        let text = plain(&chart(&variants, &summary, true, 100));
         assert!(!text.contains("p99") && !text.contains("round") && text.contains("fairness"), "{text}");
     }
 }

@@ -15,7 +15,7 @@ use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
 use crate::work::{self, Means, all_finished, cost, in_lab, in_lab_on, warn};
 
-/// Runs the comparison and shows it.
+/// Runs and prints the comparison.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let common = &arguments.common;
     let scenario = match &arguments.scenario {
@@ -45,7 +45,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         let head = header(scenario.name(), scenario.title(), variants, width);
         let mut parts = vec![head + &notes(summary, width)];
         match variants.iter().any(|c| c.settings.workload.kind.many_to_one()) {
-            true => parts.push(chart(variants, summary, width)),
+            true => parts.push(chart(variants, summary, arguments.details, width)),
             false => parts.push(overview(variants, &axis, summary, width)),
         }
         parts.push(slowdown(&axis, summary, width));
@@ -57,12 +57,12 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         parts.push(verdicts(comparison.findings(), width));
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;
-        // The cost is beside the point: where it cannot be told, it is not.
+        // A failure to print the cost is not an error.
         let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&comparison)));
     }
     match (ended, comparison.finished()) {
         (Some(why), [done, total]) => Err(Failure::Environment(format!(
-            "--on: {why}; {done} of {total} runs have finished, and the results are those alone"
+            "--on: {why}; the results include the {done} of {total} runs that finished"
         ))),
         (None, _) => all_finished(&comparison),
     }

@@ -1,4 +1,4 @@
-//! `fanin completions`: what completes commands and options in a shell.
+//! `fanin completions`: shell completions.
 
 use clap::CommandFactory;
 use clap_complete::{generate, shells};

@@ -1,14 +1,14 @@
-//! A cluster in a line: flags in place of a scenario's file.
+//! A cluster described by options instead of a scenario file.
 
 use fanin::{Bytes, ParseError, Rate, Scenario};
 
 use crate::arguments::ClusterArguments;
 use crate::failure::Failure;
 
-/// The switch where none is said.
+/// The default switch.
 const USUAL_SWITCH: &str = "arista-7050cx3";
 
-/// The words by which a command finds this cluster again, wherever it is run, and its scenario.
+/// The arguments that describe this cluster, for printed commands, and its scenario.
 pub fn described(cluster: &ClusterArguments, servers: Option<&str>) -> Result<(Vec<String>, Scenario), Failure> {
     let (servers, rate, answer) = needed(cluster, servers)?;
     let wrong = |said: &str, why: ParseError, right: &str| Failure::Input(format!("{said}: {why}; give {right}"));
@@ -45,7 +45,7 @@ pub fn described(cluster: &ClusterArguments, servers: Option<&str>) -> Result<(V
     Ok((words, scenario))
 }
 
-/// What nothing can be assumed of: servers, rate and answer, or an error that names all that are missing.
+/// The required options: servers, rate and response size; the error names all that are missing.
 fn needed<'a>(cluster: &'a ClusterArguments, servers: Option<&'a str>) -> Result<(&'a str, &'a str, &'a str), Failure> {
     let (rate, answer) = (cluster.rate.as_deref(), cluster.answer.as_deref());
     if let (Some(servers), Some(rate), Some(answer)) = (servers, rate, answer) {
@@ -54,35 +54,35 @@ fn needed<'a>(cluster: &'a ClusterArguments, servers: Option<&'a str>) -> Result
     let all = [(servers, "--servers 48"), (rate, "--rate 25Gbit/s"), (answer, "--answer 1MiB")];
     let missing: Vec<&str> = all.iter().filter(|(value, _)| value.is_none()).map(|(_, such_as)| *such_as).collect();
     Err(Failure::Input(format!(
-        "a cluster without a file needs --servers, --rate and --answer: add {}, or give a file",
+        "without a file, --servers, --rate and --answer are required: add {}, or give a file",
         missing.join(" ")
     )))
 }
 
-/// The scenario of it, with what was assumed.
+/// The scenario, with comments on assumed values.
 fn text_of(servers: u32, rate: Rate, answer: Bytes, switch: Option<&str>, tcp: &str) -> String {
-    let (profile, assumed) = switch.map_or((USUAL_SWITCH, "  # assumed: --switch says another"), |name| (name, ""));
+    let (profile, assumed) = switch.map_or((USUAL_SWITCH, "  # assumed; set with --switch"), |name| (name, ""));
     format!(
-        r#"# A cluster as it was described in a line; "assumed" stands behind what was not said.
-title = "{servers} servers that answer {answer} each, at {rate}"
+        r#"# A cluster described by options; values marked "assumed" were not given.
+title = "{servers} servers with responses of {answer} at {rate}"
 schemes = ["cubic"]  # assumed: Linux's default
 
 [link]
 rate = "{rate}"
-delay = "2 us"  # assumed: a cable, and the switch's own latency
+delay = "2 us"  # assumed: cable and switch latency
 
 [switch]
 profile = "{profile}"{assumed}
 
 [host]
 service_time = "20 us"    # assumed: some tens of microseconds
-service_jitter = "50 us"  # assumed: answers of real servers never start at one instant
+service_jitter = "50 us"  # assumed: responses of real servers do not start simultaneously
 
 [tcp]
 profile = "{tcp}"
 
 [workload]
-kind = "barrier"  # assumed: a client asks all of them, waits, and asks again
+kind = "barrier"  # assumed: the client requests from all, waits, and repeats
 fragment = "{answer}"
 duration = "5 s"
 
@@ -95,19 +95,19 @@ seeds = 3
     )
 }
 
-/// A number of servers that an option gives.
+/// The number of servers of an option.
 pub fn number(flag: &str, text: &str) -> Result<u32, Failure> {
     let number = text.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n));
     number.ok_or_else(|| {
-        Failure::Input(format!("{flag} {text}: not a number of servers; give a whole number from 1 to 1000000"))
+        Failure::Input(format!("{flag} {text}: not a number of servers; use a whole number from 1 to 1000000"))
     })
 }
 
-/// How many of so many servers answer a request: `12`, or of an erasure code's `12+4` the twelve that hold data.
+/// The number of servers that respond to a request: `12`, or the twelve data servers of an erasure code `12+4`.
 pub fn stripe(text: &str, servers: u32) -> Result<u32, Failure> {
     let wrong = |_| {
         Failure::Input(format!(
-            "--stripe {text}: not a stripe; give a number of servers, or data and parity, such as 12+4"
+            "--stripe {text}: not a stripe; use a number of servers, or data and parity, such as 12+4"
         ))
     };
     let number = |text: &str| number("--stripe", text).map_err(wrong);
@@ -117,7 +117,7 @@ pub fn stripe(text: &str, servers: u32) -> Result<u32, Failure> {
     match all <= servers {
         true => Ok(data),
         false => Err(Failure::Input(format!(
-            "--stripe {text}: {all} servers of {servers}; use at most {servers}, data and parity together"
+            "--stripe {text}: {all} of {servers} servers; data and parity together must be at most {servers}"
         ))),
     }
 }
@@ -127,14 +127,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_in_a_line_is_a_scenario() {
+    fn options_make_a_scenario() {
         let text = text_of(12, "25 Gbit/s".parse().unwrap(), "1 MiB".parse().unwrap(), None, "linux");
         let scenario = Scenario::parse("x.toml", text).unwrap().resolve().unwrap();
         assert_eq!(scenario.variants()[0].points[0].settings.servers(), 12);
     }
 
     #[test]
-    fn of_an_erasure_code_those_with_data_answer_and_all_have_to_be_there() {
+    fn data_servers_of_an_erasure_code_respond() {
         let of = |text, servers| stripe(text, servers).ok();
         assert_eq!([of("12+4", 16), of("12", 12), of("12 + 4", 40)], [Some(12); 3]);
         assert_eq!(

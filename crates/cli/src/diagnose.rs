@@ -1,4 +1,4 @@
-//! `fanin diagnose`: what captures and counters show.
+//! `fanin diagnose`: diagnosis of captures and counters.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ use crate::stop::listen;
 use crate::terminal::{Text, say, width};
 use crate::work::{Means, in_lab};
 
-/// Rounds that are shown one by one.
+/// Number of rounds listed.
 const SHOWN: usize = 8;
-/// Data packets that advice on a diagnosis may simulate.
+/// Budget for advice on a diagnosis, in data packets.
 const BUDGET: u64 = 100_000_000;
 
-/// Reads, says what it found, and goes on to advice where that is wanted.
+/// Reads the input, prints the diagnosis, and continues with advice if requested.
 pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
@@ -57,7 +57,7 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     }
     let mut text = told(&found.diagnosis);
     if let Some(advice) = &advice {
-        text += &format!("\n{BOLD}What to change{BOLD:#}\n{}", advice::told(&advice.advice, None, None));
+        text += &format!("\n{BOLD}Advice{BOLD:#}\n{}", advice::told(&advice.advice, None, None));
     }
     say(&text)
 }
@@ -66,11 +66,7 @@ fn told(found: &Diagnosis) -> String {
     let mut text = Text::default();
     text.prose(what(found).trim_end_matches('\n'));
     for of in &found.simulated {
-        let far = if of.is_far() {
-            format!(" {RED}What follows from the scenario is doubtful.{RED:#}")
-        } else {
-            String::new()
-        };
+        let far = if of.is_far() { format!(" {RED}Do not rely on this scenario.{RED:#}") } else { String::new() };
         text.prose(&format!(
             "  simulated   {} servers: {} Mbit/s; measured: {} ({:+.0} %).{far}",
             of.fan_in,
@@ -81,19 +77,21 @@ fn told(found: &Diagnosis) -> String {
     }
     match (&found.scenario, &found.sketch) {
         (Some(path), _) => {
-            text.prose("\nThe scenario:");
+            text.prose("\nNext steps with the scenario:");
             text.verbatim(2, &format!("fanin compare {}", clean(path)));
             text.verbatim(2, &format!("fanin advise {}", clean(path)));
         }
         (None, Some(_)) => {
-            text.prose("\n--out DIR writes the scenario that was found and a picture; --advise goes on at once, and writes the scenario");
+            text.prose(
+                "\nUse --out DIR to write a matching scenario and a picture, or --advise to continue with advice",
+            );
         }
         (None, None) => {}
     }
     text.done()
 }
 
-/// What was found.
+/// The findings.
 fn what(found: &Diagnosis) -> String {
     let style = match found.verdict.incast {
         Some(true) => RED,
@@ -118,7 +116,7 @@ fn what(found: &Diagnosis) -> String {
     text
 }
 
-/// The rounds that stood still longest.
+/// The rounds with the longest idle times.
 fn rounds(found: &Diagnosis) -> String {
     let mut worst: Vec<&EpisodeFound> = found.episodes.iter().collect();
     worst.sort_by(|a, b| b.stall_s.total_cmp(&a.stall_s).then(a.start_s.total_cmp(&b.start_s)));
@@ -147,18 +145,18 @@ fn rounds(found: &Diagnosis) -> String {
             ]
         })
         .collect();
-    let head = ["at s", "servers", "bytes", "took ms", "should ms", "stood still ms", "waiting", "lost", "why", "sure"];
-    let more = if found.rounds.count as usize > rows.len() { ", those that stood still longest first" } else { "" };
+    let head = ["at s", "servers", "bytes", "took ms", "ideal ms", "idle ms", "waiting", "lost", "cause", "confidence"];
+    let more = if found.rounds.count as usize > rows.len() { ", longest idle times first" } else { "" };
     let clean = found.rounds.count - found.rounds.stalled;
     format!(
-        "\n{BOLD}{} rounds, {clean} of them without a stall{more}{BOLD:#}\n{}",
+        "\n{BOLD}{} rounds, {clean} without idle time{more}{BOLD:#}\n{}",
         found.rounds.count,
         columns(&head, &rows, 1, width())
     )
 }
 
 fn way(found: &Diagnosis) -> String {
-    let mut text = format!("\n{BOLD}The way to the client{BOLD:#}\n");
+    let mut text = format!("\n{BOLD}Path to the client{BOLD:#}\n");
     let way = &found.way;
     let sure = |how: &str, confidence: f64| format!("{GREY}({how}, {:.0} %){GREY:#}", 100.0 * confidence);
     if let Some(rate) = &way.rate_mbps {
@@ -173,28 +171,29 @@ fn way(found: &Diagnosis) -> String {
             let [least, most] = known.value;
             let _ = writeln!(text, "  buffer   {least} to {most} B {}", sure(known.how.word(), known.confidence));
         }
-        None => text += "  buffer   no loss at a full queue shows where it ends\n",
+        None => text += "  buffer   unknown: no losses at a full queue\n",
     }
     let [least, most] = found.losses;
-    let _ = writeln!(
-        text,
-        "  lost   {least} to {most} segments; {} came out of order; {} were marked",
-        found.reordered, way.marked
-    );
+    let _ =
+        writeln!(text, "  lost   {least} to {most} segments; {} out of order, {} marked", found.reordered, way.marked);
     if way.background > 0.01 {
-        let _ = writeln!(text, "  beside   {:.0} % of what came to the client is of no round", 100.0 * way.background);
+        let _ = writeln!(
+            text,
+            "  background   {:.0} % of the bytes to the client belong to no round",
+            100.0 * way.background
+        );
     }
     if found.points.len() > 1 {
         let point = |one: &fanin::diagnosis::PointFound| format!("{}: {} Mbit/s", one.fan_in, three(one.goodput_mbps));
         let _ = writeln!(text, "  by servers   {}", found.points.iter().map(point).collect::<Vec<_>>().join(", "));
         if let Some(onset) = found.onset {
-            let _ = writeln!(text, "  onset   seen at {onset} servers");
+            let _ = writeln!(text, "  collapse   at {onset} servers");
         }
     }
     text
 }
 
-/// What stacks show, hosts that show the same together.
+/// Properties of the hosts' TCP, grouped by equal ones.
 fn stacks(found: &Diagnosis) -> String {
     let mut kinds: Vec<(String, u32, &str)> = Vec::new();
     for (name, host) in &found.hosts {
@@ -206,11 +205,11 @@ fn stacks(found: &Diagnosis) -> String {
     }
     let mut text = format!("\n{BOLD}Hosts{BOLD:#}\n");
     for (line, count, name) in kinds.iter().take(SHOWN) {
-        let who = if *count == 1 { clean(name) } else { format!("{} and {} like it", clean(name), count - 1) };
+        let who = if *count == 1 { clean(name) } else { format!("{} and {} others", clean(name), count - 1) };
         let _ = writeln!(text, "  {who}   {line}");
     }
     if kinds.len() > SHOWN {
-        let _ = writeln!(text, "  {GREY}{} other kinds: --json has them{GREY:#}", kinds.len() - SHOWN);
+        let _ = writeln!(text, "  {GREY}and {} other groups (see --json){GREY:#}", kinds.len() - SHOWN);
     }
     text
 }
@@ -220,13 +219,13 @@ fn stack(host: &HostFound) -> String {
     let said = [("SACK", host.sack), ("timestamps", host.timestamps), ("ECN", host.ecn)];
     parts
         .extend(said.iter().filter_map(|(word, has)| has.map(|has| format!("{}{word}", if has { "" } else { "no " }))));
-    parts.extend(host.initial_window.map(|segments| format!("first window {segments}")));
-    parts.extend(host.rto_min_s.map(|least| format!("least timeout {} ms", three(least * 1e3))));
+    parts.extend(host.initial_window.map(|segments| format!("initial window {segments}")));
+    parts.extend(host.rto_min_s.map(|least| format!("minimum RTO {} ms", three(least * 1e3))));
     if host.role == "client" {
-        parts.extend(host.segments_per_ack.map(|per| format!("an ACK for {per} segments")));
+        parts.extend(host.segments_per_ack.map(|per| format!("{per} segments per ACK")));
     }
     if host.zero_windows > 0 {
-        parts.push(format!("{} times without room", host.zero_windows));
+        parts.push(format!("{} zero windows", host.zero_windows));
     }
     if host.offloads {
         parts.push("segments larger than packets (offloads)".into());

@@ -1,4 +1,4 @@
-//! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
+//! `fanin explain`: schemes, scenario keys, the closed-form model of incast, and limits of the simulator.
 
 use fanin::words::{
     ELSEWHERE, Elsewhere, KeyDoc, LIMITS, Limit, Scheme, Settings, Stack, closed_forms, explained, laws, marked,
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, wrap};
 use crate::terminal::{fold, say};
 
-/// Explains what was asked for.
+/// Prints the explanation of a subject.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let subject = arguments.subject.as_str();
     if arguments.json {
@@ -29,20 +29,20 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
 }
 
 fn model_text() -> String {
-    let says = "What can be said of incast without a simulation, and what no simulation may contradict.";
+    let says = "Closed forms of incast, which need no simulation and which no simulation may contradict.";
     let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", indent(&marked(file)));
     format!("{BOLD}model{BOLD:#}: {says}\n{}", closed_forms().iter().map(form).collect::<String>())
 }
 
 fn limits_text() -> String {
-    let says = "What is not modelled. `fanin explain NAME` says more of each, as docs/limits.md does.";
+    let says = "Features that the simulator does not model. See `fanin explain NAME` or docs/limits.md for details.";
     let line = |limit: &Limit| {
         format!("  {}\n", wrap(&format!("{} is not modelled: {}", limit.name, limit.missing), 98, "    "))
     };
     let there =
         |one: &Elsewhere| format!("  {}\n", wrap(&format!("{}: {}", one.names.join(", "), one.says), 98, "    "));
     format!(
-        "{BOLD}limits{BOLD:#}: {says}\n\n{}\nUnder another name:\n\n{}",
+        "{BOLD}limits{BOLD:#}: {says}\n\n{}\nAvailable under another name:\n\n{}",
         LIMITS.iter().map(line).collect::<String>(),
         ELSEWHERE.iter().map(there).collect::<String>()
     )
@@ -53,9 +53,9 @@ fn limit_text(name: &str, limit: &Limit) -> String {
     let of = if name == limit.name { String::new() } else { format!(" (see `{}`)", limit.name) };
     let part = |what: &str, says: &str| format!("  {}\n", wrap(&format!("{what}: {says}."), 98, "    "));
     format!(
-        "{BOLD}{name}{BOLD:#} is not modelled{of}\n\n{}{}{}\n  docs/limits.md lists what else is not\n",
+        "{BOLD}{name}{BOLD:#} is not modelled{of}\n\n{}{}{}\n  docs/limits.md lists all limits\n",
         part("Missing", limit.missing),
-        part("Not to be trusted", limit.so),
+        part("Consequence", limit.so),
         part("Near", limit.near)
     )
 }
@@ -67,13 +67,12 @@ fn scheme_text(scheme: &Scheme) -> String {
     }
     let keys = own_keys(scheme);
     if !keys.is_empty() {
-        text += &format!("\n{BOLD}settings{BOLD:#} of its own, beside those of [tcp]\n{}", key_lines(&keys));
+        text += &format!("\n{BOLD}settings{BOLD:#} of its own, in addition to [tcp]\n{}", key_lines(&keys));
     }
     if scheme.exact_echo() {
-        text +=
-            &format!("  tcp.ect = \"all\"\n    {GREY}what the scheme brings where the scenario says nothing{GREY:#}\n");
+        text += &format!("  tcp.ect = \"all\"\n    {GREY}default of this scheme{GREY:#}\n");
     }
-    text += &format!("\n{BOLD}profiles{BOLD:#} of [tcp]; what is set beside one stands over it\n");
+    text += &format!("\n{BOLD}profiles{BOLD:#} of [tcp]; explicit keys override them\n");
     for (stack, says) in Stack::all() {
         let sets: Vec<String> = stack.sets().iter().map(|(key, value)| format!("{key} = {}", value.show())).collect();
         let sets = wrap(&format!("    {GREY}{}{GREY:#}", sets.join(", ")), 100, "    ");

@@ -1,4 +1,4 @@
-//! Why a command did not do all of its work, and its exit code.
+//! Failures of commands, and their exit codes.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use fanin::{Error, Refusal};
 
 use crate::stop;
 
-/// What ends a command early.
+/// Reason for ending a command early.
 #[derive(Debug)]
 pub enum Failure {
     /// A check failed: a run broke an invariant of its own. Exit 1.
@@ -15,14 +15,14 @@ pub enum Failure {
     Input(String),
     /// The environment lacks something. Exit 3.
     Environment(String),
-    /// Ctrl-C or its like; what was finished is written. Exit 130 and so on, by the signal.
+    /// A signal such as Ctrl-C; finished results are written. Exit 128 plus the signal.
     Stopped(String),
-    /// Nobody reads standard output any more; that is no fault. Exit 0.
+    /// The reader of standard output is gone, which is not an error. Exit 0.
     Unread,
 }
 
 impl Failure {
-    /// What the user is told, if anything.
+    /// The message for the user, if any.
     pub fn text(&self) -> Option<&str> {
         match self {
             Failure::Check(text) | Failure::Input(text) | Failure::Environment(text) | Failure::Stopped(text) => {
@@ -32,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// The exit code of the house.
+    /// The exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Unread => 0,
@@ -43,11 +43,11 @@ impl Failure {
         }
     }
 
-    /// What a failed write to standard output means.
+    /// The failure for an error of standard output.
     pub fn from_stdout(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Unread,
-            _ => Failure::Environment(format!("standard output cannot be written to: {error}")),
+            _ => Failure::Environment(format!("cannot write to standard output: {error}")),
         }
     }
 }
@@ -70,12 +70,12 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// An output folder that cannot be claimed: bad input.
+    /// An unusable output folder: bad input.
     pub fn unclaimed(refusal: Refusal) -> Failure {
         Failure::Input(format!("--out {refusal}"))
     }
 
-    /// An output folder that could be written to before the runs and cannot after: the environment's fault.
+    /// An output folder that became unwritable during the runs: the environment's fault.
     pub fn unwritten(refusal: Refusal) -> Failure {
         Failure::Environment(format!("--out {refusal}"))
     }

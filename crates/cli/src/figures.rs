@@ -1,4 +1,4 @@
-//! Figures for people: few digits, units that fit, bars, tables.
+//! Formatting of figures, bars and tables for the terminal.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ pub use fanin::figures::{bytes, clean, count, three, time};
 use textwrap::core::display_width;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// What stands aside.
+/// Secondary text.
 pub const GREY: Style = Style::new().dimmed();
-/// What stands out.
+/// Emphasis.
 pub const BOLD: Style = Style::new().bold();
 
-/// What holds.
+/// Good.
 pub const GREEN: Style = AnsiColor::Green.on_default();
-/// What is neither.
+/// Neither good nor bad.
 pub const YELLOW: Style = AnsiColor::Yellow.on_default();
-/// What fails.
+/// Bad.
 pub const RED: Style = AnsiColor::Red.on_default().bold();
 
-/// About two digits, for what is known roughly, in at most four characters: `18`, `2.3`, `1.2k`.
+/// About two digits, in at most four characters: `18`, `2.3`, `1.2k`.
 pub fn two(value: f64) -> String {
     match value.abs() {
         v if v < 0.05 => "0".into(),
@@ -28,7 +28,7 @@ pub fn two(value: f64) -> String {
     }
 }
 
-/// From where to where, roughly, in at most nine characters: `120-830`, `0.5-60`, `1.2k-2.6k`.
+/// An approximate range in at most nine characters: `120-830`, `0.5-60`, `1.2k-2.6k`.
 pub fn range(lo: f64, hi: f64) -> String {
     format!("{}-{}", two(lo), two(hi))
 }
@@ -53,7 +53,7 @@ pub fn span(span: Duration) -> String {
     }
 }
 
-/// A bar of `share` of `width` characters, in eighths, padded with blanks; what is not zero shows.
+/// A bar of `share` of `width` characters, in eighths, padded with blanks; any share above zero is visible.
 pub fn bar(share: f64, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
@@ -62,8 +62,8 @@ pub fn bar(share: f64, width: usize) -> String {
     format!("{text:<width$}")
 }
 
-/// Lines of aligned columns, two blanks between, in `width` characters: the first to the left, the others to the right; the
-/// head is grey. Columns that do not fit stand below, each time behind the first `keys`.
+/// A table with aligned columns in `width` characters: the first column left-aligned, the others right-aligned, with a grey head.
+/// Columns that do not fit follow below, after a copy of the first `keys`.
 pub fn columns(head: &[&str], rows: &[Vec<String>], keys: usize, width: usize) -> String {
     let widths: Vec<usize> =
         (0..head.len()).map(|i| rows.iter().map(|r| shown(&r[i])).chain([shown(head[i])]).max().unwrap_or(0)).collect();

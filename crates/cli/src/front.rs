@@ -1,4 +1,4 @@
-//! `fanin front`: a memcached proxy that is told to stop by a signal.
+//! `fanin front`: a memcached proxy, stopped by a signal.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::arguments::FrontArguments;
 use crate::failure::Failure;
 use crate::{stop, terminal};
 
-/// How often it is asked whether a signal has come.
+/// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
@@ -33,7 +33,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
             format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads);
         for (pool, plan) in settings.pools.iter().filter_map(|pool| Some((pool, pool.plan.as_ref()?))) {
             text += &format!(
-                "\n{}: keys that lie by the plan {}, stage {}",
+                "\n{}: keys migrated by the plan {}, stage {}",
                 pool.name,
                 plan.moves.len(),
                 plan.stage.word()
@@ -42,11 +42,9 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
         return say(&text);
     }
     stop::listen_to(&[SIGINT, SIGTERM])?;
-    stop::on_hangup(|| {
-        warn("SIGHUP is ignored: settings are read at the start alone, and plans as their files change")
-    })?;
+    stop::on_hangup(|| warn("ignoring SIGHUP: settings are read only at startup, plans when their files change"))?;
     let running = fanin::front::start(&settings)
-        .map_err(|error| Failure::Environment(format!("the front end cannot be started: {error}")))?;
+        .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?;
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
         say(&format!("{} listens on {listens}: servers {}", pool.name, pool.servers.len()))?;
     }
@@ -54,17 +52,17 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
         thread::sleep(LOOK);
     }
     running.stop();
-    running.wait().map_err(|error| Failure::Environment(format!("the front end ended: {error}")))
+    running.wait().map_err(|error| Failure::Environment(format!("the proxy failed: {error}")))
 }
 
-/// What a front end's file says.
+/// Reads a configuration file.
 pub fn settings(file: &Path) -> Result<Settings, Failure> {
     let text = fs::read_to_string(file)
-        .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
+        .map_err(|error| Failure::Input(format!("{}: cannot read: {error}", file.display())))?;
     Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
 }
 
-#[expect(clippy::print_stderr, reason = "who sent the signal looks there")]
+#[expect(clippy::print_stderr, reason = "messages for the sender of the signal")]
 fn warn(text: &str) {
     eprintln!("warning: {text}");
 }

@@ -1,5 +1,4 @@
-//! The program `fanin`: predicts, compares and fixes incast. A library, so that the Python package brings the program without a second
-//! copy of the simulator.
+//! The program `fanin`, as a library, so that the Python package includes the program without a second copy of the simulator.
 
 mod advice;
 mod advise;
@@ -43,8 +42,8 @@ use arguments::{Arguments, Command};
 use failure::Failure;
 use figures::clean;
 
-/// Run the command that these arguments say, the first of which is the program's name: gives its exit code. Where the command line is
-/// wrong or asks for help, and at a second Ctrl-C, the process itself ends.
+/// Runs a command line, whose first argument is the program's name, and returns its exit code. Exits the process for an invalid
+/// command line, for help, and on a second Ctrl-C.
 pub fn main(arguments: Vec<OsString>) -> u8 {
     work::begin(&arguments);
     let parsed = Arguments::try_parse_from(arguments);
@@ -54,7 +53,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
             if let Some(text) = failure.text() {
                 let red: Style = AnsiColor::Red.on_default().bold();
                 let text = text.lines().map(clean).collect::<Vec<_>>().join("\n");
-                // Nobody is left to be told where this fails.
+                // There is nowhere to report a failure of this.
                 let _ = writeln!(anstream::stderr(), "{red}error{red:#}: {text}");
             }
             failure.exit_code()
@@ -62,7 +61,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
     }
 }
 
-/// What the command line itself is answered by: help and versions, or what is wrong with it.
+/// Prints help, the version, or an error in the command line.
 fn answer(told: &clap::Error) -> Result<(), Failure> {
     if !told.use_stderr() {
         closed::check().map_err(Failure::from_stdout)?;

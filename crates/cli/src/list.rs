@@ -1,4 +1,4 @@
-//! `fanin list`: what there is.
+//! `fanin list`: available schemes, workloads, fabrics and switches.
 
 use fanin::words::{Chip, FABRICS, Kind, REGISTRY, Scheme, Stack, listed};
 
@@ -17,7 +17,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let fabrics = FABRICS.iter().map(|(name, says)| (*name, String::new(), *says)).collect();
     let parts = match Scheme::parts().split_last() {
         Some((last, others)) => {
-            format!("other combinations of a base with {} and {last} are understood too", others.join(", "))
+            format!("other combinations of a congestion control with {} and {last} also work", others.join(", "))
         }
         None => String::new(),
     };

@@ -12,15 +12,15 @@ use crate::stop::listen;
 pub struct Loaded {
     /// The scenario.
     pub scenario: Resolved,
-    /// Where the results go, if anywhere.
+    /// Output folder, if any.
     pub out: Option<Out>,
 }
 
-/// What a command asks of the scenario besides `--set`.
+/// A command's changes to the scenario in addition to `--set`.
 pub struct Asked<'a> {
-    /// The flag as the user wrote it, and the names or labels in it.
+    /// The flag as written, and its names or labels.
     pub schemes: Option<(String, Vec<&'a str>)>,
-    /// A flag as the user wrote it, the key that it sets, and the value.
+    /// A flag as written, its key and its value.
     pub keys: Vec<(String, &'static str, String)>,
     /// Axes, each as `KEY=A,B`.
     pub sweeps: Vec<String>,
@@ -49,7 +49,7 @@ pub fn load(mut scenario: Scenario, set: &[String], out: Option<&Path>, asked: &
 /// Turns `--fan-in 2,4,8` into the list that `sweep.fan_in` takes.
 ///
 /// # Errors
-/// What is not a number; whether the numbers make sense, the scenario knows.
+/// A part that is not a number. The scenario validates the numbers.
 pub fn fan_ins(text: &str) -> Result<String, Failure> {
     match text.split(',').map(str::trim).find(|n| n.parse::<i64>().is_err()) {
         None => Ok(format!("[{text}]")),
@@ -59,22 +59,22 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// Reads a scenario, as the user calls it.
+/// Reads a scenario from a path.
 ///
 /// # Errors
-/// Why it cannot be read, or what is not understood.
+/// An unreadable or invalid file.
 pub fn read(path: &str) -> Result<Scenario, Failure> {
     if path == "-" {
-        let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results; \
+        let what = "`-` is not a file: use a file, whose name appears in the results; \
                     standard input has one, /dev/stdin";
         return Err(Failure::Input(what.into()));
     }
     Scenario::read(path).map_err(|why| match &why {
         Error::Unread { error, .. } if error.kind() == ErrorKind::InvalidData => {
-            Failure::Input(format!("{path}: not a text in UTF-8, as TOML is"))
+            Failure::Input(format!("{path}: not UTF-8, as TOML requires"))
         }
         Error::Unread { error, .. } if error.kind() == ErrorKind::NotFound => {
-            Failure::Input(format!("{why}; `fanin new star > my.toml` writes one to start from"))
+            Failure::Input(format!("{why}; create one with `fanin new star > my.toml`"))
         }
         _ => why.into(),
     })

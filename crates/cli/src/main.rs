@@ -1,4 +1,4 @@
-//! `fanin`, as Cargo installs it.
+//! The executable `fanin`.
 
 use std::process::ExitCode;
 

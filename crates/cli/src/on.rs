@@ -1,5 +1,5 @@
-//! `--on`: runs on a cluster's workers. The Python package carries them there: a process `python3 -I -m fanin.bridge ADDRESS`, which takes
-//! parcels on its standard input and says on its standard output what came of them.
+//! `--on`: runs on a cluster's workers, by a process of the Python package, `python3 -I -m fanin.bridge ADDRESS`. It receives batches on
+//! its standard input and returns results on its standard output.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -15,46 +15,46 @@ use fanin::{BatchResult, StopReason, Transport};
 
 use crate::failure::Failure;
 
-/// Who carries runs.
+/// The Python interpreter.
 const PYTHON: &str = "python3";
-/// How long a scheduler may take to answer.
+/// Timeout for the scheduler's response.
 const ANSWERS_IN: Duration = Duration::from_secs(60);
 
-/// A word of the bridge's: its kind, the parcel's number, and what is said of it.
+/// A message of the bridge: its kind, the batch's number, and a payload.
 type Word = (u8, u64, Vec<u8>);
 
-/// The process that carries runs; it ends with this.
+/// The bridge process; dropping this ends it.
 pub struct Bridge {
     child: RefCell<Child>,
     input: RefCell<ChildStdin>,
     words: Receiver<Word>,
     at_once: Cell<usize>,
     under_way: RefCell<BTreeSet<u64>>,
-    /// Why nothing more is taken.
+    /// Why it accepts no more batches.
     gone: RefCell<Option<String>>,
     ended: Rc<RefCell<Option<String>>>,
 }
 
 impl Bridge {
-    /// Starts it, and waits until the cluster's scheduler has answered; why work ended before its end is left in `ended`.
+    /// Starts the bridge and waits for the cluster's scheduler. `ended` receives the reason if work ends early.
     pub fn to(address: &str, ended: Rc<RefCell<Option<String>>>) -> Result<Bridge, Failure> {
         let failed = |why: String| Failure::Environment(format!("--on {address}: {why}"));
         let mut child = Command::new(PYTHON)
-            // Isolated: no module of the current folder, of PYTHONPATH or of the user's own folder is run in place of the installed one.
+            // Isolated: use only installed modules, none from the current folder, PYTHONPATH or the user's folder.
             .args(["-I", "-m", "fanin.bridge", address])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C is for this program, which tells it.
+            // This program handles Ctrl-C and forwards it.
             .process_group(0)
             .spawn()
-            .map_err(|error| failed(format!("{PYTHON} cannot be started: {error}; {INSTALL}")))?;
+            .map_err(|error| failed(format!("cannot start {PYTHON}: {error}; {INSTALL}")))?;
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(failed("it has no standard input and output".into()));
+            return Err(failed("no standard input and output".into()));
         };
         let (say, words) = mpsc::channel();
-        // Both end with the process.
+        // Both threads end with the process.
         thread::spawn(move || read(output).try_for_each(|word| say.send(word)));
         let last = thread::spawn(move || BufReader::new(errors).lines().map_while(Result::ok).last());
         let bridge = Bridge {
@@ -68,9 +68,9 @@ impl Bridge {
         };
         match bridge.words.recv_timeout(ANSWERS_IN) {
             Ok(word) => drop(bridge.heard(word)),
-            Err(RecvTimeoutError::Timeout) => return Err(failed("its scheduler does not answer".into())),
+            Err(RecvTimeoutError::Timeout) => return Err(failed("no response from its scheduler".into())),
             Err(RecvTimeoutError::Disconnected) => {
-                let why = last.join().ok().flatten().unwrap_or_else(|| "it ended at once".into());
+                let why = last.join().ok().flatten().unwrap_or_else(|| "it exited immediately".into());
                 let missing = why.contains("No module named");
                 return Err(failed(if missing { format!("{why}; {INSTALL}") } else { why }));
             }
@@ -78,7 +78,7 @@ impl Bridge {
         Ok(bridge)
     }
 
-    /// What a word says of a parcel.
+    /// The result of a batch in a message.
     fn heard(&self, (kind, number, what): Word) -> Option<(u64, BatchResult)> {
         let text = |what: &[u8]| String::from_utf8_lossy(what).into_owned();
         if kind != b's' {
@@ -103,11 +103,11 @@ impl Bridge {
     }
 }
 
-/// What to install where the package is missing.
+/// Installation hint if the package is missing.
 const INSTALL: &str = "--on needs the Python package, installed for the python3 in PATH (such as a virtual environment's; neither with \
                        --user nor by PYTHONPATH) and on every worker: pip install fanin 'dask[distributed]'";
 
-/// The words of the bridge, until it ends.
+/// Messages of the bridge until it ends.
 fn read(mut output: impl Read) -> impl Iterator<Item = Word> {
     std::iter::from_fn(move || {
         let mut head = [0; 17];
@@ -131,7 +131,7 @@ impl Transport for Bridge {
         let mut input = self.input.borrow_mut();
         let parts = [&number.to_le_bytes()[..], &(parcel.len() as u64).to_le_bytes(), &parcel];
         let written = parts.into_iter().try_for_each(|part| input.write_all(part)).and_then(|()| input.flush());
-        written.map_err(|error| format!("what carries runs has ended: {error}"))?;
+        written.map_err(|error| format!("the bridge has ended: {error}"))?;
         self.under_way.borrow_mut().insert(number);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Transport for Bridge {
             Ok(word) => self.heard(word),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                let why = "what carries runs has ended";
+                let why = "the bridge has ended";
                 self.gone.replace(Some(why.into()));
                 Some((self.under_way.borrow_mut().pop_first()?, BatchResult::Lost(why.into())))
             }
@@ -158,7 +158,7 @@ impl Transport for Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let mut child = self.child.borrow_mut();
         let _ = child.kill();
         let _ = child.wait();

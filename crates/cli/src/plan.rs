@@ -1,4 +1,4 @@
-//! `fanin plan`: where objects should live, from logs of requests.
+//! `fanin plan`: placement of objects, from logs of requests.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -19,13 +19,13 @@ use crate::stop;
 use crate::terminal::{fold, say, width};
 use crate::work::{Means, in_lab, warn};
 
-/// Reads the logs, plans, and says what the plan would do.
+/// Reads the logs, plans, and prints the plan's effect.
 pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.demo {
         return demonstrate(folder);
     }
     let (false, Some(cluster)) = (arguments.logs.is_empty(), &arguments.cluster) else {
-        let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin new cluster` prints a cluster, and \
+        let what = "a log and a cluster are required: fanin plan log.csv --cluster cluster.toml; `fanin new cluster` prints a cluster, and \
                     `fanin plan --demo DIR` writes both";
         return Err(Failure::Input(what.into()));
     };
@@ -34,7 +34,7 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let word = method.row().word;
     let default = if arguments.method.is_some() { "" } else { " (the default)" };
     let schemes = Some((format!("--method {word}{default}"), vec![word]));
-    // Logs say what is asked for, whatever the cluster's file says of that.
+    // Requests come from the logs, not from the cluster's file.
     let keys = vec![("fanin plan".into(), "workload.kind", "key_value".into())];
     let asked = Asked { schemes, keys, sweeps: Vec::new() };
     let Loaded { scenario, out } = load(read(cluster)?, &arguments.set, arguments.out.as_deref(), &asked)?;
@@ -49,7 +49,7 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let logs = Logs(&arguments.logs);
     let means = Means { jobs: NonZeroUsize::new(2), cached: false };
     let plan = in_lab(means, |lab, hear| {
-        // Who asked has its words for what is wrong with a log or a cluster.
+        // Errors in a log or cluster name the user's files.
         match lab.plan(logs.0, reading, &wish, &scenario, hear) {
             Err(Error::PlanningError(why)) => Ok(Err(refused(&logs, cluster, &why))),
             other => other.map(Ok),
@@ -65,18 +65,18 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     }
 }
 
-/// How a front end finds keys.
+/// The hash rule of a front end.
 fn rule(file: &Path) -> Result<Rule, Failure> {
     let settings = front::settings(file)?;
     let [pool] = &settings.pools[..] else {
         let pools = settings.pools.len();
-        return Err(Failure::Input(format!("{}: it has {pools} pools; use a file with one", file.display())));
+        return Err(Failure::Input(format!("{}: has {pools} pools; use a file with one pool", file.display())));
     };
     let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
     Ok(Rule { servers, server: Arc::new(pool.rule()) })
 }
 
-/// Logs by their names.
+/// Names of logs, for messages.
 struct Logs<'a>(&'a [PathBuf]);
 
 impl fmt::Display for Logs<'_> {
@@ -98,13 +98,13 @@ fn refused(logs: &Logs<'_>, cluster: &str, why: &PlanningError) -> Failure {
     })
 }
 
-/// Writes a log and a cluster to begin with.
+/// Writes an example log and cluster.
 fn demonstrate(folder: &Path) -> Result<(), Failure> {
-    let unwritten = |error| Failure::Input(format!("--demo {}: it cannot be written: {error}", folder.display()));
+    let unwritten = |error| Failure::Input(format!("--demo {}: cannot write: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(unwritten)?;
     let [log, cluster] = ["log.csv", "cluster.toml"].map(|name| folder.join(name));
     if let Some(there) = [&log, &cluster].into_iter().find(|path| path.exists()) {
-        return Err(Failure::Input(format!("{} is there already; give another folder", there.display())));
+        return Err(Failure::Input(format!("{} already exists; use another folder", there.display())));
     }
     let mut file = BufWriter::new(File::create_new(&log).map_err(unwritten)?);
     demo(&mut file).and_then(|()| file.flush()).map_err(unwritten)?;
@@ -125,9 +125,9 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
         three(tally.requests as f64 / tally.queries as f64),
     );
     for (n, what) in [
-        (tally.bad, "lines were not understood and left out"),
-        (tally.dropped, "lines the watcher says it dropped: what was asked in them is missing"),
-        (tally.misses, "requests were for keys that were not there"),
+        (tally.bad, "malformed lines skipped"),
+        (tally.dropped, "lines dropped by memcached's watcher; their requests are missing"),
+        (tally.misses, "misses: requests for keys that were not stored"),
     ] {
         if n > 0 {
             text += &format!("{GREY}{} {what}{GREY:#}\n", count(n));
@@ -142,14 +142,14 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
     );
     let [before, after] = &advice.effects;
     text += &format!(
-        "{BOLD}Servers that a query asks{BOLD:#}, of the other {}, which the plan has not seen\n",
+        "{BOLD}Servers per query{BOLD:#}, over the other {} queries, which the plan has not seen\n",
         count(advice.halves[1])
     );
     text += &histogram(before, after);
-    let ways = [("before", Some(before)), ("popular alone", advice.popular.as_ref()), ("after", Some(after))];
+    let ways = [("before", Some(before)), ("popular only", advice.popular.as_ref()), ("after", Some(after))];
     for (name, effect) in ways.into_iter().filter_map(|(name, effect)| Some((name, effect?))) {
         text += &format!(
-            "  {name:<14}{:>6} on average, {} in half of them, {} at most in 99 %; the busiest server has {:.1} times the mean\n",
+            "  {name:<14}mean {:>6}, p50 {}, p99 {}; load of the busiest server {:.1}× the mean\n",
             three(effect.mean()),
             effect.percentile(50),
             effect.percentile(99),
@@ -162,7 +162,7 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
     );
     for (name, of) in ["before", "after"].iter().zip(&planned.latencies) {
         text += &format!(
-            "  {name:<14}{:>8} on average, {:>8} in half of them, {:>8} at most in 99 %, {} packets dropped\n",
+            "  {name:<14}mean {:>8}, p50 {:>8}, p99 {:>8}, {} packets dropped\n",
             time(of.mean),
             time(of.p50),
             time(of.p99),
@@ -173,17 +173,17 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
     text + &concluded(planned)
 }
 
-/// What it is worth to plan again, period by period.
+/// Benefit of planning again after each period.
 fn periods(planned: &Plan) -> String {
     let periods = &planned.advice.periods;
     let Some(first) = periods.first() else { return String::new() };
     let mean =
         |way: usize| periods[1..].iter().map(|of| of.servers[way]).sum::<f64>() / (periods.len() - 1).max(1) as f64;
     let mut text =
-        format!("\n{BOLD}Planned again after every period{BOLD:#}, each held against the next: servers a query\n");
+        format!("\n{BOLD}Planned again after every period{BOLD:#} and evaluated on the next: servers per query\n");
     text += &format!(
         "  {:>10} {:>12} {:>14} {:>14} {:>10}\n",
-        "begins", "unplanned", "planned once", "planned again", "moved"
+        "start", "unplanned", "planned once", "planned again", "moved"
     );
     for of in std::iter::once(first).chain(&periods[1..]) {
         let [unplanned, once, again] = of.servers.map(three);
@@ -198,21 +198,21 @@ fn periods(planned: &Plan) -> String {
     text
 }
 
-/// What is to be done, for how long, until when it pays, and why.
+/// Duration of the move, time until it pays for itself, and the reasons.
 fn concluded(planned: &Plan) -> String {
     let seconds = |s: f64| time(s * 1e3);
     let mut text = String::from("\n");
     if !planned.advice.plan.moves.is_empty() {
-        text += &format!("Moving takes {} at a tenth of a server's link", seconds(planned.moving_s()));
+        text += &format!("Moving takes {} at 10 % of a server's link rate", seconds(planned.moving_s()));
         text += &match planned.pays_after_s() {
-            Some(after) => format!("; after {} queries have saved as many questions as that took", seconds(after)),
-            None => "; queries never save what that takes".into(),
+            Some(after) => format!("; it pays for itself after {}", seconds(after)),
+            None => "; it never pays for itself".into(),
         };
         text += &match planned.lasts_s() {
             Some(lasts) => {
-                format!(". What it saves falls: in the log's way nothing is left after {}.\n", seconds(lasts))
+                format!(". Its benefit declines: at the log's rate of change, none is left after {}.\n", seconds(lasts))
             }
-            None => ". What it saves did not fall in the log's second half.\n".into(),
+            None => ". Its benefit did not decline in the second half of the log.\n".into(),
         };
     }
     let why = planned.why();

@@ -1,4 +1,4 @@
-//! How far a long job is: a bar on a terminal, elsewhere a line now and then.
+//! Progress of a long job: a bar on a terminal, otherwise occasional lines.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
@@ -8,22 +8,22 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::figures::span;
 
-/// A bar is shown once the job has lasted so long; it vanishes in the end.
+/// Delay before the bar appears.
 const BAR_AFTER: Duration = Duration::from_secs(1);
-/// A line stays: the first comes later, the next ones ever more rarely.
+/// Delay before the first line; later intervals grow.
 const LINE_AFTER: Duration = Duration::from_secs(5);
 const LINES_APART: Duration = Duration::from_secs(60);
 
-/// Tells on standard error how far a job is.
+/// Reports progress on standard error.
 #[derive(Default)]
 pub struct ProgressReporter {
     bar: Option<ProgressBar>,
-    /// When the last line was told.
+    /// Time of the last line.
     told: Duration,
 }
 
 impl ProgressReporter {
-    /// Something has changed, or time has passed.
+    /// Updates the display.
     pub fn update(&mut self, progress: Progress) {
         if stderr().is_terminal() {
             if progress.elapsed >= BAR_AFTER {
@@ -31,7 +31,7 @@ impl ProgressReporter {
             }
         } else if progress.elapsed >= next_line(self.told) {
             self.told = progress.elapsed;
-            // Where it cannot be told, the results are none the worse.
+            // A failure to print progress is not an error.
             let _ = writeln!(stderr(), "{} of {} runs, {}", progress.done, progress.total, left(progress));
         }
     }
@@ -46,7 +46,7 @@ impl ProgressReporter {
         bar.set_position(progress.done as u64);
     }
 
-    /// The job has ended.
+    /// Removes the bar at the end.
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -54,7 +54,7 @@ impl ProgressReporter {
     }
 }
 
-/// When a line is due after one that was told then: in twice the time, and no later than a minute after.
+/// Time of the next line: twice that of the last one, at most a minute later.
 fn next_line(told: Duration) -> Duration {
     (told + told.min(LINES_APART)).max(LINE_AFTER)
 }
@@ -62,7 +62,7 @@ fn next_line(told: Duration) -> Duration {
 fn left(progress: Progress) -> String {
     match progress.left {
         Some(left) => format!("about {} left", span(left)),
-        None => "the first is under way".into(),
+        None => "running the first".into(),
     }
 }
 

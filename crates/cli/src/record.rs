@@ -1,4 +1,4 @@
-//! `fanin record`: the commands that record what a diagnosis needs, printed or run.
+//! `fanin record`: prints or runs commands that record a diagnosis's input.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
@@ -13,14 +13,14 @@ use crate::failure::Failure;
 use crate::figures::GREY;
 use crate::terminal::say;
 
-/// What recordings are written into.
+/// Folder for recordings.
 const FOLDER: &str = "recording";
-/// Where the system has its tools. Nothing else is run: root's `PATH` may lead anywhere.
+/// Folders of system tools. Root's `PATH` is not used, for security.
 const TOOLS_IN: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// How `timeout` ends when it has ended what would go on.
+/// Exit code of `timeout` when it ends its command.
 const TIMED_OUT: i32 = 124;
 
-/// Prints the commands that record what a diagnosis needs, or runs them.
+/// Prints or runs the recording commands.
 pub fn record(arguments: &RecordArguments) -> Result<(), Failure> {
     let device = arguments.device.as_deref();
     match arguments.run {
@@ -34,10 +34,10 @@ fn print(commands: &[Recorder]) -> Result<(), Failure> {
     let text: String = commands.iter().map(one).collect();
     let files: Vec<&str> = commands.iter().map(|one| one.file).collect();
     let then = format!("fanin diagnose {} --out diagnosis\n", files.join(" "));
-    say(&format!("{text}{GREY}# then, of the files that there are{GREY:#}\n{then}"))
+    say(&format!("{text}{GREY}# then, with the files that exist{GREY:#}\n{then}"))
 }
 
-/// Runs all of them at once, into a new folder, which is its owner's alone: packets hold what people send.
+/// Runs all commands at once, writing to a new folder that only its owner can read, because captures contain private data.
 fn run(commands: &[Recorder]) -> Result<(), Failure> {
     let folder = Path::new(FOLDER);
     DirBuilder::new().mode(0o700).create(folder).map_err(|error| match error.kind() {
@@ -55,26 +55,26 @@ fn run(commands: &[Recorder]) -> Result<(), Failure> {
             failed => {
                 let why = failed.map_or_else(|error| error.to_string(), |status| status.to_string());
                 lacking += &format!("{}: {why}\n", one.line);
-                // What it left would only be refused.
+                // Remove incomplete output.
                 let _ = fs::remove_file(path);
             }
         }
     }
     if made.is_empty() {
-        // Nothing is in it.
+        // The folder is empty.
         let _ = fs::remove_dir(folder);
         return Err(Failure::Environment(format!("nothing could be recorded:\n{lacking}")));
     }
     say(&format!("{lacking}recorded: {}\nfanin diagnose {} --out diagnosis\n", made.join(", "), made.join(" ")))
 }
 
-/// Starts a command that prints into its file.
+/// Starts a command with its output in a file.
 fn start(one: &Recorder, folder: &Path) -> io::Result<Child> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(one.file))?;
     Command::new("/bin/sh").args(["-c", &one.line]).stdout(file).spawn()
 }
 
-/// Where the system has a tool; where it has none, the shell says so.
+/// Path of a system tool; the shell reports a missing one.
 fn absolute(tool: &str) -> String {
     let found = TOOLS_IN.iter().map(|folder| format!("{folder}/{tool}")).find(|path| Path::new(path).is_file());
     found.unwrap_or_else(|| format!("{}/{tool}", TOOLS_IN[0]))

@@ -1,4 +1,4 @@
-//! `fanin reproduce`: the figures of papers, and which of their claims hold.
+//! `fanin reproduce`: figures of papers, and verdicts on their claims.
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
@@ -18,7 +18,7 @@ use crate::stop::{self, listen};
 use crate::terminal::{fold, say};
 use crate::work::{Means, in_lab, notice};
 
-/// Reproduces what was asked for.
+/// Reproduces papers or figures.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let papers = read(arguments)?;
     let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
@@ -45,7 +45,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     finish(arguments, papers.iter().zip(recorded), &reproduced, &card, out)
 }
 
-/// Runs claims without their causes, and says how they come out.
+/// Runs failed claims without their recorded causes, and prints the results.
 fn check_causes(arguments: &ReproduceArguments, papers: &[Paper], means: Means) -> Result<(), Failure> {
     listen()?;
     let wanted = |figure: &Figure| arguments.figure.as_ref().is_none_or(|id| *id == figure.id);
@@ -77,7 +77,7 @@ fn check_causes(arguments: &ReproduceArguments, papers: &[Paper], means: Means) 
     match refuted.is_empty() {
         true => Ok(()),
         false => Err(Failure::Check(format!(
-            "taken away, these causes do not change what they should: {}",
+            "the results without these causes differ from the record: {}",
             refuted.join(", ")
         ))),
     }
@@ -96,7 +96,7 @@ fn finish<'a>(
             let unwritten = |error| Failure::Environment(format!("{}: {error}", paper.folder.display()));
             paper::record(expected, paper, card).map_err(unwritten)?;
         } else if expected.is_empty(card.mode) {
-            notice(&format!("{}: no verdicts are recorded of such runs; `--record` records them", paper.name));
+            notice(&format!("{}: no verdicts are recorded for such runs; use `--record`", paper.name));
         } else {
             changed.extend(expected.changed(&paper.name, card));
         }
@@ -113,7 +113,7 @@ fn finish<'a>(
     let unheld = |&(_, claim): &(&str, &ScoredClaim)| claim.verdict != Verdict::Pass;
     let unheld: Vec<&str> = card.claims().filter(unheld).map(|(_, c)| c.id.as_str()).collect();
     if !changed.is_empty() {
-        return Err(Failure::Check(format!("verdicts are not the recorded ones: {}", differences(&changed))));
+        return Err(Failure::Check(format!("verdicts differ from the recorded ones: {}", differences(&changed))));
     }
     if arguments.strict && !unheld.is_empty() {
         return Err(Failure::Check(format!(
@@ -134,24 +134,23 @@ fn differences(changed: &[Changed]) -> String {
     changed.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// Where papers are looked for first.
+/// Default folder of papers.
 const PAPERS: &str = "papers";
 
-/// The papers that were asked for, read and checked; the figure is one of theirs.
+/// Reads and checks the requested papers and figure.
 fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
     let folder = match &arguments.papers_in {
         Some(folder) => folder.as_path(),
         None if !paper::names(Path::new(PAPERS)).is_empty() => Path::new(PAPERS),
         None if arguments.record || arguments.sensitivity => {
-            let what =
-                "what is recorded is written beside the papers: run from the project's folder, or give --papers-in";
+            let what = "records are written to the papers' folders: run from the project's folder, or use --papers-in";
             return Err(Failure::Environment(what.into()));
         }
         None => Path::new(paper::CARRIED),
     };
     let known = paper::names(folder);
     if known.is_empty() {
-        return Err(Failure::Environment(format!("{}: no papers are there", folder.display())));
+        return Err(Failure::Environment(format!("{}: contains no papers", folder.display())));
     }
     let mut names: Vec<String> = Vec::new();
     for name in &arguments.papers {
@@ -170,18 +169,18 @@ fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
     if let Some(id) = &arguments.figure {
         let ids: Vec<&str> = papers.iter().flat_map(|p| &p.figures).map(|f| f.id.as_str()).collect();
         if !ids.contains(&id.as_str()) {
-            return Err(Failure::Input(format!("--figure {id}: no such figure; there are {}", ids.join(", "))));
+            return Err(Failure::Input(format!("--figure {id}: unknown figure; use one of {}", ids.join(", "))));
         }
         papers.retain(|p| p.figures.iter().any(|f| f.id == *id));
     }
     Ok(papers)
 }
 
-/// Claims stand to the right of their ids.
+/// Indentation of claims after their ids.
 const INDENT: &str = "       ";
 const WIDTH: usize = 100;
 
-/// The scorecard for people.
+/// The scorecard as text.
 fn told(card: &Scorecard) -> String {
     let mut text = String::new();
     for paper in &card.papers {
@@ -201,7 +200,7 @@ fn told(card: &Scorecard) -> String {
     }
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
-        "{} of {} claims hold, {} are undecided, {} are fragile (hold and fail within what the paper leaves open; repeats and the \
+        "{} of {} claims hold, {} are undecided, {} are fragile (their verdict depends on parameters that the paper leaves open; repeats and the \
          project's own are not counted); {:.1} s, {:.1} s CPU, {} runs kept from before\n",
         count.held, count.all, count.undecided, count.fragile, card.wall_s, card.cpu_s, card.cached_runs
     )
@@ -213,7 +212,7 @@ fn told_claim(claim: &ScoredClaim) -> String {
         Verdict::Undecided => YELLOW,
         Verdict::Fail => RED,
     };
-    // Backticks are of the page, where code has a face of its own.
+    // Backticks mark code in the HTML page.
     let lines =
         |words: &str| format!("{INDENT}{}\n", wrap(&clean(words).replace('`', ""), WIDTH - INDENT.len(), INDENT));
     let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
@@ -235,11 +234,11 @@ impl From<PaperProblem> for Failure {
     }
 }
 
-/// A stop loses nothing.
+/// The message after a stop: finished runs are in the cache.
 fn resumable(failure: Failure) -> Failure {
     match failure {
         Failure::Stopped(_) => Failure::Stopped(format!(
-            "stopped by {}; finished runs are kept, and the same command goes on from them",
+            "stopped by {}; finished runs are cached: repeat the command to continue",
             stop::what()
         )),
         other => other,

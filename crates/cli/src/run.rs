@@ -18,10 +18,10 @@ use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
 use crate::work::{self, Means, all_finished, cost, in_lab, warn};
 
-/// How many rows of a table are shown; `--json` and `--out` have them all.
+/// Number of rows printed per table; `--json` and `--out` include all.
 const SHOWN: usize = 12;
 
-/// Runs it and shows totals, queries and ports.
+/// Runs the scheme and prints totals, queries and ports.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (common, asked) =
         (&arguments.common, one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?);
@@ -41,33 +41,33 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             say(&(comparison.to_json() + "\n"))?;
         } else {
             say(&(text(&comparison, spec, tables) + "\n" + &verdicts(comparison.findings(), width())))?;
-            // The cost is beside the point: where it cannot be told, it is not.
+            // A failure to print the cost is not an error.
             let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&comparison)));
         }
     }
     all_finished(&comparison)
 }
 
-/// Tells what of so many cores is of no use to a run.
+/// Warns about cores that a run cannot use.
 fn on_cores(cores: NonZeroUsize, spec: &RunSpec) {
     if cores == NonZeroUsize::MIN {
         return;
     }
     let there = available_parallelism().unwrap_or(cores);
     if cores > there {
-        warn(&[format!("--cores {cores}: this machine has {there}; more make nothing faster")]);
+        warn(&[format!("--cores {cores}: this machine has {there}; more are not faster")]);
     }
     if let Some(why) = one_core(spec) {
-        work::notice(&format!("it runs on one core: {why}"));
+        work::notice(&format!("running on one core: {why}"));
     }
 }
 
-/// What a command asks that runs one scheme at one fan-in under one seed.
+/// Changes to the scenario for one scheme, one fan-in and one seed.
 pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) -> Result<Asked<'a>, Failure> {
     let mut keys = vec![("one run".into(), "run.seeds", "1".into())];
     if let Some(fan_in) = fan_in {
         if fan_in.contains(',') {
-            let what = format!("--fan-in {fan_in}: one run has one number of servers; `fanin compare` takes several");
+            let what = format!("--fan-in {fan_in}: use one number of servers; `fanin compare` accepts several");
             return Err(Failure::Input(what));
         }
         keys.push((format!("--fan-in {fan_in}"), "sweep.fan_in", fan_ins(fan_in)?));
@@ -78,14 +78,15 @@ pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) ->
     Ok(Asked { schemes: Some((format!("--scheme {scheme}"), vec![scheme])), keys, sweeps: Vec::new() })
 }
 
-/// The whole run, with the windows of the servers that are named, or of all.
+/// Watches the whole run, with the windows of the named servers, or of all.
 fn watch(step: Time, names: &[String], variants: &[Variant]) -> Result<Watch, Failure> {
     let servers = variants.first().map_or(0, |variant| variant.settings.servers());
     let number = |name: &String| {
         let number = name.strip_prefix("server").and_then(|n| n.parse::<u32>().ok());
-        number.filter(|n| (1..=servers).contains(n)).map(|n| n - 1).ok_or_else(|| {
-            Failure::Input(format!("--server {name}: there is no such server; use server1 to server{servers}"))
-        })
+        number
+            .filter(|n| (1..=servers).contains(n))
+            .map(|n| n - 1)
+            .ok_or_else(|| Failure::Input(format!("--server {name}: unknown server; use server1 to server{servers}")))
     };
     let servers = match names {
         [] => (0..servers).collect(),
@@ -117,7 +118,7 @@ fn text(comparison: &Comparison, spec: &RunSpec, tables: &RunTables) -> String {
 fn totals(tables: &RunTables) -> String {
     use fanin::{Cell, Totals};
     let name = Totals::COLUMNS.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    // What a figure means stands beside it, or where there is no room below.
+    // Print a figure's meaning next to it, or below if it does not fit.
     let beside = name + 2 + 16 + 2;
     let (indent, first) = if width() >= beside + 30 { (beside, "") } else { (2, "\n  ") };
     let lines = Totals::COLUMNS.iter().zip(tables.totals.cells()).map(|(column, cell)| {
@@ -129,7 +130,7 @@ fn totals(tables: &RunTables) -> String {
         };
         let blank = " ".repeat(indent);
         let doc = wrap(column.doc, width() - indent, "").replace('\n', &format!("\n{blank}"));
-        // A time has its unit beside it, not in its name.
+        // Times are printed with a unit, so drop it from the name.
         let called = column.name.strip_suffix("_ps").unwrap_or(column.name);
         format!("{called:<name$}  {shown:>16}  {first}{GREY}{doc}{GREY:#}\n")
     });
@@ -151,7 +152,7 @@ fn queries(tables: &RunTables) -> String {
     columns(&["round", "start", "time", "timeouts"], &rows, 1, width()) + &more(tables.queries.len())
 }
 
-/// The ports with the most losses, marks and queue first: where the trouble is.
+/// Ports, those with most drops, marks and queue first.
 fn ports(tables: &RunTables) -> String {
     let mut order: Vec<&PortRow> = tables.ports.iter().collect();
     order.sort_by_key(|p| std::cmp::Reverse((p.drops(), p.marks, p.queue_max_bytes)));
@@ -168,7 +169,7 @@ fn ports(tables: &RunTables) -> String {
     columns(&head, &rows, 1, width()) + &more(tables.ports.len())
 }
 
-/// What switches' ports share, and who held it as packets found no room; nothing where that was not measured.
+/// Shared memories, and the ports that held them when packets were refused; empty if not measured.
 fn memories(tables: &RunTables) -> String {
     if tables.memories.is_empty() {
         return String::new();
@@ -181,15 +182,15 @@ fn memories(tables: &RunTables) -> String {
         [m.switch.clone()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
     };
     let rows: Vec<Vec<String>> = fullest.iter().take(SHOWN).map(numbers).collect();
-    let head = ["switch", "shared, B", "in use: mean", "p99", "most", "packets without room"];
+    let head = ["switch", "shared, B", "in use: mean", "p99", "max", "refused packets"];
     let mut text = title("shared memory", "") + &columns(&head, &rows, 1, width()) + &more(tables.memories.len());
     let held = |row: &HolderRow| {
         vec![row.port.clone(), row.refused_packets.to_string(), row.holder.clone(), row.held_mean_bytes.to_string()]
     };
     let rows: Vec<Vec<String>> = tables.holders.iter().take(SHOWN).map(held).collect();
     if !rows.is_empty() {
-        text += &title("who held it", " as packets found no room");
-        let head = ["port", "its packets without room", "port that held", "what it held, mean B"];
+        text += &title("holders", " of the memory when packets were refused");
+        let head = ["port", "refused packets", "holder", "held, mean B"];
         text += &(columns(&head, &rows, 1, width()) + &more(tables.holders.len()));
     }
     text
@@ -198,6 +199,6 @@ fn memories(tables: &RunTables) -> String {
 fn more(total: usize) -> String {
     match total.saturating_sub(SHOWN) {
         0 => String::new(),
-        rest => format!("{GREY}and {rest} more; --json and --out have them all{GREY:#}\n"),
+        rest => format!("{GREY}and {rest} more (see --json or --out){GREY:#}\n"),
     }
 }

@@ -1,16 +1,16 @@
-//! A comparison made up for the tests of what is drawn.
+//! Sample comparison for tests.
 
 use fanin_lab::stats::Interval;
 use fanin_lab::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
 use fanin_spec::{Point, Scenario, Variant};
 
-/// A scheme's curve: fan-in, goodput in Mbit/s, 99th percentile in ms, timeouts, drops and marks a round.
+/// A scheme's curve: fan-in, goodput in Mbit/s, p99 in ms, timeouts, drops and marks per round.
 pub type Curve<'a> = &'a [(u32, f64, f64, f64, f64, f64)];
 
-/// The contenders of a scenario with these schemes, and their summary over three seeds of ten rounds each.
+/// Variants of a scenario with these schemes, and their summary over three seeds of ten rounds each.
 pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Variant>, Summary) {
     let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
-    // Every fan-in, so that a point's place follows from it.
+    // Every fan-in, so that a point's index is its fan-in minus one.
     let fan_ins: Vec<u32> = (1..=256).collect();
     let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
     let variants = Scenario::parse("sample.toml", &text).and_then(|s| s.variants()).unwrap();

@@ -1,15 +1,15 @@
-//! Flows between any two hosts: what they were given, and their slowdown by size.
+//! Tables of any-to-any workloads: goodput, latency, and slowdown by size.
 
 use fanin::{Axis, Latency, Slowdown, Summary, SummaryRow, TIERS, Tier, Variant};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, cut, padded, three, time, wrap};
 
-/// A line a scheme and point: in place of the chart, where there is no client whose link is a measure.
+/// One line per scheme and point, instead of the chart of a many-to-one workload.
 pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, width: usize) -> String {
     let scale = Scale::of(variants);
-    let goodput = format!("goodput of all, {}", scale.unit());
-    // A shuffle and a job are one round each, which takes its time.
+    let goodput = format!("total goodput, {}", scale.unit());
+    // A shuffle or job is one round, with a duration.
     let timed = summary.rows.iter().any(|row| row.rounds + row.rounds_open > 0.0);
     let least = |bound: bool| if bound { ">" } else { "" };
     let line = |row: &'a SummaryRow| {
@@ -38,7 +38,7 @@ pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, 
     if rows.is_empty() { String::new() } else { columns(&head, &rows, keys, width) }
 }
 
-/// What runs beside the workload, where anything does: a line a scheme.
+/// Background traffic, if any: one line per scheme.
 pub fn background(variants: &[Variant], summary: &Summary, width: usize) -> String {
     let (scale, axis) = (Scale::of(variants), Axis::of(variants));
     let line = |row: &SummaryRow| {
@@ -55,33 +55,32 @@ pub fn background(variants: &[Variant], summary: &Summary, width: usize) -> Stri
     let goodput = format!("goodput, {}", scale.unit());
     let head = heads(&["servers"], summary, &axis, &["scheme", &goodput, "timeouts", "drops"]);
     let table = columns(&head, &lines, head.len() - 3, width);
-    title("background", " beside the workload, which is not counted above; a run", width) + &table
+    title("background", " traffic, not included above; per run", width) + &table
 }
 
-/// What stands before the scheme in a line of a table: how many take part, and what is swept besides.
+/// First cells of a line: the number of participants and other swept values.
 fn place(row: &SummaryRow, many: u32, axis: &Axis) -> Vec<String> {
     std::iter::once(many.to_string()).chain(axis.columns(row).map(|(_, value)| clean(&value))).collect()
 }
 
-/// The heads of such lines: those `before` the swept keys, these, and those `behind`.
+/// Column heads: those `before` the swept keys, the swept keys, and those `behind`.
 fn heads<'a>(before: &[&'a str], summary: &'a Summary, axis: &'a Axis, behind: &[&'a str]) -> Vec<&'a str> {
     let swept = summary.rows.first().into_iter().flat_map(|row| axis.columns(row)).map(|(key, _)| key);
     before.iter().copied().chain(swept).chain(behind.iter().copied()).collect()
 }
 
-/// A table's bold word and what it is of, wrapped.
+/// A bold title and its legend, wrapped.
 fn title(word: &str, says: &str, width: usize) -> String {
     let text = wrap(&format!("{word}{says}"), width, "  ");
     let rest = text.strip_prefix(word).unwrap_or_default();
     format!("{BOLD}{word}{BOLD:#}{GREY}{rest}{GREY:#}\n")
 }
 
-/// Latency of data packets by class, where it was measured: a line a class and scheme, so that schemes stand under each
-/// other.
+/// Latency of data packets by class, if measured: one line per class and scheme.
 pub fn latency(axis: &Axis, summary: &Summary, width: usize) -> String {
     let mut found: Vec<(&SummaryRow, &Latency)> =
         summary.rows.iter().flat_map(|row| row.latency.iter().map(move |latency| (row, latency))).collect();
-    // Under one class, schemes keep their order.
+    // Stable order of schemes within a class.
     found.sort_by(|(row, one), (under, other)| (&one.class, row.place).cmp(&(&other.class, under.place)));
     let line = |&(row, Latency { class, packets, ms }): &(&SummaryRow, &Latency)| {
         let mut cells = vec![class.clone()];
@@ -96,10 +95,10 @@ pub fn latency(axis: &Axis, summary: &Summary, width: usize) -> String {
     }
     let head = heads(&["class", "hosts"], summary, axis, &["scheme", "packets", "mean", "p50", "p99"]);
     let table = columns(&head, &lines, head.len() - 4, width);
-    title("latency", " of data packets, from host to host", width) + &table
+    title("latency", " of data packets, end to end", width) + &table
 }
 
-/// The service beside the workload, where there is one: a line a scheme.
+/// The background service, if any: one line per scheme.
 pub fn service(axis: &Axis, summary: &Summary, width: usize) -> String {
     let line = |row: &SummaryRow| {
         let service = row.service?;
@@ -115,16 +114,16 @@ pub fn service(axis: &Axis, summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let head = heads(&["hosts"], summary, axis, &["scheme", "queries", "cut off", "mean", "p50", "p99", "longest"]);
-    title("service", " beside the workload: times of its queries (>: at least)", width)
+    let head = heads(&["hosts"], summary, axis, &["scheme", "queries", "unfinished", "mean", "p50", "p99", "max"]);
+    title("service", " in the background: times of its queries (>: at least)", width)
         + &columns(&head, &lines, head.len() - 6, width)
 }
 
-/// Ports by tier, where they were measured: a line a tier and scheme, so that schemes stand under each other.
+/// Ports by tier, if measured: one line per tier and scheme.
 pub fn tiers(axis: &Axis, summary: &Summary, width: usize) -> String {
     let mut found: Vec<(&SummaryRow, &Tier)> =
         summary.rows.iter().flat_map(|row| row.tiers.iter().map(move |tier| (row, tier))).collect();
-    // Under one tier, schemes keep their order.
+    // Stable order of schemes within a tier.
     found.sort_by_key(|(row, tier)| (TIERS.iter().position(|known| *known == tier.tier), row.place));
     let line = |&(row, tier): &(&SummaryRow, &Tier)| {
         let kilobytes = |bytes: f64| three(bytes / 1e3);
@@ -145,13 +144,13 @@ pub fn tiers(axis: &Axis, summary: &Summary, width: usize) -> String {
         return String::new();
     }
     let says =
-        " by tier: queue in KB, its mean over ports and time; p99 over time and longest of the port with the largest";
+        " by tier: queue in KB, mean over ports and time; p99 over time and maximum at the port where they are largest";
     let names = ["scheme", "queue", "p99", "longest", "busy, %", "drops: full", "early", "not ECT", "down", "marks"];
     let head = heads(&["tier", "hosts"], summary, axis, &names);
     title("ports", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
 }
 
-/// Memories that ports share, where they were measured.
+/// Shared memories, if measured.
 pub fn memories(axis: &Axis, summary: &Summary, width: usize) -> String {
     let line = |row: &SummaryRow| {
         let memories = row.memories.as_ref()?;
@@ -171,19 +170,19 @@ pub fn memories(axis: &Axis, summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let says = " of switches: % in use, its mean over switches and time; packets without room a run; those of the port that lost \
+    let says = " of switches: % in use, mean over switches and time; refused packets per run; those of the port that lost \
                 most to others, and % of what was held that others held then";
-    let names = ["scheme", "in use", "p99", "most", "no room", "there", "held, %", "port"];
+    let names = ["scheme", "in use", "p99", "max", "refused", "there", "held, %", "port"];
     let head = heads(&["hosts"], summary, axis, &names);
     title("shared memory", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
 }
 
-/// The first column: sizes.
+/// Width of the first column, the sizes.
 const LEFT: usize = 16;
-/// A scheme's column, the line before it included.
+/// Width of a scheme's column with its separator.
 const COLUMN: usize = 20;
 
-/// Slowdowns by point and size, schemes side by side in `width` characters; nothing where no flow has any.
+/// Slowdowns by point and size, schemes side by side in `width` characters; empty without any.
 pub fn slowdown(axis: &Axis, summary: &Summary, width: usize) -> String {
     let slowed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.slowdown.is_empty()).collect();
     let mut places: Vec<usize> = slowed.iter().map(|row| row.place).collect();
@@ -192,7 +191,7 @@ pub fn slowdown(axis: &Axis, summary: &Summary, width: usize) -> String {
     if places.is_empty() {
         return String::new();
     }
-    let mut text = title("slowdown", " by size: a flow's time over the least time alone in the network", width);
+    let mut text = title("slowdown", " by size: a flow's time over its minimum in an empty network", width);
     for place in places {
         let rows: Vec<&SummaryRow> = slowed.iter().filter(|row| row.place == place).copied().collect();
         let swept =
@@ -363,7 +362,7 @@ mod tests {
         }
         let plain = |width| anstream::adapter::strip_str(&slowdown(&Axis::of(&[]), &summary, width)).to_string();
         let expected = "\
-slowdown by size: a flow's time over the least time alone in the network
+slowdown by size: a flow's time over its minimum in an empty network
                 │ newreno           │ dctcp
 16 hosts        │   mean   p50   p99│   mean   p50   p99
 all sizes       │   4.15  4.15  41.5│   none  none  none

@@ -1,4 +1,4 @@
-//! `fanin new`: a commented scenario to start from: a fabric, and only the keys that it needs.
+//! `fanin new`: a commented scenario to start from, with a fabric and the keys that it needs.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use crate::arguments::{NewArguments, PlacedArguments};
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// What every starter says, in the order of the sections.
+/// Keys of every starter, in the order of the sections.
 const CLUSTER: [(&str, &str); 13] = [
     ("link.rate", "\"10 Gbit/s\""),
     ("link.delay", "\"5 us\""),
@@ -26,7 +26,7 @@ const CLUSTER: [(&str, &str); 13] = [
     ("ecn_threshold.k", "\"65 packets\""),
 ];
 
-/// What a fabric's starter says beside that: 64 hosts, but for the star, which grows with the fan-in, and the fat tree's 128.
+/// Additional keys of a fabric's starter: 64 hosts, or 128 for the fat tree; the star grows with the fan-in.
 fn fabric(kind: FabricKind) -> &'static [(&'static str, &'static str)] {
     match kind {
         FabricKind::Star => &[("fabric.kind", "\"star\"")],
@@ -52,10 +52,10 @@ fn fabric(kind: FabricKind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// A cluster that `fanin plan` plans for; values stand between braces.
+/// Template of a cluster for `fanin plan`, with values in braces.
 const CLUSTER_TO_PLAN_FOR: &str = include_str!("cluster.toml");
 
-/// The cluster of the demonstration.
+/// The cluster of `fanin plan --demo`.
 pub fn cluster_of_demo() -> String {
     let all_said = PlacedArguments {
         servers: Some(SERVERS),
@@ -68,7 +68,7 @@ pub fn cluster_of_demo() -> String {
     cluster(&all_said)
 }
 
-// What is assumed of a cluster.
+// Default values of a cluster.
 const SERVERS: u32 = 200;
 const RACKS: u32 = 5;
 const REPLICAS: u32 = 3;
@@ -76,12 +76,12 @@ const RATE: Rate = Rate(1_000_000_000);
 const BUFFER: Bytes = Bytes(64 << 10);
 const MEMORY: Bytes = Bytes(64 << 30);
 
-/// The cluster's scenario, with what was assumed.
+/// The cluster's scenario, with comments on assumed values.
 fn cluster(said: &PlacedArguments) -> String {
     let servers = said.servers.unwrap_or(SERVERS);
     let replicas = said.replicas.unwrap_or(REPLICAS.min(servers));
     let racks = said.racks.unwrap_or(RACKS.min(servers).max(replicas));
-    let spread = if are_filled(servers, racks) { "" } else { "placement = \"spread\"  # so that each has a server\n" };
+    let spread = if are_filled(servers, racks) { "" } else { "placement = \"spread\"  # each rack has a server\n" };
     let quoted = |value: &dyn Display| format!("\"{value}\"");
     let values = [
         ("servers", servers.to_string(), said.servers.is_some()),
@@ -94,23 +94,23 @@ fn cluster(said: &PlacedArguments) -> String {
     let text = CLUSTER_TO_PLAN_FOR.replace("{hosts_per_rack}", &hosts_per_rack(servers, racks).to_string());
     let text = text.replace("{spread}\n", spread);
     values.iter().fold(text, |text, (key, value, is_said)| {
-        let assumed = if *is_said { String::new() } else { format!("  # assumed: --{key} says another") };
+        let assumed = if *is_said { String::new() } else { format!("  # assumed; set with --{key}") };
         text.replace(&format!("{{{key}}}"), &format!("{value}{assumed}"))
     })
 }
 
-/// Hosts of a rack, among them the one that asks.
+/// Hosts per rack, including the client.
 fn hosts_per_rack(servers: u32, racks: u32) -> u32 {
     (servers + 1).div_ceil(racks)
 }
 
-/// Whether every rack has a server where one is filled before the next.
+/// Whether every rack has a server if racks are filled in order.
 fn are_filled(servers: u32, racks: u32) -> bool {
     let hosts = hosts_per_rack(servers, racks);
     hosts > 1 && (racks - 1) * hosts <= servers
 }
 
-/// Refuses what cannot be a cluster, by the options that say it.
+/// Refuses impossible clusters, naming the options.
 fn checked(said: &PlacedArguments) -> Result<String, Failure> {
     let text = cluster(said);
     let count = |flag: &str, value: Option<u32>| value.map(|value| format!("--{flag} {value}"));
@@ -140,7 +140,7 @@ pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
     };
     if arguments.placed != PlacedArguments::default() {
         let what = format!(
-            "--servers, --racks, --replicas, --rate, --buffer and --memory go with `fanin new cluster`; change the keys in what \
+            "--servers, --racks, --replicas, --rate, --buffer and --memory apply only to `fanin new cluster`; edit the keys in what \
              `fanin new {}` prints",
             kind.word()
         );
@@ -185,7 +185,7 @@ schemes = [\"cubic\", \"dctcp\"]
     text
 }
 
-/// The first sentence; of a long one the clauses that a line has room for.
+/// The first sentence, shortened to the clauses that fit into a line.
 fn in_a_line(says: &str) -> String {
     const WIDTH: usize = 110;
     let sentence = says.split_once(". ").map_or(says, |(first, _)| first).trim_end_matches('.');
@@ -220,7 +220,7 @@ mod tests {
     fn marks_what_is_assumed_of_a_cluster() {
         let text = checked(&PlacedArguments { servers: Some(12), ..Default::default() }).unwrap();
         assert!(text.contains("\nfan_in = 12\n"), "{text}");
-        assert!(text.contains("\nrate = \"1 Gbit/s\"  # assumed: --rate says another\n"), "{text}");
+        assert!(text.contains("\nrate = \"1 Gbit/s\"  # assumed; set with --rate\n"), "{text}");
         assert!(!cluster_of_demo().contains("assumed"));
     }
 }

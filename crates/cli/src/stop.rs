@@ -1,5 +1,5 @@
-//! How a command is stopped: the first Ctrl-C, SIGTERM or SIGHUP asks it to end with what has finished, the second ends it at
-//! once; so does the first, where nothing is finished before all is. Either way nothing unfinished is left behind.
+//! Stopping a command: the first Ctrl-C, SIGTERM or SIGHUP makes it end with the finished runs, the second ends it immediately. For
+//! commands with all-or-nothing results, the first one ends it immediately. No unfinished files remain in either case.
 
 use std::fs;
 use std::io::Write;
@@ -13,32 +13,32 @@ use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 
-/// Whether it is to end.
+/// Whether a stop was requested.
 pub static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// The signal that asked for it.
+/// The signal that requested the stop.
 static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
-/// Whether the first one ends the program at once.
+/// Whether the first signal ends the program immediately.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
-/// Listens for signals, the first of which ends the program at once: for a command that gives all of its results or none.
+/// Installs signal handlers whose first signal ends the program, for a command with all-or-nothing results.
 pub fn end_at_once() -> Result<(), Failure> {
     AT_ONCE.store(true, Ordering::Relaxed);
     listen()
 }
 
-/// From here on signals are listened for; before, they end the program as they always do.
+/// Installs signal handlers; before this, signals have their default effect.
 pub fn listen() -> Result<(), Failure> {
     listen_to(&[SIGINT, SIGTERM, SIGHUP])
 }
 
-/// The same, of these signals alone.
+/// Installs handlers for these signals only.
 pub fn listen_to(signals: &[i32]) -> Result<(), Failure> {
     static LISTENING: OnceLock<Result<(), String>> = OnceLock::new();
     let listening = LISTENING.get_or_init(|| on(signals, hear));
     listening.clone().map_err(not_heard)
 }
 
-/// From here on SIGHUP does this, and does not end the program.
+/// Runs this on SIGHUP instead of ending the program.
 pub fn on_hangup(work: impl Fn() + Send + 'static) -> Result<(), Failure> {
     on(&[SIGHUP], move |_| work()).map_err(not_heard)
 }
@@ -59,13 +59,13 @@ fn hear(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
     if again || AT_ONCE.load(Ordering::Relaxed) {
         fanin::clean_up();
-        // Nobody is left to be told where this fails.
+        // There is nowhere to report a failure of this.
         let _ = writeln!(anstream::stderr(), "stopped by {}", what());
         process::exit(code(signal).into());
     }
 }
 
-/// Whether whoever started this wants a signal to be ignored, as `nohup` does with SIGHUP.
+/// Whether the parent process set a signal to be ignored, as `nohup` does with SIGHUP.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -73,7 +73,7 @@ fn is_ignored(signal: i32) -> bool {
     ignored & (1 << (signal - 1)) != 0
 }
 
-/// What stopped it, for people.
+/// Name of the signal that stopped the command.
 pub fn what() -> &'static str {
     match SIGNAL.load(Ordering::Relaxed) {
         SIGTERM => "SIGTERM",
@@ -82,7 +82,7 @@ pub fn what() -> &'static str {
     }
 }
 
-/// The exit code of a stopped command, as shells have it.
+/// Exit code of a stopped command, by shell convention.
 pub fn exit_code() -> u8 {
     code(SIGNAL.load(Ordering::Relaxed))
 }

@@ -1,4 +1,4 @@
-//! Standard output: the width to write in, lines folded to it, and text printed.
+//! Standard output: width, line folding and printing.
 
 use std::io::{IsTerminal, Write, stdout};
 
@@ -6,45 +6,45 @@ use crate::closed;
 use crate::failure::Failure;
 use crate::figures::{lines_of, shown};
 
-/// Prints to standard output, whose colours go where it is not a terminal.
+/// Prints to standard output, without colours unless it is a terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
     closed::check().map_err(Failure::from_stdout)?;
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
 }
 
-/// The width to write in: what COLUMNS says, else the terminal's; 100 where there is neither. At least 50.
+/// Output width: COLUMNS, else the terminal's, else 100; at least 50.
 pub fn width() -> usize {
-    #[expect(clippy::disallowed_methods, reason = "what a terminal is told by, and nothing that a result follows from")]
+    #[expect(clippy::disallowed_methods, reason = "affects the layout only, not results")]
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().filter(|_| stdout().is_terminal());
     told.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).unwrap_or(100).max(50)
 }
 
-/// A text for people: prose is folded to the width to write in, and a command is one line, which can be pasted.
+/// Text in which prose is folded to the output width, and commands stay on one line for pasting.
 #[derive(Default)]
 pub struct Text(String);
 
 impl Text {
-    /// Lines of prose.
+    /// Adds lines of prose.
     pub fn prose(&mut self, lines: &str) {
         self.0 += &fold(lines);
         self.0 += "\n";
     }
 
-    /// A line as it is, behind an indent.
+    /// Adds a line unchanged, with an indent.
     pub fn verbatim(&mut self, indent: usize, line: &str) {
         self.0 += &format!("{:indent$}{line}\n", "");
     }
 
-    /// What is to be printed.
+    /// Returns the text.
     pub fn done(self) -> String {
         self.0
     }
 }
 
-/// A text whose lines are folded at words to the width to write in; what follows stands under the first line's words, behind
-/// its indent and, of an entry such as `name   what it is`, behind its name. Styles take no room.
+/// Folds lines at words to the output width. Continuation lines align with the first line's words, after its indent and, for an entry
+/// such as `name   meaning`, after its name. Styles have no width.
 pub fn fold(text: &str) -> String {
     fold_at(text, width())
 }

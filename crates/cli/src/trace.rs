@@ -15,17 +15,17 @@ use crate::stop::{self, listen};
 use crate::terminal::{fold, say};
 use crate::work::{Means, in_lab, warn};
 
-/// Runs it and writes what crossed the tapped links.
+/// Runs the scheme and writes the packets on the tapped links.
 pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     let asked = one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?;
     let scenario = load(read(&arguments.scenario)?, &arguments.set, None, &asked)?.scenario;
     scenario.one_run()?;
     if !is_special(&arguments.out) {
-        // A FIFO waits for its reader; that wait a signal ends as it always does.
+        // Opening a FIFO waits for its reader; signals keep their default effect until then.
         listen()?;
     }
     let draft = Draft::open(&arguments.out)
-        .map_err(|error| Failure::Input(format!("--out {}: it cannot be written: {error}", arguments.out.display())))?;
+        .map_err(|error| Failure::Input(format!("--out {}: cannot write: {error}", arguments.out.display())))?;
     let means = Means { jobs: Some(NonZeroUsize::MIN), cached: false };
     let capture = in_lab(means, |lab, _| {
         let capture = lab.trace(&scenario, &arguments.at)?;

@@ -1,4 +1,4 @@
-//! The command's lab: what its runs will take before they begin, how far they are, what they cost.
+//! The command's lab: forecast, progress and cost of its runs.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -16,16 +16,16 @@ use crate::progress::ProgressReporter;
 use crate::stop::{self, STOP, listen};
 use crate::terminal::width;
 
-/// How to run: on so many threads, all cores unless told, with or without the user's cache.
+/// Number of threads (default: all cores) and use of the cache.
 #[derive(Clone, Copy)]
 pub struct Means {
     /// Threads.
     pub jobs: Option<NonZeroUsize>,
-    /// Take finished runs from the user's cache, and keep them there.
+    /// Use the user's cache of finished runs.
     pub cached: bool,
 }
 
-/// Works in a lab that a signal ends, telling how far it is.
+/// Runs work in a lab that a signal stops, with progress reports.
 pub fn in_lab<T>(
     means: Means,
     work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>,
@@ -34,7 +34,7 @@ pub fn in_lab<T>(
     told(&lab, work)
 }
 
-/// Works as [`in_lab`] does, on the workers of a cluster: what came of it, and why it ended before its end, if it did.
+/// As [`in_lab`], on a cluster's workers; also returns the reason if work ended early.
 pub fn in_lab_on<T>(
     address: &str,
     means: Means,
@@ -85,15 +85,15 @@ fn hear(teller: &mut ProgressReporter, jobs: NonZeroUsize, update: Update) {
     }
 }
 
-/// Tells what runs will take where that is long, or more than there is.
+/// Announces runs that take long or much memory.
 fn announce(forecast: &Forecast, jobs: NonZeroUsize) {
     const LONG: Duration = Duration::from_secs(10);
     if forecast.time < LONG && !forecast.is_tight() {
         return;
     }
-    let warning = if forecast.is_tight() { ", more than is free unless rounds stall" } else { "" };
+    let warning = if forecast.is_tight() { ", more than is free" } else { "" };
     notice(&format!(
-        "{} {}, about {} with {} at once, and {} of memory{warning}; less where runs are kept from before",
+        "{} {}, about {} with {} at once, and {} of memory{warning}; less if runs are cached",
         forecast.runs,
         if forecast.runs == 1 { "run" } else { "runs" },
         figures::span(forecast.time),
@@ -102,48 +102,48 @@ fn announce(forecast: &Forecast, jobs: NonZeroUsize) {
     ));
 }
 
-/// Tells what the user may want to know besides the results.
+/// Prints a note.
 pub fn notice(notice: &str) {
-    // Where it cannot be told, the results are none the worse.
+    // A failure to print a note is not an error.
     let _ = writeln!(anstream::stderr(), "{GREY}note: {}{GREY:#}", clean(notice));
 }
 
-/// Tells warnings: those of a scenario once nothing is refused any more.
+/// Prints warnings.
 pub fn warn(warnings: &[String]) {
     for warning in warnings {
-        // Where it cannot be told, the results are none the worse.
+        // A failure to print a note is not an error.
         let text = wrap(&format!("warning: {}", clean(warning)), width(), "  ");
         let _ =
             writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#}{}", text.strip_prefix("warning:").unwrap_or(&text));
     }
 }
 
-/// As this process began; an interpreter that runs the program has other arguments of its own.
+/// The command's arguments, which differ from the process's if an interpreter runs it.
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Keep the command's arguments, the first of which is the program's name.
+/// Stores the command's arguments, the first of which is the program's name.
 pub fn begin(arguments: &[OsString]) {
     ARGUMENTS.get_or_init(|| arguments.iter().skip(1).map(|one| one.to_string_lossy().into_owned()).collect());
 }
 
-/// The command's arguments, for what results say of it.
+/// The command's arguments, for results.
 pub fn arguments() -> Vec<String> {
     ARGUMENTS.get().cloned().unwrap_or_default()
 }
 
-/// What a stopped comparison is told as, or `Ok` where everything has finished.
+/// `Ok` if all runs finished, otherwise the failure of a stopped comparison.
 pub fn all_finished(comparison: &Comparison) -> Result<(), Failure> {
     let [done, total] = comparison.finished();
     if done == total {
         return Ok(());
     }
     Err(Failure::Stopped(format!(
-        "stopped by {} with {done} of {total} runs finished; the results are those alone",
+        "stopped by {}; the results include the {done} of {total} runs that finished",
         stop::what()
     )))
 }
 
-/// What it cost, in a line.
+/// The cost, in one line.
 pub fn cost(comparison: &Comparison) -> String {
     let outcome = comparison.outcome();
     let done = || outcome.runs.iter().flatten();
@@ -158,7 +158,7 @@ pub fn cost(comparison: &Comparison) -> String {
     format!(
         "{runs} {}{}, {} events, {} data packets; {cpu:.2} s CPU, {:.2} s wall{speed}",
         if runs == 1 { "run" } else { "runs" },
-        if outcome.cached > 0 { format!(" ({} kept from before)", outcome.cached) } else { String::new() },
+        if outcome.cached > 0 { format!(" ({} from the cache)", outcome.cached) } else { String::new() },
         figures::large(events as f64),
         figures::large(packets as f64),
         outcome.wall.as_secs_f64(),

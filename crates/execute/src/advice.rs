@@ -1,4 +1,4 @@
-//! A plan from somebody's log of requests: made from its first half, and held against the second, which it has not seen.
+//! Planning from a log of requests: plans from its first half, and evaluates on the second, which the plan has not seen.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,21 +16,21 @@ use crate::current_placement::{CurrentPlacement, StoredObjects, identity, lie};
 use crate::draws::{Draws, Harmonic};
 use crate::requests::{Catalogue, Query, Reading, Spool, Tally, Unread, read};
 
-/// Requests for objects that the planner keeps; of a longer log queries are thinned out.
+/// Maximum number of requests for objects that the planner stores; queries of a longer log are sampled.
 const KEPT: usize = 100_000_000;
-/// Queries of the second half that are simulated at most, the first of it.
+/// Maximum number of simulated queries, the first ones of the second half.
 const SIMULATED: usize = 1_000;
 
-/// How a plan is to be made.
+/// Options of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// By which law.
+    /// Placement algorithm.
     pub method: Kind,
-    /// Where objects lie now.
+    /// Current placement.
     pub current_placement: CurrentPlacement,
-    /// Bytes that may be moved.
+    /// Maximum bytes to move.
     pub budget: Option<Bytes>,
-    /// After how long of the log it is planned again, if at all.
+    /// Interval for planning again, if any.
     pub every: Option<Time>,
 }
 
@@ -40,87 +40,87 @@ impl Default for PlanOptions {
     }
 }
 
-/// What comes of a log.
+/// A plan with its evaluation.
 pub struct Advice {
-    /// What there was in it.
+    /// Contents of the log.
     pub tally: Tally,
     /// Its keys.
     pub catalogue: Catalogue,
-    /// Queries that the plan was made from, and those that it was held against.
+    /// Numbers of queries that the plan was made from, and evaluated on.
     pub halves: [u64; 2],
     /// The plan; server 0 is the host `server1`.
     pub plan: Plan,
     /// Bytes of all objects that are moved.
     pub moved_bytes: u64,
-    /// And of those that come to, or leave, the server that has most of that to do.
+    /// Bytes that enter or leave the server with most of either.
     pub most_moved_bytes: u64,
-    /// Where replicas lay before it.
+    /// Placement before the plan.
     pub(crate) before: StoredObjects,
-    /// Where replicas lie after it.
+    /// Placement after the plan.
     pub after: Placement,
-    /// What the cluster is, by which a plan of another one is told.
+    /// Description of the cluster, to detect plans for another one.
     pub cluster: Value,
-    /// How queries of the second half ask: as it was, and after the plan.
+    /// Effect on queries of the second half: before and after the plan.
     pub effects: [Effect; 2],
-    /// The same with popular objects gathered alone, where the plan is PICC's.
+    /// The effect of moving popular objects only, for PICC's plan.
     pub popular: Option<Effect>,
-    /// Servers that a query asks less, in the first and in the second half of those that the plan has not seen.
+    /// Servers saved per query, in the first and second half of the unseen queries.
     pub saves: [f64; 2],
-    /// How long these last.
+    /// Duration of the unseen queries.
     pub span: Time,
-    /// Period by period, where it was planned again.
+    /// Periods, if planned again.
     pub periods: Vec<Period>,
-    /// Queries of the second half, to be simulated, with where objects lie before the plan, and after it.
+    /// Queries of the second half for simulation, with placements before and after the plan.
     pub requests: [Arc<Requests>; 2],
 }
 
-/// A period of a log in which it is planned again and again, each time from the period before.
+/// A period of a log after which a new plan is made from the period's queries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Period {
-    /// When it begins.
+    /// Start of the period.
     pub begins: Time,
-    /// Servers that its queries ask: as objects lay at first, as the first plan left them, and as the last plan did.
+    /// Servers per query: with the initial placement, the first plan, and the latest plan.
     pub servers: [f64; 3],
-    /// Bytes that the plan at its end moves.
+    /// Bytes moved at the end of the period.
     pub moved_bytes: u64,
 }
 
-/// How queries ask servers.
+/// Distribution of queries over servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// By number of servers, how many queries ask so many.
+    /// Number of queries by number of servers.
     pub queries: Vec<u64>,
-    /// By server, for how many objects it is asked.
+    /// Number of requested objects by server.
     pub loads: Vec<u64>,
 }
 
-/// Why there is none.
+/// Why planning failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanningError {
-    /// A log.
+    /// An invalid log.
     #[error(transparent)]
     Log(#[from] Unread),
-    /// What was read of it cannot be kept.
-    #[error("what is read is kept in a temporary file, and that failed: {0}")]
+    /// A temporary file failed.
+    #[error("cannot write a temporary file: {0}")]
     Spool(#[from] io::Error),
-    /// It has too little.
-    #[error("it has {}, and a plan is made from one half and held against the other: increase it", queries(*.0))]
+    /// Too few queries.
+    #[error("it has {}; a plan needs one half to plan from and one to evaluate on: use a longer log", queries(*.0))]
     Short(u64),
-    /// Where objects are said to lie.
+    /// An invalid placement file.
     #[error("{}: {what}", path.display())]
     CurrentPlacement {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         what: String,
     },
-    /// What it says of keys' servers.
+    /// Contradictory servers of keys.
     #[error("{0}")]
     Places(String),
-    /// The cluster.
+    /// An invalid cluster.
     #[error("{0}")]
     Cluster(String),
-    /// The plan.
+    /// An impossible plan.
     #[error("{0}")]
     Plan(String),
 }
@@ -137,19 +137,19 @@ impl Effect {
         self.queries[servers] += 1;
     }
 
-    /// What the busiest server is asked for, over the mean.
+    /// Load of the busiest server divided by the mean.
     pub fn busiest(&self) -> f64 {
         let most = self.loads.iter().max().copied().unwrap_or(0);
         most as f64 * self.loads.len() as f64 / self.loads.iter().sum::<u64>().max(1) as f64
     }
 
-    /// Servers a query.
+    /// Mean number of servers per query.
     pub fn mean(&self) -> f64 {
         let sum: u64 = self.queries.iter().zip(0u64..).map(|(n, servers)| n * servers).sum();
         sum as f64 / self.queries.iter().sum::<u64>().max(1) as f64
     }
 
-    /// The least number of servers that so many per cent of queries do not exceed.
+    /// The percentile of the number of servers per query.
     pub fn percentile(&self, percent: u64) -> usize {
         let wanted = (self.queries.iter().sum::<u64>() * percent).div_ceil(100);
         let mut seen = 0;
@@ -161,7 +161,7 @@ impl Effect {
     }
 }
 
-/// Plans for a cluster from logs of requests, one a server.
+/// Plans for a cluster from request logs, one per server.
 ///
 /// # Errors
 /// [`PlanningError`].
@@ -241,7 +241,7 @@ pub fn advise(
     })
 }
 
-/// Whoever plans for a cluster.
+/// Planner for a cluster.
 struct Planner<'a> {
     cluster: &'a Cluster,
     sizes: &'a [u64],
@@ -263,7 +263,7 @@ impl Planner<'_> {
             kind => {
                 let mut plan = plan(self.cluster, self.sizes, placement, log, history, kind, &settings.picc)?;
                 let mut left = self.budget.map_or(u64::MAX, |bytes| bytes.0);
-                // In the plan's order as far as that goes: what follows may need the room that others make.
+                // Keep the plan's order: later moves may need memory that earlier ones free.
                 let within = plan.moves.iter().take_while(|of| {
                     let bytes = self.sizes[of.object.0 as usize];
                     let fits = bytes <= left;
@@ -282,7 +282,7 @@ impl Planner<'_> {
         plan.moves.iter().map(|of| self.sizes[of.object.0 as usize])
     }
 
-    /// Bytes that the server sends or gets that has most of either.
+    /// Bytes that enter or leave the server with most of either.
     fn most_moved(&self, plan: &Plan) -> u64 {
         let mut bytes = vec![[0u64; 2]; self.cluster.racks.len()];
         for of in &plan.moves {
@@ -294,19 +294,19 @@ impl Planner<'_> {
     }
 }
 
-/// Where replicas lie after a plan.
+/// Placement after a plan.
 fn moved(before: &Placement, plan: &Plan) -> Placement {
     let mut placement = before.clone();
     plan.moves.iter().for_each(|of| placement.apply(of));
     placement
 }
 
-/// A log that is gone through period by period: after each it is planned again, from what was asked for in it.
+/// Replays a log period by period, planning again after each.
 struct Periods<'a> {
     planner: &'a Planner<'a>,
     method: Kind,
     every: Time,
-    /// As objects lay at first, as the first plan left them, and as the last plan did.
+    /// Initial placement, after the first plan, and after the latest plan.
     ways: [Asking; 3],
     log: RequestLog,
     history: Option<Vec<Edge>>,
@@ -327,7 +327,7 @@ impl<'a> Periods<'a> {
             let passed = query.time.since(self.begins).0.checked_div(self.every.0).unwrap_or(0);
             if wrong.is_none() && passed > 0 {
                 wrong = self.end().err();
-                // However many they are, periods without a query take no time.
+                // Skips any number of periods without queries in constant time.
                 self.begins += Time(passed * self.every.0);
             }
             self.ways.iter_mut().for_each(|way| {
@@ -344,7 +344,7 @@ impl<'a> Periods<'a> {
         }
     }
 
-    /// A period is over; one without a query changes nothing.
+    /// Ends a period; one without queries changes nothing.
     fn end(&mut self) -> Result<(), PlanError> {
         let log = std::mem::replace(&mut self.log, RequestLog::new(self.ways[0].placement.objects(), KEPT));
         let effects = [0, 1, 2].map(|way| std::mem::take(&mut self.ways[way].effect));
@@ -366,12 +366,12 @@ impl<'a> Periods<'a> {
 }
 
 impl Advice {
-    /// The servers' names, where they are known.
+    /// Names of the servers, if known.
     pub fn servers(&self) -> &[String] {
         &self.before.servers
     }
 
-    /// The share of queries that ask at most so many servers, before and after, as SVG.
+    /// Cumulative distribution of servers per query, before and after, as SVG.
     pub fn picture(&self) -> String {
         const WIDTH: f64 = 640.0;
         const HEIGHT: f64 = 320.0;
@@ -422,7 +422,7 @@ impl Advice {
             );
         }
         let middle = (LEFT + x(most)) / 2.0;
-        let says = "servers that a query asks, and the share of queries that ask no more";
+        let says = "servers per query (cumulative share of queries)";
         svg + &format!(
             "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{says}</text>\n</svg>\n",
             HEIGHT - 6.0
@@ -430,7 +430,7 @@ impl Advice {
     }
 }
 
-/// How queries ask with objects in their places.
+/// Counts servers of queries for a placement.
 struct Asking {
     placement: Placement,
     cover: Cover,
@@ -443,7 +443,7 @@ impl Asking {
         Asking { placement, cover: Cover::new(servers, most_q8), servers: Vec::new(), effect: Effect::default() }
     }
 
-    /// How many servers a query asks.
+    /// Number of servers for a query.
     fn ask(&mut self, query: &Query) -> usize {
         let objects: Vec<Object> = query.keys.iter().map(|key| Object(*key)).collect();
         self.cover.ask(&objects, &self.placement, &mut self.servers);
@@ -456,7 +456,7 @@ impl Asking {
     }
 }
 
-/// The servers of a scenario's network; the host that asks is none.
+/// The servers of a scenario's network, without the client.
 fn cluster(settings: &Settings) -> Result<Cluster, PlanningError> {
     let fabric = settings.network().map_err(PlanningError::Cluster)?;
     let racks: Vec<u32> = (1..=settings.servers()).map(|host| fabric.rack(HostId(host))).collect();
@@ -464,7 +464,7 @@ fn cluster(settings: &Settings) -> Result<Cluster, PlanningError> {
     Ok(Cluster { racks, capacities })
 }
 
-/// What is wrong, with the key's own name.
+/// The error with the key's own name.
 fn told(error: PlanError, catalogue: &Catalogue) -> PlanningError {
     match &error {
         PlanError::TooLarge(TooLarge { object, demand, .. }) => {
@@ -483,7 +483,7 @@ fn told(error: PlanError, catalogue: &Catalogue) -> PlanningError {
     }
 }
 
-/// Which capacities are short, and by how much.
+/// Which capacities are insufficient, and by how much.
 fn short(wanted: &Resources, all: &Resources) -> String {
     let short = [
         ("picc.memory", "bytes", wanted.storage, all.storage),
@@ -491,18 +491,15 @@ fn short(wanted: &Resources, all: &Resources) -> String {
         ("link.rate", "bytes to send in a period", wanted.bandwidth, all.bandwidth),
     ];
     let told = short.into_iter().filter(|(_, _, wanted, all)| wanted > all).map(|(key, what, wanted, all)| {
-        format!(
-            "`{key}`: all servers together are to have {wanted} {what} and can give {all}, {} too few",
-            wanted - all
-        )
+        format!("`{key}`: all servers need {wanted} {what} but have {all}, {} too few", wanted - all)
     });
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Queries to be simulated, from the time of the first of them on.
+/// Queries to simulate, starting at the first one's time.
 fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests {
     let zero = queries.first().map_or(Time::ZERO, |query| query.time);
-    // Host 0 asks.
+    // Host 0 is the client.
     let homes = placement.all().flat_map(|object| placement.homes(object).iter().map(|home| home.0 + 1)).collect();
     let mut requests = Requests::new(sizes.iter().map(|&bytes| bytes as u32).collect(), homes);
     for query in queries {
@@ -511,8 +508,8 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
     requests
 }
 
-/// A log to try a plan with, made up: 4,000 queries for pages of 40 objects, of which few are asked for often, and a twentieth of
-/// a query's objects are others. Their answers are more than a port's buffer, and come at once where they come from many servers.
+/// An artificial log for trying a plan: 4,000 queries for pages of 40 objects, a few of them popular; 5 % of a query's objects are
+/// random. The responses exceed a port's buffer, and arrive at once if they come from many servers.
 ///
 /// # Errors
 /// What the file system says.

@@ -1,9 +1,9 @@
-//! Finished runs, kept by their spec and the engine that ran them.
+//! Cache of finished runs by spec and engine.
 //!
-//! One file a run, `<folder>/<engine>/<digest of the spec>.run`: a mark of the form, the SHA-256 of what follows, and
-//! in postcard the SHA-256 of engine and spec, and the tables. A file is written beside its place and then moved there, so that none is
-//! ever half-written; one that is damaged all the same, or another spec's, is thrown away. Only folders that nobody but this user can
-//! write to are read: whoever can write there can make entries as well as this program.
+//! One file per run, `<folder>/<engine>/<digest of the spec>.run`: a format mark, the SHA-256 of the rest, and in postcard the SHA-256
+//! of engine and spec, and the tables. Files are written next to their place and then moved, so none is ever half-written; damaged
+//! files and those of other specs are discarded. Only folders that no other user can write to are read, since anybody with write access
+//! could create valid entries.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::draft::{self, Draft};
 use crate::ownership;
 
-/// The first bytes of an entry; the last is the form's version.
+/// The first bytes of an entry; the last byte is the format's version.
 const MARK: &[u8; 8] = b"fanin-r\x02";
 const DIGEST: usize = 32;
 const SUFFIX: &str = "run";
@@ -33,43 +33,43 @@ pub struct Cache {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    /// By which engine and of which spec the tables are: files may be copied, and a name is only half of the digest.
+    /// Digest of engine and spec, to detect copied files, whose names have only half of it.
     spec: [u8; DIGEST],
     cpu_us: u64,
     tables: RunTables,
 }
 
-/// What a look into the cache gives.
+/// Result of a lookup.
 #[derive(Debug)]
 pub enum Found {
-    /// The run, with the CPU time that it took when it was run.
+    /// The run, with its original CPU time.
     Run(Box<Done>),
     /// Nothing.
     Nothing,
-    /// An entry that was damaged or another run's, and is gone now.
+    /// An entry that was damaged or another run's, now removed.
     Damaged(PathBuf),
 }
 
-/// What one engine's runs take.
+/// Cache use of one engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// The engine's name.
     pub engine: String,
-    /// Whether this program is that engine: the others' runs are of no use to it.
+    /// Whether this program is that engine; it cannot use other engines' runs.
     pub current: bool,
-    /// Runs kept.
+    /// Number of cached runs.
     pub runs: usize,
     /// Bytes on disk.
     pub bytes: u64,
 }
 
 impl Cache {
-    /// A cache in `folder`, which need not exist yet, for runs of `engine`.
+    /// A cache in `folder`, created on demand, for runs of `engine`.
     pub fn new(folder: impl Into<PathBuf>, engine: &str) -> Cache {
         Cache { folder: folder.into(), engine: engine.into() }
     }
 
-    /// Where it is.
+    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -82,12 +82,12 @@ impl Cache {
         self.of_engine().join(hex::encode(&digest[..16])).with_extension(SUFFIX)
     }
 
-    /// What tells this engine's run of a spec from all others.
+    /// Digest of this engine and a spec.
     fn digest(&self, spec: &RunSpec) -> [u8; DIGEST] {
         Sha256::new().chain_update(&self.engine).chain_update([0]).chain_update(spec.canonical()).finalize().into()
     }
 
-    /// Looks for a finished run; in folders that others can write to, there is none.
+    /// Looks for a finished run; ignores folders that others can write to.
     pub fn get(&self, spec: &RunSpec) -> Found {
         if spec.scheme.foreign().is_some() || trusted(&[&self.folder, &self.of_engine()]).is_err() {
             return Found::Nothing;
@@ -100,14 +100,14 @@ impl Cache {
                 Found::Run(Box::new(Done { tables: entry.tables, cpu: Duration::from_micros(entry.cpu_us) }))
             }
             None => {
-                // Where it cannot be removed, the next write takes its place.
+                // If it cannot be removed, the next write replaces it.
                 let _ = fs::remove_file(&place);
                 Found::Damaged(place)
             }
         }
     }
 
-    /// Keeps a finished run; none of a law from outside, of which no digest says all.
+    /// Stores a finished run, unless it uses an algorithm supplied by the caller, which has no digest.
     ///
     /// # Errors
     /// The folder cannot be written to, others can, or the disk is full.
@@ -129,7 +129,7 @@ impl Cache {
         draft.publish()
     }
 
-    /// What is kept, by engine.
+    /// Contents by engine.
     ///
     /// # Errors
     /// The folder cannot be read, or others can write to it.
@@ -145,7 +145,7 @@ impl Cache {
         Ok(found)
     }
 
-    /// Removes what `pruning` says, other engines' runs in any case. Gives what was removed.
+    /// Removes runs as `pruning` says, and always those of other engines. Returns the removed ones.
     ///
     /// # Errors
     /// Something cannot be read or removed, or others can write to the folder.
@@ -161,12 +161,12 @@ impl Cache {
             for file in files {
                 fs::remove_file(file.path)?;
             }
-            // What a killed process had not finished: none is at work so long.
+            // Drafts of killed processes: no write takes this long.
             for left in listed(&folder, is_draft)?.into_iter().filter(|left| age(left).is_some_and(|a| a > UNFINISHED))
             {
                 fs::remove_file(left)?;
             }
-            // Whatever else lies there is not the cache's.
+            // Fails, as intended, if other files are left.
             let _ = fs::remove_dir(folder);
         }
         let after = self.usage()?;
@@ -180,14 +180,14 @@ impl Cache {
     }
 }
 
-/// Which of this engine's runs go.
+/// Which of this engine's runs to remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruning {
     /// All.
     pub all: bool,
-    /// Those that were kept longer ago than this.
+    /// Runs older than this.
     pub older_than: Option<Duration>,
-    /// The oldest, until the others take no more bytes than this.
+    /// The oldest, until the rest take at most this many bytes.
     pub to_bytes: Option<u64>,
 }
 
@@ -198,17 +198,17 @@ struct Aged {
     bytes: u64,
 }
 
-/// No run takes so long to be written.
+/// Maximum duration of a write.
 const UNFINISHED: Duration = Duration::from_hours(1);
 
 impl Pruning {
-    /// Those of an engine's runs that go.
+    /// The runs of an engine to remove.
     fn of(self, mut files: Vec<Aged>) -> Vec<Aged> {
         files.sort_by(|a, b| a.age.cmp(&b.age).then_with(|| a.path.cmp(&b.path)));
         let (mut kept, mut full) = (0, false);
         files.retain(|file| {
             let old = self.older_than.is_some_and(|most| file.age > most);
-            // The first that does not fit takes all that are older with it.
+            // The first run that does not fit, and all older ones, go.
             full |= self.to_bytes.is_some_and(|most| kept + file.bytes > most);
             let stays = !self.all && !old && !full;
             kept += if stays { file.bytes } else { 0 };
@@ -226,8 +226,8 @@ fn aged(folder: &Path) -> io::Result<Vec<Aged>> {
     Ok(runs(folder)?.into_iter().filter_map(file).collect())
 }
 
-/// How long ago a file was written; what lies in the future is new.
-#[expect(clippy::disallowed_methods, reason = "what is kept has an age, which no result sees")]
+/// Age of a file; a file from the future is new.
+#[expect(clippy::disallowed_methods, reason = "cached runs have an age, which no result depends on")]
 fn age(path: &Path) -> Option<Duration> {
     let written = fs::metadata(path).and_then(|there| there.modified()).ok()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default())
@@ -237,18 +237,18 @@ fn is_draft(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(draft::MARK))
 }
 
-/// Refuses folders into which others could have put entries; one that is not there yet holds none.
+/// Refuses folders that others can write to; a missing folder is empty.
 fn trusted(folders: &[&Path]) -> io::Result<()> {
     let why =
         folders.iter().filter_map(|folder| fs::metadata(folder).ok()).find_map(|there| ownership::distrust(&there));
     why.map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why)))
 }
 
-/// What a file holds. What may have no end, such as a device, or nobody at its other end, such as a FIFO, is none.
+/// Contents of a regular file; `None` for devices, FIFOs and the like.
 fn whole(place: &Path) -> Option<Vec<u8>> {
     let there = fs::metadata(place).ok().filter(fs::Metadata::is_file)?;
     let (mut file, mut bytes) = (fs::File::open(place).ok()?, vec![0; MARK.len()]);
-    // Of what is no entry no more is read than that shows.
+    // Read the rest only after a valid mark.
     if file.read_exact(&mut bytes).is_ok() && bytes == MARK {
         file.take(there.len()).read_to_end(&mut bytes).ok()?;
     }
@@ -263,7 +263,7 @@ fn decode(bytes: &[u8]) -> Option<Entry> {
 }
 
 fn subfolders(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    // A link may lead to a folder that is not the cache's.
+    // A link may lead to a folder outside the cache.
     listed(folder, |path| path.is_dir() && !path.is_symlink())
 }
 
@@ -271,7 +271,7 @@ fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     listed(folder, |path| path.extension().is_some_and(|e| e == SUFFIX))
 }
 
-/// What a folder holds, sorted; nothing where there is none.
+/// Entries of a folder, sorted; empty if it does not exist.
 fn listed(folder: &Path, keep: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_found_again_under_any_label() {
+    fn finds_stored_runs_under_any_label() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         assert!(matches!(cache.get(&spec(1)), Found::Nothing));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn every_damaged_entry_is_thrown_away() {
+    fn discards_damaged_entries() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_another_spec_is_thrown_away_and_not_believed() {
+    fn discards_entries_of_another_spec() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_another_engine_is_thrown_away_and_not_believed() {
+    fn discards_entries_of_another_engine() {
         let folder = tempfile::tempdir().unwrap();
         let [one, other] = ["engine-a", "engine-b"].map(|engine| Cache::new(folder.path().join("cache"), engine));
         one.put(&spec(1), &done(7)).unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_write_to_is_neither_read_nor_written_nor_pruned() {
+    fn ignores_folders_that_others_can_write_to() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_another_user_is_not_read() {
+    fn ignores_folders_of_another_user() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_no_entry_and_what_is_too_long_is_not_read() {
+    fn ignores_special_and_oversized_files() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_leaves_this_engines_runs_unless_all_are_meant() {
+    fn prunes_other_engines_unless_all_are_requested() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "files are made older")]
-    fn pruning_by_age_and_by_size_takes_the_oldest() {
+    fn prunes_the_oldest_by_age_and_size() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         let day = Duration::from_hours(24);

@@ -1,20 +1,20 @@
-//! The papers' files that the program carries within itself, under a folder that is on no disk.
+//! The papers' files that are embedded in the program, under a virtual folder.
 
 use std::path::Path;
 
-/// That folder.
+/// The virtual folder.
 pub const CARRIED: &str = "papers of this program";
 
 /// Path within it and text.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
-/// The text of a file; `None` where the path is not of that folder, or it has no such file.
+/// Text of an embedded file; `None` for other paths.
 pub(crate) fn text(path: &Path) -> Option<&'static str> {
     let within = path.strip_prefix(CARRIED).ok()?;
     FILES.iter().find(|(place, _)| Path::new(place) == within).map(|(_, text)| *text)
 }
 
-/// Its folders that have a file of this name.
+/// Virtual folders that contain a file of this name.
 pub(crate) fn folders_with(name: &str) -> impl Iterator<Item = String> {
     let split =
         |(place, _): &(&str, &str)| place.split_once('/').map(|(folder, file)| (folder.to_string(), file.to_string()));
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_carried_is_what_the_folder_of_papers_has() {
+    fn embeds_the_folder_of_papers() {
         let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("papers");
         let names: Vec<String> = folders_with("claims.toml").collect();
         assert!(names.len() >= 6, "{names:?}");

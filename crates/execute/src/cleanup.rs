@@ -1,12 +1,11 @@
-//! What has to be taken back where work does not come to its end, on whichever way it ends: by return, or by a signal that does
-//! not wait for that.
+//! Cleanup on early ends of work, by return or by a signal.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// What is to be taken back, by number; rising, so that the last made is the first gone.
+/// Cleanups by number, rising; the last one runs first.
 static PENDING: Mutex<BTreeMap<u64, Work>> = Mutex::new(BTreeMap::new());
 
 fn pending() -> MutexGuard<'static, BTreeMap<u64, Work>> {
@@ -35,7 +34,7 @@ impl Cleanup {
 
 impl Drop for Cleanup {
     fn drop(&mut self) {
-        // A signal that comes meanwhile waits until it is taken back, and ends the program then.
+        // A signal waits for the cleanup, then ends the program.
         let mut pending = pending();
         if let Some(work) = pending.remove(&self.0) {
             work();

@@ -1,4 +1,4 @@
-//! Where objects lie: by a file, as an earlier plan left them, else by their keys' hashes.
+//! Current placement of objects: from a file, from an earlier plan, or by the keys' hashes.
 
 use std::fmt;
 use std::fs::File;
@@ -13,12 +13,12 @@ use sha2::{Digest, Sha256};
 use crate::advice::{Advice, PlanningError};
 use crate::requests::Catalogue;
 
-/// What an earlier plan's folder has.
+/// Files of an earlier plan's folder.
 const PLACEMENT: &str = "placement.csv";
 const PLAN: &str = "plan.json";
 const FORM: &str = "use the header key,server and a line for each replica, such as user:7,3";
 
-/// Where objects are said to lie.
+/// Source of the current placement.
 #[derive(Clone, Debug, Default)]
 pub enum CurrentPlacement {
     /// Nowhere: by their hashes.
@@ -32,7 +32,7 @@ pub enum CurrentPlacement {
     Planned(PathBuf),
 }
 
-/// What gives the number of a key's server, by the key's name.
+/// Returns a key's server by the key's name.
 pub type KeyLookup = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
 
 /// The rule by which a front end finds a key's server.
@@ -40,7 +40,7 @@ pub type KeyLookup = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
 pub struct Rule {
     /// Its servers' names, in its order.
     pub servers: Vec<String>,
-    /// The number of a key's, by the key's name in a log; none where that does not say.
+    /// The server of a key by its name in a log; `None` if the log does not say.
     pub server: Arc<KeyLookup>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// Where objects lie, and of which that was told; and the servers' names, where these were.
+/// Servers of all objects, which of them are known, and the servers' names, if known.
 pub(crate) struct StoredObjects {
     pub placement: Placement,
     pub told: Vec<bool>,
@@ -84,7 +84,7 @@ pub(crate) fn lie(
     }
 }
 
-/// What tells a cluster from another one.
+/// Whether a plan is for this cluster.
 pub(crate) fn identity(cluster: &Cluster, replicas: usize) -> Value {
     let mut racks = cluster.racks.clone();
     racks.sort_unstable();
@@ -102,11 +102,11 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Plannin
     match plan.get("cluster") {
         Some(there) if *there == here => Ok(()),
         Some(there) => Err(refused(format!("it is the plan of another cluster, {there}; this one is {here}"))),
-        None => Err(refused("it does not say of which cluster it is: use the folder of a plan's --out".into())),
+        None => Err(refused("it does not name its cluster: use the folder of a plan's --out".into())),
     }
 }
 
-/// As a front end finds keys: it has one replica of each. Where a key's name is a hash, the log gives the server.
+/// Placement by a front end's hash, with one replica of each key. For hashed keys, the log names the server.
 fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<StoredObjects, PlanningError> {
     let (servers, here) = (rule.servers.len(), cluster.racks.len());
     if replicas != 1 {
@@ -143,7 +143,7 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
     })
 }
 
-/// Reads a table; keys that it does not have lie by their hashes.
+/// Reads a table; keys that it does not list are placed by their hashes.
 fn read(
     path: &Path,
     catalogue: &Catalogue,
@@ -174,7 +174,7 @@ fn read(
         let server = Server(number - 1);
         let key = || String::from_utf8_lossy(&record[key_at]).into_owned();
         if let Some(other) = theirs.iter().find(|other| cluster.rack(**other) == cluster.rack(server)) {
-            let what = format!("`{}` lies at {} and at {number}, which are in one rack", key(), other.0 + 1);
+            let what = format!("`{}` is on servers {at} and {number}, which are in one rack", key(), at = other.0 + 1);
             return Err(at(line, what));
         }
         theirs.push(server);
@@ -185,14 +185,14 @@ fn read(
             theirs.extend(hashed.homes(Object(object)));
         } else if theirs.len() != replicas {
             let key = String::from_utf8_lossy(catalogue.key(object)).into_owned();
-            let what = format!("`{key}` lies at {} servers: `key_value.replicas` is {replicas}", theirs.len());
+            let what = format!("`{key}` is on {} servers, but `key_value.replicas` is {replicas}", theirs.len());
             return Err(refused(what));
         }
     }
     Ok(StoredObjects { placement: Placement::new(replicas, homes.concat()), told, servers: Vec::new() })
 }
 
-/// Writes such a table, with where each replica was before if that was told: the digest of its bytes.
+/// Writes such a table, with each replica's previous server if known; returns the digest of its bytes.
 pub(crate) fn write(path: &Path, advice: &Advice) -> std::io::Result<String> {
     let mut writer = WriterBuilder::new().from_path(path)?;
     writer.write_record(["key", "server", "was"])?;

@@ -1,5 +1,5 @@
-//! A file that is written as `cp` would: what is there and is no plain file (a device, a FIFO) is opened and written to, a link
-//! leads to its target, and a plain file is replaced when the new one is whole, never by half of it.
+//! A file written like `cp`: special files (devices, FIFOs) are opened and written, links are followed, and a regular file is replaced
+//! when the new one is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,19 +13,19 @@ use crate::ownership;
 
 /// The name of a file that is not whole yet is a dot, the file's name, this, and something random.
 pub(crate) const MARK: &str = ".fanin-";
-/// So many links lead on to one another at the most, as the kernel has it.
+/// Maximum number of links to follow, as in the kernel.
 const LINKS: u32 = 40;
 
 /// A file that is being written.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
-    /// Where it lies and where it belongs, with what removes it; absent where it is the place itself that is written to.
+    /// The draft and its target, with its cleanup; `None` if the target itself is written.
     beside: Option<(PathBuf, PathBuf, Cleanup)>,
 }
 
 impl Draft {
-    /// Opens what is written to; a FIFO waits for its reader. What a killed process left beside it goes.
+    /// Opens a target; a FIFO waits for its reader. Removes drafts of killed processes.
     ///
     /// # Errors
     /// There is a folder, or nothing can be written there.
@@ -41,7 +41,7 @@ impl Draft {
         Draft::beside(target)
     }
 
-    /// Opens a file beside a plain one, or beside nothing yet.
+    /// Opens a draft next to a regular file or a missing one.
     pub(crate) fn beside(target: PathBuf) -> io::Result<Draft> {
         let there = fs::metadata(&target).ok();
         // A new file is readable as the user's others are: the mask takes its part.
@@ -53,19 +53,19 @@ impl Draft {
                 .permissions(new.clone())
                 .tempfile_in(folder_of(&target))?
                 .keep()?;
-            // While it is locked, nobody takes it for one that was left. Not every file system has locks.
+            // The lock marks it as in use. Some file systems have no locks.
             let _ = file.try_lock();
             Ok((file, path))
         };
         let made: io::Result<_> = Cleanup::of(make, |(_, path)| {
             let path = path.clone();
-            // Where it cannot be removed, nothing more can be done.
+            // A failure to remove it has no remedy.
             Box::new(move || drop(fs::remove_file(path)))
         });
         match made {
             Ok(((file, path), cleanup)) => {
                 if there.is_some() {
-                    // What the mask has taken, the old file had.
+                    // Restore the old file's mode in spite of the umask.
                     file.set_permissions(new)?;
                 }
                 Ok(Draft { file, beside: Some((path, target, cleanup)) })
@@ -82,7 +82,7 @@ impl Draft {
         Ok(Draft { file: OpenOptions::new().write(true).truncate(true).open(path)?, beside: None })
     }
 
-    /// What is written to.
+    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -90,7 +90,7 @@ impl Draft {
     /// The file is whole: it takes its place. Dropped before, nothing is left of it.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub fn publish(self) -> io::Result<()> {
         if let Some((path, target, cleanup)) = self.beside {
             fs::rename(path, target)?;
@@ -103,7 +103,7 @@ impl Draft {
 /// Writes a whole file.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let draft = Draft::open(path)?;
     draft.file().write_all(bytes.as_ref())?;
@@ -121,13 +121,13 @@ fn folder_of(target: &Path) -> &Path {
 }
 
 fn prefix(target: &Path) -> String {
-    // What stands behind it has to fit, too.
+    // The suffix must fit, too.
     const LONGEST: usize = 60;
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     format!(".{}{MARK}", name.chars().take(LONGEST).collect::<String>())
 }
 
-/// Removes what killed processes of this user left of a file: plain files that nobody has locked.
+/// Removes drafts that killed processes of this user left: regular files without a lock.
 fn sweep(target: &Path) {
     let prefix = prefix(target);
     let is_left = |file: File| {
@@ -137,13 +137,13 @@ fn sweep(target: &Path) {
         if left.file_name().to_string_lossy().starts_with(&prefix)
             && OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(left.path()).is_ok_and(is_left)
         {
-            // Where it cannot be removed, it lies there as before.
+            // If it cannot be removed, it stays.
             let _ = fs::remove_file(left.path());
         }
     }
 }
 
-/// Where links lead, of which the last may lead to nothing yet.
+/// Target of a chain of links, which may not exist.
 fn target(path: &Path, links: u32) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && links > 0 => match fs::read_link(path) {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_stays_a_link_and_its_target_is_written_whether_it_is_there_or_not() {
+    fn writes_the_target_of_a_link() {
         let folder = tempfile::tempdir().unwrap();
         let [file, link, dangling] = ["file", "link", "dangling"].map(|name| folder.path().join(name));
         fs::write(&file, "old").unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_its_mode_and_is_the_old_one_until_the_new_one_is_whole() {
+    fn keeps_the_mode_and_replaces_a_file_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "old").unwrap();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_stays_one_and_its_reader_has_what_is_written() {
+    fn writes_to_a_fifo() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_goes_and_what_a_living_one_writes_stays() {
+    fn removes_drafts_of_killed_processes_only() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(folder.path().join(".file.fanin-left"), "half").unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_and_a_fifo_by_the_name_of_a_draft_stay_and_hold_nobody_up() {
+    fn ignores_special_files_named_like_a_draft() {
         let folder = tempfile::tempdir().unwrap();
         let [file, fifo, link] = ["file", ".file.fanin-fifo", ".file.fanin-link"].map(|name| folder.path().join(name));
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Draws for what is made up here: a demonstration, a log whose planning is timed.
+//! Random draws for artificial logs.
 
 /// Whole numbers below a bound, one after another, the same from the same beginning.
 pub(crate) struct Draws(pub u64);

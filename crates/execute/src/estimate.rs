@@ -1,11 +1,11 @@
-//! How long the rest will take, learnt from what has finished.
+//! Estimate of the remaining time from finished runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fanin_spec::RunSpec;
 
-/// What finished runs took, by scheme and point.
+/// Durations of finished runs, by scheme and point.
 #[derive(Default)]
 pub(crate) struct Costs {
     points: BTreeMap<(String, usize), Mean>,
@@ -38,8 +38,8 @@ impl Costs {
         self.all.add(took);
     }
 
-    /// What a run is expected to take: as the same point, else as the same point of another scheme, else as all; `None` before
-    /// anything is known.
+    /// Expected duration of a run: from the same point, else from that point of other schemes, else from all; `None` before any run
+    /// has finished.
     pub(crate) fn expect(&self, spec: &RunSpec) -> Option<Duration> {
         let point = self.points.get(&(spec.label.clone(), spec.place));
         let known = point.or_else(|| self.places.get(&spec.place)).copied().unwrap_or(self.all);
@@ -47,7 +47,7 @@ impl Costs {
     }
 }
 
-/// The time that `jobs` threads need for pieces that are left: no less than the longest of them.
+/// Time for `jobs` threads to finish these pieces, at least the longest one.
 pub(crate) fn spread(left: impl Iterator<Item = Duration>, jobs: u32) -> Duration {
     let (sum, longest) = left.fold((Duration::ZERO, Duration::ZERO), |(sum, max), d| (sum + d, max.max(d)));
     (sum / jobs.max(1)).max(longest)
@@ -68,12 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_expected_before_anything_is_known() {
+    fn expects_nothing_before_the_first_run() {
         assert_eq!(Costs::default().expect(&spec("a", 2)), None);
     }
 
     #[test]
-    fn the_nearest_knowledge_is_taken() {
+    fn uses_the_most_similar_runs() {
         let mut costs = Costs::default();
         costs.learn(&spec("a", 2), Duration::from_secs(1));
         costs.learn(&spec("a", 4), Duration::from_secs(4));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_takes_no_less_than_its_longest_piece() {
+    fn the_rest_takes_at_least_its_longest_piece() {
         let pieces = [1, 1, 6].map(Duration::from_secs);
         assert_eq!(spread(pieces.into_iter(), 1), Duration::from_secs(8));
         assert_eq!(spread(pieces.into_iter(), 4), Duration::from_secs(6));

@@ -1,4 +1,4 @@
-//! What a comparison will take, told before it is begun; one that cannot fit into the memory is refused.
+//! Forecast of a comparison's time and memory; refuses one that does not fit into memory.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -8,32 +8,32 @@ use fanin_lab::Runner;
 use fanin_lab::figures::bytes;
 use fanin_spec::{Need, Settings, Variant, what_would_fit};
 
-/// What a comparison takes, roughly.
+/// Estimated cost of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
-    /// Runs; with `--precision` the first ones.
+    /// Runs; with `--precision`, the first ones.
     pub runs: u64,
-    /// Wall time, if nothing is kept from before.
+    /// Wall time without cached runs.
     pub time: Duration,
-    /// Bytes of memory, where no round stalls.
+    /// Bytes of memory if no round stalls.
     pub bytes: f64,
-    /// And where all do.
+    /// Bytes of memory if all rounds stall.
     pub least_bytes: f64,
-    /// Bytes that are free, where that is known.
+    /// Free bytes, if known.
     pub free: Option<u64>,
 }
 
 impl Forecast {
-    /// Whether it may take more memory than is free.
+    /// Whether it may need more memory than is free.
     pub fn is_tight(&self) -> bool {
         self.free.is_some_and(|free| self.bytes > free as f64)
     }
 }
 
-/// What these schemes' runs take, so many at once.
+/// Forecast for these schemes, with this many runs at once.
 ///
 /// # Errors
-/// They cannot fit into `memory`; what would.
+/// They do not fit into `memory`; names a setting that would.
 pub fn forecast(
     runner: &dyn Runner,
     jobs: NonZeroUsize,
@@ -45,16 +45,16 @@ pub fn forecast(
     let forecast = Forecast { free: memory, ..forecast };
     let Some(memory) = memory.filter(|&memory| forecast.least_bytes > memory as f64) else { return Ok(forecast) };
     let fits = |first: &[Settings]| {
-        // All schemes have the first one's size: they rarely differ in it.
+        // Use the first scheme's size for all: they rarely differ.
         of_all(&mut variants.iter().flat_map(|_| first)).least_bytes <= memory as f64
     };
     let first: Vec<Settings> = variants.iter().take(1).flat_map(|c| &c.points).map(|at| at.settings.clone()).collect();
     let advice = match what_would_fit(&first, &fits) {
-        Some((key, value)) => format!("`{key}` of {value} would fit, where all else stays as it is"),
-        None => "lower what is compared".into(),
+        Some((key, value)) => format!("reduce `{key}` to {value}, or other sizes"),
+        None => "reduce the comparison".into(),
     };
     Err(format!(
-        "{} runs need {} of memory at the least, and {} are free: {advice}",
+        "{} runs need at least {} of memory, but {} are free: {advice}",
         forecast.runs,
         bytes(forecast.least_bytes),
         bytes(memory as f64)
@@ -80,8 +80,7 @@ fn of(runner: &dyn Runner, jobs: NonZeroUsize, points: &mut dyn Iterator<Item = 
     forecast
 }
 
-/// Bytes of memory that programs may have: what the system says is free, and no more than their group's bound. `None` where
-/// the system does not say.
+/// Bytes of memory available to this program: free memory, limited by its control group. `None` if the system does not say.
 pub fn free_memory() -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

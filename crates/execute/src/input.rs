@@ -1,4 +1,4 @@
-//! Text from files that users name. A pipe may never be written to and a device never end: both are refused in the end.
+//! Reading of files named by users. Limits protect against pipes without a writer and endless devices.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -11,19 +11,19 @@ use fanin_lab::figures::bytes;
 
 use crate::carried;
 
-/// A scenario, or a file of a paper, is at most so long.
+/// Maximum size of a scenario or a paper's file.
 pub const SCENARIO_MAX: usize = 16_000_000;
-/// A list of flows, or a table of sizes, is at most so long.
+/// Maximum size of a list of flows or a table of sizes.
 pub const NAMED_MAX: usize = 500_000_000;
 
-/// For so long nothing may come.
+/// Maximum time without data.
 const SILENCE: Duration = Duration::from_secs(10);
 const CHUNK: usize = 1 << 16;
 
 /// Reads a text of at most `most` bytes.
 ///
 /// # Errors
-/// What the file system says; nothing that comes for ten seconds; more than `most`; `InvalidData` where it is not UTF-8.
+/// Errors of the file system, ten seconds without data, more than `most` bytes, or `InvalidData` for other encodings than UTF-8.
 pub fn text(path: &Path, most: usize) -> io::Result<String> {
     if let Some(text) = carried::text(path) {
         return Ok(text.into());
@@ -34,7 +34,7 @@ pub fn text(path: &Path, most: usize) -> io::Result<String> {
 fn text_within(path: &Path, most: usize, silence: Duration) -> io::Result<String> {
     let (tell, pieces) = mpsc::sync_channel(1);
     let path = path.to_path_buf();
-    // To open a pipe may take for ever, too. Where nobody listens any more, the thread ends with the program.
+    // Opening a pipe may block forever. The thread ends with the program if nobody listens.
     thread::spawn(move || {
         if let Err(error) = read(&path, &tell) {
             let _ = tell.send(Err(error));
@@ -45,19 +45,19 @@ fn text_within(path: &Path, most: usize, silence: Duration) -> io::Result<String
         match pieces.recv_timeout(silence) {
             Ok(piece) => text.extend(piece?),
             Err(RecvTimeoutError::Timeout) => {
-                let what = format!("nothing came for {} s", silence.as_secs());
+                let what = format!("no data for {} s", silence.as_secs());
                 return Err(io::Error::new(ErrorKind::TimedOut, what));
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if text.len() > most {
-            return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {}", bytes(most as f64))));
+            return Err(io::Error::new(ErrorKind::FileTooLarge, format!("longer than {}", bytes(most as f64))));
         }
     }
-    String::from_utf8(text).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not a text in UTF-8"))
+    String::from_utf8(text).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
 }
 
-/// Sends a file piece by piece to its end, or until nobody listens.
+/// Sends a file in pieces until its end, or until nobody listens.
 fn read(path: &Path, tell: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()> {
     let mut file = File::open(path)?;
     loop {
@@ -87,25 +87,25 @@ mod tests {
     }
 
     #[test]
-    fn a_text_up_to_the_bound_is_read_and_no_longer_one() {
+    fn limits_the_size_of_a_text() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("text");
         std::fs::write(&file, "x".repeat(1000)).unwrap();
         assert_eq!(text(&file, 1000).unwrap().len(), 1000);
         std::fs::write(&file, "x".repeat(1001)).unwrap();
-        assert_eq!(refused(&file), "it is longer than 1.00 KB");
-        assert_eq!(refused("/dev/zero"), "it is longer than 1.00 KB");
+        assert_eq!(refused(&file), "longer than 1.00 KB");
+        assert_eq!(refused("/dev/zero"), "longer than 1.00 KB");
         std::fs::write(&file, b"\xe9").unwrap();
-        assert_eq!(refused(&file), "not a text in UTF-8");
+        assert_eq!(refused(&file), "not UTF-8");
     }
 
     #[test]
-    fn a_pipe_that_nobody_writes_to_is_given_up_and_one_that_somebody_does_is_read() {
+    fn gives_up_a_pipe_without_a_writer() {
         let folder = tempfile::tempdir().unwrap();
-        // Who gave a pipe up still waits for it to open, and might read what is meant for the next one.
+        // The thread of a pipe that was given up still waits, and could steal data of a second open.
         let [silent, pipe] = ["silent", "pipe"].map(|name| folder.path().join(name));
         assert!(Command::new("mkfifo").args([&silent, &pipe]).status().unwrap().success());
-        assert_eq!(refused(&silent), "nothing came for 0 s");
+        assert_eq!(refused(&silent), "no data for 0 s");
         let writer = thread::spawn({
             let pipe = pipe.clone();
             move || std::fs::write(pipe, "late").unwrap()

@@ -1,5 +1,5 @@
-//! What touches the world for the laboratory: runs on local threads ([`Threads`]), finished ones kept ([`Cache`]), files read
-//! ([`load()`]) and results written ([`Out`]). What is run, and what comes of it, `lab` says.
+//! Side effects for experiments: local threads ([`Threads`]), the cache ([`Cache`]), input files ([`load()`]) and output files
+//! ([`Out`]). `lab` decides which runs to execute and interprets them.
 
 mod advice;
 mod cache;

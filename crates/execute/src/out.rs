@@ -1,4 +1,4 @@
-//! The folder that results are written to: claimed before anything is run, filled at the end, never half.
+//! Output folder: claimed before any run, filled at the end, never half-written.
 
 use std::fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -18,37 +18,37 @@ use crate::current_placement;
 use crate::ownership;
 use crate::tables::{Table, Tables};
 
-/// Why a folder cannot be had.
+/// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {what}", path = path.display())]
 pub struct Refusal {
     /// The folder.
     pub path: PathBuf,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and how to fix it.
     pub what: String,
 }
 
-/// What is written beside the summary and the tables that every run gives.
+/// Files in addition to the summary and tables.
 #[derive(Clone, Copy, Debug)]
 pub enum ExtraFiles<'a> {
     /// Nothing.
     Nothing,
     /// The report.
     Report(&'a Report),
-    /// The series and events of watched runs.
+    /// Series and events of watched runs.
     Series,
 }
 
-/// A folder for results, this process's alone. Until [`Out::fill`] there is only a subfolder in it; dropped before that, or
-/// cleaned up on a signal, it takes back what it created. What a killed process left there is taken over.
+/// An output folder, owned by this process. It contains only a draft subfolder until [`Out::fill`]. Dropping it before that, or a
+/// signal, removes everything that it created. It takes over drafts of killed processes.
 #[derive(Debug)]
 pub struct Out {
     folder: PathBuf,
-    /// Where files are written before they are moved into `folder`.
+    /// Folder for files before they are moved into `folder`.
     draft: PathBuf,
-    /// Takes the draft back; before the lock goes.
+    /// Removes the draft; dropped before the lock.
     _cleanup: Cleanup,
-    /// Locked while the folder is ours; lists the files that are being moved out of the draft.
+    /// Locked while in use; lists the files that are being moved out of the draft.
     lock: File,
 }
 
@@ -56,31 +56,30 @@ const DRAFT: &str = ".unfinished";
 const LOCK: &str = "lock";
 
 impl Out {
-    /// Claims a folder: creates it, with its parents, and shows that it can be written to.
+    /// Claims a folder: creates it with its parents, and checks that it is writable.
     ///
     /// # Errors
-    /// A folder that holds something, that others can write to, that another process writes to, or that cannot be written to.
+    /// A folder that is not empty, that others can write to, that another process uses, or that is not writable.
     pub fn claim(folder: &Path) -> Result<Out, Refusal> {
         let refuse = |what: String| Refusal { path: folder.into(), what };
-        let unwritable =
-            |error: io::Error| refuse(format!("cannot be written to ({error}); give a folder that can be"));
+        let unwritable = |error: io::Error| refuse(format!("is not writable ({error}); use another folder"));
         let draft = folder.join(DRAFT);
         let held = |what: Option<String>| match what {
-            Some(name) => Err(refuse(format!("holds `{name}` already; give a new or an empty folder"))),
+            Some(name) => Err(refuse(format!("contains `{name}`; use a new or empty folder"))),
             None => Ok(()),
         };
         match fs::metadata(folder) {
-            Ok(there) if !there.is_dir() => return Err(refuse("is not a folder; give a new or an empty one".into())),
+            Ok(there) if !there.is_dir() => return Err(refuse("is not a folder; use a new or empty folder".into())),
             Ok(there) => {
                 ownership::distrust(&there).map_or(Ok(()), |why| Err(refuse(why)))?;
-                // Files beside a draft may be its own: that is known once it is locked.
+                // Files next to a draft may be its own, which is known once it is locked.
                 if !is_draft(&draft) {
                     held(stranger(folder).map_err(unwritable)?)?;
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(refuse("is not a folder; give a new or an empty one".into()));
+                return Err(refuse("is not a folder; use a new or empty folder".into()));
             }
             Err(error) => return Err(unwritable(error)),
         }
@@ -95,7 +94,7 @@ impl Out {
         );
         let (lock, cleanup) = claimed.map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => {
-                refuse("is being written to by another fanin; wait for its end, or give another folder".into())
+                refuse("is in use by another fanin process; wait for it to end, or use another folder".into())
             }
             _ => unwritable(error),
         })?;
@@ -104,11 +103,11 @@ impl Out {
         Ok(Out { folder: folder.into(), draft, _cleanup: cleanup, lock })
     }
 
-    /// Writes the summary, every table of the finished runs, what is asked for beside them, other files by their paths, and
-    /// `manifest.json`; the manifest comes last, so that its presence says that the rest is whole.
+    /// Writes the summary, the tables of all finished runs, the extra files, other files by their paths, and `manifest.json`, which
+    /// comes last and marks the folder as complete.
     ///
     /// # Errors
-    /// What the file system says; the folder is then as it was.
+    /// Errors of the file system; the folder is then unchanged.
     pub fn fill(
         self,
         manifest: &Manifest,
@@ -123,11 +122,10 @@ impl Out {
         })
     }
 
-    /// Writes a scorecard, the curves behind it and its report; the scorecard comes last, so that its presence says that
-    /// the rest is whole.
+    /// Writes a scorecard, its curves and its report; the scorecard comes last and marks the folder as complete.
     ///
     /// # Errors
-    /// What the file system says; the folder is then as it was.
+    /// Errors of the file system; the folder is then unchanged.
     pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard) -> Result<(), Refusal> {
         self.publish(|out, names| {
             out.write_table(&Table::of_curves(&reproduced.curve_rows()), names)?;
@@ -138,15 +136,15 @@ impl Out {
         })
     }
 
-    /// Writes files by their names, the last of which says that the rest is whole.
+    /// Writes files by name; the last one marks the folder as complete.
     ///
     /// # Errors
-    /// What the file system says; the folder is then as it was.
+    /// Errors of the file system; the folder is then unchanged.
     pub fn fill_files(self, files: &[(String, String)]) -> Result<(), Refusal> {
         self.publish(|out, names| out.write_files(files, names))
     }
 
-    /// Files by their paths; a folder is moved as a whole. A script may be executed.
+    /// Writes files by path; a subfolder is moved as a whole. Scripts are executable.
     fn write_files(&self, files: &[(String, String)], names: &mut Vec<String>) -> io::Result<()> {
         for (path, text) in files {
             let file = self.draft.join(path);
@@ -163,10 +161,10 @@ impl Out {
         Ok(())
     }
 
-    /// Writes a plan: its moves, how many servers queries ask, a picture of that, and `plan.json`, which comes last.
+    /// Writes a plan: its moves, the distribution of servers per query, a picture of it, and `plan.json`, which comes last.
     ///
     /// # Errors
-    /// What the file system says; the folder is then as it was.
+    /// Errors of the file system; the folder is then unchanged.
     pub fn fill_plan(self, advice: &Advice, object: &serde_json::Value) -> Result<(), Refusal> {
         self.publish(|out, names| {
             out.write_table(&Table::of_moves(advice), names)?;
@@ -174,7 +172,7 @@ impl Out {
             fs::write(out.draft.join("servers.svg"), advice.picture())?;
             names.push("servers.svg".into());
             let digest = current_placement::write(&out.draft.join(current_placement::NAME), advice)?;
-            // By which whoever carries the plan out knows that it has all of it.
+            // Digests let the reader of a plan verify that it is complete.
             let mut object = object.clone();
             object["placement_sha256"] = digest.into();
             names.push(current_placement::NAME.into());
@@ -183,20 +181,16 @@ impl Out {
         })
     }
 
-    /// Has files written into the draft, then moves them into the folder. What is dropped before the last one is there goes
-    /// again, with those that were moved.
+    /// Writes files into the draft, then moves them into the folder. On failure, removes all of them again.
     fn publish(mut self, write: impl FnOnce(&Out, &mut Vec<String>) -> io::Result<()>) -> Result<(), Refusal> {
         let mut names = Vec::new();
         write(&self, &mut names)
             .and_then(|()| self.list(&names))
             .and_then(|()| names.iter().try_for_each(|n| fs::rename(self.draft.join(n), self.folder.join(n))))
-            .map_err(|error| Refusal {
-                path: self.folder.clone(),
-                what: format!("the results could not be written: {error}"),
-            })
+            .map_err(|error| Refusal { path: self.folder.clone(), what: format!("cannot write results: {error}") })
     }
 
-    /// Lists the files that are about to be moved, so that whoever cleans up can tell them from all others.
+    /// Lists the files that are about to be moved, so that a cleanup can identify them.
     fn list(&mut self, names: &[String]) -> io::Result<()> {
         let mut list = String::new();
         for name in names {
@@ -248,7 +242,7 @@ impl Out {
     }
 }
 
-/// What a folder holds besides a draft that was made here: its first entry.
+/// The first entry of a folder other than a draft of this program.
 fn stranger(folder: &Path) -> io::Result<Option<String>> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
@@ -259,20 +253,19 @@ fn stranger(folder: &Path) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Whether this program made a draft, for this user: a folder that is closed to others, which no clone of a repository is, with plain
-/// files and folders alone.
+/// Whether this user's program made a draft: a private folder, unlike any clone of a repository, with only regular files and folders.
 fn is_draft(draft: &Path) -> bool {
     let ours = |there: &Metadata| ownership::is_own(there) && there.mode() & 0o077 == 0;
     let plain = |entry: io::Result<DirEntry>| match entry.and_then(|entry| entry.metadata()) {
         Ok(there) => there.is_file() || there.is_dir(),
-        // Its owner removes it at this moment.
+        // Its owner is just removing it.
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
     fs::symlink_metadata(draft).is_ok_and(|there| there.is_dir() && ours(&there))
         && fs::read_dir(draft).is_ok_and(|mut entries| entries.all(plain))
 }
 
-/// Creates a draft, unless one was left, and locks it. The kernel unlocks it however this process ends.
+/// Creates a draft or reuses one, and locks it. The kernel unlocks it at the process's end.
 fn locked(folder: &Path, draft: &Path) -> io::Result<File> {
     fs::create_dir_all(folder)?;
     loop {
@@ -281,18 +274,18 @@ fn locked(folder: &Path, draft: &Path) -> io::Result<File> {
             made => made?,
         }
         let lock = match opened(draft, OpenOptions::new().append(true).create(true)) {
-            // Its last owner has removed it meanwhile.
+            // Its last owner has just removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             lock => lock?,
         };
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-            // Not every file system has locks; without, it is as safe as it can be.
+            // Some file systems have no locks; continue without.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Its last owner may have removed it meanwhile.
+        // Its last owner may have just removed it.
         if fs::symlink_metadata(draft.join(LOCK))
             .is_ok_and(|there| lock.metadata().is_ok_and(|ours| ours.ino() == there.ino()))
         {
@@ -300,18 +293,18 @@ fn locked(folder: &Path, draft: &Path) -> io::Result<File> {
         }
     }
 }
-/// Opens a draft's lock, which is no link.
+/// Opens a draft's lock file, not following links.
 fn opened(draft: &Path, how: &mut OpenOptions) -> io::Result<File> {
     how.read(true).custom_flags(O_NOFOLLOW).open(draft.join(LOCK))
 }
 
-/// Empties a draft of what a killed process left there, and the folder of what it had moved into it, unless that was all. A name in
-/// the list is only believed of the very file that was listed: one in this folder, with that number in the file system.
+/// Empties a draft that a killed process left, and removes the files that it had moved into the folder unless it had moved all. Trusts a
+/// listed name only if it is a file in this folder with the listed inode.
 fn take_out(folder: &Path) {
     let draft = folder.join(DRAFT);
     let Ok(mut lock) = opened(&draft, OpenOptions::new().write(true)) else { return };
     let mut list = String::new();
-    // What cannot be read lists nothing.
+    // An unreadable list is empty.
     let _ = lock.read_to_string(&mut list);
     let listed: Vec<(u64, &str)> = list.lines().filter_map(listed).collect();
     let whole = listed.iter().all(|(_, name)| !draft.join(name).exists());
@@ -324,11 +317,11 @@ fn take_out(folder: &Path) {
     for left in fs::read_dir(&draft).into_iter().flatten().flatten().filter(|left| left.file_name() != LOCK) {
         remove(&left.path());
     }
-    // An empty list: nothing of it is being moved.
+    // An empty list: no files are being moved.
     let _ = lock.set_len(0);
 }
 
-/// A file of the list: its number and its name, which is one component of a path.
+/// An entry of the list: an inode and a name, which is a single path component.
 fn listed(line: &str) -> Option<(u64, &str)> {
     let (number, name) = line.split_once(' ')?;
     let mut parts = Path::new(name).components();
@@ -336,7 +329,7 @@ fn listed(line: &str) -> Option<(u64, &str)> {
     one.then_some((number.parse().ok()?, name))
 }
 
-/// Removes a plain file or a folder. What cannot be removed is found to be in the way.
+/// Removes a regular file or a folder, ignoring errors.
 fn remove(path: &Path) {
     let _ = match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(path),
@@ -345,11 +338,10 @@ fn remove(path: &Path) {
     };
 }
 
-/// Removes the draft, what was moved out of it where not all was, and the folders that were created, innermost first. Clearing
-/// up is all that can be done here: a folder that is not empty stays.
+/// Removes the draft, an incomplete set of moved files, and the created folders, innermost first. Folders that are not empty stay.
 fn take_back(folder: &Path, created: &[PathBuf]) {
     take_out(folder);
-    // Where a signal ends the program, its other thread may still put files there: some two dozen at most.
+    // After a signal, another thread may still add a few files.
     for _ in 0..100 {
         match fs::remove_dir_all(folder.join(DRAFT)) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
@@ -368,7 +360,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder in which a process was killed while it moved `one` and `two`, and had moved the first.
+    /// A folder whose process was killed after it moved `one` and before it moved `two`.
     fn killed(top: &Path) -> PathBuf {
         let folder = top.join("results");
         let mut out = Out::claim(&folder).unwrap();
@@ -376,14 +368,14 @@ mod tests {
         names.iter().for_each(|name| fs::write(out.draft.join(name), name).unwrap());
         out.list(&names).unwrap();
         fs::rename(out.draft.join("one"), folder.join("one")).unwrap();
-        // What a kill leaves: the lock is open no more, and nothing is cleaned up.
+        // After a kill, the lock is released and nothing is cleaned up.
         let Out { _cleanup: cleanup, .. } = out;
         cleanup.keep();
         folder
     }
 
     #[test]
-    fn takes_over_what_a_killed_process_had_moved() {
+    fn takes_over_files_of_a_killed_process() {
         let top = tempfile::tempdir().unwrap();
         let folder = killed(top.path());
         let out = Out::claim(&folder).unwrap();
@@ -393,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_file_of_a_listed_name_that_is_another_one() {
+    fn keeps_another_file_with_a_listed_name() {
         let top = tempfile::tempdir().unwrap();
         let folder = killed(top.path());
         let mine = folder.join("mine");
@@ -404,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_whatever_a_planted_list_names_outside_the_folder() {
+    fn ignores_listed_names_outside_the_folder() {
         let top = tempfile::tempdir().unwrap();
         let [victim, folder] = ["victim", "results"].map(|name| top.path().join(name));
         fs::write(&victim, "precious").unwrap();
@@ -423,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_no_link_in_a_folder() {
+    fn follows_no_links() {
         let top = tempfile::tempdir().unwrap();
         let [theirs, folder] = ["theirs", "results"].map(|name| top.path().join(name));
         let draft = folder.join(DRAFT);
@@ -446,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_folder_that_others_can_write_to_and_a_draft_that_is_open_to_them() {
+    fn refuses_folders_and_drafts_that_others_can_write_to() {
         let top = tempfile::tempdir().unwrap();
         let folder = top.path().join("results");
         fs::create_dir(&folder).unwrap();

@@ -1,23 +1,23 @@
-//! Whose a folder is. The program believes and deletes what it finds in a folder only where nobody else could have put it there.
+//! Ownership of folders. The program trusts and deletes contents of a folder only if no other user could have created them.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
 use nix::unistd::{getegid, geteuid};
 
-/// Why somebody else could have put files into a folder, and what to do; `None` where only its owner, the caller, and root could.
+/// Why another user could have put files into a folder, and how to fix it; `None` if only the caller and root could.
 pub(crate) fn distrust(folder: &Metadata) -> Option<String> {
     let (owner, user) = (folder.uid(), geteuid().as_raw());
     if owner != user {
-        return Some(format!("belongs to user {owner}, and you are user {user}; use a folder of your own"));
+        return Some(format!("belongs to user {owner}, but you are user {user}; use a folder of your own"));
     }
-    // Many systems give each user a group of their own and open new folders to it.
+    // Many systems give each user a private group and make new folders group-writable.
     let others = if folder.gid() == getegid().as_raw() { 0o002 } else { 0o022 };
     (folder.mode() & others != 0)
-        .then(|| "other users can write to it; run `chmod go-w` on it, or use another folder".into())
+        .then(|| "is writable by other users; run `chmod go-w` on it, or use another folder".into())
 }
 
-/// Whether a file or folder is the caller's own.
+/// Whether the caller owns a file or folder.
 pub(crate) fn is_own(there: &Metadata) -> bool {
     there.uid() == geteuid().as_raw()
 }
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn distrusts_a_folder_that_others_can_write_to() {
+    fn distrusts_folders_that_others_can_write_to() {
         let folder = tempfile::tempdir().unwrap();
         for (mode, expected) in [(0o700, false), (0o755, false), (0o775, false), (0o777, true), (0o1777, true)] {
             fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn distrusts_a_folder_of_another_user_and_one_of_another_group_that_can_write() {
+    fn distrusts_folders_of_other_users_and_groups() {
         let folder = tempfile::tempdir().unwrap();
         if chown(folder.path(), None, Some(54_321)).is_err() {
             println!("skipped: only root can give a folder to another group or user");

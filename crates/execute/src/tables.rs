@@ -1,4 +1,4 @@
-//! Tables as columns, and how they are written: as CSV and as Parquet, from the same columns.
+//! Tables as columns, written as CSV and Parquet.
 
 use std::fs::File;
 use std::io;
@@ -21,9 +21,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-/// A table, column by column; all columns are of one length.
+/// A table by columns of equal length.
 pub struct Table {
-    /// Its name, and its files' names without their endings.
+    /// Name, also of its files.
     pub name: &'static str,
     /// Its columns, in their order.
     pub columns: Vec<Column>,
@@ -31,9 +31,9 @@ pub struct Table {
 
 /// A column of a table.
 pub struct Column {
-    /// Its name, which carries the unit.
+    /// Name, including the unit.
     pub name: String,
-    /// What stands in it.
+    /// Values.
     pub values: Values,
 }
 
@@ -47,7 +47,7 @@ pub enum Values {
     Text(Vec<String>),
 }
 
-/// The tables of a comparison or a run, each made where it is wanted.
+/// Tables of a comparison or run, created on demand.
 pub struct Tables<'a> {
     summary: &'a Summary,
     runs: Vec<(&'a RunSpec, &'a RunTables)>,
@@ -57,29 +57,29 @@ pub struct Tables<'a> {
 type Made<'a> = (&'static str, Box<dyn Fn() -> Table + 'a>);
 
 impl<'a> Tables<'a> {
-    /// Of the runs that have finished; with `series` what was watched in them, too.
+    /// Tables of the finished runs; with `series`, also the watched series.
     pub fn of(summary: &'a Summary, specs: &'a [RunSpec], outcome: &'a Outcome, series: bool) -> Tables<'a> {
         let runs = specs.iter().zip(&outcome.runs);
         let runs = runs.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)));
         Tables { summary, runs: runs.collect(), series }
     }
 
-    /// How many runs they are of.
+    /// Number of runs.
     pub(crate) fn runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// Their names, in their order.
+    /// Names of the tables.
     pub fn names(&self) -> Vec<&'static str> {
         self.made().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// One of them.
+    /// A table by name.
     pub fn get(&self, name: &str) -> Option<Table> {
         self.made().into_iter().find(|(known, _)| *known == name).map(|(_, table)| table())
     }
 
-    /// All of them: what not every workload or fabric has is left out where nothing stands in it.
+    /// All tables; optional ones only if they have rows.
     pub(crate) fn made(&self) -> Vec<Made<'_>> {
         fn of<'a, R: Row + 'a>(runs: &'a [(&RunSpec, &RunTables)], rows: fn(&RunTables) -> &[R]) -> Made<'a> {
             (R::TABLE, Box::new(move || Table::of_runs(runs, rows)))
@@ -121,7 +121,7 @@ impl<'a> Tables<'a> {
 }
 
 impl Table {
-    /// One table of many runs: each row led by its run's scheme, fan-in and seed.
+    /// A table over many runs; each row starts with scheme, fan-in and seed.
     pub(crate) fn of_runs<'a, R: Row + 'a>(
         runs: &[(&'a RunSpec, &'a RunTables)],
         rows: fn(&RunTables) -> &[R],
@@ -150,14 +150,14 @@ impl Table {
                 match (&mut column.values, cell) {
                     (Values::Whole(values), Cell::U64(value)) => values.push(value),
                     (Values::Text(values), Cell::Text(value)) => values.push(value),
-                    _ => unreachable!("a row's cells have the types of its columns"),
+                    _ => unreachable!("a row's cells match its column types"),
                 }
             }
         }
         Table { name: R::TABLE, columns }
     }
 
-    /// A plan's moves, in their order: objects by number and by key.
+    /// A plan's moves in order: objects by number and key.
     pub(crate) fn of_moves(advice: &Advice) -> Table {
         let moves = || advice.plan.moves.iter();
         let key = |number| String::from_utf8_lossy(advice.catalogue.key(number)).into_owned();
@@ -165,7 +165,7 @@ impl Table {
             Reason::Popular => "popular",
             Reason::Correlated => "correlated",
         };
-        // Host 0 asks.
+        // Host 0 is the client.
         let host = |server: Server| u64::from(server.0) + 1;
         let columns = [
             ("object", whole(moves().map(|of| of.object.0.into()))),
@@ -177,7 +177,7 @@ impl Table {
         Table { name: "plan", columns: columns.map(|(name, values)| Column { name: name.into(), values }).into() }
     }
 
-    /// How many queries ask so many servers, before and after.
+    /// Number of queries by number of servers, before and after.
     pub(crate) fn of_servers(advice: &Advice) -> Table {
         let rows = advice.effects.iter().chain(&advice.popular).map(|effect| effect.queries.len()).max().unwrap_or(0);
         let queries = |effect: &Effect| whole((0..rows).map(|n| effect.queries.get(n).copied().unwrap_or(0)));
@@ -188,14 +188,14 @@ impl Table {
         Table { name: "servers", columns: columns.map(|(name, values)| Column { name: name.into(), values }).collect() }
     }
 
-    /// The summary's rows, nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.
+    /// Summary rows, with nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.
     pub(crate) fn of_summary(rows: &[SummaryRow]) -> Table {
         let mut columns = of_points(rows, || rows.iter());
         columns.extend(figures(SummaryRow::columns(), rows.iter().map(SummaryRow::cells)));
         Table { name: "summary", columns }
     }
 
-    /// The summary's slowdowns, a row a bucket of sizes.
+    /// Slowdowns of the summary, one row per range of sizes.
     pub(crate) fn of_slowdowns(rows: &[SummaryRow]) -> Table {
         let led = || rows.iter().flat_map(|row| row.slowdown.iter().map(move |bucket| (row, bucket)));
         let mut columns = of_points(rows, || led().map(|(row, _)| row));
@@ -203,7 +203,7 @@ impl Table {
         Table { name: "slowdown", columns }
     }
 
-    /// The curves of reproduced figures: one row a value.
+    /// Curves of reproduced figures, one row per value.
     pub(crate) fn of_curves(rows: &[CurveRow]) -> Table {
         let text = |name: &str, pick: fn(&CurveRow) -> &str| Column {
             name: name.into(),
@@ -257,7 +257,7 @@ impl Table {
     }
 }
 
-/// What leads rows of points, `led`: the scheme, the number of servers, and what else is swept. `all` are the comparison's.
+/// First columns of points: scheme, number of servers and other swept keys; `led` are the table's rows, `all` the comparison's.
 fn of_points<'a, L: Iterator<Item = &'a SummaryRow>>(all: &'a [SummaryRow], led: impl Fn() -> L) -> Vec<Column> {
     let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
     let mut columns = vec![
@@ -268,7 +268,7 @@ fn of_points<'a, L: Iterator<Item = &'a SummaryRow>>(all: &'a [SummaryRow], led:
     columns
 }
 
-/// A column a figure, of what stands in them row by row.
+/// One column per figure, from rows of values.
 fn figures(parts: Vec<Part>, rows: impl Iterator<Item = Vec<Value>>) -> Vec<Column> {
     let empty = |part: Part| {
         let values = match part.kind {
@@ -292,8 +292,7 @@ fn figures(parts: Vec<Part>, rows: impl Iterator<Item = Vec<Value>>) -> Vec<Colu
     columns
 }
 
-/// A column a swept key but the number of servers, as the scenario has it, with the values of `led`: `all` are the points of
-/// the comparison.
+/// One column per swept key other than the number of servers, with the values of `led`; `all` are the comparison's points.
 fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
     all: impl Fn() -> A,
     led: impl Fn() -> L,
@@ -331,10 +330,10 @@ fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
     columns.flatten().collect()
 }
 
-/// Reads a quantity with its unit.
+/// Parses a quantity with its unit.
 type Reads = fn(&str) -> Option<u64>;
 
-/// A swept key's sizes, times or rates as numbers; `None` where its values are none of these.
+/// Sizes, times or rates of a swept key as numbers; `None` for other values.
 fn measured<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
     key: &str,
     all: &impl Fn() -> A,
@@ -394,7 +393,7 @@ impl Values {
     fn write(&self, out: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
         let written = match (self, out) {
             (Values::Whole(values), ColumnWriter::Int64ColumnWriter(out)) => {
-                // Parquet keeps unsigned numbers in the bits of signed ones.
+                // Parquet stores unsigned numbers in the bits of signed ones.
                 let present: Vec<i64> = values.iter().flatten().map(|v| v.cast_signed()).collect();
                 out.write_batch(&present, Some(&levels(values)), None)
             }

@@ -21,19 +21,19 @@ use crate::estimate::{Costs, spread};
 pub struct Threads<'a> {
     /// Runs one spec.
     pub runner: &'a dyn Runner,
-    /// Keeps finished runs, if anything does.
+    /// Cache of finished runs, if any.
     pub cache: Option<&'a Cache>,
-    /// Threads; where fewer runs are left, one of them takes several.
+    /// Number of threads; the last runs may use several each.
     pub jobs: NonZeroUsize,
-    /// Ends it with what has finished.
+    /// Stops work.
     pub stop: &'a AtomicBool,
 }
 
-/// How often progress is told.
+/// Interval of progress reports.
 const TICK: Duration = Duration::from_millis(200);
 
-/// What a worker tells.
-#[expect(clippy::large_enum_variant, reason = "one is sent a run, and none is kept")]
+/// Message of a worker.
+#[expect(clippy::large_enum_variant, reason = "one is sent per run, and none is stored")]
 enum Word {
     Cached(usize, Box<Done>),
     Started(usize),
@@ -83,7 +83,7 @@ impl Executor for Threads<'_> {
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
                 if told.elapsed() >= TICK {
-                    // To work out what is left takes a look at every run, so that it is not done as each ends.
+                    // The estimate looks at every run, so it is not updated for each one.
                     tell(News::Underway { elapsed: underway.start.elapsed(), left: underway.left() });
                     told = clock();
                 }
@@ -107,14 +107,14 @@ impl Threads<'_> {
     }
 
     fn carry_one_out(&self, batch: Batch<'_>, place: usize, cores: NonZeroUsize, words: &mpsc::Sender<Word>) {
-        // The receiver outlives the workers; a failed send would have nobody to hear of it.
+        // The receiver outlives the workers, so sending does not fail.
         let say = |word: Word| drop(words.send(word));
         let cache = self.cache.filter(|_| batch.watch.is_none());
         let spec = &batch.specs[place];
         match cache.map_or(Found::Nothing, |cache| cache.get(spec)) {
             Found::Run(done) => return say(Word::Cached(place, done)),
             Found::Damaged(path) => {
-                say(Word::Notice(format!("a damaged entry of the cache was discarded: {}", path.display())));
+                say(Word::Notice(format!("discarded a damaged cache entry: {}", path.display())));
             }
             Found::Nothing => {}
         }
@@ -129,22 +129,22 @@ impl Threads<'_> {
         if let (Ok(done), Some(cache)) = (&result, cache)
             && let Err(error) = cache.put(spec, done)
         {
-            say(Word::Notice(format!("runs are not kept in {}: {error}", cache.folder().display())));
+            say(Word::Notice(format!("cannot cache runs in {}: {error}", cache.folder().display())));
         }
         say(Word::Ended(place, result));
     }
 }
 
-/// Which run is next, and on how many cores.
+/// Assigns runs and cores.
 struct Queue<'a> {
     order: &'a [usize],
     cores: usize,
-    /// Runs, and cores.
+    /// Assigned runs and cores.
     taken: Mutex<(usize, usize)>,
 }
 
 impl Queue<'_> {
-    /// The next run, and its cores: several where fewer runs than cores are left.
+    /// The next run and its cores; several cores if fewer runs than cores are left.
     fn take(&self) -> Option<(usize, NonZeroUsize)> {
         let (runs, cores) = &mut *self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let place = *self.order.get(*runs)?;
@@ -154,21 +154,21 @@ impl Queue<'_> {
         Some((place, given))
     }
 
-    /// A run has ended.
+    /// Returns a run's cores.
     fn give_back(&self, cores: NonZeroUsize) {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).1 -= cores.get();
     }
 }
 
-/// The order of work: the first seed of every point, then the second, so that a stop leaves something everywhere and
-/// costs are known early; the largest fan-ins first, since they may take longest.
+/// Order of execution: the first seed of every point, then the second, so that a stop leaves results everywhere and costs are known
+/// early; the largest fan-ins first, as they usually take longest.
 fn schedule(specs: &[RunSpec]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..specs.len()).collect();
     order.sort_by_key(|&i| (specs[i].seed, std::cmp::Reverse(specs[i].fan_in), i));
     order
 }
 
-/// User CPU time of the calling thread, or of all where a run is on several cores: no other runs then, or few.
+/// User CPU time of the calling thread, or of the process for a run on several cores.
 fn user_time(cores: NonZeroUsize) -> Duration {
     if cores == NonZeroUsize::MIN { thread_user_time() } else { user_time_of(UsageWho::RUSAGE_SELF) }
 }
@@ -182,13 +182,13 @@ fn user_time_of(who: UsageWho) -> Duration {
     getrusage(who).map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
 }
 
-/// The wall clock, which no result sees.
-#[expect(clippy::disallowed_methods, reason = "progress and cost figures need a clock")]
+/// The wall clock, which no result depends on.
+#[expect(clippy::disallowed_methods, reason = "progress and cost need a clock")]
 pub(crate) fn clock() -> Instant {
     Instant::now()
 }
 
-/// How far a batch is, as the calling thread knows.
+/// Progress of a batch.
 struct Underway<'a> {
     specs: &'a [RunSpec],
     jobs: usize,
@@ -220,7 +220,7 @@ impl<'a> Underway<'a> {
         }
     }
 
-    /// Wall time until the end; `None` before the first run has finished.
+    /// Remaining wall time; `None` before the first run has finished.
     fn left(&self) -> Option<Duration> {
         let waiting = (0..self.specs.len()).filter(|&i| self.waiting[i]).map(|i| (i, Duration::ZERO));
         let running = self.running.iter().map(|(&i, since)| (i, since.elapsed()));
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_has_several_cores_only_where_fewer_runs_than_free_cores_are_left() {
+    fn assigns_several_cores_to_the_last_runs_only() {
         let given = |cores: usize, runs: usize| {
             let order: Vec<usize> = (0..runs).collect();
             let queue = Queue { order: &order, cores, taken: Mutex::default() };
@@ -245,7 +245,7 @@ mod tests {
         };
         assert_eq!(given(4, 1), [4]);
         assert_eq!(given(4, 3), [1, 1, 2]);
-        assert_eq!(given(2, 3), [1, 1, 1], "two of them are still under way");
+        assert_eq!(given(2, 3), [1, 1, 1], "two of them are still running");
         let order = [0, 1, 2];
         let queue = Queue { order: &order, cores: 2, taken: Mutex::default() };
         let (one, other) = (queue.take(), queue.take());

@@ -1,5 +1,5 @@
-//! What travels: runs in a batch to a worker, and what they gave in an answer. Both begin with the name of the engine that packed
-//! them; of another engine nothing but that is read.
+//! Serialised batches of runs for workers, and their results. Both start with the name of the engine; data of another engine is not
+//! read further.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -19,14 +19,14 @@ const MARK: &[u8; 8] = b"fanin-e\x01";
 /// Runs for a worker.
 #[derive(Serialize, Deserialize)]
 struct RunBatch {
-    /// What files held, each once.
+    /// Contents of files, each once.
     inputs: Vec<Inputs>,
-    /// Settings with the place of what their files held.
+    /// Settings with the index of their files' contents.
     settings: Vec<(Packed, usize)>,
     /// The place of its settings, and the seed.
     runs: Vec<(usize, u64)>,
     watch: Option<Watched>,
-    /// A folder of the worker's in which finished runs are kept.
+    /// A folder for the worker's cache.
     cache: Option<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ struct Watched {
     servers: Vec<u32>,
 }
 
-/// What a run gave.
+/// Result of a run.
 #[derive(Serialize, Deserialize)]
 enum Gave {
     Tables { cpu_us: u64, cached: bool, tables: Box<RunTables> },
@@ -48,10 +48,10 @@ enum Gave {
     Raised(String),
 }
 
-/// What a worker says.
+/// Message of a worker.
 #[derive(Serialize, Deserialize)]
 enum Said {
-    /// What became of each run, in their order, and what the user may want to know.
+    /// Results of all runs in order, and messages for the user.
     Runs(Vec<Gave>, Vec<String>),
     /// It is another engine.
     Another,
@@ -59,25 +59,25 @@ enum Said {
     Unread(String),
 }
 
-/// What became of a run.
+/// Outcome of a run.
 pub(super) enum RunResult {
-    /// What it gave, and whether that was kept from before.
+    /// Its result, and whether it came from the cache.
     Done(Box<Done>, bool),
     /// It broke an invariant.
     Broken(String),
     /// Its worker was stopped.
     Stopped,
-    /// A law of the caller's ended it.
+    /// The caller's own algorithm failed.
     Raised(String),
 }
 
-/// What came of a batch.
+/// Outcome of a batch.
 pub(super) enum Answer {
-    /// What became of each run, in their order, and what the user may want to know.
+    /// Results of all runs in order, and messages for the user.
     Runs(Vec<RunResult>, Vec<String>),
     /// Why the worker takes none.
     Refused(String),
-    /// What cannot be read.
+    /// Unreadable data.
     Damaged,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn pack(engine: &str, runs: &[&RunSpec], watch: Option<&Watch>, cache
     wrapped(engine, &batch)
 }
 
-/// A worker's part: carries out a batch's runs, one after another on the calling thread.
+/// Worker: executes a batch's runs in sequence on the calling thread.
 pub fn work(runner: &dyn Runner, engine: &str, batch: &[u8], stop: &AtomicBool) -> Vec<u8> {
     let said = match unwrapped(batch) {
         Some((theirs, _)) if theirs != engine => Said::Another,
@@ -122,7 +122,7 @@ pub fn work(runner: &dyn Runner, engine: &str, batch: &[u8], stop: &AtomicBool) 
             Ok(batch) => carried_out(runner, engine, batch, stop).unwrap_or_else(Said::Unread),
             Err(error) => Said::Unread(error.to_string()),
         },
-        None => Said::Unread("it is no batch".into()),
+        None => Said::Unread("it is not a batch".into()),
     };
     wrapped(engine, &said)
 }
@@ -136,7 +136,7 @@ fn carried_out(runner: &dyn Runner, engine: &str, batch: RunBatch, stop: &Atomic
         servers,
     });
     let unpack = |(packed, place): &(Packed, usize)| {
-        packed.unpack(inputs.get(*place).cloned().ok_or("what files held is not there")?)
+        packed.unpack(inputs.get(*place).cloned().ok_or("the contents of a file are missing")?)
     };
     let variants = settings.iter().map(unpack).collect::<Result<Vec<_>, String>>()?;
     let cache = cache.filter(|_| watch.is_none()).map(|folder| Cache::new(folder, engine));
@@ -158,7 +158,7 @@ fn carried_out(runner: &dyn Runner, engine: &str, batch: RunBatch, stop: &Atomic
         gave.push(match result.map(|tables| Done { tables, cpu }) {
             Ok(done) => {
                 if let Some(Err(error)) = cache.as_ref().map(|cache| cache.put(&spec, &done)) {
-                    notices.push(format!("a worker keeps no runs: {error}"));
+                    notices.push(format!("a worker cannot cache runs: {error}"));
                 }
                 Gave::of(done, false)
             }
@@ -177,7 +177,7 @@ impl Gave {
     }
 }
 
-/// Reads what a worker says of so many runs.
+/// Reads a worker's message about this many runs.
 pub(super) fn read(engine: &str, bytes: &[u8], runs: usize) -> Answer {
     let Some((theirs, said)) = unwrapped(bytes) else { return Answer::Damaged };
     if theirs != engine {
@@ -200,7 +200,7 @@ pub(super) fn read(engine: &str, bytes: &[u8], runs: usize) -> Answer {
                 .collect(),
             notices,
         ),
-        Ok(Said::Unread(why)) => Answer::Refused(format!("a worker does not understand what it is sent: {why}")),
+        Ok(Said::Unread(why)) => Answer::Refused(format!("a worker cannot read its batch: {why}")),
         Ok(Said::Runs(..) | Said::Another) | Err(_) => Answer::Damaged,
     }
 }
@@ -209,11 +209,11 @@ fn wrapped(engine: &str, what: &impl Serialize) -> Vec<u8> {
     let mut bytes = MARK.to_vec();
     bytes.push(engine.len().min(255) as u8);
     bytes.extend(&engine.as_bytes()[..engine.len().min(255)]);
-    // What is packed here is plain values: nothing that could not be written.
-    postcard::to_extend(what, bytes).expect("plain values can be written")
+    // Plain values can always be serialised.
+    postcard::to_extend(what, bytes).expect("plain values can be serialised")
 }
 
-/// The engine's name, and what stands behind it.
+/// The engine's name, and the rest.
 fn unwrapped(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (&length, rest) = bytes.strip_prefix(MARK)?.split_first()?;
     let (engine, rest) = rest.split_at_checked(length.into())?;

@@ -1,5 +1,5 @@
-//! Runs that are carried out elsewhere: packed into batches, which a [`Transport`] takes to workers, and read from their answers. What
-//! was lost on the way is handed in again; the results are those of local threads, in whatever order and however often it goes.
+//! Remote execution: packs runs into batches, which a [`Transport`] takes to workers, and reads their results. Lost batches are sent
+//! again; results equal those of local threads, in any order and after any number of attempts.
 
 mod batch;
 #[cfg(test)]
@@ -21,71 +21,71 @@ pub use batch::work;
 use batch::{Answer, RunResult, pack, read};
 use waiting::{MOST_TRIES, Waiting};
 
-/// What takes batches to workers: processes of this machine, or a cluster's.
+/// Transport of batches to workers: local processes or a cluster.
 pub trait Transport {
-    /// How many batches are worked on at once, as far as that is known.
+    /// Number of batches that are worked on at once, if known.
     fn at_once(&self) -> usize;
 
-    /// Takes a batch in, under a number of its own.
+    /// Accepts a numbered batch.
     ///
     /// # Errors
-    /// Why it takes none, now and ever after.
+    /// Why it accepts no more batches.
     fn hand_in(&self, number: u64, batch: Vec<u8>) -> Result<(), String>;
 
-    /// What has come of a batch, as soon as anything has; `None` where nothing did for so long.
+    /// The next result, or `None` after this time.
     fn next(&self, most: Duration) -> Option<(u64, BatchResult)>;
 
-    /// Nobody waits any more for what is under way.
+    /// Cancels outstanding batches.
     fn give_up(&self);
 
-    /// Work has ended before its end.
+    /// Reports that work has ended early.
     fn ended(&self, why: StopReason<'_>);
 }
 
-/// What comes of a batch.
+/// Result of a batch.
 pub enum BatchResult {
-    /// What [`work`] gave.
+    /// Output of [`work`].
     Answer(Vec<u8>),
-    /// It was lost, with its worker or on the way: why.
+    /// Lost with its worker or on the way, with the reason.
     Lost(String),
-    /// Workers do not take such batches: why.
+    /// Refused by the workers, with the reason.
     Refused(String),
 }
 
-/// Why work has ended before its end.
+/// Why work has ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason<'a> {
-    /// Workers do not do it: nothing that they could say is wanted.
+    /// Workers refuse such batches.
     Refused(&'a str),
-    /// The carrier takes nothing more; what is done stands.
+    /// The transport accepts no more batches; finished runs remain.
     Gone(&'a str),
-    /// Runs were lost too often, of which this names one; the others are done.
+    /// A run was lost too often; other runs are finished.
     Lost(&'a str),
 }
 
-/// Workers elsewhere.
+/// Remote workers.
 pub struct Elsewhere<'a> {
     carrier: &'a dyn Transport,
-    /// Knows what a run will cost; it runs none here.
+    /// Estimates the cost of runs; runs none itself.
     runner: &'a dyn Runner,
     engine: &'a str,
-    /// Asked before anything is handed in, and keeps what comes back.
+    /// Local cache, checked before sending and filled with results.
     cache: Option<&'a Cache>,
-    /// A folder of the workers' for theirs.
+    /// Folder for the workers' caches.
     cache_there: Option<PathBuf>,
     stop: &'a AtomicBool,
-    /// Nothing is taken on any more.
+    /// Whether it accepts no more work.
     ended: Cell<bool>,
 }
 
-/// How long a stop may go unheard, and how often progress is told at most.
+/// Polling interval for stops, and minimum interval of progress reports.
 const TICK: Duration = Duration::from_millis(50);
 const TOLD: Duration = Duration::from_millis(200);
-/// Runs that are lost are named, up to so many.
+/// Maximum number of lost runs named.
 const NAMED: usize = 3;
 
 impl<'a> Elsewhere<'a> {
-    /// Workers behind a carrier, which are the same engine as this one.
+    /// Remote workers, which must have the same engine.
     pub fn new(
         carrier: &'a dyn Transport,
         (runner, engine): (&'a dyn Runner, &'a str),
@@ -117,19 +117,19 @@ impl Executor for Elsewhere<'_> {
     }
 }
 
-/// A batch on its way.
+/// A session with one batch of runs.
 struct Session<'a> {
     of: &'a Elsewhere<'a>,
     batch: Batch<'a>,
     start: Instant,
     told: Instant,
     waiting: Waiting,
-    /// Parcels that were handed in: the places of their runs.
+    /// Sent batches: indices of their runs.
     underway: BTreeMap<u64, Vec<usize>>,
     next_number: u64,
-    /// Runs that were lost too often, and the last time why.
+    /// Runs that were lost too often, with the last reason.
     lost: Vec<(usize, String)>,
-    /// Why the carrier takes no more.
+    /// Why the transport accepts no more batches.
     gone: Option<String>,
 }
 
@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
         self.of.ended.get() || self.of.stop.load(Ordering::Relaxed)
     }
 
-    /// Takes from the cache what it has; all else waits, by what it will cost.
+    /// Takes runs from the cache, and queues the others by cost.
     fn look_up(&mut self, tell: &mut dyn FnMut(News)) {
         let mut wanted = Vec::new();
         for (place, spec) in self.batch.specs.iter().enumerate() {
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
                     continue;
                 }
                 Found::Damaged(path) => {
-                    tell(News::Notice(format!("a damaged entry of the cache was discarded: {}", path.display())));
+                    tell(News::Notice(format!("discarded a damaged cache entry: {}", path.display())));
                 }
                 Found::Nothing => {}
             }
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
         self.waiting.fill(wanted, cost);
     }
 
-    /// Goes on until everything has come, or nothing more will.
+    /// Works until all results have arrived or no more will.
     fn work(&mut self, tell: &mut dyn FnMut(News)) -> Result<(), Broken> {
         while !self.is_stopped() {
             self.hand_in();
@@ -190,7 +190,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Hands batches in, so many that no worker waits and none is far from being worked on.
+    /// Sends enough batches to keep all workers busy, but not many more.
     fn hand_in(&mut self) {
         let at_once = self.of.carrier.at_once().max(1);
         while self.gone.is_none() && self.underway.len() < 2 * at_once + 2 {
@@ -209,9 +209,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes what has come of a batch.
+    /// Handles the result of a batch.
     fn take(&mut self, number: u64, came: BatchResult, tell: &mut dyn FnMut(News)) -> Result<(), Broken> {
-        // Of what was given up nothing is wanted.
+        // Ignore results of cancelled batches.
         let Some(places) = self.underway.remove(&number) else { return Ok(()) };
         let answer = match came {
             BatchResult::Answer(bytes) => read(self.of.engine, &bytes, places.len()),
@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
                 }
             }
             Answer::Refused(why) => self.of.end(StopReason::Refused(&why)),
-            Answer::Damaged => self.lose(&places, "what came back cannot be read"),
+            Answer::Damaged => self.lose(&places, "its result is unreadable"),
         }
         Ok(())
     }
@@ -250,12 +250,12 @@ impl<'a> Session<'a> {
         if let Some(cache) = self.cache()
             && let Err(error) = cache.put(&self.batch.specs[place], &done)
         {
-            tell(News::Notice(format!("runs are not kept in {}: {error}", cache.folder().display())));
+            tell(News::Notice(format!("cannot cache runs in {}: {error}", cache.folder().display())));
         }
         tell(News::Ended { place, done, cached });
     }
 
-    /// Has runs wait once more, or gives those up that were lost too often.
+    /// Queues lost runs again, or gives them up after too many attempts.
     fn lose(&mut self, places: &[usize], why: &str) {
         for &place in places {
             if !self.waiting.again(place) {
@@ -265,18 +265,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Names runs that were lost too often: nothing more is planned after that.
+    /// Names runs that were lost too often, after which no more runs are planned.
     fn name_lost(&self, tell: &mut dyn FnMut(News)) {
         for (place, why) in self.lost.iter().take(NAMED) {
             let RunParts { label, point, seed, .. } = &*self.batch.specs[*place];
-            let what = format!(
-                "{label} at {point} under seed {seed} was handed in {MOST_TRIES} times and lost each time: {why}"
-            );
+            let what =
+                format!("{label} at {point} under seed {seed} was sent {MOST_TRIES} times and lost each time: {why}");
             tell(News::Notice(what.clone()));
             self.of.end(StopReason::Lost(&what));
         }
         if self.lost.len() > NAMED {
-            tell(News::Notice(format!("so were {} runs more", self.lost.len() - NAMED)));
+            tell(News::Notice(format!("{} more runs were lost", self.lost.len() - NAMED)));
         }
     }
 

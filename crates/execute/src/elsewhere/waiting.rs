@@ -1,34 +1,34 @@
-//! Which runs wait to be handed in, and how many go into a batch: long ones first and alone, short ones together.
+//! Queue of runs and their division into batches: long runs first and alone, short ones together.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A run is handed in so often at most.
+/// Maximum number of attempts per run.
 pub(super) const MOST_TRIES: usize = 3;
-/// Runs in a batch at most, by how often they were lost: one of them may be what kills workers.
+/// Maximum runs per batch by number of losses, because one of its runs may be what kills workers.
 const MOST_RUNS: [usize; MOST_TRIES] = [usize::MAX, 8, 1];
-/// What a batch is to take: enough that to carry it costs little beside it, and little enough that none is waited for long.
+/// Target duration of a batch: long compared with its transport, short compared with the whole.
 const LONGEST_S: f64 = 0.5;
 const SHORTEST_S: f64 = 0.02;
-/// As long as nothing is known but an estimate.
+/// Target duration before any run has finished.
 const FIRST_S: f64 = 0.05;
 
-/// Runs that wait.
+/// Queued runs.
 pub(super) struct Waiting {
-    /// By how often they were lost; in each the longest first.
+    /// By number of losses; the longest first.
     runs: [VecDeque<usize>; MOST_TRIES],
     tries: Vec<usize>,
-    /// What each is estimated to take, seconds.
+    /// Estimated seconds of each run.
     cost: Vec<f64>,
-    /// The estimates of all that is neither ended nor given up.
+    /// Sum of estimates of unfinished runs.
     left: f64,
-    /// Of runs that have ended: what they were estimated to take, and what they took.
+    /// Estimated and actual seconds of finished runs.
     estimated: f64,
     took: f64,
 }
 
 impl Waiting {
-    /// None of so many.
+    /// An empty queue for this many runs.
     pub(super) fn new(runs: usize) -> Waiting {
         Waiting {
             runs: Default::default(),
@@ -40,7 +40,7 @@ impl Waiting {
         }
     }
 
-    /// These wait, in the order of their places where they cost the same.
+    /// Queues runs by cost, then by index.
     pub(super) fn fill(&mut self, mut places: Vec<usize>, cost: impl Fn(usize) -> f64) {
         for &place in &places {
             self.cost[place] = cost(place);
@@ -50,12 +50,12 @@ impl Waiting {
         self.runs[0] = places.into();
     }
 
-    /// Seconds that an estimated second takes, as far as runs have ended.
+    /// Actual seconds per estimated second, once runs have finished.
     fn scale(&self) -> Option<f64> {
         (self.estimated > 0.0 && self.took > 0.0).then(|| self.took / self.estimated)
     }
 
-    /// The next batch's runs, for so many workers; none where none waits.
+    /// The runs of the next batch for this many workers; empty if none is queued.
     pub(super) fn batch(&mut self, at_once: usize) -> Vec<usize> {
         let Some(tries) = (0..MOST_TRIES).rev().find(|&tries| !self.runs[tries].is_empty()) else { return Vec::new() };
         let share = self.left * self.scale().unwrap_or(1.0) / (3 * at_once) as f64;
@@ -73,7 +73,7 @@ impl Waiting {
         places
     }
 
-    /// A run was lost: it waits again. `false` where it was lost too often.
+    /// Queues a lost run again; `false` if it was lost too often.
     pub(super) fn again(&mut self, place: usize) -> bool {
         self.tries[place] += 1;
         match self.runs.get_mut(self.tries[place]) {
@@ -83,18 +83,18 @@ impl Waiting {
         true
     }
 
-    /// A run that has ended took so long.
+    /// Records the duration of a finished run.
     pub(super) fn learn(&mut self, place: usize, took: Duration) {
         self.estimated += self.cost[place];
         self.took += took.as_secs_f64();
     }
 
-    /// A run is over.
+    /// Removes a run.
     pub(super) fn ended(&mut self, place: usize) {
         self.left -= self.cost[place];
     }
 
-    /// Wall time until all are over; `None` before anything is known.
+    /// Estimated wall time until all are finished; `None` before the first result.
     pub(super) fn left(&self, at_once: usize) -> Option<Duration> {
         let left = self.left.max(0.0) * self.scale()? / at_once as f64;
         Duration::try_from_secs_f64(left).ok()

@@ -1,4 +1,4 @@
-//! What a figure shows that no run gives.
+//! Figures that are computed without runs.
 
 use fanin_papers::{Apart, Measured, Mode};
 use fanin_placement::SendQueue;
@@ -8,7 +8,7 @@ use super::{planning, swarms};
 /// The sub-queue and the exponent of PICC's queue (section III-C).
 const QUEUE: (usize, u32) = (10, 3);
 
-/// Carries it out.
+/// Computes such a figure.
 pub(super) fn carry_out(apart: &Apart, mode: Mode, measured: &mut Measured) {
     let measure = apart.measure();
     let mut give = |curve: usize, x: f64, values| measured.give(measure, apart.curves()[curve], x, values);
@@ -30,7 +30,7 @@ pub(super) fn carry_out(apart: &Apart, mode: Mode, measured: &mut Measured) {
     }
 }
 
-/// When objects that have waited alike are sent on average, in the time that a unit of size takes.
+/// Mean completion time of objects that have waited equally long, in the time that a unit of size takes.
 fn mean_end(sizes: &[u32], most: usize) -> f64 {
     let mut queue = SendQueue::new(most, QUEUE.1);
     sizes.iter().for_each(|&size| queue.push(size, size, 0));
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_papers_queue_has_the_means_that_its_own_sizes_give() {
+    fn the_papers_queue_has_the_published_means() {
         assert_eq!([1, 10].map(|most| mean_end(&[400, 2, 2, 200], most)), [452.5, 203.5]);
     }
 }

@@ -1,4 +1,4 @@
-//! Papers: their folders read, their scenarios run.
+//! Papers: reading their folders and running their scenarios.
 
 mod apart;
 mod planning;

@@ -1,4 +1,4 @@
-//! How long a computer takes a query for what PICC and ICTCP's window work out, at PICC's setting (section IV).
+//! Computing time per query of PICC's plan and of ICTCP's window, at PICC's setting (section IV).
 
 use std::hint::black_box;
 
@@ -15,18 +15,18 @@ const OBJECTS: u32 = 100_000;
 const RACKS: u32 = 80;
 const RACK: u32 = 50;
 const REPLICAS: u32 = 3;
-/// Objects of a query, which are those of some pages.
+/// Objects of a query, from several pages.
 const QUERY: u32 = 1_000;
 const PAGE: u32 = 50;
 const PAGES: u32 = 5_000;
 /// T.
 const PERIOD: Time = Time::from_secs(300);
-/// Each is timed so often.
+/// Number of measurements.
 const TIMES: usize = 3;
-/// A time is the least of so many in a row: what else the machine does comes on top of single ones. A quick run tries once.
+/// Tries per measurement, of which the shortest counts, to exclude other load. A quick run tries once.
 const TRIES: usize = 3;
 
-/// Milliseconds a query, time after time: of ICTCP's window, and of a period's plan, for so many queries an hour.
+/// Milliseconds per query of ICTCP's window and of a period's plan, by measurement, for this many queries per hour.
 pub(super) fn time(rate: u32, mode: Mode) -> [Vec<f64>; 2] {
     let tries = if mode == Mode::Quick { 1 } else { TRIES };
     let queries = (u64::from(rate) * (PERIOD.0 / 1_000_000_000_000) / 3_600).max(1) as u32;
@@ -55,7 +55,7 @@ pub(super) fn time(rate: u32, mode: Mode) -> [Vec<f64>; 2] {
     [window, planned]
 }
 
-/// Queries of whole pages, of which one of rank r is asked for in proportion to 1/r.
+/// Queries of whole pages; a page of rank r is requested in proportion to 1/r.
 fn log(queries: u32) -> RequestLog {
     let mut draws = Draws(1);
     let pages: Vec<u32> = (0..PAGES * PAGE).map(|_| draws.below(OBJECTS)).collect();
@@ -74,14 +74,14 @@ fn log(queries: u32) -> RequestLog {
     log
 }
 
-/// Servers that could each hold and send all of it: what they can give is not what is timed.
+/// Servers with more than enough capacity.
 fn cluster() -> Cluster {
     let all = Resources { storage: 1 << 40, computing: 1 << 40, io: 1 << 40, bandwidth: 1 << 50 };
     let servers = RACKS * RACK;
     Cluster { racks: (0..servers).map(|server| server / RACK).collect(), capacities: vec![all; servers as usize] }
 }
 
-/// Every replica in a rack of its own.
+/// Each replica in a different rack.
 fn scattered() -> Placement {
     let mut draws = Draws(2);
     let mut homes = Vec::new();

@@ -1,4 +1,4 @@
-//! The files of a paper's folder: claims and scenarios, recorded verdicts, what they hang on.
+//! Files of a paper's folder: claims, scenarios, recorded verdicts and sensitivities.
 
 use std::fs;
 use std::io;
@@ -12,12 +12,12 @@ use crate::carried::{self, CARRIED};
 use crate::input::{self, SCENARIO_MAX};
 use crate::{LoadError, draft, load};
 
-/// The verdicts that were recorded.
+/// Recorded verdicts.
 const EXPECTED: &str = "expected.json";
-/// On what they hang.
+/// Sensitivity of the verdicts.
 pub(super) const SENSITIVITY: &str = "sensitivity.json";
 
-/// The papers of a folder, by name; those that the program carries, under [`CARRIED`].
+/// The papers of a folder, by name; embedded ones are under [`CARRIED`].
 pub fn names(papers: &Path) -> Vec<String> {
     if papers == Path::new(CARRIED) {
         return carried::folders_with(CLAIMS).collect();
@@ -32,10 +32,10 @@ pub fn names(papers: &Path) -> Vec<String> {
     names
 }
 
-/// Reads a paper and checks it, its scenarios too.
+/// Reads and checks a paper and its scenarios.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn read(papers: &Path, name: &str) -> Result<Paper, PaperProblem> {
     let folder = papers.join(name);
     let path = folder.join(CLAIMS);
@@ -43,8 +43,8 @@ pub fn read(papers: &Path, name: &str) -> Result<Paper, PaperProblem> {
     Paper::parse(&folder, &text, &|scenario, quick| variants(&folder, scenario, quick, &[]))
 }
 
-/// The contenders of a scenario in a paper's folder, under what a quick reproduction sets and under `set`; `None` where there
-/// is no such file.
+/// The variants of a scenario in a paper's folder, with the settings of a quick reproduction and `set`; `None` if the file does not
+/// exist.
 pub(super) fn variants(
     folder: &Path,
     scenario: &str,
@@ -69,29 +69,29 @@ pub(super) fn variants(
     loaded.variants().map(Some).map_err(problem)
 }
 
-/// The verdicts that are recorded of a paper; none where the file is not there.
+/// The recorded verdicts of a paper; empty without a file.
 ///
 /// # Errors
-/// A file that is something else.
+/// An invalid file.
 pub fn recorded(folder: &Path) -> Result<Expected, PaperProblem> {
-    json(&folder.join(EXPECTED), "`--record` writes it anew")
+    json(&folder.join(EXPECTED), "`--record` writes a new one")
 }
 
-/// Records the verdicts of one paper, as [`Expected::note`] has them.
+/// Records the verdicts of a paper, as [`Expected::note`] stores them.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn record(mut expected: Expected, paper: &Paper, card: &Scorecard) -> io::Result<()> {
     expected.note(paper, card);
     draft::write(&paper.folder.join(EXPECTED), format!("{}\n", serde_json::to_string_pretty(&expected)?))
 }
 
-/// What is known of how far a paper's verdicts hang on what it leaves open; nothing where nobody looked.
+/// The recorded sensitivity of a paper's verdicts; empty without a file.
 pub(super) fn sensitivity(folder: &Path) -> Result<Sensitivity, PaperProblem> {
     json(&folder.join(SENSITIVITY), "`make sensitivity` writes it")
 }
 
-/// What a file holds, or nothing where it is not there.
+/// Contents of a file; the default if it does not exist.
 fn json<T: Default + for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<T, PaperProblem> {
     match input::text(path, SCENARIO_MAX) {
         Ok(text) => {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_papers_plan_of_placement_that_is_for_another_cluster_is_refused_with_its_file_and_line() {
+    fn refuses_a_plan_for_another_cluster() {
         let folder = tempfile::tempdir().unwrap();
         let scenario = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n[key_value]\nplacement = \"plan.csv\"\n\
                         objects = 50\nper_request = 10\nreplicas = 1\n[sweep]\nfan_in = [3]\n";

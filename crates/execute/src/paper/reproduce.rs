@@ -1,4 +1,4 @@
-//! Runs a paper's scenarios for its figures.
+//! Runs of a paper's scenarios for its figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,21 +14,21 @@ use super::apart::carry_out;
 use super::read::{sensitivity, variants};
 use crate::threads::clock;
 
-/// Why there is no outcome.
+/// Why a reproduction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// The paper's files.
+    /// Invalid files of the paper.
     #[error(transparent)]
     Paper(#[from] PaperProblem),
-    /// A fault of the runner.
+    /// An error of the runner.
     #[error(transparent)]
     Broken(#[from] Broken),
-    /// It was asked to stop.
+    /// The caller stopped it.
     #[error("stopped")]
     Stopped,
 }
 
-/// Reproduces papers, or those of their figures that `wanted` names.
+/// Reproduces papers, or the figures that `wanted` names.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -73,29 +73,29 @@ pub fn reproduce(
     Ok(out)
 }
 
-/// A run, and what figures want of it.
+/// A run, and the measures that figures need from it.
 struct Job {
-    /// Its paper's place.
+    /// Index of its paper.
     paper: usize,
     scenario: String,
     spec: RunSpec,
-    /// Its place among the seeds of its point.
+    /// Index among the seeds of its point.
     nth: usize,
-    /// Where it lies on the figures' axis.
+    /// Position on the figures' axis.
     x: f64,
     measures: BTreeSet<Measure>,
     watched: bool,
 }
 
-/// The jobs of a paper, each point's by seed.
+/// The jobs of a paper; seeds of a point in order.
 fn plan(
     (place, paper): (usize, &Paper),
     wanted: &dyn Fn(&Figure) -> bool,
     conditions: &Conditions,
 ) -> Result<Vec<Job>, PaperProblem> {
-    // By which a point is known precisely enough.
+    // The measure that decides whether a point is precise enough.
     let known_by = paper.precision.map(|_| Measure::QueryMs);
-    // By scenario: over what it is drawn, and measures by scheme and the bits of what is swept.
+    // By scenario: the axis, and the measures by scheme and swept value (as bits).
     let mut scenarios: BTreeMap<&str, (&Along, Wanted)> = BTreeMap::new();
     for figure in paper.figures.iter().filter(|f| wanted(f)) {
         let Source::Runs { scenario, schemes, along, xs } = &figure.source else { continue };
@@ -136,7 +136,7 @@ fn plan(
     Ok(jobs)
 }
 
-/// What figures want of one scenario: measures by scheme and the bits of what is swept.
+/// Measures that figures need from a scenario, by scheme and swept value (as bits).
 type Wanted = BTreeMap<String, BTreeMap<u64, BTreeSet<Measure>>>;
 
 /// The runs of a scheme at a point.
@@ -164,14 +164,14 @@ fn specs(
     (first..first + u64::from(seeds)).map(run).collect()
 }
 
-/// The first server's window, as closely as figures need it.
+/// The first server's window, at the resolution that figures need.
 const FIRST_WINDOW: (Time, u32) = (Time::from_micros(100), 0);
 
-/// So many seeds are added at a time.
+/// Seeds added per step.
 const STEP: usize = 5;
 
-/// Runs jobs of all papers together, so that no core waits for the end of a scheme. Where a paper has a precision, a point's runs
-/// go on until its mean query time is known as precisely, or all of its seeds were run.
+/// Runs the jobs of all papers together to keep all cores busy. If a paper has a precision, a point's runs continue until its mean
+/// query time is that precise, or all seeds have run.
 fn run_all(
     session: &mut Session<'_>,
     jobs: Vec<Job>,
@@ -207,7 +207,7 @@ fn run_all(
     Ok(())
 }
 
-/// Runs those of the jobs that are watched, or those that are not. Of each, only what figures want is kept.
+/// Runs either the watched jobs or the others, and stores only the measures that figures need.
 fn run(
     session: &mut Session<'_>,
     (jobs, watched): (&[Job], bool),

@@ -1,7 +1,7 @@
-//! How far verdicts hang on what a paper leaves open: one parameter at a time goes to either end of its plausible range.
+//! Sensitivity of verdicts to a paper's open parameters: sets one at a time to either end of its plausible range.
 //!
-//! `sensitivity.toml` names the parameters with their ranges and the reduced settings; [`sweep`] writes `sensitivity.json`,
-//! which scorecards read, and `sensitivity.md`, which people do.
+//! `sensitivity.toml` lists the parameters, their ranges and the reduced settings; [`sweep`] writes `sensitivity.json` for scorecards and
+//! `sensitivity.md` for readers.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::input::{self, SCENARIO_MAX};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ranges {
-    /// Of every point, in place of the scenarios' own.
+    /// Seeds of every point, overriding the scenarios.
     seeds: Option<u32>,
-    /// Settings of all scenarios in every row.
+    /// Settings of all scenarios in all rows.
     #[serde(default)]
     set: Vec<String>,
-    /// Settings of single scenarios in every row, by file name.
+    /// Settings of single scenarios in all rows, by file name.
     #[serde(default)]
     scenario: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -32,7 +32,7 @@ struct Ranges {
 }
 
 impl Ranges {
-    /// A paper's own; what cannot be set is told before anything is run.
+    /// Reads and validates a paper's file before anything runs.
     fn read(paper: &Paper) -> Result<Ranges, PaperProblem> {
         let path = paper.folder.join("sensitivity.toml");
         let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
@@ -54,7 +54,7 @@ impl Ranges {
         Ok(ranges)
     }
 
-    /// Settings that shorten every row.
+    /// Settings that shorten all rows.
     fn reduced(&self) -> impl Iterator<Item = Setting> {
         let single = |(scenario, set): (&String, &Vec<String>)| -> Vec<Setting> {
             let setting =
@@ -65,19 +65,19 @@ impl Ranges {
         all.chain(self.scenario.iter().flat_map(single))
     }
 
-    /// Every end of every parameter, then every reading.
+    /// Both ends of every parameter, then every reading.
     fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         let ends = self.parameter.iter().flat_map(|p| p.ends.iter().map(|end| p.row(end)));
         ends.chain(self.reading.iter().map(Reading::row))
     }
 }
 
-/// What is set at once, as a row of the table.
+/// A row of the table: settings applied together.
 struct Row<'a> {
-    /// How results call it: `tcp.delayed_ack=1`, or the reading's name.
+    /// Name in the results: `tcp.delayed_ack=1`, or the reading's name.
     name: String,
     settings: Vec<Setting>,
-    /// In the table: what it is, as the scenarios have it, and there.
+    /// Cells of the table: setting, default and value.
     cells: [String; 3],
     why: &'a str,
 }
@@ -91,7 +91,7 @@ struct Parameter {
     value: String,
     /// The ends of its range, as `--set` takes them.
     ends: Vec<String>,
-    /// The scenarios that it is left open in; all where there is none.
+    /// Scenarios with this parameter; all if empty.
     #[serde(default)]
     scenarios: Vec<String>,
     /// Why these.
@@ -110,15 +110,15 @@ impl Parameter {
     }
 }
 
-/// Another way to read the paper, which is several settings at once.
+/// An alternative reading of the paper: several settings together.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reading {
     /// In a few words.
     name: String,
-    /// What it sets, as `--set` takes it.
+    /// Its settings, as for `--set`.
     set: Vec<String>,
-    /// What speaks for it.
+    /// Reason for it.
     why: String,
 }
 
@@ -134,8 +134,8 @@ impl Reading {
     }
 }
 
-/// Moves every open parameter of a paper to either end and writes what changes. Finished runs are kept, so that a stopped
-/// sweep goes on where it was.
+/// Sets every open parameter of a paper to both ends of its range and writes the changed verdicts. Finished runs are cached, so that a
+/// stopped sweep continues.
 ///
 /// # Errors
 /// As [`reproduce`]; a `sensitivity.toml` that is not there or not right, or results that cannot be written.
@@ -149,7 +149,7 @@ pub fn sweep(session: &mut Session<'_>, paper: &Paper, tell: &mut dyn FnMut(&str
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
         Ok(claims.map(|c| (c.claim.id, c.judgement.verdict)).collect())
     };
-    tell("as the scenarios have it");
+    tell("default settings");
     let base =
         verdicts(Vec::new())?.into_iter().map(|(id, here)| (id, ClaimSensitivity { here, there: BTreeMap::new() }));
     let mut found = Sensitivity { tried: Vec::new(), claims: base.collect() };
@@ -184,7 +184,7 @@ fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
     let set = ranges.reduced().map(|setting| format!(", `{}`{}", setting.assignment, of(&setting))).collect::<String>();
     let most = found.most(&counted).map_or(String::new(), |(key, n)| format!(", {n} of them on `{key}`"));
     let mut text = format!(
-        "# How far the verdicts hang on what the paper leaves open\n\n\
+        "# Sensitivity of the verdicts to open parameters\n\n\
          Made by `make sensitivity`: one parameter at a time, {seeds}{set}. {fragile} of {claims} claims are fragile: they hold\n\
          under some of these settings and fail under others{most}. As the scenarios have it {held} hold.\n\n\
          | key | here | there | hold there | verdicts that change | why this range |\n\

@@ -15,10 +15,10 @@ const POD: u32 = 5;
 const MOST: u32 = 50;
 /// Each is timed so often.
 const TIMES: usize = 41;
-/// A time is the least of so many in a row: what else the machine does comes on top of single ones.
+/// Tries per measurement, of which the shortest counts, to exclude other load.
 const TRIES: usize = 5;
 
-/// Milliseconds that the swarms of so many target servers and their tree took, each server with 1 to 10 objects.
+/// Milliseconds to form the swarms and tree of this many servers, each with 1 to 10 objects.
 pub(super) fn time(servers: u32) -> Vec<f64> {
     let objects = |server: u32| 1 + (server.wrapping_mul(0x9e37_79b9) >> 16) % 10;
     let target = |server| Target { server, rack: server / RACK, objects: objects(server), spare_io: 0 };

@@ -11,9 +11,9 @@ use crate::cell::plain;
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     keys: IndexSet<Box<[u8]>>,
-    /// The latest size of each; none where only misses were seen.
+    /// Latest size of each; none if there were only misses.
     sizes: Vec<Option<u32>>,
-    /// The server that a log gives for each; zero where it gives none.
+    /// Server of each in the log; zero if unknown.
     servers: Vec<u32>,
 }
 
@@ -77,7 +77,7 @@ fn name(key: &[u8]) -> Cow<'_, [u8]> {
     }
     let mut name = Vec::with_capacity(3 * key.len());
     for (place, byte) in key.iter().enumerate() {
-        // A percent sign already stands for a byte.
+        // A percent sign already stands for an encoded byte.
         if byte.is_ascii_alphanumeric() || (place > 0 && b"-._~".contains(byte)) || *byte == b'%' {
             name.push(*byte);
         } else {

@@ -5,11 +5,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread's panics are an answer, and nobody is told of them.
+    /// Whether panics of this thread are caught and not printed.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a piece of work gives, or what it panicked with. Whatever it was at work on is not to be used after that.
+/// Result of a piece of work, or the message of its panic. Data that it was using must not be used afterwards.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -25,7 +25,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     GUARDED.set(before);
     done.map_err(|why| {
         let text = why.downcast_ref::<String>().map(String::as_str);
-        text.or_else(|| why.downcast_ref::<&str>().copied()).unwrap_or("for no reason that it tells").to_string()
+        text.or_else(|| why.downcast_ref::<&str>().copied()).unwrap_or("unknown reason").to_string()
     })
 }
 

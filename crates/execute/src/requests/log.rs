@@ -18,7 +18,7 @@ const APART: Nanos = 60_000_000_000;
 pub(super) struct Log {
     path: PathBuf,
     source: Box<dyn Source>,
-    /// Whose connections these are; a query's name means the same in every table.
+    /// Server of these connections; in tables, a query's name is global.
     server: Option<usize>,
     /// The time of its next line, as far as that is known.
     at: Nanos,
@@ -41,7 +41,7 @@ impl Log {
         self.server.is_none()
     }
 
-    /// What is wrong with it.
+    /// The error.
     pub fn unread(&self, why: Unreadable) -> Unread {
         Unread { path: self.path.clone(), why }
     }
@@ -75,7 +75,7 @@ enum Packing {
     Zstd,
 }
 
-/// How a file is packed, by its name's last ending, and the ending of what is in it.
+/// The compression by a file's extension, and the extension before it.
 fn endings(path: &Path) -> (Packing, String) {
     let ending = |path: &Path| path.extension().map_or(String::new(), |ending| ending.to_string_lossy().to_lowercase());
     let inner = || path.file_stem().map_or(String::new(), |stem| ending(Path::new(stem)));
@@ -89,13 +89,13 @@ fn endings(path: &Path) -> (Packing, String) {
 fn source(path: &Path, packing: Packing, ending: &str) -> Result<Box<dyn Source>, Unreadable> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        let what = "it is no regular file, and a log is read more than once";
+        let what = "not a regular file; a log is read more than once";
         return Err(io::Error::new(ErrorKind::InvalidInput, what).into());
     }
     let bytes: Box<dyn Read> = match (packing, ending) {
         (Packing::Not, "parquet") => return Ok(Box::new(Parquet::open(file)?)),
         (_, "parquet") => {
-            let what = "a Parquet file that is packed once more: use the file itself, which is packed within";
+            let what = "a compressed Parquet file: use the file itself, which has its own compression";
             return Err(Unreadable::Form(what.into()));
         }
         (Packing::Not, _) => Box::new(file),
@@ -128,7 +128,7 @@ pub(super) fn merge(logs: Vec<Log>, sink: &mut Sink<'_>) -> Result<(), Unread> {
     of_one_time(read)
 }
 
-/// Refuses logs between which nothing was asked for longer than any of them lasts: they are no servers' of one time.
+/// Refuses logs that are further apart than any of them lasts, because they do not cover the same time.
 fn of_one_time(mut logs: Vec<Log>) -> Result<(), Unread> {
     logs.retain(|log| log.span.is_some());
     let span = |log: &Log| log.span.unwrap_or_default();
@@ -139,9 +139,7 @@ fn of_one_time(mut logs: Vec<Log>) -> Result<(), Unread> {
         let (first, last) = span(log);
         if first > end.saturating_add(longest) {
             let apart = (first - end) / 1_000_000_000;
-            let what = format!(
-                "it begins {apart} s after the others have ended: use logs of one time, of each server its own"
-            );
+            let what = format!("it begins {apart} s after the others end: use logs of the same time, one per server");
             return Err(log.unread(Unreadable::Form(what)));
         }
         end = end.max(last);

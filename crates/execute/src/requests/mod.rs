@@ -1,7 +1,7 @@
-//! Logs of requests: which keys a query asked for, when, and how large they are. Streamed, in bounded memory but for the keys.
+//! Logs of requests: keys of each query, times and sizes. Streamed, in bounded memory except for the keys.
 //!
-//! A table of `time,query,key,size` ([`table`], CSV or Parquet), or the lines of memcached's `watch fetchers mutations` ([`watch`]),
-//! where a query is what one connection asks a server without a longer gap. Several servers' logs are read as one ([`log`]).
+//! Input is a table `time,query,key,size` ([`table`], CSV or Parquet), or the lines of memcached's `watch fetchers mutations`
+//! ([`watch`]), in which a query is a series of requests on one connection without a long gap. [`log`] merges several servers' logs.
 
 mod catalogue;
 mod guarded;
@@ -22,7 +22,7 @@ use sink::Sink;
 pub use sink::{Query, Tally, Unread, Unreadable};
 pub(crate) use spool::Spool;
 
-/// Where a query is named, its lines are at most so far apart: a name that comes again later is another query.
+/// Maximum time between lines of a query; a later line with the same name is another query.
 const NAMED_GAP: Time = Time::from_secs(1);
 
 /// How a log is read.
@@ -48,7 +48,7 @@ pub fn read(
     let logs = logs.collect::<Result<Vec<_>, _>>()?;
     let named = logs.first().is_some_and(Log::is_table);
     if let Some(other) = logs.iter().find(|log| log.is_table() != named) {
-        let what = "a table has queries and a watcher's lines have connections: use logs of one kind";
+        let what = "a table has queries, but `watch` lines have connections: use logs of one format";
         return Err(other.unread(Unreadable::Form(what.into())));
     }
     let mut sink = Sink::new(if named { NAMED_GAP } else { reading.gap }, reading.skip_bad, catalogue, each);

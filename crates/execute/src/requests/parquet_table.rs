@@ -28,7 +28,7 @@ pub(super) struct Parquet {
 }
 
 impl Parquet {
-    /// Looks into a file, and whether it has what is needed.
+    /// Opens a file and checks its columns.
     pub(super) fn open(file: File) -> Result<Parquet, Unreadable> {
         let opened = guarded(|| Parquet::look_into(file)).unwrap_or_else(|panic| Err(of_footer(damaged(&panic))));
         opened.map_err(Unreadable::Form)
@@ -106,12 +106,12 @@ impl Source for Parquet {
     }
 }
 
-/// Where it is said what there is in the file.
+/// The place of an error in the file.
 fn of_footer(what: impl Display) -> String {
-    format!("its footer: {what}")
+    format!("footer: {what}")
 }
 
-/// What the library had to say as it gave up.
+/// The library's last error.
 fn damaged(panic: &str) -> String {
     format!("the file is damaged: {panic}")
 }
@@ -130,7 +130,7 @@ fn compressed(metadata: &ParquetMetaData) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds a tick of the column's whole numbers; seconds where they are fractions.
+/// Nanoseconds per unit of the column's whole numbers; seconds for fractions.
 fn tick(column: &Type) -> Result<Nanos, String> {
     let (info, kind) = (column.get_basic_info(), column.get_physical_type());
     let unit = match (info.logical_type_ref(), info.converted_type()) {
@@ -142,7 +142,7 @@ fn tick(column: &Type) -> Result<Nanos, String> {
     Ok(match (kind, unit) {
         (Physical::INT64, Some(TimeUnit::NANOS)) => 1,
         (Physical::INT64, Some(TimeUnit::MICROS)) => 1_000,
-        // What is left of the old 96 bits by the library.
+        // The library's remainder of the old 96-bit format.
         (Physical::INT64, Some(TimeUnit::MILLIS)) | (Physical::INT96, None) => 1_000_000,
         (Physical::DOUBLE | Physical::FLOAT, None) | (Physical::INT64 | Physical::INT32, None) => 1_000_000_000,
         _ => return Err(format!("column `time` is {kind}: use seconds or timestamps")),
@@ -159,7 +159,7 @@ fn text(field: &Field) -> Vec<u8> {
     }
 }
 
-/// What should have been a number. The library's own words for times panic where there is no such day.
+/// A value that should be a number. The library's own formatting of times panics for invalid days.
 fn shown(field: &Field) -> String {
     match (whole(field), field) {
         (Some(number), _) => number.to_string(),

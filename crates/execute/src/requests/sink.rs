@@ -1,4 +1,4 @@
-//! From what lines and rows say to queries.
+//! From lines and rows to queries.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,28 +11,28 @@ use super::catalogue::Catalogue;
 /// A query as a log has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// When its first key was asked for, since the log's own zero.
+    /// Time of its first key, in the log's time.
     pub time: Time,
-    /// What it asked for: each key once, by its number.
+    /// Its keys by number, each once.
     pub keys: Vec<u32>,
 }
 
-/// What there was in a log.
+/// Contents of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Queries.
     pub queries: u64,
-    /// Keys that they asked for.
+    /// Requested keys.
     pub requests: u64,
-    /// Keys that were asked for and not there.
+    /// Misses.
     pub misses: u64,
     /// Lines that were not understood, and left out.
     pub bad: u64,
-    /// Lines that the watcher says it could not keep up with.
+    /// Lines that the watcher dropped.
     pub dropped: u64,
 }
 
-/// What is wrong with a log.
+/// An error in a log.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// The file cannot be read.
@@ -41,11 +41,11 @@ pub enum Unreadable {
     /// A line, or a row, that is not understood.
     #[error("{place} {number}: {what}")]
     Bad {
-        /// What is counted: line or row.
+        /// Unit of counting: line or row.
         place: &'static str,
         /// Which.
         number: u64,
-        /// What it says, and what would be right.
+        /// What is wrong, and how to fix it.
         what: String,
     },
     /// The whole of it.
@@ -59,14 +59,14 @@ pub enum Unreadable {
 pub struct Unread {
     /// Which.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// What is wrong.
     pub why: Unreadable,
 }
 
 /// A log's own clock, which may be Unix time.
 pub(super) type Nanos = u64;
 
-/// Size and server of a key, where a line or row gives them.
+/// Size and server of a key, if given.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
     /// Bytes of its object.
@@ -75,24 +75,24 @@ pub(super) struct Seen {
     pub server: Option<u32>,
 }
 
-/// What one line or row says.
+/// Contents of a line or row.
 pub(super) enum Said<'a> {
-    /// A key is asked for.
+    /// A request for a key.
     Asked { at: Nanos, of: &'a [u8], key: &'a [u8], seen: Seen },
-    /// A key was asked for and is not there.
+    /// A miss.
     Missed { at: Nanos, of: &'a [u8], key: &'a [u8] },
     /// A key was looked up to be stored, and has a new size if it was.
     Stored { at: Nanos, of: &'a [u8], key: &'a [u8], seen: Seen },
     /// A key was not stored, and is looked up next.
     Refused { key: &'a [u8] },
-    /// So many lines are lost.
+    /// This many lines are lost.
     Dropped(u64),
     /// Nothing of requests.
     Else,
 }
 
 impl Said<'_> {
-    /// When, where it says so.
+    /// Time, if given.
     pub fn at(&self) -> Option<Nanos> {
         match *self {
             Said::Asked { at, .. } | Said::Missed { at, .. } | Said::Stored { at, .. } => Some(at),
@@ -101,17 +101,17 @@ impl Said<'_> {
     }
 }
 
-/// What a log's lines or rows come from.
+/// Source of a log's lines or rows.
 pub(super) trait Source {
     /// Goes on to the next one: whether there is one.
     fn next(&mut self) -> Result<bool, Unreadable>;
-    /// What it says.
+    /// Its contents.
     fn said(&self) -> Result<Said<'_>, String>;
     /// Whether it is a line or a row, and its number.
     fn place(&self) -> (&'static str, u64);
 }
 
-/// Where a line or row stands: of which server's log, whether it is a line or a row, and its number.
+/// Place of a line or row: server, unit and number.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub server: usize,
@@ -119,7 +119,7 @@ pub(super) struct Place {
     pub number: u64,
 }
 
-/// Who asks: of each server somebody else.
+/// A client at a server.
 #[derive(PartialEq, Eq, Hash)]
 struct Client {
     server: usize,
@@ -139,11 +139,11 @@ impl Equivalent<Client> for Asking<'_> {
     }
 }
 
-/// A query that is under way, or what was asked without success.
+/// A query in progress, or only misses.
 struct Open {
     last: Nanos,
     query: Query,
-    /// What was asked for last, if it was not there.
+    /// The last key, if it was a miss.
     missed: Option<Box<[u8]>>,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Sink<'a> {
     now: Nanos,
     /// When it was looked for queries that are over.
     looked: Nanos,
-    /// What a server will look up for itself, and has not yet.
+    /// A lookup that a server is expected to make itself.
     refused: Vec<(usize, Box<[u8]>)>,
     skip_bad: bool,
     tally: Tally,
@@ -165,13 +165,13 @@ pub(super) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// For a log whose queries have no longer pauses than `gap`, and whose bad lines are told, or left out.
+    /// A sink for logs whose queries have no longer gaps than `gap`; bad lines are errors or skipped.
     pub fn new(gap: Time, skip_bad: bool, catalogue: &'a mut Catalogue, each: &'a mut dyn FnMut(Query)) -> Sink<'a> {
         let (open, refused, tally) = (IndexMap::new(), Vec::new(), Tally::default());
         Sink { open, gap: gap.0 / 1_000, zero: None, now: 0, looked: 0, refused, skip_bad, tally, catalogue, each }
     }
 
-    /// What the line or row of a place says.
+    /// Processes a line or row.
     pub fn take(&mut self, place: Place, said: Result<Said<'_>, String>) -> Result<(), Unreadable> {
         let Place { server, kind, number } = place;
         match said {
@@ -194,7 +194,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Whether this is what a server looks up after it refused to store it.
+    /// Whether this is the lookup of a server that refused to store a value.
     fn was_refused(&mut self, server: usize, key: &[u8]) -> bool {
         let place = self.refused.iter().position(|(other, refused)| *other == server && **refused == *key);
         place.map(|place| self.refused.swap_remove(place)).is_some()
@@ -241,7 +241,7 @@ impl<'a> Sink<'a> {
         self.open.insert(Client { server, of: of.into() }, Open { last, query, missed });
     }
 
-    /// The last that a client asked for was no request: the server looked it up itself, to store it.
+    /// The client's last lookup was not a request but part of storing the key.
     fn withdraw(&mut self, client: Asking<'_>, key: &[u8], number: u32) {
         let Some(open) = self.open.get_mut(&client) else { return };
         match &open.missed {
@@ -257,7 +257,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Queries whose last key was longer ago than a gap are over.
+    /// Ends queries whose last key is older than a gap.
     fn close_until(&mut self, now: Nanos) {
         let gap = self.gap;
         let over: Vec<_> = self.open.extract_if(.., |_, open| now.saturating_sub(open.last) > gap).collect();

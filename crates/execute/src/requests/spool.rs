@@ -1,5 +1,5 @@
-//! Queries as they were read, in a file without a name: to look at them again takes a fraction of reading a log, and shows the same,
-//! whatever has become of the log. It is gone with the program, however that ends.
+//! Temporary file of queries, for several passes that are faster than reading the log and see the same data even if the log changes. The
+//! file has no name and disappears with the program.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -8,7 +8,7 @@ use fanin_units::Time;
 
 use super::Query;
 
-/// The file: of each query its time, how many keys it asked for, and these.
+/// The file: time, number of keys, and keys of each query.
 pub(crate) struct Spool {
     file: BufWriter<File>,
     /// The first write that failed.
@@ -19,12 +19,12 @@ impl Spool {
     /// With nothing in it.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub fn new() -> io::Result<Spool> {
         Ok(Spool { file: BufWriter::new(tempfile::tempfile()?), failed: None })
     }
 
-    /// Puts a query behind the others; what fails is told when they are looked at.
+    /// Appends a query; errors appear when reading.
     pub fn put(&mut self, query: &Query) {
         let mut write = || {
             self.file.write_all(&query.time.0.to_le_bytes())?;
@@ -39,7 +39,7 @@ impl Spool {
     /// Gives all queries, in their order.
     ///
     /// # Errors
-    /// What the file system says, or has said.
+    /// Errors of the file system, now or earlier.
     pub fn each(&mut self, mut each: impl FnMut(Query)) -> io::Result<()> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_are_looked_at_as_they_were_put_as_often_as_one_likes() {
+    fn reads_queries_repeatedly() {
         let queries: Vec<Query> = (0..5_000)
             .map(|n| Query { time: Time(n * n), keys: (0..n as u32 % 40).map(|key| key * 7).collect() })
             .collect();

@@ -1,5 +1,5 @@
-//! A table of requests: `time,query,key,size`, in seconds and bytes, a key a line, and `server_by_hash` where a front end wrote it:
-//! the number, from 1, of the key's server. Columns in any order, others are left out.
+//! A table of requests: `time,query,key,size`, in seconds and bytes, one key per line, and `server_by_hash` in a proxy's log: the number,
+//! from 1, of the key's server. Columns may have any order; further ones are ignored.
 
 use std::io::Read;
 
@@ -15,12 +15,12 @@ pub(super) const SERVER: &str = "server_by_hash";
 /// A table that is read as RFC 4180 has it.
 pub(super) struct Csv<R> {
     reader: Reader<R>,
-    /// Where [`COLUMNS`] are.
+    /// Indices of [`COLUMNS`].
     places: [usize; 4],
-    /// Where [`SERVER`] is.
+    /// Index of [`SERVER`].
     server: Option<usize>,
     record: ByteRecord,
-    /// Fields that a line has and should have, where that is not the same.
+    /// Actual and expected number of fields of a line, if different.
     unequal: Option<(u64, u64)>,
 }
 
@@ -86,7 +86,7 @@ fn asked<'a>([time, query, key, size]: [&'a [u8]; 4], server: &[u8]) -> Result<S
     row(at, query, key, Seen { size, server })
 }
 
-/// A whole number, none where nothing is said; else what is said.
+/// A whole number, `None` if empty, or the invalid text.
 fn number(field: &[u8]) -> Result<Option<u32>, String> {
     match String::from_utf8_lossy(field).trim() {
         "" => Ok(None),
@@ -94,12 +94,12 @@ fn number(field: &[u8]) -> Result<Option<u32>, String> {
     }
 }
 
-/// What is not a server's number.
+/// The error for an invalid server number.
 pub(super) fn no_server(said: &str) -> String {
     format!("`{said}` is not a server: use its number, from 1, or leave the field empty if unknown")
 }
 
-/// What a row of any table says.
+/// Contents of a row of any table.
 pub(super) fn row<'a>(at: Nanos, query: &'a [u8], key: &'a [u8], seen: Seen) -> Result<Said<'a>, String> {
     match (query.is_empty(), key.is_empty()) {
         (true, _) => Err("no query: add its name".into()),
