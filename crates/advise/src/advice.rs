@@ -1,4 +1,4 @@
-//! What is said in the end.
+//! The result of `advise`.
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,15 @@ pub struct Standing {
     pub servers: u32,
     /// Whether it holds, is slow, sags or has collapsed.
     pub state: &'static str,
-    /// Whether losses or waits take so much of its time that it is worth a change.
+    /// Whether losses or waits take enough of its time to justify a change.
     pub hurt: bool,
     /// Goodput.
     pub goodput_mbps: Interval,
-    /// What a closed form allows; absent where there is none.
+    /// Upper bound; absent without a closed form.
     pub allowed_mbps: Option<f64>,
     /// Times of rounds, as a comparison has them.
     pub qct_ms: Spread,
-    /// The time of a round's packets on the client's link, the least that a round takes; absent where sizes are drawn, and where no closed
-    /// form knows.
+    /// Time of a round's packets on the client's link, the lower bound of a round; absent for random sizes and without a closed form.
     pub wire_ms: Option<f64>,
     /// The command that shows it.
     pub run: String,
@@ -44,11 +43,11 @@ pub struct Met {
     pub met: bool,
     /// Whether a round's packets leave time for it at this link rate.
     pub possible: bool,
-    /// What there is of what was asked for.
+    /// The achieved value of the goal.
     pub reached: String,
 }
 
-/// A change, with what it gains, costs and harms.
+/// A change with its gain, cost and side effects.
 #[derive(Clone, Debug, Serialize)]
 pub struct Remedy {
     /// In words.
@@ -57,81 +56,81 @@ pub struct Remedy {
     pub family: String,
     /// The keys that it sets.
     pub settings: BTreeMap<String, String>,
-    /// The scheme that it takes; absent where that is today's.
+    /// The scheme; absent for today's.
     pub scheme: Option<String>,
-    /// What makes it.
+    /// Commands that apply it.
     pub apply: Vec<Line>,
-    /// What takes it back.
+    /// Commands that undo it.
     pub undo: Vec<Line>,
-    /// What shows that it took effect.
+    /// Commands that verify it.
     pub verify: Vec<Line>,
     /// Effects on traffic other than the cluster's own.
     pub touches: Vec<&'static str>,
-    /// What practice knows of it.
+    /// Notes from practice.
     pub notes: Vec<&'static str>,
-    /// What it takes.
+    /// Effort.
     pub effort: Effort,
     /// Whether it can be made today.
     pub deployable: bool,
-    /// Why it is not ranked among the others, where it is not.
+    /// Why it is not ranked among the others, if so.
     pub apart: Option<&'static str>,
     /// Goodput with it.
     pub goodput_mbps: Interval,
     /// Times of rounds, as a comparison has them.
     pub qct_ms: Spread,
-    /// The time in which a client has what a round of today's brings, over today's.
+    /// Time in which a client receives the bytes of one of today's rounds, over today's time.
     pub of_today: f64,
-    /// What it may harm; absent where that was not simulated, empty where nothing was seen.
+    /// Simulated side effects; absent if not simulated, empty if there are none.
     pub harms: Option<Vec<String>>,
-    /// Whether its rank is the same with other assumed values; absent where that was not simulated.
+    /// Whether its rank is the same under other assumptions; absent if not simulated.
     pub robust: Option<bool>,
-    /// Whether it meets the goal; absent where there is none.
+    /// Whether it meets the goal, if there is one.
     pub goal: Option<Met>,
     /// The command that shows it.
     pub run: String,
-    /// What is said of its rows.
+    /// Simulated rows.
     #[serde(skip)]
     pub row: SummaryRow,
 }
 
-/// What to change.
+/// Advice for a cluster.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// The version of this form: 1.
     pub schema: u32,
     /// The scenario's file, or the flags that describe it.
     pub scenario: String,
-    /// The least number of servers at which goodput is under half of its best at fewer, by simulation; absent where it is not, up to four
-    /// times as many as there are.
+    /// Smallest number of servers with goodput below half of the best with fewer, by simulation; absent if there is none up to four times
+    /// the cluster's number.
     pub onset: Option<u32>,
     /// Whether it was looked for to the end.
     pub onset_searched: bool,
-    /// The number of servers whose first windows fill pipe and queue, by the closed form; absent where no client is answered by many.
+    /// Number of servers whose initial windows fill path and queue, by the closed form; absent without many-to-one responses.
     pub onset_model: Option<f64>,
     /// How far it is from faring otherwise.
     pub margins: Vec<Margin>,
-    /// What holds it up, the most first.
+    /// Limits, the largest first.
     pub limits: Vec<Limit>,
     /// As it is.
     pub today: Standing,
-    /// With as many servers as it is to grow to; absent where it is not. Margins, limits and remedies are of it, where it is there.
+    /// The cluster after growth, if requested. Margins, limits and remedies then refer to it.
     pub grown: Option<Standing>,
     /// The assumed values, and whether the verdict depends on them.
     pub hangs_on: Vec<Assumption>,
     /// Whether anything needs changing.
     pub needed: bool,
-    /// Whether the goal is met today; absent where there is none.
+    /// Whether the goal is met today, if there is one.
     pub goal: Option<Met>,
-    /// In the order of rank: what can be made and compared, then what stands apart.
+    /// By rank: available and comparable remedies first, then the others.
     pub remedies: Vec<Remedy>,
-    /// How long runs last, where that is shorter than the scenario has it.
+    /// Duration of runs, if shorter than the scenario's.
     #[serde(skip)]
     pub shortened: Option<Time>,
     /// Changes that there was no budget for.
     pub untried: usize,
-    /// What was spent of the budget, in data packets.
+    /// Spent budget, in data packets.
     pub spent_packets: u64,
-    /// What is to be kept in mind of all of it.
+    /// Caveats that apply to all results.
     pub caveats: Vec<String>,
 }
 
@@ -141,10 +140,10 @@ impl Advice {
         self.grown.as_ref().unwrap_or(&self.today)
     }
 
-    /// Today and the first remedies, each at fewer and at more servers: what a picture shows side by side.
+    /// Today and the first remedies with fewer and more servers, for a chart.
     ///
     /// # Errors
-    /// What is wrong with the scenario, which was right before.
+    /// An error in the scenario.
     pub fn curves(&self, asked: &Asked<'_>) -> Result<Vec<Variant>, Problem> {
         const SHOWN: usize = 3;
         let cluster = Cluster::new(asked, asked.grow_to.or(asked.servers), self.shortened)?;

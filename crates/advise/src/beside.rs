@@ -1,4 +1,4 @@
-//! What a remedy does beside its purpose: to other traffic, and where parameters that nobody knows are others.
+//! Side effects of a remedy: on other traffic, and its robustness to unknown parameters.
 
 use fanin_lab::{Broken, SummaryRow, figures};
 use fanin_spec::Settings;
@@ -10,7 +10,7 @@ use crate::trials::{PacketBudget, Trial};
 
 /// Runs of each point.
 const SEEDS: u32 = 2;
-/// From this share on a difference beside is told.
+/// Minimum relative difference to report.
 const WORTH_TELLING: f64 = 0.1;
 
 /// Under other circumstances: today and remedies, in their order.
@@ -19,7 +19,7 @@ struct Circumstances {
 }
 
 impl Circumstances {
-    /// Tries all of them; `None` where one cannot be tried so, or nothing is left to pay for it.
+    /// Tries all of them; `None` if one is impossible, or the budget is spent.
     fn try_all(
         cluster: &Cluster<'_>,
         changes: &[&Change],
@@ -34,7 +34,7 @@ impl Circumstances {
             Some(Trial::new(cluster, change, variant))
         };
         let Some(mut trials) = changes.iter().map(with).collect::<Option<Vec<Trial>>>() else { return Ok(None) };
-        // What one of them costs is not known before.
+        // The cost of a variant is not known before.
         if let Some(first) = trials.first_mut() {
             budget.run(&mut [first], 1, budget.left())?;
         }
@@ -44,7 +44,7 @@ impl Circumstances {
     }
 }
 
-/// What each of these changes harms: a long flow into the client, and small Poisson flows between all hosts.
+/// Side effects of these changes on a long flow into the client, and on small Poisson flows between all hosts.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -64,7 +64,7 @@ pub fn harms(
         let Some((today, others)) = rows.split_first() else { continue };
         let found = harms.get_or_insert_with(|| vec![Vec::new(); changes.len()]);
         for ((all, row), change) in found.iter_mut().zip(others).zip(changes) {
-            // It is of the client alone, and of all hosts in a simulation.
+            // It applies to the client only, but to all hosts in a simulation.
             let of_one_host = key == "workload.load" && change.value("tcp.receive_window").is_some();
             all.extend(harm(today, row, &cluster.at().settings).filter(|_| !of_one_host));
         }
@@ -72,16 +72,17 @@ pub fn harms(
     Ok(harms)
 }
 
-/// What a change harms, if anything: today's row beside the change's, of a cluster.
+/// The side effects of a change: compares today's row with the change's, for each kind of background traffic.
 type Harm = fn(&SummaryRow, &SummaryRow, &Settings) -> Option<String>;
 
 fn of_a_long_flow(today: &SummaryRow, row: &SummaryRow, s: &Settings) -> Option<String> {
     let [before, after] = [today, row].map(|row| row.background.map_or(0.0, |background| background.goodput_mbps));
-    // Where rounds stand still it has their part, too.
+    // Rounds that are idle leave their share to the background.
     let even = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 1e6 / f64::from(s.servers() + 1);
     let [was, is, even_share] = [before, after, even].map(figures::three);
     let why = if after >= even { format!(" while rounds wait; an even share is {even_share}") } else { String::new() };
-    (after < (1.0 - WORTH_TELLING) * before).then(|| format!("a long flow beside it has {is} Mbit/s, {was} today{why}"))
+    (after < (1.0 - WORTH_TELLING) * before)
+        .then(|| format!("a background long flow gets {is} Mbit/s instead of {was}{why}"))
 }
 
 fn of_small_flows(today: &SummaryRow, row: &SummaryRow, _: &Settings) -> Option<String> {
@@ -89,11 +90,11 @@ fn of_small_flows(today: &SummaryRow, row: &SummaryRow, _: &Settings) -> Option<
     let (before, after) = (small(today)?, small(row)?);
     let [was, is] = [before, after].map(figures::three);
     (after > (1.0 + WORTH_TELLING) * before)
-        .then(|| format!("flows of up to 10 KB beside it take {is} times their least in 99 %, {was} today"))
+        .then(|| format!("background flows of up to 10 KB have a p99 slowdown of {is}× instead of {was}×"))
 }
 
-/// Whether each of these changes is better than today, and no worse by more than a twentieth than those behind it, wherever what
-/// nobody knows is other than was taken: jitter, a background flow, answers' sizes, servers' work.
+/// Whether each of these changes is better than today, and at most 5 % worse than later ones, under other assumptions: jitter, a background
+/// flow, response sizes, service times.
 ///
 /// # Errors
 /// A run that broke an invariant.

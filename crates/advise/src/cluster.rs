@@ -1,4 +1,4 @@
-//! The cluster that is asked about: a scenario at one point, and what it becomes with a change.
+//! The cluster: a scenario at one point, with or without a change.
 
 use fanin_lab::MOST_SEEDS;
 use fanin_spec::{At, FAN_IN, Kind, Problem, Reader, Scenario, Settings, Variant};
@@ -9,15 +9,15 @@ use crate::remedy::{Change, SERVERS};
 
 /// A scenario as the user has it, with how files that it names are read.
 pub struct Asked<'a> {
-    /// What the file says, with what the user set.
+    /// Scenario with the user's settings.
     pub scenario: &'a Scenario,
-    /// Reads what it names.
+    /// Reads named files.
     pub read: &'a Reader<'a>,
     /// The words by which a command names the scenario: its file, or flags that describe it.
     pub source: &'a [String],
-    /// What the user set, as pairs of arguments of the command line: for commands that are to find the same cluster.
+    /// The user's settings as command-line arguments, for printed commands.
     pub arguments: Vec<String>,
-    /// So many servers, in place of the most that it has.
+    /// Number of servers, overriding the scenario's largest.
     pub servers: Option<u32>,
     /// Number of servers that the cluster will grow to.
     pub grow_to: Option<u32>,
@@ -44,14 +44,14 @@ impl<'a> Cluster<'a> {
     /// `most`.
     ///
     /// # Errors
-    /// What is wrong with the scenario.
+    /// An invalid scenario.
     pub fn new(asked: &Asked<'a>, servers: Option<u32>, most: Option<Time>) -> Result<Cluster<'a>, Problem> {
         let mut scenario = asked.scenario.clone();
         if let Some(servers) = servers {
             scenario.assign(&format!("--servers {servers}"), &format!("sweep.{FAN_IN}=[{servers}]"))?;
         }
         let first = first_of(&scenario, asked.read)?;
-        let last = first.points.last().expect("a contender has a point");
+        let last = first.points.last().expect("a variant has a point");
         let (mut arguments, many) = (asked.arguments.clone(), last.settings.workload.kind.many_to_one());
         for coordinate in &last.point.0 {
             let (key, shown) =
@@ -79,7 +79,7 @@ impl<'a> Cluster<'a> {
         &self.today.points[0]
     }
 
-    /// Lets it run for so long, where it would run for longer; what follows is said of that.
+    /// Limits the duration of its runs, which the advice mentions.
     ///
     /// # Errors
     /// None that a shorter time could have.
@@ -95,7 +95,7 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// The cluster with a change; `None` where the change does nothing, or cannot be made there.
+    /// The cluster with a change; `None` if the change has no effect or is impossible.
     pub fn with(&self, change: &Change) -> Option<Variant> {
         let mut scenario = self.scenario.clone();
         for assignment in change.assignments() {
@@ -123,7 +123,7 @@ impl<'a> Cluster<'a> {
         first_of(&scenario, self.read).ok()
     }
 
-    /// The command that runs the cluster with a change under so many seeds.
+    /// The command that runs the cluster with a change and this many seeds.
     pub fn command(&self, change: &Change, seeds: u32) -> String {
         let mut words: Vec<String> = ["fanin", "compare"].map(String::from).to_vec();
         words.extend_from_slice(self.source);
@@ -137,7 +137,7 @@ impl<'a> Cluster<'a> {
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The payload of a client's round, where a round has one.
+    /// Payload of a client's round, if it has one.
     pub fn round(&self) -> Option<Bytes> {
         round(&self.at().settings)
     }

@@ -1,4 +1,4 @@
-//! What is to be reached: `p99 < 10 ms`, `goodput > 80 %`.
+//! Goals: `p99 < 10 ms`, `goodput > 80 %`.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,7 +6,7 @@ use core::str::FromStr;
 use fanin_lab::SummaryRow;
 use fanin_units::Time;
 
-/// What a goal is of.
+/// Metric of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Mean,
@@ -32,13 +32,13 @@ const MEASURES: [(&str, Of); 7] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
     of: Of,
-    /// In ms, or as a share of what is allowed.
+    /// In ms, or as a share of the upper bound.
     value: f64,
     text: String,
 }
 
 impl Goal {
-    /// How far a point is from it: at most one where it is met; `None` where the point has no such figure.
+    /// Distance of a point from the goal: at most one if it is met; `None` without the metric.
     pub fn distance(&self, row: &SummaryRow, line_mbps: f64) -> Option<f64> {
         let q = &row.qct_ms;
         let time = match self.of {
@@ -56,7 +56,7 @@ impl Goal {
         time.map(|ms| ms / self.value)
     }
 
-    /// Whether a round whose packets take so long on the wire, in ms, leaves time for it.
+    /// Whether a round that takes this long on the wire, in ms, can meet the goal.
     pub fn is_possible(&self, wire_ms: Option<f64>) -> bool {
         match self.of {
             Of::Goodput => self.value <= 1.0,
@@ -64,7 +64,7 @@ impl Goal {
         }
     }
 
-    /// What a point has of what is asked for, in words.
+    /// The point's value of the metric, in words.
     pub fn reached(&self, row: &SummaryRow, line_mbps: f64) -> String {
         match (self.of, self.distance(row, line_mbps)) {
             (_, None) => "nothing that could be held against it".into(),

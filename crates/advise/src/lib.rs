@@ -1,8 +1,8 @@
-//! What to change about a cluster that incast hurts: where it stands, what limits it, and remedies that were each simulated over
-//! their own range, ranked, with the lines that make them.
+//! Advice for a cluster with incast: its state, its limits, and remedies that are simulated over their ranges and ranked, with the
+//! commands that apply them.
 //!
-//! [`advise`] follows from its arguments alone: the search is paid for in simulated packets, and which runs there are hangs on what
-//! those before gave, never on time or threads.
+//! [`advise`] is a function of its arguments: its budget is in simulated packets, and each run depends only on the results of earlier ones,
+//! never on time or threads.
 
 mod advice;
 mod beside;

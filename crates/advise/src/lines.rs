@@ -1,15 +1,15 @@
-//! The lines that make a change: where each goes, what undoes it, what shows that it took effect, how it outlives a reboot.
-//! Linux's are run and read back by `make advise-lines`; a switch's were not tried on hardware, and say so.
+//! Commands that apply, undo and verify a change, with the place of each, and notes on reboots. `make advise-lines` runs those for
+//! Linux; those for switches are untested on hardware, and say so.
 //!
-//! Each line works pasted by itself or in a script that stops at its first error. What was there before is saved once, by a rename, in
-//! the form that the tool itself loads; an undo loads it only where it is whole and of the same thing.
+//! Each command works alone or in a script that stops at the first error. The previous state is saved once, by a rename, in the tool's
+//! own format; undo loads it only if it is complete and matches.
 
 use fanin_spec::{Chip, Settings};
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::remedy::{ALPHAS, Change, SERVERS, route_window_holds};
 
-/// Where a line goes.
+/// Place where a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Where {
@@ -19,7 +19,7 @@ pub enum Where {
     Client,
     /// The switch.
     Switch,
-    /// The application that asks.
+    /// The application on the client.
     Application,
 }
 
@@ -34,10 +34,10 @@ pub enum Syntax {
     Eos,
 }
 
-/// A line for a shell, or of words behind `#`.
+/// A command, or a comment after `#`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Line {
-    /// Where it goes.
+    /// Place.
     #[serde(rename = "where")]
     pub place: Where,
     /// Its interpreter.
@@ -55,7 +55,7 @@ pub struct Addresses {
     pub servers: String,
 }
 
-/// Those that documents have (RFC 5737), to be put in by whoever runs the lines.
+/// Placeholder addresses (RFC 5737), to be replaced by the user.
 impl Default for Addresses {
     fn default() -> Addresses {
         Addresses { client: "192.0.2.1/32".into(), servers: "198.51.100.0/24".into() }
@@ -65,15 +65,15 @@ impl Default for Addresses {
 /// All lines of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Lines {
-    /// What makes it.
+    /// Commands that apply the change.
     pub apply: Vec<Line>,
-    /// What takes it back, to what was there.
+    /// Commands that restore the previous state.
     pub undo: Vec<Line>,
-    /// What shows that it took effect.
+    /// Commands that verify the change.
     pub verify: Vec<Line>,
     /// Effects on traffic other than the cluster's own.
     pub touches: Vec<&'static str>,
-    /// What practice knows of it.
+    /// Notes from practice.
     pub notes: Vec<&'static str>,
 }
 
@@ -82,9 +82,9 @@ struct Saved<'a> {
     place: Where,
     /// The file.
     file: &'a str,
-    /// Commands that set variables to what is there.
+    /// Commands that store the current state in variables.
     get: &'a str,
-    /// The file's text, as words of `printf`, in which these variables stand.
+    /// Text of the file, as arguments of `printf` with these variables.
     text: &'a str,
     /// The pattern of the text's last line: by it a save is known to be whole, and of this.
     ours: &'a str,
@@ -98,7 +98,7 @@ const PACKET_IN_BUFFER: u64 = 2304;
 /// The mark of a route that a remedy made: its protocol, a number that no routing daemon has.
 const PROTO: u8 = 250;
 
-/// What makes a change of a cluster with these settings; `after` are those with the change.
+/// Commands for a change of a cluster with these settings; `after` are the changed settings.
 pub fn lines(change: &Change, after: &Settings, addresses: &Addresses) -> Lines {
     let mut lines = Lines::default();
     lines.routes(change, after, addresses);
@@ -133,7 +133,7 @@ impl Lines {
         self.verify.push(Line { place, syntax: Syntax::Sh, line: line.into() });
     }
 
-    /// A line with which apply, undo and verify begin: what is to be put in by whoever runs them.
+    /// A line with a placeholder, at the start of apply, undo and verify.
     fn with(&mut self, place: Where, line: &str) {
         self.apply(place, line);
         self.undo(place, line);
@@ -163,8 +163,7 @@ impl Lines {
         }
     }
 
-    /// Saves what is there, then makes a change of it by a command; and undoes that. A change that is made again must not take itself
-    /// for what was there.
+    /// Saves the current state before a command changes it, and adds the undo. A repeated change must not save the changed state.
     fn change(&mut self, saved: &Saved<'_>, command: &str) {
         let Saved { place, file, get, text, ours, load } = *saved;
         let whole = format!("grep -qx \"{ours}\" \"$SAVE\"");
@@ -190,12 +189,12 @@ impl Lines {
         let mut servers = Vec::new();
         if let Some(time) = change.value("tcp.rto_min").and_then(|text| text.parse::<Time>().ok()) {
             servers.push(format!("rto_min {}ms", time.0.div_ceil(Time::from_millis(1).0)));
-            self.note("Timers round up to the kernel's tick: 4 ms where CONFIG_HZ is 250, 1 ms where it is 1000.");
+            self.note("Timers are rounded up to the kernel's tick: 4 ms with CONFIG_HZ=250, 1 ms with 1000.");
             self.note(
                 "A receiver may keep an ACK back for 40 ms: a smaller RTOmin then times out for nothing where an answer ends on a \
                  lone segment; quickack at the client ends that.",
             );
-            self.note("A route's rto_min stands over net.ipv4.tcp_rto_min_us, which Linux has from 6.11 on.");
+            self.note("A route's rto_min overrides net.ipv4.tcp_rto_min_us, available since Linux 6.11.");
         }
         if let Some(segments) = change.value("tcp.initial_window") {
             servers.push(format!("initcwnd {segments}"));
@@ -224,12 +223,12 @@ impl Lines {
                 "Linux widens a route's window as data comes, unless tcp_moderate_rcvbuf is off. SO_RCVBUF in the application needs \
                  neither line, and touches no other connection.",
             );
-            self.note("Linux 6.12 ignores a route's window after the first full segment, 6.1 keeps it: `ss -tmi` shows what a socket has.");
+            self.note("Linux 6.12 ignores a route's window after the first full segment, 6.1 does not: `ss -tmi` shows each socket's window.");
         }
     }
 
-    /// Sets SO_RCVBUF so that the client's sockets advertise this many segments. The kernel doubles the value, and reserves room for
-    /// one more packet.
+    /// Sets SO_RCVBUF so that the client's sockets advertise this many segments. The kernel doubles the value and reserves space for one
+    /// more packet.
     fn receive_buffer(&mut self, segments: u64) {
         let buffer = PACKET_IN_BUFFER * (segments + 1);
         self.apply(
@@ -244,15 +243,14 @@ impl Lines {
         );
     }
 
-    /// Attributes of a route to an address or a network in a variable. The route is replaced, never removed first: what it carries
-    /// goes on.
+    /// Sets attributes of a route to an address or network in a variable. Replaces the route without removing it, so traffic continues.
     fn route(&mut self, place: Where, who: &str, name: &str, attributes: &[String]) {
         if attributes.is_empty() {
             return;
         }
         self.with(place, who);
         let last = format!("route flush exact ${name} proto {PROTO}");
-        // A line a route, as `ip route replace` takes it: gateways stand behind backslashes, and `rto_min` is locked unasked.
+        // One route per line, as `ip route replace` expects: removes the backslashes before gateways and the automatic lock of `rto_min`.
         let as_commands = r"s/rto_min lock/rto_min/; s/ \(dead\|linkdown\)//g; s/\\//g; s/^./route replace &/";
         let get =
             format!("NOW=$(ip -o route show \"${name}\") && NOW=$(printf '%s\\n' \"$NOW\" | sed '{as_commands}')");
@@ -281,9 +279,9 @@ impl Lines {
             .map(|pair| format!(" | grep -w '{}'", pair.join(if pair[0] == "rto_min" { " lock " } else { " " })))
             .collect();
         self.verify(place, format!("ip -o route show \"${name}\"{shown}"));
-        self.note("What else stood at that very route, such as an MTU or more gateways, comes back as it is undone.");
-        self.note("Connections that are open keep what they have: restart what holds them.");
-        self.note("A route outlives a reboot where the network's own configuration has it: netplan, NetworkManager, or an `up` line of ifupdown.");
+        self.note("Undo also restores other attributes of that route, such as its MTU or gateways.");
+        self.note("Open connections keep their settings: restart the processes that hold them.");
+        self.note("To keep a route after a reboot, add it to the network configuration: netplan, NetworkManager, or an `up` line of ifupdown.");
     }
 
     fn sysctl(&mut self, place: Where, key: &str, value: &str) {
@@ -300,7 +298,7 @@ impl Lines {
         self.note("A sysctl outlives a reboot in /etc/sysctl.d/90-fanin.conf.");
     }
 
-    /// DCTCP, and what needs ECN beside it.
+    /// DCTCP, and the ECN settings that it needs.
     fn congestion_control(&mut self, change: &Change) {
         let Some(scheme) = &change.scheme else { return };
         let ecn = scheme.contains("dctcp") || scheme.contains("ecn");
@@ -317,13 +315,11 @@ impl Lines {
         if ecn {
             self.touch("every TCP connection of servers and client: congestion control and ECN are the whole host's");
             self.note(
-                "Both ends and every port on the way have to take part; keep what does not out of the marked queue.",
+                "Both ends and every port on the path must support it; keep other traffic out of the marked queue.",
             );
         }
         if scheme.starts_with("dctcp") {
-            self.note(
-                "BBR is not modelled: hosts that run it are compared with what is simulated in its place, not with it.",
-            );
+            self.note("BBR is not modelled: the simulation replaces it by another algorithm.");
         }
     }
 
@@ -355,7 +351,7 @@ impl Lines {
                     ),
                 ],
                 &[
-                    "! Ethernet1: the port to the client; or what its configuration was before",
+            "! Ethernet1: the port to the client; or restore its previous configuration",
                     "interface Ethernet1",
                     "uc-tx-queue 0",
                     &format!("no random-detect {what}"),
@@ -367,11 +363,9 @@ impl Lines {
         let what = if drops { "drop" } else { "mark (ECN)" };
         self.apply(
             Where::Switch,
-            format!(
-                "# at the port to the client: {what} from {least} B of its queue on, every packet from {most} B on"
-            ),
+            format!("# at the port to the client: {what} from {least} B of its queue, every packet from {most} B",),
         );
-        self.with(Where::Switch, "PROFILE=AZURE_LOSSLESS  # the WRED profile of that queue: ecnconfig -l lists them");
+        self.with(Where::Switch, "PROFILE=AZURE_LOSSLESS  # WRED profile of that queue; list with ecnconfig -l");
         let now = |name: &str, field: &str| {
             format!("{name}=$(sonic-db-cli CONFIG_DB HGET \"WRED_PROFILE|$PROFILE\" green_{field})")
         };
@@ -454,12 +448,12 @@ impl Lines {
         if eos {
             self.eos(
                 &["! every port", "interface Ethernet1-32", "mtu 9214"],
-                &["! every port; or what it was before", "interface Ethernet1-32", "default mtu"],
+                &["! every port; or restore the previous value", "interface Ethernet1-32", "default mtu"],
                 "show interfaces | include MTU",
             );
             return;
         }
-        self.with(Where::Switch, "PORT=Ethernet0  # every port, one after another");
+        self.with(Where::Switch, "PORT=Ethernet0  # repeat for every port");
         let now = "sonic-db-cli CONFIG_DB HGET \"PORT|$PORT\" mtu";
         let saved = Saved {
             place: Where::Switch,
@@ -473,44 +467,47 @@ impl Lines {
         self.verify(Where::Switch, format!("{now} | grep -x 9100"));
     }
 
-    /// What the application that asks is told, in the words of those that there are.
+    /// Changes of the application, in terms of its settings.
     fn application(&mut self, change: &Change, after: &Settings) {
         if let Some(k) = change.value("workload.in_flight") {
             let apply = |words: String| Line { place: Where::Application, syntax: Syntax::Sh, line: words };
             self.apply.extend([
-                apply(format!("# ask {k} servers at a time: the next one as an answer is complete")),
+            apply(format!("# request from {k} servers at a time: send the next request when a response is complete")),
                 apply(format!("# pymemcache: get_many of the keys of {k} servers, then of the next")),
                 apply(format!("# S3 (boto3): TransferConfig(max_concurrency={k}); aws configure set default.s3.max_concurrent_requests {k}")),
                 apply(format!("# HDFS, erasure coded: dfs.client.read.striped.threadpool.size = {k}")),
                 apply(format!("# Ceph: objecter_inflight_ops = {k}")),
             ]);
-            self.undo(Where::Application, "# ask all of them at once again");
-            self.verify(Where::Application, "# as many connections with something to read at once, at the most: ss -tn state established '( sport != 0 )'");
+            self.undo(Where::Application, "# request from all servers at once");
+            self.verify(
+                Where::Application,
+                "# number of connections with unread data is at most this: ss -tn state established '( sport != 0 )'",
+            );
         }
         if change.family.contains("server-window") {
             let law = change.scheme.as_deref().unwrap_or_default();
             self.apply(
                 Where::Application,
-                format!("fanin front --config front.toml  # a pool with the window `{law}` (docs/front.md)"),
+                format!("fanin front --config front.toml  # a pool with the concurrency limit `{law}` (docs/front.md)"),
             );
-            self.undo(Where::Application, "# ask memcached itself again");
+            self.undo(Where::Application, "# connect to memcached directly");
             self.verify(Where::Application, "fanin front --config front.toml --check");
         }
         if change.family.contains("placement") {
             self.apply(
                 Where::Application,
-                "fanin plan log.csv --cluster cluster.toml --out plan  # then move what plan/ says",
+                "fanin plan log.csv --cluster cluster.toml --out plan  # then apply the moves in plan/",
             );
-            self.undo(Where::Application, "# move it back: plan/ has where it was");
+            self.undo(Where::Application, "# move objects back; plan/ has the previous placement");
             self.verify(Where::Application, "fanin plan log.csv --cluster cluster.toml");
         }
         for key in ["workload.fragment", "workload.block"] {
             if let (Some(value), true) = (change.value(key), after.workload.kind.many_to_one()) {
                 self.apply(
                     Where::Application,
-                    format!("# answers of {value}: the size of a chunk, an object or a stripe's unit"),
+                    format!("# responses of {value}: the size of a chunk, an object or a stripe unit"),
                 );
-                self.undo(Where::Application, "# the size that it was");
+                self.undo(Where::Application, "# the previous size");
             }
         }
         if change.value(SERVERS).is_some() {
@@ -519,14 +516,14 @@ impl Lines {
                 Where::Application,
                 format!("# a stripe over {n} servers (HDFS: the policy's data units; Ceph: k of the pool's profile)"),
             );
-            self.undo(Where::Application, "# the stripe that it was");
+            self.undo(Where::Application, "# the previous stripe");
         }
     }
 
-    /// What no line makes.
+    /// A change without a command.
     fn bought(&mut self, change: &Change) {
         if self.apply.is_empty() {
-            self.apply(Where::Switch, format!("# {}: nothing that a line could set", change.says));
+            self.apply(Where::Switch, format!("# {}: no command can set this", change.says));
         }
     }
 }
@@ -549,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_of_one_route_are_set_at_once_and_it_is_saved_before() {
+    fn sets_attributes_of_a_route_at_once_and_saves_it() {
         let lines = of(&[("tcp.rto_min", "5 ms"), ("tcp.initial_window", "2")], None);
         assert!(lines.apply.iter().all(|line| line.place == Where::Servers) && lines.touches.is_empty());
         let text = text(&lines.apply);
@@ -561,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn quickack_and_the_window_belong_to_the_client_and_autotuning_is_told_to_be_the_whole_hosts() {
+    fn quickack_and_the_window_apply_to_the_client() {
         let lines = of(&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None);
         assert!(lines.apply.iter().all(|line| line.place == Where::Client));
         assert!(text(&lines.apply).iter().any(|line| line.contains("quickack 1 window 2920")));
@@ -571,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_routes_window_does_not_hold_the_application_sets_its_sockets_buffer() {
+    fn sets_the_sockets_buffer_if_a_routes_window_does_not_hold() {
         let mut after = Settings::default();
         after.tcp.profile.0 = Some(Stack::Linux);
         after.tcp.mss = Bytes(1448);
@@ -603,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vendor_of_a_switch_chooses_how_its_lines_are_written() {
+    fn the_switch_vendor_determines_the_syntax() {
         let set = |key: &str, value: &str| vec![(key.to_string(), value.to_string())];
         for (chip, syntax) in [(Chip::A7050, Syntax::Eos), (Chip::A7060, Syntax::Eos), (Chip::S6000, Syntax::Sh)] {
             let mut after = Settings::default();

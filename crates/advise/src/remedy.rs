@@ -1,23 +1,23 @@
-//! What can be changed about a cluster, each over its own range.
+//! Possible changes to a cluster, each with a range of values.
 
 use core::fmt;
 
 use fanin_spec::{Base, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Stack, Variant};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
-/// What a change of the number of servers sets.
+/// Keys that a change of the number of servers sets.
 pub const SERVERS: &str = "sweep.fan_in";
 
-/// What a change asks of whoever makes it; the least first.
+/// Effort of a change, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum Effort {
     /// A sysctl or a route's attribute on hosts, until the next change of them.
     #[serde(rename = "sysctl")]
     Sysctl,
-    /// A setting of the application that asks.
+    /// A setting of the application on the client.
     #[serde(rename = "application")]
     Application,
-    /// A switch's configuration, as a rule beside that of hosts.
+    /// A switch's configuration, usually in addition to the hosts'.
     #[serde(rename = "switch")]
     Switch,
     /// A program in hosts' kernels.
@@ -51,18 +51,18 @@ pub struct Change {
     pub settings: Vec<(String, String)>,
     /// Another scheme.
     pub scheme: Option<String>,
-    /// What it takes.
+    /// Effort.
     pub effort: Effort,
     /// Whether it can be made today.
     pub deployable: bool,
-    /// Why it is not ranked among the others, where it is not.
+    /// Why it is not ranked among the others, if so.
     pub apart: Option<&'static str>,
 }
 
 impl Change {
     /// No change.
     pub fn none() -> Change {
-        let (family, says) = ("today".into(), "as it is".into());
+        let (family, says) = ("today".into(), "no change".into());
         Change {
             family,
             says,
@@ -74,7 +74,7 @@ impl Change {
         }
     }
 
-    /// Both at once; `None` where they are of one family, or both want another scheme.
+    /// Two changes together; `None` if they are of one family, or set different schemes.
     pub fn and(&self, other: &Change) -> Option<Change> {
         let same_key = |(key, _): &(String, String)| other.settings.iter().any(|(known, _)| known == key);
         if (self.scheme.is_some() && other.scheme.is_some()) || self.settings.iter().any(same_key) {
@@ -91,25 +91,25 @@ impl Change {
         })
     }
 
-    /// What it sets, as `--set` takes it.
+    /// Its settings, as for `--set`.
     pub fn assignments(&self) -> impl Iterator<Item = String> + '_ {
         self.settings.iter().map(|(key, value)| format!("{key}={value}"))
     }
 
-    /// What it sets a key to.
+    /// The value that it sets a key to.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 }
 
-/// Words of `--remedies`, with what each is.
+/// Words of `--remedies` with their meanings.
 pub const FAMILIES: [(&str, &str); 22] = [
     ("rto-min", "the least retransmission timeout"),
     ("initial-window", "the first window of a connection"),
     ("delayed-ack", "an ACK for every segment"),
     ("receive-window", "the window that the client offers"),
     ("idle-restart", "whether a window survives a pause"),
-    ("in-flight", "servers asked at once"),
+    ("in-flight", "concurrent requests"),
     ("server-window", "a window over servers, in front of memcached"),
     ("placement", "popular and correlated objects on few servers (PICC)"),
     ("dctcp", "DCTCP over ports that mark above K"),
@@ -124,8 +124,8 @@ pub const FAMILIES: [(&str, &str); 22] = [
     ("buffer", "more memory in the switch"),
     ("link-rate", "faster links"),
     ("uplinks", "faster links between switches"),
-    ("answer-size", "smaller answers"),
-    ("servers", "fewer servers with larger answers"),
+    ("answer-size", "smaller responses"),
+    ("servers", "fewer servers with larger responses"),
 ];
 
 /// Dynamic thresholds as switches have them: powers of two, with their exponents.
@@ -140,7 +140,7 @@ struct Ranges<'a> {
     all: Vec<Change>,
 }
 
-/// Every level of every family, in the order of [`FAMILIES`]. What cannot be made of a cluster is sorted out where it is tried.
+/// All levels of all families, in the order of [`FAMILIES`]. Impossible ones are dropped when they are tried.
 pub fn changes(today: &Variant) -> Vec<Change> {
     let (s, scheme) = (&today.points[0].settings, today.scheme);
     let plain = scheme.discipline == Discipline::DropTail && !scheme.ecn && !scheme.gss && !scheme.m21 && !scheme.ictcp;
@@ -155,8 +155,8 @@ pub fn changes(today: &Variant) -> Vec<Change> {
     ranges.all
 }
 
-/// Whether a route's `window` bounds what the client offers. Linux 6.12 sets the bound anew to what the whole receive buffer holds as
-/// the first full segment arrives (net/ipv4/tcp_input.c, tcp_measure_rcv_mss()); 6.1 does not.
+/// Whether a route's `window` limits the client's receive window. When the first full segment arrives, Linux 6.12 replaces that limit by
+/// the whole receive buffer (net/ipv4/tcp_input.c, tcp_measure_rcv_mss()); 6.1 does not.
 pub fn route_window_holds(settings: &Settings) -> bool {
     settings.tcp.profile.0 != Some(Stack::Linux)
 }
@@ -173,7 +173,7 @@ impl Ranges<'_> {
         self.add(family, effort, says, set).apart = Some(why);
     }
 
-    /// What a sysctl or a route of a host sets.
+    /// Settings of a host's sysctl or route.
     fn hosts(&mut self) {
         let tcp = &self.s.tcp.clone();
         for ms in [100, 50, 20, 10, 5, 2, 1].into_iter().map(Time::from_millis).filter(|t| *t < tcp.rto_min) {
@@ -186,17 +186,17 @@ impl Ranges<'_> {
         }
         for segments in [1_u32, 2, 3, 5, 10, 20, 40].into_iter().filter(|n| *n != tcp.initial_window) {
             let noun = if segments == 1 { "segment" } else { "segments" };
-            let says = format!("a first window of {segments} {noun} on the servers");
+            let says = format!("an initial window of {segments} {noun} on the servers");
             self.add("initial-window", Effort::Sysctl, says, &[("tcp.initial_window", segments.to_string())]);
         }
         if tcp.delayed_ack > 1 {
-            let says = "an ACK for every segment from the client (quickack)".into();
+            let says = "quick ACKs (one per segment) at the client".into();
             self.add("delayed-ack", Effort::Sysctl, says, &[("tcp.delayed_ack", "1".into())]);
         }
         self.receive_windows();
         let (says, value) = match tcp.idle_restart {
             true => ("windows that survive a pause, on the servers", "false"),
-            false => ("windows that begin anew after a pause, on the servers", "true"),
+            false => ("window restart after idle time on the servers", "true"),
         };
         self.add("idle-restart", Effort::Sysctl, says.into(), &[("tcp.idle_restart", value.into())]);
     }
@@ -205,7 +205,7 @@ impl Ranges<'_> {
     fn receive_windows(&mut self) {
         let mss = self.s.tcp.mss.0;
         let share = (self.capacity() / f64::from(self.s.servers().max(1)) / mss as f64).max(1.0);
-        // A receiver that keeps ACKs back for a second segment has to have room for it.
+        // A receiver with delayed ACKs needs space for a second segment.
         let mut segments: Vec<u64> =
             [0.5, 1.0, 2.0, 4.0, 8.0].iter().map(|f| (share * f).round().max(2.0) as u64).collect();
         segments.sort_unstable();
@@ -223,32 +223,32 @@ impl Ranges<'_> {
         queue as f64 + pipe_bytes(self.s)
     }
 
-    /// What the application that asks can do.
+    /// Settings of the application on the client.
     fn application(&mut self) {
         let n = self.s.servers();
         let now = self.s.workload.in_flight.0.unwrap_or(n);
         let halves = core::iter::successors(Some(now / 2), |k| Some(k / 2)).take_while(|k| *k > 0);
         if matches!(self.s.workload.kind, Kind::Barrier | Kind::WebSearch) {
             for k in halves.collect::<Vec<_>>() {
-                let says = format!("{k} servers asked at once");
+                let says = format!("at most {k} concurrent requests");
                 self.add("in-flight", Effort::Application, says, &[("workload.in_flight", k.to_string())]);
             }
         }
         if self.s.workload.kind == Kind::KeyValue {
             for (word, says) in [
-                ("sw", "a window over servers in front of them, halved where answers come late"),
+                ("sw", "a concurrency limit over servers, halved when responses are late"),
                 ("ictcp-window", "a window over servers in front of them, sized by the bandwidth in use"),
             ] {
                 self.add("server-window", Effort::Application, says.into(), &[]).scheme = Some(word.into());
             }
-            let says = "popular objects, and those asked for together, on few servers (PICC)".into();
+            let says = "popular and correlated objects on few servers (PICC)".into();
             self.add("placement", Effort::Application, says, &[]).scheme = Some("picc".into());
             let sicc = self.add("sicc", Effort::Application, "swarms and hubs (SICC)".into(), &[]);
             (sicc.scheme, sicc.deployable, sicc.apart) = (Some("sicc".into()), false, Some("not to be had today"));
         }
     }
 
-    /// What a switch is told.
+    /// Settings of a switch.
     fn switch(&mut self) {
         if self.s.switch.shared_buffer.0.is_some() {
             let alpha = self.s.switch.alpha;
@@ -264,7 +264,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// Other laws at ends and ports.
+    /// Other algorithms at hosts and ports.
     fn laws(&mut self) {
         let usual = [Base::NewReno, Base::Cubic].contains(&self.base);
         if !usual || !self.plain || self.s.workload.kind == Kind::KeyValue {
@@ -273,7 +273,7 @@ impl Ranges<'_> {
         let pipe = (pipe_bytes(self.s) / self.s.full_frame().0 as f64).ceil().max(1.0);
         let least = (pipe / 7.0).ceil().max(5.0) as u32;
         for k in [1, 2, 4, 8].map(|f| least * f) {
-            let says = format!("DCTCP at both ends, with ports that mark above {k} packets");
+            let says = format!("DCTCP at both ends, with marking above {k} packets at ports");
             let change = self.add("dctcp", Effort::Switch, says, &[("ecn_threshold.k", format!("{k} packets"))]);
             change.scheme = Some("dctcp".into());
         }
@@ -298,7 +298,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// What is to be bought, and what is another question than the one that was asked.
+    /// Purchases, and changes of the workload itself.
     fn apart(&mut self) {
         let times = [2_u64, 4, 16];
         for factor in times {
@@ -306,7 +306,7 @@ impl Ranges<'_> {
                 Some(memory) => ("switch.shared_buffer", Bytes(memory.0.saturating_mul(factor)).to_string()),
                 None => ("switch.buffer", multiplied(self.s.switch.buffer, factor).to_string()),
             };
-            let says = format!("a switch with {factor} times the memory ({value})");
+            let says = format!("a switch with {factor}× the memory ({value})");
             self.apart_as("buffer", "hardware", Effort::Hardware, says, &[(key, value)]);
         }
         let rate = self.s.link.rate;
@@ -332,8 +332,8 @@ impl Ranges<'_> {
         if let Some((key, bytes)) = answer.or(w.block.0.map(|block| ("workload.block", block))) {
             for part in [2, 4].into_iter().filter(|part| bytes.0 / part > 0) {
                 let value = Bytes(bytes.0 / part).to_string();
-                let says = format!("answers of a size {part} times smaller ({value}), and more of them");
-                self.apart_as("answer-size", "answer size", Effort::Application, says, &[(key, value)]);
+                let says = format!("responses {part}× smaller ({value}), and more of them");
+                self.apart_as("answer-size", "response size", Effort::Application, says, &[(key, value)]);
             }
         }
         for part in [2, 4].into_iter().filter(|part| n / part > 1) {
@@ -342,7 +342,7 @@ impl Ranges<'_> {
             if let Some(fragment) = w.fragment.0 {
                 set.push(("workload.fragment", Bytes(fragment.0 * u64::from(part)).to_string()));
             }
-            let says = format!("{fewer} servers that answer for all {n}");
+            let says = format!("{fewer} servers instead of {n}, with larger responses");
             self.apart_as("servers", "number of servers", Effort::Application, says, &set);
         }
     }
@@ -354,7 +354,7 @@ pub fn round_trip(s: &Settings) -> Time {
     network.map_or(Time(0), |fabric| s.round_trip(&fabric, HostId(1), s.full_packet()))
 }
 
-/// What the client's link sends in that time.
+/// Bytes that the client's link sends in that time.
 pub fn pipe_bytes(s: &Settings) -> f64 {
     let rate = s.link.client_rate.0.unwrap_or(s.link.rate);
     rate.0 as f64 / 8.0 * round_trip(s).as_secs_f64()

@@ -3,7 +3,7 @@
 use crate::advice::{Advice, Remedy};
 use crate::lines::{Line, Syntax, Where};
 
-/// Places where a script runs, with their words.
+/// Places with scripts, and their words.
 const PLACES: [(Where, &str, &str); 3] = [
     (Where::Servers, "servers", "on every server"),
     (Where::Client, "client", "on the client"),
@@ -11,8 +11,7 @@ const PLACES: [(Where, &str, &str); 3] = [
 ];
 
 impl Advice {
-    /// Scripts of what can be made today, by their paths: of each rank and place one that applies the remedy, one that verifies it and
-    /// one that undoes it.
+    /// Scripts of the available remedies, by path: for each rank and place, one to apply, one to verify and one to undo.
     pub fn scripts(&self) -> Vec<(String, String)> {
         let ranked = self.ranked().enumerate();
         ranked.flat_map(|(i, remedy)| remedy.scripts(i + 1)).collect()
@@ -38,8 +37,8 @@ impl Remedy {
     }
 }
 
-/// A script of these lines, which stops at its first error; `None` where they are words alone. EOS reads its lines from one argument of its
-/// shell's command.
+/// A script of these commands that stops at the first error; `None` for comments only. EOS takes its lines as one argument of a shell
+/// command.
 fn script(says: &str, lines: &[&Line]) -> Option<String> {
     lines.iter().find(|line| !line.line.starts_with('#'))?;
     let text = lines.iter().map(|line| line.line.as_str()).collect::<Vec<_>>().join("\n");

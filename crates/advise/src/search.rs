@@ -1,4 +1,4 @@
-//! The search: which changes are tried, how often, and in which order they are told.
+//! The search: which changes to try, with how many seeds, and how to rank them.
 
 use core::cmp::Ordering;
 
@@ -17,52 +17,52 @@ use crate::trials::{AS_GOOD, PacketBudget, Trial};
 
 /// A run takes at the most this part of the budget.
 const RUNS: u64 = 300;
-/// Families under which a client asks for something else, or of others: goodput is not to be compared.
+/// Families that change the workload, so that goodput is not comparable.
 const OTHER_WORK: [&str; 5] = ["answer-size", "servers", "server-window", "placement", "sicc"];
-/// Seeds of today, of a family's best levels, and of what may come first.
+/// Seeds of today, of a family's best levels, and of candidates for the first ranks.
 const SEEDS: [u32; 3] = [5, 3, 8];
 /// Families of which pairs are made.
 const PAIRED: usize = 5;
-/// What may come first.
+/// Number of candidates for the first ranks.
 const FINALISTS: usize = 6;
-/// Remedies of which is told what they harm, and whether they stand.
+/// Number of remedies whose side effects and robustness are simulated.
 const LOOKED_AT: usize = 3;
-/// The same factor for times whose intervals overlap.
+/// Times within this factor and with overlapping intervals are equal.
 const PERHAPS_AS_GOOD: f64 = 1.05;
 
-/// What is wanted.
+/// Options of the search.
 #[derive(Clone, Debug)]
 pub struct AdviceOptions {
     /// A threshold.
     pub goal: Option<Goal>,
     /// Data packets.
     pub budget: u64,
-    /// Words of [`FAMILIES`]; all where it is empty.
+    /// Words of [`FAMILIES`]; all if empty.
     pub remedies: Vec<String>,
 }
 
-/// What is told on the way.
+/// Progress of the search.
 #[derive(Debug)]
 pub enum Update {
     /// How far the runs are that are planned so far.
     Progress(Progress),
-    /// What is known by now.
+    /// A preliminary result.
     Word(String),
 }
 
 /// Why there is no advice.
 #[derive(Debug, thiserror::Error)]
 pub enum AdviceError {
-    /// What the scenario says.
+    /// An invalid scenario.
     #[error(transparent)]
     Problem(#[from] Problem),
     /// A run that broke an invariant.
     #[error(transparent)]
     Broken(#[from] Broken),
-    /// What is asked for cannot be.
+    /// Invalid options.
     #[error("{0}")]
     Asked(String),
-    /// It was asked to stop before there was anything to say.
+    /// A stop before any result.
     #[error("stopped")]
     Stopped,
 }
@@ -126,7 +126,7 @@ pub fn advise(
     look_into(&cluster, &today, options, advice, &mut budget, stop)
 }
 
-/// Where a cluster stands, what holds it up and what helps.
+/// State, limits and remedies of a cluster.
 fn look_into(
     cluster: &Cluster<'_>,
     today: &Trial,
@@ -163,7 +163,7 @@ fn look_into(
     Ok(advice)
 }
 
-/// How a cluster fares by the runs of a trial; `None` where there are none.
+/// The state of a cluster from a trial's runs; `None` without runs.
 fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
     let row = trial.row()?;
     let state = match state_at(&row) {
@@ -190,7 +190,7 @@ fn known(words: &[String]) -> Result<(), AdviceError> {
     let unknown = words.iter().find(|word| !FAMILIES.iter().any(|(family, _)| family == word));
     unknown.map_or(Ok(()), |word| {
         let all: Vec<&str> = FAMILIES.iter().map(|(family, _)| *family).collect();
-        Err(AdviceError::Asked(format!("--remedies {word}: there is no such remedy; there are {}", all.join(", "))))
+        Err(AdviceError::Asked(format!("--remedies {word}: unknown remedy; use {}", all.join(", "))))
     })
 }
 
@@ -208,7 +208,7 @@ fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, AdviceError> {
             (needs * RUNS / 10).div_ceil(1_000_000)
         )));
     }
-    // Whole milliseconds, so that the command can say it.
+    // Whole milliseconds, for the printed command.
     Ok(Time::from_millis((most * 1e3).ceil() as u64))
 }
 
@@ -225,12 +225,12 @@ fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
     ))
 }
 
-/// What a closed form allows; absent where requests come when they come, and more of them came than are expected.
+/// The upper bound; absent if requests have fixed start times and were more than expected.
 fn allowed(row: &fanin_lab::SummaryRow) -> Option<f64> {
     row.allowed_mbps.filter(|allowed| row.goodput_mbps.mean <= *allowed)
 }
 
-/// The time of a round's packets on the client's link. Where sizes are drawn the closed form has their mean, which is no bound of a round.
+/// Time of a round's packets on the client's link. For random sizes, the closed form has their mean, which is not a bound.
 fn wire_ms(trial: &Trial, row: &fanin_lab::SummaryRow) -> Option<f64> {
     row.least.filter(|_| round(&trial.variant.points[0].settings).is_some()).map(|least| least.wire_ms)
 }
@@ -247,12 +247,12 @@ fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64
     let mut caveats = Vec::new();
     if untried > 0 {
         caveats.push(format!(
-            "The budget was too small to try all: {untried} changes were not. A run takes up to {:.1} M packets here; --budget says more.",
+            "The budget was too small to try {untried} changes. A run takes up to {:.1} M packets here; increase --budget.",
             dearest as f64 / 1e6
         ));
     }
     if stopped {
-        caveats.push("It was stopped: what had been tried by then is all that is told.".into());
+        caveats.push("The search was stopped; the results include only changes tried before.".into());
     }
     let s = &cluster.at().settings;
     if s.tcp.profile.0.is_none() {
@@ -263,7 +263,7 @@ fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64
     caveats
 }
 
-/// What has been tried.
+/// Tried changes.
 struct Search<'a, 'c> {
     cluster: &'a Cluster<'c>,
     options: &'a AdviceOptions,
@@ -274,7 +274,7 @@ struct Search<'a, 'c> {
 }
 
 impl Search<'_, '_> {
-    /// Families over their ranges, then pairs of the best, then more seeds for what may come first.
+    /// Tries families over their ranges, then pairs of the best, then more seeds for the candidates.
     fn run(&mut self, budget: &mut PacketBudget<'_, '_>) -> Result<(), Broken> {
         let wanted =
             |change: &Change| self.options.remedies.is_empty() || self.options.remedies.contains(&change.family);
@@ -319,7 +319,7 @@ impl Search<'_, '_> {
         budget.run(&mut trials.into_iter().map(|(_, trial)| trial).collect::<Vec<_>>(), seeds, most)
     }
 
-    /// Of each family so many levels, the best first; families by their best one.
+    /// The best levels of each family; families by their best level.
     fn best_levels(&self, levels: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.trials.len()).collect();
         order.sort_by(|a, b| self.trials[*a].mean().total_cmp(&self.trials[*b].mean()));
@@ -330,7 +330,7 @@ impl Search<'_, '_> {
         order.iter().filter(|i| place_in_family(i) < levels).copied().collect()
     }
 
-    /// Pairs of the best families that can be made, each of its two over the levels that were best alone, the best pair over all.
+    /// Pairs of compatible best families, each from its two best levels; the best pair over all.
     fn pairs(&mut self, budget: &mut PacketBudget<'_, '_>) -> Result<(), Broken> {
         let helps = |i: &usize| {
             let trial = &self.trials[*i];
@@ -369,8 +369,8 @@ impl Search<'_, '_> {
         self.more(&best, SEEDS[1], budget, budget.left() / 3)
     }
 
-    /// What is told of each family, in the order of rank: what can be made and compared first, each group by time, what is as good
-    /// by effort; with a goal, what meets it by effort and then by time. Pairs that are no better than their better half are left out.
+    /// The best of each family by rank: available and comparable changes first, each group by time, equals by effort; with a goal, those
+    /// that meet it by effort and then time. Omits pairs that are no better than their better half.
     fn ranked(&self) -> Vec<usize> {
         let told = self.best_levels(1).into_iter().filter(|i| self.is_worth_telling(*i));
         let (mut main, mut apart): (Vec<usize>, Vec<usize>) = told.partition(|i| {
@@ -476,7 +476,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Tells of the first remedies what they harm, and whether they stand.
+/// Adds side effects and robustness of the first remedies.
 fn look_beside(
     cluster: &Cluster<'_>,
     search: &Search<'_, '_>,

@@ -1,4 +1,4 @@
-//! Where a cluster stands: its onset, how far it is from it, and what limits it.
+//! State of a cluster: its collapse point, its margin, and its limits.
 
 use fanin_lab::stats::Interval;
 use fanin_lab::{Broken, CompareOptions, Done, Planner, figures, state_at, summarise};
@@ -11,25 +11,25 @@ use crate::cluster::Cluster;
 use crate::remedy::{Change, Effort, round_trip};
 use crate::trials::{AS_GOOD, PacketBudget, Trial};
 
-/// How far a cluster is from where it would stand otherwise.
+/// Margin of a parameter.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Margin {
-    /// What an answer or a round brings, or what there is of buffer.
+    /// The parameter: response, round or buffer size.
     pub of: &'static str,
     /// As it is.
     pub now: String,
-    /// The nearest value tried at which it fares otherwise; absent where none of those tried is.
+    /// Closest tried value with another verdict; absent if none has.
     pub edge: Option<String>,
     /// The last value tried.
     pub tried_to: String,
 }
 
-/// What a cluster is held up by.
+/// A limit of the cluster.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Limit {
     /// In a word or two.
     pub what: &'static str,
-    /// What was taken away, and what came of it.
+    /// The removed limit, and the result.
     pub says: String,
     /// Goodput without it.
     pub goodput_mbps: Interval,
@@ -51,7 +51,7 @@ pub fn by_closed_form(cluster: &Cluster<'_>) -> Option<f64> {
     Some(overflow_onset(window as f64, &bottleneck))
 }
 
-/// Numbers of servers from two to so many times what there are, `n` among them.
+/// Numbers of servers from two to a multiple of the cluster's, including its own.
 pub fn counts(n: u32, times: u32) -> Vec<u32> {
     let doubles = core::iter::successors(Some(2_u32), |n| n.checked_mul(2));
     let mut counts: Vec<u32> = doubles.flat_map(|k| [k, k.saturating_add(k / 2)]).collect();
@@ -62,9 +62,8 @@ pub fn counts(n: u32, times: u32) -> Vec<u32> {
     counts
 }
 
-/// The least number of servers at which goodput is under half of its best at fewer, from two to four times as many as there are; `None`
-/// where there is none; and whether it was looked for to the end. The runs of `today` stand for their point, so that no other figure of it
-/// is told.
+/// Smallest number of servers with goodput below half of the best with fewer, from two to four times the cluster's number; `None` if there
+/// is none; and whether the search was complete. The runs of `today` are used for their point, for consistency.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -113,7 +112,7 @@ pub fn onset(
 /// Steps of two in which a margin is looked for.
 const STEPS: u32 = 6;
 
-/// How far bytes a server and buffer are from where the cluster fares otherwise.
+/// Margins of bytes per server and of the buffer.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -121,7 +120,7 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, 
     let s = &cluster.at().settings;
     let mut margins = Vec::new();
     let answer = match (s.workload.fragment.0, s.workload.block.0) {
-        (Some(fragment), _) => Some(("workload.fragment", "an answer", fragment.0)),
+        (Some(fragment), _) => Some(("workload.fragment", "responses of", fragment.0)),
         (None, block) => block.map(|block| ("workload.block", "a round", block.0)),
     };
     let buffer = match s.switch.shared_buffer.0 {
@@ -129,7 +128,7 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, 
         None => ("switch.buffer", "a port's buffer", s.in_bytes(s.switch.buffer)),
     };
     for (i, (key, of, now)) in answer.into_iter().map(|a| (0, a)).chain([(1, buffer)]) {
-        // What is hurt is cured by smaller answers and by a larger buffer.
+        // Smaller responses and larger buffers help an impaired cluster.
         let up = hurt == (i == 1);
         let value =
             |step: u32| Bytes(if up { now.saturating_mul(1 << step) } else { (now >> step).max(1) }).to_string();
@@ -155,7 +154,7 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, 
     Ok(margins)
 }
 
-/// Something that nobody measured, as a rule, and what would be if it were otherwise.
+/// An assumed value, and the result with other values.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Assumption {
     /// The key.
@@ -168,7 +167,7 @@ pub struct Assumption {
     pub turns: Vec<String>,
 }
 
-/// Whether the verdict hangs on what nobody measured: jitter, delay and service time, each a fifth and five times what was taken.
+/// Whether the verdict depends on assumed values: jitter, delay and service time, each at a fifth and five times the assumption.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -211,10 +210,10 @@ pub fn assumptions(
     Ok(assumptions)
 }
 
-/// Runs of a point whose verdict is another than was expected.
+/// Runs of a point with another verdict than expected.
 const MORE_SEEDS: u32 = 3;
 
-/// What might hold it up, each taken away.
+/// Possible limits, each removed in turn.
 fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     let s = &cluster.at().settings;
     let mut all: Vec<(&'static str, Change)> = Vec::new();
@@ -261,8 +260,7 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     all
 }
 
-/// What holds it up, by how much is gained without it. Seeds are few: a gain counts where intervals do not overlap
-/// and the time is not as good as today's.
+/// Limits by the gain without them. With few seeds, a gain counts only if intervals do not overlap and the time differs.
 ///
 /// # Errors
 /// A run that broke an invariant.

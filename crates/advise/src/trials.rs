@@ -19,15 +19,15 @@ const A_PACKET: f64 = 1460.0;
 /// A change with the runs that it has had.
 #[derive(Debug)]
 pub struct Trial {
-    /// What is tried.
+    /// A trial of a variant.
     pub change: Change,
     /// The cluster with it.
     pub variant: Variant,
-    /// What its runs gave, under seed after seed.
+    /// Results, seed by seed.
     pub runs: Vec<Done>,
-    /// The payload of a client's round as it is today, where a round has one.
+    /// Payload of a client's round today, if it has one.
     bytes: Option<Bytes>,
-    /// What these bytes take on the client's link at the least: a run whose end cuts a round off may seem to be faster.
+    /// Lower bound of the bytes' time on the client's link: a run that ends within a round may seem faster.
     wire_ms: f64,
 }
 
@@ -46,7 +46,7 @@ impl Trial {
         Trial { change, variant, runs: Vec::new(), bytes, wire_ms }
     }
 
-    /// The time in which a client has what a round of today's brings, in ms, by seed.
+    /// Time in which a client receives the bytes of one of today's rounds, in ms, by seed.
     pub fn times(&self) -> Vec<f64> {
         let clients = f64::from(self.variant.points[0].settings.clients().max(1));
         self.runs.iter().map(|done| client_ms(&done.tables, clients, self.bytes).max(self.wire_ms)).collect()
@@ -58,7 +58,7 @@ impl Trial {
         Interval { lo: of.lo.max(0.0), ..of }.six_digits()
     }
 
-    /// The mean alone; infinite of nothing.
+    /// Mean time; infinite without runs.
     pub fn mean(&self) -> f64 {
         if self.runs.is_empty() { f64::INFINITY } else { self.time().mean }
     }
@@ -78,23 +78,23 @@ impl Trial {
         surely_less(&self.times(), &other.times())
     }
 
-    /// Whether it brings about as much as another. Where requests come at times of their own, one may take less time on average because
-    /// its slowest are cut off by the run's end.
+    /// Whether it delivers about as much as another. With independent request times, one may take less time on average only because its
+    /// slowest requests are cut off by the run's end.
     pub fn brings_as_much(&self, other: &Trial) -> bool {
         let of = |trial: &Trial| trial.row().map(|row| row.goodput_mbps.mean);
         of(self).zip(of(other)).is_some_and(|(own, than)| AS_MUCH * own >= than)
     }
 
-    /// Whether a round there stands still or is lost.
+    /// Whether rounds there are idle or lost.
     pub fn is_hurt(&self) -> bool {
         use fanin_lab::State::{Collapsed, Sags};
         self.row().is_some_and(|row| matches!(state_at(&row), Collapsed | Sags))
     }
 }
 
-/// The time of so many bytes at one client's part of a run's goodput, which counts what of a round has come by its end, too. Where rounds
-/// are of objects it is their mean time, one that was cut off as long as it had waited; where there are no rounds, that of a megabyte. A run
-/// that brings nothing counts as if it brought one packet.
+/// Time to deliver these bytes at one client's share of a run's goodput, including the bytes of an unfinished round. For rounds of objects:
+/// their mean time, with unfinished ones at their waiting times; without rounds: the time of a megabyte. A run that delivers nothing counts
+/// as one packet.
 fn client_ms(tables: &RunTables, clients: f64, bytes: Option<Bytes>) -> f64 {
     let waits: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps.or(query.waited_ps)).collect();
     let a_packet = A_PACKET * 8.0 / (tables.totals.measured_ps.max(1) as f64 / 1e6);
@@ -104,8 +104,8 @@ fn client_ms(tables: &RunTables, clients: f64, bytes: Option<Bytes>) -> f64 {
     }
 }
 
-/// Whether times are less than others for sure: by intervals that do not overlap, or in that the longest is under the others'
-/// shortest. Where a round stands still under one seed in five, the interval of today's times reaches down to nothing.
+/// Whether times are certainly shorter than others: disjoint intervals, or a maximum below the others' minimum. If one of five seeds has
+/// idle rounds, the interval of today's times extends to zero.
 fn surely_less(own: &[f64], others: &[f64]) -> bool {
     let (Some(of), Some(than)) = (mean_interval(own), mean_interval(others)) else { return false };
     let longest = own.iter().copied().fold(0.0, f64::max);
@@ -113,31 +113,31 @@ fn surely_less(own: &[f64], others: &[f64]) -> bool {
     of.hi < than.lo || (own.len() > 1 && longest < shortest)
 }
 
-/// What a run costs, in data packets.
+/// Cost of a run in data packets.
 pub fn cost(tables: &RunTables) -> u64 {
     let engine = tables.engine;
     (engine.packet_hops / HOPS_A_PACKET).max(engine.events / EVENTS_A_PACKET)
 }
 
-/// Who pays.
+/// Budget of simulated packets.
 pub struct PacketBudget<'a, 'b> {
     session: Session<'b>,
     budget: u64,
     /// The part of the budget that is reserved for later work.
     kept_back: u64,
     spent: u64,
-    /// What the dearest run so far has cost; what one may cost is told by it.
+    /// Cost of the most expensive run so far, the estimate for others.
     dearest: u64,
     stop: &'a dyn Fn() -> bool,
 }
 
 impl<'a, 'b> PacketBudget<'a, 'b> {
-    /// A purse of so many data packets. `stop` is asked between batches.
+    /// A budget of this many data packets; checks `stop` between batches.
     pub fn new(session: Session<'b>, budget: u64, stop: &'a dyn Fn() -> bool) -> PacketBudget<'a, 'b> {
         PacketBudget { session, budget, kept_back: 0, spent: 0, dearest: 0, stop }
     }
 
-    /// The packets that may be spent now: the budget less what is spent and what is reserved for later work.
+    /// Packets available now: the budget minus those spent and reserved.
     pub fn left(&self) -> u64 {
         self.budget.saturating_sub(self.kept_back).saturating_sub(self.spent)
     }
@@ -147,18 +147,18 @@ impl<'a, 'b> PacketBudget<'a, 'b> {
         self.kept_back = packets;
     }
 
-    /// What has been spent.
+    /// Packets spent.
     pub fn spent(&self) -> u64 {
         self.spent
     }
 
-    /// What the dearest run has cost.
+    /// Cost of the most expensive run.
     pub fn dearest(&self) -> u64 {
         self.dearest
     }
 
-    /// Runs trials until each has so many seeds, or there is nothing left of what this may cost: those that come first have theirs.
-    /// Which runs there are hangs on what those before cost, never on how many go at once.
+    /// Runs trials until each has this many seeds or the limit is spent; earlier trials take precedence. Which runs are made depends on the
+    /// costs of earlier ones, never on concurrency.
     ///
     /// # Errors
     /// A run that broke an invariant.
@@ -185,7 +185,7 @@ impl<'a, 'b> PacketBudget<'a, 'b> {
     fn batch(&mut self, trials: &mut [&mut Trial], runs: &[(usize, u64)]) -> Result<(), Broken> {
         let of = |&(i, seed): &(usize, u64)| {
             let variant = &trials[i].variant;
-            variant.at(0, variant.settings.run.first_seed + seed).expect("every contender has a point")
+            variant.at(0, variant.settings.run.first_seed + seed).expect("every variant has a point")
         };
         let specs: Vec<RunSpec> = runs.iter().map(of).collect();
         let done = self.carry_out(&specs)?;
@@ -198,7 +198,7 @@ impl<'a, 'b> PacketBudget<'a, 'b> {
         Ok(())
     }
 
-    /// Carries out runs whatever they cost, and pays for them.
+    /// Runs specs at any cost, and charges them.
     ///
     /// # Errors
     /// A run that broke an invariant.
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_that_scatter_do_not_hide_that_every_run_is_faster() {
+    fn scattered_times_do_not_hide_a_certain_gain() {
         let today = [1.2, 40.0, 2.0, 3.0, 2.5];
         assert!(surely_less(&[0.32, 0.33, 0.32], &today));
         assert!(!surely_less(&[0.32], &today), "one run is chance");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_brings_nothing_counts_as_if_it_brought_a_packet() {
+    fn a_run_without_delivery_counts_as_one_packet() {
         let mut tables = RunTables::default();
         tables.totals.measured_ps = 50_000_000_000;
         let ms = |tables: &RunTables| client_ms(tables, 1.0, Some(Bytes(14_600))).round();

@@ -101,8 +101,8 @@ impl Counters {
         });
         let mut found = found.ok_or_else(|| {
             format!(
-                "{name}: a text, and none of those that are understood; use what nstat, cat /proc/net/netstat, ss -ti, \
-                 ethtool -S or tc -s prints, or a table (CSV) whose columns have names"
+                "{name}: unknown text format; use the output of nstat, cat /proc/net/netstat, ss -ti, \
+                 ethtool -S or tc -s, or a table (CSV) with a header"
             )
         })?;
         found.bytes = bytes;
@@ -271,11 +271,11 @@ impl Counters {
                 }
             }
             Form::Tc => {
-                say("packets that queues dropped", self.grew("dropped"), total("dropped"));
+                say("packets dropped by queues", self.grew("dropped"), total("dropped"));
                 let marked = if self.grew("marked").is_some() { "marked" } else { "ecn_mark" };
-                say("packets that queues marked", self.grew(marked), total(marked));
+                say("packets marked by queues", self.grew(marked), total(marked));
                 let (most, of) = whose(self.most("backlog"));
-                say("longest backlog that was seen, bytes", most, &of);
+                say("longest backlog, bytes", most, &of);
             }
             Form::Ethtool | Form::Table => {
                 let mut names: Vec<&str> = self.counts.keys().map(|(name, _)| name.as_str()).collect();
@@ -287,10 +287,10 @@ impl Counters {
                         say(name, self.grew(name), total(name));
                     } else if has(&["watermark", "occupancy", "queue", "buffer_bytes", "peak"]) {
                         let (most, of) = whose(self.most(name));
-                        say(&format!("most of {name}"), most, &of);
+                        say(&format!("maximum of {name}"), most, &of);
                     } else if self.form == Form::Table && has(&["bytes", "conn", "retx", "retrans"]) {
                         let (most, of) = whose(self.most(name));
-                        say(&format!("most of {name} in one row"), most, &of);
+                        say(&format!("maximum of {name} in one row"), most, &of);
                     }
                 }
             }
@@ -319,49 +319,49 @@ impl Counters {
         }
     }
 
-    /// What counters alone allow to say.
+    /// The verdict from counters only.
     pub fn verdict(counters: &[Counters]) -> String {
         let sum = |name: &str| -> f64 { counters.iter().filter_map(|one| one.grew(name)).sum() };
         let (timeouts, probes) = (sum("TcpExtTCPTimeouts"), sum("TcpExtTCPLossProbes"));
         let (resent, shut) = (sum("TcpRetransSegs"), sum("TcpExtTCPToZeroWindowAdv"));
         let mut says = match (timeouts > 0.0, probes > 0.0) {
             (true, _) => format!(
-                "{timeouts} retransmission timeouts and {resent} segments sent again: what incast does, and other losses too"
+                "{timeouts} retransmission timeouts and {resent} retransmitted segments, due to incast or other losses"
             ),
-            (false, true) => format!("{probes} probes for lost tails and no timeout: losses that cost little"),
-            _ => "no timeout was counted".into(),
+            (false, true) => format!("{probes} tail-loss probes and no timeouts: losses with little effect"),
+            _ => "no timeouts".into(),
         };
         if shut > 0.0 {
-            says += &format!("; {shut} times there was no room for what came, which is not the network");
+            says += &format!("; {shut} zero windows, which are not the network's fault");
         }
         if counters.iter().any(|one| one.form == Form::Proc && one.is_of_all_time("TcpExtTCPTimeouts")) {
-            says += "; these are totals, printed once: print them before and after to see what came meanwhile";
+            says += "; these are totals since boot: print them before and after to get the difference";
         }
-        says + ". Counters do not say who answered whom at once: record the client's packets, as `fanin record` says"
+        says + ". Counters do not show simultaneous responses: capture the client's packets with `fanin record`"
     }
 }
 
-/// Behind totals that were printed once.
-const SINCE: &str = ", since counting began";
+/// Suffix of totals that were printed once.
+const SINCE: &str = ", since boot";
 
-/// What `ss` says of sockets that tells something here, at the most of any.
+/// Relevant values of `ss`, as maxima over sockets.
 const OF_SOCKETS: [(&str, &str); 5] = [
     ("rto", "largest retransmission timeout of a connection, ms"),
-    ("retrans", "most segments that one connection sent again"),
+    ("retrans", "most retransmitted segments of a connection"),
     ("cwnd", "largest window, segments"),
     ("backoff", "largest backoff of a timeout"),
-    ("rwnd_limited", "longest time that a connection was held up by the receiver's window, ms"),
+    ("rwnd_limited", "longest time that a connection was limited by the receive window, ms"),
 ];
 
-/// Counters of Linux that tell something here, and what.
+/// Relevant counters of Linux.
 const COUNTED: [(&str, &str); 11] = [
     ("TcpExtTCPTimeouts", "retransmission timeouts"),
-    ("TcpRetransSegs", "segments sent again"),
-    ("TcpExtTCPLossProbes", "probes for lost tails"),
-    ("TcpExtTCPSpuriousRTOs", "timeouts for nothing"),
-    ("TcpExtTCPSynRetrans", "SYNs sent again"),
-    ("TcpExtTCPToZeroWindowAdv", "times the window was shut"),
-    ("TcpExtTCPRcvQDrop", "segments dropped for want of room at the receiver"),
+    ("TcpRetransSegs", "retransmitted segments"),
+    ("TcpExtTCPLossProbes", "tail-loss probes"),
+    ("TcpExtTCPSpuriousRTOs", "spurious timeouts"),
+    ("TcpExtTCPSynRetrans", "retransmitted SYNs"),
+    ("TcpExtTCPToZeroWindowAdv", "zero windows"),
+    ("TcpExtTCPRcvQDrop", "segments dropped for lack of receive buffer"),
     ("TcpExtTCPBacklogDrop", "segments dropped at a socket's backlog"),
     ("TcpExtDelayedACKs", "delayed ACKs"),
     ("TcpExtListenDrops", "connections dropped at a listener"),

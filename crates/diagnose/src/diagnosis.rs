@@ -1,4 +1,4 @@
-//! What is said: plain data, in seconds and bytes.
+//! The diagnosis: plain data, in seconds and bytes.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use crate::sketch::Sketch;
 
-/// Why a round took longer than it should have. The first four are of losses; the others are not the network's.
+/// Cause of a slow round. The first four are losses; the others are not the network's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
     /// A retransmission timeout.
     Rto,
-    /// A probe for a lost tail.
+    /// A tail-loss probe.
     TailLossProbe,
-    /// A loss that was found and sent again sooner than by any timeout.
+    /// A loss recovered without a timeout.
     Recovery,
-    /// Losses where no queue can have been full.
+    /// Losses that no full queue explains.
     LinkFault,
-    /// An acknowledgement that was kept back.
+    /// A delayed ACK.
     DelayedAck,
-    /// The asker had no room.
+    /// The client's receive window was zero.
     ZeroWindow,
-    /// A server that took its time before it answered.
+    /// A server that responded late.
     SlowServer,
-    /// A server that paused within its answer.
+    /// A server that paused within its response.
     ApplicationPause,
-    /// Nothing stood still.
+    /// No idle time.
     None,
 }
 
@@ -49,46 +49,44 @@ impl Signature {
     /// What it is, in words.
     pub fn says(self) -> &'static str {
         match self {
-            Signature::Rto => "answers waited for retransmission timeouts",
-            Signature::TailLossProbe => "answers waited for probes of a lost tail",
-            Signature::Recovery => "answers waited until losses were found and sent again, sooner than by a timeout",
-            Signature::LinkFault => {
-                "packets were lost where no queue can have been full: a fault of a link, not incast"
-            }
-            Signature::DelayedAck => "acknowledgements that were kept back held answers up: not the network",
-            Signature::ZeroWindow => "the client had no room for what came: not the network",
-            Signature::SlowServer => "servers took their time before they answered: not the network",
-            Signature::ApplicationPause => "servers paused within their answers: not the network",
-            Signature::None => "nothing stood still",
+            Signature::Rto => "responses waited for retransmission timeouts",
+            Signature::TailLossProbe => "responses waited for tail-loss probes",
+            Signature::Recovery => "responses waited for loss recovery without timeouts",
+            Signature::LinkFault => "packets were lost without a full queue: a faulty link, not incast",
+            Signature::DelayedAck => "responses waited for delayed ACKs, which is not the network's fault",
+            Signature::ZeroWindow => "the client's receive window was closed, which is not the network's fault",
+            Signature::SlowServer => "servers responded late, which is not the network's fault",
+            Signature::ApplicationPause => "servers paused within their responses, which is not the network's fault",
+            Signature::None => "connections were almost never idle",
         }
     }
 }
 
-/// A time in which nothing came.
+/// A stall.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct StallFound {
     pub start_s: f64,
     pub took_s: f64,
     /// How long a timer of the server's would have run by its end.
     pub timer_s: f64,
     pub signature: Signature,
-    /// Whose packet ended it.
+    /// Server whose packet ended it.
     pub server: String,
-    /// Servers that had not answered by then.
+    /// Servers that had not responded by then.
     pub waiting: u32,
 }
 
-/// A request to two or more servers until its last answer.
+/// A request to two or more servers, until its last response.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct EpisodeFound {
     /// Since the first packet of the captures.
     pub start_s: f64,
     pub fan_in: u32,
     pub bytes: u64,
     pub took_s: f64,
-    /// What it takes where nothing is lost: the wait for the first byte, and all bytes at the rate of the link.
+    /// Ideal duration without losses: the wait for the first byte, and all bytes at link rate.
     pub should_s: f64,
     pub stall_s: f64,
     pub signature: Signature,
@@ -98,9 +96,9 @@ pub struct EpisodeFound {
     pub stalls: Vec<StallFound>,
 }
 
-/// A value with where it is from.
+/// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Known<T> {
     pub value: T,
     /// `measured`, `inferred` or `assumed`.
@@ -108,10 +106,10 @@ pub struct Known<T> {
     pub confidence: f64,
 }
 
-/// Where a value is from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub enum How {
     Measured,
     Inferred,
@@ -129,9 +127,9 @@ impl How {
     }
 }
 
-/// What a host's stack shows of itself.
+/// Properties of a host's TCP.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct HostFound {
     pub role: &'static str,
     /// Bytes of payload of a full segment.
@@ -151,18 +149,18 @@ pub struct HostFound {
     pub zero_windows: u64,
 }
 
-/// What is known of the way to the client.
+/// The path to the client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct WayFound {
     /// Of the client's link.
     pub rate_mbps: Option<Known<f64>>,
     pub round_trip_s: Option<Known<f64>>,
     /// The least and the most that the queue at its port can hold, as a switch counts.
     pub buffer_bytes: Option<Known<[u64; 2]>>,
-    /// Of what came to the client, the share that belongs to no episode.
+    /// Share of the client's traffic that belongs to no episode.
     pub background: f64,
-    /// Losses came however little was on its way: a link's own.
+    /// Losses are independent of load: a faulty link.
     pub faulty: bool,
     /// Segments that were marked as having met a queue.
     pub marked: u64,
@@ -170,7 +168,7 @@ pub struct WayFound {
 
 /// Goodput at one number of servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct PointFound {
     pub fan_in: u32,
     pub episodes: u64,
@@ -178,9 +176,9 @@ pub struct PointFound {
     pub stalled: f64,
 }
 
-/// What an input was.
+/// An input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct InputFound {
     pub name: String,
     pub kind: &'static str,
@@ -189,26 +187,26 @@ pub struct InputFound {
     /// How much of it was read, unpacked.
     pub bytes: u64,
     pub span_s: f64,
-    /// Why it ends there, where it ends early.
+    /// Why it ends early, if it does.
     pub ends: Option<String>,
 }
 
-/// What it comes to.
+/// The verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Verdict {
-    /// Incast hurts; absent where there is too little to tell.
+    /// Whether there is harmful incast; absent without enough data.
     pub incast: Option<bool>,
     pub cause: Signature,
     pub says: String,
     pub confidence: f64,
-    /// Where servers are the cause: those that were waited for longest, at most three.
+    /// The slowest servers, at most three, if servers are the cause.
     pub servers: Vec<SlowServer>,
 }
 
 /// A server that was waited for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct SlowServer {
     pub server: String,
     /// In how many stalls of the cause, of how many.
@@ -218,23 +216,23 @@ pub struct SlowServer {
 
 /// All rounds together; times of those with a stall are medians.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct RoundsFound {
     pub count: u64,
     /// The most servers of any.
     pub fan_in: u32,
     pub mean_took_s: f64,
     pub goodput_mbps: f64,
-    /// Rounds in which something stood still.
+    /// Rounds with a stall.
     pub stalled: u64,
     pub stalled_took_s: f64,
     pub stalled_should_s: f64,
     pub stalled_stall_s: f64,
 }
 
-/// What was measured at a number of servers, beside what the scenario gives.
+/// Measured and simulated goodput for a number of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Simulated {
     pub fan_in: u32,
     pub measured_mbps: f64,
@@ -242,15 +240,15 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// From this share on the scenario behaves otherwise than what was measured.
+    /// Deviation from which the scenario is not reliable.
     const FAR: f64 = 0.2;
 
-    /// By which share what is simulated is more, or less.
+    /// Relative deviation of the simulation.
     pub fn off(&self) -> f64 {
         self.simulated_mbps / self.measured_mbps.max(1e-9) - 1.0
     }
 
-    /// Whether what follows from the scenario is doubtful.
+    /// Whether the scenario is not reliable.
     pub fn is_far(&self) -> bool {
         self.off().abs() > Simulated::FAR
     }
@@ -258,7 +256,7 @@ impl Simulated {
 
 /// One server's part in the round that is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Lane {
     pub server: String,
     pub asked_s: f64,
@@ -270,18 +268,18 @@ pub struct Lane {
     pub waits: Vec<(f64, f64, Signature)>,
 }
 
-/// All that is said.
+/// A diagnosis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data, named for what it is")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Diagnosis {
     pub schema: u32,
     pub verdict: Verdict,
     pub episodes: Vec<EpisodeFound>,
-    /// All of them, also where not all are listed.
+    /// All rounds, including those not listed.
     pub rounds: RoundsFound,
     /// Episodes that had not ended with the capture, and the most servers of any.
     pub unfinished: (u64, u32),
-    /// Of the answers of one server alone: how many there were, and where something stood still.
+    /// Responses of single servers: their number, and their stalls.
     pub alone: u64,
     pub alone_stalls: Vec<StallFound>,
     pub losses: [u64; 2],
@@ -296,16 +294,16 @@ pub struct Diagnosis {
     pub hosts: BTreeMap<String, HostFound>,
     /// The slowest round, server by server.
     pub slowest: Option<(EpisodeFound, Vec<Lane>)>,
-    /// What counters say beside the captures.
+    /// Findings from counters.
     pub counters: Vec<String>,
-    /// What cannot be told, and why.
+    /// Cautions: gaps of the data.
     pub cautions: Vec<String>,
     pub inputs: Vec<InputFound>,
-    /// What the scenario gives beside what was measured; empty where it was not simulated.
+    /// Simulated and measured goodputs; empty if not simulated.
     pub simulated: Vec<Simulated>,
-    /// Where the scenario was written.
+    /// Path of the written scenario.
     pub scenario: Option<String>,
-    /// The scenario, where there is one to write.
+    /// The scenario, if there is one.
     #[serde(skip)]
     pub sketch: Option<Sketch>,
 }

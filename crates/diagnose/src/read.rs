@@ -38,14 +38,14 @@ impl std::error::Error for Unread {}
 pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
     let (mut captures, mut counters): (Vec<Capture>, Vec<Counters>) = (Vec::new(), Vec::new());
     for Input { name, stream } in inputs {
-        let (kind, mut stream) = open(stream).map_err(|error| Unread(format!("{name}: it cannot be read: {error}")))?;
+        let (kind, mut stream) = open(stream).map_err(|error| Unread(format!("{name}: cannot read: {error}")))?;
         match kind {
             Kind::Pcap | Kind::PcapNg => captures.push(capture(&name, kind, stream.as_mut())?),
             Kind::Text => counters.push(Counters::read(&name, stream.as_mut()).map_err(Unread)?),
             Kind::Unknown => {
                 return Err(Unread(format!(
-                    "{name}: neither a capture nor counters; use pcap or pcapng, or what nstat, ss, ethtool -S, tc -s \
-                     or a switch prints, compressed with gzip or zstd or not"
+                    "{name}: neither a capture nor counters; use pcap or pcapng, or the output of nstat, ss, ethtool -S, tc -s \
+                     or a switch, optionally compressed with gzip or zstd"
                 )));
             }
         }
@@ -57,9 +57,10 @@ pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
         let ends =
             captures.iter().find_map(|one| Some(format!(" ({} at byte {})", one.end.broken.as_ref()?, one.end.bytes)));
         let unclear: u64 = captures.iter().map(|capture| capture.unclear).sum();
-        let cut = if unclear > frames / 2 { "; headers are cut off: use a snap length of 96 B" } else { "" };
+        let cut =
+            if unclear > frames / 2 { "; headers are incomplete: use a snap length of at least 96 B" } else { "" };
         return Err(Unread(format!(
-            "{}: there is no TCP in it to tell anything from: {frames} packets{}{cut}",
+            "{}: no TCP packets found: {frames} packets{}{cut}",
             names.join(", "),
             ends.unwrap_or_default()
         )));

@@ -27,12 +27,12 @@ pub fn commands(seconds: u32, device: Option<&str>, tool: &dyn Fn(&str) -> Strin
         ),
         command(
             "nstat.txt",
-            "timeouts, probes and segments sent again, as the kernel counts them",
+            "kernel counters of timeouts, probes and retransmissions",
             format!("({nstat} -n; {sleep} {seconds}; {nstat} -sz)"),
         ),
         command(
             "ss.txt",
-            "timeouts and windows of connections, each tenth of a second",
+            "timeouts and windows of connections, ten times per second",
             format!("(for i in $({seq} {}); do {ss} -tiO; {sleep} 0.1; done)", seconds.saturating_mul(10)),
         ),
         command(
@@ -42,7 +42,7 @@ pub fn commands(seconds: u32, device: Option<&str>, tool: &dyn Fn(&str) -> Strin
         ),
         command(
             "ethtool.txt",
-            "drops and errors of the card",
+            "drops and errors of the network card",
             format!("({ethtool} -S {card}; {sleep} {seconds}; {ethtool} -S {card})"),
         ),
     ]

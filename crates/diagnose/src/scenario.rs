@@ -49,9 +49,9 @@ pub(crate) fn scenario(facts: &Facts<'_>) -> Sketch {
     let answer = answer(facts);
     let name = facts.name.chars().filter(|c| !c.is_control()).collect::<String>();
     let mut out = Sketch::new(format!(
-        "# What {name} shows, as `fanin diagnose` read it: \"measured\" stands behind what packets say, \"inferred\" behind what follows from\n\
-         # them, \"assumed\" behind what they do not show.\n\
-         title = \"{most} servers that answer {} each\"\n",
+        "# Scenario of {name} by `fanin diagnose`. Comments give each value's origin: measured in packets, inferred from\n\
+         # them, or assumed.\n\
+         title = \"{most} servers with responses of {}\"\n",
         Bytes(answer)
     ));
     scheme(&mut out, facts);
@@ -75,11 +75,11 @@ fn scheme(out: &mut Sketch, facts: &Facts<'_>) {
     let capable = facts.hosts.iter().any(|host| host.capable > 0);
     let scheme = match () {
         () if ecn && capable && facts.asker.capable > 0 => {
-            ("dctcp+red+ecn", How::Inferred, "all packets are capable of ECN, ACKs too")
+            ("dctcp+red+ecn", How::Inferred, "all packets are ECN-capable, including ACKs")
         }
-        () if ecn && capable => ("newreno+red+ecn", How::Inferred, "ECN was agreed on; how windows grow is not seen"),
-        () if linux(facts.hosts) => ("cubic", How::Assumed, "Linux's default; how windows grow is not seen"),
-        () => ("newreno", How::Assumed, "how windows grow is not seen"),
+        () if ecn && capable => ("newreno+red+ecn", How::Inferred, "ECN was negotiated; window growth is not visible"),
+        () if linux(facts.hosts) => ("cubic", How::Assumed, "Linux's default; window growth is not visible"),
+        () => ("newreno", How::Assumed, "window growth is not visible"),
     };
     out.set("schemes", &format!("[\"{}\"]", scheme.0), scheme.1, scheme.2);
     match scheme.0 {
@@ -95,28 +95,19 @@ fn link(out: &mut Sketch, facts: &Facts<'_>) {
     match &way.line {
         Some(line) => {
             let rate = format!("\"{} kbit/s\"", (line.mbps * 1e3).round());
-            out.set("rate", &rate, How::Assumed, "servers' links, of which nothing slower was seen than the client's");
+            out.set("rate", &rate, How::Assumed, "servers' links seem no slower than the client's");
             out.leave_open(
                 "link.rate",
                 [1.0, 4.0].map(|times| format!("{} kbit/s", (times * line.mbps * 1e3).round())).into(),
             );
-            let why = if line.round {
-                "packets follow one another at this rate"
-            } else {
-                "packets follow one another no faster"
-            };
+            let why = if line.round { "packets arrive back to back at this rate" } else { "packets arrive no faster" };
             out.set("client_rate", &rate, How::Inferred, why);
-            out.set(
-                "framing",
-                &format!("\"{}\"", line.framing),
-                How::Inferred,
-                "with it the rate is one that links have",
-            );
+            out.set("framing", &format!("\"{}\"", line.framing), How::Inferred, "gives a standard link rate");
         }
-        None => out.set("rate", "\"10 Gbit/s\"", How::Assumed, "the link was never full for long"),
+        None => out.set("rate", "\"10 Gbit/s\"", How::Assumed, "the link was never saturated for long"),
     }
     // Four links are crossed in a round trip by packets of which the time on the wire counts for little.
-    out.set("delay", &time(way.round_trip / 4), way.round_trip_how, "a quarter of the least round trip");
+    out.set("delay", &time(way.round_trip / 4), way.round_trip_how, "a quarter of the minimum round trip");
 }
 
 fn queue(out: &mut Sketch, facts: &Facts<'_>) {
@@ -135,18 +126,18 @@ fn queue(out: &mut Sketch, facts: &Facts<'_>) {
             }
         }
         None if facts.asker.lost > 0 && way.faulty == 0 => {
-            out.set("buffer", &bytes(most), How::Assumed, "what came without a pause; no loss shows where it ends");
+            out.set("buffer", &bytes(most), How::Assumed, "largest burst; no loss shows the limit");
             out.leave_open("switch.buffer", between(16 << 10, most));
         }
         None => {
-            let why = "nothing was lost for want of room, and so much came without a pause";
+            let why = "a burst this large arrived without loss";
             out.set("buffer", &bytes(most.max(256 << 10)), How::Assumed, why);
         }
     }
     if way.faulty == u32::MAX {
         let share = facts.asker.lost as f64 / facts.asker.chance.packets().max(1) as f64;
         out.section("faults");
-        let why = "packets were lost however little was on its way";
+        let why = "packets were lost independently of load";
         out.set("loss", &format!("\"{:.3} %\"", 100.0 * share), How::Inferred, why);
     }
 }
@@ -167,14 +158,9 @@ fn hosts(out: &mut Sketch, facts: &Facts<'_>) {
         How::Measured => (way.least.saturating_sub(way.round_trip), How::Inferred),
         _ => (20_000, How::Assumed),
     };
-    out.set("service_time", &time(work.max(1_000)), how, "the quickest first byte of an answer, less a round trip");
+    out.set("service_time", &time(work.max(1_000)), how, "the fastest first byte of a response, minus a round trip");
     let (scatter, how) = if way.scatter > 0 { (way.scatter, How::Inferred) } else { (50_000, How::Assumed) };
-    out.set(
-        "service_jitter",
-        &time(scatter.min(2 * work.max(25_000))),
-        how,
-        "first bytes that found the link idle came so much apart",
-    );
+    out.set("service_jitter", &time(scatter.min(2 * work.max(25_000))), how, "spread of first bytes on an idle link");
 }
 
 /// What most hosts that were seen to say it say.
@@ -204,20 +190,20 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
             "mss",
             &format!("\"{JUMBO} B\""),
             How::Assumed,
-            "packets are larger, as a host's own are: so large at the most",
+            "upper limit; captured packets are larger because of offloads",
         ),
     }
     if let Some(sack) = common(said().map(|host| host.may_sack)).filter(|_| !linux) {
-        out.set("sack", &sack.to_string(), How::Measured, "SYNs say so");
+        out.set("sack", &sack.to_string(), How::Measured, "from SYNs");
         let stamps = said().all(|host| host.stamps);
-        out.set("timestamps", &stamps.to_string(), How::Measured, "SYNs say so");
+        out.set("timestamps", &stamps.to_string(), How::Measured, "from SYNs");
     }
     timeout(out, facts);
     let flights = facts.hosts.iter().filter_map(|host| host.first_window);
     match common(flights.map(|bytes| bytes.div_ceil(u64::from(facts.segment.max(1))))) {
         Some(segments) => out.set("initial_window", &segments.to_string(), How::Measured, "segments of a first flight"),
         None => {
-            out.set("initial_window", "10", How::Assumed, "no first flight was seen by itself");
+            out.set("initial_window", "10", How::Assumed, "no separate first flight");
             if !linux {
                 out.leave_open("tcp.initial_window", ["10", "4", "2", "1"].map(String::from).into());
             }
@@ -225,16 +211,13 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
     }
     let per_ack = facts.asker.acknowledged as f64 / facts.asker.acks.max(1) as f64 / f64::from(facts.segment.max(1));
     if facts.asker.acks > 100 && !linux {
-        let (count, why) = if per_ack >= 1.4 {
-            ("2", "full segments that an ACK covers")
-        } else {
-            ("1", "every packet is acknowledged")
-        };
+        let (count, why) =
+            if per_ack >= 1.4 { ("2", "full segments per ACK") } else { ("1", "every packet is acknowledged") };
         out.set("delayed_ack", count, How::Measured, why);
     }
     // A pause between rounds is idle time; what a window does in it does not show.
     if !linux {
-        out.set("idle_restart", "false", How::Assumed, "what a window does in a pause is not seen");
+        out.set("idle_restart", "false", How::Assumed, "window changes in pauses are not visible");
         out.leave_open("tcp.idle_restart", ["false", "true"].map(String::from).into());
     }
 }
@@ -242,13 +225,13 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
 fn timeout(out: &mut Sketch, facts: &Facts<'_>) {
     match facts.way.rto_min(facts.timeouts.kept(), linux(facts.hosts)) {
         Some(likely) => {
-            out.set("rto_min", &time(likely[0]), How::Inferred, "the shortest silences before a segment came again");
+            out.set("rto_min", &time(likely[0]), How::Inferred, "shortest silences before retransmissions");
             if likely.len() > 1 {
                 let values = likely.iter().map(|one| time(*one).trim_matches('"').to_owned());
                 out.leave_open("tcp.rto_min", values.collect());
             }
         }
-        None => out.set("rto_min", "\"200 ms\"", How::Assumed, "no timeout was seen; Linux's default"),
+        None => out.set("rto_min", "\"200 ms\"", How::Assumed, "no timeouts; Linux's default"),
     }
 }
 
@@ -266,34 +249,34 @@ fn workload(out: &mut Sketch, facts: &Facts<'_>, answer: u64) {
     };
     let pushed = rounds.iter().filter(|round| round.pushed).count() * 2 > rounds.len();
     if pushed {
-        out.set("kind", "\"one-shot\"", How::Inferred, "servers send without being asked");
-        out.set("fragment", &bytes(answer), How::Measured, "what a server sends");
+        out.set("kind", "\"one-shot\"", How::Inferred, "servers send without requests");
+        out.set("fragment", &bytes(answer), How::Measured, "bytes that a server sends");
         return;
     }
-    out.set("kind", "\"barrier\"", How::Inferred, "one client asks several servers at once");
-    out.set("fragment", &bytes(answer), How::Measured, "what a server answers: the median");
+    out.set("kind", "\"barrier\"", How::Inferred, "one client requests from several servers at once");
+    out.set("fragment", &bytes(answer), How::Measured, "median response");
     out.set("request", &bytes(of(|round| round.request).max(1)), How::Measured, "the median");
     if rounds.iter().filter(|round| round.anew).count() * 2 > rounds.len() {
-        out.set("connections", "\"new\"", How::Measured, "each request opens one");
+        out.set("connections", "\"new\"", How::Measured, "one per request");
     }
     let gap = of(|round| round.gap);
     if gap > 1_000 {
-        out.set("request_gap", &time(gap), How::Measured, "from one request of a round to the next");
+        out.set("request_gap", &time(gap), How::Measured, "between requests of a round");
     }
     let pauses: Vec<u64> = rounds.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].done)).collect();
     let pause = quantile(&pauses, 0.5).unwrap_or(0);
     if pause > 10_000 {
-        out.set("pause", &time(pause), How::Measured, "from the end of a round to the next one");
+        out.set("pause", &time(pause), How::Measured, "between rounds");
     }
     let longest = rounds.iter().map(|round| round.took()).max().unwrap_or(0);
     let span = (20 * longest).clamp(1_000_000_000, 10_000_000_000).div_ceil(1_000_000_000);
-    out.set("duration", &format!("\"{span} s\""), How::Assumed, "long enough for some of the longest rounds");
+    out.set("duration", &format!("\"{span} s\""), How::Assumed, "several of the longest rounds");
     if facts.background > 0.05 {
         out.set(
             "background",
             "1",
             How::Inferred,
-            &format!("{:.0} % of what comes to the client is of no round", 100.0 * facts.background),
+            &format!("{:.0} % of the client's traffic belongs to no round", 100.0 * facts.background),
         );
     }
 }
@@ -305,7 +288,7 @@ fn sweep(out: &mut Sketch, facts: &Facts<'_>, fan_ins: &BTreeSet<u32>) {
     values.extend(fan_ins.last());
     let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     out.section("sweep");
-    out.set("fan_in", &format!("[{list}]"), How::Measured, "numbers of servers that answered at once");
+    out.set("fan_in", &format!("[{list}]"), How::Measured, "numbers of concurrent servers");
     out.section("run");
-    out.set("seeds", "3", How::Assumed, "as `fanin new` has it");
+    out.set("seeds", "3", How::Assumed, "default of `fanin new`");
 }

@@ -1,12 +1,12 @@
-//! What it comes to, in a sentence.
+//! The verdict, in words.
 
 use std::collections::BTreeMap;
 
 use crate::counters::Counters;
 use crate::diagnosis::{Diagnosis, EpisodeFound, RoundsFound, Signature, SlowServer, Verdict};
 
-/// Rounds that stand still for so much of their time together are hurt; and what is asked of one server alone, of a capture's.
-const HURT: f64 = 0.05;
+/// Minimum share of idle time for a verdict of impairment: of rounds' total time, or of a capture's for single servers.
+const IMPAIRED: f64 = 0.05;
 
 fn time(seconds: f64) -> String {
     match seconds {
@@ -50,7 +50,7 @@ pub(crate) fn verdict(found: &Diagnosis, counters: &[Counters]) -> Verdict {
     let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, one| sum + one);
     let (took, stalled) = (sum(&mut found.episodes.iter().map(|one| one.took_s)), sum(&mut causes.values().copied()));
     let main = causes.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(cause, _)| *cause);
-    if let Some(cause) = main.filter(|_| stalled > HURT * took) {
+    if let Some(cause) = main.filter(|_| stalled > IMPAIRED * took) {
         return of_rounds(found, cause);
     }
     if found.episodes.is_empty() {
@@ -76,10 +76,10 @@ fn lost(found: &Diagnosis) -> String {
     match (found.losses, found.way.faulty) {
         ([_, 0], _) => String::new(),
         ([_, most], true) => {
-            format!("; {most} segments were lost however little was on its way: a fault of a link")
+            format!("; {most} segments were lost independently of load: a faulty link")
         }
-        ([least, most], false) if least == most => format!("; {least} segments were lost and sent again in time"),
-        ([least, most], false) => format!("; {least} to {most} segments were lost and sent again in time"),
+        ([least, most], false) if least == most => format!("; {least} lost segments were retransmitted quickly"),
+        ([least, most], false) => format!("; {least} to {most} lost segments were retransmitted quickly"),
     }
 }
 
@@ -89,13 +89,13 @@ fn of_rounds(found: &Diagnosis, cause: Signature) -> Verdict {
     let losses: [u64; 2] = [0, 1].map(|which| stalled.iter().map(|one| one.lost[which]).sum());
     let count = match losses {
         [_, 0] => String::new(),
-        [least, most] if least == most => format!(" {least} segments were lost in these."),
-        [least, most] => format!(" {least} to {most} segments were lost in these."),
+        [least, most] if least == most => format!(" They lost {least} segments."),
+        [least, most] => format!(" They lost {least} to {most} segments."),
     };
     let of = &found.rounds;
     let servers = slow_servers(found, cause);
     let says = format!(
-        "{}: {} of {} rounds of up to {} servers had a stall: {}. One of these took {} (median) in place of {}, and was idle for {}.{count} All \
+        "{}: {} of {} rounds of up to {} servers stalled, because {}. The median stalled round took {} instead of {} and was idle for {}.{count} All \
          rounds took {} on average, {:.1} Mbit/s.{}",
         if incast { "incast" } else { "no incast" },
         of.stalled,
@@ -114,10 +114,10 @@ fn of_rounds(found: &Diagnosis, cause: Signature) -> Verdict {
 }
 
 fn waited_for(SlowServer { server, stalls: [own, all], stall_s }: &SlowServer) -> String {
-    format!(" {server} was waited for in {own} of {all} stalls of that kind, for {} in all.", time(*stall_s))
+    format!(" {server} caused {own} of {all} such stalls, {} in all.", time(*stall_s))
 }
 
-/// Where servers are the cause, whom rounds waited for, the longest first.
+/// The servers that rounds waited for, the slowest first, if servers are the cause.
 fn slow_servers(found: &Diagnosis, cause: Signature) -> Vec<SlowServer> {
     const SHOWN: usize = 3;
     if !matches!(cause, Signature::SlowServer | Signature::ApplicationPause) {
@@ -141,7 +141,7 @@ fn slow_servers(found: &Diagnosis, cause: Signature) -> Vec<SlowServer> {
     servers
 }
 
-/// With fewer answers and fewer packets nothing is known of what a host usually does.
+/// Minimum responses or packets for a verdict on a host.
 const ENOUGH_ANSWERS: u64 = 10;
 const ENOUGH_PACKETS: u64 = 1_000;
 
@@ -151,7 +151,7 @@ fn of_others(found: &Diagnosis, counters: &[Counters]) -> Verdict {
     found.alone_stalls.iter().for_each(|stall| *causes.entry(stall.signature).or_default() += stall.took_s);
     let main = causes.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(cause, _)| *cause);
     let span = found.inputs.iter().map(|input| input.span_s).fold(0.0, f64::max);
-    let main = main.filter(|_| causes.values().sum::<f64>() > HURT * span);
+    let main = main.filter(|_| causes.values().sum::<f64>() > IMPAIRED * span);
     let packets: u64 = found.inputs.iter().map(|input| input.tcp).sum();
     let cause = match main {
         _ if found.way.faulty => Signature::LinkFault,
@@ -162,21 +162,28 @@ fn of_others(found: &Diagnosis, counters: &[Counters]) -> Verdict {
     match (cause, packets) {
         (_, 0) => unknown(Counters::verdict(counters)),
         _ if found.unfinished.0 > 0 => unknown(format!(
-            "too little to tell: no round ended within the capture of {packets} packets and {}; up to {} servers were asked at once. Record for longer",
+            "no verdict: no round ended within the capture of {packets} packets and {}, with requests to up to {} servers at once. Record for longer",
             time(span),
             found.unfinished.1
         )),
         (_, ..ENOUGH_PACKETS) if found.alone < ENOUGH_ANSWERS => unknown(format!(
-            "too little to tell: {} answers in {packets} packets of TCP and {}. Record for longer",
+            "no verdict: only {} responses in {packets} TCP packets and {}. Record for longer",
             found.alone,
             time(span)
         )),
         (cause, _) => {
             let says = match cause {
                 Signature::None => {
-                    format!("no incast: nobody asked several servers at once, and nothing stood still{}", lost(found))
+                    format!(
+                        "no incast: no host requested from several servers at once, and connections were almost never idle{}",
+                        lost(found)
+                    )
                 }
-                cause => format!("no incast: nobody asked several servers at once; {}{}", cause.says(), lost(found)),
+                cause => format!(
+                    "no incast: no host requested from several servers at once; {}{}",
+                    cause.says(),
+                    lost(found)
+                ),
             };
             Verdict { incast: Some(false), cause, says, confidence: 0.8, servers: Vec::new() }
         }
