@@ -1,17 +1,19 @@
-//! Where objects live, so that few servers answer a query (PICC, Wang and Shen, INFOCOM 2018, section III).
+//! Object placement, so that few servers answer a query (PICC, Wang and Shen, INFOCOM 2018, section III).
 //!
-//! Pure: a log and a cluster in, a plan out. Objects and servers are numbers from zero, those of a catalogue and of a cluster.
+//! No I/O: input is a log and a cluster, output a plan. Objects and servers are indexes of a catalogue and a cluster.
 
 extern crate alloc;
 
 pub mod closeness;
 mod cluster;
+mod co_location;
 mod cover;
 pub mod cut_clusters;
 mod effect;
 pub mod fan_out;
-mod gather;
+
 pub mod groups;
+mod hash_placement;
 mod hypergraph;
 mod levels;
 mod loads;
@@ -20,7 +22,7 @@ pub mod picc;
 mod placement;
 mod plan;
 mod request_log;
-mod scatter;
+
 pub mod send_queue;
 mod settle;
 
@@ -29,15 +31,15 @@ use fanin_laws::settings::sections;
 
 pub use closeness::Edge;
 pub use cluster::{Cluster, Resources, Server};
+pub use co_location::TooLarge;
 pub use cover::Cover;
 pub use effect::ask;
-pub use gather::TooLarge;
 pub use groups::plan_groups;
+pub use hash_placement::place_by_hash;
 pub use moves::{Gathering, Plan, PlanError};
 pub use placement::{Move, Object, Placement, Reason};
 pub use plan::plan;
 pub use request_log::RequestLog;
-pub use scatter::scatter;
 pub use send_queue::{EXPONENT_MAX, SendQueue};
 
 sections! {
@@ -50,7 +52,7 @@ const CLOSENESS: File = file!(closeness);
 const CUT_CLUSTERS: File = file!(cut_clusters);
 const COVER: File = file!(cover);
 const FAN_OUT: File = file!(fan_out);
-const GATHER: File = file!(gather);
+const CO_LOCATION: File = file!(co_location);
 const GROUPS: File = file!(groups);
 const LEVELS: File = file!(levels);
 const PLAN: File = file!(plan);
@@ -62,7 +64,7 @@ kinds! {
     /// Popular objects, and what is asked for together.
     Picc in picc from picc {
         word: "picc",
-        laws: &[PLAN, GATHER, CLOSENESS, CUT_CLUSTERS, SETTLE, SEND_QUEUE],
+        laws: &[PLAN, CO_LOCATION, CLOSENESS, CUT_CLUSTERS, SETTLE, SEND_QUEUE],
         offers: &[Offer {
             name: "picc",
             aliases: &[],
@@ -76,7 +78,7 @@ kinds! {
     /// Popular objects alone.
     PiccNoCorrelation in picc from picc {
         word: "picc-no-correlation",
-        laws: &[PLAN, GATHER, SEND_QUEUE],
+        laws: &[PLAN, CO_LOCATION, SEND_QUEUE],
         offers: &[Offer {
             name: "picc-no-correlation",
             aliases: &[],
@@ -97,7 +99,7 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether it gathers what is asked for together.
+    /// Whether it co-locates objects that are requested together.
     pub fn correlates(self) -> bool {
         self == Kind::Picc
     }

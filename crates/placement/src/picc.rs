@@ -1,4 +1,4 @@
-//! PICC's settings. Its parts stand in `request_log`, `gather`, `closeness`, `cut_clusters` and `settle`; `plan` joins them.
+//! Settings of PICC. Its algorithms are in `request_log`, `co_location`, `closeness`, `cut_clusters` and `settle`; `plan` combines them.
 
 use fanin_laws::settings::{Refusal, params, words};
 use fanin_units::{Bytes, Share, Time};
@@ -62,10 +62,10 @@ params! {
     refuses |picc| {
         let both = picc.alpha.in_q(16) + picc.beta.in_q(16);
         let what = if both == 0 {
-            "both are 0, and nothing would ever be close: one of them must be above 0"
+            "both are 0: set one above 0, or nothing is close"
         } else if both > 0x1_0001 {
-            // Each may have been rounded up.
-            "together they are above 1, and history would count less than nothing: at most 1 together"
+            // Rounding may have raised each.
+            "their sum is above 1: use a sum of at most 1"
         } else {
             return None;
         };
