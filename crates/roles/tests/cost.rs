@@ -1,4 +1,4 @@
-//! What a message may cost: no allocation.
+//! Cost of a message: no allocations.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn a_message_to_a_hub_allocates_nothing() {
     let (few, _) = allocations(|| gathers.requests(10, 1_000));
     let (many, messages) = allocations(|| gathers.requests(10, 4_000));
     assert!(messages >= 80_000);
-    // A request's tables grow to what it takes, by doubling.
+    // Tables grow by doubling.
     assert!(many <= few + 10 * 3 * 4, "{few} allocations with 1,000 objects, {many} with 4,000");
 }
 
@@ -34,7 +34,7 @@ fn a_message_to_a_front_end_allocates_nothing() {
         let mut request = asks_and_hears(kind);
         request();
         let (allocations, messages) = allocations(&mut request);
-        // What forms a request, and looks at it from time to time.
+        // For creating the request and its periodic checks.
         assert!(messages == 2_000 && allocations < 300, "{kind:?}: {allocations} allocations");
     }
 }

@@ -1,4 +1,4 @@
-//! A data server, told of one thing after another.
+//! Data server, step by step.
 
 use crate::support::{Out, Said, ms};
 use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
@@ -8,7 +8,7 @@ use fanin_units::Time;
 
 const TAG: Tag = Tag { origin: Node(5), request: 7, epoch: 0 };
 
-/// At machine 1, that takes so many at once.
+/// A server on machine 1 with this limit.
 fn server(most: u32, order: Order) -> DataServer<Numbered, Size> {
     DataServer::new(Params { me: Node(1), most, order })
 }
@@ -56,7 +56,7 @@ fn it_lets_its_own_machine_wait_where_it_refuses_others() {
     }
 }
 
-/// The order in which it sends objects of these sizes, all found while another is being sent.
+/// Order in which objects of these sizes are sent, all found while another is being sent.
 fn sent(order: Order, sizes: &[u32]) -> Vec<u32> {
     let (mut server, mut out) = (server(100, order), Out::new());
     let indices = 0..sizes.len() as u32;
@@ -118,7 +118,7 @@ fn a_question_that_was_passed_on_is_answered_or_refused_to_who_asked() {
 
 #[test]
 fn a_question_that_goes_round_in_a_circle_ends() {
-    // Two machines, each of which takes the other for the new place.
+    // Two machines, each with a link to the other.
     let mut servers = [2, 1].map(|other| {
         let mut server = server(10, Order::AtOnce);
         server.link(Numbered(9), Node(other));

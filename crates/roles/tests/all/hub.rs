@@ -1,4 +1,4 @@
-//! A hub, told of one thing after another.
+//! Hub, step by step.
 
 use crate::support::{Out, hub_params, ms};
 use fanin_roles::hub::{self, Hub};
@@ -9,7 +9,7 @@ use fanin_units::{Bytes, Rate, Time};
 const FRONT_END: Node = Node(100);
 const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3 };
 
-/// The hub at machine 1, and what it said since it was last asked.
+/// The hub on machine 1, and its output since the last check.
 struct At {
     hub: Hub<Numbered, Size>,
     out: Out,
@@ -22,7 +22,7 @@ impl At {
         At { hub: Hub::new(params), out: Out::new() }
     }
 
-    /// It is the hub of a request for so many objects, at a rate.
+    /// A hub of a request with this many objects and rate.
     fn of(own: u32, rate: Rate) -> At {
         let mut at = At::new(|_| {});
         at.told(Time::ZERO, TAG, swarm(FRONT_END, rate, own));
@@ -37,7 +37,7 @@ impl At {
         self.hub.handle(now, Message { tag, index, body }, &mut self.out);
     }
 
-    /// Asked for some objects of these machines each.
+    /// Requests objects from it, with their machines.
     fn asked(&mut self, now: Time, objects: impl IntoIterator<Item = (u32, u32)>) {
         for (index, holder) in objects {
             self.told_of(now, TAG, index, ask(index, holder));
@@ -53,7 +53,7 @@ impl At {
         assert!(self.hub.deadline() > now, "nothing is due any more");
     }
 
-    /// Machines that were asked, and for what.
+    /// Requests: machine and object.
     fn gets(&mut self) -> Vec<(u32, u32)> {
         let got = |said: &Output<Numbered, Size>| match said {
             Output::Send { to, message: Message { index, body: Body::Get(_), .. }, .. } => Some((to.0, *index)),
@@ -64,7 +64,7 @@ impl At {
         gets
     }
 
-    /// Packets: to whom, and the objects in each.
+    /// Packets: destination and objects.
     fn packets(&mut self) -> Vec<(u32, Vec<u32>)> {
         let mut packets = Vec::new();
         let mut packet = Vec::new();
@@ -102,7 +102,7 @@ fn us(us: u64) -> Time {
 
 #[test]
 fn a_hub_asks_its_rack_for_no_more_than_its_window() {
-    // 2,000 B of objects taken to have 500 B each.
+    // 2,000 B of objects with an assumed size of 500 B.
     let mut at = At::of(10, Rate(0));
     at.asked(Time::ZERO, (0..10).map(|index| (index, 2 + index)));
     assert_eq!(at.gets(), [(2, 0), (3, 1), (4, 2), (5, 3)]);
@@ -112,7 +112,7 @@ fn a_hub_asks_its_rack_for_no_more_than_its_window() {
     assert_eq!(at.gets(), [(7, 5)], "a miss is an answer");
     at.told_of(us(20), TAG, 2, Body::Lost);
     assert_eq!(at.gets(), [(8, 6)]);
-    // Objects of 4,500 B change what it takes for the mean: an eighth of each counts.
+    // Objects of 4,500 B change the mean: an eighth of each counts.
     at.comes(us(30), 3, 4_500);
     assert_eq!(at.gets(), [], "three of 1,000 B are out, a fourth would be too much");
 }
@@ -140,7 +140,7 @@ fn a_packet_takes_objects_in_their_order_up_to_its_room() {
     let mut at = At::of(4, Rate(0));
     at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
     at.gets();
-    // With headers 500 B, 500 B and 480 B: two fit into 1,460 B, and the third tells that no more will.
+    // With headers 500 B, 500 B and 480 B: two fit into 1,460 B, and the third shows that the packet is full.
     [(2, 480), (0, 480), (1, 460)].iter().for_each(|&(index, bytes)| at.comes(us(1), index, bytes));
     assert_eq!(at.packets(), [(FRONT_END.0, vec![2, 0])]);
     // The last one does not wait for others.
@@ -188,7 +188,7 @@ fn a_hub_keeps_its_rate_what_a_packet_has_besides_counted() {
     assert_eq!(at.packets(), []);
     at.due(Time(128_040_000));
     assert_eq!(at.packets(), [(FRONT_END.0, vec![1])]);
-    // Twice the speed counts from the packet that is on its way.
+    // Twice the speed counts from the current packet.
     at.told(us(130), TAG, Body::Speed(Rate(200_000_000)));
     assert_eq!(at.hub.deadline(), Time(128_040_000 + 61_520_000));
 }
@@ -223,22 +223,22 @@ fn an_object_can_be_withdrawn_until_it_is_sent_and_then_nothing_is_said() {
     at.asked(Time::ZERO, (0..8).map(|index| (index, 2)));
     assert_eq!(at.gets().len(), 4);
     let withdrawn = |index| (FRONT_END.0, index, Body::Withdrawn);
-    // It waits to be asked for.
+    // It is queued.
     at.told_of(us(1), TAG, 6, Body::Withdraw);
     assert_eq!(at.bodies(), [withdrawn(6)]);
-    // It was asked for: its place in the window is free when its answer has come, which goes no further.
+    // It is outstanding: the window is freed when the response arrives, which is not forwarded.
     at.told_of(us(1), TAG, 0, Body::Withdraw);
     assert_eq!(at.bodies(), [withdrawn(0)]);
     assert!(at.hub.waits_for(TAG, 0));
     at.comes(us(2), 0, 500);
     assert_eq!(at.gets(), [(2, 4)]);
     assert_eq!(at.packets(), []);
-    // It waits to be sent.
+    // It waits to be forwarded.
     at.comes(us(3), 1, 500);
     at.told_of(us(3), TAG, 1, Body::Withdraw);
     assert_eq!(at.gets(), [(2, 5)]);
     assert_eq!(at.bodies(), [withdrawn(1)]);
-    // It is sent, or was never heard of.
+    // It is sent, or unknown.
     at.comes(us(4), 2, 1_440);
     assert_eq!(at.packets(), [(FRONT_END.0, vec![2])]);
     [2, 1, 99].iter().for_each(|&index| at.told_of(us(5), TAG, index, Body::Withdraw));
@@ -280,7 +280,7 @@ fn a_server_that_is_silent_or_gone_has_lost_what_it_was_asked_for_and_its_late_a
     at.asked(Time::ZERO, [(0, 2), (1, 2), (2, 3), (3, 2), (4, 3), (5, 3)]);
     at.gets();
     at.hub.gone(us(1), Node(2), &mut at.out);
-    // What that frees is asked for.
+    // The freed window is used.
     assert_eq!(at.gets(), [(3, 4), (3, 5)]);
     at.due(us(101));
     assert_eq!(at.packets(), [(FRONT_END.0, vec![0, 1, 3])]);
@@ -301,12 +301,12 @@ fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
         end(&mut at);
         at.out.clear();
         assert_eq!((at.hub.gathers_for(), at.hub.deadline()), (0, Time::NEVER));
-        // Its window is whole again.
+        // Its window is free again.
         let next = Tag { request: 8, ..TAG };
         at.told(ms(61_000), next, swarm(FRONT_END, Rate(0), 9));
         (0..9).for_each(|index| at.told_of(ms(61_000), next, index, ask(index, 3)));
         assert_eq!(at.gets(), [(3, 0), (3, 1), (3, 2), (3, 3)]);
-        // What comes late, or of a child that was faster than the front end, is left to the front end to judge.
+        // A late message, or one of a child that was faster than the front end, is forwarded for the front end to handle.
         at.comes(ms(61_000), 0, 1_440);
         assert_eq!(at.bodies(), [(FRONT_END.0, 0, Body::Object(Size(1_440)))]);
     };
@@ -314,7 +314,7 @@ fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
     forgotten(|at| at.hub.gone(us(1), FRONT_END, &mut at.out));
     forgotten(|at| {
         at.due(ms(50));
-        // Nothing was heard since the beginning.
+        // No messages since the beginning.
         at.due(ms(60_000));
     });
 }
@@ -329,14 +329,14 @@ fn messages_of_an_earlier_life_are_of_nobody() {
     at.told(us(1), earlier, swarm(Node(77), Rate(0), 1));
     at.told_of(us(1), earlier, 0, Body::Withdraw);
     assert_eq!(at.bodies(), []);
-    // Nor is it an answer to what a later one has asked for.
+    // Nor does it answer a later incarnation's request.
     at.told_of(us(1), earlier, 0, Body::Object(Size(1_440)));
     assert_eq!(at.bodies(), [(FRONT_END.0, 0, Body::Object(Size(1_440)))]);
     assert!(at.hub.waits_for(TAG, 0) && !at.hub.waits_for(earlier, 0));
-    // What it is asked for of such a request is lost: there is none.
+    // Objects requested for such a request are lost: it does not exist.
     at.told_of(us(1), earlier, 1, ask(1, 2));
     assert_eq!(at.bodies(), [(FRONT_END.0, 1, Body::Lost)]);
-    // A later life ends all that was before it, of whatever request; lives are counted round.
+    // A later incarnation ends all earlier requests; epochs wrap around.
     let later = Tag { epoch: TAG.epoch.wrapping_add(30_000), request: 0, ..TAG };
     at.told(us(2), later, swarm(FRONT_END, Rate(0), 1));
     assert_eq!(at.hub.gathers_for(), 1);

@@ -1,4 +1,4 @@
-//! What goes over a socket.
+//! Encoding of messages.
 
 use fanin_roles::wire::{HEADER, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
 use fanin_roles::{Body, Message, Node, Tag};
@@ -55,7 +55,7 @@ proptest! {
             prop_assert_eq!(bytes.len() - before, message.len());
         }
         let (mut at, mut taken) = (0, Vec::new());
-        // First of a part of the buffer, then of all of it.
+        // First from a part of the buffer, then from all of it.
         for end in [cut.index(bytes.len() + 1), bytes.len()] {
             while let Some((message, took)) = Real::take(&bytes[at..end]).expect("well formed") {
                 at += took;
