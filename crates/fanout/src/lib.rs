@@ -1,11 +1,11 @@
-//! Fan-outs: how one client asks many servers for what one request needs.
+//! Fan-outs: algorithms by which a client requests data from many servers.
 //!
-//! Either the client asks the servers themselves, so many at once as a [`Window`] says; or, as SICC has it, one server a rack, a
-//! hub, collects its rack's answers ([`swarm`]), hubs pass them on along a tree ([`tree`]) at the speed that the client assigns
-//! ([`speed`]), several to a packet ([`packing`]), and what a slow hub has left is asked for elsewhere ([`redirect`], [`balance`]).
+//! The client requests from servers directly, limited by a [`Window`], or, as in SICC, from one server per rack, a hub. The hub collects
+//! its rack's responses ([`swarm`]); hubs forward them along a tree ([`tree`]) at speeds that the client assigns ([`speed`]), packed
+//! ([`packing`]); and objects of slow hubs are requested elsewhere ([`redirect`], [`balance`]).
 //!
-//! Each law is written once, pure and in integers, one a file, as packet laws are: time, randomness and settings are arguments,
-//! a law returns a verdict, and its driver acts.
+//! Each algorithm is one file without I/O, in integer arithmetic, like those of packets: time, randomness and settings are arguments, it
+//! returns decisions, and its driver acts.
 #![no_std]
 
 extern crate alloc;
@@ -135,17 +135,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     Kind::ALL.iter().map(|kind| kind.row())
 }
 
-/// Whom a client asks.
+/// Request method of a client.
 #[derive(Clone, Copy, Debug)]
 pub enum Asks {
-    /// Servers, so many at once as a window says, of a client whose link takes a rate.
+    /// Servers directly, with a concurrency limit for this link rate.
     Servers(fn(&Settings, Rate) -> Window),
     /// Hubs.
     Hubs(Parts),
 }
 
 impl Kind {
-    /// Whom it asks. Each kind has to be named here.
+    /// Its method. Each kind must be listed here.
     pub fn asks(self, sicc: &sicc::Params) -> Asks {
         const FULL: Parts =
             Parts { swarms: Swarms::ByRack, tree: true, speed: true, packing: true, redirect: true, balanced: false };
@@ -173,7 +173,7 @@ impl Kind {
         }
     }
 
-    /// What a SICC is made of; none where the client asks servers themselves.
+    /// Parts of SICC; none for direct requests.
     pub fn parts(self, sicc: &sicc::Params) -> Option<Parts> {
         match self.asks(sicc) {
             Asks::Servers(_) => None,
@@ -181,7 +181,7 @@ impl Kind {
         }
     }
 
-    /// How many servers are asked at once, of a client whose link takes `capacity`; none where hubs are asked.
+    /// Concurrency limit for a link of `capacity`; none for hubs.
     pub fn window(self, settings: &Settings, capacity: Rate) -> Option<Window> {
         match self.asks(&settings.sicc) {
             Asks::Servers(window) => Some(window(settings, capacity)),

@@ -1,5 +1,4 @@
-//! SICC's settings, and what each of its variants is made of. Its laws stand in `swarm`, `tree`, `speed`, `packing` and
-//! `redirect`; what is improved on it, in `balance`.
+//! Settings and variants of SICC. Its algorithms are in `swarm`, `tree`, `speed`, `packing` and `redirect`; an improvement is in `balance`.
 
 use fanin_laws::settings::{params, words};
 use fanin_units::{Bytes, Share, Time};
@@ -113,27 +112,27 @@ params! {
     }
 }
 
-/// How swarms are formed.
+/// Formation of swarms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swarms {
-    /// The servers of a rack.
+    /// By rack.
     ByRack,
-    /// As many, drawn from all servers.
+    /// Of the same sizes, drawn from all servers.
     AtRandom,
 }
 
-/// What a SICC is made of.
+/// Enabled parts of SICC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// How swarms are formed.
+    /// Formation of swarms.
     pub swarms: Swarms,
-    /// Hubs pass answers on along a tree, where there are too many.
+    /// Hubs forward along a tree if there are too many.
     pub tree: bool,
-    /// The front end sets hubs' speeds, period by period.
+    /// The front end sets hubs' speeds each period.
     pub speed: bool,
-    /// Several objects go into one packet.
+    /// Packets hold several objects.
     pub packing: bool,
-    /// Queries go from slow hubs to others.
+    /// Objects of slow hubs are redirected.
     pub redirect: bool,
     /// Replicas are chosen so that hubs finish together.
     pub balanced: bool,

@@ -1,12 +1,12 @@
-//! Sliding window: a window over servers, as TCP has one over segments.
+//! Sliding window: a concurrency limit over servers, as TCP's over segments.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 4, SW; Nishtala et al., "Scaling
 //!          Memcache at Facebook" (NSDI 2013), section 3.1; Chiu and Jain (1989) for additive increase and halving.
-//! Law:     W grows by `step` for each answer, or for every W answers (`grows`); W <- max(1, W / 2) when a query has waited `late`
-//!          for its answer, once for all queries that were sent before the halving.
+//! Law:     W grows by `step` per response, or per W responses (`grows`); W <- max(1, W / 2) when a query has waited `late` for its
+//!          response, once for all queries sent before the halving.
 //! Units:   servers; times in picoseconds.
-//! Owns:    W, the answers towards the next step, the time of the last halving.
-//! Departs: SICC names neither step nor signal: "increases the window size till the occurrence of incast congestion and then
-//!          decreases". A client sees no loss; it can see that an answer is late.
+//! Owns:    W, the responses towards the next step, the time of the last halving.
+//! Departs: SICC specifies neither step nor signal: "increases the window size till the occurrence of incast congestion and then
+//!          decreases". A client sees no loss, but can see late responses.
 //! Checked: vectors/sliding_window.json; tests/trajectories/sliding_window.txt.
 
 use fanin_laws::settings::{params, words};
@@ -39,36 +39,36 @@ params! {
     }
 }
 
-/// One client's state.
+/// State of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct SlidingWindow {
     grows: Grows,
     step: u32,
     late: Time,
     window: u32,
-    /// Answers since the last step.
+    /// Responses since the last step.
     towards_step: u32,
     halved: Option<Time>,
 }
 
 impl SlidingWindow {
-    /// A client that has asked nobody.
+    /// A client without requests.
     pub fn start(params: &Params) -> SlidingWindow {
         let &Params { initial, grows, step, late } = params;
         SlidingWindow { grows, step, late, window: initial.max(1), towards_step: 0, halved: None }
     }
 
-    /// How many servers may be asked and not have answered.
+    /// Maximum number of outstanding servers.
     pub fn window(&self) -> u32 {
         self.window
     }
 
-    /// After how long a query is lost.
+    /// Time after which a query is lost.
     pub fn late(&self) -> Time {
         self.late
     }
 
-    /// A server has answered.
+    /// Records a response.
     pub fn answered(&mut self) {
         self.towards_step += 1;
         let answers = match self.grows {
@@ -81,7 +81,7 @@ impl SlidingWindow {
         }
     }
 
-    /// A query has been without its answer for `late`.
+    /// Records a query without a response after `late`.
     pub fn lost(&mut self, now: Time) {
         // Queries of one window are lost together.
         if self.halved.is_some_and(|halved| now.since(halved) < self.late) {

@@ -1,4 +1,4 @@
-//! Every law of fan-outs answers as `vectors/*.json` says: worked out from the papers, not from this code.
+//! Vectors of all fan-out algorithms (`vectors/*.json`), which were computed from the papers, not from this code.
 
 #[path = "../../laws/tests/vectors/replay.rs"]
 mod replay;

@@ -1,4 +1,4 @@
-//! What holds for swarms, trees and speeds.
+//! Invariants of swarms, trees and speeds.
 
 use fanin_fanout::speed::{self, Planned};
 use fanin_fanout::swarm::{Policy, Swarms, Target};
@@ -21,7 +21,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     prop_oneof![Just(Policy::MostObjects), Just(Policy::SpareIo)]
 }
 
-/// Whether these are swarms of all targets, each of them once, with the hubs that the policy wants.
+/// Checks that these are swarms of all targets, each once, with the hubs of the policy.
 fn are_swarms_of(swarms: &Swarms, targets: &[Target], policy: Policy) -> Result<(), TestCaseError> {
     let worth = |index: &u32| {
         let target = &targets[*index as usize];
@@ -56,7 +56,7 @@ fn tree_hubs() -> impl Strategy<Value = Vec<tree::Hub>> {
     prop::collection::vec(hub, 0..150)
 }
 
-/// The objects of the tree under a hub.
+/// Number of objects of the tree under a hub.
 fn total(tree: &Tree, hubs: &[tree::Hub], hub: u32) -> u64 {
     hubs[hub as usize].objects + tree.children(hub).iter().map(|child| total(tree, hubs, *child)).sum::<u64>()
 }
@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn swarms_partition_the_targets_by_rack_behind_their_best(targets in targets(), policy in policy(), used in targets()) {
         let mut swarms = Swarms::default();
-        // Whatever the buffers held before.
+        // Buffers may be dirty.
         swarms.form(&used, policy);
         swarms.form(&targets, policy);
         are_swarms_of(&swarms, &targets, policy)?;
@@ -177,7 +177,7 @@ proptest! {
         speed::reassign(Rate(planned), &mut hubs, Rate(packet), &params);
         prop_assert!(assigned(&hubs) <= planned.into(), "{} of {planned}", assigned(&hubs));
         prop_assert!(hubs.iter().all(|hub| u128::from(hub.assigned.0) >= floor), "under {floor}: {hubs:?}");
-        // Where somebody could use more, all of it is assigned, but for what rounding leaves.
+        // If a hub could use more, everything is assigned, up to rounding.
         prop_assert!(!busy || assigned(&hubs) + hubs.len() as u128 > planned.into(), "{} of {planned}", assigned(&hubs));
         for planned in [other, planned] {
             speed::rescale(Rate(planned), &mut hubs);

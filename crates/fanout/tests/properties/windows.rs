@@ -1,4 +1,4 @@
-//! What holds for windows over servers, and for what a kind is made of.
+//! Invariants of concurrency limits, and of kinds.
 
 use fanin_fanout::{Kind, rows};
 use fanin_units::{Rate, Time};
