@@ -1,10 +1,10 @@
-//! What clients' lines are taken for, what servers are asked in their place, and that it does not matter how they are cut.
+//! Parsing of clients' lines, and requests to servers, with input split anywhere.
 
 use fanin_memcache::{Command, Keyed, Limits, Lines, Mark, Next, Request, text};
 use proptest::prelude::*;
 
 const LIMITS: Limits = Limits { value: 1 << 20, keys: 1 << 16 };
-/// What stands in the place of opaques here.
+/// Mark in place of opaques.
 const MARK: u64 = 0x0123_4567_89ab_cdef;
 
 fn only(line: &str) -> Request<'_> {
@@ -14,7 +14,7 @@ fn only(line: &str) -> Request<'_> {
     }
 }
 
-/// What is said of a line, and how much of what follows it nobody wants.
+/// Refusal of a line, and the length to discard after it.
 fn refused(line: &str) -> (&'static str, u32) {
     match only(line) {
         Request::Refused(text, swallowed) => (text, swallowed),
@@ -22,7 +22,7 @@ fn refused(line: &str) -> (&'static str, u32) {
     }
 }
 
-/// What a server is asked in the place of a line, its end apart.
+/// Request to a server for a line, without its end.
 fn asked(request: &Request<'_>) -> String {
     let mut out = Vec::new();
     let put = |bytes: &[u8]| out.extend_from_slice(bytes);
@@ -98,7 +98,7 @@ fn what_every_server_is_told_is_written_anew() {
     }
 }
 
-/// The lines by which one memcached was told commands that another took for a value, or the other way round.
+/// Lines by which one memcached took values as commands of another, or vice versa.
 #[test]
 fn no_line_is_passed_on_of_which_two_servers_make_two_things() {
     for size in ["+6", "6\t", "\t6", "4294967302", "-4294967290", "0x6", "6\u{b}", "99999999999999999999999"] {
@@ -109,7 +109,7 @@ fn no_line_is_passed_on_of_which_two_servers_make_two_things() {
         assert_eq!(refused(&format!("set k {number}x 0 6\r\n")), (text::BAD_FORMAT, 8), "{number}");
         assert_eq!(refused(&format!("ms k 6 F{number}x\r\n")), (text::BAD_FORMAT, 8), "{number}");
     }
-    // 1.6.18 takes a NUL for the end of the line, and does not swallow the value of so many flags.
+    // 1.6.18 ends the line at a NUL, and does not discard the value after this many flags.
     assert_eq!(refused("set k\0 0 0 6\r\n"), (text::BAD_FORMAT, 8));
     let letters = "b k s t c f v l h u x I T0 N0 R0 C1";
     assert_eq!(refused(&format!("ms Zm9v 6 {letters} E1\r\n")), (text::FLAGS_TOO_LONG, 8));
@@ -273,7 +273,7 @@ fn a_line_without_end_is_not_waited_for() {
     assert_eq!(Lines::default().next(&[0x80, 0, 0], &LIMITS), Next::Binary);
 }
 
-/// All requests of a stream as text, values skipped, read in pieces that end at `cuts`.
+/// All requests of a stream as text, without values, split at `cuts`.
 fn read(stream: &[u8], cuts: &[usize]) -> Vec<String> {
     let (mut lines, mut at, mut found, mut skip) = (Lines::default(), 0, Vec::new(), 0);
     for &end in cuts.iter().chain([&stream.len()]) {
@@ -327,7 +327,7 @@ proptest! {
         prop_assert_eq!(read(&stream, &cuts), read(&stream, &[]));
     }
 
-    /// So that it is no matter which server reads it.
+    /// Any server parses it alike.
     #[test]
     fn what_a_server_is_asked_is_short_plain_and_means_itself(stream in stream()) {
         let Next::Request(request, _) = Lines::default().next(&stream, &LIMITS) else { return Ok(()) };

@@ -1,9 +1,9 @@
-//! What servers' bytes are taken for, and that it does not matter how they are cut.
+//! Parsing of servers' responses, with input split anywhere.
 
 use fanin_memcache::{Cursor, Limits, Lines, Mark, Meta, Next, Piece, Request, Shape, Verb, retold};
 use proptest::prelude::*;
 
-/// The pieces of one answer, and how many bytes it took; none where it has not ended.
+/// Pieces of a response and its length; none if it is incomplete.
 fn read(stream: &[u8], shape: Shape, cuts: &[usize]) -> (Vec<String>, Option<usize>) {
     let (mut cursor, mut at, mut found) = (Cursor::default(), 0, Vec::new());
     for &end in cuts.iter().chain([&stream.len()]) {
@@ -26,7 +26,7 @@ fn read(stream: &[u8], shape: Shape, cuts: &[usize]) -> (Vec<String>, Option<usi
     (found, None)
 }
 
-/// What `mg` may be answered where it asks for a value, and where not.
+/// Response to `mg` with a value.
 const META: Shape = Shape::Meta { command: Meta::Get, value: true };
 const BARE: Shape = Shape::Meta { command: Meta::Get, value: false };
 const STORED: Shape = Shape::Stored { verb: Verb::Set };
@@ -91,7 +91,7 @@ fn what_is_no_answer_is_broken() {
     }
 }
 
-/// What the client of a meta command is told where its server answers so, `O!` being the mark.
+/// Client's version of a meta response, with `O!` as the mark.
 fn told(asked: &str, answer: &str) -> Option<String> {
     let limits = Limits { value: 1 << 20, keys: 1 << 16 };
     let keyed = match Lines::default().next(asked.as_bytes(), &limits) {
@@ -113,7 +113,7 @@ fn a_client_is_told_its_own_opaque_and_its_own_key_where_it_asked_for_them() {
         ("mg k v t O7 f\n", "VA 2 t-1 O! f0", "VA 2 t-1 O7 f0"),
         ("mg k O7 v q\n", "EN O!", "EN O7"),
         ("mg k k O7\n", "HD kk O!", "HD kk O7"),
-        // An item whose key is binary says so.
+        // An item with a binary key says so.
         ("mg foo k O7\n", "HD kZm9v b O!", "HD kZm9v b O7"),
         ("mg Zm9vYh== b k v t\n", "VA 1 t0 O!", "VA 1 kZm9vYg== b t0"),
         ("mg Zm9v b t k O7 f\n", "HD t0 O! f5 W", "HD t0 kZm9v b O7 f5 W"),
