@@ -1,4 +1,4 @@
-//! A ring's sockets against the system's own at the other end.
+//! A ring's sockets, with ordinary sockets as peers.
 #![expect(clippy::disallowed_types, reason = "the other end waits, as simple programs do")]
 
 use std::io::{Read, Write};
@@ -11,12 +11,12 @@ use fanin_ring::{Event, Ring, Socket};
 
 const SOON: Duration = Duration::from_millis(20);
 
-/// A ring; none where the kernel does not let this machine have one.
+/// A ring; none if io_uring is not available.
 fn ring() -> Option<Ring> {
     Ring::new().map_err(|error| println!("skipped: no io_uring here ({error})")).ok()
 }
 
-/// A connection's two ends.
+/// Both ends of a connection.
 fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -25,14 +25,14 @@ fn pair() -> (TcpStream, TcpStream) {
     (here, there)
 }
 
-/// What happens, waited for so often.
+/// Events of several iterations.
 fn events(ring: &mut Ring, turns: usize) -> Vec<Event> {
     let mut events = Vec::new();
     (0..turns).for_each(|_| ring.wait(Some(SOON), &mut events).unwrap());
     events
 }
 
-/// Reads until there is nothing more, or no more to come.
+/// Reads until there is no more input, or its end.
 fn read_all(ring: &mut Ring, socket: &Socket) -> Vec<u8> {
     let mut all = Vec::new();
     let mut some = vec![0; 100_000];
@@ -46,7 +46,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * at / 7) as u8).collect()
 }
 
-/// Connections of which something comes every turn, so that there is much to do.
+/// Connections with input in every iteration, to create load.
 struct Crowd(Vec<(Socket, TcpStream)>);
 
 impl Crowd {
@@ -57,7 +57,7 @@ impl Crowd {
         crowd
     }
 
-    /// Everybody says something, and is heard: what else happens.
+    /// Sends and reads on every connection; returns other events.
     fn turn(&mut self, ring: &mut Ring) -> Vec<Event> {
         self.0.iter_mut().for_each(|(_, there)| there.write_all(b"x").unwrap());
         let mut found = events(ring, 1);
@@ -124,7 +124,7 @@ fn an_end_that_comes_with_the_last_word_is_told_with_it_however_it_is_received()
     }
 }
 
-/// What is said of many connections, each echoed by a thread, in pieces of all sizes, is read in pieces of all sizes: all of it.
+/// Many connections, each echoed by a thread, with random sizes of writes and reads, receive every byte.
 #[test]
 fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order() {
     const EACH: usize = 2 << 20;
@@ -158,7 +158,7 @@ fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order(
                 assert!(out.is_empty());
                 *said += count;
             }
-            // Some are not read for a while.
+            // Skip some reads.
             while below(4) > 0 {
                 let mut some = vec![0; 1 + below(20_000)];
                 let Ok(count) = ring.read(socket, &mut some) else { break };
@@ -222,7 +222,7 @@ fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_not
         }
         assert_eq!(came, [round; 1000]);
     }
-    // What the kernel holds of a connection, the ring's buffers, and what is set aside.
+    // The kernel's socket buffers, the ring's buffers, and bytes set aside.
     assert!(taken.load(Relaxed) < 32 << 20, "{} bytes were taken that nobody has read", taken.load(Relaxed));
     let mut came = Vec::new();
     while came.len() < expected.len() {
@@ -245,7 +245,7 @@ fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
         }
         ring.close(socket);
         assert_eq!(events(&mut ring, 3), []);
-        // Closed with something unread, so that it may be a reset.
+        // Closing with unread input may cause a reset.
         assert!(matches!(there.read(&mut [0; 10]), Ok(0) | Err(_)));
     }
     let (here, there) = pair();
@@ -270,7 +270,7 @@ fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
     there.write_all(b"hello").unwrap();
     events(&mut ring, 2);
     assert_eq!(read_all(&mut ring, &opened), b"hello");
-    // Nobody listens any more.
+    // The listener is gone.
     ring.unwatch(3);
     drop(listener);
     events(&mut ring, 2);
@@ -318,7 +318,7 @@ fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
 fn more_orders_than_completions_have_room_for_are_all_carried_out() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
-    // Nobody waits in between; of each, two completions tell.
+    // Without waiting; each has two completions.
     for _ in 0..10_000 {
         ring.watch(here.try_clone().unwrap().into(), 3);
         ring.unwatch(3);
