@@ -1,4 +1,4 @@
-//! Quantities parse, print and refuse as their documentation says.
+//! Parsing, printing and errors of quantities.
 
 use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};
 use proptest::prelude::*;
