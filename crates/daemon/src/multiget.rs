@@ -136,8 +136,8 @@ impl Retrieval {
 }
 
 impl Multiget {
-    /// Builds the batches of a request's first keys, up to a maximum number, in the order of their first keys; returns the remaining keys, if
-    /// any. None if a key is too long.
+    /// Builds the batches of a request's first keys, up to a maximum number, in the order of their first keys; returns the remaining keys,
+    /// if any. None if a key is too long.
     pub fn new<'a>(
         get: &Get<'a>,
         most: usize,

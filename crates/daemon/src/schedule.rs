@@ -1,5 +1,5 @@
-//! Schedule of a multiget's batches: it drives a concurrency limit like the simulator's front end (`roles/front_end/direct.rs`), in the same
-//! order.
+//! Schedule of a multiget's batches: it drives a concurrency limit like the simulator's front end (`roles/front_end/direct.rs`), in the
+//! same order.
 //!
 //! One difference: there a cached limit belongs to a front end; here every multiget has its own, which starts as the pool's last one
 //! ended if limits are cached. A batch, all keys of one server, is answered, missed or lost as a whole. Does no I/O; times are arguments

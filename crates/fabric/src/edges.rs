@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn refuses_invalid_edges() {
         let cases = [
             (2, vec![edge("h0", "s")], "`h1` is on no edge; every host has one, such as \"h1 switch\""),
             (1, vec![edge("h0", "s"), edge("h0", "t")], "`h0` is on 2 edges; a host has one, to its switch"),

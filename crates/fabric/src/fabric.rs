@@ -146,20 +146,20 @@ impl Fabric {
         (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
     }
 
-    /// Next hop of a packet towards a host, from the switch at the end of a link. The flow's hash selects among equal-cost links, and is only
-    /// computed if there are several.
+    /// Next hop of a packet towards a host, from the switch at the end of a link. The flow's hash selects among equal-cost links, and is
+    /// only computed if there are several.
     #[inline(always)]
     pub fn next_hop(&self, link: LinkId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         debug_assert!(self.is_host(host.node()) && !self.is_downlink(link));
         match self.routes {
             Routes::Star => LinkId(host.0),
-            _ => self.next_hop_but_in_a_star(self.link(link).to, host, flow_hash),
+            _ => self.next_hop_beyond_star(self.link(link).to, host, flow_hash),
         }
     }
 
     /// The same for other networks than stars, in a separate function so that stars have no overhead; trees come first.
     #[inline(never)]
-    fn next_hop_but_in_a_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+    fn next_hop_beyond_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         if let Routes::Tree(tree) = &self.routes {
             return LinkId(tree.next_hop(switch.0, host.0, flow_hash));
         }
@@ -265,8 +265,8 @@ impl Fabric {
         }
     }
 
-    /// Removes a link from all paths, or restores it. Every switch knows at once. If no equal-cost path is left, packets are forwarded up to
-    /// the failure.
+    /// Removes a link from all paths, or restores it. Every switch knows at once. If no equal-cost path is left, packets are forwarded up
+    /// to the failure.
     pub fn set_up(&mut self, link: LinkId, up: bool) {
         self.routes = std::mem::replace(&mut self.routes, Routes::Star).set_up(link, up);
     }
@@ -280,7 +280,7 @@ mod tests {
     const GBIT: u64 = 1_000_000_000;
 
     #[test]
-    fn a_client_is_reached_at_the_rate_of_its_own_link_or_of_all_senders_together() {
+    fn client_link_or_senders_limit_rate() {
         let star =
             star(&Star { servers: 8, rate: Rate(GBIT), client_rate: Rate(4 * GBIT), delay: Time::from_micros(5) });
         assert_eq!(star.gather_rate((1..=2).map(HostId), HostId(0)), 2.0 * GBIT as f64);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn racks_that_share_thin_uplinks_are_bound_by_them() {
+    fn thin_uplinks_limit_rate() {
         // Two racks of four hosts, two spines: each rack has two uplinks of 0.5 Gbit/s.
         let hosts: Vec<String> = (0..8).map(|n| if n == 0 { "client".into() } else { format!("server{n}") }).collect();
         let mut list = Vec::new();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_far_from_the_failure_goes_round_it() {
+    fn distant_switch_avoids_failure() {
         let mut fabric = leaves(2);
         let [up, down] = fabric.between(["leaf3", "spine1"]).expect("a link");
         assert_eq!([up, down].map(|link| fabric.link_name(link)), ["leaf3>spine1", "spine1>leaf3"]);
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ways_avoid_what_is_down_as_long_as_one_is_left_and_are_the_old_ones_once_all_is_up(
+        fn paths_avoid_failures_and_recover(
             failed in prop::collection::btree_set(0..4u32, 1..4), hash: u64,
         ) {
             let (mut fabric, whole) = (leaves(4), leaves(4));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nothing_has_and_nodes_that_nothing_joins_are_told() {
+    fn refuses_unknown_names_and_missing_links() {
         let fabric = leaves(2);
         assert_eq!(fabric.between(["leaf9", "spine1"]), Err("nothing is called `leaf9` here".into()));
         assert_eq!(fabric.between(["leaf1", "leaf2"]), Err("no link joins `leaf1` and `leaf2`".into()));

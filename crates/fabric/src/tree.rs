@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packets_way_leads_through_the_tiers_in_their_order() {
+    fn packets_pass_tiers_in_order() {
         let tiers = |fabric: &Fabric, from: u32, to: u32| {
             let way = fabric.way(HostId(from), HostId(to), 7);
             let tiers: Vec<&str> = way.map(|link| fabric.tier(link)).collect();
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_150_000_hosts_is_made_of_their_links_alone() {
+    fn builds_tree_of_150_000_hosts() {
         let fabric = tree(&shape([50, 50, 60, 4, 50], Placement::ByRack)).expect("it fits");
         assert_eq!(fabric.hosts(), 150_000);
         // Both directions: hosts, 4 spines per rack, 50 cores per spine.

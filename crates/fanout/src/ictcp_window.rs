@@ -26,26 +26,26 @@ use fanin_units::{Rate, Share, Time};
 const FLOOR: u32 = 2;
 
 params! {
-    /// A window over servers by the bandwidth in use (ICTCP as SICC and PICC describe it).
+    /// Concurrency limit over servers by the used bandwidth (ICTCP as SICC and PICC describe it).
     ictcp_window {
-        /// Servers asked at once at first: ICTCP begins with its least window.
+        /// Initial number of outstanding servers: ICTCP starts with its minimum window.
         #[range(2..=1_000_000)]
         initial: u32 = 2,
-        /// The share of the link that answers may fill, before the quota is none (ICTCP: 0.9).
+        /// Share of the link that responses may use before the quota is zero (ICTCP: 0.9).
         #[range(Share::of(1, 1 << 10)..)]
         usable: Share = Share::of(9, 10),
-        /// Up to this share of the expected throughput missing, the window grows (ICTCP: 0.1).
+        /// The window grows while at most this share of the expected throughput is missing (ICTCP: 0.1).
         gamma1: Share = Share::of(1, 10),
-        /// Above this share of the expected throughput missing, the window shrinks (ICTCP: 0.5).
+        /// The window shrinks when more than this share of the expected throughput is missing (ICTCP: 0.5).
         gamma2: Share = Share::of(1, 2),
-        /// For so many slots in turn it must be missing (ICTCP: three RTT).
+        /// Number of consecutive slots in which it must be missing (ICTCP: three RTTs).
         #[range(1..=1_000)]
         patience: u32 = 3,
     }
     refuses |law| {
         let what = || {
             format!(
-                "ICTCP's gamma1 {} and gamma2 {}: a window that is to grow and to shrink; use a gamma1 of at most gamma2",
+                "ICTCP's gamma1 {} is above gamma2 {}, so the window would grow and shrink; use a gamma1 of at most gamma2",
                 law.gamma1, law.gamma2
             )
         };

@@ -44,28 +44,28 @@ const REDIRECT: File = file!(redirect);
 const BALANCE: File = file!(balance);
 
 kinds! {
-    /// Which fan-out.
+    /// Fan-out algorithm.
     /// Every server at once.
     OneAll in one_all {
         word: "one-all",
-        offers: &[Offer { name: "one-all", aliases: &["baseline"], says: "every server is asked at once: what collapses" }],
+        offers: &[Offer { name: "one-all", aliases: &["baseline"], says: "requests to every server at once, which causes incast collapse" }],
     }
-    /// A window over servers, by loss.
+    /// Concurrency limit, by loss.
     SlidingWindow in sliding_window from sliding_window {
         word: "sw",
         offers: &[Offer {
             name: "sw",
             aliases: &["tsw", "sliding-window"],
-            says: "a window over servers that grows until answers come late, and then halves",
+            says: "a concurrency limit over servers that grows until responses are late, and then halves",
         }],
     }
-    /// A window over servers, by the bandwidth in use.
+    /// Concurrency limit, by used bandwidth.
     IctcpWindow in ictcp_window from ictcp_window {
         word: "ictcp-window",
         offers: &[Offer {
             name: "ictcp-window",
             aliases: &[],
-            says: "a window over servers sized by the bandwidth in use, as SICC and PICC describe ICTCP",
+            says: "a concurrency limit over servers by used bandwidth, as SICC and PICC describe ICTCP",
         }],
     }
     /// All of SICC.
@@ -75,7 +75,7 @@ kinds! {
         offers: &[Offer {
             name: "sicc",
             aliases: &[],
-            says: "a hub a rack collects answers and sends them on, packed, at an assigned speed; slow hubs lose queries to others",
+            says: "a hub per rack collects responses and forwards them, packed, at an assigned speed; slow hubs lose queries to others",
         }],
     }
     /// SICC without its enhancements.
@@ -116,7 +116,7 @@ kinds! {
     SiccNopack in sicc from sicc {
         word: "sicc-nopack",
         laws: &[SWARM, TREE, SPEED, REDIRECT],
-        offers: &[Offer { name: "sicc-nopack", aliases: &[], says: "SICC with an object a packet" }],
+        offers: &[Offer { name: "sicc-nopack", aliases: &[], says: "SICC with one object per packet" }],
     }
     /// SICC with replicas chosen.
     SiccBalanced in sicc from sicc {
@@ -125,7 +125,7 @@ kinds! {
         offers: &[Offer {
             name: "sicc-balanced",
             aliases: &[],
-            says: "SICC with each object's replica chosen so that hubs finish together: better than the paper's",
+            says: "SICC with replicas chosen so that hubs finish together: an improvement on the paper",
         }],
     }
 }

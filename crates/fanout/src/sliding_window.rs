@@ -15,26 +15,26 @@ use fanin_units::Time;
 words! {
     /// How often a sliding window grows.
     Grows, "\"answer\" or \"window\"" {
-        /// With each answer: the window doubles while a window of answers comes in, until there is an incast.
+        /// Per response: the window doubles per window of responses, until there is incast.
         Answer = "answer",
-        /// With each window of answers, as TCP in congestion avoidance.
+        /// Per window of responses, like TCP in congestion avoidance.
         Window = "window",
     }
 }
 
 params! {
-    /// A window over servers that halves on loss (SW, TSW).
+    /// Concurrency limit over servers that halves on loss (SW, TSW).
     sliding_window {
-        /// Servers asked at once at first, as TCP begins with 10 segments (RFC 6928).
+        /// Initial number of outstanding servers, like TCP's 10 segments (RFC 6928).
         #[range(1..=1_000_000)]
         initial: u32 = 10,
-        /// When the window grows: with each answer, or with each window of answers.
+        /// Whether the window grows per response or per window of responses.
         grows: Grows = Grows::Answer,
-        /// Servers by which it grows.
+        /// Number of servers by which it grows.
         #[range(1..=1_000_000)]
         step: u32 = 1,
-        /// An answer that is not there after this is taken for lost: half of the 10 ms after which the papers' servers send again.
-        #[range(Time::from_micros(1)..=Time::from_secs(100), "sooner than any answer; the papers' RTO is 10 ms")]
+        /// Time after which a response counts as lost: half of the papers' minimum RTO of 10 ms.
+        #[range(Time::from_micros(1)..=Time::from_secs(100), "no response arrives sooner; the papers' RTO is 10 ms")]
         late: Time = Time::from_millis(5),
     }
 }

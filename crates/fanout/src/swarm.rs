@@ -14,11 +14,11 @@ use core::ops::Range;
 use fanin_laws::settings::words;
 
 words! {
-    /// Which server of a swarm is its hub.
+    /// Choice of a swarm's hub.
     Policy, "\"most-objects\" or \"spare-io\"" {
-        /// The one with most of the requested objects (Algorithm 1, line 4).
+        /// The server with the most requested objects (Algorithm 1, line 4).
         MostObjects = "most-objects",
-        /// The one with most spare capacity for I/O (section 3.1).
+        /// The server with the most spare I/O (section 3.1).
         SpareIo = "spare-io",
     }
 }
@@ -117,7 +117,8 @@ impl Swarms {
         }
     }
 
-    /// Forms swarms of the same sizes as by rack, with members drawn from all targets (SICC-NPS). `draw` returns a number below its argument.
+    /// Forms swarms of the same sizes as by rack, with members drawn from all targets (SICC-NPS). `draw` returns a number below its
+    /// argument.
     pub fn form_at_random(&mut self, targets: &[Target], policy: Policy, draw: &mut dyn FnMut(u32) -> u32) {
         self.tally(targets, policy);
         self.order.extend(0..targets.len() as u32);

@@ -23,13 +23,13 @@ use fanin_laws::settings::words;
 use fanin_units::{Bytes, Rate};
 
 words! {
-    /// How equation 1 is read.
+    /// Interpretation of equation 1.
     Bound, "\"printed\", \"mended\" or \"fixed\"" {
-        /// As it is printed: more hubs the slower the downlink is.
+        /// As printed: more hubs on a slower downlink.
         Printed = "printed",
-        /// Its rates turned round: fewer hubs the slower the downlink is, as section 4.3 has it.
+        /// With inverted rates: fewer hubs on a slower downlink, as in section 4.3.
         Mended = "mended",
-        /// Not at all: N is given.
+        /// None: N is fixed.
         Fixed = "fixed",
     }
 }

@@ -13,7 +13,7 @@ use support::{files, start};
 use table::Table;
 
 #[test]
-fn every_law_tells_its_story() {
+fn algorithms_match_trajectories() {
     let others: Vec<String> = files().filter_map(|(law, file)| table::differs(&tell(law, &file["story"]))).collect();
     assert!(others.is_empty(), "{}", others.concat());
 }

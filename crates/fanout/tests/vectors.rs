@@ -7,7 +7,7 @@ mod support;
 use support::{files, start};
 
 #[test]
-fn every_law_answers_as_its_vectors_say() {
+fn algorithms_match_vectors() {
     for (law, file) in files() {
         replay::replay(law, &file, |law, case| start(law, &case["settings"]), |driver, step| driver(step));
     }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_in_base64_is_the_key_behind_it() {
+    fn decodes_keys_in_base64() {
         let mut room = [0; LONGEST_KEY];
         for (word, key) in
             [("Zm9v", &b"foo"[..]), ("Zm9vYg==", b"foob"), ("Zm9vYmE=", b"fooba"), ("+/+/", b"\xfb\xff\xbf")]
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_can_be_written_in_two_ways_is_written_in_one() {
+    fn canonicalizes_base64_keys() {
         let mut written = std::vec::Vec::new();
         canonical(b"Zm9vYh==", |bytes| written.extend_from_slice(bytes));
         assert_eq!(written, b"Zm9vYg==");

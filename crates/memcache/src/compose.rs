@@ -110,8 +110,8 @@ impl Keyed<'_> {
         put(LINE);
     }
 
-    /// Writes the note of a meta command, which is needed to parse its response: its mark, and each flag that its response repeats, with the
-    /// client's version of flags that the server does not know.
+    /// Writes the note of a meta command, which is needed to parse its response: its mark, and each flag that its response repeats, with
+    /// the client's version of flags that the server does not know.
     pub fn note(&self, mark: Mark, mut put: impl FnMut(&[u8])) {
         let Command::Meta(_, flags) = self.command else { return };
         put(&mark.0);

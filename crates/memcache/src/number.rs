@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_digits_that_fit_and_nothing_else() {
+    fn numbers_are_digits_only() {
         for (word, value) in [("0", 0), ("-1", -1), ("2147483647", i32::MAX), ("-2147483648", i32::MIN), ("007", 7)] {
             assert_eq!(signed_32(word.as_bytes()), Some(value), "{word}");
         }

@@ -266,8 +266,8 @@ impl Lines {
         self.list.is_some()
     }
 
-    /// Parses the start of `bytes`, which begin after the last request and its value. If the line is incomplete, call again with more bytes;
-    /// each byte is scanned once.
+    /// Parses the start of `bytes`, which begin after the last request and its value. If the line is incomplete, call again with more
+    /// bytes; each byte is scanned once.
     pub fn next<'a>(&mut self, bytes: &'a [u8], limits: &Limits) -> Next<'a> {
         if let Some(List { unique, time, left }) = self.list {
             let Some(line) = bytes.get(..left) else { return Next::More };

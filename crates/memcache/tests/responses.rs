@@ -33,7 +33,7 @@ const STORED: Shape = Shape::Stored { verb: Verb::Set };
 const SET: Shape = Shape::Meta { command: Meta::Set, value: false };
 
 #[test]
-fn an_answer_ends_where_it_ends() {
+fn finds_end_of_response() {
     for (stream, shape, took) in [
         ("STORED\r\nx", STORED, Some(8)),
         ("CLIENT_ERROR no\r\nx", STORED, Some(17)),
@@ -59,7 +59,7 @@ fn an_answer_ends_where_it_ends() {
 }
 
 #[test]
-fn what_is_no_answer_is_broken() {
+fn refuses_invalid_responses() {
     for (stream, shape) in [
         ("STORED\n", STORED),
         ("\r\n", STORED),
@@ -107,7 +107,7 @@ fn told(asked: &str, answer: &str) -> Option<String> {
 }
 
 #[test]
-fn a_client_is_told_its_own_opaque_and_its_own_key_where_it_asked_for_them() {
+fn restores_clients_opaque_and_key() {
     for (asked, answer, expected) in [
         ("mg k v\n", "VA 2 O!", "VA 2"),
         ("mg k v t O7 f\n", "VA 2 t-1 O! f0", "VA 2 t-1 O7 f0"),
@@ -127,7 +127,7 @@ fn a_client_is_told_its_own_opaque_and_its_own_key_where_it_asked_for_them() {
 }
 
 #[test]
-fn an_answer_without_the_mark_is_none() {
+fn refuses_response_without_mark() {
     for answer in ["HD", "EN", "VA 5", "HD O2", "HD O0000000000000002", "HD O! O!", "HD O!x", "HD o!"] {
         assert_eq!(told("mg k v\n", answer), None, "{answer}");
     }
@@ -150,7 +150,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_cut_anywhere_are_the_same_answer(stream in stream(), shape in shape(), mut cuts in prop::collection::vec(0usize..200, 0..8)) {
+    fn splits_do_not_change_response(stream in stream(), shape in shape(), mut cuts in prop::collection::vec(0usize..200, 0..8)) {
         cuts.iter_mut().for_each(|cut| *cut = (*cut).min(stream.len()));
         cuts.sort_unstable();
         prop_assert_eq!(read(&stream, shape, &cuts), read(&stream, shape, &[]));

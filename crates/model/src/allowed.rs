@@ -1,6 +1,6 @@
 //! Upper bound of the goodput of rounds, in which a client waits for all responses, on a network without losses and queueing delay. No run
 //! exceeds it, and measured goodput is compared with it.
-//! Sources: arithmetic; slow start doubles what is out once a round trip (RFC 5681, section 3.1).
+//! Sources: arithmetic; slow start doubles the window per round trip (RFC 5681, section 3.1).
 //! Forms:   T = max of three, the time of one round of N responses of S bytes, k of them requested at once
 //!          all: round trip, work, the first of the starts, and N S with headers at C
 //!          last: round trip, the last of N starts or the last request's transmission, and one response
@@ -337,14 +337,14 @@ mod tests {
     }
 
     #[test]
-    fn a_round_over_standing_connections_is_a_round_trip_work_and_the_wire() {
+    fn round_is_round_trip_work_and_wire() {
         // 8 responses of 15,000 B on the wire take 960 us, after 120 us; the first packet may need 12 more on its own host's link.
         mbps(&READS, 1_080.0);
         mbps(&Answers { first_s: 12e-6, ..READS }, 1_092.0);
     }
 
     #[test]
-    fn the_last_of_spread_starts_may_be_what_a_round_waits_for() {
+    fn last_start_can_limit_round() {
         // Nine parts of 100 us: the first response starts after one, the last after eight, and takes 120. 960 us of wire come first.
         let starts = |a, b| Answers { starts: Starts([a, b, 0.0, 0.0, 0.0, 0.0]), ..READS };
         let close = |found: f64, by_hand: f64| assert!((0.99..=1.0).contains(&(found / by_hand)), "{found}, {by_hand}");
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_clock_begins_with_the_first_start_only_their_distance_counts() {
+    fn clock_from_first_start_counts_distances() {
         let starts = Answers { starts: Starts([9_000e-6, 0.0, 0.0, 0.0, 0.0, 0.0]), from_first: true, ..READS };
         assert!((0.99..=1.0).contains(&(starts.round().all_s() / 7_240e-6)), "{:?}", starts.round());
     }
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn few_in_flight_hold_their_places_for_a_round_trip_each() {
+    fn few_in_flight_take_a_round_trip_each() {
         // One at a time: eight times a round trip, work and 120 us of wire. Two: half of that, which is not more than 1,080 us.
         mbps(&Answers { at_once: 1, ..READS }, 8.0 * 240.0);
         mbps(&Answers { at_once: 2, ..READS }, 1_080.0);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_have_their_turns_on_the_clients_link() {
+    fn requests_share_clients_link() {
         // Small responses: seven requests of 10 us before the last one's 100, 20 and 0.912 + 0.32 us.
         let small = Answers { bytes: 114.0, request_s: 10e-6, ..READS };
         mbps(&small, 70.0 + 120.0 + 154.0 * 8.0 / 1e3);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_counts_and_what_is_left_of_the_time_has_room_for_a_part_of_a_round() {
+    fn counts_pauses_and_partial_rounds() {
         let room = |ms: f64| Room { rounds: None, duration_s: ms / 1e3, pause_s: 300e-3, any_phase: false };
         let payload = 8.0 * 14_600.0 * 8.0;
         // At 0 and at 301.08 ms: two rounds in 500 ms; in 301.2 ms one, and 120 us pass before the first bit of another.

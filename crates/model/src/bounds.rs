@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mebibyte_takes_839_microseconds_at_10_gbits() {
+    fn mebibyte_takes_839_us_at_10_gbits() {
         let end = last_answer_at_the_earliest(16, Bytes(65_536), Rate(10_000_000_000), Time::from_micros(50));
         assert_eq!(end, Time(838_860_800 + 50_000_000));
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mended_form_gives_what_the_papers_figure_3_shows() {
+    fn corrected_form_matches_figure_3() {
         // 1 Gbit/s: 258.33 packets, w = 3.974, P_TO = 0.5^3.974 = 0.0636, P = 1 - 0.9364^65 = 0.986.
         assert!((incast_when_full(65.0, Growth::Doubles, &paper(1_000_000_000)) - 0.986).abs() < 5e-4);
         // 10 Gbit/s: 333.33 packets, w = 4.274, P_TO = 0.0517, P = 1 - 0.9483^78 = 0.984.
@@ -83,12 +83,12 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_form_is_certain_of_incast_from_twenty_flows_on() {
+    fn printed_form_predicts_incast_from_20_flows() {
         assert!(incast_as_printed(20.0, &paper(1_000_000_000)) >= 0.9999);
     }
 
     #[test]
-    fn what_fits_is_not_lost() {
+    fn fitting_windows_lose_nothing() {
         assert_eq!(loss_rate(25.0, 10.0, 250.0), 0.0);
         assert_eq!(incast_at(25.0, 10.0, 250.0), 0.0);
         assert_eq!(loss_rate(25.0, 20.0, 250.0), 0.5);
@@ -102,7 +102,7 @@ mod tests {
         }
 
         #[test]
-        fn gentle_growth_is_never_likelier_to_end_in_incast(n in 1.0..300.0f64) {
+        fn gentle_growth_reduces_incast_probability(n in 1.0..300.0f64) {
             // Doubling is gentler if an equal share is below one packet.
             let bottleneck = paper(10_000_000_000);
             prop_assume!(bottleneck.capacity_packets() / n >= 1.0);

@@ -45,13 +45,13 @@ mod tests {
     };
 
     #[test]
-    fn windows_of_two_segments_overflow_m21s_buffer_at_63_flows() {
+    fn two_segment_windows_overflow_at_63_flows() {
         // 12,500 + 65,536 bytes over 2 * 618.
         assert!((overflow_onset(2.0, &M21) - 63.14).abs() < 0.01);
     }
 
     #[test]
-    fn a_timeout_a_round_leaves_a_few_per_cent() {
+    fn timeout_per_round_leaves_few_per_cent() {
         let share = 576.0 / 618.0;
         let [clean, stalled] =
             [0.0, 1.0].map(|s| barrier_goodput_mbps(16.0, Bytes(65_536), s, Time::from_millis(200), share, &M21));

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figure_12s_sawtooth_is_as_worked_out_by_hand() {
+    fn figure_12_matches_hand_computation() {
         // 10 Gbit/s, 100 us and packets of 1,500 B: 83.3 of them; K = 40.
         for (flows, alpha, most, amplitude, period) in
             [(2.0, 0.18, 42.0, 11.4, 5.7), (10.0, 0.40, 50.0, 26.7, 2.7), (40.0, 0.72, 80.0, 59.2, 1.5)]
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_on_k_and_g_are_as_worked_out_by_hand() {
+    fn bounds_on_k_and_g_match_hand_computation() {
         assert!((least_threshold(10e9 * 100e-6 / 12_000.0) - 11.9).abs() < 0.05);
         assert!((most_gain(1e9 * 100e-6 / 12_000.0, 20.0) - 0.184).abs() < 0.001);
         assert!((most_gain(10e9 * 250e-6 / 12_000.0, 65.0) - 0.059).abs() < 0.001);

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_says_what_the_library_says_on_threads_but_for_what_it_cost() {
+    fn page_equals_threaded_library() {
         // Hosts without jitter: points are run again with jitter, and a warning reports the difference.
         let text = "schemes = [\"newreno\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
                     [switch]\nbuffer = \"64 KiB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"200 ms\"\n\
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_the_line_that_is_wrong() {
+    fn error_has_line() {
         let Err(Error::Scenario(problem)) = compare("page.toml", "schemes = [\"dctcp\"]\n[link]\nrat = 1\n") else {
             panic!("it has an unknown key");
         };

@@ -11,7 +11,7 @@
 //!          queries show an earlier plan.
 //!          If bytes to move are bounded, clusters with the largest saving per byte go first.
 //! Units:   bytes, requests of a period; savings in 1/65,536 of a server.
-//! Units:   bytes, requests of a period; what is saved in 1/65,536 of a server.
+//! Units:   bytes, requests of a period; savings in 1/65,536 of a server.
 //! Owns:    nothing.
 //! Departs: an object whose own demand exceeds a server's share stays where it is.
 //! Checked: tests/placement/groups.rs: capacities, racks and budgets hold; a log without structure moves nothing.
@@ -32,12 +32,12 @@ use crate::settle::at_homes;
 use crate::{Cluster, Object, Placement, RequestLog, Resources, Server};
 
 params! {
-    /// Objects gathered on groups of servers, by local search on the probabilistic fan-out.
+    /// Objects co-located on groups of servers, by local search on the probabilistic fan-out.
     groups {
-        /// No server is to be asked for more than so many per cent of what servers are asked for on average.
-        #[range(105..=100_000, "some server has the mean at least")]
+        /// Maximum requests of a server, in per cent of the mean.
+        #[range(105..=100_000, "at least one server has the mean or more")]
         busiest: u32 = 200,
-        /// An object leaves the group that it is in if that saves a server for this share of its requests: the more, the steadier are plans.
+        /// An object leaves its group if that saves a server for this share of its requests; larger values give steadier plans.
         keep: Share = Share::of(1, 4),
     }
 }

@@ -60,32 +60,32 @@ const SEND_QUEUE: File = file!(send_queue);
 const SETTLE: File = file!(settle);
 
 kinds! {
-    /// What is gathered on few servers.
-    /// Popular objects, and what is asked for together.
+    /// Co-location of objects on few servers.
+    /// Popular objects, and objects requested together.
     Picc in picc from picc {
         word: "picc",
         laws: &[PLAN, CO_LOCATION, CLOSENESS, CUT_CLUSTERS, SETTLE, SEND_QUEUE],
         offers: &[Offer {
             name: "picc",
             aliases: &[],
-            says: "popular objects, and those asked for together, are moved to few servers, whose queues let small ones pass",
+            says: "popular objects, and those requested together, move to few servers, which send small ones first",
         }, Offer {
             name: "picc+sicc",
             aliases: &[],
-            says: "PICC's servers asked through SICC's hubs, which neither paper tried",
+            says: "PICC's servers behind SICC's hubs, a combination in neither paper",
         }],
     }
-    /// Popular objects alone.
+    /// Only popular objects.
     PiccNoCorrelation in picc from picc {
         word: "picc-no-correlation",
         laws: &[PLAN, CO_LOCATION, SEND_QUEUE],
         offers: &[Offer {
             name: "picc-no-correlation",
             aliases: &[],
-            says: "PICC that gathers popular objects alone, not those asked for together",
+            says: "PICC that co-locates only popular objects, not those requested together",
         }],
     }
-    /// What is asked for together, by groups of servers.
+    /// Objects requested together, on groups of servers.
     Groups in groups from groups {
         word: "groups",
         laws: &[GROUPS, LEVELS, FAN_OUT, COVER],
@@ -93,7 +93,7 @@ kinds! {
         offers: &[Offer {
             name: "groups",
             aliases: &[],
-            says: "objects asked for together are moved to groups of servers, by local search on the probabilistic fan-out",
+            says: "objects requested together move to groups of servers, by local search on the probabilistic fan-out",
         }],
     }
 }

@@ -75,8 +75,8 @@ impl Buffers {
     /// Returns a buffer to the kernel.
     pub fn give_back(&mut self, filled: Filled) {
         let number = filled.number % COUNT;
-        // SAFETY: the entry's index is below their number, and nothing else accesses it: the kernel reads no entry behind the tail. The same
-        // holds for the buffer. No reference to the whole first entry is made, since its end is the tail.
+        // SAFETY: the entry's index is below their number, and nothing else accesses it: the kernel reads no entry behind the tail. The
+        // same holds for the buffer. No reference to the whole first entry is made, since its end is the tail.
         unsafe {
             let entry = self.ring.as_ptr().add(usize::from(self.tail % COUNT));
             let mut new = std::ptr::read(entry);

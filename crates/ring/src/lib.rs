@@ -415,8 +415,8 @@ impl Ring {
     fn order(&mut self, order: squeue::Entry, data: u64) {
         let order = order.user_data(data);
         self.under_way += 1;
-        // SAFETY: files stay open, and buffers stay in place, until the kernel has completed the operation: a connection is removed, and its
-        // bytes are changed, only then; for receive buffers see `drop`.
+        // SAFETY: files stay open, and buffers stay in place, until the kernel has completed the operation: a connection is removed, and
+        // its bytes are changed, only then; for receive buffers see `drop`.
         while unsafe { self.uring.submission().push(&order) }.is_err() {
             // The queue is full; submitting frees it, now or after some operations have completed.
             let _ = self.uring.submit();

@@ -68,7 +68,7 @@ impl Crowd {
 }
 
 #[test]
-fn what_is_written_at_one_end_is_read_at_the_other_and_the_buffer_comes_back_empty() {
+fn transfers_bytes_and_returns_buffer() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
     let socket = ring.add(here.into(), 7, false).unwrap();
@@ -87,7 +87,7 @@ fn what_is_written_at_one_end_is_read_at_the_other_and_the_buffer_comes_back_emp
 }
 
 #[test]
-fn where_there_is_much_to_do_what_is_small_is_taken_over_and_nothing_behind_it_before_it_is_sent() {
+fn busy_ring_takes_over_small_writes() {
     let Some(mut ring) = ring() else { return };
     let mut crowd = Crowd::new(&mut ring);
     let (here, mut there) = pair();
@@ -108,7 +108,7 @@ fn where_there_is_much_to_do_what_is_small_is_taken_over_and_nothing_behind_it_b
 }
 
 #[test]
-fn an_end_that_comes_with_the_last_word_is_told_with_it_however_it_is_received() {
+fn reports_end_with_last_bytes() {
     let Some(mut ring) = ring() else { return };
     let mut crowd = Crowd(Vec::new());
     for round in 0..2 {
@@ -126,7 +126,7 @@ fn an_end_that_comes_with_the_last_word_is_told_with_it_however_it_is_received()
 
 /// Many connections, each echoed by a thread, with random sizes of writes and reads, receive every byte.
 #[test]
-fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order() {
+fn random_traffic_arrives_complete_and_in_order() {
     const EACH: usize = 2 << 20;
     let Some(mut ring) = ring() else { return };
     let mut state = 1u64;
@@ -175,7 +175,7 @@ fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order(
 }
 
 #[test]
-fn megabytes_go_both_ways_whatever_the_kernel_takes_at_once() {
+fn transfers_megabytes_in_both_directions() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
     let socket = ring.add(here.into(), 0, false).unwrap();
@@ -199,7 +199,7 @@ fn megabytes_go_both_ways_whatever_the_kernel_takes_at_once() {
 }
 
 #[test]
-fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_nothing() {
+fn unread_connection_keeps_little_memory() {
     let Some(mut ring) = ring() else { return };
     let mut crowd = Crowd::new(&mut ring);
     let ((here, mut there), (other, mut others)) = (pair(), pair());
@@ -234,7 +234,7 @@ fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_not
 }
 
 #[test]
-fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
+fn closed_connection_frees_its_number() {
     let Some(mut ring) = ring() else { return };
     for round in 0..100 {
         let (here, mut there) = pair();
@@ -257,7 +257,7 @@ fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
 }
 
 #[test]
-fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
+fn opening_connection_becomes_writable_or_fails() {
     let Some(mut ring) = ring() else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     ring.watch(listener.try_clone().unwrap().into(), 3);
@@ -278,7 +278,7 @@ fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said_by_an_event_and_by_the_next_write() {
+fn reports_send_errors() {
     let Some(mut ring) = ring() else { return };
     let (here, there) = pair();
     let socket = ring.add(here.into(), 5, false).unwrap();
@@ -294,7 +294,7 @@ fn what_cannot_be_sent_is_said_by_an_event_and_by_the_next_write() {
 }
 
 #[test]
-fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
+fn drops_ring_with_pending_operations() {
     let Some(mut ring) = ring() else { return };
     assert_eq!(events(&mut ring, 1), []);
     let pairs: Vec<(TcpStream, TcpStream)> = (0..20).map(|_| pair()).collect();
@@ -315,7 +315,7 @@ fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
 }
 
 #[test]
-fn more_orders_than_completions_have_room_for_are_all_carried_out() {
+fn completes_more_operations_than_queue_holds() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
     // Without waiting; each has two completions.

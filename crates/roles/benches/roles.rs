@@ -17,15 +17,15 @@ use fanin_roles::{Message, Node, Output};
 use fanin_units::Time;
 
 use support::Out;
-use support::work::{Gathers, asks_and_hears};
+use support::work::{Gathers, run_requests};
 
 const BUDGET: Duration = Duration::from_nanos(200);
 const RUNS: usize = 201;
 
 fn main() -> ExitCode {
     let rows = [
-        row("front end, one-all", asks_and_hears(fanin_fanout::Kind::OneAll)),
-        row("front end, sicc", asks_and_hears(fanin_fanout::Kind::Sicc)),
+        row("front end, one-all", run_requests(fanin_fanout::Kind::OneAll)),
+        row("front end, sicc", run_requests(fanin_fanout::Kind::Sicc)),
         row("hub, one request", gathers(1, 1_000)),
         row("hub, 100 requests", gathers(100, 1_000)),
         row("data server", serves()),

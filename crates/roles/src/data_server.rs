@@ -30,7 +30,8 @@ pub struct Lookup<K> {
     pub hops: u8,
 }
 
-/// Maximum number of links followed, which ends cycles: objects move once per period, and links are updated long before such a chain arises.
+/// Maximum number of links followed, which ends cycles: objects move once per period, and links are updated long before such a chain
+/// arises.
 pub const HOPS: u8 = 8;
 
 /// Order of responses.

@@ -90,7 +90,7 @@ pub struct Swarm {
     pub parent: Node,
     /// Rate; zero: unlimited.
     pub rate: Rate,
-    /// Number of objects that it will be asked for.
+    /// Number of objects that will be requested from it.
     pub own: u32,
     /// The same, including its children's.
     pub all: u32,

@@ -6,7 +6,7 @@ use std::alloc::System;
 
 use fanin_fanout::Kind;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use support::work::{Gathers, asks_and_hears};
+use support::work::{Gathers, run_requests};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -18,7 +18,7 @@ fn allocations(work: impl FnOnce() -> u32) -> (usize, u32) {
 }
 
 #[test]
-fn a_message_to_a_hub_allocates_nothing() {
+fn hub_message_allocates_nothing() {
     let mut gathers = Gathers::new();
     gathers.requests(10, 4_000);
     let (few, _) = allocations(|| gathers.requests(10, 1_000));
@@ -29,9 +29,9 @@ fn a_message_to_a_hub_allocates_nothing() {
 }
 
 #[test]
-fn a_message_to_a_front_end_allocates_nothing() {
+fn front_end_message_allocates_nothing() {
     for kind in [Kind::OneAll, Kind::Sicc] {
-        let mut request = asks_and_hears(kind);
+        let mut request = run_requests(kind);
         request();
         let (allocations, messages) = allocations(&mut request);
         // For creating the request and its periodic checks.

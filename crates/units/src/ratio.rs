@@ -56,7 +56,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn a_ratio_is_what_was_written_above_one_too() {
+    fn ratio_keeps_its_text() {
         for (text, printed, q16) in [
             ("8", "8", 8 << 16),
             ("0.25", "25/100", 1 << 14),

@@ -96,14 +96,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_share_is_not_nothing_in_32_bits() {
+    fn whole_share_saturates_in_32_bits() {
         assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
         assert_eq!(Share::of(1, 1).in_q(16), 65_536);
         assert_eq!(Share::of(0, 1).in_q(32), 0);
     }
 
     #[test]
-    fn a_part_and_its_whole_are_each_others() {
+    fn part_and_whole_are_inverse() {
         let tenth = Share::of(1, 10);
         assert_eq!((tenth.part_of(99), tenth.part_of(u64::MAX)), (9, u64::MAX / 10));
         assert_eq!((tenth.whole_of(9), tenth.whole_of(u64::MAX / 2)), (90, u64::MAX));
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a_share_covers_as_much_of_what_is_drawn() {
+    fn share_covers_its_part_of_draws() {
         let quarter = Share::of(1, 4);
         assert!(quarter.covers((1 << 62) - 1) && !quarter.covers(1 << 62));
         assert!(Share::of(1, 1).covers(u64::MAX) && !Share::of(0, 1).covers(0));
     }
 
     #[test]
-    fn a_share_may_be_said_in_per_cent() {
+    fn parses_shares_in_per_cent() {
         assert_eq!("60 %".parse::<Share>().map(Share::as_f64), Ok(0.6));
         assert_eq!("12.5%".parse::<Share>().map(Share::as_f64), Ok(0.125));
         assert_eq!("100 %".parse::<Share>().map(|share| share.in_q(16)), Ok(65_536));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_above_one_or_of_nothing_is_none() {
+    fn refuses_invalid_shares() {
         assert_eq!("3/2".parse::<Share>(), Err(ParseError::TooLarge));
         assert_eq!("1/0".parse::<Share>(), Err(ParseError::NoNumber));
         assert_eq!("0.0625".parse::<Share>().map(|share| share.in_q(16)), Ok(4096));

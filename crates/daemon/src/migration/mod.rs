@@ -139,7 +139,8 @@ impl KeyMove {
 }
 
 impl MigrationState {
-    /// Location of a key: by its hash, unless the plan names it. A key that has moved counts as moving until its server is known to be clear.
+    /// Location of a key: by its hash, unless the plan names it. A key that has moved counts as moving until its server is known to be
+    /// clear.
     pub fn place(&self, key: &[u8], router: &Router) -> Location {
         match self.named(key, router) {
             None => Location::At(router.server(key)),

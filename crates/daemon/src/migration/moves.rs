@@ -145,8 +145,8 @@ impl Moves {
         theirs && self.hashes.iter().zip(&self.places).all(|(hash, (old, _))| *old == BY_HASH || known(hash))
     }
 
-    /// This plan as the successor of another. Servers that the other plan has not cleared stay unclear here, also for keys that only the other
-    /// plan names.
+    /// This plan as the successor of another. Servers that the other plan has not cleared stay unclear here, also for keys that only the
+    /// other plan names.
     pub fn taking_over(&self, other: &Moves, turned: bool) -> Moves {
         let is_clear = |row: &Row| row.is_clear(turned);
         let mut rows: Vec<Row> = self.rows().collect();

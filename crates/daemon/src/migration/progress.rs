@@ -1,7 +1,7 @@
 //! Progress of a plan on disk, from which a restarted front end resumes.
 //!
-//! The folder `carried/POOL@ADDRESS/` beside the plan has `state.json` with the current table and stage. It also has the table itself, since
-//! the plan in the folder may have changed, and the list of clear servers. Each file is replaced by a rename, and is on disk before
+//! The folder `carried/POOL@ADDRESS/` beside the plan has `state.json` with the current table and stage. It also has the table itself,
+//! since the plan in the folder may have changed, and the list of clear servers. Each file is replaced by a rename, and is on disk before
 //! threads act on it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};

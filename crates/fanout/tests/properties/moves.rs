@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
 
     #[test]
-    fn packets_hold_all_objects_in_their_order_and_none_is_left_out_that_fits(
+    fn packets_are_full_and_in_order(
         room in 1..3000u32,
         waiting in prop::collection::vec(0..4000u32, 0..200),
     ) {
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn redirection_moves_an_object_once_at_most_to_a_replica_and_loses_none(
+    fn redirection_moves_each_object_at_most_once(
         speeds in prop::collection::vec(prop_oneof![Just(0u64), 1..1_000_000_000u64], 12),
         objects in replicas(12, 300),
         sent in 0..100usize,
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn balance_chooses_a_replica_of_each_object_and_no_single_change_is_better(
+    fn balance_is_locally_optimal(
         objects in prop::collection::vec((1..1000u32, prop::collection::vec(0..10u32, 1..4)), 0..200),
     ) {
         let objects: Vec<Object<'_>> = objects.iter().map(|(bytes, racks)| Object { bytes: *bytes, racks }).collect();
@@ -121,7 +121,7 @@ fn overload(seed: u64, choose: impl Fn(&[Object<'_>]) -> Vec<u32>) -> f64 {
 }
 
 #[test]
-fn balance_evens_what_replicas_drawn_at_random_leave_uneven() {
+fn balance_beats_random_replicas() {
     for seed in 0..20 {
         let drawn = overload(seed, |objects| vec![0; objects.len()]);
         let balanced = overload(seed, balance);

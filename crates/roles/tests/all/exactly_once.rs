@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn every_object_ends_once_by_its_deadline_and_nobody_keeps_anything(
+    fn every_object_ends_once_by_deadline(
         params in fan_outs(),
         faults in faults(16),
         (front_ends, objects, replicas) in (1..3u32, 1..40u64, 1..4u32),
@@ -57,12 +57,12 @@ proptest! {
         for (of, (fates, began, done)) in &toy.fates {
             let done = done.unwrap_or_else(|| panic!("{of:?} is never done: {fates:?}"));
             prop_assert!(fates.iter().all(|fate| fate.iter().sum::<u32>() == 1), "{:?}: {:?}", of, fates);
-            // Lost machines are detected, and nothing waits for the deadline; but a limit that has shrunk to one waits for lost machines one after
-            // another.
+            // Lost machines are detected, and nothing waits for the deadline; but a limit that has shrunk to one waits for lost machines
+            // one after another.
             let deadline = began.saturating_add(ms(2_000));
             prop_assert!(done < deadline || (done == deadline && in_turn), "{:?} took {}", of, done.since(*began));
-            // An overloaded server refuses, and a hub may time out on a chain of links: a failed object was lost in every attempt, where duplicates
-            // count twice.
+            // An overloaded server refuses, and a hub may time out on a chain of links: a failed object was lost in every attempt, where
+            // duplicates count twice.
             let (front_end, life, request) = *of;
             for (fate, index) in fates.iter().zip(0..) {
                 let lost = toy.lost.get(&(front_end, life, request, index)).copied().unwrap_or(0);

@@ -101,7 +101,7 @@ fn us(us: u64) -> Time {
 }
 
 #[test]
-fn a_hub_asks_its_rack_for_no_more_than_its_window() {
+fn window_limits_outstanding_bytes() {
     // 2,000 B of objects with an assumed size of 500 B.
     let mut at = At::of(10, Rate(0));
     at.asked(Time::ZERO, (0..10).map(|index| (index, 2 + index)));
@@ -118,7 +118,7 @@ fn a_hub_asks_its_rack_for_no_more_than_its_window() {
 }
 
 #[test]
-fn one_object_is_asked_for_however_small_the_window_is() {
+fn small_window_allows_one_object() {
     let mut at = At::new(|params| params.window = Bytes(1));
     at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 2));
     at.asked(Time::ZERO, [(0, 2), (1, 3)]);
@@ -128,7 +128,7 @@ fn one_object_is_asked_for_however_small_the_window_is() {
 }
 
 #[test]
-fn what_a_hub_holds_itself_is_outside_of_the_window() {
+fn own_objects_do_not_use_window() {
     let mut at = At::of(10, Rate(0));
     at.asked(Time::ZERO, (0..6).map(|index| (index, 1)));
     at.asked(Time::ZERO, (6..10).map(|index| (index, 2)));
@@ -136,7 +136,7 @@ fn what_a_hub_holds_itself_is_outside_of_the_window() {
 }
 
 #[test]
-fn a_packet_takes_objects_in_their_order_up_to_its_room() {
+fn packs_objects_in_order() {
     let mut at = At::of(4, Rate(0));
     at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
     at.gets();
@@ -150,7 +150,7 @@ fn a_packet_takes_objects_in_their_order_up_to_its_room() {
 }
 
 #[test]
-fn a_packet_that_is_not_full_waits_no_longer_than_linger() {
+fn partial_packet_waits_at_most_linger() {
     let mut at = At::of(3, Rate(0));
     at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
     at.gets();
@@ -165,7 +165,7 @@ fn a_packet_that_is_not_full_waits_no_longer_than_linger() {
 }
 
 #[test]
-fn without_packing_each_object_goes_at_once_and_alone() {
+fn without_packing_objects_go_alone() {
     let mut at = At::new(|params| params.packs = false);
     at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 3));
     at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
@@ -176,7 +176,7 @@ fn without_packing_each_object_goes_at_once_and_alone() {
 }
 
 #[test]
-fn a_hub_keeps_its_rate_what_a_packet_has_besides_counted() {
+fn hub_keeps_rate_including_overhead() {
     // 1,460 B and 78 B take 123.04 us at 100 Mbit/s.
     let mut at = At::of(4, Rate(100_000_000));
     at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
@@ -194,7 +194,7 @@ fn a_hub_keeps_its_rate_what_a_packet_has_besides_counted() {
 }
 
 #[test]
-fn a_machine_that_is_busy_sends_no_faster_than_it_can() {
+fn busy_machine_limits_speed() {
     let mut at = At::of(3, Rate(100_000_000));
     at.hub.strain(TAG, Rate(50_000_000));
     at.asked(Time::ZERO, (0..3).map(|index| (index, 1)));
@@ -204,7 +204,7 @@ fn a_machine_that_is_busy_sends_no_faster_than_it_can() {
 }
 
 #[test]
-fn what_children_send_goes_on_as_what_a_hub_gathers() {
+fn forwards_objects_of_children() {
     let mut at = At::of(1, Rate(0));
     at.asked(Time::ZERO, [(5, 1)]);
     at.gets();
@@ -218,7 +218,7 @@ fn what_children_send_goes_on_as_what_a_hub_gathers() {
 }
 
 #[test]
-fn an_object_can_be_withdrawn_until_it_is_sent_and_then_nothing_is_said() {
+fn withdraws_unsent_objects_only() {
     let mut at = At::of(8, Rate(0));
     at.asked(Time::ZERO, (0..8).map(|index| (index, 2)));
     assert_eq!(at.gets().len(), 4);
@@ -246,7 +246,7 @@ fn an_object_can_be_withdrawn_until_it_is_sent_and_then_nothing_is_said() {
 }
 
 #[test]
-fn what_was_withdrawn_and_is_wanted_again_is_not_asked_for_twice_while_its_answer_is_on_its_way() {
+fn rerequest_after_withdrawal_sends_no_duplicate() {
     let mut at = At::of(1, Rate(0));
     at.asked(Time::ZERO, [(0, 2)]);
     at.gets();
@@ -259,7 +259,7 @@ fn what_was_withdrawn_and_is_wanted_again_is_not_asked_for_twice_while_its_answe
 }
 
 #[test]
-fn a_hub_that_is_asked_anew_asks_for_what_it_had_sent_and_for_nothing_that_it_has_or_waits_for() {
+fn repeated_request_fetches_only_sent_objects() {
     let mut at = At::of(3, Rate(0));
     at.asked(Time::ZERO, (0..3).map(|index| (index, 2)));
     at.comes(us(1), 0, 1_440);
@@ -275,7 +275,7 @@ fn a_hub_that_is_asked_anew_asks_for_what_it_had_sent_and_for_nothing_that_it_ha
 }
 
 #[test]
-fn a_server_that_is_silent_or_gone_has_lost_what_it_was_asked_for_and_its_late_answer_goes_on() {
+fn lost_server_loses_outstanding_objects() {
     let mut at = At::of(6, Rate(0));
     at.asked(Time::ZERO, [(0, 2), (1, 2), (2, 3), (3, 2), (4, 3), (5, 3)]);
     at.gets();
@@ -293,7 +293,7 @@ fn a_server_that_is_silent_or_gone_has_lost_what_it_was_asked_for_and_its_late_a
 }
 
 #[test]
-fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
+fn drops_finished_and_abandoned_requests() {
     let forgotten = |end: fn(&mut At)| {
         let mut at = At::of(20, Rate(0));
         at.asked(Time::ZERO, (0..20).map(|index| (index, 2)));
@@ -320,7 +320,7 @@ fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
 }
 
 #[test]
-fn messages_of_an_earlier_life_are_of_nobody() {
+fn ignores_messages_of_earlier_incarnation() {
     let mut at = At::of(3, Rate(0));
     let earlier = Tag { epoch: 2, ..TAG };
     at.asked(Time::ZERO, [(0, 2), (1, 2)]);

@@ -298,7 +298,7 @@ fn torture(first: u64, cases: u64) -> Sums {
 }
 
 #[test]
-fn whoever_crashes_every_object_is_readable_at_every_instant_and_no_write_is_lost() {
+fn crashes_lose_no_object_or_write() {
     let sums = torture(0, 300);
     assert!(
         sums.moved > 1_000 && sums.passed_on > 1_000 && sums.copied_again > 100 && sums.crashes > 1_000,

@@ -10,7 +10,7 @@ use fanin_units::{Bytes, Rate, Time};
 use super::{Cluster, FULL, Out, asks_hubs, asks_servers, hub_params};
 
 /// A front end that requests 1,000 objects from 200 servers in 20 racks; each call runs one request and returns its number of messages.
-pub fn asks_and_hears(kind: Kind) -> impl FnMut() -> u32 {
+pub fn run_requests(kind: Kind) -> impl FnMut() -> u32 {
     let params = if kind == Kind::Sicc { asks_hubs(FULL, 20) } else { asks_servers(kind) };
     let mut front_end: FrontEnd<Numbered> = FrontEnd::new(params);
     let holders = |object: u32| (0..3).map(|replica| Node(10 + (object * 7 + replica * 61) % 200)).collect();

@@ -14,7 +14,8 @@ const WRITERS: usize = 3;
 /// State shared by the clients.
 struct Known {
     keys: Vec<String>,
-    /// Per key, the last version whose write was started, and the last that was acknowledged. Odd versions are values, even ones are deletions.
+    /// Per key, the last version whose write was started, and the last that was acknowledged. Odd versions are values, even ones are
+    /// deletions.
     begun: Vec<AtomicU64>,
     answered: Vec<AtomicU64>,
     /// Whether undeleted values may be missing.

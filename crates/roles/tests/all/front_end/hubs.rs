@@ -17,7 +17,7 @@ fn ask(index: u32, holder: u32) -> Body<Numbered, Size> {
 const TWO_RACKS: &[&[u32]] = &[&[11, 22], &[11, 22], &[12, 21], &[21], &[21, 11], &[22, 12]];
 
 #[test]
-fn hubs_are_asked_for_what_their_racks_have_at_equal_speeds() {
+fn hubs_fetch_their_racks_at_equal_speeds() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     let swarm = Body::Swarm(Swarm { parent: Node(0), rate: Rate(500_000_000), own: 3, all: 3 });
@@ -36,7 +36,7 @@ fn hubs_are_asked_for_what_their_racks_have_at_equal_speeds() {
 }
 
 #[test]
-fn requests_in_flight_share_what_the_front_end_plans_to_receive() {
+fn open_requests_share_planned_rate() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
@@ -50,7 +50,7 @@ fn requests_in_flight_share_what_the_front_end_plans_to_receive() {
 }
 
 #[test]
-fn a_hub_that_is_gone_has_its_backup_take_over_what_is_not_delivered() {
+fn backup_takes_over_from_lost_hub() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
@@ -71,7 +71,7 @@ fn a_hub_that_is_gone_has_its_backup_take_over_what_is_not_delivered() {
 }
 
 #[test]
-fn a_backup_is_not_made_a_hub_for_what_the_one_that_is_gone_had_itself() {
+fn backup_does_not_replace_hubs_own_objects() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &[&[11, 22], &[12]]));
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(1), 11, 1);
@@ -82,7 +82,7 @@ fn a_backup_is_not_made_a_hub_for_what_the_one_that_is_gone_had_itself() {
 }
 
 #[test]
-fn the_last_object_may_fail_as_its_hub_goes() {
+fn last_object_may_fail_with_its_hub() {
     let params = Params { tries: 1, ..asks_hubs(FULL, 2) };
     let mut at = At::new(params, Cluster::of(10, &[&[11], &[12]]));
     at.asks(Time::ZERO, Time::NEVER);
@@ -107,7 +107,7 @@ fn tree() -> (At, u32, [u32; 2]) {
 }
 
 #[test]
-fn children_of_a_hub_that_is_gone_send_to_the_front_end_which_asks_them_anew_for_what_it_has_not() {
+fn children_of_lost_hub_become_roots() {
     let (mut at, root, below) = tree();
     assert_eq!((root, below), (21, [11, 31]));
     at.comes(ms(1), root, 0);
@@ -129,7 +129,7 @@ fn children_of_a_hub_that_is_gone_send_to_the_front_end_which_asks_them_anew_for
 }
 
 #[test]
-fn of_a_silent_tree_the_hub_is_to_blame_that_owes_objects_of_its_own() {
+fn silent_tree_blames_hub_with_missing_objects() {
     let (mut at, root, _) = tree();
     [0, 1, 2, 3, 4].iter().for_each(|&index| at.comes(ms(50), root, index));
     assert_eq!(at.sent(), []);
@@ -142,7 +142,7 @@ fn of_a_silent_tree_the_hub_is_to_blame_that_owes_objects_of_its_own() {
 }
 
 #[test]
-fn a_hub_that_is_only_slow_is_told_that_it_is_over_and_what_it_lost_is_no_news() {
+fn dismisses_slow_hub_and_ignores_its_losses() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &[&[11, 21], &[12, 21], &[21]]));
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(60), 21, 2);
@@ -161,7 +161,7 @@ fn a_hub_that_is_only_slow_is_told_that_it_is_over_and_what_it_lost_is_no_news()
 }
 
 #[test]
-fn who_owed_nothing_was_not_silent() {
+fn idle_hub_is_not_silent() {
     let mut at = At::new(asks_hubs(sicc::Params::default().full(), 2), Cluster::of(10, &[&[11, 21], &[21]]));
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(1), 21, 1);
@@ -200,7 +200,7 @@ fn redirected() -> (At, Vec<u32>) {
 }
 
 #[test]
-fn what_a_slow_hub_gives_back_is_asked_for_through_another_and_what_it_has_sent_is_not() {
+fn requests_returned_objects_through_other_hub() {
     let (mut at, moving) = redirected();
     at.hears(ms(11), 11, 0, moving[0], Body::Withdrawn);
     assert_eq!(at.asked(), [(21, moving[0])]);
@@ -214,7 +214,7 @@ fn what_a_slow_hub_gives_back_is_asked_for_through_another_and_what_it_has_sent_
 }
 
 #[test]
-fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() {
+fn finished_hub_takes_objects_first() {
     let mut holders: Vec<&[u32]> = vec![&[11, 21]; 20];
     holders.extend([&[21u32] as &[u32]; 8]);
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
@@ -245,7 +245,7 @@ fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() 
 }
 
 #[test]
-fn a_packet_more_or_less_in_a_period_takes_nothing_from_a_hub_nor_do_its_packets_own_bytes() {
+fn packet_noise_changes_no_speed() {
     // Without packing an object is a packet of 120 + 78 bytes: at half of 1 Gbit/s 3,156 per period, of which 61 % is objects.
     let holders: Vec<&[u32]> = [[&[11u32] as &[u32], &[21]]; 3_200].concat();
     let mut at = At::new(asks_hubs(sicc::Parts { packing: false, ..FULL }, 2), Cluster::of(10, &holders));
@@ -260,7 +260,7 @@ fn a_packet_more_or_less_in_a_period_takes_nothing_from_a_hub_nor_do_its_packets
 }
 
 #[test]
-fn what_a_hub_that_has_little_left_does_not_need_goes_to_one_with_a_backlog() {
+fn spare_speed_goes_to_hub_with_backlog() {
     let mut holders: Vec<&[u32]> = vec![&[11]; 6_000];
     holders.extend([&[21u32] as &[u32]; 3_000]);
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
@@ -289,7 +289,7 @@ fn begins(parts: sicc::Parts, change: impl Fn(&mut sicc::Params), since: Time) -
 }
 
 #[test]
-fn a_front_end_begins_with_its_line_or_with_what_the_last_period_left_of_it() {
+fn starts_at_line_rate_or_spare_rate() {
     let half = Some(Rate(500_000_000));
     let spare = |settings: &mut sicc::Params| settings.start = sicc::Start::Spare;
     assert_eq!(begins(FULL, |_| {}, ms(3)), half);
@@ -299,7 +299,7 @@ fn a_front_end_begins_with_its_line_or_with_what_the_last_period_left_of_it() {
 }
 
 #[test]
-fn hubs_whose_speeds_nobody_controls_send_as_they_like_or_at_equal_parts() {
+fn uncontrolled_hubs_are_unpaced_or_equal() {
     let alone = sicc::Parts { speed: false, ..FULL };
     let assigned = |settings: &mut sicc::Params| settings.uncontrolled = sicc::Uncontrolled::Assigned;
     assert_eq!(begins(alone, |_| {}, ms(3)), Some(Rate(0)));
@@ -307,7 +307,7 @@ fn hubs_whose_speeds_nobody_controls_send_as_they_like_or_at_equal_parts() {
 }
 
 #[test]
-fn what_is_on_its_way_from_hub_to_hub_is_asked_for_elsewhere_whichever_of_them_goes() {
+fn redirected_objects_survive_lost_hubs() {
     let (mut at, moving) = redirected();
     at.loses(ms(11), 21);
     at.sent();
@@ -323,7 +323,7 @@ fn what_is_on_its_way_from_hub_to_hub_is_asked_for_elsewhere_whichever_of_them_g
 }
 
 #[test]
-fn the_end_of_a_period_is_due_while_anything_is_asked_for() {
+fn period_end_is_due_with_open_requests() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     (1..=5).for_each(|period| {

@@ -14,7 +14,7 @@ fn servers(kind: Kind, holders: &[&[u32]]) -> At {
 }
 
 #[test]
-fn one_all_asks_all_at_once_each_server_for_all_that_it_has() {
+fn one_all_sends_one_request_per_server() {
     let mut at = servers(Kind::OneAll, &[&[3], &[2], &[3], &[4]]);
     at.asks(Time::ZERO, Time::NEVER);
     let more = |said: &Said| matches!(said, Output::Send { more: true, .. });
@@ -23,7 +23,7 @@ fn one_all_asks_all_at_once_each_server_for_all_that_it_has() {
 }
 
 #[test]
-fn a_request_with_no_object_is_done_at_once() {
+fn empty_request_completes_immediately() {
     let mut at = servers(Kind::OneAll, &[]);
     at.asks(Time::ZERO, ms(1));
     assert_eq!((at.said(), at.front_end.deadline(), at.front_end.requests()), (vec![DONE], Time::NEVER, 0));
@@ -33,7 +33,7 @@ fn a_request_with_no_object_is_done_at_once() {
 }
 
 #[test]
-fn an_object_that_is_nowhere_fails_at_once() {
+fn object_without_servers_fails_immediately() {
     let mut at = servers(Kind::OneAll, &[&[], &[2]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.said(), [fail(0)]);
@@ -47,7 +47,7 @@ fn one_at_a_time(holders: &[&[u32]]) -> At {
 }
 
 #[test]
-fn a_window_asks_no_more_servers_than_it_allows() {
+fn window_limits_outstanding_servers() {
     let mut at = one_at_a_time(&[&[2], &[3], &[2], &[4]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 2)]);
@@ -60,7 +60,7 @@ fn a_window_asks_no_more_servers_than_it_allows() {
 }
 
 #[test]
-fn servers_that_are_gone_before_their_turn_or_refuse_take_no_place_of_the_window() {
+fn lost_and_refusing_servers_free_window() {
     let mut at = one_at_a_time(&[&[2], &[3], &[4], &[5]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0)]);
@@ -78,7 +78,7 @@ fn servers_that_are_gone_before_their_turn_or_refuse_take_no_place_of_the_window
 }
 
 #[test]
-fn as_a_request_fails_the_next_one_has_its_place_in_the_window() {
+fn failed_request_frees_window() {
     let mut at = one_at_a_time(&[&[2]]);
     at.front_end = FrontEnd::new(Params { asking: one_server(), patience: None, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, ms(10));
@@ -92,7 +92,7 @@ fn as_a_request_fails_the_next_one_has_its_place_in_the_window() {
 }
 
 #[test]
-fn a_window_that_begins_anew_is_each_requests_own_and_as_it_was_at_first() {
+fn per_request_window_starts_fresh() {
     let asks = |anew| {
         let mut at = one_at_a_time(&[&[2], &[3], &[4]]);
         let asking =
@@ -124,7 +124,7 @@ fn one_server() -> Asking {
 }
 
 #[test]
-fn a_miss_is_an_answer_and_what_comes_late_twice_or_unasked_is_dropped() {
+fn drops_late_and_duplicate_responses() {
     let mut at = servers(Kind::OneAll, &[&[2], &[3]]);
     at.asks(Time::ZERO, Time::NEVER);
     at.hears(ms(1), 2, 0, 0, Body::Miss);
@@ -140,7 +140,7 @@ fn a_miss_is_an_answer_and_what_comes_late_twice_or_unasked_is_dropped() {
 }
 
 #[test]
-fn answers_to_an_earlier_life_are_dropped() {
+fn drops_responses_to_earlier_incarnation() {
     let mut at = servers(Kind::OneAll, &[&[2]]);
     at.front_end = FrontEnd::new(Params { epoch: 4, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, Time::NEVER);
@@ -149,7 +149,7 @@ fn answers_to_an_earlier_life_are_dropped() {
 }
 
 #[test]
-fn what_was_not_asked_for_yet_cannot_come() {
+fn ignores_objects_not_yet_requested() {
     let mut at = one_at_a_time(&[&[2], &[3]]);
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(1), 3, 1);
@@ -160,7 +160,7 @@ fn what_was_not_asked_for_yet_cannot_come() {
 }
 
 #[test]
-fn a_data_server_that_is_gone_or_silent_is_replaced_by_a_replica_and_not_chosen_while_it_is_gone() {
+fn lost_server_is_replaced_by_replica() {
     let mut at = servers(Kind::OneAll, &[&[2, 3, 4], &[2, 5], &[3, 2, 4]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 1), (3, 2)]);
@@ -181,7 +181,7 @@ fn a_data_server_that_is_gone_or_silent_is_replaced_by_a_replica_and_not_chosen_
 }
 
 #[test]
-fn where_all_replicas_are_gone_an_object_fails_clearly() {
+fn object_without_replicas_fails() {
     let mut at = servers(Kind::OneAll, &[&[2, 3]]);
     at.asks(Time::ZERO, Time::NEVER);
     at.loses(ms(1), 2);
@@ -191,7 +191,7 @@ fn where_all_replicas_are_gone_an_object_fails_clearly() {
 }
 
 #[test]
-fn a_deadline_fails_what_is_left_once() {
+fn deadline_fails_remaining_objects_once() {
     let mut at = servers(Kind::OneAll, &[&[2], &[3], &[4]]);
     at.front_end = FrontEnd::new(Params { patience: None, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, ms(50));
@@ -205,7 +205,7 @@ fn a_deadline_fails_what_is_left_once() {
 }
 
 #[test]
-fn an_answer_of_the_new_place_of_an_object_is_that_of_who_was_asked() {
+fn accepts_forwarded_responses() {
     let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 3]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 1)]);
@@ -219,7 +219,7 @@ fn an_answer_of_the_new_place_of_an_object_is_that_of_who_was_asked() {
 }
 
 #[test]
-fn an_object_whose_new_place_refuses_or_is_silent_is_asked_for_at_a_replica() {
+fn refused_forward_falls_back_to_replica() {
     let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 4]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 1)]);
@@ -236,7 +236,7 @@ fn an_object_whose_new_place_refuses_or_is_silent_is_asked_for_at_a_replica() {
 }
 
 #[test]
-fn a_window_has_its_next_server_as_the_last_object_comes_from_where_it_was_moved() {
+fn forwarded_last_object_frees_window() {
     let mut at = one_at_a_time(&[&[2], &[3]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0)]);
@@ -253,7 +253,7 @@ fn moved(together: bool) -> At {
 }
 
 #[test]
-fn of_what_was_moved_a_replica_that_answers_together_with_others_is_asked_for() {
+fn moved_objects_prefer_contacted_servers() {
     // The first replica of each is drawn: machine 0's draws are all zero.
     let mut at = moved(false);
     at.asks(Time::ZERO, Time::NEVER);
