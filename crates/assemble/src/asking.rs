@@ -1,4 +1,4 @@
-//! The settings of those who ask for objects and gather them.
+//! Settings of front ends, hubs and data servers.
 
 use fanin_fabric::HostId;
 use fanin_fanout::{Asks, sicc, tree};
@@ -7,7 +7,7 @@ use fanin_roles::{Node, data_server, hub};
 use fanin_spec::{FanOut, Gathering, Replica, RunSpec, ServerOrder, Settings, Windows};
 use fanin_units::{Bytes, Rate, Time};
 
-/// A front end at a host, in one of its lives.
+/// A front end on a host, in one of its incarnations.
 pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let (s, k) = (&spec.settings, &spec.settings.key_value);
     let capacity = capacity(spec, HostId(host));
@@ -34,12 +34,12 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let (patience, tries) = (k.patience.0, k.tries as u8);
     let covers = k.replica == Replica::Cover || spec.scheme.gathering == Some(Gathering::Groups);
     let most = u64::from(s.placements.groups.busiest) * 256 / 100;
-    // Hosts are servers, but for the first.
+    // All hosts but the first are servers.
     let cover = covers.then_some((spec.fan_in + 1, most));
     Params { me: Node(host), epoch: life, capacity, asking, anew, together, cover, patience, tries }
 }
 
-/// The hub that a host may become.
+/// The hub on a host.
 pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
     let (s, sicc) = (&spec.settings, &spec.settings.fan_outs.sicc);
     let parts: Option<sicc::Parts> = spec.scheme.fan_out.and_then(|fan_out| fan_out.parts(sicc));
@@ -52,33 +52,33 @@ pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
         linger: sicc.linger,
         window: sicc.hub_window,
         mean_object: sicc.mean_object,
-        // It says who is silent before it is taken for silent itself.
+        // A hub must report silent servers before it counts as silent itself.
         patience: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
         forget: Time::from_secs(60),
     }
 }
 
-/// The data server at a host.
+/// The data server on a host.
 pub fn data_server_params(spec: &RunSpec, host: u32) -> data_server::Params {
     let k = &spec.settings.key_value;
     let queued =
         |sub_queue: u32| data_server::Order::Queued { sub_queue: sub_queue as usize, exponent: k.wait_exponent };
     let order = match k.server {
         ServerOrder::Parallel => data_server::Order::AtOnce,
-        // What PICC gathers is sent in its order.
+        // PICC's objects are sent in its order.
         ServerOrder::Fifo if spec.scheme.gathering.is_none_or(|of| of == Gathering::Groups) => queued(1),
         ServerOrder::Fifo | ServerOrder::Reordered => queued(k.sub_queue),
     };
     data_server::Params { me: Node(host), most: k.lookups, order }
 }
 
-/// Payload of a full packet, and its bytes besides: IP and TCP, and what the link layer adds.
+/// Payload of a full packet, and its other bytes: IP, TCP and link layer.
 fn packet(s: &Settings) -> (u32, u32) {
     let room = s.tcp.mss.0 as u32;
     (room, s.link.framing.on_wire(s.full_packet().0 as u32) - room)
 }
 
-/// The rate of a host's own link.
+/// Rate of a host's link.
 fn capacity(spec: &RunSpec, host: HostId) -> Rate {
     match host {
         HostId::CLIENT => spec.settings.link.client_rate.0.unwrap_or(spec.settings.link.rate),

@@ -1,7 +1,7 @@
-//! From a run's settings to what its driver acts by: laws, parameters, the network.
+//! Conversion of a run's settings to algorithms, parameters, and the network.
 //!
-//! Every driver of a [`RunSpec`] asks here, so that no setting means one thing in the simulator and another elsewhere. A
-//! spec is checked by whoever made it: nothing here can fail.
+//! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made:
+//! nothing here can fail.
 
 mod asking;
 mod port;
@@ -23,17 +23,17 @@ pub fn fabric(spec: &RunSpec) -> Fabric {
     spec.settings.network().expect("a spec's network has been built once")
 }
 
-/// What becomes of the network's links.
+/// Changes of the network's links.
 pub fn changes(spec: &RunSpec, fabric: &Fabric) -> Vec<Change> {
     spec.settings.changes(fabric).expect("a spec's changes have been worked out once")
 }
 
-/// What becomes of its hosts, in the order of time.
+/// Host faults, in order of time.
 pub fn host_faults(spec: &RunSpec, fabric: &Fabric) -> Vec<HostFault> {
     spec.settings.host_faults(fabric).expect("a spec's faults have been worked out once")
 }
 
-/// M21's B; a buffer in packets is that many full frames.
+/// M21's B; a buffer in packets counts as full frames.
 fn m21_buffer(spec: &RunSpec) -> u64 {
     spec.settings.in_bytes(spec.settings.client_buffer())
 }

@@ -1,16 +1,16 @@
-//! Ports' laws.
+//! Queue disciplines of ports.
 
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::{self, Place};
 use fanin_spec::{HostQueue, RunSpec};
 use fanin_units::{QueueSize, Rate};
 
-/// The law of a host's transmit queue, on a link of this rate, where switches' ports hold `buffer`.
+/// Queue discipline of a host's transmit queue on a link of this rate, with switch buffers of `buffer`.
 pub fn host_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law {
     let host = &spec.settings.host;
     match host.queue {
         HostQueue::Plain => port::Law { limit: host.buffer.0, ..port::Law::UNLIMITED },
-        // M21's allocation is of switches.
+        // M21's allocation applies to switches only.
         HostQueue::Switch => {
             let law = switch_port_law(spec, rate, buffer);
             port::Law { limit: host.buffer.0.or(law.limit), many_to_one: None, ..law }
@@ -18,8 +18,8 @@ pub fn host_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law
     }
 }
 
-/// The law of a switch's port, on a link of this rate, that holds `buffer` unless ports of its rate hold
-/// something else: where ports share a memory, the most that one gets.
+/// Queue discipline of a switch port on a link of this rate, with `buffer` unless ports of its rate have another size; with shared memory
+/// the maximum of one port.
 pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law {
     let s = &spec.settings;
     let (class, mut laws) = (s.port_class(rate), s.laws.ports.clone());

@@ -1,4 +1,4 @@
-//! A sender's law.
+//! Congestion control of senders.
 
 use fanin_laws::port::many_to_one::Form;
 use fanin_laws::sender::{self, gentle_slow_start::GentleSlowStart, max_cwnd::MaxCwnd};
@@ -7,7 +7,7 @@ use fanin_tcp::Params;
 
 use crate::{m21_buffer, tcp_params};
 
-/// The law of a new connection.
+/// Congestion control of a new connection.
 pub fn sender_law(spec: &RunSpec) -> sender::Law {
     let params = &tcp_params(spec);
     sender::Law {

@@ -1,9 +1,9 @@
-//! The settings of endpoints.
+//! Settings of endpoints.
 
 use fanin_spec::RunSpec;
 use fanin_tcp::{Echo, Params};
 
-/// What all endpoints of a run share.
+/// Settings shared by all endpoints of a run.
 pub fn tcp_params(spec: &RunSpec) -> Params {
     let t = &spec.settings.tcp;
     let mss = t.mss.0 as u32;

@@ -1,13 +1,13 @@
-//! The load of `make bench-front`: gets of so many keys over so many connections, each answer checked.
+//! Load generator of `make bench-front`: gets over several connections, with every response checked.
 //!
 //! ```text
 //! load fill HOST:PORT KEYS                                   sets all keys
-//! load HOST:PORT KEYS CONNECTIONS KEYS_A_GET SECONDS [RATE]  asks, and prints one JSON object
-//! load HOST:PORT KEYS CONNECTIONS meta SECONDS [RATE]        the same by `mg`, of one key
+//! load HOST:PORT KEYS CONNECTIONS KEYS_A_GET SECONDS [RATE]  sends gets, and prints one JSON object
+//! load HOST:PORT KEYS CONNECTIONS meta SECONDS [RATE]        the same with `mg` of one key
 //! ```
 //!
-//! Without a rate each connection asks as its last answer is there. With one, so many gets a second arrive at even distances
-//! whatever becomes of earlier ones, and a time counts from when a get should have left: no omission is coordinated.
+//! Without a rate, each connection sends the next get after a response (closed loop). With one, gets per second are due at even distances,
+//! independent of earlier ones, and latency counts from the due time, which avoids coordinated omission.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,11 +18,11 @@ use fanin_memcache::{Cursor, Meta, Piece, Shape};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
-/// Values are as long as these in turn: 20 to 1,000 bytes.
+/// Lengths of values, in turn: 20 to 1,000 bytes.
 const SIZES: [usize; 7] = [20, 50, 100, 200, 400, 700, 1000];
 const WHEN_STUCK: Duration = Duration::from_secs(20);
 
-#[expect(clippy::disallowed_methods, reason = "it measures")]
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -33,14 +33,14 @@ struct Connection {
     sent: usize,
     rest: Vec<u8>,
     cursor: Cursor,
-    /// When the get that is under way should have left, and those that wait behind it.
+    /// Due times of the current get and of those behind it.
     asked: Option<Instant>,
     due: VecDeque<Instant>,
-    /// Values of the answer so far.
+    /// Values of the response so far.
     values: usize,
 }
 
-/// Numbers that look random (SplitMix64), the same in every run.
+/// Pseudorandom numbers (SplitMix64), the same in every run.
 struct Draws(u64);
 
 impl Draws {
@@ -107,7 +107,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what is there: whether an answer has ended.
+    /// Reads available bytes; returns whether a response is complete.
     fn read(&mut self, scratch: &mut [u8], load: &Load) -> io::Result<bool> {
         let of_get = load.of_get;
         let shape = if load.meta { Shape::Meta { command: Meta::Get, value: true } } else { Shape::Values };
@@ -210,7 +210,7 @@ fn run(address: SocketAddr, count: usize, load: &Load) -> io::Result<Vec<Duratio
         let wait =
             if step.is_some() && next < end { next.saturating_duration_since(time) } else { Duration::from_secs(1) };
         if step.is_some() && wait < Duration::from_millis(1) {
-            // The poll counts in milliseconds.
+            // The poll timeout has a resolution of milliseconds.
             std::thread::sleep(wait.min(Duration::from_micros(50)));
             poll.poll(&mut events, Some(Duration::ZERO))?;
         } else {

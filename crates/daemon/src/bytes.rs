@@ -1,17 +1,17 @@
-//! A line of bytes: put in behind, taken off in front.
+//! Byte queue.
 
 use std::ops::Deref;
 
 use crate::memory::Buffer;
 
-/// What has been taken off is let go of above this.
+/// A larger consumed prefix is freed.
 const KEPT: usize = 64 << 10;
 
-/// The bytes that are in it.
+/// The bytes.
 #[derive(Debug, Default)]
 pub struct Bytes {
     bytes: Buffer,
-    /// How many have been taken off.
+    /// Number of consumed bytes.
     from: usize,
 }
 
@@ -20,7 +20,7 @@ impl Bytes {
         self.bytes.extend(bytes);
     }
 
-    /// Takes so many off.
+    /// Removes bytes from the front.
     pub fn take(&mut self, count: usize) {
         self.from += count;
         if self.from >= self.bytes.len() {
@@ -32,12 +32,12 @@ impl Bytes {
         }
     }
 
-    /// What it could hold.
+    /// Capacity.
     pub fn room(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// The buffer, and what is in it is forgotten.
+    /// Returns the emptied buffer.
     pub fn into_buffer(self) -> Buffer {
         self.bytes
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_comes_off_in_its_order() {
+    fn returns_bytes_in_order() {
         let mut line = Bytes::default();
         let all: Vec<u8> = (0..300_000u32).map(|number| number as u8).collect();
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! A client's connection: what it has sent and has not been taken, its answers in the order of its requests, what waits to be written.
+//! Connection of a client: unparsed input, pending responses in request order, and output.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -11,69 +11,68 @@ use crate::memory::{Buffer, Charge};
 use crate::net::Outgoing;
 use crate::table::Id;
 
-/// Above so many bytes that a client has not read, nothing more is taken from it.
+/// Above this many unread bytes, the client's requests are not read.
 pub const ENOUGH_HELD: usize = 1 << 20;
-/// So many of its requests may wait for answers at once, of a client whose answers are small; and of one that has had none yet.
+/// Maximum number of pending requests for a client with small responses, and for a client without any responses yet.
 const MOST_ASKED: usize = 1024;
 const FIRST_ASKED: usize = 64;
-/// A client's keys are asked for at once up to so many bytes of values, by the mean of its own values so far; but so many keys at least,
-/// and no more.
+/// Limit of requested value bytes per client, estimated with the mean of its earlier values; with a minimum and a maximum number of keys.
 const ENOUGH_ASKED: usize = 4 << 20;
 const LEAST_KEYS: usize = 16;
 const MOST_KEYS: usize = 1024;
-/// The mean that is assumed of a client that has had no values yet.
+/// Assumed mean for a client without values so far.
 const FIRST_MEAN: usize = ENOUGH_ASKED / FIRST_ASKED;
-/// An idle client keeps room for no more answers and bytes.
+/// Capacity that an idle client keeps.
 const IDLE_ANSWERS: usize = 8;
 const IDLE_BYTES: usize = 4 << 10;
-/// So many requests of a client are taken in a turn, and so often it is read.
+/// Requests taken and reads made per client and loop iteration.
 const REQUESTS_A_TURN: u32 = 1024;
 const READS_A_TURN: u32 = 4;
 
-/// What an answer is made of.
+/// Source of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One server's, as it comes.
+    /// One server, relayed as it arrives.
     Relay,
-    /// A multiget's.
+    /// A multiget.
     Multiget(Id),
-    /// One server's, which is held until another one has done its part.
-    Kept,
-    /// Every server's: what differs from this word first, and nothing where silence was asked for.
+    /// One server, held until another one has finished its part.
+    Held,
+    /// All servers: the first line that differs from this one, or nothing if the client asked for silence.
     Every { well: &'static str, silent: bool },
-    /// Every server's list.
+    /// The lists of all servers.
     Listing,
 }
 
-/// An answer that is not yet written, or not all of it.
+/// A response that is not completely written.
 #[derive(Debug)]
 pub struct Answer {
     pub kind: Kind,
-    /// What has come while others were before it.
+    /// Bytes that wait for earlier responses.
     pub held: Buffer,
-    /// The whole answer, where several clients asked for the same, and how much of it has been written.
+    /// Shared response of several clients' equal gets, and the number of bytes written.
     pub joined: Option<Rc<Buffer>>,
     pub joined_written: usize,
-    /// Servers whose part is missing.
+    /// Missing parts.
     pub left: u32,
-    /// When its request was taken, and whether that is a get.
+    /// When the request was read, and whether it is a get.
     pub at: Nanos,
     pub is_get: bool,
-    /// Keys that are asked for and not answered, and the bytes of what is asked.
+    /// Outstanding keys, and request bytes.
     pub keys: usize,
     pub asks: usize,
-    /// Bytes that have come of it.
+    /// Response bytes so far.
     bytes: usize,
 }
 
 impl Answer {
-    /// Whether a server's line says no more than that all went well.
+    /// Whether a server's line only reports success.
     pub fn is_well(&self, line: &[u8]) -> bool {
         matches!(self.kind, Kind::Every { well, .. } if well.as_bytes() == line)
     }
 }
 
-/// What may still be done for a client in this turn.
+/// Work that may still be done for a client in this loop iteration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     turn: u64,
@@ -82,7 +81,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of a turn, which is new where the turn is.
+    /// The budget in this iteration; a new iteration refills it.
     pub fn of(&mut self, turn: u64) -> &mut Budget {
         if self.turn != turn {
             *self = Budget { turn, requests: REQUESTS_A_TURN, reads: READS_A_TURN };
@@ -90,73 +89,73 @@ impl Budget {
         self
     }
 
-    /// Whether one more request may be taken, which is so counted.
+    /// Counts a request; returns whether it is within the budget.
     pub fn takes(&mut self) -> bool {
         let takes = self.requests > 0;
         self.requests = self.requests.saturating_sub(1);
         takes
     }
 
-    /// Whether it may be read once more, which is so counted.
+    /// Counts a read; returns whether it is within the budget.
     pub fn reads(&mut self) -> bool {
         let reads = self.reads > 0 && self.requests > 0;
         self.reads = self.reads.saturating_sub(1);
         reads
     }
 
-    /// Whether a request may be taken.
+    /// Whether another request is within the budget.
     pub fn is_left(&self) -> bool {
         self.requests > 0
     }
 }
 
-/// One client.
+/// A client.
 #[derive(Debug)]
 pub struct Client<S> {
     pub socket: S,
     pub pool: usize,
     pub lines: Lines,
-    /// Bytes that were read and not taken.
+    /// Bytes read but not parsed.
     pub rest: Bytes,
-    /// It is of no use to look at them before there are so many.
+    /// Parsing cannot continue before this many bytes have arrived.
     pub need: usize,
-    /// Bytes of a value that nobody wants.
+    /// Bytes of a value to discard.
     pub swallow: u64,
     pub budget: Budget,
-    /// There may be more to read; nothing comes behind it; and all of it was read.
+    /// There may be more to read; the peer has closed; everything has been read.
     pub readable: bool,
     pub ending: bool,
     pub ended: bool,
-    /// Nothing more is taken from it; it is closed when all is written.
+    /// No more requests are read; the connection closes when all output is written.
     pub closing: bool,
-    /// An answer broke off in its middle: it is closed at once.
+    /// A response was truncated: the connection closes at once.
     pub broken: bool,
-    /// A multiget of which not all has been asked: what follows must not overtake it.
+    /// A multiget with unsent batches: later requests must wait.
     pub asking: Option<Id>,
-    /// Nothing more is taken before it has had all answers.
+    /// No requests are read before all responses are complete.
     pub alone: bool,
-    /// The number of its present list of keys, where that is logged.
+    /// Number of the current list of keys in the log.
     pub logged: Option<u64>,
-    /// What went wrong first with a list of keys that is answered piece by piece.
+    /// First error in a list of keys that is answered in pieces.
     pub lacks: Option<&'static str>,
-    /// Whether it is among those to be looked at when the turn ends, and among those to be looked at in the next.
+    /// Whether it is in the list for the end of this loop iteration, and in the list for the next.
     pub dirty: bool,
     pub again: bool,
     answers: VecDeque<Answer>,
     charge: Charge,
-    /// The mean length of its values, later ones counting for more.
+    /// Moving average of value lengths.
     mean_value: usize,
-    /// What an answer is expected to take: the largest so far, of which a part is forgotten with each.
+    /// Expected response size: a decaying maximum.
     expected: usize,
-    /// The number of the first of them.
+    /// Number of the first pending response.
     first: u64,
-    /// Keys that are asked for and not answered.
+    /// Outstanding keys.
     keys: usize,
-    /// What the answers hold, what of multigets is kept beside, and what servers were asked.
+    /// Bytes of pending responses, of multigets' tables, and of requests to servers.
     pub held: usize,
     pub tables: usize,
     asks: usize,
-    /// When it last sent something, or was sent an answer.
+    /// Time of the last request or response.
     pub active: Nanos,
     pub out: Outgoing,
 }
@@ -196,59 +195,59 @@ impl<S> Client<S> {
         }
     }
 
-    /// What it has not read yet.
+    /// Unread output.
     pub fn backlog(&self) -> usize {
         self.out.left() + self.held
     }
 
-    /// How many of its keys may be asked for before it is another client's turn.
+    /// Maximum number of keys to request before other clients get their share.
     pub fn keys_at_once(&self) -> usize {
         (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
     }
 
-    /// It has had, or stored, so many values of so many bytes together.
+    /// Updates the mean with values received or stored.
     pub fn has_seen(&mut self, values: usize, bytes: usize) {
         if let Some(size) = bytes.checked_div(values) {
-            // A list of many counts no more than eight.
+            // A long list counts as eight values.
             let weight = values.min(8);
             self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
         }
     }
 
-    /// Whether its next request has to wait for answers to what it has asked.
-    pub fn is_held_up(&self) -> bool {
+    /// Whether its next request must wait for pending responses.
+    pub fn is_blocked(&self) -> bool {
         let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
         let asks_enough = self.keys >= self.keys_at_once() || self.answers.len() >= may_ask || self.asks > ENOUGH_HELD;
         self.asking.is_some() || self.alone && self.waits_for_answers() || asks_enough || self.backlog() > ENOUGH_HELD
     }
 
-    /// Bytes that servers are asked for it, of requests that are not answered.
+    /// Bytes of unanswered requests to servers.
     pub fn under_way(&self) -> usize {
         self.asks
     }
 
-    /// How many of its requests are not answered.
+    /// Number of unanswered requests.
     pub fn unanswered(&self) -> usize {
         self.answers.len()
     }
 
-    /// Whether requests can be taken of what was read.
+    /// Whether unparsed input may have complete requests.
     pub fn has_more(&self) -> bool {
         !self.rest.is_empty() && self.rest.len() >= self.need && (!self.closing || self.lines.is_in_a_list())
     }
 
-    /// Whether nothing waits: no list of keys that is half asked for, no answer, and no bytes of one.
+    /// Whether nothing is pending: no list of keys, no response, no output.
     pub fn is_through(&self) -> bool {
         self.answers.is_empty() && self.out.left() == 0 && !self.lines.is_in_a_list()
     }
 
-    /// What memory it takes.
+    /// Memory that it takes.
     pub fn holds(&self) -> usize {
         let answers = self.answers.capacity() * size_of::<Answer>();
         self.rest.room() + self.out.holds() + self.held + self.tables + self.asks + answers
     }
 
-    /// Gives back what it needs no more while nothing is under way: a buffer that others can use.
+    /// Frees memory of an idle client; returns a buffer for reuse.
     pub fn rest_idle(&mut self) -> Option<Buffer> {
         if self.answers.is_empty() && self.answers.capacity() > IDLE_ANSWERS {
             self.answers.shrink_to(IDLE_ANSWERS);
@@ -257,7 +256,7 @@ impl<S> Client<S> {
         if self.out.holds() > IDLE_BYTES { self.out.take_empty() } else { None }
     }
 
-    /// A request for so many keys, taken then, a get or not, whose answer has so many parts: its number.
+    /// Adds a pending response for a request with these keys and parts; returns its number.
     pub fn expect(&mut self, kind: Kind, left: u32, keys: usize, (at, is_get): (Nanos, bool)) -> u64 {
         let (held, joined) = (Buffer::default(), None);
         let room = self.answers.capacity();
@@ -280,18 +279,18 @@ impl<S> Client<S> {
         self.next_number() - 1
     }
 
-    /// The number of what is expected next.
+    /// Number of the next pending response.
     pub fn next_number(&self) -> u64 {
         self.first + self.answers.len() as u64
     }
 
-    /// An answer that is known.
+    /// Adds a complete response.
     pub fn say(&mut self, text: &[u8], at: Nanos) {
         let number = self.expect(Kind::Relay, 0, 0, (at, false));
         self.put(number, text);
     }
 
-    /// Takes bytes of an answer.
+    /// Adds bytes to a response.
     pub fn put(&mut self, number: u64, bytes: &[u8]) {
         let index = number.wrapping_sub(self.first) as usize;
         let Some(answer) = self.answers.get_mut(index) else { return };
@@ -304,7 +303,7 @@ impl<S> Client<S> {
         }
     }
 
-    /// Takes a whole answer that others are given, too.
+    /// Adds a response shared with other clients.
     pub fn put_joined(&mut self, number: u64, joined: &Rc<Buffer>) {
         if let Some(answer) = self.answer(number) {
             answer.bytes += joined.len();
@@ -313,7 +312,7 @@ impl<S> Client<S> {
         }
     }
 
-    /// Writes more of its first answer where that is one that others are given, too: whether that was all.
+    /// Writes more of a shared first response; returns whether all is written.
     pub fn writes_joined(&mut self, enough: usize) -> bool {
         let Some(answer) = self.answers.front_mut() else { return true };
         let Some(joined) = &answer.joined else { return true };
@@ -325,24 +324,24 @@ impl<S> Client<S> {
         answer.joined_written == joined.len()
     }
 
-    /// An answer's.
+    /// A pending response.
     pub fn answer(&mut self, number: u64) -> Option<&mut Answer> {
         self.answers.get_mut(number.wrapping_sub(self.first) as usize)
     }
 
-    /// What an answer holds is not to be told.
+    /// Discards the bytes held for a response.
     pub fn retract(&mut self, number: u64) {
         if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
             self.held -= std::mem::take(&mut answer.held).len();
         }
     }
 
-    /// Whether it waits for an answer.
+    /// Whether it waits for responses.
     pub fn waits_for_answers(&self) -> bool {
         !self.answers.is_empty()
     }
 
-    /// A server is asked so many bytes for an answer.
+    /// Counts request bytes for a response.
     pub fn asks(&mut self, number: u64, bytes: usize) {
         if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
             answer.asks += bytes;
@@ -350,7 +349,7 @@ impl<S> Client<S> {
         }
     }
 
-    /// A part of an answer has ended.
+    /// Ends a part of a response.
     pub fn part_ends(&mut self, number: u64) {
         if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
             answer.left = answer.left.saturating_sub(1);
@@ -360,7 +359,7 @@ impl<S> Client<S> {
         }
     }
 
-    /// So many keys of a multiget are answered, or never will be.
+    /// Counts keys of a multiget as answered or given up.
     pub fn keys_end(&mut self, number: u64, keys: usize) {
         if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
             let keys = keys.min(answer.keys);
@@ -368,12 +367,12 @@ impl<S> Client<S> {
         }
     }
 
-    /// The first answer that is not written.
+    /// The first pending response.
     pub fn front(&mut self) -> Option<&mut Answer> {
         self.answers.front_mut()
     }
 
-    /// The first answer has been written.
+    /// Removes the first response.
     pub fn pop(&mut self) {
         if let Some(answer) = self.answers.pop_front() {
             self.first += 1;
@@ -383,12 +382,12 @@ impl<S> Client<S> {
         }
     }
 
-    /// A multiget has brought so many bytes.
+    /// Updates the expected size after a multiget.
     pub fn expects_as_much(&mut self, bytes: usize) {
         self.expected = self.expected.max(bytes);
     }
 
-    /// The multigets among its answers.
+    /// The pending multigets.
     pub fn multigets(&self) -> impl Iterator<Item = Id> + '_ {
         self.answers.iter().filter_map(|answer| match answer.kind {
             Kind::Multiget(id) => Some(id),
@@ -402,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_many_keys_are_asked_for_at_once_follows_from_the_clients_own_values() {
+    fn key_limit_follows_value_sizes() {
         let (mut small, mut large) = (Client::new((), 0, 0), Client::new((), 0, 0));
         assert_eq!((small.keys_at_once(), large.keys_at_once()), (64, 64));
         for _ in 0..64 {
@@ -413,14 +412,14 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_has_much_under_way_waits_for_its_answers() {
+    fn client_with_much_outstanding_waits() {
         let mut client = Client::new((), 0, 0);
         let number = client.expect(Kind::Relay, 1, 1, (0, false));
         client.asks(number, ENOUGH_HELD);
-        assert!(!client.is_held_up());
+        assert!(!client.is_blocked());
         client.asks(number, 1);
-        assert!(client.is_held_up());
+        assert!(client.is_blocked());
         client.pop();
-        assert!(!client.is_held_up());
+        assert!(!client.is_blocked());
     }
 }

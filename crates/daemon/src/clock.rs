@@ -1,15 +1,14 @@
-//! The daemon's clock: nanoseconds since it began. Nothing else here asks the machine for the time,
-//! but a log for the world's.
+//! Clock of the daemon, in nanoseconds since start; only the log uses wall-clock time.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fanin_units::Time;
 
-/// Since when time is counted.
+/// Start of the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Instant);
 
-/// Nanoseconds since the daemon began.
+/// Nanoseconds since start.
 pub type Nanos = u64;
 
 impl Clock {
@@ -32,7 +31,7 @@ pub fn unix() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// A span for a law, which counts in picoseconds and from a moment that is not long ago.
+/// Time between two moments, for algorithms, which count in picoseconds.
 pub fn span(from: Nanos, to: Nanos) -> Time {
     Time(to.saturating_sub(from).saturating_mul(1000))
 }

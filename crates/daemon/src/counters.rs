@@ -1,10 +1,10 @@
-//! What is counted: each thread writes its own, `stats` adds them up.
+//! Counters: each thread writes its own, `stats` adds them up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::server::ServerError;
 
-/// A number that one thread writes and any may read.
+/// A counter with one writing thread and any number of readers.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -24,18 +24,18 @@ impl Counter {
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])* $name:ident)*) => {
-        /// One thread's.
+        /// Counters of one thread.
         #[derive(Debug, Default)]
         pub struct Counters {
             $($(#[doc = $doc])* pub $name: Counter,)*
-            /// Multigets by the upper bits of their number of keys: 2 to 3, 4 to 7, and so on.
+            /// Multigets by the binary logarithm of their number of keys: 2 to 3, 4 to 7, and so on.
             pub multigets: [Counter; 16],
-            /// Of each pool, gets, and what else is answered, by how long that took.
+            /// Per pool, latencies of gets and of other requests.
             pub took: Vec<[Buckets; 2]>,
         }
 
         impl Counters {
-            /// Every plain one with its name.
+            /// The plain counters with their names.
             pub fn named(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name.get()),)*]
             }
@@ -46,15 +46,15 @@ macro_rules! counters {
 counters! {
     curr_connections
     total_connections
-    /// Turned away: there were too many.
+    /// Rejected because of the limit.
     rejected_connections
     requests
-    /// Keys asked for by classic retrievals.
+    /// Keys of classic gets.
     get_keys
     /// Gets that joined an equal one.
     get_joined
     stores
-    /// Keys on their way that were answered at their new place, that the old one was asked for, and copies that were made.
+    /// Moving keys: hits at the new server, requests to the old server, and copies made.
     moving_found
     moving_fell_back
     moving_copied
@@ -69,48 +69,48 @@ counters! {
     errors_closed
     errors_nonsense
     errors_busy
-    /// Clients that were closed since most was held for them, and memory short.
+    /// Clients closed because memory was short.
     clients_cut_off
-    /// Clients that were closed since they were idle for too long.
+    /// Clients closed because they were idle.
     clients_idle
     server_connects
-    /// Keys of queries that were logged, and times that nobody had room for some.
+    /// Logged keys, and those dropped because the log was behind.
     log_keys
     log_full
-    /// Threads that panicked and began anew.
+    /// Restarts of threads after a panic.
     threads_restarted
 }
 
 impl Counters {
-    /// Those of a thread with so many pools.
+    /// Counters of a thread with this many pools.
     pub fn of_pools(pools: usize) -> Counters {
         Counters { took: (0..pools).map(|_| Default::default()).collect(), ..Counters::default() }
     }
 
-    /// A request has failed at its server.
+    /// Counts a failed request.
     pub fn failed(&self, trouble: ServerError) {
         let counter = match trouble {
             ServerError::Down => &self.errors_down,
             ServerError::Timeout => &self.errors_timeout,
             ServerError::Closed => &self.errors_closed,
-            ServerError::Nonsense => &self.errors_nonsense,
+            ServerError::Invalid => &self.errors_nonsense,
             ServerError::Busy => &self.errors_busy,
         };
         counter.add(1);
     }
 }
 
-/// So many buckets hold times from a nanosecond on, eight for each doubling.
+/// Number of buckets: eight per doubling, from a nanosecond on.
 const BUCKETS: usize = 8 * 48;
-/// Times are counted for so long, and then anew; what is told is of the present span and the one before.
+/// Length of a counting window; reports cover the current and the last one.
 pub const SPAN: u64 = 30_000_000_000;
 
-/// Counts by time, of the last one or two spans.
+/// Latency histogram of the last one or two windows.
 #[derive(Debug)]
 pub struct Buckets {
-    /// Two spans take turns.
+    /// Two windows that alternate.
     counts: [Vec<Counter>; 2],
-    /// The number of the span that was counted last.
+    /// Index of the last window counted.
     span: Counter,
 }
 
@@ -122,11 +122,11 @@ impl Default for Buckets {
 }
 
 impl Buckets {
-    /// Something took so long, and is over now.
+    /// Counts a request that took this long and ends now.
     pub fn add(&self, now: u64, nanos: u64) {
         let (span, last) = (now / SPAN, self.span.get());
         if span != last {
-            // What was counted two spans ago, or longer, is forgotten.
+            // Forget windows that are two or more back.
             let old = if span == last + 1 { &self.counts[span as usize % 2..][..1] } else { &self.counts[..] };
             old.iter().flatten().for_each(|counter| counter.less(counter.get()));
             self.span.add(span - last);
@@ -134,7 +134,7 @@ impl Buckets {
         self.counts[span as usize % 2][bucket(nanos)].add(1);
     }
 
-    /// How often that was, by buckets, in the present span and the one before.
+    /// Count of a bucket in the current and the last window.
     fn recent(&self, now: u64, bucket: usize) -> u64 {
         let passed = (now / SPAN).saturating_sub(self.span.get());
         let present = self.span.get() as usize % 2;
@@ -153,13 +153,13 @@ fn bucket(nanos: u64) -> usize {
     (upper * 8 + next).min(BUCKETS - 1)
 }
 
-/// The least time of a bucket.
+/// Lower end of a bucket.
 fn least(bucket: usize) -> u64 {
     let (upper, next) = (bucket / 8, bucket as u64 % 8);
     (8 + next) << upper >> 3
 }
 
-/// Times under which so many of a thousand were lately, over all threads' counts, in nanoseconds; the upper ends of their buckets.
+/// Percentiles in nanoseconds over all threads' histograms (upper ends of buckets), given per mille.
 pub fn percentiles<'a>(took: impl Iterator<Item = &'a Buckets> + Clone, now: u64, thousandths: &[u64]) -> Vec<u64> {
     let sums: Vec<u64> = (0..BUCKETS).map(|index| took.clone().map(|one| one.recent(now, index)).sum()).collect();
     let total: u64 = sums.iter().sum();
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_within_an_eighth_of_the_time() {
+    fn percentile_is_within_an_eighth() {
         let took = Buckets::default();
         (1..=1000).for_each(|micros| took.add(5, micros * 1000));
         for (part, nanos) in [(500, 500_000), (990, 990_000), (999, 999_000)] {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_two_spans_ago_is_forgotten() {
+    fn forgets_earlier_windows() {
         let took = Buckets::default();
         let median = |now| percentiles([&took].into_iter(), now, &[500])[0] / 1000;
         (0..9).for_each(|_| took.add(1, 1_000_000));

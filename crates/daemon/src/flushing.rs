@@ -1,4 +1,4 @@
-//! The end of a turn: what has gathered is written, once to each server and each client; and who can go on, goes on.
+//! End of a loop iteration: one write to each server and each client; then clients that can continue do so.
 
 use fanin_memcache::text;
 
@@ -10,13 +10,13 @@ use crate::net::Net;
 use crate::server::{ServerError, State};
 use crate::table::Id;
 
-/// Answers are put together and written in pieces of this size: a piece is still in the processor's cache when it is sent.
+/// Size of a write; it fits into the processor's cache.
 pub const ENOUGH: usize = 256 << 10;
 
 impl<N: Net> Front<N> {
-    /// Writes all that has gathered.
+    /// Writes all output.
     pub(crate) fn flush(&mut self) {
-        // What a client goes on with may be for servers, and what fails there for clients.
+        // Clients' next requests may add output for servers, and servers' failures may add output for clients.
         while !(self.dirty_clients.is_empty() && self.dirty_servers.is_empty()) {
             let mut clients = std::mem::take(&mut self.dirty_clients);
             for id in clients.drain(..) {
@@ -58,8 +58,8 @@ impl<N: Net> Front<N> {
         }
         let Some(client) = self.clients.get(id) else { return };
         let before = (client.next_number(), client.closing, client.out.left());
-        self.client_goes_on(id);
-        // What it was answered at once is written, and who has said its last word is closed.
+        self.resume_client(id);
+        // Write immediate responses, and close clients that are done.
         if self
             .clients
             .get(id)
@@ -69,7 +69,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Writes what of a client's answers is there, as far as it takes it: whether that has failed.
+    /// Writes a client's responses until its socket blocks; returns whether that failed.
     fn write_answers(&mut self, id: Id) -> bool {
         loop {
             let Some(client) = self.clients.get_mut(id) else { return false };
@@ -84,7 +84,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Puts into a client's buffer what of its answers is there, in their order, until that is enough.
+    /// Copies a client's responses in order to its output, up to the size of a write.
     fn gather_answers(&mut self, id: Id) {
         loop {
             let spent = self.is_spent();
@@ -95,7 +95,7 @@ impl<N: Net> Front<N> {
             let Some(answer) = client.front() else { return };
             let (kind, left, at, is_get) = (answer.kind, answer.left, answer.at, answer.is_get);
             if spent {
-                // What is held already is not held twice.
+                // The bytes would be held twice.
                 return self.short.push(id);
             }
             let held = std::mem::take(&mut answer.held);
@@ -115,11 +115,11 @@ impl<N: Net> Front<N> {
                         return;
                     }
                 }
-                Kind::Kept | Kind::Every { .. } | Kind::Listing if left > 0 => {
+                Kind::Held | Kind::Every { .. } | Kind::Listing if left > 0 => {
                     answer.held = held;
                     return;
                 }
-                Kind::Kept => {
+                Kind::Held => {
                     client.held -= held.len();
                     client.out.append(held);
                 }
@@ -140,10 +140,10 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// The same of a multiget, which was taken then: whether that was all of it.
+    /// Copies a multiget's response; returns whether it is complete.
     fn gather_multiget(&mut self, id: Id, get: Id, at: Nanos) -> bool {
         let (Some(client), Some(multiget)) = (self.clients.get_mut(id), self.gets.get_mut(get)) else { return false };
-        // Most of it waits for its last batch anyway: then it is one piece, and not many small ones.
+        // Most of it waits for the last batch anyway; one write is cheaper than many small ones.
         if multiget.left > 0 && client.held < ENOUGH_HELD {
             return false;
         }
@@ -174,7 +174,7 @@ impl<N: Net> Front<N> {
 
     pub(crate) fn close_client(&mut self, id: Id) {
         let Some(client) = self.clients.remove(id) else { return };
-        self.shared.lets_out();
+        self.shared.release_client();
         for get in client.multigets() {
             if let Some(multiget) = self.gets.remove(get) {
                 multiget.over(&mut self.spare);

@@ -1,5 +1,5 @@
-//! One thread's front end: what it has, and what happens in a turn. It has neither sockets nor a clock of its own: a turn is given what
-//! has happened and when, and connections are [`Net`]'s.
+//! Front end of one thread: its state, and one iteration of its loop. It has no sockets and no clock; the caller passes events and time,
+//! and [`Net`] has the connections.
 
 use std::io;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use fanin_units::Time;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::bounding::Held;
-use crate::carrying::migration::KeyMigration;
 use crate::client::Client;
 use crate::clock::{Nanos, nanos};
+use crate::coalescing::Coalescing;
 use crate::counters::Counters;
-use crate::joining::Joining;
 use crate::log::{Rows, Tap};
+use crate::memory_limit::MemoryAccount;
+use crate::migration::key::KeyMigration;
 use crate::multiget::{Multiget, Spare};
 use crate::net::Net;
 use crate::pace::Pace;
@@ -28,45 +28,45 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::table::{Id, Table};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 pub const READ: usize = 256 << 10;
-/// What a client is told that is one too many: memcached's words.
+/// memcached's error for a client above the limit.
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
-/// How long it waits to take a connection for which there were no files.
+/// Pause before accepting again after running out of file descriptors.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
-/// So often clients are looked at in the time for which they may be idle.
+/// Number of checks for idle clients per idle timeout.
 const IDLE_LOOKS: Nanos = 8;
-/// How long, where memory is short, until it looks whether that is over.
+/// Pause between checks while memory is short.
 const SHORT_PAUSE: Nanos = 5_000_000;
 
-/// One thread.
+/// Front end of one thread.
 pub struct Front<N: Net> {
     pub(crate) net: N,
     pub(crate) now: Nanos,
-    /// How many turns there were.
+    /// Number of loop iterations.
     pub(crate) number: u64,
     pub(crate) pools: Vec<Pool>,
     pub(crate) clients: Table<Client<N::Socket>>,
-    /// The connections that are shared, one a server; then, in the same order, those for one request each.
+    /// The shared connections, one per server; then, in the same order, those for single requests.
     pub(crate) servers: Vec<Server<N::Socket>>,
     pub(crate) shared_servers: usize,
-    /// Whether something may be asked by one of the latter: most of the time nothing is.
+    /// Whether single requests may be waiting, which is rare.
     pub(crate) asks_alone: bool,
     pub(crate) gets: Table<Multiget>,
-    pub(crate) joining: Joining,
-    /// For keys between two servers; and which edition of the plans the pools have.
+    pub(crate) coalescing: Coalescing,
+    /// Key migrations; and the current edition of the plans.
     pub(crate) migrations: Table<KeyMigration>,
     pub(crate) edition: u64,
     pub(crate) spare: Spare,
     pub(crate) scratch: Vec<u8>,
-    /// What is composed, and noted of it.
+    /// Scratch buffers for a request and its note.
     pub(crate) line: Vec<u8>,
     pub(crate) note: Vec<u8>,
-    pub(crate) held: Held,
-    /// Who is looked at when the turn ends.
+    pub(crate) held: MemoryAccount,
+    /// Connections to handle at the end of the iteration.
     pub(crate) dirty_clients: Vec<Id>,
     pub(crate) dirty_servers: Vec<usize>,
-    /// Of whom there is more to be had than was taken at once; and who waits for memory.
+    /// Connections with more to read; and those that wait for memory.
     again_clients: Vec<Id>,
     again_servers: Vec<usize>,
     pub(crate) short: Vec<Id>,
@@ -78,24 +78,23 @@ pub struct Front<N: Net> {
     pace: Pace,
     stop: Arc<AtomicBool>,
     drain: Nanos,
-    /// When to look for connections that could not be taken.
+    /// When to try to accept again.
     accept_at: Option<Nanos>,
-    /// When it stops, whatever is unfinished.
+    /// When to stop, even with unfinished requests.
     ends: Option<Nanos>,
-    /// How long a client may be idle, and when to look for clients that were; none where they may be so for ever.
+    /// Idle timeout, and the next check for idle clients; none if there is no timeout.
     idle: Option<(Nanos, Nanos)>,
 }
 
-/// How many events' tokens there are before those of clients: pools, each server's two connections, and one for who wakes the thread,
-/// the last.
+/// Number of event tokens before those of clients: pools, two connections per server, and the waker, which is last.
 pub fn tokens(settings: &Settings) -> usize {
     let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
     settings.pools.len() + 2 * servers + 1
 }
 
 impl<N: Net> Front<N> {
-    /// A thread, which is the `number`th of those that share this. Nobody may know the seed. Where what is asked is logged: to whom rows
-    /// go, and Unix time as its clock begins.
+    /// Front end of the `number`th thread. The seed must be unpredictable. With a log: the channel for rows, and Unix time at the clock's
+    /// start.
     pub fn new(
         settings: &Settings,
         net: N,
@@ -129,14 +128,14 @@ impl<N: Net> Front<N> {
             shared_servers,
             asks_alone: false,
             gets: Table::default(),
-            joining: Joining::default(),
+            coalescing: Coalescing::default(),
             migrations: Table::default(),
             edition: 0,
             spare: Spare::new(shared.memory.spare()),
             scratch: vec![0; READ],
             line: Vec::new(),
             note: Vec::new(),
-            held: Held::new(),
+            held: MemoryAccount::new(),
             dirty_clients: Vec::new(),
             dirty_servers: Vec::new(),
             again_clients: Vec::new(),
@@ -156,17 +155,17 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// One turn: what has happened is heeded, and what follows is done. How long to sleep before the next one, so that more comes together.
+    /// Runs one iteration: handles events and what follows from them. Returns how long to sleep, so that more events are handled together.
     pub fn turn(&mut self, now: Nanos, events: impl Iterator<Item = Event>) -> Nanos {
         self.now = now;
         self.number += 1;
         self.counters.turns.add(1);
         let before = self.counters.requests.get() + self.counters.batches.get();
-        self.heed_memory();
-        self.heed_plans();
+        self.update_memory_share();
+        self.refresh_plans();
         for id in std::mem::take(&mut self.again_clients) {
             self.clients.get_mut(id).into_iter().for_each(|client| client.again = false);
-            self.client_goes_on(id);
+            self.resume_client(id);
             self.mark_client(id);
         }
         for server in std::mem::take(&mut self.again_servers) {
@@ -179,18 +178,18 @@ impl<N: Net> Front<N> {
         self.timers();
         self.flush();
         self.hand_on_log();
-        self.add_up_memory();
+        self.enforce_memory_limit();
         let asked = self.counters.requests.get() + self.counters.batches.get() - before;
         let nap = self.pace.nap(self.now, asked);
         if self.has_more() { 0 } else { nap }
     }
 
-    /// How long it may wait for something to happen.
+    /// How long it may wait for events.
     pub fn waits(&self) -> Option<Nanos> {
         if self.has_more() { Some(0) } else { self.next_due().map(|at| at.saturating_sub(self.now)) }
     }
 
-    /// Whether it is told to stop, and has answered what it has taken, or need not any more.
+    /// Whether it has been stopped and has answered all requests, or has passed its deadline.
     pub fn is_over(&self) -> bool {
         self.ends.is_some_and(|ends| ends <= self.now || self.clients.len() == 0)
     }
@@ -225,7 +224,7 @@ impl<N: Net> Front<N> {
                 client.readable = true;
                 client.ending |= event.ended;
             }
-            self.client_goes_on(id);
+            self.resume_client(id);
             self.mark_client(id);
         }
     }
@@ -235,20 +234,20 @@ impl<N: Net> Front<N> {
             let stream = match self.net.accept(pool) {
                 Ok(stream) => stream,
                 Err(error) => {
-                    // No event tells when there are files to be had again.
+                    // There is no event for free file descriptors.
                     let lacks = error.kind() != io::ErrorKind::WouldBlock;
                     self.accept_at = lacks.then(|| self.now + ACCEPT_PAUSE).or(self.accept_at);
                     return;
                 }
             };
-            if !self.shared.lets_in() {
+            if !self.shared.admit_client() {
                 self.counters.rejected_connections.add(1);
                 self.net.refuse(stream, TOO_MANY);
                 continue;
             }
             let token = self.pools.len() + self.servers.len() + 1 + self.clients.next();
             let Ok(socket) = self.net.add(stream, token, false) else {
-                self.shared.lets_out();
+                self.shared.release_client();
                 continue;
             };
             self.clients.insert(Client::new(socket, pool, self.now));
@@ -257,7 +256,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Something more is to be had of a client in the next turn, when others have had theirs.
+    /// Continues with a client in the next iteration, after the others.
     pub(crate) fn look_again(&mut self, id: Id) {
         if let Some(client) = self.clients.get_mut(id).filter(|client| !client.again) {
             client.again = true;
@@ -265,14 +264,14 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Something more is to be read of a server in the next turn.
+    /// Continues to read from a server in the next iteration.
     pub(crate) fn read_again(&mut self, server: usize) {
         if !std::mem::replace(&mut self.servers[server].again, true) {
             self.again_servers.push(server);
         }
     }
 
-    /// Something is to be read of a server when there is memory for it.
+    /// Reads from a server when there is memory.
     pub(crate) fn read_later(&mut self, server: usize) {
         if !std::mem::replace(&mut self.servers[server].again, true) {
             self.short_servers.push(server);
@@ -292,12 +291,12 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// A mark that nobody can guess.
+    /// Returns a random opaque token.
     pub(crate) fn mark(&mut self) -> Mark {
         Mark::of(self.marks.next_u64())
     }
 
-    /// When something is due though nothing happens.
+    /// The next time at which there is work without an event.
     fn next_due(&self) -> Option<Nanos> {
         let servers = self.servers[..self.watched()].iter().filter_map(|server| {
             let timeout = self.pools[server.pool].timeout;
@@ -319,7 +318,7 @@ impl<N: Net> Front<N> {
         servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).chain(log).chain(idle).min()
     }
 
-    /// How many of the servers' connections there is anything to know of.
+    /// Number of server connections in use.
     fn watched(&self) -> usize {
         if self.asks_alone { self.servers.len() } else { self.shared_servers }
     }
@@ -335,22 +334,22 @@ impl<N: Net> Front<N> {
             if since.is_some_and(|since| since + timeout <= self.now) {
                 self.server_fails(server, ServerError::Timeout, false);
             }
-            self.fail_what_waited_too_long(server, timeout);
+            self.fail_expired_requests(server, timeout);
         }
-        self.look_for_late();
-        self.look_for_idle();
+        self.check_for_late();
+        self.close_idle_clients();
         self.connect_due();
         if self.accept_at.is_some_and(|at| at <= self.now) {
             self.accept_at = None;
             (0..self.pools.len()).for_each(|pool| self.accept(pool));
         }
         if self.stop.load(Relaxed) && self.ends.is_none() {
-            self.begin_to_end();
+            self.begin_shutdown();
         }
     }
 
-    /// Closes clients that have sent nothing and waited for nothing for too long.
-    fn look_for_idle(&mut self) {
+    /// Closes idle clients.
+    fn close_idle_clients(&mut self) {
         let Some((longest, _)) = self.idle.filter(|(_, at)| *at <= self.now) else { return };
         for id in self.clients.ids() {
             let is_idle = |client: &Client<_>| client.is_through() && client.active + longest <= self.now;
@@ -362,7 +361,7 @@ impl<N: Net> Front<N> {
         self.idle = Some((longest, self.now + longest / IDLE_LOOKS));
     }
 
-    /// Opens connections to servers whose time has come.
+    /// Opens connections that are due.
     fn connect_due(&mut self) {
         for number in 0..self.watched() {
             let is_due = matches!(self.servers[number].state, State::Down { until } if until <= self.now);
@@ -381,7 +380,7 @@ impl<N: Net> Front<N> {
         self.asks_alone &= !self.servers[self.shared_servers..].iter().all(is_idle);
     }
 
-    /// Begins to open a connection to a server: whether that could be begun.
+    /// Starts to connect to a server; returns whether that worked.
     pub(crate) fn connect(&mut self, number: usize) -> bool {
         let token = self.pools.len() + number;
         let server = &mut self.servers[number];
@@ -395,8 +394,8 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Nobody new is let in, and nothing more is taken; what was taken is answered.
-    fn begin_to_end(&mut self) {
+    /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.
+    fn begin_shutdown(&mut self) {
         self.ends = Some(self.now + self.drain);
         (0..self.pools.len()).for_each(|pool| self.net.unlisten(pool));
         for id in self.clients.ids() {

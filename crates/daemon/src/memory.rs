@@ -1,7 +1,7 @@
-//! The memory budget of a front end, and what is charged to it.
+//! Memory accounting of a front end.
 //!
-//! Whatever grows by what clients, servers or plans do charges its capacity to its thread: bytes are held in a [`Buffer`], tables have a
-//! [`Charge`]. Threads add up their charges in [`Memory`]; `bounding` acts on the sum.
+//! Data that grows with clients, servers or plans charges its capacity to its thread: bytes are in a [`Buffer`], tables have a
+//! [`Charge`]. [`Memory`] has the sum over threads; `memory_limit` acts on it.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use fanin_ring::heap;
 
-/// A thread keeps no more in unused buffers.
+/// Maximum size of a thread's unused buffers.
 const MOST_SPARE: usize = 48 << 20;
-/// A buffer doubles until it has this size, and then grows by this much.
+/// A buffer doubles up to this size, then grows in steps of it.
 const LARGEST_STEP: usize = 1 << 20;
-/// From so many bytes on a block is a mapping of its own, while less than half of the budget is held; and while more is. Heaps are several
-/// times as fast for values of megabytes, but keep free blocks between others, so that the budget would be taken twice.
+/// Block size from which the allocator maps memory separately, below and above half of the limit. Heaps are several times faster for
+/// values of megabytes, but fragment, which could double the memory used.
 const MAPPED_FROM: [usize; 2] = [32 << 20, 5 << 18];
 
 thread_local! {
@@ -26,12 +26,12 @@ pub fn charged() -> usize {
     CHARGED.get()
 }
 
-/// A number of bytes charged to the thread that set it, until it is dropped.
+/// A charge to the current thread, until dropped.
 #[derive(Debug, Default)]
 pub struct Charge(usize);
 
 impl Charge {
-    /// Charges `bytes` in place of the bytes charged before.
+    /// Charges `bytes` in place of the previous amount.
     pub fn set(&mut self, bytes: usize) {
         CHARGED.set(CHARGED.get().wrapping_add(bytes).wrapping_sub(self.0));
         self.0 = bytes;
@@ -44,7 +44,7 @@ impl Drop for Charge {
     }
 }
 
-/// Bytes whose capacity is charged.
+/// A buffer with charged capacity.
 #[derive(Debug, Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -69,7 +69,7 @@ impl Buffer {
         self.charge.set(self.bytes.capacity());
     }
 
-    /// Lets `work` change the bytes as a vector.
+    /// Changes the bytes as a vector.
     pub fn with<R>(&mut self, work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let result = work(&mut self.bytes);
         if self.charge.0 != self.bytes.capacity() {
@@ -78,12 +78,12 @@ impl Buffer {
         result
     }
 
-    /// Forgets the bytes and keeps the capacity.
+    /// Removes the bytes, but keeps the capacity.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// The bytes that it can hold without growing.
+    /// Capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
@@ -105,14 +105,14 @@ impl From<Vec<u8>> for Buffer {
     }
 }
 
-/// The budget, and what all threads together are charged.
+/// Memory limit, and the charges of all threads.
 #[derive(Debug)]
 pub struct Memory {
-    /// The budget.
+    /// The limit.
     pub most: usize,
-    /// What threads have reported.
+    /// Bytes that threads have reported.
     pub held: AtomicUsize,
-    /// Whether the allocator has been told that much is held.
+    /// The allocator's current setting.
     much: AtomicBool,
     threads: usize,
 }
@@ -125,7 +125,7 @@ impl Memory {
         memory
     }
 
-    /// Has the allocator heed whether half of the budget is held.
+    /// Adjusts the allocator to whether half of the limit is used.
     pub fn holds_much(&self, much: bool) {
         if self.much.load(Relaxed) != much {
             self.much.store(much, Relaxed);
@@ -133,7 +133,7 @@ impl Memory {
         }
     }
 
-    /// What a thread may keep in unused buffers.
+    /// Limit of a thread's unused buffers.
     pub fn spare(&self) -> usize {
         (self.most / 8 / self.threads).min(MOST_SPARE)
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_charges_its_capacity_until_it_is_dropped() {
+    fn buffer_charges_capacity_until_dropped() {
         let before = charged();
         let mut one = Buffer::default();
         for _ in 0..100 {

@@ -1,7 +1,7 @@
-//! A multiget: its keys, whose server each is at, what has come of it, and how far it has been written to the client.
+//! A multiget: its keys, the server of each, their results, and the progress of writing them to the client.
 //!
-//! All that one server has of it is a batch: one command there, whose answer is held until its keys' turn comes, since an answer is in
-//! the order of its keys, as memcached's is. Everything is done once a key; buffers are used again by later multigets.
+//! All keys of one server are a batch: one command, whose response is held until its keys are next, since a response follows the order of
+//! the keys, as in memcached. All work is linear in the keys; buffers are reused.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,135 +9,135 @@ use std::sync::Arc;
 use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 
-use crate::carrying::{Place, Standing};
 use crate::memory::{Buffer, Charge};
+use crate::migration::{Location, MigrationState};
 use crate::pool::Pool;
 use crate::schedule::Schedule;
 use crate::table::Id;
 
-/// All that one server is asked for.
+/// Keys of one server.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Which server.
+    /// The server.
     pub server: u32,
-    /// What it is asked, as a range of the multiget's text, and the next key there that may be answered.
+    /// The request, as a range of the multiget's text, and the next key in it that may be answered.
     asked: Range<usize>,
     next_key: usize,
-    /// Its keys' place among what came of all, in their order, and how many of them something has come of.
+    /// Index of its first key among all results, and the number of keys with results.
     first: usize,
     count: usize,
     come: usize,
     found: usize,
-    /// Of these, how many were written, and of what is held, how much.
+    /// Keys written, and bytes of `held` written.
     written: usize,
     written_bytes: usize,
-    /// The answers, as they came, which is in the order of the keys.
+    /// Response bytes, in key order.
     held: Buffer,
     over: bool,
-    /// Keys of which more is to come than its server has said, and what came of others, by their place.
+    /// Number of keys that are looked up elsewhere, and the results of such keys by index.
     waits: usize,
-    /// Keys whose place was not known to be clear when it was asked.
+    /// Keys whose server was not known to be clear at the request.
     unclear: Vec<u32>,
     more: Vec<(u32, Settled)>,
     more_bytes: usize,
 }
 
-/// What came of a key beside what its server has said.
+/// Result of a key that was looked up elsewhere.
 #[derive(Debug)]
 pub enum Settled {
-    /// Its value, in the place of what there is.
+    /// This value, in place of the server's.
     Value(Buffer),
-    /// It has none.
+    /// A miss.
     Missed,
-    /// Nothing: what there is stands.
-    Stands,
+    /// The server's result stands.
+    AsServed,
 }
 
-/// How keys are asked for.
+/// Kind of retrieval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// For their values.
-    Plainly,
-    /// With unique numbers.
-    Uniquely,
+pub enum Retrieval {
+    /// Values.
+    Plain,
+    /// With CAS unique.
+    WithCas,
     /// With a new time to live.
-    Touching,
+    Touch,
 }
 
-/// The end of a request.
+/// End of a request.
 const END: &[u8] = b"\r\n";
-/// What came of a key that is not there; what is there has its size.
+/// Result of a miss; a hit has its size.
 const MISSED: u32 = 0;
 
-/// One multiget.
+/// A multiget.
 #[derive(Debug)]
 pub struct Multiget {
-    /// Whose it is, and which of his requests.
+    /// The client and its request.
     pub client: Id,
     pub number: u64,
-    /// Since when its schedule counts time.
+    /// Time zero of its schedule.
     pub since: u64,
     pub schedule: Schedule,
-    /// The plan by which its keys were found, where some of them are on their way; and how they are asked for.
-    pub standing: Option<Arc<Standing>>,
-    pub asked: Asked,
-    /// The number of its query in the log, where it is logged.
+    /// The migration by which its keys were located, if some are moving; and the kind of retrieval.
+    pub plan_state: Option<Arc<MigrationState>>,
+    pub asked: Retrieval,
+    /// Number of its query in the log, if logged.
     pub logged: Option<u64>,
     pub batches: Vec<Batch>,
-    /// The batches' requests, one after another.
+    /// Requests of the batches, concatenated.
     text: Vec<u8>,
-    /// Each key's batch, in the order of the keys.
+    /// Batch of each key.
     of_key: Vec<u16>,
-    /// What came of each key, batch by batch.
+    /// Result of each key, batch by batch.
     sizes: Vec<u32>,
     written: usize,
-    /// Batches that are not over.
+    /// Batches not finished.
     pub left: u32,
-    /// What went wrong first.
+    /// First error.
     pub failed: Option<&'static str>,
-    /// Whether the client's list of keys ends with it.
+    /// Whether it is the last part of the client's list of keys.
     pub last: bool,
     charge: Charge,
 }
 
-/// A multiget's requests, its keys' batches, what came of them, and the charge for these.
+/// Buffers of a multiget: requests, batches of keys, results, and their charge.
 type Texts = (Vec<u8>, Vec<u16>, Vec<u32>, Charge);
 
-/// Buffers that nobody uses.
+/// Unused buffers.
 #[derive(Debug, Default)]
 pub struct Spare {
     texts: Vec<Texts>,
     batches: Vec<Vec<Batch>>,
-    /// Small ones, for what a batch brings, and large ones, for whole answers.
+    /// Small ones for batches, and large ones for whole responses.
     buffers: [Vec<Buffer>; 2],
-    /// What they could hold, and may.
+    /// Their capacity, and its limit.
     room: usize,
     most: usize,
-    /// For each server, its batch in the multiget that is being made.
+    /// For each server, its batch in the multiget under construction.
     of_server: Vec<u16>,
-    /// What stands in front of its keys.
+    /// Command before the keys.
     head: Vec<u8>,
 }
 
-/// Multigets whose tables are kept, and the bytes of buffers that are.
+/// Maximum number of unused multiget tables, and of buffer bytes.
 const KEPT: usize = 256;
-/// From so many bytes on a buffer is a large one; above so many it is not kept.
+/// Size from which a buffer is large; above the second it is freed.
 const LARGE: usize = 64 << 10;
 const LARGEST_KEPT: usize = 1 << 20;
 
-impl Asked {
-    fn of(get: &Get<'_>) -> Asked {
+impl Retrieval {
+    fn of(get: &Get<'_>) -> Retrieval {
         match (get.time, get.unique) {
-            (Some(_), _) => Asked::Touching,
-            (None, true) => Asked::Uniquely,
-            (None, false) => Asked::Plainly,
+            (Some(_), _) => Retrieval::Touch,
+            (None, true) => Retrieval::WithCas,
+            (None, false) => Retrieval::Plain,
         }
     }
 }
 
 impl Multiget {
-    /// The batches of a request's first keys, so many at most, in the order of their first keys; and the keys that are left, where there
-    /// are more. None where one of those is too long.
+    /// Builds the batches of a request's first keys, up to a maximum number, in the order of their first keys; returns the remaining keys,
+    /// if any. None if a key is too long.
     pub fn new<'a>(
         get: &Get<'a>,
         most: usize,
@@ -150,15 +150,15 @@ impl Multiget {
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
         spare.of_server.resize(pool.servers, u16::MAX);
-        let (asked, mut moving) = (Asked::of(get), false);
+        let (asked, mut moving) = (Retrieval::of(get), false);
         let mut keys = get.keys();
         for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
                 spare.take_back((text, of_key, sizes, charge), batches);
                 return None;
             }
-            let (place, plainly) = (pool.place(key), asked == Asked::Plainly);
-            moving |= matches!(place, Place::Moving(_));
+            let (place, plainly) = (pool.place(key), asked == Retrieval::Plain);
+            moving |= matches!(place, Location::Moving(_));
             let server = place.asked_of(plainly);
             let number = &mut spare.of_server[server];
             if *number == u16::MAX {
@@ -181,7 +181,7 @@ impl Multiget {
             number,
             since,
             schedule: Schedule::new(window, left),
-            standing: pool.standing.clone().filter(|_| moving),
+            plan_state: pool.plan_state.clone().filter(|_| moving),
             asked,
             logged: None,
             batches,
@@ -198,36 +198,36 @@ impl Multiget {
         Some((multiget, (!last).then(|| get.of(&keys))))
     }
 
-    /// What memory it takes, values apart.
+    /// Memory of its tables, without values.
     pub fn tables(&self) -> usize {
         let of_batches = size_of::<Batch>() * self.batches.capacity() + Schedule::BATCH * self.batches.len();
         self.text.capacity() + 2 * self.of_key.capacity() + 4 * self.sizes.capacity() + of_batches
     }
 
-    /// How many keys a batch has.
+    /// Number of keys of a batch.
     pub fn keys_of(&self, batch: u32) -> usize {
         self.batches[batch as usize].count
     }
 
-    /// How many keys it has.
+    /// Number of keys.
     pub fn keys(&self) -> usize {
         self.of_key.len()
     }
 
-    /// What a batch's server is asked.
+    /// Request of a batch.
     pub fn request(&self, batch: u32) -> &[u8] {
         &self.text[self.batches[batch as usize].asked.clone()]
     }
 
-    /// A batch's server answers with a key's value, so many bytes with its line, which [`Multiget::hold`] gets: whether the key is one
-    /// that can come now. Those before it are not there.
+    /// Records a value of this size, line included, whose bytes follow in [`Multiget::hold`]. Returns whether the key is valid here; keys
+    /// before it are misses.
     #[must_use]
     #[inline]
     pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
         let batch = &mut self.batches[batch as usize];
         let keys_end = batch.asked.end - END.len();
         while batch.come < batch.count {
-            // A key is a whole word of the line: any byte but a space and a newline may be part of one, a carriage return too.
+            // A key is a word: it may have any byte but space and newline, also a carriage return.
             let rest = &self.text[batch.next_key..keys_end];
             let is_it = rest.starts_with(key) && rest.get(key.len()).is_none_or(|byte| *byte == b' ');
             let word = || rest.iter().position(|byte| *byte == b' ').unwrap_or(rest.len());
@@ -243,7 +243,7 @@ impl Multiget {
         false
     }
 
-    /// Takes bytes of a batch's answers.
+    /// Takes response bytes of a batch.
     #[inline]
     pub fn hold(&mut self, batch: u32, bytes: &[u8], spare: &mut Spare) {
         let held = &mut self.batches[batch as usize].held;
@@ -253,7 +253,7 @@ impl Multiget {
         held.extend(bytes);
     }
 
-    /// A batch's answer has ended, whole or not: what has not come of it will not. `failed` is what the client is told of that.
+    /// Ends a batch. If it is not whole, its missing keys are misses, and `failed` is the error for the client.
     pub fn end(&mut self, batch: u32, whole: bool, failed: Option<&'static str>) {
         self.failed = self.failed.or(failed);
         let batch = &mut self.batches[batch as usize];
@@ -262,11 +262,11 @@ impl Multiget {
         }
         self.left -= 1;
         let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
-        if !whole && self.standing.is_some() {
-            // Nobody has looked at whether these may be from before the plan.
+        if !whole && self.plan_state.is_some() {
+            // These have not been checked for values older than the plan.
             sizes.fill(MISSED);
         } else if !whole && batch.come > 0 {
-            // The last one that was told of may not have come whole.
+            // The last value may be incomplete.
             let before: usize = sizes[..batch.come - 1].iter().map(|size| *size as usize).sum();
             if before + sizes[batch.come - 1] as usize > batch.held.len() {
                 sizes[batch.come - 1] = MISSED;
@@ -275,39 +275,39 @@ impl Multiget {
         sizes[batch.come..].fill(MISSED);
         batch.come = batch.count;
         if self.left == 0 {
-            // A client that does not read keeps no stage from ending.
-            self.standing = None;
+            // A client that does not read must not delay a stage.
+            self.plan_state = None;
         }
     }
 
-    /// The keys of a batch whose place was not known to be clear when it was asked.
+    /// Keys of a batch whose server was not known to be clear at the request.
     pub fn unclear(&mut self, batch: u32) -> Vec<u32> {
         std::mem::take(&mut self.batches[batch as usize].unclear)
     }
 
-    /// How many of a batch's keys have values.
+    /// Number of values of a batch.
     pub fn values_of(&self, batch: u32) -> usize {
         self.batches[batch as usize].found
     }
 
-    /// The bytes that a batch has brought.
+    /// Response bytes of a batch.
     pub fn bytes_of(&self, batch: u32) -> u64 {
         let batch = &self.batches[batch as usize];
         (batch.held.len() + batch.more_bytes) as u64
     }
 
-    /// Writes what can be written in the keys' order until `out` has `enough`: whether that was all.
+    /// Writes results in key order until `out` has `enough` bytes; returns whether all are written.
     pub fn write(&mut self, out: &mut Buffer, enough: usize) -> bool {
         while let Some(number) = self.of_key.get(self.written) {
             if out.len() >= enough {
                 return false;
             }
             let batch = &mut self.batches[*number as usize];
-            if batch.written == batch.come || self.standing.is_some() && !batch.over {
+            if batch.written == batch.come || self.plan_state.is_some() && !batch.over {
                 return false;
             }
             let size = self.sizes[batch.first + batch.written] as usize;
-            // It may not have come whole.
+            // It may be incomplete.
             let Some(answer) = batch.held.get(batch.written_bytes..batch.written_bytes + size) else { return false };
             out.extend(answer);
             batch.written += 1;
@@ -317,19 +317,19 @@ impl Multiget {
         self.left == 0
     }
 
-    /// Every key, by servers, with the size of its value where there is one.
+    /// Calls `each` for every key, by servers, with the size of its value.
     pub fn each(&self, mut each: impl FnMut(&[u8], Option<u32>)) {
         for batch in 0..self.batches.len() as u32 {
             self.each_of(batch, |_, key, size| each(key, size));
         }
     }
 
-    /// The same of a batch, each with its place.
+    /// The same for one batch, with each key's index.
     pub fn each_of(&self, batch: u32, mut each: impl FnMut(u32, &[u8], Option<u32>)) {
         let batch = &self.batches[batch as usize];
         let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
         let asked = self.text[batch.asked.clone()].strip_suffix(END).unwrap_or_default();
-        // Behind the head of the line.
+        // After the command.
         let keys = asked.rsplit(|byte| *byte == b' ').take(batch.count).collect::<Vec<_>>();
         for (place, (key, size)) in (0..).zip(keys.into_iter().rev().zip(sizes)) {
             let (line, rest) = held.split_at((*size as usize).min(held.len()));
@@ -343,12 +343,12 @@ impl Multiget {
         self.batches[batch as usize].over
     }
 
-    /// A batch waits for what comes of so many keys beside what its server has said.
+    /// Makes a batch wait for keys that are looked up elsewhere.
     pub fn waits_for(&mut self, batch: u32, keys: usize) {
         self.batches[batch as usize].waits = keys;
     }
 
-    /// This has come of one of them: whether it was the last. Then all stands in its place.
+    /// Records the result of such a key; returns whether it was the last. Then all results are merged.
     #[must_use]
     pub fn settle(&mut self, batch: u32, settled: (u32, Settled)) -> bool {
         let batch = &mut self.batches[batch as usize];
@@ -380,13 +380,13 @@ impl Multiget {
         true
     }
 
-    /// Gives its buffers back.
+    /// Returns its buffers.
     pub fn over(self, spare: &mut Spare) {
         spare.take_back((self.text, self.of_key, self.sizes, self.charge), self.batches);
     }
 }
 
-/// Lays out the batches' requests, one after another, and room for what comes of their keys.
+/// Lays out the batches' requests and the space for results.
 fn lay_out(
     get: &Get<'_>,
     head: &[u8],
@@ -413,26 +413,26 @@ fn lay_out(
     }
 }
 
-/// The size in a value's line, `VALUE key flags size`.
+/// Size in a value's line, `VALUE key flags size`.
 fn value_size(answer: &[u8]) -> Option<u32> {
     let line = answer.split(|byte| *byte == b'\r').next()?;
     str::from_utf8(line.split(|byte| *byte == b' ').nth(3)?).ok()?.parse().ok()
 }
 
 impl Spare {
-    /// Buffers of so many bytes are kept at most.
+    /// A pool of buffers with a maximum size.
     pub fn new(most: usize) -> Spare {
         Spare { most, ..Spare::default() }
     }
 
-    /// What stands in front of a request's keys.
+    /// Command before a request's keys.
     fn head_of(&mut self, get: &Get<'_>) -> &[u8] {
         self.head.clear();
         get.head(|bytes| self.head.extend_from_slice(bytes));
         &self.head
     }
 
-    /// Lets go of all buffers.
+    /// Frees all buffers.
     pub fn clear(&mut self) {
         *self = Spare::new(self.most);
     }
@@ -444,7 +444,7 @@ impl Spare {
         buffer
     }
 
-    /// Takes a buffer that nobody uses any more.
+    /// Takes an unused buffer.
     pub fn keep(&mut self, mut buffer: Buffer) {
         let room = buffer.capacity();
         if room > 0 && room <= LARGEST_KEPT && self.room + room <= self.most {

@@ -1,90 +1,89 @@
-//! What a front end asks of the world: connections that are read and written without waiting. Real ones are `sockets`; a test has its
-//! own, and a clock that it moves itself.
+//! Interface to the network: nonblocking connections. `sockets` implements it; tests simulate it with their own clock.
 
 use std::io;
 use std::net::SocketAddr;
 
 use crate::memory::{Buffer, Charge};
 
-/// What has been sent of a buffer is let go of above this; and one that has grown above that is made smaller.
+/// A larger sent prefix is freed, and a larger buffer is shrunk.
 const KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
 
-/// A world of connections.
+/// A network.
 pub trait Net {
-    /// A connection that nobody reads yet.
+    /// A connection before registration.
     type Stream;
-    /// One that is read and written.
+    /// A registered connection.
     type Socket;
 
-    /// What waits with.
+    /// Name of the event loop.
     fn name(&self) -> &'static str;
 
-    /// The next connection that waits to be taken by a pool's address; `WouldBlock` where none does.
+    /// Accepts a connection of a pool; `WouldBlock` if there is none.
     ///
     /// # Errors
-    /// Where it cannot be had, for want of files, say.
+    /// Accepting failed, for example without free file descriptors.
     fn accept(&mut self, pool: usize) -> io::Result<Self::Stream>;
 
-    /// Takes no more connections by a pool's address.
+    /// Stops listening for a pool.
     fn unlisten(&mut self, pool: usize);
 
-    /// Begins to open a connection.
+    /// Starts to connect.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// The connection cannot be opened.
     fn connect(&mut self, to: SocketAddr) -> io::Result<Self::Stream>;
 
-    /// Says something by a connection, if that goes at once, and closes it.
+    /// Sends a text, if that is possible at once, and closes the connection.
     fn refuse(&mut self, stream: Self::Stream, text: &[u8]);
 
-    /// Has events of this token told of a connection, which may still be opening.
+    /// Registers a connection, which may still be opening, under an event token.
     ///
     /// # Errors
-    /// The system's.
+    /// Registration failed.
     fn add(&mut self, stream: Self::Stream, token: usize, opening: bool) -> io::Result<Self::Socket>;
 
-    /// Whether a connection that was being opened is open.
+    /// Whether a connection has been established.
     ///
     /// # Errors
-    /// Where it never will be.
+    /// Connecting failed.
     fn is_open(&self, socket: &Self::Socket) -> io::Result<bool>;
 
-    /// Reads what has come, if anything has; nothing where nothing more will.
+    /// Reads available bytes; zero at the end of the stream.
     ///
     /// # Errors
-    /// `WouldBlock` where nothing has; and what the connection ended with.
+    /// `WouldBlock` if there are none; or the connection's error.
     fn read(&mut self, socket: &mut Self::Socket, into: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes what it can; an event tells when it can more.
+    /// Writes as much as possible; an event signals when more is possible.
     ///
     /// # Errors
-    /// What the connection ended with.
+    /// The connection's error.
     fn write(&mut self, socket: &mut Self::Socket, out: &mut Outgoing) -> io::Result<()>;
 
     /// Closes a connection.
     fn close(&mut self, socket: Self::Socket);
 
-    /// Says something to whoever looks after the front end.
+    /// Prints a message for operators.
     fn tell(&mut self, text: &str);
 
-    /// Bytes that it holds itself: received, and not read yet.
+    /// Received bytes not yet read.
     fn held(&self) -> usize;
 }
 
-/// Bytes that wait to be written to a connection.
+/// Output of a connection.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     bytes: Buffer,
-    /// The first bytes of these are written already.
+    /// Length of the sent prefix.
     sent: usize,
-    /// Bytes that the system has taken over and not yet written.
+    /// Bytes that the kernel is sending.
     handed: usize,
     charge: Charge,
 }
 
 impl Outgoing {
-    /// How many bytes are not written.
+    /// Number of unsent bytes.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.sent + self.handed
     }
@@ -94,7 +93,7 @@ impl Outgoing {
         self.bytes.extend(bytes);
     }
 
-    /// Appends a whole buffer, which takes the place of an empty one where it is large.
+    /// Appends a buffer; a large one replaces an empty buffer.
     pub fn append(&mut self, more: Buffer) {
         if self.bytes.is_empty() && more.len() > KEPT {
             self.bytes = more;
@@ -103,12 +102,12 @@ impl Outgoing {
         }
     }
 
-    /// The bytes that are to be written next.
+    /// Bytes to send next.
     pub fn unsent(&self) -> &[u8] {
         &self.bytes[self.sent..]
     }
 
-    /// So many more bytes are written.
+    /// Counts sent bytes.
     pub fn wrote(&mut self, count: usize) {
         self.sent += count;
         if self.sent == self.bytes.len() {
@@ -123,7 +122,7 @@ impl Outgoing {
         }
     }
 
-    /// Lets the system take bytes over; `take` returns how many it has and has not yet written.
+    /// Hands bytes to the kernel; `take` returns how many it has taken but not sent.
     pub fn hand_over<E>(&mut self, take: impl FnOnce(&mut Vec<u8>) -> Result<usize, E>) -> Result<(), E> {
         self.handed = self.bytes.with(take)?;
         self.charge.set(self.handed);
@@ -131,17 +130,17 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory that it takes.
     pub fn holds(&self) -> usize {
         self.bytes.capacity() + self.handed
     }
 
-    /// Takes the buffer where it is empty.
+    /// Takes the buffer if it is empty.
     pub fn take_empty(&mut self) -> Option<Buffer> {
         self.bytes.is_empty().then(|| std::mem::take(&mut self.bytes))
     }
 
-    /// Gives it a buffer to fill, where it has none.
+    /// Returns the buffer, created if there is none.
     pub fn fill(&mut self, buffer: impl FnOnce() -> Buffer) -> &mut Buffer {
         if self.bytes.capacity() == 0 {
             self.bytes = buffer();

@@ -1,31 +1,30 @@
-//! How long a thread waits before it looks for events again, so that more of them come together: a write to a server, a read from it
-//! and a wake-up are then shared by many requests. Only under load: while few requests come in a nap's time, it takes none.
+//! Batching delay: under load a thread waits before it polls for events, so that more requests share a write, a read and a wake-up.
 //!
-//! Pure: times are arguments.
+//! Does no I/O; times are arguments.
 
 use crate::clock::Nanos;
 
-/// Requests, and batches of theirs, that must come in a nap's time for it to be worth taking.
+/// Minimum number of requests and batches per delay that makes it worthwhile.
 const WORTH: u64 = 8;
 
-/// One thread's.
+/// Batching of one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     nap: Nanos,
-    /// Since when requests are counted, and how many there have been.
+    /// Start of the counting window, and its number of requests.
     since: Nanos,
     seen: u64,
-    /// Whether the last window had enough of them.
+    /// Whether the last window was busy.
     busy: bool,
 }
 
 impl Pace {
-    /// Naps as long as this; zero: none.
+    /// Uses this delay; zero: none.
     pub fn new(nap: Nanos) -> Pace {
         Pace { nap, since: 0, seen: 0, busy: false }
     }
 
-    /// So many requests and batches were taken in a turn: how long to sleep now.
+    /// Counts the requests and batches of a loop iteration; returns how long to sleep.
     pub fn nap(&mut self, now: Nanos, requests: u64) -> Nanos {
         self.seen += requests;
         let passed = now.saturating_sub(self.since);
@@ -42,9 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn naps_are_taken_under_load_alone_and_end_with_it() {
+    fn delays_only_under_load() {
         let mut pace = Pace::new(100_000);
-        // A request every 50 us: one client that waits for each answer.
+        // A request every 50 us: one client that waits for each response.
         let idle = (1..1000u64).map(|turn| pace.nap(turn * 50_000, 1));
         assert_eq!(idle.max(), Some(0));
         let busy: Vec<u64> = (1000..2000u64).map(|turn| pace.nap(turn * 50_000, 10)).collect();

@@ -1,4 +1,4 @@
-//! A pool as a thread has it: where its keys are, and how much is asked for at once.
+//! A thread's state of a pool: placement and concurrency limits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,63 +6,63 @@ use std::sync::Arc;
 use fanin_fanout::Window;
 use fanin_memcache::Limits;
 
-use crate::carrying::{Place, Standing};
 use crate::clock::{Nanos, nanos};
 use crate::memory::Charge;
+use crate::migration::{Location, MigrationState};
 use crate::routing::Router;
 use crate::server::ServerError;
 use crate::settings;
 use crate::table::Id;
 
-/// A list of multigets that is empty keeps room for no more.
+/// Capacity that an empty list of multigets keeps.
 const MOST_KEPT: usize = 1024;
-/// Laws count time in picoseconds, of which 64 bits hold some months: after a day a window that is kept begins anew.
+/// Maximum age of a cached concurrency limit: picoseconds in 64 bits overflow after months.
 const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
 
-/// One pool.
+/// A pool.
 pub struct Pool {
     pub name: String,
     pub router: Router,
-    /// The plan that is being carried out, if there is one.
-    pub standing: Option<Arc<Standing>>,
+    /// Its migration, if any.
+    pub plan_state: Option<Arc<MigrationState>>,
     pub limits: Limits,
-    /// The longest value that is passed on, its end included.
+    /// Longest value to pass on, terminator included.
     pub longest_answer: u32,
-    /// Its servers, in the order of all.
+    /// Index of its first server.
     pub first: usize,
     pub servers: usize,
-    /// What a multiget begins with that knows nothing of others before.
+    /// Initial concurrency limit of a multiget.
     fresh: Window,
-    /// The window that the last one ended with, and since when it counts its time; where windows are kept.
+    /// Limit of the last multiget and its time zero, if limits are cached.
     kept: Option<(Nanos, Window)>,
     pub timeout: Nanos,
-    /// Whether equal gets are asked once.
+    /// Whether equal gets are joined.
     pub joins: bool,
-    /// Whether clients may administer the servers.
+    /// Whether clients may send administrative commands.
     pub admin: bool,
-    /// Whether a get of a key whose server is away is a miss.
+    /// Whether a get of a key whose server is down is a miss.
     misses_when_down: bool,
-    /// Multigets whose window wants to know whether batches are late, each with when: all wait equally long.
+    /// Multigets to check for late batches, with times; the delay is the same for all.
     late: VecDeque<(Nanos, Id)>,
     charge: Charge,
 }
 
 impl Pool {
-    /// Where a key is.
-    pub fn place(&self, key: &[u8]) -> Place {
-        match &self.standing {
-            None => Place::At(self.router.server(key)),
-            Some(standing) => standing.place(key, &self.router),
+    /// Location of a key.
+    pub fn place(&self, key: &[u8]) -> Location {
+        match &self.plan_state {
+            None => Location::At(self.router.server(key)),
+            Some(plan_state) => plan_state.place(key, &self.router),
         }
     }
 
-    /// Whether the place that a key is asked of may hold something from before the key's last change.
-    pub fn is_unclear(&self, place: &Place, plainly: bool) -> bool {
-        let (Place::Moving(way), Some(standing)) = (place, &self.standing) else { return false };
-        !standing.moves.is_clear(way.index, way.side_asked(plainly))
+    /// Whether the server to ask may hold something older than the key's last change.
+    pub fn is_unclear(&self, place: &Location, plainly: bool) -> bool {
+        let (Location::Moving(key_move), Some(plan_state)) = (place, &self.plan_state) else { return false };
+        !plan_state.moves.is_clear(key_move.index, key_move.side_asked(plainly))
     }
 
-    /// What a multiget begins with: since when its window counts time, and the window.
+    /// Time zero and concurrency limit of a new multiget.
     pub fn begins(&mut self, now: Nanos) -> (Nanos, Window) {
         if let Some((since, window)) = &mut self.kept
             && now.saturating_sub(*since) > LONGEST_KEPT
@@ -72,30 +72,30 @@ impl Pool {
         self.kept.unwrap_or((now, self.fresh))
     }
 
-    /// A multiget that began so is over.
+    /// Ends a multiget that began so.
     pub fn ends(&mut self, since: Nanos, window: Window) {
         if let Some(kept) = self.kept.as_mut().filter(|kept| kept.0 == since) {
             kept.1 = window;
         }
     }
 
-    /// Whether a get that meets this trouble is answered as a miss.
+    /// Whether a get with this error is answered as a miss.
     pub fn misses(&self, trouble: ServerError) -> bool {
         self.misses_when_down && trouble.is_away()
     }
 
-    /// A multiget's window is to be asked then whether batches are late.
-    pub fn look_for_late(&mut self, at: Nanos, get: Id) {
+    /// Schedules a check for late batches.
+    pub fn check_for_late(&mut self, at: Nanos, get: Id) {
         self.late.push_back((at, get));
         self.charge.set(self.late.capacity() * size_of::<(Nanos, Id)>());
     }
 
-    /// When the first of them is due.
+    /// Time of the first check.
     pub fn late_at(&self) -> Option<Nanos> {
         self.late.front().map(|(at, _)| *at)
     }
 
-    /// The first of them, if it is due now.
+    /// The first check, if due.
     pub fn next_late(&mut self, now: Nanos) -> Option<Id> {
         let next = self.late.pop_front_if(|(at, _)| *at <= now).map(|(_, get)| get);
         if self.late.is_empty() && self.late.capacity() > MOST_KEPT {
@@ -112,7 +112,7 @@ impl Pool {
             name: pool.name.clone(),
             router: pool.router(),
             longest_answer: value.max(1 << 20).saturating_add(2),
-            standing: None,
+            plan_state: None,
             limits: Limits { value, keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
             first,
             servers: pool.servers.len(),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_kept_begins_as_the_last_one_ended_for_a_day() {
+    fn cached_limit_lasts_a_day() {
         for (windows, next) in [("kept", 20), ("anew", 10)] {
             let mut pool = pool(windows);
             let (since, mut window) = pool.begins(5);

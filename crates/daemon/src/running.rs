@@ -1,4 +1,4 @@
-//! A front end as a whole: its sockets, its threads, and how it is told to stop.
+//! Lifecycle of a front end: sockets, threads, and shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,54 +14,54 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::carrying::keeper::{self, MigrationThread};
 use crate::clock::unix;
 use crate::front::{Front, tokens};
 use crate::log::Writer;
+use crate::migration::coordinator::{self, MigrationThread};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::sockets::{Sockets, Waker};
 use crate::thread;
 
-/// Connections that may wait to be taken.
+/// Maximum number of connections that wait for accept.
 const BACKLOG: i32 = 4096;
-/// Files that each thread has beside its connections, and the program beside its threads'.
+/// File descriptors per thread besides connections, and per process besides threads.
 const FILES_A_THREAD: usize = 16;
 const FILES: usize = 64;
-/// How often an address that is in use is tried again, and how long after.
+/// Number of attempts to bind an address in use, and the pause between them.
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A front end that runs.
+/// A running front end.
 pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<Writer>,
-    keeper: Option<MigrationThread>,
-    /// Each thread's, which is another one when it has begun anew.
+    coordinator: Option<MigrationThread>,
+    /// Wakers of the threads; a restarted thread has a new one.
     wakers: Vec<Arc<Mutex<Option<Waker>>>>,
     stop: Arc<AtomicBool>,
-    /// Where its pools listen: with the port that was found where the settings leave it open.
+    /// Addresses of the pools, with the actual ports.
     pub listens: Vec<SocketAddr>,
 }
 
-/// Starts one.
+/// Starts a front end.
 pub fn start(settings: &Settings) -> io::Result<Running> {
     let clients = clients_for_files(settings)?;
     if clients < settings.clients {
         warn(&format!(
-            "the limit of open files lets {clients} clients be connected, not {} (ulimit -n)",
+            "the limit of open files allows {clients} clients, not {}; raise it (ulimit -n)",
             settings.clients
         ));
     }
     if nix::unistd::geteuid().is_root() {
-        warn("running as root: a front end needs no rights of its own, so start it as another user");
+        warn("running as root, which a front end does not need; run it as another user");
     }
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(settings, clients));
-    let plans = keeper::begin(settings, &shared)?;
+    let plans = coordinator::begin(settings, &shared)?;
     let mut listens: Vec<SocketAddr> = settings.pools.iter().map(|pool| pool.listen).collect();
     for address in &mut listens {
-        // Threads share the address; another program must not.
+        // Threads share the address, but other programs must not.
         let alone = listen_alone(*address)?;
         *address = alone.local_addr()?.as_socket().unwrap_or(*address);
     }
@@ -70,7 +70,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     let mut running = Running {
         threads: Vec::new(),
         log: writer,
-        keeper: None,
+        coordinator: None,
         wakers: Vec::new(),
         stop: stop.clone(),
         listens: listens.clone(),
@@ -81,7 +81,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
         let wakes = Arc::new(Mutex::new(None));
         running.wakers.push(wakes.clone());
         let (tell, told) = mpsc::channel();
-        // A ring belongs to the thread that makes it.
+        // A ring belongs to the thread that creates it.
         let work = move || {
             let open = |address: &SocketAddr| listen(*address, true).map(|socket| TcpListener::from_std(socket.into()));
             let listeners = listens.iter().map(open).collect::<io::Result<Vec<_>>>()?;
@@ -91,25 +91,25 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
             let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), (seed, log));
-            // Who started it waits for this, unless it is gone.
+            // The caller waits for this, unless it is gone.
             let _ = tell.send(());
             thread::run(front)
         };
         let thread = std::thread::Builder::new()
             .name("fanin-front".to_owned())
-            .spawn(move || thread::again_and_again(&counters, work))?;
+            .spawn(move || thread::restart_on_panic(&counters, work))?;
         running.threads.push(thread);
         if told.recv().is_err() {
             running.stop();
-            return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
+            return running.wait().and(Err(io::Error::other("a thread of the front end did not start")));
         }
     }
-    running.keeper = MigrationThread::start(plans, shared, running.wakers.clone())?;
+    running.coordinator = MigrationThread::start(plans, shared, running.wakers.clone())?;
     Ok(running)
 }
 
 impl Running {
-    /// Tells it to answer what it has taken and to end.
+    /// Starts a graceful shutdown.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
         for waker in &self.wakers {
@@ -117,12 +117,12 @@ impl Running {
         }
     }
 
-    /// Waits until it has ended.
+    /// Waits until all threads have ended.
     pub fn wait(self) -> io::Result<()> {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
-        self.keeper.into_iter().for_each(MigrationThread::end);
+        self.coordinator.into_iter().for_each(MigrationThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Running {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "who starts a front end looks there")]
+#[expect(clippy::print_stderr, reason = "operators look there")]
 fn warn(text: &str) {
     eprintln!("warning: {text}");
 }
@@ -152,8 +152,7 @@ fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Takes an address for this program alone. One that was killed may have its sockets for a moment longer, by io_uring: so this tries
-/// for some seconds.
+/// Binds an address exclusively. Sockets of a killed process may exist a little longer with io_uring, so this retries for some seconds.
 fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
     let mut tries = TRIES;
     loop {
@@ -171,7 +170,7 @@ fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
     }
 }
 
-/// Who listens at an address, as far as this user may know.
+/// The process that listens at an address, if this user can see it.
 fn holder(address: SocketAddr) -> Option<String> {
     let listening = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
     let sockets: Vec<u64> = listening
@@ -188,7 +187,7 @@ fn holder(address: SocketAddr) -> Option<String> {
     Some(format!("{} (process {})", process.stat().ok()?.comm, process.pid))
 }
 
-/// Asks the system for as many files as this user may have: how many clients there may be.
+/// Raises the limit of open files to the hard limit; returns how many clients it allows.
 fn clients_for_files(settings: &Settings) -> io::Result<usize> {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
@@ -197,12 +196,12 @@ fn clients_for_files(settings: &Settings) -> io::Result<usize> {
     let reserve = files_apart(settings);
     let clients = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(reserve).min(settings.clients);
     let what = format!(
-        "{limit} open files are too few, since servers, plans and logs take {reserve}: raise the limit (ulimit -n)"
+        "the limit of {limit} open files is too low: servers, plans and logs take {reserve}; raise it (ulimit -n)"
     );
     (clients > 0).then_some(clients).ok_or_else(|| io::Error::other(what))
 }
 
-/// Files that are kept back from clients: each thread has two connections to every server, and listens for every pool by two files.
+/// File descriptors reserved: per thread two connections to every server, and two for every pool's listener.
 fn files_apart(settings: &Settings) -> usize {
     let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
     settings.threads * (2 * servers + 2 * settings.pools.len() + FILES_A_THREAD) + FILES

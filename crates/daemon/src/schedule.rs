@@ -1,35 +1,35 @@
-//! When each server of a multiget is asked: the driver of a request law's window, as the simulator's front end is one
-//! (`roles/front_end/direct.rs`), and with the same law the same order.
+//! Schedule of a multiget's batches: it drives a concurrency limit like the simulator's front end (`roles/front_end/direct.rs`), in the
+//! same order.
 //!
-//! The grain differs. There a window that is kept belongs to a front end; here every multiget has one of its own, which where windows are kept
-//! begins as the last one of its pool ended. What is asked is a batch, all that one server has of it, which is answered, missed or lost as a
-//! whole. Pure: times are arguments, from a moment on that all calls have in common.
+//! One difference: there a cached limit belongs to a front end; here every multiget has its own, which starts as the pool's last one
+//! ended if limits are cached. A batch, all keys of one server, is answered, missed or lost as a whole. Does no I/O; times are arguments
+//! with a common zero.
 
 use fanin_fanout::Window;
 use fanin_units::Time;
 
-/// One multiget's.
+/// Schedule of one multiget.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     window: Window,
-    /// When each batch was asked, and whether it still waits.
+    /// Per batch, the request time and whether it is outstanding.
     batches: Vec<(Time, bool)>,
     count: u32,
     busy: u32,
-    /// Before this one, the window has been told of all that are late.
+    /// The concurrency limit has seen all late batches before this one.
     looked_at: u32,
 }
 
 impl Schedule {
-    /// The bytes that it takes for each batch.
+    /// Memory per batch, in bytes.
     pub const BATCH: usize = size_of::<(Time, bool)>();
 
-    /// So many batches, of which none has been asked.
+    /// A schedule of unsent batches.
     pub fn new(window: Window, count: u32) -> Schedule {
         Schedule { window, batches: Vec::with_capacity(count as usize), count, busy: 0, looked_at: 0 }
     }
 
-    /// The next batch to ask, in their order, if the window allows one.
+    /// The next batch to request, if the concurrency limit allows one.
     pub fn ask(&mut self, now: Time) -> Option<u32> {
         let next = self.batches.len() as u32;
         if next == self.count || self.busy >= self.window.window() {
@@ -40,14 +40,14 @@ impl Schedule {
         Some(next)
     }
 
-    /// A batch was answered whole, with so many bytes.
+    /// Records a complete response of this size.
     pub fn answered(&mut self, now: Time, batch: u32, bytes: u64) {
         if let Some(asked) = self.comes_off(batch) {
             self.window.answered(now, bytes, now.since(asked));
         }
     }
 
-    /// A batch will not be answered: that says nothing of how long an answer takes.
+    /// Records a failed batch, without a response time.
     pub fn lost(&mut self, batch: u32) {
         self.comes_off(batch);
     }
@@ -65,7 +65,7 @@ impl Schedule {
         Some(asked.saturating_add(self.window.late()?))
     }
 
-    /// Tells the window of batches that are late, each once.
+    /// Reports late batches to the concurrency limit, each once.
     pub fn look(&mut self, now: Time) {
         let Some(late) = self.window.late() else { return };
         while let Some((asked, waits)) = self.batches.get(self.looked_at as usize) {
@@ -79,12 +79,12 @@ impl Schedule {
         }
     }
 
-    /// Its window.
+    /// The concurrency limit.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// Whether every batch has been asked.
+    /// Whether every batch has been requested.
     pub fn has_asked_all(&self) -> bool {
         self.batches.len() as u32 == self.count
     }

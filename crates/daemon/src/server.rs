@@ -1,8 +1,8 @@
-//! A server's connection: what it was asked, in order, and what waits to be written to it.
+//! Connection to a server: its outstanding requests in order, and its output.
 //!
-//! Each server has two. Clients share the first. What a server answers with bytes of what it stores (`stats cachedump`, `me`) comes by
-//! the other, one question at a time: behind each a question with a mark that nobody can guess is asked, so that whatever comes before
-//! the answer to that is the first question's, and nobody else's.
+//! Each server has two connections. Clients share the first. Requests whose responses contain stored bytes (`stats cachedump`, `me`) use
+//! the second, one at a time: each is followed by a request with a random opaque token, so everything before the response to that belongs
+//! to the first.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -15,44 +15,44 @@ use crate::memory::{Buffer, Charge};
 use crate::net::Outgoing;
 use crate::table::Id;
 
-/// What may wait for a server: bytes that it has not taken, requests that it has not answered, questions for its second connection. A
-/// client may have as much under way as there is room left: whoever has much is refused first, and others always find room (the dynamic
-/// threshold of Choudhury and Hahne, 1998, with a factor of one).
+/// Limits of a server's queue: unsent bytes, unanswered requests, and requests for its second connection. A client may use as much as is
+/// free, so the largest are refused first and others always find space (the dynamic threshold of Choudhury and Hahne, 1998, with a
+/// factor of one).
 const MOST_WAITS: usize = 16 << 20;
 const MOST_ASKED: usize = 1 << 17;
 const MOST_ALONE: usize = 1 << 10;
-/// A client may always have so many bytes under way.
+/// A client may always use this many bytes.
 const LEAST_WAITS: usize = 16 << 10;
-/// A list of requests grows by no more at once.
+/// Maximum growth step of a request list.
 const LARGEST_STEP: usize = 8192;
-/// An answer by the second connection is no longer.
+/// Longest response on the second connection.
 const LONGEST_ALONE: usize = 4 << 20;
-/// When a connection is to be opened that something waits for.
+/// Time of the next attempt for a connection that requests wait for.
 pub const AT_ONCE: Nanos = 0;
-/// The first pause before a server that could not be reached is tried again, and the longest.
+/// First and longest pause before an unreachable server is tried again.
 const FIRST_PAUSE: Nanos = 50_000_000;
 const LONGEST_PAUSE: Nanos = 2_000_000_000;
 
-/// What a server's answer is for.
+/// Destination of a server's response.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
-    /// The client's answer; or, where it is quiet, no more of it than it wants to hear.
+    /// The client; with `quiet`, without the responses that it suppresses.
     Relay { quiet: bool },
-    /// The answer of all who joined this get.
+    /// All clients that joined this get.
     Joined(Id),
     /// A batch of a multiget.
     Batch { get: Id, batch: u32 },
-    /// A step of an errand for a key between two servers.
+    /// A step of a key's migration.
     KeyMigration(Id),
-    /// One of every server's.
+    /// One of every server's responses.
     Every,
     /// One of every server's lists: this server's.
     Listing(usize),
-    /// Nothing of it: the client is told this when it is there.
+    /// Nowhere: the client gets this text when the response is there.
     Instead(&'static str),
 }
 
-/// What a server was asked.
+/// A request to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     pub client: Id,
@@ -60,34 +60,34 @@ pub struct Ask {
     pub part: Part,
     pub shape: Shape,
     pub at: Nanos,
-    /// How much is noted of it: the key that the answer must have, or what its mark is.
+    /// Length of the note: the key or opaque token that the response must have.
     pub note: usize,
-    /// A value has come that is its own, of which there is one.
+    /// Its value has come; there is only one.
     pub has_value: bool,
-    /// Its client is to hear no more of it.
+    /// The client gets nothing more of the response.
     pub hushed: bool,
-    /// Bytes of its answer, where it comes by the second connection.
+    /// Bytes of the response, on the second connection.
     pub come: usize,
-    /// It writes a key of this group.
+    /// The group of the key that it writes.
     pub writes: Option<u16>,
-    /// An errand that goes on behind it.
+    /// A migration that continues after it.
     pub then: Option<Id>,
 }
 
-/// A large value on its way.
+/// A large value being received.
 #[derive(Debug)]
 pub struct StreamedValue {
-    /// Its line and what has come.
+    /// Its line and the bytes so far.
     pub bytes: Buffer,
-    /// How much has not, its end included; and whether the answer ends with it.
+    /// Missing bytes, terminator included; and whether the response ends with it.
     pub left: u32,
     pub last: bool,
-    /// Whether it is for anybody.
+    /// Whether a client still wants it.
     pub keeps: bool,
 }
 
 impl StreamedValue {
-    /// Takes more of it: how much.
+    /// Takes more bytes; returns how many.
     pub fn take(&mut self, come: &[u8]) -> usize {
         if self.keeps {
             self.bytes.extend(come);
@@ -98,7 +98,7 @@ impl StreamedValue {
 }
 
 impl Ask {
-    /// What is noted of it, and what it writes, stands beside it.
+    /// A request; its note and key group are set separately.
     pub fn new((client, number): (Id, u64), part: Part, shape: Shape, at: Nanos) -> Ask {
         Ask {
             client,
@@ -116,17 +116,17 @@ impl Ask {
     }
 }
 
-/// How a connection stands.
+/// State of a connection.
 #[derive(Debug)]
 pub enum State<S> {
-    /// It is being opened; requests wait for it where that is the first try since it stood.
+    /// Connecting; requests wait if this is the first attempt since it was open.
     Opening {
         socket: S,
         since: Nanos,
         waits: bool,
     },
     Open(S),
-    /// Nobody is there: tried again at this time.
+    /// Closed; the next attempt is at this time.
     Down {
         until: Nanos,
     },
@@ -139,23 +139,23 @@ pub struct Server<S> {
     pub address: SocketAddr,
     pub pool: usize,
     pub state: State<S>,
-    /// How many connections there were: none of them is the same server's for certain.
+    /// Number of connections so far: after a reconnect the server may have restarted.
     pub life: u64,
     asked: VecDeque<Ask>,
     charge: Charge,
-    /// What is noted of what it was asked, one behind the other.
+    /// Notes of the outstanding requests, concatenated.
     notes: Bytes,
-    /// What waits for its turn by the second connection, each with its line; none where the connection is shared.
+    /// Requests that wait for the second connection; none for a shared one.
     pub alone: Option<VecDeque<(Ask, Buffer)>>,
     pub cursor: Cursor,
-    /// A large value of which not all has come.
+    /// A large value being received.
     pub passing: Option<StreamedValue>,
-    /// Bytes that were read and not understood yet.
+    /// Bytes read but not parsed.
     pub rest: Buffer,
-    /// Nothing comes behind what can be read.
+    /// The peer has closed.
     pub ending: bool,
     pub out: Outgoing,
-    /// Whether it is among those to be written to when the turn ends, and among those to be read in the next.
+    /// Whether it is in the list to write at the end of this loop iteration, and in the list to read in the next.
     pub dirty: bool,
     pub again: bool,
     pause: Nanos,
@@ -184,13 +184,13 @@ impl<S> Server<S> {
         }
     }
 
-    /// For requests that have a connection of their own.
+    /// A second connection, for single requests.
     pub fn alone(name: String, address: SocketAddr, pool: usize) -> Server<S> {
         let state = State::Down { until: Nanos::MAX };
         Server { alone: Some(VecDeque::new()), state, ..Server::shared(name, address, pool) }
     }
 
-    /// Whether it may be asked for a client that has so many bytes, and so many requests, under way; or why not.
+    /// Whether it accepts a request of a client with this many bytes and requests outstanding; or why not.
     #[inline]
     pub fn accepts(&self, under_way: usize, unanswered: usize) -> Result<(), ServerError> {
         let is_full = match (&self.alone, &self.state) {
@@ -207,7 +207,7 @@ impl<S> Server<S> {
         if is_full { Err(ServerError::Busy) } else { Ok(()) }
     }
 
-    /// It was asked this, of which so much is noted.
+    /// Queues a request.
     #[inline]
     pub fn was_asked(&mut self, ask: Ask, note: &[u8]) {
         self.notes.put(note);
@@ -218,17 +218,17 @@ impl<S> Server<S> {
         self.asked.push_back(Ask { note: note.len(), ..ask });
     }
 
-    /// What it was asked first, and has not answered.
+    /// The first outstanding request.
     pub fn front(&self) -> Option<&Ask> {
         self.asked.front()
     }
 
-    /// The same.
+    /// The same, mutable.
     pub fn front_mut(&mut self) -> Option<&mut Ask> {
         self.asked.front_mut()
     }
 
-    /// The connection stands.
+    /// Handles an established connection.
     pub fn opened(&mut self) {
         let down = State::Down { until: AT_ONCE };
         self.state = match std::mem::replace(&mut self.state, down) {
@@ -237,12 +237,12 @@ impl<S> Server<S> {
         };
     }
 
-    /// It has answered: the next failure is the first. Whether this was the first answer since one.
+    /// Handles a response: the next failure is a first one. Returns whether this was the first response since a failure.
     pub fn is_well(&mut self) -> bool {
         std::mem::take(&mut self.pause) > 0
     }
 
-    /// What it was asked first is over.
+    /// Removes the first request.
     pub fn pop(&mut self) {
         if let Some(ask) = self.asked.pop_front() {
             self.notes.take(ask.note);
@@ -253,7 +253,7 @@ impl<S> Server<S> {
         }
     }
 
-    /// Bytes of an answer by the second connection have come: whether it is too long.
+    /// Counts response bytes on the second connection; returns whether it is too long.
     pub fn is_too_long(&mut self, more: usize) -> bool {
         self.asked.front_mut().is_some_and(|ask| {
             ask.come += more;
@@ -261,14 +261,14 @@ impl<S> Server<S> {
         })
     }
 
-    /// Whether this key, or an answer with this mark, is what it was asked for first.
+    /// The key or opaque token that the first response must have.
     pub fn note(&self) -> &[u8] {
         let noted = self.asked.front().map_or(0, |ask| ask.note);
         &self.notes[..noted]
     }
 
-    /// The connection is gone, and so is all that it was asked: both are handed back. One that stood is tried again at once, what never
-    /// stood later. The second connection is opened again where something waits for it; if it never stood, that has failed, too.
+    /// Closes the connection and returns it with its requests. One that was open is tried again at once, others after a pause. The second
+    /// connection is opened again if requests wait for it; if it was never open, they fail, too.
     pub fn close(&mut self, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
         let mut asked = std::mem::take(&mut self.asked);
         let stood = matches!(self.state, State::Open(_));
@@ -298,52 +298,52 @@ impl<S> Server<S> {
         (socket, asked)
     }
 
-    /// Whether the next try is the first since it answered, so that requests may wait for it.
+    /// Whether the next attempt is the first since it last answered, so requests may wait for it.
     pub fn is_first_try(&self) -> bool {
         self.pause <= FIRST_PAUSE
     }
 }
 
-/// Why an answer cannot be had.
+/// Reason why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerError {
-    /// Nobody is there.
+    /// The server cannot be reached.
     Down,
-    /// It did not answer in time.
+    /// Timed out.
     Timeout,
-    /// It closed the connection.
+    /// The server closed the connection.
     Closed,
-    /// Its answer is none.
-    Nonsense,
-    /// Too much waits for it.
+    /// The response is invalid.
+    Invalid,
+    /// The queue is full.
     Busy,
 }
 
 impl ServerError {
-    /// Whether the server is away, so that it has nothing.
+    /// Whether the server is unavailable, so gets can be answered as misses.
     pub fn is_away(self) -> bool {
         matches!(self, ServerError::Down | ServerError::Timeout | ServerError::Closed)
     }
 
-    /// How the server is, for who looks after it.
+    /// State of the server, for operators.
     pub fn state(self) -> &'static str {
         match self {
-            ServerError::Down => "down: it cannot be reached",
-            ServerError::Timeout => "down: it did not answer in time",
+            ServerError::Down => "down: unreachable",
+            ServerError::Timeout => "down: no response in time",
             ServerError::Closed => "down: it closed the connection",
-            ServerError::Nonsense => "not to be trusted: its answer makes no sense",
+            ServerError::Invalid => "faulty: invalid response",
             ServerError::Busy => "busy",
         }
     }
 
-    /// What a client is told.
+    /// Error text for clients.
     pub fn text(self) -> &'static str {
         match self {
             ServerError::Down => "SERVER_ERROR server is down\r\n",
             ServerError::Timeout => "SERVER_ERROR server did not answer in time\r\n",
             ServerError::Closed => "SERVER_ERROR server closed the connection\r\n",
-            ServerError::Nonsense => "SERVER_ERROR server's answer makes no sense\r\n",
-            ServerError::Busy => "SERVER_ERROR too much waits for the server\r\n",
+            ServerError::Invalid => "SERVER_ERROR invalid response from server\r\n",
+            ServerError::Busy => "SERVER_ERROR too many requests wait for the server\r\n",
         }
     }
 }
@@ -353,11 +353,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_much_under_way_is_refused_first_and_others_find_room() {
+    fn refuses_largest_client_first() {
         let mut server: Server<()> = Server::shared("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
         server.state = State::Open(());
         assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
-        // One client that sends without end takes half of the room, and another one half of the rest.
+        // A client that sends without limit takes half of the space, and another one half of the rest.
         server.out.extend(&vec![0; MOST_WAITS / 2 + 1]);
         assert_eq!(server.accepts(MOST_WAITS / 2 + 1, 1), Err(ServerError::Busy));
         assert_eq!(server.accepts(MOST_WAITS / 4, 1), Ok(()));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_fills_the_queue_of_the_second_connection_alone() {
+    fn limits_second_connection_per_client() {
         let mut server: Server<()> = Server::alone("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
         let ask = || {
             (Ask::new((crate::table::Table::default().insert(()), 0), Part::Every, Shape::Alone, 0), Buffer::default())

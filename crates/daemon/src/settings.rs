@@ -1,5 +1,4 @@
-//! What a front end is told: a file of pools, or a list of servers on the command line. Whatever is wrong is refused with its line and
-//! what would be right.
+//! Settings of a front end: a file of pools, or servers on the command line. Errors have the line and a valid value.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -14,107 +13,107 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 use toml::Spanned;
 
-use crate::carrying::plan::InvalidPlan;
-use crate::carrying::progress::Progress;
-use crate::carrying::{self, Moves, Stage, Standing};
 use crate::log::{self, Naming, Secret};
+use crate::migration::plan::InvalidPlan;
+use crate::migration::progress::Progress;
+use crate::migration::{self, MigrationState, Moves, Stage};
 use crate::routing::{Hash, Placement, Router, Weighted};
 pub use crate::sockets::EventLoop;
 
-/// All of it.
+/// All settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Threads, each with connections of its own to every server.
+    /// Number of threads; each has its own connections to every server.
     pub threads: usize,
-    /// Clients that may be connected at once.
+    /// Maximum number of connected clients.
     pub clients: usize,
-    /// How long a client may send nothing and wait for nothing before it is closed; zero: for ever.
+    /// Idle time after which a client is closed; zero: never.
     pub idle_timeout: Time,
-    /// How long a front end that is told to stop goes on with what it has taken.
+    /// Time to finish outstanding requests at a stop.
     pub drain: Time,
-    /// The longest wait of a thread for more requests, under load.
+    /// Longest batching delay under load.
     pub nap: Time,
-    /// What threads wait for events with.
+    /// Event loop.
     pub event_loop: EventLoop,
-    /// The most memory that is taken for clients, servers and what is under way between them.
+    /// Memory limit for clients, servers and the data between them.
     pub memory: Bytes,
-    /// What is logged of what clients ask for, if anything.
+    /// Log of requested keys, if any.
     pub log: Option<log::Settings>,
-    /// What listens.
+    /// Pools.
     pub pools: Vec<Pool>,
 }
 
-/// Servers behind one address.
+/// A pool: servers behind one address.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// What `stats` calls it.
+    /// Name in `stats`.
     pub name: String,
-    /// Where clients come.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// Its servers.
+    /// Servers.
     pub servers: Vec<Server>,
-    /// How keys are placed on them.
+    /// Placement of keys.
     pub placement: Placement,
-    /// What keys are hashed with.
+    /// Hash of keys.
     pub hash: Hash,
-    /// How a multiget's servers are asked.
+    /// Request algorithm of multigets.
     pub multiget: Kind,
-    /// The laws' settings.
+    /// Settings of the algorithms.
     pub laws: fanin_fanout::Settings,
-    /// Whether a multiget's window begins as the last one ended.
+    /// Whether a multiget starts with the concurrency limit of the last one.
     pub keeps_windows: bool,
-    /// The rate of the link by which answers come.
+    /// Rate of the link on which responses arrive.
     pub link: Rate,
-    /// An answer that is not there after this will not come.
+    /// Response timeout.
     pub timeout: Time,
-    /// The largest value.
+    /// Largest value.
     pub item: Bytes,
-    /// The longest list of keys, in bytes.
+    /// Longest list of keys, in bytes.
     pub keys: Bytes,
-    /// Whether equal gets that are under way are asked once.
+    /// Whether concurrent equal gets are sent once.
     pub join: bool,
-    /// Whether clients may administer the servers: empty them, say, or change their memory.
+    /// Whether clients may send administrative commands, such as `flush_all`.
     pub admin: bool,
-    /// Whether a get of a key whose server is away is answered as a miss, and not with an error.
+    /// Whether a get of a key whose server is down is a miss instead of an error.
     pub misses_when_down: bool,
-    /// The plan that is carried out, if there is one.
+    /// Placement plan to migrate to, if any.
     pub plan: Option<Plan>,
 }
 
-/// A plan that is carried out.
+/// Placement plan under migration.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The folder that `fanin plan` wrote.
+    /// Folder that `fanin plan` wrote.
     pub folder: PathBuf,
-    /// What moves: by the plan that was carried out before, where one was, else by the folder's.
+    /// Table of moves: of the plan in progress, if there is one, else of the folder.
     pub moves: Arc<Moves>,
-    /// How far that is carried out.
+    /// Stage of the migration.
     pub stage: Stage,
-    /// Whether it was never begun.
+    /// Whether the migration has not begun.
     pub is_new: bool,
-    /// Where its progress is kept.
+    /// Progress on disk.
     pub(crate) progress: Progress,
-    /// By what its keys are hashed, if they are; and otherwise.
+    /// Secret by which keys are hashed, if they are.
     pub secret: Option<Secret>,
-    /// The latter.
+    /// Secret for plain keys.
     pub drawn: Secret,
 }
 
 /// A server of a pool.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// As far as keys are concerned.
+    /// Name and weight.
     pub weighted: Weighted,
-    /// Where it is.
+    /// Address.
     pub address: SocketAddr,
 }
 
-/// What is wrong, and where.
+/// A settings error: problem and place.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub struct Problem {
-    /// The file and the line, where there is one.
+    /// File and line, if known.
     pub place: Option<(String, usize)>,
-    /// What is wrong and what would be right.
+    /// The problem, and a valid value.
     pub text: String,
 }
 
@@ -173,7 +172,7 @@ struct LogInFile {
     files: Option<Spanned<i64>>,
 }
 
-/// A quantity as a file has it: a text, or a number, which lacks its unit as in twemproxy's files.
+/// A quantity in a file: a string, or a number without a unit, as in twemproxy's files.
 struct Written(String);
 
 impl<'de> Deserialize<'de> for Written {
@@ -185,7 +184,7 @@ impl<'de> Deserialize<'de> for Written {
 impl Visitor<'_> for Written {
     type Value = Written;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text with its unit")
+        f.write_str("a string with a unit")
     }
     fn visit_str<E>(self, text: &str) -> Result<Written, E> {
         Ok(Written(text.to_owned()))
@@ -198,7 +197,7 @@ impl Visitor<'_> for Written {
     }
 }
 
-/// A key with a right value, and the unit that a number without one has where people bring it from.
+/// A key with a valid value, and the unit that other programs use for plain numbers.
 struct Right {
     key: &'static str,
     value: &'static str,
@@ -209,64 +208,61 @@ const fn right(key: &'static str, value: &'static str, unit: &'static str) -> Ri
     Right { key, value, unit }
 }
 
-/// Words of twemproxy's, mcrouter's and memcached's settings, and what there is of them here.
+/// Keys of twemproxy, mcrouter and memcached, and their equivalents here.
 const FOREIGN: [(&[&str], &str); 19] = [
     (&["distribution"], "write it as `placement`: ketama, ketama-libmemcached or rendezvous"),
     (
         &["modula", "random"],
-        "keys are placed by consistent hashing or rendezvous alone, which move few of them when servers change",
+        "only consistent hashing and rendezvous hashing are supported, which move few keys when servers change",
     ),
     (
         &["auto_eject_hosts", "server_failure_limit", "server_retry_timeout", "failover"],
-        "no server is ejected: one that is down is tried again after 50 ms to 2 s, and until then its keys fail, or are misses with \
+        "servers are not ejected: one that is down is tried again after 50 ms to 2 s; until then its keys fail, or are misses with \
          `on_down = \"miss\"`; leave it out",
     ),
     (
         &["tls", "ssl", "use_ssl", "ssl_cert_path", "ssl_key_path", "ssl_ca_cert"],
-        "there is no TLS, neither to clients nor to servers: leave it out, and have a TLS proxy or tunnel on both sides",
+        "TLS is not supported: remove it, and use a TLS proxy or tunnel on both sides",
     ),
     (
         &["sasl", "auth", "user", "username", "password", "redis_auth"],
-        "there is no authentication: leave it out, and let nobody else reach `listen`",
+        "authentication is not supported: remove it, and restrict access to `listen`",
     ),
-    (&["redis", "redis_db"], "memcached's text protocol alone is spoken: leave it out"),
-    (&["backlog"], "up to 4096 connections wait, or as many as the system allows: leave it out"),
-    (&["tcpkeepalive"], "there are no keepalives: leave it out; `idle_timeout` closes clients that are idle"),
-    (&["hash_tag"], "whole keys are hashed: there are no hash tags"),
-    (&["preconnect"], "servers are always connected to at the start: leave it out"),
-    (&["server_connections"], "each thread has one connection to every server: `threads` says how many"),
+    (&["redis", "redis_db"], "only memcached's text protocol is supported: remove it"),
+    (&["backlog"], "the backlog is 4096, or the system's limit: remove it"),
+    (&["tcpkeepalive"], "keepalives are not supported: remove it; `idle_timeout` closes idle clients"),
+    (&["hash_tag"], "hash tags are not supported: whole keys are hashed"),
+    (&["preconnect"], "servers are always connected at startup: remove it"),
+    (&["server_connections"], "each thread has one connection to every server: set `threads`"),
     (&["num_proxies", "num-proxies", "workers"], "write it as `threads`"),
     (&["client_connections", "max_connections", "maxconns"], "write it as `clients`"),
     (&["server_timeout", "server_timeout_ms", "rcvtimeo"], "write it as `timeout`, with its unit"),
     (&["max_item_size", "item_size_max"], "write it as `item`, with its unit"),
-    (&["weight", "weights"], "a server's weight stands behind its port, as in \"10.0.0.1:11211:2\""),
+    (&["weight", "weights"], "write a server's weight after its port, as in \"10.0.0.1:11211:2\""),
     (&["port", "bind", "address", "addresses"], "write it as `listen = \"host:port\"`"),
     (&["pools"], "write each pool as [[pool]]"),
-    (
-        &["route", "routes"],
-        "a pool has one route, by `placement` and `hash`; whatever needs another is a pool of its own",
-    ),
+    (&["route", "routes"], "a pool has one route, by `placement` and `hash`; use a separate pool for each route"),
 ];
 
-/// What there is here of a word of other programs' settings.
+/// The equivalent of another program's key.
 fn foreign(word: &str) -> Option<&'static str> {
     FOREIGN.iter().find(|(words, _)| words.contains(&word)).map(|(_, says)| *says)
 }
 
-/// A thread that naps longer hears of nothing meanwhile.
-const LONGEST_NAP: Time = Time::from_millis(100);
-/// Links are no slower and no faster.
+/// A longer batching delay would delay events too much.
+const MAX_DELAY: Time = Time::from_millis(100);
+/// Slowest and fastest link.
 const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
-/// No server answers sooner than this without fail.
+/// Shortest timeout that a server can meet reliably.
 const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
-/// Two threads' buffers and one large value each way.
+/// Buffers of two threads and one large value in each direction.
 const LEAST_MEMORY: Bytes = Bytes(16 << 20);
 
-/// What is wrong in a file, by the bytes where it stands.
+/// A problem and its byte range in the file.
 struct Wrong(Option<Range<usize>>, String);
 
 impl Settings {
-    /// A pool of servers as the command line has them, with a file's defaults.
+    /// A pool with default settings, from command-line arguments.
     pub fn of_servers(listen: &str, servers: &[String]) -> Result<Settings, Problem> {
         let plain = |Wrong(_, text)| Problem { place: None, text };
         let listen = address(listen).map_err(|text| plain(Wrong(None, format!("--listen {listen}: {text}"))))?;
@@ -280,7 +276,7 @@ impl Settings {
         Ok(Settings { pools: vec![pool], ..Settings::plain() })
     }
 
-    /// What holds unless a file says otherwise.
+    /// The defaults.
     fn plain() -> Settings {
         Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -295,7 +291,7 @@ impl Settings {
         }
     }
 
-    /// Logs what clients ask for into a file, with what a log's settings are unless a file says otherwise.
+    /// Logs requested keys to a file, with default log settings.
     pub fn log_to(&mut self, file: &Path) -> Result<(), Problem> {
         let plain = |Wrong(_, text)| Problem { place: None, text: format!("--log {}: {text}", file.display()) };
         match &mut self.log {
@@ -305,16 +301,16 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether plans' folders ask for something that is refused of a front end which has got as far as this one.
+    /// Checks that the plans' folders request a valid next step from the state that this front end has reached.
     ///
     /// # Errors
     /// The plan or stage that is refused.
     pub fn check_plans(&self) -> Result<(), Problem> {
         let refused = |unfit: InvalidPlan| Problem { place: None, text: unfit.to_string() };
-        self.pools.iter().try_for_each(|pool| carrying::keeper::check(pool).map_err(refused))
+        self.pools.iter().try_for_each(|pool| migration::coordinator::check(pool).map_err(refused))
     }
 
-    /// What a file says.
+    /// Parses a file.
     pub fn of_file(name: &str, text: &str) -> Result<Settings, Problem> {
         let in_line = |Wrong(place, why)| {
             let line =
@@ -326,15 +322,15 @@ impl Settings {
     }
 }
 
-/// A file that is no TOML, or has keys that there are not.
+/// Converts a TOML or unknown-key error.
 fn unread(name: &str, error: &toml::de::Error) -> Wrong {
     let text = error.message();
     let unknown = text.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
     let is_other = [".yml", ".yaml", ".json"].iter().any(|ending| name.ends_with(ending));
     let text = match unknown {
         Some((unknown, expected)) => unknown_key(unknown, expected),
-        None if is_other => "settings are TOML; docs/front.md shows a pool of nutcracker.yml as TOML".to_owned(),
-        None if text.ends_with("map, expected a sequence") => "a pool is written as [[pool]]".to_owned(),
+        None if is_other => "settings must be TOML; docs/front.md shows a pool of nutcracker.yml as TOML".to_owned(),
+        None if text.ends_with("map, expected a sequence") => "write a pool as [[pool]]".to_owned(),
         None => {
             text.replace("expected i64", "expected a whole number").replace("expected usize", "expected a whole number")
         }
@@ -342,18 +338,18 @@ fn unread(name: &str, error: &toml::de::Error) -> Wrong {
     Wrong(error.span(), text)
 }
 
-/// A key that there is not: what there is in its place, or the key that is meant, or all keys, which stand in backticks.
+/// Message for an unknown key: its equivalent, the nearest key, or all keys, which `expected` has in backticks.
 fn unknown_key(unknown: &str, expected: &str) -> String {
-    /// Words that are less alike are others.
+    /// Words less similar than this are not suggested.
     const ALIKE: f64 = 0.75;
     if let Some(says) = foreign(unknown) {
-        return format!("there is no key `{unknown}`: {says}");
+        return format!("unknown key `{unknown}`: {says}");
     }
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     let alike = |key: &&&str| strsim::jaro(unknown, key);
     match known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|nearest| alike(nearest) >= ALIKE) {
-        Some(nearest) => format!("there is no key `{unknown}`: did you mean `{nearest}`?"),
-        None => format!("there is no key `{unknown}`: the keys here are {}", known.join(", ")),
+        Some(nearest) => format!("unknown key `{unknown}`: did you mean `{nearest}`?"),
+        None => format!("unknown key `{unknown}`: use one of {}", known.join(", ")),
     }
 }
 
@@ -361,19 +357,19 @@ fn settings(file: File) -> Result<Settings, Wrong> {
     let at_least_one = |number: Option<Spanned<i64>>, default: usize, most: i64| match number {
         None => Ok(default),
         Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
-        Some(number) => Err(Wrong(Some(number.span()), format!("{} is not from 1 to {most}", number.get_ref()))),
+        Some(number) => Err(Wrong(Some(number.span()), format!("{} is outside 1 to {most}", number.get_ref()))),
     };
     let plain = Settings::plain();
     let threads = at_least_one(file.threads, plain.threads, 1024)?;
     let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
     let drain = quantity(file.drain, plain.drain, right("drain", "5 s", "s"))?;
     let idle_timeout = quantity(file.idle_timeout, plain.idle_timeout, right("idle_timeout", "10 min", "s"))?;
-    let nap = bounded(file.nap, plain.nap, right("nap", "100 us", "us"), (Time::ZERO, LONGEST_NAP))?;
+    let nap = bounded(file.nap, plain.nap, right("nap", "100 us", "us"), (Time::ZERO, MAX_DELAY))?;
     let event_loop = word(file.event_loop, plain.event_loop, &EventLoop::WORDS)?;
     let memory =
         bounded(file.memory, plain.memory, right("memory", "256 MiB", "MiB"), (LEAST_MEMORY, Bytes(u64::MAX)))?;
     if file.pool.get_ref().is_empty() {
-        return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
+        return Err(Wrong(Some(file.pool.span()), "no pool: add one as [[pool]]".to_owned()));
     }
     let log = file.log.map(log_in_file).transpose()?;
     let mut pools: Vec<Pool> = Vec::new();
@@ -382,10 +378,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         let pool = pool(in_file.into_inner(), pools.len(), log.as_ref())?;
         if let Some(other) = pools.iter().find(|other| other.listen == pool.listen || other.name == pool.name) {
             let what = if other.name == pool.name { &pool.name } else { &pool.listen.to_string() };
-            return Err(Wrong(
-                Some(place),
-                format!("two pools are `{what}`: each needs a name and an address of its own"),
-            ));
+            return Err(Wrong(Some(place), format!("two pools are `{what}`: give each its own name and address")));
         }
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
@@ -407,25 +400,25 @@ fn log_in_file(file: LogInFile) -> Result<log::Settings, Wrong> {
     let place = file.share.as_ref().map(Spanned::span);
     log.share = quantity(file.share, log.share, right("share", "1 %", "%"))?;
     if !(1..=1 << 30).contains(&log.share.in_q(30)) {
-        return Err(Wrong(place, "a share is above 0 and at most 1; right is share = \"1 %\"".to_owned()));
+        return Err(Wrong(place, "the share must be above 0 and at most 1, such as share = \"1 %\"".to_owned()));
     }
     log.size = bounded(file.size, log.size, right("size", "256 MiB", "MiB"), (Bytes(1 << 20), Bytes(1 << 40)))?;
     if let Some(files) = file.files {
         let right = (1..=1000).contains(files.get_ref());
-        let wrong = || Wrong(Some(files.span()), format!("{} is not from 1 to 1000", files.get_ref()));
+        let wrong = || Wrong(Some(files.span()), format!("{} is outside 1 to 1000", files.get_ref()));
         log.files = right.then(|| *files.get_ref() as usize).ok_or_else(wrong)?;
     }
     Ok(log)
 }
 
-/// Where a log goes: a table.
+/// Checks that the log's name ends in `.csv`.
 fn log_file(file: PathBuf, place: Option<Range<usize>>) -> Result<PathBuf, Wrong> {
     let is_table = file.extension().is_some_and(|ending| ending == "csv");
-    let wrong = || Wrong(place, "a log is a table: use a name that ends in .csv".to_owned());
+    let wrong = || Wrong(place, "the log is a CSV file: use a name that ends in .csv".to_owned());
     is_table.then_some(file).ok_or_else(wrong)
 }
 
-/// A log with what it has unless it is told otherwise: a secret beside it, which is made where there is none.
+/// Log settings with defaults: the secret is a file beside the log, created if it does not exist.
 fn log_settings(
     file: PathBuf,
     naming: Option<Naming>,
@@ -437,7 +430,7 @@ fn log_settings(
         None => {
             let place = secret.as_ref().map(Spanned::span);
             let path = secret.map_or_else(|| file.with_extension("secret"), Spanned::into_inner);
-            let wrong = |error| Wrong(place, format!("{}: {error}; right is a file of 16 B or more", path.display()));
+            let wrong = |error| Wrong(place, format!("{}: {error}; use a file of at least 16 B", path.display()));
             Naming::Hashed(Secret::of_file(&path).map_err(wrong)?)
         }
     };
@@ -447,7 +440,7 @@ fn log_settings(
 fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<Pool, Wrong> {
     let listen = address(file.listen.get_ref()).map_err(|why| Wrong(Some(file.listen.span()), why))?;
     if file.servers.get_ref().is_empty() {
-        return Err(Wrong(Some(file.servers.span()), "no servers: servers = [\"10.0.0.1:11211\", ...]".to_owned()));
+        return Err(Wrong(Some(file.servers.span()), "no servers: add servers = [\"10.0.0.1:11211\", ...]".to_owned()));
     }
     let place = file.servers.span();
     let one = |text: Spanned<String>| server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
@@ -481,28 +474,28 @@ fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> R
     });
     let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
-    let reader = carrying::plan::Reader { names, router: &pool.router(), secret, drawn };
+    let reader = migration::plan::Reader { names, router: &pool.router(), secret, drawn };
     let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
     let mut progress = Progress::new(&folder, &pool.name, pool.listen);
-    if let Some(Standing { moves, stage }) = progress.read(&reader).map_err(unfit)? {
-        // Plain keys of later plans are hashed by the same secret, so that plans can be compared.
+    if let Some(MigrationState { moves, stage }) = progress.read(&reader).map_err(unfit)? {
+        // Plain keys of later plans are hashed by the same secret, so plans can be compared.
         let drawn = if moves.secret.id() == 0 { moves.secret } else { drawn };
         return Ok(Plan { folder, moves, stage, is_new: false, progress, secret, drawn });
     }
-    let stage = carrying::plan::stage(&folder).map_err(unfit)?.unwrap_or(Stage::Move);
+    let stage = migration::plan::stage(&folder).map_err(unfit)?.unwrap_or(Stage::Move);
     let moves = Arc::new(reader.read(&folder).map_err(unfit)?);
     if stage > Stage::Move {
         return Err(wrong(format!(
-            "{}: this front end has not begun the plan, so it starts in `begin` or `move`, not in `{}`, which would give up the values at \
-             old places; beside front ends that are there already, start with a copy of what one of them has in `carried`",
-            folder.join(carrying::plan::STAGE).display(),
+            "{}: this front end has not begun the plan, so it must start in `begin` or `move`, not in `{}`, or values on old servers are \
+             lost; to join running front ends, first copy the state of one of them in `carried`",
+            folder.join(migration::plan::STAGE).display(),
             stage.word()
         )));
     }
     Ok(Plan { folder, moves, stage, is_new: true, progress, secret, drawn })
 }
 
-/// The laws of `fanout` that ask servers themselves; those that ask hubs need agents.
+/// Algorithms that request from servers directly; the others need agents.
 const MULTIGETS: [(&str, Kind); 4] = [
     ("one-all", Kind::OneAll),
     ("sw", Kind::SlidingWindow),
@@ -511,16 +504,16 @@ const MULTIGETS: [(&str, Kind); 4] = [
 ];
 
 impl Pool {
-    /// Where its keys lie by their hashes.
+    /// Placement by hash.
     pub fn router(&self) -> Router {
         let weighted: Vec<_> = self.servers.iter().map(|server| server.weighted.clone()).collect();
         Router::new(self.placement, self.hash, &weighted)
     }
 
-    /// The number of a key's server by its hash, by the key's name in a log; a hashed name does not say.
+    /// Function from a key's name in a log to its server by hash; none for a hashed name.
     pub fn rule(&self) -> impl Fn(&[u8]) -> Option<u32> + Send + Sync + use<> {
         let router = self.router();
-        move |name| carrying::plan::by_hash(name, &router)
+        move |name| migration::plan::by_hash(name, &router)
     }
 
     fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
@@ -551,7 +544,7 @@ fn word<T: Copy>(found: Option<Spanned<String>>, default: T, words: &[(&str, T)]
     meant.map(|(_, kind)| *kind).ok_or_else(|| {
         let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let says = foreign(found.get_ref()).map_or(String::new(), |says| format!("; {says}"));
-        Wrong(Some(found.span()), format!("`{}` is none of {}{says}", found.get_ref(), all.join(", ")))
+        Wrong(Some(found.span()), format!("unknown value `{}`: use one of {}{says}", found.get_ref(), all.join(", ")))
     })
 }
 
@@ -567,11 +560,11 @@ fn quantity<T: FromStr<Err = ParseError>>(
             ParseError::NoUnit => format!("{text} {unit}"),
             _ => value.to_owned(),
         };
-        Wrong(Some(found.span()), format!("`{text}`: {why}; right is {key} = \"{right}\""))
+        Wrong(Some(found.span()), format!("`{text}`: {why}; use a value such as {key} = \"{right}\""))
     })
 }
 
-/// A quantity that is neither too small nor too large.
+/// Parses a quantity within bounds.
 fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
     found: Option<Spanned<Written>>,
     default: T,
@@ -581,7 +574,8 @@ fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
     let place = found.as_ref().map(Spanned::span);
     let Right { key, value: such_as, .. } = right;
     let value = quantity(found, default, right)?;
-    let wrong = |what: String| Err(Wrong(place, format!("`{value}` is {what}; right is {key} = \"{such_as}\"")));
+    let wrong =
+        |what: String| Err(Wrong(place, format!("`{value}` is {what}; use a value such as {key} = \"{such_as}\"")));
     match value {
         value if value < least => wrong(format!("less than {least}")),
         value if value > most => wrong(format!("more than {most}")),
@@ -591,13 +585,12 @@ fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| format!("`{text}` is no address: right is host:port, such as 127.0.0.1:11211"))
+    found.ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211"))
 }
 
-/// `host:port[:weight][ name]`, as twemproxy has it.
+/// Parses `host:port[:weight][ name]`, twemproxy's format.
 fn server(text: &str) -> Result<Server, String> {
-    const RIGHT: &str =
-        "right is host:port, host:port:weight or \"host:port:weight name\", with a weight from 1 to 65535";
+    const RIGHT: &str = "use host:port, host:port:weight or \"host:port:weight name\", with a weight from 1 to 65535";
     let (at, name) = text.split_once(' ').map_or((text, None), |(at, name)| (at, Some(name.trim())));
     let parts: Vec<&str> = at.rsplitn(3, ':').collect();
     let number = |text: &str| text.parse::<u16>().ok();
@@ -609,22 +602,22 @@ fn server(text: &str) -> Result<Server, String> {
     let right = number(port).zip(weight.filter(|weight| *weight > 0)).filter(|_| !host.is_empty());
     let Some((port, weight)) = right else { return Err(format!("`{text}` is not a server: {RIGHT}")) };
     let found = (host.trim_matches(['[', ']']), port).to_socket_addrs().ok().and_then(|mut found| found.next());
-    let address = found.ok_or_else(|| format!("`{text}`: no such host as {host}"))?;
+    let address = found.ok_or_else(|| format!("`{text}`: host {host} not found"))?;
     let usual = if port == 11211 { host.to_owned() } else { format!("{host}:{port}") };
     let name = name.filter(|name| !name.is_empty()).map_or(usual, str::to_owned);
     Ok(Server { weighted: Weighted { name, weight: weight.into() }, address })
 }
 
-/// Two servers of one name would have the same keys.
+/// Checks that no server occurs twice, since both would get the same keys.
 fn no_server_twice(servers: &[Server], place: Option<Range<usize>>) -> Result<(), Wrong> {
     let name = |index: usize| &servers[index].weighted.name;
     match (1..servers.len()).find(|&index| (0..index).any(|other| name(other) == name(index))) {
-        Some(index) => Err(Wrong(place, format!("the server {} is there twice", name(index)))),
+        Some(index) => Err(Wrong(place, format!("the server {} occurs twice", name(index)))),
         None => Ok(()),
     }
 }
 
-/// A front end that is its own server would ask itself without end, by whatever of this machine's addresses.
+/// Checks that no pool is its own server, under any address of this machine, since requests would loop.
 fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Result<(), Wrong> {
     let own: Vec<IpAddr> = nix::ifaddrs::getifaddrs().map_or(Vec::new(), |all| {
         let addresses = all.filter_map(|one| one.address);
@@ -637,7 +630,7 @@ fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Result<()
     let is_own = |ip: IpAddr| ip.is_loopback() || own.contains(&ip);
     for server in pools.iter().flat_map(|pool| &pool.servers) {
         let itself = pools.iter().find(|pool| {
-            // To connect to no address is to connect to this machine.
+            // Connecting to the unspecified address means connecting to this machine.
             let [listen, at] = [pool.listen, server.address].map(|address| address.ip().to_canonical());
             let is_here = |ip: IpAddr| ip.is_unspecified() || is_own(ip);
             let same =
@@ -645,7 +638,7 @@ fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Result<()
             pool.listen.port() != 0 && pool.listen.port() == server.address.port() && same
         });
         if let Some(pool) = itself {
-            let why = format!("the server {} is the address where `{}` listens itself", server.address, pool.name);
+            let why = format!("the server {} is the address on which `{}` listens", server.address, pool.name);
             return Err(Wrong(place, why));
         }
     }

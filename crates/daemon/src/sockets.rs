@@ -1,5 +1,4 @@
-//! A thread's sockets: by io_uring where the system lets it have that, else by epoll. Both read and write without waiting, and tell
-//! what can go on.
+//! Nonblocking sockets of a thread, by io_uring if available, else by epoll.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -13,30 +12,30 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::net::{Net, Outgoing};
 
-/// Events taken in a turn.
+/// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
 
-/// What a front end's threads wait for events with.
+/// Event loop implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventLoop {
-    /// io_uring where it can be had, else epoll.
+    /// io_uring if available, else epoll.
     Auto,
-    /// Linux's rings, of 6.1 and later.
+    /// io_uring, Linux 6.1 or later.
     IoUring,
-    /// By `mio`.
+    /// epoll, through `mio`.
     Epoll,
 }
 
 impl EventLoop {
-    /// What settings call them.
+    /// Names in the settings.
     pub const WORDS: [(&str, EventLoop); 3] =
         [("auto", EventLoop::Auto), ("io_uring", EventLoop::IoUring), ("epoll", EventLoop::Epoll)];
 }
 
-/// All of a thread's.
+/// Sockets of a thread.
 pub struct Sockets {
     system: System,
-    /// One a pool, while it listens.
+    /// Listener per pool.
     listeners: Vec<Option<TcpListener>>,
 }
 
@@ -60,7 +59,7 @@ pub enum Waker {
 
 impl Waker {
     pub fn wake(&self) {
-        // A thread that is gone need not be woken.
+        // The thread may have ended.
         match self {
             Waker::Ring(stream) => drop((&mut &*stream).write(&[0])),
             Waker::Epoll(waker) => drop(waker.wake()),
@@ -69,7 +68,7 @@ impl Waker {
 }
 
 impl Sockets {
-    /// This thread's, listening for each pool by its number, and what wakes it, which has an event of this token.
+    /// Creates the thread's sockets with a listener per pool, and its waker, whose events have this token.
     pub fn new(which: EventLoop, token: usize, listeners: Vec<TcpListener>) -> io::Result<(Sockets, Waker)> {
         let ring = match which {
             EventLoop::Epoll => None,
@@ -98,7 +97,7 @@ impl Sockets {
         Ok((Sockets { system, listeners }, waker))
     }
 
-    /// Waits for something to happen, no longer than this.
+    /// Waits for events, up to a maximum time.
     pub fn wait(&mut self, longest: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
         match &mut self.system {
             System::Ring(ring) => ring.wait(longest, happened),
@@ -119,7 +118,7 @@ impl Sockets {
         }
     }
 
-    /// Has all that was written go off now, though nobody waits for events yet.
+    /// Submits pending writes without waiting.
     pub fn submit(&mut self) -> io::Result<()> {
         match &mut self.system {
             System::Ring(ring) => ring.submit(),
@@ -162,12 +161,12 @@ impl Net for Sockets {
     }
 
     fn refuse(&mut self, mut stream: TcpStream, text: &[u8]) {
-        // Whether it is heard does not matter.
+        // Best effort.
         let _ = stream.write(text);
     }
 
     fn add(&mut self, mut stream: TcpStream, token: usize, opening: bool) -> io::Result<Socket> {
-        // Without it answers would wait for one another; a socket that refuses it will do all the same.
+        // Without it responses would be delayed; a socket that refuses it still works.
         let _ = stream.set_nodelay(true);
         match &mut self.system {
             System::Ring(ring) => ring.add(OwnedFd::from(stream).into(), token, opening).map(Socket::Ring),
@@ -227,7 +226,7 @@ impl Net for Sockets {
         }
     }
 
-    #[expect(clippy::print_stderr, reason = "who looks after a front end reads it there")]
+    #[expect(clippy::print_stderr, reason = "operators look there")]
     fn tell(&mut self, text: &str) {
         eprintln!("{text}");
     }
@@ -240,10 +239,10 @@ impl Net for Sockets {
     }
 }
 
-/// Why there is no ring, and what would be right.
+/// Explains why there is no ring.
 fn denied(error: io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
-        format!("event_loop = \"io_uring\" cannot be had here: {error}; \"auto\" takes epoll then"),
+        format!("event_loop = \"io_uring\" is not available: {error}; \"auto\" falls back to epoll"),
     )
 }

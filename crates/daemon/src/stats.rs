@@ -1,4 +1,4 @@
-//! `stats`: the front end's own figures, and the servers' own, each name behind its server's.
+//! `stats`: figures of the front end, and of the servers with each name prefixed by its server.
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +13,7 @@ use crate::server::{Part, State};
 use crate::table::Id;
 
 impl<N: Net> Front<N> {
-    /// A client asks for figures. What lists bytes that servers store comes by connections of its own, and so does what is rare.
+    /// Handles `stats`. Lists of stored bytes, and rare requests, use the second connections.
     pub(crate) fn take_stats(&mut self, id: Id, figures: &Figures) {
         let now = self.now;
         let mut line = Vec::new();
@@ -41,7 +41,7 @@ impl<N: Net> Front<N> {
     fn figures(&self) -> String {
         let mut out = String::new();
         let mut say = |name: &str, value: &dyn std::fmt::Display| {
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _ = write!(out, "STAT {name} {value}\r\n");
         };
         say("pid", &std::process::id());
@@ -66,11 +66,11 @@ impl<N: Net> Front<N> {
             }
         }
         for (number, pool) in self.pools.iter().enumerate() {
-            if let Some(standing) = &pool.standing {
-                say(&format!("{}:plan_keys", pool.name), &standing.moves.len());
+            if let Some(plan_state) = &pool.plan_state {
+                say(&format!("{}:plan_keys", pool.name), &plan_state.moves.len());
                 say(&format!("{}:plan_stage", pool.name), &plans.settled(number).word());
-                // Front ends that carry out one plan say the same.
-                say(&format!("{}:plan_digest", pool.name), &standing.moves.digest.get(..12).unwrap_or_default());
+                // Equal for front ends that execute the same plan.
+                say(&format!("{}:plan_digest", pool.name), &plan_state.moves.digest.get(..12).unwrap_or_default());
             }
             for (kind, what) in ["get", "change"].iter().enumerate() {
                 let took = all.iter().map(|counters| &counters.took[number][kind]);

@@ -1,23 +1,23 @@
-//! Things by number. A number is used again, but an [`Id`] is not: one of a thing that is gone finds nothing.
+//! Slab. Indexes are reused, but an [`Id`] is not: one of a removed item finds nothing.
 
 use crate::memory::Charge;
 
-/// Which thing.
+/// Id of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id {
     pub index: u32,
     life: u32,
 }
 
-/// It grows by no more places at once, since what it grows by is memory that may be short.
+/// Maximum growth step, since memory may be short.
 const LARGEST_STEP: usize = 1024;
 
-/// The things.
+/// A slab.
 #[derive(Debug)]
 pub struct Table<T> {
     places: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
-    /// The life of a place that is new.
+    /// Generation of a new slot.
     first_life: u32,
     charge: Charge,
 }
@@ -43,7 +43,7 @@ impl<T> Table<T> {
         Id { index, life: *life }
     }
 
-    /// The number of what is inserted next.
+    /// Index of the next item inserted.
     pub fn next(&self) -> usize {
         self.free.last().map_or(self.places.len(), |index| *index as usize)
     }
@@ -65,7 +65,7 @@ impl<T> Table<T> {
         *life = life.wrapping_add(1);
         self.free.push(id.index);
         if self.len() == 0 && self.places.len() > LARGEST_STEP {
-            // An [`Id`] of a place that is gone finds nothing in a new one.
+            // An [`Id`] of a removed slot finds nothing in a new one.
             self.first_life = self.places.iter().map(|(life, _)| *life).max().unwrap_or(0).wrapping_add(1);
             (self.places, self.free) = (Vec::new(), Vec::new());
             self.charge.set(0);
@@ -73,7 +73,7 @@ impl<T> Table<T> {
         Some(thing)
     }
 
-    /// The thing that has this number now.
+    /// Id of the item that has this index now.
     pub fn at(&self, index: usize) -> Option<Id> {
         let (life, thing) = self.places.get(index)?;
         thing.as_ref().map(|_| Id { index: index as u32, life: *life })

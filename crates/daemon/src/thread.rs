@@ -1,4 +1,4 @@
-//! A thread's loop: the one place where sockets, the clock and a front end meet.
+//! Main loop of a thread: connects sockets, clock and front end.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,10 +9,10 @@ use crate::counters::Counters;
 use crate::front::Front;
 use crate::sockets::Sockets;
 
-/// Before a thread begins anew.
+/// Pause before a restart.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Goes on until it is told to stop and everything taken is answered.
+/// Runs until stopped and all requests are answered.
 pub fn run(mut front: Front<Sockets>) -> io::Result<()> {
     let (clock, mut events) = (Clock::start(), Vec::new());
     front.turn(clock.now(), std::iter::empty());
@@ -28,14 +28,14 @@ pub fn run(mut front: Front<Sockets>) -> io::Result<()> {
     Ok(())
 }
 
-/// Has a thread's work begun anew where it panics: its clients are closed then, those of other threads hear nothing of it.
-pub fn again_and_again(counters: &Counters, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+/// Restarts a thread's work after a panic: its own clients are closed, other threads are unaffected.
+pub fn restart_on_panic(counters: &Counters, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     loop {
         match catch_unwind(AssertUnwindSafe(&mut work)) {
             Ok(result) => return result,
             Err(_) => {
                 counters.threads_restarted.add(1);
-                // One that panics at once does not take the processor from the others.
+                // Limit the CPU time of a thread that panics immediately.
                 std::thread::sleep(PAUSE);
             }
         }
@@ -47,10 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_panics_begins_anew_and_that_is_counted() {
+    fn restarts_and_counts_panicked_threads() {
         let counters = Counters::of_pools(1);
         let mut times = 0;
-        let result = again_and_again(&counters, || {
+        let result = restart_on_panic(&counters, || {
             times += 1;
             assert!(times > 3, "meant to panic");
             Err(io::Error::other("over"))

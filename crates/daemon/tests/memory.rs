@@ -1,6 +1,6 @@
-//! What a front end allocates, whatever clients and servers do: no more than its budget, and little beside it.
+//! Memory limit under attack: a front end allocates no more than its limit and a small margin.
 //!
-//! It is driven without sockets, and allocations are counted while it runs; what the test's own world allocates meanwhile is not.
+//! It runs without sockets. Allocations of the simulated network do not count.
 
 #[path = "all/machine/world.rs"]
 #[allow(dead_code)]
@@ -25,9 +25,9 @@ use world::{Scripted, World};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const BUDGET: usize = 32 << 20;
-/// What it may take beside: its own tables and its buffer to read into, and what is under way when the budget is found to be spent.
+/// Margin: its tables, its read buffer, and outstanding data when it notices that the limit is reached.
 const BESIDE: usize = 4 << 20;
-/// Lists of numbers of clients and the like.
+/// Margin for small lists.
 const UNCHARGED: usize = 1 << 20;
 const MS: u64 = 1_000_000;
 
@@ -36,10 +36,10 @@ fn allocated() -> usize {
     stats.bytes_allocated.wrapping_sub(stats.bytes_deallocated)
 }
 
-/// What is allocated in a turn: by the front end, at most.
+/// Allocations of the front end in a loop iteration.
 #[derive(Default)]
 struct Account {
-    /// At the beginning of the turn, with what the world has allocated since.
+    /// At the start of the iteration, plus the network's allocations since.
     zero: Cell<usize>,
     held: Cell<usize>,
     most: Cell<usize>,
@@ -54,7 +54,7 @@ impl Account {
         self.most.set(self.most.get().max(self.now()));
     }
 
-    /// The world does something.
+    /// Runs code of the network, whose allocations do not count.
     fn apart<R>(&self, work: impl FnOnce() -> R) -> R {
         let before = allocated();
         let result = work();
@@ -72,7 +72,7 @@ impl Account {
     }
 }
 
-/// A world whose own allocations do not count.
+/// A network whose own allocations do not count.
 struct Apart(Scripted, Rc<Account>);
 
 impl Net for Apart {
@@ -112,7 +112,7 @@ impl Net for Apart {
     }
 
     fn write(&mut self, socket: &mut usize, out: &mut Outgoing) -> io::Result<()> {
-        // What is let go of is the front end's, and the world makes its own room before.
+        // Freed bytes are the front end's; the network reserves its space before.
         let count = out.left();
         let world = self.0.0.clone();
         self.1.apart(|| world.borrow_mut().connections[*socket].outbox.reserve(count));
@@ -130,14 +130,14 @@ impl Net for Apart {
     }
 }
 
-/// What all servers answer.
+/// Responses of all servers.
 #[derive(Clone, Copy, PartialEq)]
 enum Servers {
-    /// A value of so many bytes for every key.
+    /// A value of this size for every key.
     Values(usize),
-    /// A list without end, and values to nobody.
+    /// An endless list, and no values.
     EndlessLists,
-    /// Nothing.
+    /// None.
     Hang,
 }
 
@@ -145,7 +145,7 @@ struct Attack {
     name: &'static str,
     clients: usize,
     says: fn(usize) -> Vec<u8>,
-    /// What clients take of their answers.
+    /// Bytes of responses that clients read.
     room: usize,
     servers: Servers,
     of_pool: &'static str,
@@ -184,7 +184,7 @@ fn answers(request: &Request<'_>, size: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Servers say what they say, as far as the front end reads it.
+/// Sends the servers' responses as far as the front end reads.
 fn serve(world: &mut World, talks: &mut Vec<(Vec<u8>, Lines)>, servers: Servers) {
     talks.resize_with(world.connections.len(), Default::default);
     for (connection, (read, lines)) in world.connections.iter_mut().zip(talks) {
@@ -223,7 +223,7 @@ fn serve(world: &mut World, talks: &mut Vec<(Vec<u8>, Lines)>, servers: Servers)
     }
 }
 
-/// The most that the front end held, what it held in the end, and the most of it that it did not charge.
+/// Returns the maximum of held bytes, the final number, and the maximum of uncharged bytes.
 fn suffers(attack: &Attack) -> [usize; 3] {
     let folder = tempfile::tempdir().unwrap();
     let table = "key,server,was\na,2,1\n";
@@ -340,11 +340,11 @@ fn attacks() -> Vec<Attack> {
     ]
 }
 
-/// Tests take turns: an allocation is anybody's.
+/// Runs tests one at a time, since allocations cannot be attributed.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]
-fn no_attack_takes_more_than_the_budget() {
+fn attacks_stay_within_memory_limit() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for attack in &attacks() {
         let [most, end, uncharged] = suffers(attack);
@@ -358,7 +358,7 @@ fn no_attack_takes_more_than_the_budget() {
 }
 
 #[test]
-fn a_client_that_is_idle_takes_little() {
+fn idle_client_takes_little_memory() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let attack = Attack {
         name: "bursts of small gets that are read",

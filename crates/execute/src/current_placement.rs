@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder, WriterBuilder};
-use fanin_placement::{Cluster, Object, Placement, Server, scatter};
+use fanin_placement::{Cluster, Object, Placement, Server, place_by_hash};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -65,7 +65,7 @@ pub(crate) fn lie(
     replicas: usize,
 ) -> Result<StoredObjects, PlanningError> {
     let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
-    let hashed = scatter(keys, cluster, replicas).ok_or_else(|| {
+    let hashed = place_by_hash(keys, cluster, replicas).ok_or_else(|| {
         PlanningError::Cluster(format!(
             "`key_value.replicas` of {replicas}: each is to be in a rack of its own, and there are fewer racks with servers: right would \
              be fewer replicas or more `fabric.racks`"

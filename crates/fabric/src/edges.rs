@@ -1,4 +1,4 @@
-//! A network as a list of edges: any graph of switches, with hosts at its rim.
+//! Networks as lists of edges: any graph of switches with hosts as leaves.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use fanin_units::{Rate, Time};
 
 use crate::ids::{Link, NodeId};
 
-/// A link with both its directions.
+/// A bidirectional link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The two nodes, by name.
@@ -17,10 +17,10 @@ pub struct Edge {
     pub delay: Time,
 }
 
-/// Reads a network of edges. `hosts` are the hosts' names by their numbers; every other name is a switch.
+/// Builds a network of edges. `hosts` has the hosts' names by number; every other name is a switch.
 ///
 /// # Errors
-/// What does not fit, and what would.
+/// The problem and its solution.
 pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, String> {
     let mut names = hosts.to_vec();
     let mut ends = Vec::with_capacity(edges.len());
@@ -58,7 +58,7 @@ pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, String> {
     Ok(Read { names, links, table })
 }
 
-/// What a list of edges says.
+/// Network of a list of edges.
 pub(crate) struct Read {
     /// By node.
     pub names: Vec<String>,
@@ -66,7 +66,7 @@ pub(crate) struct Read {
     pub table: Table,
 }
 
-/// The number of a name; a new one is a switch.
+/// Number of a name; a new one is a switch.
 fn number(name: &str, names: &mut Vec<String>) -> u32 {
     let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.into());
@@ -79,13 +79,13 @@ fn number(name: &str, names: &mut Vec<String>) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     hosts: u32,
-    /// Where the next hops of a node towards a host begin in `hops`, by node, then host; one more at the end.
+    /// Start of a node's next hops towards a host in `hops`, by node, then host; with one more at the end.
     starts: Vec<u32>,
     hops: Vec<u32>,
 }
 
 impl Table {
-    /// Shortest ways by the number of links; `Err` has two nodes between which there is none.
+    /// Shortest paths by number of links; `Err` has two nodes without a path.
     fn new(hosts: u32, nodes: u32, links: &[Link]) -> Result<Table, (u32, u32)> {
         let mut out: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
         for (link, id) in links.iter().zip(0..) {
@@ -100,7 +100,7 @@ impl Table {
                 }
                 let nearer = |&&id: &&u32| {
                     let to = links[id as usize].to.0;
-                    // No way leads through a host.
+                    // No path leads through a host.
                     far[to as usize] + 1 == far[node as usize] && (to >= hosts || to == host)
                 };
                 table.hops.extend(out[node as usize].iter().filter(nearer));
@@ -110,14 +110,14 @@ impl Table {
         Ok(table)
     }
 
-    /// The links that lead from a node towards a host, all of them as short.
+    /// Equal-cost links from a node towards a host.
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
         let place = (node * self.hosts + host) as usize;
         &self.hops[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 }
 
-/// How many links lie between each node and a host.
+/// Number of links between each node and a host.
 fn distances(host: u32, nodes: u32, links: &[Link]) -> Vec<u32> {
     let mut into: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
     for link in links {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn refuses_invalid_edges() {
         let cases = [
             (2, vec![edge("h0", "s")], "`h1` is on no edge; every host has one, such as \"h1 switch\""),
             (1, vec![edge("h0", "s"), edge("h0", "t")], "`h0` is on 2 edges; a host has one, to its switch"),

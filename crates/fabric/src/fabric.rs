@@ -1,4 +1,4 @@
-//! A network: its nodes, its links, and where a packet goes next.
+//! A network: nodes, links, and routing.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
@@ -9,7 +9,7 @@ use crate::routes::Routes;
 use crate::star::{self, Star};
 use crate::tree::{self, Tree};
 
-/// The tiers of ports, in the order in which a packet comes to them.
+/// Tiers of ports, in the order in which a packet passes them.
 pub const TIERS: [&str; 11] = [
     "host up",
     "leaf up",
@@ -30,7 +30,7 @@ pub struct Fabric {
     hosts: u32,
     links: Vec<Link>,
     routes: Routes,
-    /// By node; a star's and a tree's follow a rule.
+    /// By node; stars and trees compute them.
     names: Vec<String>,
 }
 
@@ -42,16 +42,16 @@ pub fn star(star: &Star) -> Fabric {
 /// Builds a tree.
 ///
 /// # Errors
-/// What does not fit, and what would.
+/// The problem and its solution.
 pub fn tree(tree: &Tree) -> Result<Fabric, String> {
     let plan = tree::plan(tree)?;
     Ok(Fabric { hosts: plan.hosts(), links: plan.links(), routes: Routes::Tree(plan), names: Vec::new() })
 }
 
-/// Builds a network of edges. `hosts` are the hosts' names by their numbers; every other name is a switch.
+/// Builds a network of edges. `hosts` has the hosts' names by number; every other name is a switch.
 ///
 /// # Errors
-/// What does not fit, and what would.
+/// The problem and its solution.
 pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
     let edges::Read { names, links, table } = edges::read(hosts, edges)?;
     Ok(Fabric { hosts: hosts.len() as u32, links, routes: Routes::Table(table), names })
@@ -74,7 +74,7 @@ impl Fabric {
         &self.links[link.index()]
     }
 
-    /// How many links leave a node.
+    /// Number of links that leave a node.
     pub fn links_from(&self, node: NodeId) -> u32 {
         self.links.iter().filter(|link| link.from == node).count() as u32
     }
@@ -90,38 +90,38 @@ impl Fabric {
         node.0 < self.hosts
     }
 
-    /// The link by which a host sends.
+    /// The link on which a host sends.
     #[inline]
     pub fn uplink(&self, HostId(host): HostId) -> LinkId {
         debug_assert!(host < self.hosts);
         LinkId(match self.routes.whole() {
             Routes::Star => self.hosts + host,
             Routes::Tree(tree) => tree.uplink(host),
-            // A host has one link, whoever the packet is for.
+            // A host has one link, whatever the destination.
             Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
             Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
         })
     }
 
-    /// The link by which a host receives: hosts come first, each has one link, and links are numbered by receiver.
+    /// The link on which a host receives: hosts come first, each has one link, and links are numbered by receiver.
     #[inline]
     pub fn downlink(&self, HostId(host): HostId) -> LinkId {
         debug_assert!(host < self.hosts);
         LinkId(host)
     }
 
-    /// Whether a host receives by a link.
+    /// Whether a link leads to a host.
     #[inline(always)]
     pub fn is_downlink(&self, link: LinkId) -> bool {
         link.0 < self.hosts
     }
 
-    /// The number of the switch that a host is at: those of one rack have the same.
+    /// Number of a host's switch, the same for all hosts of a rack.
     pub fn rack(&self, host: HostId) -> u32 {
         self.link(self.uplink(host)).to.0 - self.hosts
     }
 
-    /// How many racks a tree has, with hosts or without; of other fabrics nobody knows of empty ones.
+    /// Number of racks of a tree, with or without hosts; other networks have no empty racks.
     pub fn racks(&self) -> Option<u32> {
         match self.routes.whole() {
             Routes::Tree(tree) => Some(tree.racks()),
@@ -129,7 +129,7 @@ impl Fabric {
         }
     }
 
-    /// The pod of a rack's hosts, whose spines are theirs alone; where there are no pods, all are in one.
+    /// Pod of a host's rack; without pods, all are in one.
     pub fn pod(&self, host: HostId) -> u32 {
         match self.routes.whole() {
             Routes::Tree(tree) => tree.pod(host.0),
@@ -137,7 +137,7 @@ impl Fabric {
         }
     }
 
-    /// The links by which a host's rack receives from other switches.
+    /// Links from other switches into a host's rack.
     pub fn into_rack(&self, host: HostId) -> impl Iterator<Item = LinkId> {
         let switch = self.link(self.uplink(host)).to;
         // Links are numbered by receiver.
@@ -146,20 +146,20 @@ impl Fabric {
         (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
     }
 
-    /// The link that a packet takes towards a host from the switch to which a link has brought it; of several that are as short,
-    /// the one that the flow's hash picks, which is asked for only then.
+    /// Next hop of a packet towards a host, from the switch at the end of a link. The flow's hash selects among equal-cost links, and is
+    /// only computed if there are several.
     #[inline(always)]
     pub fn next_hop(&self, link: LinkId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         debug_assert!(self.is_host(host.node()) && !self.is_downlink(link));
         match self.routes {
             Routes::Star => LinkId(host.0),
-            _ => self.next_hop_but_in_a_star(self.link(link).to, host, flow_hash),
+            _ => self.next_hop_beyond_star(self.link(link).to, host, flow_hash),
         }
     }
 
-    /// As above. A function of its own, so that stars pay nothing for it; trees come first.
+    /// The same for other networks than stars, in a separate function so that stars have no overhead; trees come first.
     #[inline(never)]
-    fn next_hop_but_in_a_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+    fn next_hop_beyond_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         if let Routes::Tree(tree) = &self.routes {
             return LinkId(tree.next_hop(switch.0, host.0, flow_hash));
         }
@@ -179,19 +179,18 @@ impl Fabric {
         }
     }
 
-    /// The links that a flow's packets take from one host to another.
+    /// Links on a flow's path.
     pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
         let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| self.next_hop(link, to, || flow_hash));
         successors(Some(self.uplink(from)), next)
     }
 
-    /// The links from one host to another; of several ways of equal length, one.
+    /// Links on a path between two hosts; one of the equal-cost paths.
     pub fn path(&self, from: HostId, to: HostId) -> impl Iterator<Item = &Link> {
         self.way(from, to, 0).map(|link| self.link(link))
     }
 
-    /// The rate, in bits a second, at which hosts that send alike can reach one host together, where flows are spread
-    /// evenly over ways of equal length: that of the link which is full first.
+    /// Maximum total rate, in bit/s, of equal senders to one host, with flows spread evenly over equal-cost paths: that of the bottleneck.
     pub fn gather_rate(&self, senders: impl Iterator<Item = HostId>, to: HostId) -> f64 {
         let mut load = vec![0.0; self.links.len()];
         let mut flow: BTreeMap<NodeId, f64> = BTreeMap::new();
@@ -202,7 +201,7 @@ impl Fabric {
             *flow.entry(self.link(uplink).to).or_default() += 1.0;
             all += 1.0;
         }
-        // Hop by hop, so that what comes together at a switch goes on together.
+        // Hop by hop, to merge flows at switches.
         while !flow.is_empty() {
             for (switch, share) in std::mem::take(&mut flow) {
                 if self.is_host(switch) {
@@ -220,7 +219,7 @@ impl Fabric {
         used.map(|(load, link)| link.rate.0 as f64 * all / load).fold(f64::INFINITY, f64::min)
     }
 
-    /// A node's name for people: `client`, `server3`, `switch`.
+    /// Name of a node: `client`, `server3`, `switch`.
     pub fn name(&self, node: NodeId) -> String {
         match (self.names.get(node.index()), node.0, self.routes.whole()) {
             (Some(name), ..) => name.clone(),
@@ -231,10 +230,10 @@ impl Fabric {
         }
     }
 
-    /// The two links, one each way, between two nodes that are known by their names.
+    /// The two links, one per direction, between two named nodes.
     ///
     /// # Errors
-    /// A name that no node has, or that nothing joins the two.
+    /// A name is unknown, or there is no link.
     pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
         let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last.0 + 1);
         let [one, other] = names.map(|name| (0..nodes).map(NodeId).find(|&node| self.name(node) == name));
@@ -249,13 +248,13 @@ impl Fabric {
         Ok([link(one, other)?, link(other, one)?])
     }
 
-    /// A link's name for people: `switch>client`.
+    /// Name of a link: `switch>client`.
     pub fn link_name(&self, link: LinkId) -> String {
         let link = self.link(link);
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
-    /// The tier of the port in front of a link: one of [`TIERS`].
+    /// Tier of the port of a link: one of [`TIERS`].
     pub fn tier(&self, link: LinkId) -> &'static str {
         let Link { from, to, .. } = *self.link(link);
         match self.routes.whole() {
@@ -266,8 +265,8 @@ impl Fabric {
         }
     }
 
-    /// Takes a link out of all ways, or puts it back. Every switch knows at once. Where no way of equal length is left,
-    /// packets go on to where the way ends.
+    /// Removes a link from all paths, or restores it. Every switch knows at once. If no equal-cost path is left, packets are forwarded up
+    /// to the failure.
     pub fn set_up(&mut self, link: LinkId, up: bool) {
         self.routes = std::mem::replace(&mut self.routes, Routes::Star).set_up(link, up);
     }
@@ -281,7 +280,7 @@ mod tests {
     const GBIT: u64 = 1_000_000_000;
 
     #[test]
-    fn a_client_is_reached_at_the_rate_of_its_own_link_or_of_all_senders_together() {
+    fn client_link_or_senders_limit_rate() {
         let star =
             star(&Star { servers: 8, rate: Rate(GBIT), client_rate: Rate(4 * GBIT), delay: Time::from_micros(5) });
         assert_eq!(star.gather_rate((1..=2).map(HostId), HostId(0)), 2.0 * GBIT as f64);
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn racks_that_share_thin_uplinks_are_bound_by_them() {
+    fn thin_uplinks_limit_rate() {
         // Two racks of four hosts, two spines: each rack has two uplinks of 0.5 Gbit/s.
         let hosts: Vec<String> = (0..8).map(|n| if n == 0 { "client".into() } else { format!("server{n}") }).collect();
         let mut list = Vec::new();
@@ -307,10 +306,10 @@ mod tests {
             delay: Time::from_micros(5),
         };
         let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
-        // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link is as fast.
+        // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link has the same rate.
         assert_eq!(fabric.gather_rate((4..8).map(HostId), HostId(0)), GBIT as f64);
         assert_eq!(fabric.path(HostId(4), HostId(0)).count(), 4);
-        // Towards server7, three of the near rack's hosts share the uplinks as well.
+        // Towards server7, three hosts of the near rack share the uplinks as well.
         assert_eq!(fabric.gather_rate((0..4).map(HostId), HostId(7)), GBIT as f64);
     }
 }

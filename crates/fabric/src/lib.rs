@@ -1,7 +1,7 @@
 //! Networks as data: nodes, one-way links, and the next hop of every packet.
 //!
-//! Hosts are numbered from zero, switches follow them. Links are numbered by the node that receives from them, then by
-//! the node that sends, so that a link's number is a rule of the model: simulators order events of one instant by it.
+//! Hosts are numbered from zero, then switches. Links are numbered by receiving node, then by sending node; simulators order simultaneous
+//! events by this number, so it is part of the model.
 
 mod edges;
 mod fabric;

@@ -1,32 +1,32 @@
-//! How switches find the way; and where some of the links are down, flows take what is left of the ways of equal length.
+//! Routing; with failed links, flows use the remaining equal-cost paths.
 
 use crate::edges::Table;
 use crate::ids::{HostId, Link, LinkId, NodeId, mix};
 use crate::tree::Plan;
 
-/// How switches find the way.
+/// Routing method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Routes {
     /// One switch, whose links to hosts have the hosts' numbers.
     Star,
-    /// By the numbers of racks, pods and cores, each switch by its own rule.
+    /// By the numbers of racks, pods and cores, with a rule per switch.
     Tree(Plan),
-    /// Worked out of a list of edges.
+    /// Computed from a list of edges.
     Table(Table),
-    /// As before, where that still leads somewhere.
+    /// As before, on the remaining links.
     Degraded(Box<Degraded>),
 }
 
-/// The whole network's next hops, and what is down of it.
+/// Next hops of the whole network, and the failed links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Degraded {
     whole: Routes,
-    /// The links that are down; never empty.
+    /// Failed links; never empty.
     down: Vec<LinkId>,
 }
 
 impl Routes {
-    /// Takes a link out of all ways, or puts it back.
+    /// Removes a link from all paths, or restores it.
     pub fn set_up(self, link: LinkId, up: bool) -> Routes {
         let Degraded { whole, mut down } = match self {
             Routes::Degraded(degraded) => *degraded,
@@ -39,7 +39,7 @@ impl Routes {
         if down.is_empty() { whole } else { Routes::Degraded(Box::new(Degraded { whole, down })) }
     }
 
-    /// The next hops with every link up.
+    /// Next hops with every link up.
     #[inline]
     pub(crate) fn whole(&self) -> &Routes {
         match self {
@@ -48,7 +48,7 @@ impl Routes {
         }
     }
 
-    /// All ways of equal length from a switch to a host.
+    /// All equal-cost paths from a switch to a host.
     pub(crate) fn ways(&self, switch: NodeId, host: HostId) -> Vec<LinkId> {
         let ways = match self.whole() {
             Routes::Tree(tree) => tree.all_ways(switch.0, host.0),
@@ -60,7 +60,7 @@ impl Routes {
 }
 
 impl Degraded {
-    /// The link that a switch takes towards a host: of those that still lead there, the one that the hash picks.
+    /// The link from a switch towards a host that the hash selects among the remaining ones.
     #[cold]
     pub fn next_hop(&self, links: &[Link], switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
         let ways = self.whole.ways(switch, host);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_far_from_the_failure_goes_round_it() {
+    fn distant_switch_avoids_failure() {
         let mut fabric = leaves(2);
         let [up, down] = fabric.between(["leaf3", "spine1"]).expect("a link");
         assert_eq!([up, down].map(|link| fabric.link_name(link)), ["leaf3>spine1", "spine1>leaf3"]);
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ways_avoid_what_is_down_as_long_as_one_is_left_and_are_the_old_ones_once_all_is_up(
+        fn paths_avoid_failures_and_recover(
             failed in prop::collection::btree_set(0..4u32, 1..4), hash: u64,
         ) {
             let (mut fabric, whole) = (leaves(4), leaves(4));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nothing_has_and_nodes_that_nothing_joins_are_told() {
+    fn refuses_unknown_names_and_missing_links() {
         let fabric = leaves(2);
         assert_eq!(fabric.between(["leaf9", "spine1"]), Err("nothing is called `leaf9` here".into()));
         assert_eq!(fabric.between(["leaf1", "leaf2"]), Err("no link joins `leaf1` and `leaf2`".into()));

@@ -1,13 +1,13 @@
-//! A star: every host has one link to the one switch.
+//! Star: every host has one link to the only switch.
 
 use fanin_units::{Rate, Time};
 
 use crate::ids::{Link, NodeId};
 
-/// What a star is made of.
+/// Parameters of a star.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Star {
-    /// Hosts beside the client, which is host 0.
+    /// Number of hosts besides the client, which is host 0.
     pub servers: u32,
     /// Rate of the servers' links.
     pub rate: Rate,

@@ -1,27 +1,26 @@
-//! Trees with many roots: racks under spines, and pods of those under cores. Next hops follow from numbers alone.
+//! Multi-rooted trees: racks under spines, and pods under cores. Routing follows from numbers alone.
 //!
-//! Leaf-spine: one pod, no cores. Fat tree: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
-//! Architecture" (SIGCOMM 2008), section 3: of a pod's spines each has cores of its own, which it shares with the
-//! spines of its place in all other pods.
+//! Leaf-spine: one pod, no cores. Fat tree: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network Architecture"
+//! (SIGCOMM 2008), section 3: each spine of a pod has its own cores, shared with the spines at the same position in other pods.
 
 use fanin_units::{Rate, Time};
 
 use crate::ids::{Link, NodeId, mix};
 
-/// What a tree is made of.
+/// Parameters of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Pods; more than one are joined by cores.
+    /// Pods; cores join several pods.
     pub pods: u32,
-    /// Racks a pod, each with a switch.
+    /// Racks per pod, each with a switch.
     pub racks: u32,
-    /// Hosts a rack.
+    /// Hosts per rack.
     pub hosts: u32,
-    /// Spines a pod, each with a link to every rack of it.
+    /// Spines per pod, each with a link to every rack of it.
     pub spines: u32,
-    /// Cores above each spine of a pod; none over a single pod.
+    /// Cores per spine of a pod; none with a single pod.
     pub cores: u32,
-    /// Where the next host goes.
+    /// Placement of hosts.
     pub placement: Placement,
     /// Rate of the hosts' links.
     pub rate: Rate,
@@ -35,16 +34,16 @@ pub struct Tree {
     pub delay: Time,
 }
 
-/// Which rack hosts are in, by their numbers.
+/// Placement of hosts in racks, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// A rack is filled before the next one.
+    /// Fill one rack after another.
     ByRack,
-    /// Each goes into the rack after the last one's.
+    /// Round robin over racks.
     Spread,
 }
 
-/// A switch by its tier and its number there.
+/// A switch by tier and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tier {
     Rack(u32),
@@ -55,7 +54,7 @@ enum Tier {
 /// Plans a tree. Nodes: hosts, racks' switches, spines pod by pod, cores spine by spine.
 ///
 /// # Errors
-/// What does not fit, and what would.
+/// The problem and its solution.
 pub(crate) fn plan(tree: &Tree) -> Result<Plan, String> {
     for (count, what) in
         [(tree.pods, "pod"), (tree.racks, "rack a pod"), (tree.hosts, "host a rack"), (tree.spines, "spine")]
@@ -76,7 +75,7 @@ pub(crate) fn plan(tree: &Tree) -> Result<Plan, String> {
     Ok(Plan { tree: *tree, hosts: tree.all_hosts(), switches: tree.switches() })
 }
 
-/// So many hosts, and so many links between switches, a tree has at most.
+/// Maximum number of hosts, and of links between switches.
 const LARGEST: u32 = 4_000_000;
 
 impl Tree {
@@ -92,7 +91,7 @@ impl Tree {
         self.all_racks() * self.hosts
     }
 
-    /// A host's rack.
+    /// Rack of a host.
     #[inline]
     fn rack(&self, host: u32) -> u32 {
         match self.placement {
@@ -101,7 +100,7 @@ impl Tree {
         }
     }
 
-    /// A host's rack and its place there.
+    /// Rack of a host, and its position there.
     fn place(&self, host: u32) -> (u32, u32) {
         match self.placement {
             Placement::ByRack => (host / self.hosts, host % self.hosts),
@@ -109,7 +108,7 @@ impl Tree {
         }
     }
 
-    /// The links into racks' switches, into spines and into cores begin there.
+    /// Starts of the links into racks' switches, into spines and into cores.
     #[inline]
     fn rack_links(&self, rack: u32) -> u32 {
         self.all_hosts() + rack * (self.hosts + self.spines)
@@ -134,7 +133,7 @@ impl Tree {
         }
     }
 
-    /// What each switch goes by, in the order of their numbers.
+    /// Routing rules of switches, by number.
     fn switches(&self) -> Vec<Switch> {
         let racks = (0..self.all_racks()).map(|at| {
             let first = self.spine_links(at / self.racks * self.spines) + at % self.racks;
@@ -198,7 +197,7 @@ impl Tree {
     }
 }
 
-/// A tree with what its switches go by.
+/// A tree with its switches' routing rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     tree: Tree,
@@ -206,7 +205,7 @@ pub(crate) struct Plan {
     switches: Vec<Switch>,
 }
 
-/// What a switch goes by: the racks below it, the link down to one of them, and those up.
+/// Routing rule of a switch: the racks below it, the link down to one of them, and those up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Switch {
     first_rack: u32,
@@ -215,29 +214,29 @@ struct Switch {
     up: Ways,
 }
 
-/// The links down from a switch.
+/// Links down from a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Down {
     /// Of a rack's switch: a host's link has the host's number.
     Host,
-    /// Of a spine: by the rack.
+    /// Of a spine: by rack.
     Rack { first: u32, stride: u32 },
-    /// Of a core: by the pod.
+    /// Of a core: by pod.
     Pod { first: u32, stride: u32 },
 }
 
 impl Plan {
-    /// How many racks.
+    /// Number of racks.
     pub fn racks(&self) -> u32 {
         self.tree.all_racks()
     }
 
-    /// A host's pod.
+    /// Pod of a host.
     pub fn pod(&self, host: u32) -> u32 {
         self.tree.rack(host) / self.tree.racks
     }
 
-    /// How many hosts.
+    /// Number of hosts.
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
@@ -247,18 +246,18 @@ impl Plan {
         self.tree.links()
     }
 
-    /// The link by which a host sends.
+    /// The link on which a host sends.
     pub fn uplink(&self, host: u32) -> u32 {
         let (rack, place) = self.tree.place(host);
         self.tree.rack_links(rack) + place
     }
 
-    /// A switch's name for people.
+    /// Name of a switch.
     pub fn name(&self, switch: u32) -> String {
         self.tree.name(switch)
     }
 
-    /// The tier of a switch's port to another node; nodes are numbered from below.
+    /// Tier of a switch's port to another node; nodes are numbered from below.
     pub fn tier(&self, switch: u32, to: u32) -> &'static str {
         match (self.tree.tier(switch), to > switch, self.tree.cores) {
             (Tier::Rack(_), true, 0) => "leaf up",
@@ -272,19 +271,19 @@ impl Plan {
         }
     }
 
-    /// The link that a switch takes towards a host.
+    /// Next hop from a switch towards a host.
     #[inline]
     pub fn next_hop(&self, switch: u32, host: u32, flow_hash: impl FnOnce() -> u64) -> u32 {
         self.ways(switch, host).pick(switch, flow_hash)
     }
 
-    /// All links by which a switch can send towards a host.
+    /// All links from a switch towards a host.
     pub fn all_ways(&self, switch: u32, host: u32) -> Vec<u32> {
         let ways = self.ways(switch, host);
         (0..ways.count).map(|n| ways.first + ways.stride * n).collect()
     }
 
-    /// The links of a switch that lead towards a host by ways of equal length.
+    /// Equal-cost links from a switch towards a host.
     #[inline]
     fn ways(&self, switch: u32, host: u32) -> Ways {
         let at = &self.switches[(switch - self.hosts) as usize];
@@ -300,7 +299,7 @@ impl Plan {
     }
 }
 
-/// Links of equal use: evenly spaced numbers.
+/// Equivalent links: evenly spaced numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ways {
     first: u32,
@@ -313,7 +312,7 @@ impl Ways {
         Ways { first: link, count: 1, stride: 0 }
     }
 
-    /// The one that a hash picks at a switch.
+    /// The link that a hash selects at a switch.
     #[inline]
     fn pick(self, switch: u32, hash: impl FnOnce() -> u64) -> u32 {
         if self.count == 1 {
@@ -344,7 +343,7 @@ mod tests {
             .prop_map(|((a, b, c, d, e), placement)| shape([a, b, c, d, e], placement))
     }
 
-    /// The nodes on a flow's way, sender and receiver too.
+    /// Nodes on a flow's path, sender and receiver included.
     fn nodes(fabric: &Fabric, from: u32, to: u32, hash: u64) -> Vec<u32> {
         let links: Vec<&Link> = fabric.way(HostId(from), HostId(to), hash).map(|link| fabric.link(link)).collect();
         assert!(links.windows(2).all(|pair| pair[0].to == pair[1].from), "a switch sends over its own links");
@@ -392,12 +391,12 @@ mod tests {
         let chi_squared: f64 =
             through.values().map(|&n| (n as f64 - expected) * (n as f64 - expected) / expected).sum();
         assert_eq!(through.len(), 16, "a core each");
-        // 15 degrees of freedom: 37.7 is passed once in a thousand.
+        // 15 degrees of freedom: the value is above 37.7 once in a thousand.
         assert!(chi_squared < 37.7, "chi-squared of {chi_squared}: {through:?}");
     }
 
     #[test]
-    fn a_packets_way_leads_through_the_tiers_in_their_order() {
+    fn packets_pass_tiers_in_order() {
         let tiers = |fabric: &Fabric, from: u32, to: u32| {
             let way = fabric.way(HostId(from), HostId(to), 7);
             let tiers: Vec<&str> = way.map(|link| fabric.tier(link)).collect();
@@ -428,10 +427,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_150_000_hosts_is_made_of_their_links_alone() {
+    fn builds_tree_of_150_000_hosts() {
         let fabric = tree(&shape([50, 50, 60, 4, 50], Placement::ByRack)).expect("it fits");
         assert_eq!(fabric.hosts(), 150_000);
-        // Both ways: hosts, 4 spines a rack, 50 cores a spine.
+        // Both directions: hosts, 4 spines per rack, 50 cores per spine.
         assert_eq!(fabric.links().len(), 2 * (150_000 + 2_500 * 4 + 200 * 50));
     }
 }

@@ -1,8 +1,8 @@
-//! How long a front end takes to form the swarms of a request and their tree (SICC, Figure 10): `make bench-tree`.
+//! Time that a front end takes to form the swarms of a request and their tree (SICC, Figure 10): `make bench-tree`.
 //!
-//! Target servers have one to ten objects each and stand 60 to a rack, eight racks under an aggregation router, in no order; 50
-//! hubs may send to the front end. The paper took some 4 ms for 50,000 servers.
-#![expect(clippy::disallowed_methods, reason = "it measures time, and says so")]
+//! Target servers have one to ten objects each, 60 servers per rack, eight racks per aggregation router, in random order; 50 hubs may send
+//! to the front end. The paper took about 4 ms for 50,000 servers.
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ const A_RACK: u32 = 60;
 const A_ROUTER: u32 = 8;
 const MOST: u32 = 50;
 const RUNS: usize = 301;
-/// Servers, and the median that is to hold.
+/// Number of servers, and the limit of the median.
 const BUDGET: [(u32, Duration); 2] = [(10_000, Duration::from_micros(200)), (50_000, Duration::from_millis(1))];
 
 fn main() -> ExitCode {
@@ -27,14 +27,14 @@ fn main() -> ExitCode {
     for servers in [1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 100_000] {
         let both = row(servers);
         if let Some((_, most)) = BUDGET.iter().find(|(size, most)| *size == servers && both > *most) {
-            println!("  {servers} servers: over the {} us that are to hold", most.as_micros());
+            println!("  {servers} servers: over the limit of {} us", most.as_micros());
             code = ExitCode::FAILURE;
         }
     }
     code
 }
 
-/// Measures requests of this size, prints what they took, and returns the median.
+/// Measures requests of this size, prints the times, and returns the median.
 fn row(servers: u32) -> Duration {
     let targets = targets(servers);
     let mut swarms = Swarms::default();
@@ -61,7 +61,7 @@ fn row(servers: u32) -> Duration {
     both
 }
 
-/// Servers in an order as random as that of the objects that a request asks for.
+/// Servers in random order.
 fn targets(servers: u32) -> Vec<Target> {
     let mut state = u64::from(servers);
     let mut draw = |below: u32| {

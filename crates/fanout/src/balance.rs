@@ -1,9 +1,9 @@
-//! Balance: which replica of each object is asked for, so that hubs finish together.
-//! Sources: none; it is an improvement on Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), who draw
-//!          replicas at random, so that under equal speeds (equation 2) the slowest hub decides. Graham (1969), "Bounds on
-//!          multiprocessing timing anomalies", for the largest first.
-//! Law:     the largest objects first, each goes to the rack with the least load of those that have a replica; then an object
-//!          goes over wherever it makes the larger of two racks' loads less, until none does or `ROUNDS` rounds are over.
+//! Balance: choice of each object's replica, so that hubs finish together.
+//! Sources: none; it improves on Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), who draw replicas at random,
+//!          so the slowest hub decides under equal speeds (equation 2). Graham (1969), "Bounds on multiprocessing timing anomalies",
+//!          for largest first.
+//! Law:     the largest objects first, each goes to the rack with the least load among its replicas' racks; then objects move if that
+//!          reduces the larger of two racks' loads, until none does or `ROUNDS` rounds are over.
 //! Units:   bytes, or objects where sizes are unknown.
 //! Owns:    nothing.
 //! Departs: nowhere.
@@ -12,19 +12,19 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// After so many rounds over all objects no more is looked for: each is linear, and two or three do nearly all.
+/// Maximum number of rounds over all objects: each is linear, and two or three achieve nearly everything.
 const ROUNDS: u32 = 8;
 
-/// An object, and where it is.
+/// An object and its racks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object<'a> {
-    /// Its size; 1 where sizes are unknown.
+    /// Its size; 1 if sizes are unknown.
     pub bytes: u32,
-    /// The racks of its replicas, by numbers that are not much above the racks there are. There is one at least.
+    /// The racks of its replicas, at least one; rack numbers must be dense.
     pub racks: &'a [u32],
 }
 
-/// For each object which of its replicas is asked for.
+/// The chosen replica of each object.
 pub fn balance(objects: &[Object<'_>]) -> Vec<u32> {
     let racks = objects.iter().flat_map(|object| object.racks).max().map_or(0, |rack| *rack as usize + 1);
     let mut loads = vec![0u64; racks];

@@ -1,20 +1,20 @@
-//! ICTCP over servers: a window over servers, sized by the bandwidth that is in use and by what a larger one would give.
+//! ICTCP over servers: a concurrency limit, sized by the used bandwidth and the expected gain of a larger limit.
 //! Sources: Wu, Feng, Guo and Zhang, "ICTCP: Incast Congestion Control for TCP in Data-Center Networks" (CoNEXT 2010; ToN 2013),
-//!          by public notes on it, which have 0.9, 0.1, 0.5, three in a row and the two halves of a slot; the least window of
+//!          from public notes on it, which give 0.9, 0.1, 0.5, three in a row and the two halves of a slot; the minimum window of
 //!          two was not found there. Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), sections 2 and 4,
 //!          who describe it as a window over servers.
-//! Law:     a slot has two halves, each of a mean answer's time. What came in the first gives the quota, max(0, A C - BW). At the
-//!          end of the second, with d = (expected - actual) / expected, where expected is W answers in the least time that answers
-//!          take (the least mean of 32 in turn: what they took over and above is a queue, which a larger window would lengthen):
-//!          d <= gamma1, or d <= 1/W: W grows within the quota, to twice as much at most, and by one once the quota was too
-//!          small to double it; d > gamma2 for `patience` slots in turn: W <- max(2, W - 1).
-//! Units:   servers; bytes; times in picoseconds; d in 1/65536, rounded up; a quota in servers, each of which brings a mean answer
-//!          in an answer's mean time, rounded down.
-//! Owns:    W, the slot's bytes, answers and their times, the least mean time.
-//! Departs: ICTCP has a receive window a connection, which does nothing to answers of one packet; this is one window over
-//!          servers, a server in the place of a segment. So there is no fairness among connections, and an answer's time stands for
-//!          the round trip. The actual throughput is that of the slot and not smoothed, and is not above the expected one. Loss
-//!          is not looked at, as a receiver does not see it: a server that does not answer keeps its place in the window.
+//! Law:     a slot has two halves, each as long as a mean response. The bytes of the first give the quota, max(0, A C - BW). At the end
+//!          of the second, d = (expected - actual) / expected, where expected is W responses in the least response time (the least
+//!          mean of 32 consecutive ones: any excess is a queue, which a larger window would lengthen):
+//!          d <= gamma1, or d <= 1/W: W grows within the quota, at most to twice as much, and by one once the quota was too
+//!          small to double it; d > gamma2 for `patience` slots in a row: W <- max(2, W - 1).
+//! Units:   servers; bytes; times in picoseconds; d in 1/65536, rounded up; a quota in servers, each with a mean response per mean
+//!          response time, rounded down.
+//! Owns:    W, the slot's bytes, responses and their times, the least mean time.
+//! Departs: ICTCP has a receive window per connection, which has no effect on responses of one packet; this is one window over
+//!          servers, with a server in place of a segment. So there is no fairness among connections, and the response time replaces
+//!          the round trip. The actual throughput is that of the slot, not smoothed, and at most the expected one. Loss is ignored,
+//!          since a receiver does not see it: a server that does not respond keeps its place in the window.
 //! Checked: vectors/ictcp_window.json; tests/trajectories/ictcp_window.txt.
 
 use alloc::format;
@@ -22,30 +22,30 @@ use alloc::format;
 use fanin_laws::settings::{Refusal, params};
 use fanin_units::{Rate, Share, Time};
 
-/// The least window (of ICTCP two segments).
+/// Minimum window (two segments in ICTCP).
 const FLOOR: u32 = 2;
 
 params! {
-    /// A window over servers by the bandwidth in use (ICTCP as SICC and PICC describe it).
+    /// Concurrency limit over servers by the used bandwidth (ICTCP as SICC and PICC describe it).
     ictcp_window {
-        /// Servers asked at once at first: ICTCP begins with its least window.
+        /// Initial number of outstanding servers: ICTCP starts with its minimum window.
         #[range(2..=1_000_000)]
         initial: u32 = 2,
-        /// The share of the link that answers may fill, before the quota is none (ICTCP: 0.9).
+        /// Share of the link that responses may use before the quota is zero (ICTCP: 0.9).
         #[range(Share::of(1, 1 << 10)..)]
         usable: Share = Share::of(9, 10),
-        /// Up to this share of the expected throughput missing, the window grows (ICTCP: 0.1).
+        /// The window grows while at most this share of the expected throughput is missing (ICTCP: 0.1).
         gamma1: Share = Share::of(1, 10),
-        /// Above this share of the expected throughput missing, the window shrinks (ICTCP: 0.5).
+        /// The window shrinks when more than this share of the expected throughput is missing (ICTCP: 0.5).
         gamma2: Share = Share::of(1, 2),
-        /// For so many slots in turn it must be missing (ICTCP: three RTT).
+        /// Number of consecutive slots in which it must be missing (ICTCP: three RTTs).
         #[range(1..=1_000)]
         patience: u32 = 3,
     }
     refuses |law| {
         let what = || {
             format!(
-                "ICTCP's gamma1 {} and gamma2 {}: a window that is to grow and to shrink; use a gamma1 of at most gamma2",
+                "ICTCP's gamma1 {} is above gamma2 {}, so the window would grow and shrink; use a gamma1 of at most gamma2",
                 law.gamma1, law.gamma2
             )
         };
@@ -54,7 +54,7 @@ params! {
     };
 }
 
-/// One client's state.
+/// State of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct IctcpWindow {
     usable: Rate,
@@ -62,34 +62,34 @@ pub struct IctcpWindow {
     gamma2_q16: u32,
     patience: u32,
     window: u32,
-    /// The window doubles while the quota allows it.
+    /// Whether the window doubles while the quota allows it.
     doubling: bool,
-    /// Slots in turn that missed too much.
+    /// Number of consecutive slots with too low throughput.
     missed: u32,
     slot: Option<Slot>,
-    /// The least mean time of [`RUN`] answers in turn; `NEVER` before.
+    /// Least mean time of [`RUN`] consecutive responses; `NEVER` before.
     least: Time,
-    /// Answers since the last such mean, and their times.
+    /// Responses since the last mean, and the sum of their times.
     run: (u64, Time),
 }
 
-/// So many answers have a mean of which the least says how long they take without a queue: that of fewer is their jitter's.
+/// Number of responses per mean; the least mean is the response time without a queue. Means of fewer are affected by jitter.
 const RUN: u64 = 32;
 
-/// A slot under way, with one answer at least.
+/// A slot with at least one response.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     began: Time,
     half: Time,
-    /// Bytes of the halves.
+    /// Bytes in each half.
     bytes: [u64; 2],
     answers: u64,
-    /// The sum of the answers' times.
+    /// Sum of response times.
     took: Time,
 }
 
 impl IctcpWindow {
-    /// A client that has asked nobody.
+    /// A client without requests.
     pub fn start(params: &Params, capacity: Rate) -> IctcpWindow {
         let usable_q16 = u128::from(params.usable.in_q(16));
         IctcpWindow {
@@ -106,12 +106,12 @@ impl IctcpWindow {
         }
     }
 
-    /// How many servers may be asked and not have answered.
+    /// Maximum number of outstanding servers.
     pub fn window(&self) -> u32 {
         self.window
     }
 
-    /// A server has answered with so many bytes, so long after it was asked.
+    /// Records a server's response of this size and response time.
     pub fn answered(&mut self, now: Time, bytes: u64, took: Time) {
         let took = took.max(Time(1));
         self.run = (self.run.0 + 1, self.run.1.saturating_add(took));
@@ -119,7 +119,7 @@ impl IctcpWindow {
             self.least = self.least.min(Time(self.run.1.0 / RUN));
             self.run = (0, Time::ZERO);
         }
-        // The first slot begins as the first that answered was asked.
+        // The first slot begins with the request of the first response.
         let first = Slot { began: now.since(took), half: took, bytes: [0, 0], answers: 0, took: Time::ZERO };
         let mut slot = match self.slot {
             None => first,
@@ -136,10 +136,10 @@ impl IctcpWindow {
         self.slot = Some(slot);
     }
 
-    /// A slot is over.
+    /// Ends a slot.
     fn turn(&mut self, slot: &Slot) {
         let window = u128::from(self.window);
-        // So many answers were expected in its two halves.
+        // Expected number of responses in its two halves.
         let room = window * u128::from(slot.half.0) * 2;
         let each = self.least.min(Time(slot.took.0 / slot.answers));
         let actual_q16 = (((u128::from(slot.answers) * u128::from(each.0)) << 16) / room).min(1 << 16) as u32;
@@ -157,7 +157,7 @@ impl IctcpWindow {
         }
     }
 
-    /// How many servers more the link has room for.
+    /// Number of additional servers that fit the link.
     fn quota(&self, slot: &Slot) -> u32 {
         const PS_BITS: u128 = 8_000_000_000_000;
         let [first, second] = slot.bytes.map(u128::from);

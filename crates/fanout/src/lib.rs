@@ -1,11 +1,11 @@
-//! Fan-outs: how one client asks many servers for what one request needs.
+//! Fan-outs: algorithms by which a client requests data from many servers.
 //!
-//! Either the client asks the servers themselves, so many at once as a [`Window`] says; or, as SICC has it, one server a rack, a
-//! hub, collects its rack's answers ([`swarm`]), hubs pass them on along a tree ([`tree`]) at the speed that the client assigns
-//! ([`speed`]), several to a packet ([`packing`]), and what a slow hub has left is asked for elsewhere ([`redirect`], [`balance`]).
+//! The client requests from servers directly, limited by a [`Window`], or, as in SICC, from one server per rack, a hub. The hub collects
+//! its rack's responses ([`swarm`]); hubs forward them along a tree ([`tree`]) at speeds that the client assigns ([`speed`]), packed
+//! ([`packing`]); and objects of slow hubs are requested elsewhere ([`redirect`], [`balance`]).
 //!
-//! Each law is written once, pure and in integers, one a file, as packet laws are: time, randomness and settings are arguments,
-//! a law returns a verdict, and its driver acts.
+//! Each algorithm is one file without I/O, in integer arithmetic, like those of packets: time, randomness and settings are arguments, it
+//! returns decisions, and its driver acts.
 #![no_std]
 
 extern crate alloc;
@@ -44,28 +44,28 @@ const REDIRECT: File = file!(redirect);
 const BALANCE: File = file!(balance);
 
 kinds! {
-    /// Which fan-out.
+    /// Fan-out algorithm.
     /// Every server at once.
     OneAll in one_all {
         word: "one-all",
-        offers: &[Offer { name: "one-all", aliases: &["baseline"], says: "every server is asked at once: what collapses" }],
+        offers: &[Offer { name: "one-all", aliases: &["baseline"], says: "requests to every server at once, which causes incast collapse" }],
     }
-    /// A window over servers, by loss.
+    /// Concurrency limit, by loss.
     SlidingWindow in sliding_window from sliding_window {
         word: "sw",
         offers: &[Offer {
             name: "sw",
             aliases: &["tsw", "sliding-window"],
-            says: "a window over servers that grows until answers come late, and then halves",
+            says: "a concurrency limit over servers that grows until responses are late, and then halves",
         }],
     }
-    /// A window over servers, by the bandwidth in use.
+    /// Concurrency limit, by used bandwidth.
     IctcpWindow in ictcp_window from ictcp_window {
         word: "ictcp-window",
         offers: &[Offer {
             name: "ictcp-window",
             aliases: &[],
-            says: "a window over servers sized by the bandwidth in use, as SICC and PICC describe ICTCP",
+            says: "a concurrency limit over servers by used bandwidth, as SICC and PICC describe ICTCP",
         }],
     }
     /// All of SICC.
@@ -75,7 +75,7 @@ kinds! {
         offers: &[Offer {
             name: "sicc",
             aliases: &[],
-            says: "a hub a rack collects answers and sends them on, packed, at an assigned speed; slow hubs lose queries to others",
+            says: "a hub per rack collects responses and forwards them, packed, at an assigned speed; slow hubs lose queries to others",
         }],
     }
     /// SICC without its enhancements.
@@ -116,7 +116,7 @@ kinds! {
     SiccNopack in sicc from sicc {
         word: "sicc-nopack",
         laws: &[SWARM, TREE, SPEED, REDIRECT],
-        offers: &[Offer { name: "sicc-nopack", aliases: &[], says: "SICC with an object a packet" }],
+        offers: &[Offer { name: "sicc-nopack", aliases: &[], says: "SICC with one object per packet" }],
     }
     /// SICC with replicas chosen.
     SiccBalanced in sicc from sicc {
@@ -125,7 +125,7 @@ kinds! {
         offers: &[Offer {
             name: "sicc-balanced",
             aliases: &[],
-            says: "SICC with each object's replica chosen so that hubs finish together: better than the paper's",
+            says: "SICC with replicas chosen so that hubs finish together: an improvement on the paper",
         }],
     }
 }
@@ -135,17 +135,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     Kind::ALL.iter().map(|kind| kind.row())
 }
 
-/// Whom a client asks.
+/// Request method of a client.
 #[derive(Clone, Copy, Debug)]
 pub enum Asks {
-    /// Servers, so many at once as a window says, of a client whose link takes a rate.
+    /// Servers directly, with a concurrency limit for this link rate.
     Servers(fn(&Settings, Rate) -> Window),
     /// Hubs.
     Hubs(Parts),
 }
 
 impl Kind {
-    /// Whom it asks. Each kind has to be named here.
+    /// Its method. Each kind must be listed here.
     pub fn asks(self, sicc: &sicc::Params) -> Asks {
         const FULL: Parts =
             Parts { swarms: Swarms::ByRack, tree: true, speed: true, packing: true, redirect: true, balanced: false };
@@ -173,7 +173,7 @@ impl Kind {
         }
     }
 
-    /// What a SICC is made of; none where the client asks servers themselves.
+    /// Parts of SICC; none for direct requests.
     pub fn parts(self, sicc: &sicc::Params) -> Option<Parts> {
         match self.asks(sicc) {
             Asks::Servers(_) => None,
@@ -181,7 +181,7 @@ impl Kind {
         }
     }
 
-    /// How many servers are asked at once, of a client whose link takes `capacity`; none where hubs are asked.
+    /// Concurrency limit for a link of `capacity`; none for hubs.
     pub fn window(self, settings: &Settings, capacity: Rate) -> Option<Window> {
         match self.asks(&settings.sicc) {
             Asks::Servers(window) => Some(window(settings, capacity)),

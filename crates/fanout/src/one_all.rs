@@ -1,6 +1,6 @@
-//! One-all: every server is asked at once.
+//! One-all: requests from every server at once.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 4, One-all.
-//! Law:     the window is without end.
+//! Law:     the window is unlimited.
 //! Units:   servers.
 //! Owns:    nothing.
 //! Departs: nowhere.
@@ -11,7 +11,7 @@
 pub struct OneAll;
 
 impl OneAll {
-    /// How many servers may be asked and not have answered.
+    /// Maximum number of outstanding servers.
     pub fn window(&self) -> u32 {
         u32::MAX
     }

@@ -1,16 +1,16 @@
-//! Packing: several objects in one packet.
+//! Packing of several objects into one packet.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.3.1.
-//! Law:     a packet takes the objects that wait, in their order, until the next one finds no room in it; it leaves when it is
-//!          full, when nothing more will come, and at the latest when its oldest object has waited for `linger`.
-//! Units:   bytes, an object with whatever it brings into a packet; times in picoseconds.
+//! Law:     a packet takes waiting objects in order until the next one does not fit; it leaves when it is full, when no more objects
+//!          will come, or when its oldest object has waited for `linger`.
+//! Units:   bytes, an object with its overhead in a packet; times in picoseconds.
 //! Owns:    nothing.
-//! Departs: the paper says nothing of how long a packet that is not full waits. An object that is larger than a packet goes
-//!          alone, and the transport cuts it.
+//! Departs: the paper does not say how long a partial packet waits. An object larger than a packet goes alone, and the transport
+//!          segments it.
 //! Checked: vectors/packing.json; tests/trajectories/packing.txt.
 
 use fanin_units::Time;
 
-/// How many of the waiting objects the next packet takes, and their bytes: none where none waits.
+/// Number of waiting objects in the next packet, and their bytes.
 pub fn fill(room: u32, waiting: impl Iterator<Item = u32>) -> (usize, u32) {
     let (mut count, mut bytes) = (0, 0u32);
     for size in waiting {
@@ -22,7 +22,7 @@ pub fn fill(room: u32, waiting: impl Iterator<Item = u32>) -> (usize, u32) {
     (count, bytes)
 }
 
-/// When a packet is due whose oldest object has waited since `oldest`; `last`: nothing more will come.
+/// Due time of a packet with its oldest object from `oldest`; `last`: no more objects will come.
 pub fn due(now: Time, full: bool, last: bool, oldest: Time, linger: Time) -> Time {
     if full || last { now } else { oldest.saturating_add(linger).max(now) }
 }

@@ -1,12 +1,12 @@
-//! Redirection: queries go from hubs that will be late to hubs that will be early.
+//! Redirection: objects move from late hubs to early ones.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.3.2, equations 7 and 8.
-//! Law:     p = |D| s / b, a hub's remaining time: D its objects that are not sent yet, b its speed; an object of a hub with p
-//!          above the mean goes to one with p below the mean that has a replica in its tree, until either is on the other side.
+//! Law:     p = |D| s / b, a hub's remaining time: D its unsent objects, b its speed; an object of a hub with p above the mean moves to
+//!          one with p below the mean and a replica in its tree, until either crosses the mean.
 //! Units:   p in picoseconds, rounded down; objects; bit/s.
-//! Owns:    nothing: who holds what is the driver's, and moves with the verdict.
-//! Departs: of several hubs with a replica, the earliest takes it, where the paper says nothing; none takes one that would be
-//!          as late there. A hub without speed counts as at 1/20 of the mean speed of those that have one, or no remaining time
-//!          would be under the mean. An object moves at most once a call.
+//! Owns:    nothing: the driver owns the assignment and moves objects by the result.
+//! Departs: of several hubs with a replica, the earliest takes it, which the paper leaves open; none takes one that would be as late
+//!          there. A hub without speed counts as 1/20 of the mean speed of the others, or no remaining time would be below the mean.
+//!          An object moves at most once per call.
 //! Checked: vectors/redirect.json; tests/trajectories/redirect.txt.
 
 use alloc::vec::Vec;
@@ -16,34 +16,34 @@ use fanin_units::{Bytes, Rate, Time};
 /// A hub that sends to the front end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hub {
-    /// How many objects of its tree it has not sent: |D|.
+    /// Number of unsent objects of its tree: |D|.
     pub remaining: u64,
-    /// How fast it sends: of one that had nothing to send lately, how fast it did.
+    /// Its speed, or its last speed while it had data.
     pub real: Rate,
 }
 
-/// An object that may still be asked for elsewhere. It stands once among those of a call.
+/// An object that may be redirected. It occurs once per call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Which.
+    /// The object.
     pub object: u32,
-    /// By whom.
+    /// Its hub.
     pub hub: u32,
 }
 
-/// An object that is to be asked for elsewhere.
+/// A redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Which.
+    /// The object.
     pub object: u32,
-    /// The hub that is not to send it.
+    /// Old hub.
     pub from: u32,
-    /// The hub that is.
+    /// New hub.
     pub to: u32,
 }
 
-/// Which of the `held` objects change hubs: pushed to `moves`, and counted in the hubs' `remaining`. `replicas` appends the hubs that
-/// have a replica of an object in their trees.
+/// Redirects some of the `held` objects: appends them to `moves`, and updates `remaining`. `replicas` appends the hubs that have a replica
+/// of an object in their trees.
 pub fn redirect(
     hubs: &mut [Hub],
     mean_object: Bytes,
@@ -81,7 +81,7 @@ pub fn redirect(
     }
 }
 
-/// What a hub without speed counts as.
+/// Speed assumed for a hub without speed.
 fn slowest(hubs: &[Hub]) -> Rate {
     let speeds = || hubs.iter().map(|hub| u128::from(hub.real.0)).filter(|speed| *speed > 0);
     let mean = speeds().sum::<u128>().checked_div(speeds().count() as u128).unwrap_or(0) as u64;

@@ -1,12 +1,12 @@
-//! Sliding window: a window over servers, as TCP has one over segments.
+//! Sliding window: a concurrency limit over servers, as TCP's over segments.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 4, SW; Nishtala et al., "Scaling
 //!          Memcache at Facebook" (NSDI 2013), section 3.1; Chiu and Jain (1989) for additive increase and halving.
-//! Law:     W grows by `step` for each answer, or for every W answers (`grows`); W <- max(1, W / 2) when a query has waited `late`
-//!          for its answer, once for all queries that were sent before the halving.
+//! Law:     W grows by `step` per response, or per W responses (`grows`); W <- max(1, W / 2) when a query has waited `late` for its
+//!          response, once for all queries sent before the halving.
 //! Units:   servers; times in picoseconds.
-//! Owns:    W, the answers towards the next step, the time of the last halving.
-//! Departs: SICC names neither step nor signal: "increases the window size till the occurrence of incast congestion and then
-//!          decreases". A client sees no loss; it can see that an answer is late.
+//! Owns:    W, the responses towards the next step, the time of the last halving.
+//! Departs: SICC specifies neither step nor signal: "increases the window size till the occurrence of incast congestion and then
+//!          decreases". A client sees no loss, but can see late responses.
 //! Checked: vectors/sliding_window.json; tests/trajectories/sliding_window.txt.
 
 use fanin_laws::settings::{params, words};
@@ -15,60 +15,60 @@ use fanin_units::Time;
 words! {
     /// How often a sliding window grows.
     Grows, "\"answer\" or \"window\"" {
-        /// With each answer: the window doubles while a window of answers comes in, until there is an incast.
+        /// Per response: the window doubles per window of responses, until there is incast.
         Answer = "answer",
-        /// With each window of answers, as TCP in congestion avoidance.
+        /// Per window of responses, like TCP in congestion avoidance.
         Window = "window",
     }
 }
 
 params! {
-    /// A window over servers that halves on loss (SW, TSW).
+    /// Concurrency limit over servers that halves on loss (SW, TSW).
     sliding_window {
-        /// Servers asked at once at first, as TCP begins with 10 segments (RFC 6928).
+        /// Initial number of outstanding servers, like TCP's 10 segments (RFC 6928).
         #[range(1..=1_000_000)]
         initial: u32 = 10,
-        /// When the window grows: with each answer, or with each window of answers.
+        /// Whether the window grows per response or per window of responses.
         grows: Grows = Grows::Answer,
-        /// Servers by which it grows.
+        /// Number of servers by which it grows.
         #[range(1..=1_000_000)]
         step: u32 = 1,
-        /// An answer that is not there after this is taken for lost: half of the 10 ms after which the papers' servers send again.
-        #[range(Time::from_micros(1)..=Time::from_secs(100), "sooner than any answer; the papers' RTO is 10 ms")]
+        /// Time after which a response counts as lost: half of the papers' minimum RTO of 10 ms.
+        #[range(Time::from_micros(1)..=Time::from_secs(100), "no response arrives sooner; the papers' RTO is 10 ms")]
         late: Time = Time::from_millis(5),
     }
 }
 
-/// One client's state.
+/// State of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct SlidingWindow {
     grows: Grows,
     step: u32,
     late: Time,
     window: u32,
-    /// Answers since the last step.
+    /// Responses since the last step.
     towards_step: u32,
     halved: Option<Time>,
 }
 
 impl SlidingWindow {
-    /// A client that has asked nobody.
+    /// A client without requests.
     pub fn start(params: &Params) -> SlidingWindow {
         let &Params { initial, grows, step, late } = params;
         SlidingWindow { grows, step, late, window: initial.max(1), towards_step: 0, halved: None }
     }
 
-    /// How many servers may be asked and not have answered.
+    /// Maximum number of outstanding servers.
     pub fn window(&self) -> u32 {
         self.window
     }
 
-    /// After how long a query is lost.
+    /// Time after which a query is lost.
     pub fn late(&self) -> Time {
         self.late
     }
 
-    /// A server has answered.
+    /// Records a response.
     pub fn answered(&mut self) {
         self.towards_step += 1;
         let answers = match self.grows {
@@ -81,7 +81,7 @@ impl SlidingWindow {
         }
     }
 
-    /// A query has been without its answer for `late`.
+    /// Records a query without a response after `late`.
     pub fn lost(&mut self, now: Time) {
         // Queries of one window are lost together.
         if self.halved.is_some_and(|halved| now.since(halved) < self.late) {

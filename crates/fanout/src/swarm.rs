@@ -1,11 +1,11 @@
-//! Swarms: the servers of one request, rack by rack, with a hub and its backup.
+//! Swarms: servers of a request by rack, with a hub and its backup.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.1; Algorithm 1, lines 1 to 4;
 //!          section 4.2 for swarms without proximity (SICC-NPS).
-//! Law:     a swarm is a rack's target servers; its hub is the one with most of the requested objects, or with most spare I/O;
-//!          its backup, the next. Without proximity: as many swarms of the same sizes, drawn from all targets.
+//! Law:     a swarm is a rack's target servers; its hub is the one with the most requested objects, or the most spare I/O; the next is
+//!          its backup. Without proximity: as many swarms of the same sizes, drawn from all targets.
 //! Units:   objects, servers.
 //! Owns:    the order of targets by swarm.
-//! Departs: Algorithm 1 and the text of section 3.1 choose hubs differently: both are here. Ties go to the lower server.
+//! Departs: Algorithm 1 and the text of section 3.1 choose hubs differently: both are implemented. Ties go to the lower server.
 //! Checked: vectors/swarm.json; tests/trajectories/swarm.txt.
 
 use alloc::vec::Vec;
@@ -14,44 +14,44 @@ use core::ops::Range;
 use fanin_laws::settings::words;
 
 words! {
-    /// Which server of a swarm is its hub.
+    /// Choice of a swarm's hub.
     Policy, "\"most-objects\" or \"spare-io\"" {
-        /// The one with most of the requested objects (Algorithm 1, line 4).
+        /// The server with the most requested objects (Algorithm 1, line 4).
         MostObjects = "most-objects",
-        /// The one with most spare capacity for I/O (section 3.1).
+        /// The server with the most spare I/O (section 3.1).
         SpareIo = "spare-io",
     }
 }
 
-/// A server that has objects of the request.
+/// A server with objects of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its number.
     pub server: u32,
-    /// Its rack, by a number that is not much above the racks there are.
+    /// Its rack; rack numbers must be dense.
     pub rack: u32,
-    /// How many of the requested objects it has.
+    /// Number of requested objects on it.
     pub objects: u32,
-    /// What it can do besides, in any unit.
+    /// Spare I/O capacity, in any unit.
     pub spare_io: u32,
 }
 
-/// Some targets behind a hub. Targets go by their place among all.
+/// Targets behind a hub, by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swarm {
     /// The hub's rack.
     pub rack: u32,
-    /// The target that collects.
+    /// The collecting target.
     pub hub: u32,
-    /// The target that collects once the hub has failed; none where the hub is alone.
+    /// Its replacement after a failure; none in a swarm of one.
     pub backup: Option<u32>,
-    /// Its targets, hub and backup among them: where they stand in the order.
+    /// Its targets, hub and backup included, as positions in the order.
     pub members: Range<u32>,
-    /// All its requested objects.
+    /// Number of requested objects.
     pub objects: u64,
 }
 
-/// A swarm while its targets are looked at: the best two, each by a rank that tells all targets apart.
+/// A swarm under construction: the best two targets by a unique rank.
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     count: u32,
@@ -60,7 +60,7 @@ struct Tally {
     second: (u64, u32),
 }
 
-/// What ranks below every target.
+/// Below every rank.
 const NOBODY: (u64, u32) = (0, u32::MAX);
 
 impl Tally {
@@ -72,7 +72,7 @@ impl Tally {
             Policy::MostObjects => target.objects,
             Policy::SpareIo => target.spare_io,
         };
-        // The lower server first; a target's own place tells two of the same number apart.
+        // The lower server first; the index separates equal numbers.
         let ranked = (u64::from(worth) << 32 | u64::from(!target.server), index);
         self.count += 1;
         self.objects += u64::from(target.objects);
@@ -85,19 +85,19 @@ impl Tally {
     }
 }
 
-/// The swarms of a request. Their buffers are used again by the next.
+/// Swarms of a request, with buffers that the next request reuses.
 #[derive(Clone, Debug, Default)]
 pub struct Swarms {
     swarms: Vec<Swarm>,
     order: Vec<u32>,
     /// By rack.
     tallies: Vec<Tally>,
-    /// Where a rack's next member goes.
+    /// Position of a rack's next member.
     places: Vec<u32>,
 }
 
 impl Swarms {
-    /// Swarms by rack, in the racks' order; members stand as `targets` has them.
+    /// Forms swarms by rack, in the order of racks; members keep the order of `targets`.
     pub fn form(&mut self, targets: &[Target], policy: Policy) {
         self.tally(targets, policy);
         self.places.clear();
@@ -117,8 +117,8 @@ impl Swarms {
         }
     }
 
-    /// Swarms of the sizes that they would have by rack, their members drawn from all targets (SICC-NPS). `draw` gives a
-    /// number below its argument.
+    /// Forms swarms of the same sizes as by rack, with members drawn from all targets (SICC-NPS). `draw` returns a number below its
+    /// argument.
     pub fn form_at_random(&mut self, targets: &[Target], policy: Policy, draw: &mut dyn FnMut(u32) -> u32) {
         self.tally(targets, policy);
         self.order.extend(0..targets.len() as u32);
@@ -136,12 +136,12 @@ impl Swarms {
         }
     }
 
-    /// The swarms, hubs in no two of them.
+    /// The swarms; each hub is in only one.
     pub fn swarms(&self) -> &[Swarm] {
         &self.swarms
     }
 
-    /// The targets of a swarm.
+    /// Targets of a swarm.
     pub fn members(&self, swarm: &Swarm) -> &[u32] {
         &self.order[swarm.members.start as usize..swarm.members.end as usize]
     }

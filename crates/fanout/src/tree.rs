@@ -1,17 +1,16 @@
-//! The tree of hubs: at most N of them send to the front end, the others to a hub nearby.
+//! Tree of hubs: at most N of them send to the front end, the others to a hub nearby.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.1: equation 1, Rules 1 and 2,
 //!          Algorithm 1, lines 5 to 13.
-//! Law:     while there are more than N roots: the one with the fewest objects in its tree, of those that are not alone under their
-//!          aggregation router, becomes a child of the one with the next fewest there (Rule 1), which has no fewer (Rule 2); and as
-//!          long as the parent has fewer than N children, the new child's own go over to it, the largest first.
+//! Law:     while there are more than N roots: the one with the fewest objects in its tree, of those with others under their aggregation
+//!          router, becomes a child of the one with the next fewest there (Rule 1), which has no fewer (Rule 2); while the parent has
+//!          fewer than N children, it takes over the new child's own, the largest first.
 //!          M = S_e/s B_u/B_d, N = M/m.
 //! Units:   objects; hubs; N rounded down, at least 1.
 //! Owns:    parents, children.
-//! Departs: Algorithm 1 says nothing of a hub that is alone under its router, and does not end where all are: here it stays a
-//!          root while there are others to link, and once all are alone, links go across routers, which in a fat tree are
-//!          equally far from each other. M grows as the downlink slows, against section 4.3: "mended" turns its rates round.
-//!          Rule 2 holds with equality allowed, and ties go to the lower hub. As printed, N bounds the children that are taken
-//!          over and not those that are linked.
+//! Departs: Algorithm 1 does not cover a hub that is alone under its router, and does not end if all are: here it stays a root while
+//!          there are others to link, and once all are alone, links cross routers, which are equally distant in a fat tree. M grows as
+//!          the downlink slows, against section 4.3: "mended" inverts its rates. Rule 2 allows equality, and ties go to the lower hub.
+//!          As printed, N bounds the children that are taken over, not those that are linked.
 //! Checked: vectors/tree.json; tests/trajectories/tree.txt.
 
 use alloc::collections::BinaryHeap;
@@ -24,19 +23,19 @@ use fanin_laws::settings::words;
 use fanin_units::{Bytes, Rate};
 
 words! {
-    /// How equation 1 is read.
+    /// Interpretation of equation 1.
     Bound, "\"printed\", \"mended\" or \"fixed\"" {
-        /// As it is printed: more hubs the slower the downlink is.
+        /// As printed: more hubs on a slower downlink.
         Printed = "printed",
-        /// Its rates turned round: fewer hubs the slower the downlink is, as section 4.3 has it.
+        /// With inverted rates: fewer hubs on a slower downlink, as in section 4.3.
         Mended = "mended",
-        /// Not at all: N is given.
+        /// None: N is fixed.
         Fixed = "fixed",
     }
 }
 
-/// N: how many hubs may send to the front end at once, of each of `requests`. `buffer` is the edge switch's, `packet` the mean
-/// size of one, `up` a server's part of the switch's uplinks, `down` the rate of the front end's link.
+/// N: number of hubs that may send to the front end at once, per each of `requests`. `buffer` is the edge switch's, `packet` the mean
+/// packet size, `up` a server's share of the switch's uplinks, `down` the rate of the front end's link.
 pub fn bound(reading: Bound, buffer: Bytes, packet: Bytes, up: Rate, down: Rate, requests: u32, fixed: u32) -> u32 {
     let (over, under) = match reading {
         Bound::Printed => (up, down),
@@ -49,16 +48,16 @@ pub fn bound(reading: Bound, buffer: Bytes, packet: Bytes, up: Rate, down: Rate,
     u32::try_from(hubs).unwrap_or(u32::MAX).max(1)
 }
 
-/// A hub as the tree looks at it.
+/// A hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hub {
-    /// The requested objects of its swarm.
+    /// Number of requested objects of its swarm.
     pub objects: u64,
-    /// The aggregation router above its rack, by a number that is not much above the routers there are.
+    /// The aggregation router above its rack; router numbers must be dense.
     pub aggregation: u32,
 }
 
-/// Who sends to whom. Hubs go by their place.
+/// Parents of hubs, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     parents: Vec<Option<u32>>,
@@ -66,18 +65,18 @@ pub struct Tree {
     roots: Vec<u32>,
 }
 
-/// Roots with the objects of their trees, the smallest first; one that has grown since, or is none any more, is passed over.
+/// Roots by the objects of their trees, the smallest first; outdated entries are skipped.
 type Queue = BinaryHeap<Reverse<(u64, u32)>>;
 
-/// A tree under way.
+/// A tree under construction.
 struct Building {
-    /// The objects of each hub's tree.
+    /// Objects of each hub's tree.
     objects: Vec<u64>,
     tree: Tree,
 }
 
 impl Tree {
-    /// Algorithm 1, from its line 5 on: at most `most` roots, and at least one where there are hubs.
+    /// Algorithm 1 from line 5: builds a tree with at most `most` roots, and at least one if there are hubs.
     pub fn build(hubs: &[Hub], most: u32) -> Tree {
         let count = hubs.len();
         let most = most.max(1) as usize;
@@ -93,22 +92,22 @@ impl Tree {
         tree
     }
 
-    /// To whom a hub sends; none: to the front end.
+    /// Parent of a hub; none: the front end.
     pub fn parent(&self, hub: u32) -> Option<u32> {
         self.parents[hub as usize]
     }
 
-    /// Who sends to a hub.
+    /// Children of a hub.
     pub fn children(&self, hub: u32) -> &[u32] {
         &self.children[hub as usize]
     }
 
-    /// Those that send to the front end.
+    /// Hubs that send to the front end.
     pub fn roots(&self) -> &[u32] {
         &self.roots
     }
 
-    /// How many hubs the longest way to the front end leads through: 1 where all are roots.
+    /// Number of hubs on the longest path to the front end: 1 if all are roots.
     pub fn depth(&self) -> u32 {
         let (mut level, mut depth) = (self.roots.clone(), 0);
         while !level.is_empty() {
@@ -120,7 +119,7 @@ impl Tree {
 }
 
 impl Building {
-    /// Links up to `links` roots, each to another of its group: how many have found none.
+    /// Links up to `links` roots, each to another of its group; returns how many were not linked.
     fn link(&mut self, groups: &[u32], mut links: usize, most: usize) -> usize {
         let count = groups.iter().max().map_or(0, |group| *group as usize + 1);
         let mut entries: Vec<Vec<Reverse<(u64, u32)>>> = vec![Vec::new(); count];
@@ -140,7 +139,7 @@ impl Building {
             let Some(parent) = self.smallest(group) else { continue };
             let before = self.objects[parent as usize];
             self.adopt(parent, child, most);
-            // By a child without objects it has not grown, and stands in the queues already.
+            // A child without objects changes nothing, and the parent is in the queues already.
             if self.objects[parent as usize] > before {
                 let grown = Reverse((self.objects[parent as usize], parent));
                 all.push(grown);
@@ -151,7 +150,7 @@ impl Building {
         links
     }
 
-    /// The smallest root of a queue, where it stays.
+    /// Peeks at the smallest root of a queue.
     fn smallest(&self, queue: &mut Queue) -> Option<u32> {
         while let Some(Reverse((objects, hub))) = queue.peek().copied() {
             if self.tree.parent(hub).is_none() && self.objects[hub as usize] == objects {

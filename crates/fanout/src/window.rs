@@ -1,4 +1,4 @@
-//! The laws of clients that ask servers themselves, as their driver has them.
+//! Concurrency limits of clients with direct requests.
 
 use fanin_units::Time;
 
@@ -6,19 +6,19 @@ use crate::ictcp_window::IctcpWindow;
 use crate::one_all::OneAll;
 use crate::sliding_window::SlidingWindow;
 
-/// How many servers may be asked at once.
+/// A concurrency limit.
 #[derive(Clone, Copy, Debug)]
 pub enum Window {
-    /// All.
+    /// Unlimited.
     OneAll(OneAll),
-    /// By loss.
+    /// Adapted to loss.
     Sliding(SlidingWindow),
-    /// By the bandwidth in use.
+    /// Adapted to the used bandwidth.
     Ictcp(IctcpWindow),
 }
 
 impl Window {
-    /// How many may be asked and not have answered.
+    /// Maximum number of outstanding servers.
     pub fn window(&self) -> u32 {
         match self {
             Window::OneAll(law) => law.window(),
@@ -27,7 +27,7 @@ impl Window {
         }
     }
 
-    /// After how long without its answer a query is [`lost`](Window::lost), where the law heeds that.
+    /// Time without a response after which a query is [`lost`](Window::lost), if the algorithm uses that.
     pub fn late(&self) -> Option<Time> {
         match self {
             Window::Sliding(law) => Some(law.late()),
@@ -35,7 +35,7 @@ impl Window {
         }
     }
 
-    /// A server has answered whole, with so many bytes, so long after it was asked.
+    /// Records a server's complete response, with its size and response time.
     pub fn answered(&mut self, now: Time, bytes: u64, took: Time) {
         match self {
             Window::OneAll(_) => {}
@@ -44,7 +44,7 @@ impl Window {
         }
     }
 
-    /// A query has been without its answer for [`late`](Window::late). It is told of once.
+    /// Records a query without a response after [`late`](Window::late), once.
     pub fn lost(&mut self, now: Time) {
         if let Window::Sliding(law) = self {
             law.lost(now);

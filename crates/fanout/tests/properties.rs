@@ -1,6 +1,6 @@
-//! What holds for every law of fan-outs, whatever comes.
+//! Invariants of all fan-out algorithms.
 //!
-//! A failure prints the smallest input that shows it; proptest keeps its seed in `properties.proptest-regressions`.
+//! A failure prints the smallest failing input; proptest stores its seed in `properties.proptest-regressions`.
 
 #[path = "properties/hubs.rs"]
 mod hubs;
@@ -14,7 +14,7 @@ mod windows;
 use fanin_fanout::Settings;
 use proptest::strategy::Strategy;
 
-/// Any settings that no law refuses.
+/// Any valid settings.
 fn settings() -> impl Strategy<Value = Settings> {
     set::settings(Settings::sections, Settings::sections_mut)
 }

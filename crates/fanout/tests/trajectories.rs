@@ -1,7 +1,7 @@
-//! One short story a law, told as a table that a person can review in a diff: `trajectories/*.txt`. What happens in it stands
-//! in the law's vectors, under `story`; a row is a step, by what it says, and what the law answers.
+//! One short trajectory per algorithm, as a table that can be reviewed in a diff: `trajectories/*.txt`. Its steps are in the algorithm's
+//! vectors, under `story`; a row is a step, with its description and the algorithm's results.
 //!
-//! `UPDATE=1 cargo test -p fanin-fanout --test trajectories` writes the tables anew; review what changed.
+//! `UPDATE=1 cargo test -p fanin-fanout --test trajectories` writes the tables; review the changes.
 
 mod support;
 #[path = "../../laws/tests/trajectories/table.rs"]
@@ -13,7 +13,7 @@ use support::{files, start};
 use table::Table;
 
 #[test]
-fn every_law_tells_its_story() {
+fn algorithms_match_trajectories() {
     let others: Vec<String> = files().filter_map(|(law, file)| table::differs(&tell(law, &file["story"]))).collect();
     assert!(others.is_empty(), "{}", others.concat());
 }

@@ -1,4 +1,4 @@
-//! Every law of fan-outs answers as `vectors/*.json` says: worked out from the papers, not from this code.
+//! Vectors of all fan-out algorithms (`vectors/*.json`), which were computed from the papers, not from this code.
 
 #[path = "../../laws/tests/vectors/replay.rs"]
 mod replay;
@@ -7,7 +7,7 @@ mod support;
 use support::{files, start};
 
 #[test]
-fn every_law_answers_as_its_vectors_say() {
+fn algorithms_match_vectors() {
     for (law, file) in files() {
         replay::replay(law, &file, |law, case| start(law, &case["settings"]), |driver, step| driver(step));
     }

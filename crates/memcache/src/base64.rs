@@ -1,4 +1,4 @@
-//! Keys in base64, as the meta commands' flag `b` has them: what a server stores is the key behind it.
+//! Keys in base64 (flag `b` of meta commands): servers store the decoded key.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -6,23 +6,23 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::LONGEST_KEY;
 
-/// As memcached writes it, and reads it but for what is no base64, which it passes over.
+/// As memcached encodes and decodes, except that memcached skips invalid characters.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
 );
-/// The longest key, as it is written.
+/// Maximum length of an encoded key.
 const LONGEST_WRITTEN: usize = LONGEST_KEY.div_ceil(3) * 4;
 
-/// The key that a word stands for; none where it is no base64.
+/// Decodes a key; none if it is not base64.
 pub fn decoded<'b>(word: &[u8], room: &'b mut [u8; LONGEST_KEY]) -> Option<&'b [u8]> {
     let len = BASE64.decode_slice(word, room).ok().filter(|len| *len > 0)?;
     Some(&room[..len])
 }
 
-/// What memcached calls the key that a word stands for: the one way to write it.
+/// Writes the canonical encoding of an encoded key, as memcached prints it.
 pub fn canonical(word: &[u8], mut put: impl FnMut(&[u8])) {
     let (mut key, mut written) = ([0; LONGEST_KEY], [0; LONGEST_WRITTEN]);
     let len = decoded(word, &mut key).and_then(|key| BASE64.encode_slice(key, &mut written).ok());
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_in_base64_is_the_key_behind_it() {
+    fn decodes_keys_in_base64() {
         let mut room = [0; LONGEST_KEY];
         for (word, key) in
             [("Zm9v", &b"foo"[..]), ("Zm9vYg==", b"foob"), ("Zm9vYmE=", b"fooba"), ("+/+/", b"\xfb\xff\xbf")]
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_can_be_written_in_two_ways_is_written_in_one() {
+    fn canonicalizes_base64_keys() {
         let mut written = std::vec::Vec::new();
         canonical(b"Zm9vYh==", |bytes| written.extend_from_slice(bytes));
         assert_eq!(written, b"Zm9vYg==");

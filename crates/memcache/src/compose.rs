@@ -1,8 +1,8 @@
-//! What a server is asked, written anew: the words that every version from 1.6.18 on takes for what the client's meant, one space
-//! between them, and nothing of the client's own but the key.
+//! Requests to servers, rewritten in the form that every version from 1.6.18 on interprets as the client meant, with single spaces, and
+//! without any of the client's bytes but the key.
 //!
-//! A meta command bears a mark of its own in the place of the client's opaque, which its answer repeats ([`Mark`]); what the client is
-//! told in its place, and what the server was not asked for, stands beside it ([`note`], [`retold`]).
+//! A meta command has a mark as its opaque token in place of the client's, which its response repeats ([`Mark`]). The client's own opaque,
+//! and flags that are not sent to the server, are recorded in a note ([`note`], [`retold`]).
 
 use core::mem;
 
@@ -12,48 +12,48 @@ use crate::request::{Command, Every, Figures, Get, Keyed};
 use crate::token::Each;
 use crate::verb::{Meta, Verb};
 
-/// The end of a line.
+/// End of a line.
 const LINE: &[u8] = b"\r\n";
 /// Hexadecimal digits.
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// What an answer is known by: 64 bits that nobody can guess, as they are written.
+/// Opaque token of a request: 64 unpredictable bits in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark([u8; 16]);
 
 impl Mark {
-    /// How many bytes it has.
+    /// Its length.
     pub const LEN: usize = 16;
 
-    /// As it is written.
+    /// Its digits.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Of these bits.
+    /// From random bits.
     pub fn of(bits: u64) -> Mark {
         Mark(core::array::from_fn(|digit| DIGITS[(bits >> (60 - 4 * digit)) as usize & 15]))
     }
 }
 
-/// A question that is answered by a line which [`closes`] what was asked before it, and by nothing else: for a key that nobody has.
+/// Writes a request whose response is a line that [`closes`] the request before it, and nothing else: for a key that does not exist.
 pub fn closing_question(Mark(mark): Mark, mut put: impl FnMut(&[u8])) {
     [b"mg ", &mark[..], b" O", &mark, LINE].iter().for_each(|bytes| put(bytes));
 }
 
-/// Whether a line, its end included, is the answer to [`closing_question`] with this mark.
+/// Whether a line, its end included, is the response to [`closing_question`] with this mark.
 pub fn closes(line: &[u8], mark: &[u8]) -> bool {
     let words = line.strip_suffix(LINE).and_then(|line| line.strip_prefix(b"EN O"));
     words == Some(mark)
 }
 
-/// A number as it is written.
+/// Writes a number.
 fn number(value: impl itoa::Integer, put: &mut impl FnMut(&[u8])) {
     put(itoa::Buffer::new().format(value).as_bytes());
 }
 
 impl Get<'_> {
-    /// The command, and the time to live where it has one: what stands in front of keys.
+    /// Writes the command before the keys, with the time to live if it has one.
     pub fn head(&self, mut put: impl FnMut(&[u8])) {
         put(match (self.time, self.unique) {
             (None, false) => b"get",
@@ -66,7 +66,7 @@ impl Get<'_> {
 }
 
 impl Keyed<'_> {
-    /// The line. A value of so many bytes, its end included, follows where there is one.
+    /// Writes the line. A value of `follow` bytes, its end included, comes after it, if any.
     pub fn line(&self, follow: Option<u32>, mark: Mark, mut put: impl FnMut(&[u8])) {
         let put = &mut put;
         let verb: &[u8] = match self.command {
@@ -84,7 +84,7 @@ impl Keyed<'_> {
         [verb, b" ", self.key].iter().for_each(|bytes| put(bytes));
         let size = follow.map(|follow| follow - 2);
         match self.command {
-            // As the last word, 1.6.45 would take it for the wish that there be no answer.
+            // As the last word, 1.6.45 would take it for a request for silence.
             Command::Delete if self.key == b"noreply" => put(b" 0"),
             Command::Delete => {}
             Command::Touch(time) => behind(time, put),
@@ -104,14 +104,14 @@ impl Keyed<'_> {
                     flag_with((b'O', Argument::Opaque(&[])), mark, put);
                 }
             }
-            // Without the second, 1.6.45 does not look at the first.
+            // Without the second, 1.6.45 ignores the first.
             Command::Inspect(base64) => put(if base64 { b" b b" } else { b"" }),
         }
         put(LINE);
     }
 
-    /// What must be known of a meta command to read its answer, as bytes: its mark, and each flag that its answer repeats, with what
-    /// the client is told there where that is not the server's to say.
+    /// Writes the note of a meta command, which is needed to parse its response: its mark, and each flag that its response repeats, with
+    /// the client's version of flags that the server does not know.
     pub fn note(&self, mark: Mark, mut put: impl FnMut(&[u8])) {
         let Command::Meta(_, flags) = self.command else { return };
         put(&mark.0);
@@ -130,7 +130,7 @@ impl Keyed<'_> {
     }
 }
 
-/// A number behind a space.
+/// Writes a number after a space.
 fn behind(value: impl itoa::Integer, put: &mut impl FnMut(&[u8])) {
     put(b" ");
     number(value, put);
@@ -147,8 +147,8 @@ fn flag_with((letter, argument): (u8, Argument<'_>), Mark(mark): Mark, put: &mut
     }
 }
 
-/// An answer to a meta command, its end apart, as its client is told it: by what was noted of the command. None where it is no answer to
-/// that one, since it does not bear its mark.
+/// Rewrites a response to a meta command, without its end, for the client, by the command's note. None if it is not the response to this
+/// command, since it does not have its mark.
 pub fn retold(answer: &[u8], note: &[u8], mut put: impl FnMut(&[u8])) -> Option<()> {
     let (mark, noted) = note.split_at_checked(Mark::LEN)?;
     let mut noted = noted.split(|byte| *byte == b'\n').filter(|entry| !entry.is_empty()).peekable();
@@ -159,7 +159,7 @@ pub fn retold(answer: &[u8], note: &[u8], mut put: impl FnMut(&[u8])) -> Option<
     if first == b"VA" {
         [b" ", words.next()?].iter().for_each(|bytes| put(bytes));
     }
-    // What the server was not asked for, of the flags before this one.
+    // Flags before this one that were not sent to the server.
     let mut told_before = |letter: Option<u8>, put: &mut dyn FnMut(&[u8])| {
         if letter.is_some() && !noted.clone().any(|entry| entry.first() == letter.as_ref()) {
             return;
@@ -182,7 +182,7 @@ pub fn retold(answer: &[u8], note: &[u8], mut put: impl FnMut(&[u8])) -> Option<
                 told_before(Some(b'O'), &mut put);
             }
             (letter, rest) => {
-                // What says that someone else is at it, and the like, stands behind all flags.
+                // Status flags, such as that another client has the lease, come last.
                 let last = matches!(letter, b'W' | b'X' | b'Z') && rest.is_empty();
                 told_before(if last { None } else { Some(*letter) }, &mut put);
                 [b" ", word].iter().for_each(|bytes| put(bytes));
@@ -194,7 +194,7 @@ pub fn retold(answer: &[u8], note: &[u8], mut put: impl FnMut(&[u8])) -> Option<
 }
 
 impl Every {
-    /// The line.
+    /// Writes the line.
     pub fn line(&self, mut put: impl FnMut(&[u8])) {
         let put = &mut put;
         match self {
@@ -216,7 +216,7 @@ impl Every {
 }
 
 impl Figures {
-    /// The line.
+    /// Writes the line.
     pub fn line(&self, mut put: impl FnMut(&[u8])) {
         let put = &mut put;
         put(b"stats");

@@ -1,5 +1,5 @@
-//! The flags of meta commands: what is between a client and a server must know every one of them, since what it does not know it
-//! cannot pass on. Of each only its letter and what memcached reads of it count; what else stands in the word is left out.
+//! Flags of meta commands. A proxy must know every flag, since it forwards no others. Only a flag's letter, and the part of its argument
+//! that memcached reads, are kept.
 
 use crate::base64::decoded;
 use crate::number::{signed_32, unsigned_32, unsigned_64};
@@ -7,15 +7,15 @@ use crate::token::Each;
 use crate::verb::Meta;
 use crate::{LONGEST_KEY, text};
 
-/// The longest opaque, its letter apart.
+/// Maximum length of an opaque, without its letter.
 pub const LONGEST_OPAQUE: usize = 31;
-/// The most words of a line that every server takes: 1.6.18 does not swallow the value of an `ms` that has more.
+/// Maximum number of words of a line that every server accepts: 1.6.18 does not discard the value of an `ms` with more.
 pub const MOST_WORDS: usize = 19;
 
-/// What a flag's letter is followed by.
+/// Argument of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument<'a> {
-    /// Nothing that counts.
+    /// None.
     None,
     /// A time.
     Time(i32),
@@ -23,16 +23,16 @@ pub enum Argument<'a> {
     Number(u64),
     /// A mode's letter.
     Mode(u8),
-    /// The client's own mark, which its answer bears.
+    /// The client's opaque, which the response repeats.
     Opaque(&'a [u8]),
-    /// Words for other proxies, of which servers make nothing.
+    /// Words for other proxies, which servers ignore.
     Ignored,
 }
 
-/// What is wrong with flags, in memcached's words.
+/// Error text of memcached.
 type Wrong = &'static str;
 
-/// A flag's letter and what of it counts.
+/// Parses a flag.
 pub fn flag(word: &[u8]) -> Result<(u8, Argument<'_>), Wrong> {
     let (&letter, rest) = word.split_first().ok_or(text::NO_FLAG)?;
     let number = |wrong| unsigned_64(rest).map(Argument::Number).ok_or(wrong);
@@ -43,7 +43,7 @@ pub fn flag(word: &[u8]) -> Result<(u8, Argument<'_>), Wrong> {
         b'J' => number(text::BAD_INITIAL)?,
         b'D' => number(text::BAD_FLAG_DELTA)?,
         b'F' => Argument::Number(unsigned_32(rest).ok_or(text::BAD_FORMAT)?.into()),
-        // Without one, memcached takes the space behind it for it.
+        // Without one, memcached uses the space after it.
         b'M' => Argument::Mode(rest.first().copied().unwrap_or(b' ')),
         b'O' => Argument::Opaque(rest),
         b'P' | b'L' => Argument::Ignored,
@@ -52,21 +52,21 @@ pub fn flag(word: &[u8]) -> Result<(u8, Argument<'_>), Wrong> {
     Ok((letter, argument))
 }
 
-/// Flags that are right.
+/// Valid flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags<'a> {
     /// The words.
     words: &'a [u8],
-    /// A bit for each letter that is there, from `A` on.
+    /// A bit for each letter present, from `A` on.
     there: u64,
 }
 
 impl<'a> Flags<'a> {
-    /// Those of a command, behind its key and its value's length; or what memcached says of them.
+    /// Parses a command's flags, after its key and its value's length; or returns memcached's error.
     pub fn read(command: Meta, key: &[u8], words: &'a [u8]) -> Result<Flags<'a>, Wrong> {
         let flags = Flags::known(key, words)
             .map_err(|wrong| if command == Meta::Arithmetic { text::NO_FLAG_OR_TWICE } else { wrong })?;
-        // The words themselves, without what is not passed on, and the opaque that always is.
+        // The words themselves, without those not forwarded, plus the opaque.
         let mut count = if command == Meta::Set { 3 } else { 2 };
         count += flags.passed_on().count() + usize::from(!flags.has(b'O'));
         if count > MOST_WORDS {
@@ -91,7 +91,7 @@ impl<'a> Flags<'a> {
         Ok(flags)
     }
 
-    /// Each flag is known, none there twice, and has what it needs.
+    /// Checks that each flag is known, occurs once, and has its argument.
     fn known(key: &[u8], words: &'a [u8]) -> Result<Flags<'a>, Wrong> {
         let (mut there, mut wrong) = (0u64, None);
         for word in Each(words) {
@@ -106,9 +106,9 @@ impl<'a> Flags<'a> {
             let base64 = letter == b'b' && decoded(key, &mut [0; LONGEST_KEY]).is_none();
             match flag(word) {
                 Err(text::NO_FLAG) => return Err(text::NO_FLAG),
-                // Of this one memcached has no words of its own.
+                // memcached has no specific error for this.
                 Err(text::BAD_FORMAT) => wrong = wrong.or(Some(text::BAD_FORMAT)),
-                // The last one is what it tells of.
+                // It reports the last error.
                 Err(other) => wrong = Some(other),
                 Ok(_) if base64 => wrong = Some(text::BAD_BASE64),
                 Ok(_) => {}
@@ -117,18 +117,18 @@ impl<'a> Flags<'a> {
         wrong.map_or(Ok(Flags { words, there }), Err)
     }
 
-    /// Whether a letter is there.
+    /// Whether a flag is present.
     pub fn has(&self, letter: u8) -> bool {
         self.there >> (letter - b'A') & 1 == 1
     }
 
-    /// All of them, in their order.
+    /// All flags, in order.
     pub fn each(&self) -> impl Iterator<Item = (u8, Argument<'a>)> + use<'a> {
         Each(self.words).filter_map(|word| flag(word).ok())
     }
 
-    /// Those that a server is told: not what asks for silence, since there must be an answer to wait for; nor `k` of a key in base64,
-    /// which some servers print as the bytes behind it.
+    /// Flags for the server: without those for silence, since the proxy needs a response, and without `k` of a key in base64, which some
+    /// servers print decoded.
     pub fn passed_on(&self) -> impl Iterator<Item = (u8, Argument<'a>)> + use<'a> {
         let base64 = self.has(b'b');
         self.each().filter(move |(letter, argument)| {

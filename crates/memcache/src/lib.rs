@@ -1,10 +1,9 @@
-//! memcached's text protocols, classic and meta, as something between clients and servers needs them: where a request ends, whose
-//! key it has, how much value follows, what its server is asked in its place, and what the answer must look like.
+//! memcached's text protocols, classic and meta, for proxies: the extent of a request, its key, the length of its value, the equivalent
+//! request to a server, and the form of its response.
 //!
-//! Nothing is allocated: what is read are ranges of the caller's bytes, and a value is a number of bytes that follow. Any bytes end in
-//! a request, a refusal in memcached's own words ([`text`]) or a wish for more, and however they are cut into pieces, they end in the
-//! same. No line of a client is passed on: what its words mean is written anew. What a server must judge by what it stores is left to
-//! it.
+//! Nothing is allocated: results are ranges of the caller's bytes, and values are only lengths. Any input gives requests, refusals in
+//! memcached's words ([`text`]), or a need for more bytes, independent of how it is split. No line of a client is forwarded: an
+//! equivalent one is written. Errors that depend on stored data are left to the server.
 #![no_std]
 
 #[cfg(test)]
@@ -27,7 +26,7 @@ pub use request::{Command, Every, Figures, Get, Keyed, Keys, Limits, Lines, Next
 pub use response::{Cursor, Piece, Shape};
 pub use verb::{Meta, Verb};
 
-/// The longest key, as it is stored.
+/// Maximum length of a key, as stored.
 pub const LONGEST_KEY: usize = 250;
-/// The longest line of a command that does not name keys without end, its end apart.
+/// Maximum length of a line without a list of keys, without its end.
 pub const LONGEST_LINE: usize = 2048;

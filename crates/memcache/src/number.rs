@@ -1,20 +1,20 @@
-//! Numbers as memcached's newest takes them: digits and nothing else, a minus in front of a time alone.
+//! Numbers as the newest memcached accepts them: digits only, with a minus sign only for times.
 
-/// The most characters of 32 bits, and of 64.
+/// Maximum length of 32-bit and 64-bit numbers.
 const LONGEST_32: usize = 11;
 const LONGEST_64: usize = 22;
 
-/// 32 bits without a sign.
+/// Unsigned 32 bits.
 pub fn unsigned_32(word: &[u8]) -> Option<u32> {
     (word.len() <= LONGEST_32).then(|| digits(word)).flatten().and_then(|value| u32::try_from(value).ok())
 }
 
-/// 64 bits without a sign.
+/// Unsigned 64 bits.
 pub fn unsigned_64(word: &[u8]) -> Option<u64> {
     (word.len() <= LONGEST_64).then(|| digits(word)).flatten()
 }
 
-/// 32 bits with a sign.
+/// Signed 32 bits.
 pub fn signed_32(word: &[u8]) -> Option<i32> {
     let (minus, rest) = word.strip_prefix(b"-").map_or((false, word), |rest| (true, rest));
     let value = (word.len() <= LONGEST_32).then(|| digits(rest)).flatten()?;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_digits_that_fit_and_nothing_else() {
+    fn numbers_are_digits_only() {
         for (word, value) in [("0", 0), ("-1", -1), ("2147483647", i32::MAX), ("-2147483648", i32::MIN), ("007", 7)] {
             assert_eq!(signed_32(word.as_bytes()), Some(value), "{word}");
         }

@@ -1,7 +1,7 @@
-//! Requests: lines of clients, and how many bytes of value follow each.
+//! Requests: clients' lines, and the length of the value after each.
 //!
-//! A line is read as memcached 1.6.45 reads it, word by word, and nothing of it is kept but what its words mean: what a server is
-//! asked is written anew (`compose`), in words that every version from 1.6.18 on takes for the same.
+//! A line is parsed word by word like memcached 1.6.45, and only its meaning is kept: the request to a server is rewritten (`compose`) in a
+//! form that every version from 1.6.18 on interprets alike.
 
 use crate::base64::decoded;
 use crate::flags::Flags;
@@ -12,63 +12,63 @@ use crate::token::{Each, Words};
 use crate::verb::{Meta, Verb};
 use crate::{LONGEST_KEY, LONGEST_LINE};
 
-/// The first byte of a client that speaks the binary protocol.
+/// First byte of the binary protocol.
 const BINARY: u8 = 0x80;
-/// The bytes of the shortest line, its end included.
+/// Length of the shortest line, its end included.
 const SHORTEST_LINE: usize = 4;
-/// A meta command with more words, itself among them, is refused.
+/// Maximum number of words of a meta command, its name included.
 const MOST_META_WORDS: usize = 20;
 
-/// What is accepted of a client.
+/// Limits for a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of a value.
+    /// Length of a value.
     pub value: u32,
-    /// Bytes of a line that names keys to get: memcached has no limit of its own for these.
+    /// Length of a line with a list of keys, which memcached does not limit.
     pub keys: usize,
 }
 
-/// What a client's bytes begin with.
+/// Start of a client's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<'a> {
-    /// No whole line yet.
+    /// An incomplete line.
     More,
-    /// A request, and the bytes of its line with its end: its value, if it has one, follows them.
+    /// A request, and the length of its line with its end, which its value follows, if it has one.
     Request(Request<'a>, usize),
     /// The binary protocol.
     Binary,
-    /// A line that is no list of keys and goes on and on: memcached closes the connection.
+    /// An overlong line without a list of keys: memcached closes the connection.
     Endless,
-    /// A list of keys that is longer than the limit.
+    /// A list of keys above the limit.
     TooManyKeys,
 }
 
-/// One request.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// `get`, `gets`, `gat`, `gats`.
     Get(Get<'a>),
-    /// What is of one key, value apart: for that key's server.
+    /// A command without a value, for one key's server.
     Keyed(Keyed<'a>),
-    /// A value for one key.
+    /// A command with a value, for one key.
     Store(Store<'a>),
-    /// For every server, and whether the client wants no answer.
+    /// For every server; and whether the client wants no response.
     Every(Every, bool),
     /// `stats`.
     Stats(Figures),
     /// `version`.
     Version,
-    /// `mn`: answered when everything before it has been.
+    /// `mn`: answered after everything before it.
     Barrier,
-    /// `quit`, or what a browser sends: the connection is closed.
+    /// `quit`, or an HTTP request: the connection is closed.
     Quit,
-    /// A command that can be answered as it stands, in memcached's own words; no words where the client wants no answer. So many
-    /// bytes that follow are its value, which nobody wants.
+    /// Refused with this text of memcached, which is empty if the client wants no response; and the length of its value, which is to be
+    /// discarded.
     Refused(&'static str, u32),
 }
 
 impl Request<'_> {
-    /// What a client is told that may not administer servers, where this is for those who may; nothing where it wants no answer.
+    /// The refusal of an administrative command for clients without permission, which may be empty; none for other commands.
     pub fn administers(&self) -> Option<&'static str> {
         match self {
             Request::Every(_, true) => Some(""),
@@ -79,28 +79,28 @@ impl Request<'_> {
     }
 }
 
-/// A retrieval: any number of keys. Their lengths have not been looked at ([`Get::is_refused`]).
+/// A retrieval with any number of keys. The keys' lengths have not been checked ([`Get::is_refused`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Get<'a> {
-    /// Whether unique numbers are asked for.
+    /// Whether CAS uniques are requested.
     pub unique: bool,
-    /// The time to live from now on, of `gat` and `gats`.
+    /// New time to live, with `gat` and `gats`.
     pub time: Option<i32>,
     rest: &'a [u8],
 }
 
 impl<'a> Get<'a> {
-    /// The keys, in their order.
+    /// The keys, in order.
     pub fn keys(&self) -> Keys<'a> {
         Keys(Each(self.rest))
     }
 
-    /// The same, of the keys that are left.
+    /// The same for remaining keys.
     pub fn of(&self, keys: &Keys<'a>) -> Get<'a> {
         Get { rest: keys.0.0, ..*self }
     }
 
-    /// Whether a key is too long, so that memcached answers none at all: [`text::BAD_FORMAT`].
+    /// Whether a key is too long, so that memcached answers none: [`text::BAD_FORMAT`].
     pub fn is_refused(&self) -> bool {
         self.keys().any(|key| key.len() > LONGEST_KEY)
     }
@@ -121,34 +121,34 @@ impl<'a> Iterator for Keys<'a> {
 /// A command for one key's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyed<'a> {
-    /// What is to be done.
+    /// The operation.
     pub command: Command<'a>,
-    /// The key as it is written.
+    /// The key as sent.
     pub key: &'a [u8],
-    /// Whether the client wants no answer that says no more than that it went well, or, of `mg`, that nothing is there.
+    /// Whether the client suppresses success, or a miss with `mg`.
     pub quiet: bool,
 }
 
-/// What is to be done with a key.
+/// Operation on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
     /// `delete`.
     Delete,
     /// `touch`, with the time to live.
     Touch(i32),
-    /// `incr`, `decr`: by how much.
+    /// `incr` by this amount.
     Increase(u64),
-    /// The other of them.
+    /// `decr` by this amount.
     Decrease(u64),
-    /// `set` and its like.
+    /// `set`, `add` and so on.
     Store {
-        /// Which of them.
+        /// The command.
         verb: Verb,
-        /// The client's own flags.
+        /// The client's flags.
         flags: u32,
-        /// The time to live.
+        /// Time to live.
         time: i32,
-        /// The unique number of `cas`.
+        /// CAS unique of `cas`.
         unique: u64,
     },
     /// A meta command.
@@ -158,7 +158,7 @@ pub enum Command<'a> {
 }
 
 impl<'a> Keyed<'a> {
-    /// The key as it is stored; `room` is for what base64 stands for.
+    /// The key as stored; `room` is for a decoded key.
     pub fn stored<'r>(&self, room: &'r mut [u8; LONGEST_KEY]) -> &'r [u8]
     where
         'a: 'r,
@@ -175,7 +175,7 @@ impl<'a> Keyed<'a> {
         }
     }
 
-    /// What may be answered.
+    /// Form of the response.
     pub fn shape(&self) -> Shape {
         match self.command {
             Command::Delete => Shape::Deleted,
@@ -187,7 +187,7 @@ impl<'a> Keyed<'a> {
         }
     }
 
-    /// Whether the key's old value is forgotten where the new one is too large.
+    /// Whether a value that is too large deletes the old one.
     pub fn forgets(&self) -> bool {
         matches!(self.command, Command::Store { verb: Verb::Set, .. } | Command::Meta(..))
     }
@@ -198,16 +198,16 @@ impl<'a> Keyed<'a> {
 pub struct Store<'a> {
     /// The command.
     pub keyed: Keyed<'a>,
-    /// Bytes that follow the line: the value and its end.
+    /// Length after the line: the value and its end.
     pub follow: u32,
-    /// Whether the value is over the limit: it is to be swallowed, and the answer is [`text::TOO_LARGE`].
+    /// Whether the value is above the limit: it is to be discarded, with the response [`text::TOO_LARGE`].
     pub too_large: bool,
 }
 
-/// What every server is told.
+/// A command for every server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// `flush_all`, at once or in so many seconds.
+    /// `flush_all`, at once or after seconds.
     Flush(Option<i32>),
     /// `verbosity`.
     Verbosity(u32),
@@ -215,45 +215,45 @@ pub enum Every {
     Memory(u32),
 }
 
-/// What `stats` asks for.
+/// Kind of `stats`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figures {
-    /// The front end's own.
+    /// Figures of the front end.
     Own,
-    /// The front end's own, to begin anew.
+    /// Reset of the front end's figures.
     Reset,
-    /// Each server's general ones.
+    /// General figures of each server.
     General,
-    /// A list of each server's, by its name.
+    /// A list of each server, by name.
     List(&'static str),
     /// `cachedump` of each server: a slab class and a limit.
     Dump(u32, u32),
-    /// What each server answers with a single line, and which one where it goes well.
+    /// A command to each server with a single-line response, and the response on success.
     Told(&'static str, &'static str),
 }
 
-/// A client's lines, one after another.
+/// Parser of a client's lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lines {
-    /// Bytes in which there is no end of a line.
+    /// Length of a prefix without the end of a line.
     looked_at: usize,
-    /// Whether a line has been taken: the protocol is settled.
+    /// Whether a line has been parsed, so that the protocol is known.
     begun: bool,
-    /// A list of which not all keys have been taken.
+    /// A list of keys that is not completely taken.
     list: Option<List>,
 }
 
-/// What is left of a list of keys.
+/// Rest of a list of keys.
 #[derive(Clone, Copy, Debug)]
 struct List {
     unique: bool,
     time: Option<i32>,
-    /// Bytes up to its end, which is among them.
+    /// Bytes up to and including its end.
     left: usize,
 }
 
 impl Lines {
-    /// Of a line, its end included, these keys are left for later: how many of its bytes are taken now. What comes next are these.
+    /// Leaves these keys of a line, its end included, for later; returns the length taken now. The next request has the keys.
     pub fn leave(&mut self, rest: &Get<'_>, line: &[u8]) -> usize {
         let end = if line.ends_with(b"\r\n") { 2 } else { 1 };
         let left = rest.rest.len() + end;
@@ -266,8 +266,8 @@ impl Lines {
         self.list.is_some()
     }
 
-    /// What `bytes` begin with: what follows the last request that was taken and its value. Whoever comes again with
-    /// more bytes, because there was no whole line, has these looked at once.
+    /// Parses the start of `bytes`, which begin after the last request and its value. If the line is incomplete, call again with more
+    /// bytes; each byte is scanned once.
     pub fn next<'a>(&mut self, bytes: &'a [u8], limits: &Limits) -> Next<'a> {
         if let Some(List { unique, time, left }) = self.list {
             let Some(line) = bytes.get(..left) else { return Next::More };
@@ -297,7 +297,7 @@ impl Lines {
     }
 }
 
-/// What becomes of a line of at least `len` bytes, where that is too many.
+/// Result for a line of at least `len` bytes, if that is too long.
 fn too_long<'a>(bytes: &[u8], len: usize, limits: &Limits) -> Option<Next<'a>> {
     if len <= LONGEST_LINE {
         return None;
@@ -308,12 +308,12 @@ fn too_long<'a>(bytes: &[u8], len: usize, limits: &Limits) -> Option<Next<'a>> {
     }
 }
 
-/// Whether a word can be a key.
+/// Whether a word is a valid key.
 fn is_key(word: &[u8]) -> bool {
     word.len() <= LONGEST_KEY && has_no_nul(word)
 }
 
-/// To 1.6.18 a line ends at a NUL.
+/// Checks for NUL, at which 1.6.18 ends a line.
 fn has_no_nul(words: &[u8]) -> bool {
     memchr::memchr(0, words).is_none()
 }
@@ -322,7 +322,7 @@ const fn refused<'a>(text: &'static str) -> Request<'a> {
     Request::Refused(text, 0)
 }
 
-/// What a line asks for.
+/// Parses a line.
 fn request<'a>(line: &'a [u8], limits: &Limits) -> Request<'a> {
     let end = memchr::memchr(b' ', line).unwrap_or(line.len());
     let (command, rest) = line.split_at(end);
@@ -361,7 +361,7 @@ fn get_and_touch(unique: bool, rest: &[u8]) -> Request<'_> {
     }
 }
 
-/// The other classic commands, and what is none.
+/// Parses other classic commands.
 fn classic<'a>(command: &[u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
     let words = Words::of(line);
     let quiet = words.last() == b"noreply";
@@ -379,7 +379,7 @@ fn classic<'a>(command: &[u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
     }
     let (key, argument) = (words.get(1), words.get(2));
     let command = match command {
-        // Newer ones take whatever else is there, and clients' suites expect that it is refused.
+        // Newer ones accept other words, but clients' test suites expect an error.
         b"delete" if !matches!(words.from(2), [] | [b"0"] | [b"noreply"] | [b"0", b"noreply"]) => None,
         b"delete" => Some(Command::Delete),
         b"touch" => signed_32(argument).map(Command::Touch),
@@ -393,7 +393,7 @@ fn classic<'a>(command: &[u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
     }
 }
 
-/// What has no key, spaces in front of it or not; and what is no command: a browser's is not answered.
+/// Parses commands without a key, which may have leading spaces; an HTTP request gets no response.
 fn unkeyed<'a>(words: &Words<'a>, quiet: bool) -> Request<'a> {
     let argument = words.get(1);
     let every = |every: Option<Every>, wrong| match every {
@@ -423,7 +423,7 @@ fn store<'a>(verb: Verb, words: &Words<'a>, quiet: bool, limits: &Limits) -> Req
     Request::Store(Store { keyed: Keyed { command, key, quiet }, follow, too_large: follow - 2 > limits.value })
 }
 
-/// Bytes that follow a line which announces a value of so many.
+/// Length after a line with a value of this length.
 fn follow(value: i32) -> Option<u32> {
     (0..=i32::MAX - 2).contains(&value).then(|| value as u32 + 2)
 }
@@ -466,7 +466,7 @@ fn meta<'a>(command: Meta, line: &'a [u8], rest: &'a [u8], limits: &Limits) -> R
     }
 }
 
-/// Whether memcached takes a word of a meta command for a flag at all, known or not.
+/// Whether memcached treats a word of a meta command as a flag, known or not.
 fn begins_like_a_flag(word: &[u8]) -> bool {
     word.first().is_some_and(|byte| matches!(byte, b'A'..=b'z' | b'0'..=b'9'))
 }
@@ -479,7 +479,7 @@ fn inspect<'a>(words: &Words<'a>) -> Request<'a> {
     Request::Keyed(Keyed { command: Command::Inspect(words.get(2) == b"b"), key, quiet: false })
 }
 
-/// Lists of servers by their names.
+/// Lists of servers, by name.
 const LISTS: [&str; 6] = ["settings", "items", "slabs", "sizes", "conns", "extstore"];
 
 fn stats(rest: &[u8]) -> Request<'_> {

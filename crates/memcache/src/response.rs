@@ -1,82 +1,82 @@
-//! Responses: what a server sends, piece by piece, and whether it can be an answer to what was asked.
+//! Responses: parsing of a server's bytes, and whether they can be a response to the request.
 //!
-//! Answers with a key have it looked at by whoever knows which was asked, and those of meta commands their mark. The rest is known by
-//! its words alone: what another command of the same kind is answered cannot be told from it.
+//! The caller checks keys, and the marks of meta commands. Other responses are only checked by their words, which do not distinguish
+//! commands of the same kind.
 
 use crate::verb::{Meta, Verb};
 
-/// What kind of answer a request has. Each may be a single line that tells of an error instead.
+/// Kind of a response. Each may also be a single error line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `VALUE` lines with their values, then `END`.
     Values,
-    /// Whether a value was stored.
+    /// Result of a storage command.
     Stored {
-        /// Which command stores it.
+        /// The command.
         verb: Verb,
     },
-    /// Whether a key was deleted.
+    /// Result of `delete`.
     Deleted,
-    /// Whether a key was touched.
+    /// Result of `touch`.
     Touched,
-    /// A number, or that there was none.
+    /// A number, or a miss.
     Number,
-    /// A meta command's line, with a value behind it where it begins with `VA`, which it may if one was asked for.
+    /// A meta command's line, with a value if it begins with `VA`, which requires that one was requested.
     Meta {
-        /// Which.
+        /// The command.
         command: Meta,
-        /// Whether a value was asked for.
+        /// Whether a value was requested.
         value: bool,
     },
     /// `VERSION`.
     Version,
-    /// `OK`, or why not.
+    /// `OK`, or an error.
     Done,
     /// Lines of `STAT`, `ITEM` or `PREFIX`, then `END`.
     Listing,
-    /// Any line, of a connection that nobody else's answers come by.
+    /// Any line, on a connection without other clients' responses.
     Alone,
 }
 
-/// The longest line of a server, its end apart.
+/// Maximum length of a server's line, without its end.
 pub const LONGEST_LINE: usize = 4096;
 
-/// What a server's bytes begin with.
+/// First piece of a server's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// No whole line yet.
+    /// An incomplete line.
     More,
-    /// A line, its end included. `last`: the answer ends with it.
+    /// A line, its end included. `last`: the response ends with it.
     Line {
         /// The line.
         line: &'a [u8],
-        /// Whether the answer ends with it.
+        /// Whether the response ends with it.
         last: bool,
     },
-    /// A line, its end included, which so many bytes follow: a value and its end.
+    /// A line, its end included, with a value after it.
     Value {
         /// The line.
         line: &'a [u8],
-        /// The key, where the line has one (`VALUE`).
+        /// The key, if the line has one (`VALUE`).
         key: &'a [u8],
-        /// Bytes of the value and of its end.
+        /// Length of the value and its end.
         follow: u32,
-        /// Whether the answer ends with the value.
+        /// Whether the response ends with the value.
         last: bool,
     },
-    /// This is no answer: nothing that follows can be understood.
+    /// Not a response: the rest cannot be parsed.
     Broken,
 }
 
-/// Reads one server's answers, each from its first byte on.
+/// Parser of a server's responses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
-    /// Bytes in which there is no end of a line.
+    /// Length of a prefix without the end of a line.
     looked_at: usize,
 }
 
 impl Cursor {
-    /// The next piece of an answer: `bytes` are what follows the last piece and its value.
+    /// Parses the next piece: `bytes` begin after the last piece and its value.
     #[inline]
     pub fn next<'a>(&mut self, bytes: &'a [u8], shape: Shape) -> Piece<'a> {
         let Some(end) = memchr::memchr(b'\n', &bytes[self.looked_at.min(bytes.len())..]) else {
@@ -104,7 +104,7 @@ impl Cursor {
     }
 }
 
-/// Whether an answer of this kind can end with this line, errors apart.
+/// Whether a response of this kind can end with this line, apart from errors.
 fn can_end(shape: Shape, words: &[u8]) -> bool {
     let code = &words[..words.len().min(2)];
     match shape {
@@ -124,7 +124,7 @@ fn can_end(shape: Shape, words: &[u8]) -> bool {
     }
 }
 
-/// Whether a line tells of an error.
+/// Whether a line is an error.
 pub fn is_error(line: &[u8]) -> bool {
     [&b"ERROR"[..], b"CLIENT_ERROR ", b"SERVER_ERROR "].iter().any(|word| line.starts_with(word))
 }
@@ -144,7 +144,7 @@ fn value<'a>(line: &'a [u8], rest: &'a [u8]) -> Piece<'a> {
     }
 }
 
-/// A number of bytes, for which there is room in what memcached counts by.
+/// A length within memcached's range.
 fn number(word: &[u8]) -> Option<u32> {
     if word.is_empty() || word.len() > 10 {
         return None;

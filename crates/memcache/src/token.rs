@@ -1,9 +1,9 @@
-//! A line's words, as memcached cuts them: at spaces, no more than 23.
+//! Words of a line, split at spaces like memcached's, at most 23.
 
-/// No more words are looked at: memcached's 24 with the empty one at the end.
+/// Maximum number of words: memcached's 24 without the empty one at the end.
 pub const MOST: usize = 23;
 
-/// A line's first words.
+/// First words of a line.
 pub struct Words<'a> {
     words: [&'a [u8]; MOST],
     count: usize,
@@ -23,7 +23,7 @@ impl<'a> Words<'a> {
         self.count
     }
 
-    /// A word; empty where there is none.
+    /// A word; empty if it does not exist.
     pub fn get(&self, index: usize) -> &'a [u8] {
         self.words.get(index).copied().unwrap_or_default()
     }
@@ -37,7 +37,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Every word of a line.
+/// All words of a line.
 #[derive(Clone, Debug)]
 pub struct Each<'a>(pub &'a [u8]);
 

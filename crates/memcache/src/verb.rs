@@ -1,19 +1,19 @@
-//! What is asked, where it has kinds.
+//! Kinds of commands.
 
-/// How a value is stored.
+/// Storage commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Whatever is there.
+    /// Always.
     Set,
-    /// Where nothing is.
+    /// If the key does not exist.
     Add,
-    /// Where something is.
+    /// If the key exists.
     Replace,
-    /// Behind what is there.
+    /// After the existing value.
     Append,
-    /// In front of it.
+    /// Before the existing value.
     Prepend,
-    /// Where nobody has since.
+    /// If the value is unchanged.
     Cas,
 }
 
@@ -32,7 +32,7 @@ impl Verb {
     }
 }
 
-/// The meta commands of one key.
+/// Meta commands for one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meta {
     /// `mg`.

@@ -1,10 +1,10 @@
-//! What clients' lines are taken for, what servers are asked in their place, and that it does not matter how they are cut.
+//! Parsing of clients' lines, and requests to servers, with input split anywhere.
 
 use fanin_memcache::{Command, Keyed, Limits, Lines, Mark, Next, Request, text};
 use proptest::prelude::*;
 
 const LIMITS: Limits = Limits { value: 1 << 20, keys: 1 << 16 };
-/// What stands in the place of opaques here.
+/// Mark in place of opaques.
 const MARK: u64 = 0x0123_4567_89ab_cdef;
 
 fn only(line: &str) -> Request<'_> {
@@ -14,7 +14,7 @@ fn only(line: &str) -> Request<'_> {
     }
 }
 
-/// What is said of a line, and how much of what follows it nobody wants.
+/// Refusal of a line, and the length to discard after it.
 fn refused(line: &str) -> (&'static str, u32) {
     match only(line) {
         Request::Refused(text, swallowed) => (text, swallowed),
@@ -22,7 +22,7 @@ fn refused(line: &str) -> (&'static str, u32) {
     }
 }
 
-/// What a server is asked in the place of a line, its end apart.
+/// Request to a server for a line, without its end.
 fn asked(request: &Request<'_>) -> String {
     let mut out = Vec::new();
     let put = |bytes: &[u8]| out.extend_from_slice(bytes);
@@ -46,7 +46,7 @@ fn keyed<'a>(request: &Request<'a>) -> Keyed<'a> {
 }
 
 #[test]
-fn what_a_server_is_asked_is_written_anew_and_waits_for_an_answer() {
+fn rewrites_requests_without_silence() {
     for (line, sent, quiet) in [
         ("delete k\r\n", "delete k", false),
         ("delete k 0 noreply\r\n", "delete k", true),
@@ -66,7 +66,7 @@ fn what_a_server_is_asked_is_written_anew_and_waits_for_an_answer() {
 }
 
 #[test]
-fn a_meta_command_bears_a_mark_in_its_opaques_place_and_of_its_flags_what_counts() {
+fn rewrites_meta_commands_with_mark() {
     for (line, sent, quiet) in [
         ("mg k v q t\r\n", "mg k v t O0123456789abcdef", true),
         ("mg k O12 vv t\r\n", "mg k O0123456789abcdef v t", false),
@@ -83,7 +83,7 @@ fn a_meta_command_bears_a_mark_in_its_opaques_place_and_of_its_flags_what_counts
 }
 
 #[test]
-fn what_every_server_is_told_is_written_anew() {
+fn rewrites_broadcast_commands() {
     for (line, sent) in [
         ("flush_all\r\n", "flush_all"),
         (" flush_all  010 noreply\r\n", "flush_all 10"),
@@ -98,9 +98,9 @@ fn what_every_server_is_told_is_written_anew() {
     }
 }
 
-/// The lines by which one memcached was told commands that another took for a value, or the other way round.
+/// Lines by which one memcached took values as commands of another, or vice versa.
 #[test]
-fn no_line_is_passed_on_of_which_two_servers_make_two_things() {
+fn ambiguous_lines_are_refused() {
     for size in ["+6", "6\t", "\t6", "4294967302", "-4294967290", "0x6", "6\u{b}", "99999999999999999999999"] {
         assert_eq!(refused(&format!("set k 0 0 {size}\r\n")), (text::BAD_FORMAT, 0), "{size}");
         assert_eq!(refused(&format!("ms k {size}\r\n")), (text::BAD_FORMAT, 0), "{size}");
@@ -109,7 +109,7 @@ fn no_line_is_passed_on_of_which_two_servers_make_two_things() {
         assert_eq!(refused(&format!("set k {number}x 0 6\r\n")), (text::BAD_FORMAT, 8), "{number}");
         assert_eq!(refused(&format!("ms k 6 F{number}x\r\n")), (text::BAD_FORMAT, 8), "{number}");
     }
-    // 1.6.18 takes a NUL for the end of the line, and does not swallow the value of so many flags.
+    // 1.6.18 ends the line at a NUL, and does not discard the value after this many flags.
     assert_eq!(refused("set k\0 0 0 6\r\n"), (text::BAD_FORMAT, 8));
     let letters = "b k s t c f v l h u x I T0 N0 R0 C1";
     assert_eq!(refused(&format!("ms Zm9v 6 {letters} E1\r\n")), (text::FLAGS_TOO_LONG, 8));
@@ -117,7 +117,7 @@ fn no_line_is_passed_on_of_which_two_servers_make_two_things() {
 }
 
 #[test]
-fn a_command_with_a_value_says_how_much_follows() {
+fn reports_length_of_value() {
     let follow = |line: &str| match only(line) {
         Request::Store(store) => (store.follow, store.too_large, store.keyed.forgets()),
         other => panic!("{line:?} is {other:?}"),
@@ -129,7 +129,7 @@ fn a_command_with_a_value_says_how_much_follows() {
 }
 
 #[test]
-fn what_memcached_refuses_is_refused_in_its_words() {
+fn refuses_like_memcached() {
     let long = "k".repeat(251);
     for (line, text) in [
         ("\r\n", text::BAD_FORMAT),
@@ -179,7 +179,7 @@ fn what_memcached_refuses_is_refused_in_its_words() {
 }
 
 #[test]
-fn what_memcached_refuses_of_meta_commands_and_figures_is_refused_in_its_words() {
+fn refuses_meta_commands_like_memcached() {
     let long = "k".repeat(251);
     let flags = "mg k ".to_owned() + &"v ".repeat(19) + "\r\n";
     for (line, text) in [
@@ -223,7 +223,7 @@ fn what_memcached_refuses_of_meta_commands_and_figures_is_refused_in_its_words()
 }
 
 #[test]
-fn a_retrieval_names_its_keys_in_their_order() {
+fn lists_keys_in_order() {
     for (line, head, keys) in [
         ("get a\r\n", "get", &["a"][..]),
         ("gets  a b  a \r\n", "gets", &["a", "b", "a"]),
@@ -244,7 +244,7 @@ fn a_retrieval_names_its_keys_in_their_order() {
 }
 
 #[test]
-fn a_long_list_of_keys_can_be_taken_in_pieces() {
+fn takes_long_lists_in_pieces() {
     let stream = b"gats 5 a bb  ccc d \r\nmn\r\n";
     let (mut lines, mut at, mut found) = (Lines::default(), 0, Vec::new());
     while let Next::Request(request, took) = lines.next(&stream[at..], &LIMITS) {
@@ -263,7 +263,7 @@ fn a_long_list_of_keys_can_be_taken_in_pieces() {
 }
 
 #[test]
-fn a_line_without_end_is_not_waited_for() {
+fn refuses_endless_lines() {
     let mut endless = vec![b'x'; 2049];
     assert_eq!(Lines::default().next(&endless, &LIMITS), Next::Endless);
     endless[..4].copy_from_slice(b"get ");
@@ -273,7 +273,7 @@ fn a_line_without_end_is_not_waited_for() {
     assert_eq!(Lines::default().next(&[0x80, 0, 0], &LIMITS), Next::Binary);
 }
 
-/// All requests of a stream as text, values skipped, read in pieces that end at `cuts`.
+/// All requests of a stream as text, without values, split at `cuts`.
 fn read(stream: &[u8], cuts: &[usize]) -> Vec<String> {
     let (mut lines, mut at, mut found, mut skip) = (Lines::default(), 0, Vec::new(), 0);
     for &end in cuts.iter().chain([&stream.len()]) {
@@ -321,15 +321,15 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_cut_anywhere_are_the_same_requests(stream in stream(), mut cuts in prop::collection::vec(0usize..3000, 0..8)) {
+    fn splits_do_not_change_requests(stream in stream(), mut cuts in prop::collection::vec(0usize..3000, 0..8)) {
         cuts.iter_mut().for_each(|cut| *cut = (*cut).min(stream.len()));
         cuts.sort_unstable();
         prop_assert_eq!(read(&stream, &cuts), read(&stream, &[]));
     }
 
-    /// So that it is no matter which server reads it.
+    /// Any server parses it alike.
     #[test]
-    fn what_a_server_is_asked_is_short_plain_and_means_itself(stream in stream()) {
+    fn requests_are_short_and_idempotent_to_parse(stream in stream()) {
         let Next::Request(request, _) = Lines::default().next(&stream, &LIMITS) else { return Ok(()) };
         let (follow, Ok(keyed)) = (match request { Request::Store(store) => Some(store.follow), _ => None }, match request {
             Request::Keyed(keyed) => Ok(keyed),

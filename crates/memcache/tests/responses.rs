@@ -1,9 +1,9 @@
-//! What servers' bytes are taken for, and that it does not matter how they are cut.
+//! Parsing of servers' responses, with input split anywhere.
 
 use fanin_memcache::{Cursor, Limits, Lines, Mark, Meta, Next, Piece, Request, Shape, Verb, retold};
 use proptest::prelude::*;
 
-/// The pieces of one answer, and how many bytes it took; none where it has not ended.
+/// Pieces of a response and its length; none if it is incomplete.
 fn read(stream: &[u8], shape: Shape, cuts: &[usize]) -> (Vec<String>, Option<usize>) {
     let (mut cursor, mut at, mut found) = (Cursor::default(), 0, Vec::new());
     for &end in cuts.iter().chain([&stream.len()]) {
@@ -26,14 +26,14 @@ fn read(stream: &[u8], shape: Shape, cuts: &[usize]) -> (Vec<String>, Option<usi
     (found, None)
 }
 
-/// What `mg` may be answered where it asks for a value, and where not.
+/// Response to `mg` with a value.
 const META: Shape = Shape::Meta { command: Meta::Get, value: true };
 const BARE: Shape = Shape::Meta { command: Meta::Get, value: false };
 const STORED: Shape = Shape::Stored { verb: Verb::Set };
 const SET: Shape = Shape::Meta { command: Meta::Set, value: false };
 
 #[test]
-fn an_answer_ends_where_it_ends() {
+fn finds_end_of_response() {
     for (stream, shape, took) in [
         ("STORED\r\nx", STORED, Some(8)),
         ("CLIENT_ERROR no\r\nx", STORED, Some(17)),
@@ -59,7 +59,7 @@ fn an_answer_ends_where_it_ends() {
 }
 
 #[test]
-fn what_is_no_answer_is_broken() {
+fn refuses_invalid_responses() {
     for (stream, shape) in [
         ("STORED\n", STORED),
         ("\r\n", STORED),
@@ -91,7 +91,7 @@ fn what_is_no_answer_is_broken() {
     }
 }
 
-/// What the client of a meta command is told where its server answers so, `O!` being the mark.
+/// Client's version of a meta response, with `O!` as the mark.
 fn told(asked: &str, answer: &str) -> Option<String> {
     let limits = Limits { value: 1 << 20, keys: 1 << 16 };
     let keyed = match Lines::default().next(asked.as_bytes(), &limits) {
@@ -107,13 +107,13 @@ fn told(asked: &str, answer: &str) -> Option<String> {
 }
 
 #[test]
-fn a_client_is_told_its_own_opaque_and_its_own_key_where_it_asked_for_them() {
+fn restores_clients_opaque_and_key() {
     for (asked, answer, expected) in [
         ("mg k v\n", "VA 2 O!", "VA 2"),
         ("mg k v t O7 f\n", "VA 2 t-1 O! f0", "VA 2 t-1 O7 f0"),
         ("mg k O7 v q\n", "EN O!", "EN O7"),
         ("mg k k O7\n", "HD kk O!", "HD kk O7"),
-        // An item whose key is binary says so.
+        // An item with a binary key says so.
         ("mg foo k O7\n", "HD kZm9v b O!", "HD kZm9v b O7"),
         ("mg Zm9vYh== b k v t\n", "VA 1 t0 O!", "VA 1 kZm9vYg== b t0"),
         ("mg Zm9v b t k O7 f\n", "HD t0 O! f5 W", "HD t0 kZm9v b O7 f5 W"),
@@ -127,7 +127,7 @@ fn a_client_is_told_its_own_opaque_and_its_own_key_where_it_asked_for_them() {
 }
 
 #[test]
-fn an_answer_without_the_mark_is_none() {
+fn refuses_response_without_mark() {
     for answer in ["HD", "EN", "VA 5", "HD O2", "HD O0000000000000002", "HD O! O!", "HD O!x", "HD o!"] {
         assert_eq!(told("mg k v\n", answer), None, "{answer}");
     }
@@ -150,7 +150,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_cut_anywhere_are_the_same_answer(stream in stream(), shape in shape(), mut cuts in prop::collection::vec(0usize..200, 0..8)) {
+    fn splits_do_not_change_response(stream in stream(), shape in shape(), mut cuts in prop::collection::vec(0usize..200, 0..8)) {
         cuts.iter_mut().for_each(|cut| *cut = (*cut).min(stream.len()));
         cuts.sort_unstable();
         prop_assert_eq!(read(&stream, shape, &cuts), read(&stream, shape, &[]));

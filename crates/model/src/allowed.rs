@@ -1,21 +1,21 @@
-//! The goodput that a network and its settings allow to answers that a client waits for, round after round, if nothing is lost and
-//! no queue is waited for: what no run beats, and what a measured goodput is held against.
-//! Sources: arithmetic; slow start doubles what is out once a round trip (RFC 5681, section 3.1).
-//! Forms:   T = max of three, the time of one round of N answers of S bytes, k of them asked for at once
-//!          all: way there and back, work, the first of the starts, and N S with their headers at C
-//!          last: the same way, the last of N starts or the last request's turn, and one answer
-//!          in flight: the sum of what each answer takes alone, over k
-//!          of new windows that do not fill the pipe, a round trip for each flight
-//!          G = payload of the rounds that D has room for, a pause P after each, over D
+//! Upper bound of the goodput of rounds, in which a client waits for all responses, on a network without losses and queueing delay. No run
+//! exceeds it, and measured goodput is compared with it.
+//! Sources: arithmetic; slow start doubles the window per round trip (RFC 5681, section 3.1).
+//! Forms:   T = max of three, the time of one round of N responses of S bytes, k of them requested at once
+//!          all: round trip, work, the first of the starts, and N S with headers at C
+//!          last: round trip, the last of N starts or the last request's transmission, and one response
+//!          in flight: the sum of each response's time alone, over k
+//!          plus, for new windows that do not fill the pipe, a round trip per flight
+//!          G = payload of the rounds that fit in D, with a pause P after each, over D
 //! Units:   seconds, bytes, bits a second; G in Mbit/s.
 //! Departs: nowhere.
-//! Checked: rounds worked out by hand in its tests; runs of the simulator beside it (`crates/cli/tests/all/allowed`).
+//! Checked: rounds computed by hand in its tests; simulations (`crates/cli/tests/all/allowed`).
 
-/// What puts an answer off as it is drawn: the sum of uniform draws, each from 0 up to so many seconds.
+/// Random delay of a response: the sum of uniform draws, each from 0 up to this number of seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Starts(pub [f64; 6]);
 
-/// A distribution is looked at in so many places.
+/// Resolution of a distribution.
 const STEPS: usize = 400;
 
 impl Starts {
@@ -23,22 +23,22 @@ impl Starts {
         self.0.iter().sum()
     }
 
-    /// The mean of one.
+    /// Mean delay.
     fn mean(&self) -> f64 {
         self.longest() / 2.0
     }
 
-    /// The share of draws up to each of `STEPS` equal parts of the longest one; none too small.
+    /// Cumulative distribution at `STEPS` equal parts of the longest delay, never too small.
     fn up_to(&self) -> Vec<f64> {
         let step = self.longest() / STEPS as f64;
         let mut below = vec![1.0; STEPS];
         for width in self.0 {
-            // One that is narrower than a part changes nothing that could be seen.
+            // A draw narrower than a part has no visible effect.
             let cells = (width / step) as usize;
             if cells == 0 {
                 continue;
             }
-            // The mean of what lies within the width before each place.
+            // Mean over the width before each place.
             let mut sums = vec![0.0];
             sums.extend(below.iter().scan(0.0, |sum, share| {
                 *sum += share;
@@ -50,7 +50,7 @@ impl Starts {
         below
     }
 
-    /// The mean of the first and of the last of `n`; neither is too large.
+    /// Expected first and last of `n`: lower bounds.
     fn ends_of(&self, n: u32) -> (f64, f64) {
         let step = self.longest() / STEPS as f64;
         if step == 0.0 {
@@ -63,74 +63,74 @@ impl Starts {
     }
 }
 
-/// One client and the servers that answer it.
+/// One client and its servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answers {
     /// N.
     pub servers: u32,
-    /// k: how many are asked at once.
+    /// k: number of outstanding requests.
     pub at_once: u32,
-    /// S, payload: the mean of all servers'.
+    /// S, payload: mean over the servers.
     pub bytes: f64,
     /// Payload of a full packet.
     pub segment: f64,
-    /// What each packet has besides.
+    /// Other bytes of each packet.
     pub header: f64,
-    /// And what it is at the least, on the wire.
+    /// Minimum packet size on the wire.
     pub least: f64,
-    /// C, bits a second: of all servers together, and of the fastest one alone.
+    /// C, in bit/s: of all servers together, and of the fastest one alone.
     pub rate: f64,
-    /// As above.
+    /// See above.
     pub alone: f64,
-    /// Of the client's own link.
+    /// Rate of the client's link.
     pub link: f64,
-    /// From when the client asks until the nearest server knows, with whatever handshake comes before.
+    /// Time from the request until it reaches the nearest server, handshake included.
     pub ask_s: f64,
-    /// From then until the first bit of a packet is at the client, if packets had no length.
+    /// Time from then until the first bit of a zero-length packet reaches the client.
     pub way_s: f64,
-    /// What the first packet of an answer takes on every link of that way but the client's own.
+    /// Transmission time of a response's first packet on all links but the client's.
     pub first_s: f64,
-    /// Between two windows of a connection: a full packet to the client, its ACK back.
+    /// Time between two windows of a connection: a full packet to the client, and its ACK.
     pub round_trip_s: f64,
-    /// What one request takes on the client's link, or, if that is more, waits for the one after it.
+    /// Transmission time of a request on the client's link, or the interval to the next one if longer.
     pub request_s: f64,
-    /// What a server needs at the least before it answers.
+    /// Minimum work of a server before it responds.
     pub work_s: f64,
-    /// And how much later an answer comes, as it is drawn.
+    /// Additional random delay.
     pub starts: Starts,
-    /// Whether the clock begins with the first of these starts.
+    /// Whether the clock begins with the first of these delays.
     pub from_first: bool,
-    /// Window of a new connection, segments; `None` of one that stands.
+    /// Initial window of a new connection, in segments; `None` for a persistent one.
     pub new_window: Option<f64>,
-    /// Bytes that one connection may have out.
+    /// Maximum number of outstanding bytes per connection.
     pub receive_window: f64,
 }
 
-/// What there is room for: so many rounds, or as many as go into a time, with a pause after each.
+/// Limits of a run: rounds, or time, with a pause after each round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
-    /// After so many it ends.
+    /// Maximum number of rounds.
     pub rounds: Option<u32>,
-    /// And at the latest after this.
+    /// Maximum duration.
     pub duration_s: f64,
-    /// After a round.
+    /// Pause after a round.
     pub pause_s: f64,
-    /// Whether the time may begin within a round.
+    /// Whether the measurement may begin within a round.
     pub any_phase: bool,
 }
 
 impl Room {
-    /// Whether all rounds that there are end in time.
+    /// Whether all rounds end in time.
     fn holds_all(&self, round_s: f64) -> bool {
         self.rounds.is_some_and(|rounds| self.needed_s(rounds, round_s) <= self.duration_s)
     }
 
-    /// The time of so many rounds; nothing comes behind the last one.
+    /// Time of several rounds; there is no pause after the last.
     fn needed_s(&self, rounds: u32, round_s: f64) -> f64 {
         f64::from(rounds) * (round_s + self.pause_s) - self.pause_s
     }
 
-    /// Rounds of this mean length over the time that they take; where that is cut off, whenever it begins.
+    /// Rate of rounds of this mean length; if the run is cut off, at any phase.
     pub fn rounds_a_second(&self, round_s: f64) -> f64 {
         match self.rounds {
             Some(rounds) if self.holds_all(round_s) => f64::from(rounds) / self.needed_s(rounds, round_s),
@@ -139,16 +139,16 @@ impl Room {
     }
 }
 
-/// What a round cannot do without; in seconds.
+/// Components of a round, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Parts {
-    /// Packets on the wire.
+    /// Transmission of packets.
     pub wire_s: f64,
-    /// Ways there and back, handshakes and flights of slow start.
+    /// Round trips, handshakes and slow-start flights.
     pub round_trips_s: f64,
-    /// What servers need, and are put off.
+    /// Work and delays of servers.
     pub work_s: f64,
-    /// The requests before the last one.
+    /// Transmission of earlier requests.
     pub requests_s: f64,
 }
 
@@ -158,14 +158,14 @@ impl Parts {
         self.wire_s + self.round_trips_s + self.work_s + self.requests_s
     }
 
-    /// The one that takes longer.
+    /// The longer one.
     fn or(self, other: Parts) -> Parts {
         if other.all_s() > self.all_s() { other } else { self }
     }
 }
 
 impl Answers {
-    /// T, by what it is spent on.
+    /// T, by component.
     pub fn round(&self) -> Parts {
         let n = self.servers;
         let at_once = self.at_once.clamp(1, n);
@@ -183,24 +183,24 @@ impl Answers {
         if room.holds_all(round) {
             return payload * room.rounds_a_second(round);
         }
-        // No run has more rounds than if nothing were put off; where something is, fewer go in on average.
+        // No run has more rounds than without delays; with delays, the mean number is lower.
         let quick = Answers { starts: Starts::default(), ..*self }.rounds_in(room);
         let drawn = self.rounds_in(room).max(room.rounds_a_second(round) * room.duration_s);
         let rounds = if self.starts.longest() > 0.0 { quick.min(drawn) } else { quick };
         payload * rounds / room.duration_s
     }
 
-    /// How many rounds go into a time, were all of the same length, and what part of another.
+    /// Number of rounds of this length in a run, and the fraction of another.
     fn rounds_in(&self, room: &Room) -> f64 {
         let cycle = self.round().all_s() + room.pause_s;
         let full = (room.duration_s / cycle).floor();
-        // A time that begins within a round may do so at any byte of it.
+        // A measurement that begins within a round may do so at any of its bytes.
         let lead = if room.any_phase { 0.0 } else { self.ask_s + self.work_s + self.way_s };
         let left = room.duration_s - full * cycle - lead;
         full + (left.max(0.0) / self.bottleneck_s(self.servers, self.bytes)).min(1.0)
     }
 
-    /// Every byte comes over the client's link, the first one no sooner than the first server starts.
+    /// Bound by the client's link: all bytes, the first one after the earliest start.
     fn all(&self, at_once: u32) -> Parts {
         let flights = if at_once == self.servers { self.flights(self.servers) } else { Flights::none(self.bytes) };
         let wire = (self.wire_s(self.servers, flights.left) + self.first_s * f64::from(flights.number == 0.0))
@@ -209,7 +209,7 @@ impl Answers {
         self.parts(wire, flights.number, first, 0.0)
     }
 
-    /// The answer of the server that starts last, or is asked last.
+    /// Bound by the server that starts or is requested last.
     fn last(&self, at_once: u32) -> Parts {
         let flights = self.flights(1);
         let wire = self.alone_s(&flights);
@@ -222,7 +222,7 @@ impl Answers {
         late.or(asked_last)
     }
 
-    /// Each answer holds one of `at_once` places for as long as it takes.
+    /// Bound by the limit `at_once`: each response occupies a place for its duration.
     fn in_flight(&self, at_once: u32) -> Parts {
         let flights = self.flights(1);
         let one = self.parts(self.alone_s(&flights), flights.number, self.starts.mean(), 0.0);
@@ -240,14 +240,13 @@ impl Answers {
         Parts { wire_s, round_trips_s, work_s: self.work_s + drawn_s, requests_s }
     }
 
-    /// What is left of one answer behind its flights, on its way alone.
+    /// Time of one response after its flights, alone.
     fn alone_s(&self, flights: &Flights) -> f64 {
         let first = self.first_s * f64::from(flights.number == 0.0);
         (self.wire_s(1, flights.left) + first).max(self.bits(1, flights.left) / self.alone)
     }
 
-    /// The flights of `n` new windows that do not fill the pipe, each of which takes a round trip; and those of a receive window
-    /// that an answer does not fit into.
+    /// Flights of `n` new windows that do not fill the pipe, a round trip each; and those of a receive window smaller than a response.
     fn flights(&self, n: u32) -> Flights {
         let many = f64::from(n);
         let pipe = self.rate.min(self.link) * self.round_trip_s / 8.0;
@@ -268,27 +267,27 @@ impl Answers {
         flights
     }
 
-    /// Bits of `bytes` of each of `n` servers with their headers.
+    /// Bits of `bytes` from each of `n` servers, with headers.
     fn bits(&self, n: u32, bytes: f64) -> f64 {
         let full = (bytes / self.segment).floor();
         let rest = bytes - full * self.segment;
-        // Where some send a byte more than others, a packet more is not counted.
+        // If some send a byte more than others, an additional packet is not counted.
         let last = if rest >= 1.0 { (rest + self.header).max(self.least) } else { rest };
         f64::from(n) * (full * (self.segment + self.header) + last) * 8.0
     }
 
-    /// The time that they take on the client's link.
+    /// Transmission time on the client's link.
     fn wire_s(&self, n: u32, bytes: f64) -> f64 {
         self.bits(n, bytes) / self.link
     }
 
-    /// And on the link that all of them fill first.
+    /// Transmission time on the bottleneck.
     fn bottleneck_s(&self, n: u32, bytes: f64) -> f64 {
         self.bits(n, bytes) / self.rate
     }
 }
 
-/// Round trips that are waited for, and what is left of an answer behind them.
+/// Round trips spent waiting, and the remainder of a response.
 struct Flights {
     number: f64,
     left: f64,
@@ -332,40 +331,40 @@ mod tests {
         assert!((found / by_hand - 1.0).abs() < 1e-6, "{found}, by hand {by_hand}");
     }
 
-    /// Of a round in microseconds.
+    /// Expects a round of this length in microseconds.
     fn mbps(answers: &Answers, us: f64) {
         is(answers.most_goodput_mbps(&LONG), f64::from(answers.servers) * answers.bytes * 8.0 / us);
     }
 
     #[test]
-    fn a_round_over_standing_connections_is_a_round_trip_work_and_the_wire() {
-        // 8 answers of 15,000 B on the wire are 960 us, with 120 us before; the first packet may need 12 more at its own host.
+    fn round_is_round_trip_work_and_wire() {
+        // 8 responses of 15,000 B on the wire take 960 us, after 120 us; the first packet may need 12 more on its own host's link.
         mbps(&READS, 1_080.0);
         mbps(&Answers { first_s: 12e-6, ..READS }, 1_092.0);
     }
 
     #[test]
-    fn the_last_of_spread_starts_may_be_what_a_round_waits_for() {
-        // Nine parts of 100 us: the first answer starts after one, the last after eight, and takes 120. 960 us of wire come first.
+    fn last_start_can_limit_round() {
+        // Nine parts of 100 us: the first response starts after one, the last after eight, and takes 120. 960 us of wire come first.
         let starts = |a, b| Answers { starts: Starts([a, b, 0.0, 0.0, 0.0, 0.0]), ..READS };
         let close = |found: f64, by_hand: f64| assert!((0.99..=1.0).contains(&(found / by_hand)), "{found}, {by_hand}");
         close(starts(900e-6, 0.0).round().all_s(), (120.0 + 1_060.0) * 1e-6);
         // 90 parts: after 1 ms and 8 ms.
         close(starts(9_000e-6, 0.0).round().all_s(), (120.0 + 8_000.0 + 120.0) * 1e-6);
-        // Two draws of a half each scatter less than one of the whole.
+        // Two draws of half the width vary less than one.
         assert!(starts(4_500e-6, 4_500e-6).round().all_s() < 0.95 * starts(9_000e-6, 0.0).round().all_s());
     }
 
     #[test]
-    fn where_the_clock_begins_with_the_first_start_only_their_distance_counts() {
+    fn clock_from_first_start_counts_distances() {
         let starts = Answers { starts: Starts([9_000e-6, 0.0, 0.0, 0.0, 0.0, 0.0]), from_first: true, ..READS };
         assert!((0.99..=1.0).contains(&(starts.round().all_s() / 7_240e-6)), "{:?}", starts.round());
     }
 
     #[test]
     fn new_connections_double_their_windows_until_the_pipe_is_full() {
-        // The pipe is 12,500 B. One sender of two segments: flights of 2 and 4 (3,000 and 6,000 B) do not fill it, one
-        // of 8 would be 12,000 and does not either; then nothing is left of ten segments but 4, smaller than 8.
+        // The pipe is 12,500 B. One sender of two segments: flights of 2 and 4 (3,000 and 6,000 B) do not fill it, nor would one of 8
+        // (12,000 B); then only 4 of ten segments remain, fewer than 8.
         let one = Answers { servers: 1, at_once: 1, new_window: Some(2.0), ..READS };
         mbps(&one, 100.0 + 20.0 + 200.0 + 4.0 * 12.0);
         // Eight of them fill it at once.
@@ -373,11 +372,11 @@ mod tests {
     }
 
     #[test]
-    fn few_in_flight_hold_their_places_for_a_round_trip_each() {
+    fn few_in_flight_take_a_round_trip_each() {
         // One at a time: eight times a round trip, work and 120 us of wire. Two: half of that, which is not more than 1,080 us.
         mbps(&Answers { at_once: 1, ..READS }, 8.0 * 240.0);
         mbps(&Answers { at_once: 2, ..READS }, 1_080.0);
-        // Of draws it is their mean that counts, not the last of two: three at a time, 24 / 3 (240 + 50).
+        // With random delays their mean counts, not the last of two: three at a time, 24 / 3 (240 + 50).
         let drawn = Answers {
             servers: 24,
             at_once: 3,
@@ -390,8 +389,8 @@ mod tests {
     }
 
     #[test]
-    fn requests_have_their_turns_on_the_clients_link() {
-        // Small answers: seven requests of 10 us before the last one's 100, 20 and 0.912 + 0.32 us.
+    fn requests_share_clients_link() {
+        // Small responses: seven requests of 10 us before the last one's 100, 20 and 0.912 + 0.32 us.
         let small = Answers { bytes: 114.0, request_s: 10e-6, ..READS };
         mbps(&small, 70.0 + 120.0 + 154.0 * 8.0 / 1e3);
         is(small.round().requests_s, 70e-6);
@@ -399,20 +398,20 @@ mod tests {
 
     #[test]
     fn a_small_receive_window_binds() {
-        // One connection, a segment and a bit a round trip: nine round trips, and the tenth window's 1,460 B.
+        // One connection, just over a segment per round trip: nine round trips, and the tenth window's 1,460 B.
         let bound = Answers { servers: 1, at_once: 1, receive_window: 1_500.0, ..READS };
         mbps(&bound, 120.0 + 900.0 + (14_600.0 - 9.0 * 1_500.0 + 40.0) * 8.0 / 1e3);
     }
 
     #[test]
-    fn a_pause_counts_and_what_is_left_of_the_time_has_room_for_a_part_of_a_round() {
+    fn counts_pauses_and_partial_rounds() {
         let room = |ms: f64| Room { rounds: None, duration_s: ms / 1e3, pause_s: 300e-3, any_phase: false };
         let payload = 8.0 * 14_600.0 * 8.0;
-        // At 0 and at 301.08 ms: two rounds in 500 ms; in 301.2 ms one, of which 120 us have passed before the first bit of another.
+        // At 0 and at 301.08 ms: two rounds in 500 ms; in 301.2 ms one, and 120 us pass before the first bit of another.
         is(READS.most_goodput_mbps(&room(500.0)), 2.0 * payload / 500_000.0);
         is(READS.most_goodput_mbps(&room(301.2)), payload / 301_200.0);
         is(READS.most_goodput_mbps(&room(301.68)), 1.5 * payload / 301_680.0);
-        // So many queries, the last of which nothing comes after.
+        // A number of queries, without a pause after the last.
         let three = Room { rounds: Some(3), duration_s: 5.0, ..room(0.0) };
         is(READS.most_goodput_mbps(&three), 3.0 * payload / (3.0 * 1_080.0 + 600_000.0));
     }

@@ -1,42 +1,42 @@
-//! The probability that some flow of many loses its whole window, and all wait for its timeout.
+//! Probability that at least one of many flows loses its whole window, so that all wait for its timeout.
 //! Sources: Memon, Huang and Saajid, "Gentle Slow Start" (2019), section 2.3 and 3.1, equations 1 to 6.
 //! Model:   a packet is lost with probability p, independently; a flow times out when it loses all w packets of its window;
-//!          incast is that one of n does.
+//!          incast means that at least one of n does.
 //! Forms:   p = 1 - B / (n w), or 0 where n w packets fit in B                         (equation 1, mended)
 //!          P_TO = p^w; P = 1 - (1 - P_TO)^n                                           (equations 2 and 3)
 //!          W = (C RTT + B) / MSS fill pipe and queue, and each flow has w = W / n     (equations 4 and 5)
 //!          with GSS a window then grows by one: p = 1 / (w + 1); P = 1 - (1 - p^w)^n  (equation 6, mended)
 //!          without GSS it doubles: p = 1/2; P = 1 - (1 - (1/2)^w)^n
 //! Units:   packets; n and w may be fractions, since they are averages.
-//! Departs: equation 1 prints p = 1 - n w / B, which is negative past overflow; what n w - B of n w packets lose is
-//!          1 - B / (n w). Equation 6 prints the share delivered where the share lost belongs: that form is kept beside,
-//!          to show what it gives, P >= 0.9999 from 20 flows on.
-//! Checked: P(65 flows, 1 Gbit/s) = 0.986 and P(78, 10 Gbit/s) = 0.984, where the paper's figure 3 has 1: by hand, in its
+//! Departs: equation 1 prints p = 1 - n w / B, which is negative after overflow; the lost n w - B of n w packets are
+//!          1 - B / (n w). Equation 6 prints the share delivered in place of the share lost: that form is also implemented, to show
+//!          its result, P >= 0.9999 from 20 flows on.
+//! Checked: P(65 flows, 1 Gbit/s) = 0.986 and P(78, 10 Gbit/s) = 0.984, where the paper's figure 3 shows 1: by hand, in its
 //!          tests.
 
 use crate::Bottleneck;
 
-/// How the window grows in the round trip after pipe and queue are full.
+/// Growth of the window in the round trip after pipe and queue are full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// It doubles: slow start.
+    /// Doubles: slow start.
     Doubles,
-    /// It grows by one packet: gentle slow start at its gentlest.
+    /// Grows by one packet: gentle slow start at its gentlest.
     ByOne,
 }
 
-/// Equation 1, mended: the share of `flows` windows of `window` packets that finds no room in `capacity` packets.
+/// Corrected equation 1: the share of `flows` windows of `window` packets that exceeds `capacity` packets.
 pub fn loss_rate(flows: f64, window: f64, capacity: f64) -> f64 {
     let sent = flows * window;
     if sent <= capacity { 0.0 } else { 1.0 - capacity / sent }
 }
 
-/// Equations 2 and 3 with the mended equation 1: `flows` windows of `window` packets come at once.
+/// Equations 2 and 3 with the corrected equation 1: `flows` windows of `window` packets arrive at once.
 pub fn incast_at(flows: f64, window: f64, capacity: f64) -> f64 {
     incast(loss_rate(flows, window, capacity), window, flows)
 }
 
-/// Equations 4 to 6, mended: pipe and queue are full, each flow has its even share, and every window grows.
+/// Corrected equations 4 to 6: pipe and queue are full, each flow has an equal share, and every window grows.
 pub fn incast_when_full(flows: f64, growth: Growth, bottleneck: &Bottleneck) -> f64 {
     let capacity = bottleneck.capacity_packets();
     let window = capacity / flows;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mended_form_gives_what_the_papers_figure_3_shows() {
+    fn corrected_form_matches_figure_3() {
         // 1 Gbit/s: 258.33 packets, w = 3.974, P_TO = 0.5^3.974 = 0.0636, P = 1 - 0.9364^65 = 0.986.
         assert!((incast_when_full(65.0, Growth::Doubles, &paper(1_000_000_000)) - 0.986).abs() < 5e-4);
         // 10 Gbit/s: 333.33 packets, w = 4.274, P_TO = 0.0517, P = 1 - 0.9483^78 = 0.984.
@@ -83,12 +83,12 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_form_is_certain_of_incast_from_twenty_flows_on() {
+    fn printed_form_predicts_incast_from_20_flows() {
         assert!(incast_as_printed(20.0, &paper(1_000_000_000)) >= 0.9999);
     }
 
     #[test]
-    fn what_fits_is_not_lost() {
+    fn fitting_windows_lose_nothing() {
         assert_eq!(loss_rate(25.0, 10.0, 250.0), 0.0);
         assert_eq!(incast_at(25.0, 10.0, 250.0), 0.0);
         assert_eq!(loss_rate(25.0, 20.0, 250.0), 0.5);
@@ -102,8 +102,8 @@ mod tests {
         }
 
         #[test]
-        fn gentle_growth_is_never_likelier_to_end_in_incast(n in 1.0..300.0f64) {
-            // Doubling is the gentler where an even share is under one packet.
+        fn gentle_growth_reduces_incast_probability(n in 1.0..300.0f64) {
+            // Doubling is gentler if an equal share is below one packet.
             let bottleneck = paper(10_000_000_000);
             prop_assume!(bottleneck.capacity_packets() / n >= 1.0);
             let [gentle, doubled] = [Growth::ByOne, Growth::Doubles].map(|g| incast_when_full(n, g, &bottleneck));

@@ -1,6 +1,6 @@
-//! Closed forms of incast: what can be said without a simulation, and what no simulation may contradict.
+//! Closed-form models of incast, as predictions and as bounds for simulations.
 //!
-//! Windows and flows may be fractions here: they are averages.
+//! Windows and flows may be fractions: they are averages.
 
 mod allowed;
 mod bounds;
@@ -16,21 +16,21 @@ pub use incast_probability::{Growth, incast_as_printed, incast_at, incast_when_f
 pub use overflow::{barrier_goodput_mbps, overflow_onset};
 pub use sawtooth::{Sawtooth, least_threshold, most_gain};
 
-/// The bottleneck that all flows share.
+/// The shared bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bottleneck {
     /// Its rate.
     pub rate: Rate,
-    /// What its queue holds.
+    /// Queue capacity.
     pub buffer: QueueSize,
-    /// The round-trip time without a queue.
+    /// Round-trip time without a queue.
     pub rtt: Time,
     /// A full packet on the wire.
     pub packet: Bytes,
 }
 
 impl Bottleneck {
-    /// The queue's room in full packets.
+    /// Queue capacity in full packets.
     pub fn buffer_packets(&self) -> f64 {
         match self.buffer {
             QueueSize::Packets(packets) => packets.into(),
@@ -38,14 +38,14 @@ impl Bottleneck {
         }
     }
 
-    /// What pipe and queue hold together, in full packets: (C RTT + B) / MSS (GSS, equation 4).
+    /// Capacity of pipe and queue in full packets: (C RTT + B) / MSS (GSS, equation 4).
     pub fn capacity_packets(&self) -> f64 {
         let pipe = self.rate.0 as f64 * self.rtt.as_secs_f64() / 8.0 / self.packet.0 as f64;
         pipe + self.buffer_packets()
     }
 }
 
-/// The files' own headers, by the form's name: what `fanin explain model` prints.
+/// Headers of the files, by the form's name, for `fanin explain model`.
 pub fn headers() -> &'static [(&'static str, &'static str)] {
     &[
         ("incast_probability", include_str!("incast_probability.rs")),

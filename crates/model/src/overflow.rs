@@ -1,6 +1,6 @@
-//! Where the buffer overflows, and what a round costs once somebody waits for a timeout.
+//! Buffer overflow, and the cost of a round with a timeout.
 //! Sources: the sum of windows against pipe and queue (Alizadeh et al., SIGCOMM 2010, section 2.3.2); Phanishayee et al.,
-//!          FAST 2008, section 4: a round with a timeout is the transfer and the least timeout.
+//!          FAST 2008, section 4: a round with a timeout takes the transfer time plus the minimum timeout.
 //! Forms:   N* = (C RTT + B) / (w MSS), the flows whose windows of w packets fill pipe and queue
 //!          G = N S / (N S / (C h) + RTT + s RTO), goodput of barrier reads of S from each of N servers, where a share s of
 //!          rounds waits for one timeout and a share h of the wire is payload
@@ -17,8 +17,8 @@ pub fn overflow_onset(window: f64, bottleneck: &Bottleneck) -> f64 {
     bottleneck.capacity_packets() / window
 }
 
-/// Goodput of barrier reads of `answer` from each of `flows` servers, of which a share `stalled` of rounds waits for one
-/// timeout of `rto`; `payload_share` of the wire is payload.
+/// Goodput of barrier reads of `answer` from each of `flows` servers, where a share `stalled` of rounds waits for one timeout of `rto`;
+/// `payload_share` of the wire is payload.
 pub fn barrier_goodput_mbps(
     flows: f64,
     answer: Bytes,
@@ -45,13 +45,13 @@ mod tests {
     };
 
     #[test]
-    fn windows_of_two_segments_overflow_m21s_buffer_at_63_flows() {
+    fn two_segment_windows_overflow_at_63_flows() {
         // 12,500 + 65,536 bytes over 2 * 618.
         assert!((overflow_onset(2.0, &M21) - 63.14).abs() < 0.01);
     }
 
     #[test]
-    fn a_timeout_a_round_leaves_a_few_per_cent() {
+    fn timeout_per_round_leaves_few_per_cent() {
         let share = 576.0 / 618.0;
         let [clean, stalled] =
             [0.0, 1.0].map(|s| barrier_goodput_mbps(16.0, Bytes(65_536), s, Time::from_millis(200), share, &M21));

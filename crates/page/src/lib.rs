@@ -1,5 +1,5 @@
-//! A comparison as a browser's worker makes it: the laboratory with an executor that has one thread, its own, and neither a clock nor
-//! files. What it says is what the program says.
+//! Comparison in a browser's web worker: the laboratory with a single-threaded executor, without clock and files. Its output equals the
+//! program's.
 
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use core::time::Duration;
 use fanin_lab::{Batch, Broken, CompareOptions, Done, Executor, News};
 use fanin_spec::{Problem, RunError, Scenario};
 
-/// Runs one after another on the thread that asks.
+/// Executes runs one after another on the calling thread.
 struct Inline;
 
 impl Executor for Inline {
@@ -31,19 +31,19 @@ impl Executor for Inline {
     }
 }
 
-/// Why there is nothing to show.
+/// Reason why there is no result.
 #[derive(Debug)]
 pub enum Error {
-    /// What the scenario says.
+    /// The scenario is invalid.
     Scenario(Problem),
     /// A fault of the simulator.
     Broken(Broken),
 }
 
-/// Compares what a scenario's text has: the JSON of `fanin compare --json`, as long as no file is named in it.
+/// Compares the schemes of a scenario: the JSON of `fanin compare --json`. The scenario must not name files.
 ///
 /// # Errors
-/// What is wrong with the scenario, with its line.
+/// The problem in the scenario, with its line.
 pub fn compare(name: &str, text: &str) -> Result<String, Error> {
     let scenario = Scenario::parse(name, text).map_err(Error::Scenario)?;
     let variants = scenario.variants().map_err(Error::Scenario)?;
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_says_what_the_library_says_on_threads_but_for_what_it_cost() {
-        // Hosts without jitter: points are run once more with some, and a warning says what hangs on that.
+    fn page_equals_threaded_library() {
+        // Hosts without jitter: points are run again with jitter, and a warning reports the difference.
         let text = "schemes = [\"newreno\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
                     [switch]\nbuffer = \"64 KiB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"200 ms\"\n\
                     [sweep]\nfan_in = [2, 8]\n[run]\nseeds = 2\n";
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_the_line_that_is_wrong() {
+    fn error_has_line() {
         let Err(Error::Scenario(problem)) = compare("page.toml", "schemes = [\"dctcp\"]\n[link]\nrat = 1\n") else {
             panic!("it has an unknown key");
         };

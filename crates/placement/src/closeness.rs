@@ -1,37 +1,37 @@
-//! Closeness: how likely two objects are asked for together.
+//! Closeness: how likely two objects are requested together.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
 //!          section III-B, equation 1: C_T = α ΣP_t + β ΣQ_t + (1 − α − β) C_{T−1}.
-//! Law:     P is how many queries asked for both; Q, how many asked for one of them where the next query, within a time-slot,
-//!          asked for the other. Without history the period counts as if all before it had been alike: C_{T−1} is where
-//!          equation 1 would end, so that the same log again changes nothing.
-//! Units:   1/256 of a request; of a log that keeps a part of its queries, that of all. The largest is 2³¹ − 1.
+//! Law:     P counts queries for both objects; Q counts queries for one where the next query, within a time slot, requests the
+//!          other. Without history the period counts as if all earlier ones had been equal: C_{T−1} is the fixed point of
+//!          equation 1, so the same log again changes nothing.
+//! Units:   1/256 of a request, scaled up to all queries if the log keeps only some. The maximum is 2³¹ − 1.
 //! Owns:    nothing; the result is the next period's history.
-//! Departs: of the pairs (10⁸ in a log of 417 queries of 1,000 objects) those edges are kept that are among the `strongest` of
-//!          the rarer of their ends: an edge is never more than that one's frequency lets it be. Of edges that are as strong the
-//!          one to the more frequent object is. An edge is dropped that is so weak that `strongest` of it were not above w; and
-//!          one that is less than `least` of the more frequent object's requests. Without the last, what is asked for all the
-//!          time is close to everything, and minimum cuts find one cluster or none (docs/performance.md).
+//! Departs: of the pairs (10⁸ in a log of 417 queries of 1,000 objects), only those edges are kept that are among the `strongest` of
+//!          their rarer object; an edge cannot exceed that object's frequency. Ties go to the more frequent object. Edges are dropped
+//!          that are so weak that `strongest` of them do not exceed w, or that are below `least` of the more frequent object's
+//!          requests. Without the latter, objects requested all the time are close to everything, and minimum cuts find one cluster
+//!          or none (docs/performance.md).
 //! Checked: tests/placement/closeness.rs, against all pairs counted one by one; vectors/closeness.json.
 
 use crate::picc::Params;
 use crate::{Object, RequestLog};
 
-/// What one request together is.
+/// Closeness of one common request.
 pub const UNIT: u32 = 256;
 
-/// The closest that two objects can be.
+/// Maximum closeness of two objects.
 const MOST: u64 = i32::MAX as u64;
 
-/// How close two objects are.
+/// Closeness of two objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
-    /// The two; the rarer first.
+    /// The objects, the rarer first.
     pub ends: [Object; 2],
-    /// How close they are, in `UNIT`s.
+    /// Closeness in `UNIT`s.
     pub closeness: u32,
 }
 
-/// The strongest edges after a period, that with this history.
+/// The strongest edges after a period with this history.
 pub fn closeness(log: &RequestLog, history: Option<&[Edge]>, settings: &Params) -> Vec<Edge> {
     let index = Index::of(log, history.unwrap_or_default());
     let mut rows = Rows::new(log, &index, history.is_some(), settings);
@@ -42,18 +42,18 @@ pub fn closeness(log: &RequestLog, history: Option<&[Edge]>, settings: &Params) 
     edges
 }
 
-/// Objects that are in one of so many queries or more are held as rows of numbers, which add up faster than lists.
+/// Objects in at least this many queries are stored as dense rows, which are faster to sum than lists.
 const DENSE: usize = 32;
 
-/// So many sums of dense objects are looked at together.
+/// Number of sums of dense objects that are checked together.
 const ABREAST: usize = 16;
 
-/// The objects that are asked for, or were, by falling frequency: an object's place is its rank.
+/// Requested objects, now or in the history, ranked by falling frequency.
 struct Index {
     order: Vec<Object>,
-    /// The kept queries that asked for each.
+    /// Kept queries that request each object.
     queries: Groups<u32>,
-    /// The history of each with those that rank before it.
+    /// History of each object with those of lower rank.
     past: Groups<(u32, u32)>,
 }
 
@@ -82,7 +82,7 @@ impl Index {
     }
 }
 
-/// What belongs to each of some numbers, one behind another.
+/// Items per index, concatenated.
 struct Groups<T> {
     starts: Vec<usize>,
     items: Vec<T>,
@@ -108,13 +108,13 @@ impl<T: Copy + Default> Groups<T> {
     }
 }
 
-/// Rising lists that grow, each up to its length: those of neighbours lie side by side, and are come by together.
+/// Growing sorted lists with fixed capacities; neighbours are adjacent in memory.
 struct Lists {
     bounds: Vec<Bounds>,
     items: Vec<u32>,
 }
 
-/// Where a list begins and, so far, ends; what is before `passed` was not asked for last time.
+/// Start and current end of a list; items before `passed` were below the last query's bound.
 #[derive(Clone, Copy)]
 struct Bounds {
     start: u32,
@@ -140,7 +140,7 @@ impl Lists {
         *end += 1;
     }
 
-    /// What a list has from an item on: mostly no smaller one than last time, so that few are passed over.
+    /// Items of a list from a bound on; the bound mostly grows, so few items are skipped.
     fn since(&mut self, list: usize, from: u32) -> &[u32] {
         let Bounds { start, passed, end } = &mut self.bounds[list];
         let items = &self.items[..*end as usize];
@@ -153,27 +153,27 @@ impl Lists {
     }
 }
 
-/// Edges from each object to those before it, rank by rank: each pair comes up once.
+/// Edges from each object to those of lower rank, so each pair occurs once.
 struct Rows<'a> {
     index: &'a Index,
     log: &'a RequestLog,
     settings: &'a Params,
-    /// How many first ranks are dense, and what each of them counts for an object of each query.
+    /// Number of dense ranks, and their weight for an object of each query.
     dense: usize,
     rows: Vec<u16>,
-    /// The other ranks, so far, of each query's objects: those before the one at hand, in order.
+    /// Other ranks of each query so far: those below the current object, in order.
     lists: Lists,
-    /// Whether each query is the sequel of the one before it.
+    /// Whether each query is the successor of the one before it.
     sequel: Vec<bool>,
     alpha: u32,
     beta: u32,
     decay: u64,
-    /// What a sum over kept queries is multiplied with and divided by.
+    /// Numerator and denominator that scale a sum over kept queries.
     scale: (u64, u64),
-    /// The least closeness that is worth an edge; and by rank, falling, the least sum that makes enough of that object's requests.
+    /// Minimum closeness of an edge; and by rank, falling, the minimum sum relative to that object's requests.
     floor: u64,
     enough: Vec<u32>,
-    /// How many ranks are too frequent for this period to make the object at hand close to them; and the first that is looked at.
+    /// Number of ranks too frequent to be close to the current object in this period; and the first rank that is examined.
     too_frequent: u32,
     from: u32,
     /// By rank; zero between rows.
@@ -184,7 +184,7 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn new(log: &'a RequestLog, index: &'a Index, has_history: bool, settings: &'a Params) -> Rows<'a> {
         let (alpha, beta) = (settings.alpha.in_q(8), settings.beta.in_q(8).min(UNIT - settings.alpha.in_q(8)));
-        // What is a fixed point of equation 1 is S / (α + β).
+        // The fixed point of equation 1 is S / (α + β).
         let rest = if has_history { UNIT } else { (alpha + beta).max(1) };
         let scale = (log.seen() * u64::from(UNIT), (log.kept() as u64 * u64::from(rest)).max(1));
         let in_many = |rank: &u32| index.queries.get(*rank).len() * DENSE >= log.kept().max(1);
@@ -196,7 +196,7 @@ impl<'a> Rows<'a> {
             dense,
             rows: vec![0; dense * log.kept()],
             lists: Lists::new((0..log.kept()).map(|query| log.query(query).len())),
-            // Of none where it does not count; the last of all has none.
+            // No successors if they do not count; the last query has none.
             sequel: (0..=log.kept())
                 .map(|query| beta > 0 && query < log.kept() && log.follows(query, settings.slot))
                 .collect(),
@@ -216,7 +216,7 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Writes what dense objects count.
+    /// Fills the weights of dense objects.
     fn fill(&mut self) {
         let Rows { index, dense, alpha, beta, .. } = *self;
         for rank in 0..dense {
@@ -231,7 +231,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The queries that a query follows and is followed by.
+    /// The previous and the next query.
     fn sequels(&self, query: usize) -> [Option<usize>; 2] {
         [self.sequel[query].then(|| query - 1), self.sequel[query + 1].then_some(query + 1)]
     }
@@ -240,7 +240,7 @@ impl<'a> Rows<'a> {
         let index = self.index;
         let queries = index.queries.get(rank);
         self.skip_too_frequent(rank);
-        // The dense ones before it that are not too frequent.
+        // Dense objects of lower rank that are not too frequent.
         let end = self.dense.min(rank as usize);
         let many = end.min(self.from as usize)..end;
         for query in queries {
@@ -256,11 +256,11 @@ impl<'a> Rows<'a> {
         let past = self.with_history(rank);
         let most = self.settings.strongest as usize;
         let mut best = std::mem::take(&mut self.best);
-        // None before it wants less.
+        // The bound is lowest here.
         let mut least = self.enough[rank as usize].max(1);
         let first = many.start;
         for (place, sums) in self.sums[many.clone()].chunks(ABREAST).enumerate() {
-            // Most have none, which is seen of all at once.
+            // Usually no sum is large enough, which one check over all shows.
             if sums.iter().fold(true, |none, sum| none & (*sum < least)) {
                 continue;
             }
@@ -295,14 +295,13 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The least closeness to an object that is worth an edge and enough of what it is asked for.
+    /// Minimum closeness to an object for an edge.
     fn least_with(&self, rank: u32) -> u64 {
         let asked = self.index.queries.get(rank).len() as u64 * self.log.seen() / self.log.kept().max(1) as u64;
         self.settings.least.part_of(asked * u64::from(UNIT)).max(self.floor)
     }
 
-    /// Finds the first rank that is not too frequent: that this period's requests for an object could make it close to, or that
-    /// it was close to before.
+    /// Finds the first rank that is not too frequent: an object that can be close in this period, or was close before.
     fn skip_too_frequent(&mut self, rank: u32) {
         let most = self.index.queries.get(rank).len() as u64 * u64::from(self.alpha + 2 * self.beta);
         while self.too_frequent < rank && u64::from(self.enough[self.too_frequent as usize]) > most {
@@ -312,8 +311,7 @@ impl<'a> Rows<'a> {
         self.from = self.too_frequent.min(before.unwrap_or(u32::MAX));
     }
 
-    /// The lists of a query and of those that it follows or is followed by, as far as they are looked at, with what they count; and
-    /// sums, and what is enough.
+    /// Passes the lists of a query and its neighbours, with weights, sums and bounds, to `with`.
     fn around(&mut self, query: usize, mut with: impl FnMut(&[u32], &mut [u32], &[u32], u32)) {
         with(self.lists.since(query, self.from), &mut self.sums, &self.enough, self.alpha);
         for other in self.sequels(query).into_iter().flatten() {
@@ -321,7 +319,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The edges that an object had before, whose sums are taken.
+    /// Edges of an object in the history; takes their sums.
     fn with_history(&mut self, rank: u32) -> Vec<(u32, u32)> {
         let index = self.index;
         let mut edges = Vec::new();
@@ -335,7 +333,7 @@ impl<'a> Rows<'a> {
         edges
     }
 
-    /// The least sum of kept queries that makes this much.
+    /// Minimum sum over kept queries for a closeness.
     fn sum_for(&self, closeness: u64) -> u32 {
         (closeness * self.scale.1).div_ceil(self.scale.0.max(1)).min(u32::MAX.into()) as u32
     }
@@ -345,7 +343,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Leaves the strongest, those to lower ranks first.
+/// Keeps the strongest edges; ties go to lower ranks.
 fn strongest(edges: &mut Vec<(u32, u32)>, most: usize) {
     if edges.len() > most {
         edges.select_nth_unstable_by_key(most, |(closeness, other)| (!closeness, *other));
@@ -353,7 +351,7 @@ fn strongest(edges: &mut Vec<(u32, u32)>, most: usize) {
     }
 }
 
-/// Leaves the strongest once there are many, and returns what others must have from then on.
+/// Keeps the strongest edges once there are many; returns the minimum for further ones.
 fn narrow(best: &mut Vec<(u32, u32)>, most: usize, least: u32) -> u32 {
     if best.len() < 4 * most {
         return least;

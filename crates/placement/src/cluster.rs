@@ -1,27 +1,27 @@
-//! The servers: in which rack each is, and what it can take.
+//! Servers: racks and capacities.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A server, by its place in the cluster.
+/// A server, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Server(pub u32);
 
-/// What objects ask of a server in a period, or what it can give: section III-A's four resources.
+/// Resource demand on a server in a period, or its capacity: the four resources of section III-A.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Resources {
-    /// Bytes that lie there.
+    /// Stored bytes.
     pub storage: u64,
-    /// Requests that its processors can answer.
+    /// Requests processed.
     pub computing: u64,
     /// Reads.
     pub io: u64,
-    /// Bytes that are sent.
+    /// Bytes sent.
     pub bandwidth: u64,
 }
 
 impl Resources {
-    /// Whether each of them is no more than the other's.
+    /// Whether no resource exceeds the capacity.
     pub fn fits(&self, capacity: &Resources) -> bool {
         self.storage <= capacity.storage
             && self.computing <= capacity.computing
@@ -29,27 +29,27 @@ impl Resources {
             && self.bandwidth <= capacity.bandwidth
     }
 
-    /// More than anybody has.
+    /// Above any capacity.
     pub(crate) const MOST: Resources =
         Resources { storage: u64::MAX, computing: u64::MAX, io: u64::MAX, bandwidth: u64::MAX };
 
-    /// What a function gives for each of them.
+    /// Computes each resource by a function.
     pub(crate) fn each(of: impl Fn(fn(&Resources) -> u64) -> u64) -> Resources {
         let (storage, computing) = (of(|one| one.storage), of(|one| one.computing));
         Resources { storage, computing, io: of(|one| one.io), bandwidth: of(|one| one.bandwidth) }
     }
 
-    /// The lesser of each.
+    /// Minimum of each resource.
     pub(crate) fn least(self, other: Resources) -> Resources {
         self.join(other, u64::min)
     }
 
-    /// So many times each.
+    /// Multiplies each resource.
     pub(crate) fn times(self, by: u64) -> Resources {
         self.join(self, |one, _| one.saturating_mul(by))
     }
 
-    /// So many 256ths of each.
+    /// Scales each resource by 256ths.
     pub(crate) fn scaled(self, by: u64) -> Resources {
         let of = |one: u64, _| ((u128::from(one) * u128::from(by)) >> 8).min(u64::MAX.into()) as u64;
         self.join(self, of)
@@ -94,22 +94,22 @@ impl Sub for Resources {
     }
 }
 
-/// Racks of servers.
+/// A cluster of servers in racks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cluster {
     /// The rack of each server.
     pub racks: Vec<u32>,
-    /// What each server can give in a period.
+    /// Capacity of each server in a period.
     pub capacities: Vec<Resources>,
 }
 
 impl Cluster {
-    /// The rack that a server is in.
+    /// Rack of a server.
     pub fn rack(&self, server: Server) -> u32 {
         self.racks[server.0 as usize]
     }
 
-    /// What a server can give.
+    /// Capacity of a server.
     pub fn capacity(&self, server: Server) -> &Resources {
         &self.capacities[server.0 as usize]
     }

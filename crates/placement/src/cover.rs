@@ -1,50 +1,48 @@
-//! Which replica of each object is asked, so that a query asks few servers and no server more than its part.
+//! Choice of each object's replica, so that a query contacts few servers and no server gets more than its share.
 //! Sources: Chvátal, "A greedy heuristic for the set-covering problem" (Mathematics of Operations Research, 1979).
-//! Law:     the server that has most of what is left of a query is asked for all of that, and so on until nothing is left; of
-//!          servers that have as much, the one that was asked for least. One that was asked for more than `most` times the mean is
-//!          passed over as long as others have something of the query. What no server below that has is asked in the same way
-//!          of the others.
+//! Law:     the server with the most remaining objects of a query gets all of these, and so on until none remain; ties go to the
+//!          server with fewer earlier requests. A server with more than `most` times the mean requests is skipped as long as others
+//!          have remaining objects. Objects that only such servers have are then requested there in the same way.
 //! Units:   requests for objects; `most` in 1/256 of the mean.
-//! Owns:    what each server was asked for. All counts are halved once they come to `MEMORY` a server, so that what was long ago
-//!          does not count.
-//! Departs: a server's `SLACK` first requests above the mean do not count, or the first query of all would find all servers full.
+//! Owns:    request counts of the servers. All are halved when they reach `MEMORY` per server, so old requests stop counting.
+//! Departs: the first `SLACK` requests of a server above the mean do not count, or the first query would find all servers full.
 //! Checked: tests/placement/cover.rs; vectors/cover.json.
 
 use crate::{Object, Placement, Server};
 
-/// Requests a server beyond which counts are halved.
+/// Mean requests per server at which counts are halved.
 const MEMORY: u64 = 4_096;
-/// Requests that a server may have above its part.
+/// Requests that a server may have above its share.
 const SLACK: u64 = 32;
 
-/// Whoever asks, with what it asked before.
+/// A client with its request counts.
 #[derive(Clone, Debug)]
 pub struct Cover {
     most_q8: u64,
     loads: Vec<u64>,
     total: u64,
-    /// Of the query at hand: what each server has of what is left, and who has any.
+    /// Remaining objects of the current query per server, and the servers that have any.
     has: Vec<u32>,
     seen: Vec<Server>,
 }
 
 impl Cover {
-    /// Nobody among so many servers was asked for anything; none is to be asked for more than so many times the mean.
+    /// A cover without requests; no server may have more than this multiple of the mean.
     pub fn new(servers: usize, most_q8: u64) -> Cover {
         Cover { most_q8, loads: vec![0; servers], total: 0, has: vec![0; servers], seen: Vec::new() }
     }
 
-    /// What each server was asked for, lately.
+    /// Recent requests per server.
     pub fn loads(&self) -> &[u64] {
         &self.loads
     }
 
-    /// The server that each object of a query is asked at, which are cleared and filled.
+    /// Chooses the server of each object of a query; clears and fills `servers`.
     pub fn ask(&mut self, query: &[Object], placement: &Placement, servers: &mut Vec<Server>) {
         self.choose(query.len(), |place| placement.homes(query[place]), servers);
     }
 
-    /// The same of so many objects, whose homes are told by their places.
+    /// The same for objects whose servers a function returns.
     pub fn choose<'a>(&mut self, objects: usize, homes: impl Fn(usize) -> &'a [Server], servers: &mut Vec<Server>) {
         servers.clear();
         servers.resize(objects, NOBODY);
@@ -78,7 +76,7 @@ impl Cover {
         }
     }
 
-    /// Who is asked next.
+    /// The next server to request from.
     fn next(&self) -> Option<Server> {
         let rank = |server: &&Server| {
             let (has, load) = (self.has[server.0 as usize], self.loads[server.0 as usize]);

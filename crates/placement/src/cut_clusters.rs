@@ -1,28 +1,27 @@
-//! Clusters of objects that are close: what a minimum cut tree with an artificial sink falls into.
+//! Clusters of close objects, from a minimum cut tree with an artificial sink.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
 //!          section III-B, Algorithm 2; Flake, Tarjan and Tsioutsiouliklis, "Graph clustering and minimum cut trees" (Internet
-//!          Mathematics, 2004), whose algorithm it is: their bounds hold, and so does their way to spare cuts.
-//! Law:     every node is linked to a sink with weight w. The community of a node is its side of the minimum cut between it and
-//!          the sink, the smallest such; communities are nested or apart, and the largest are the clusters. Nodes are taken by
-//!          falling weight of their edges: whoever is in a community already needs no cut of its own. A community is held by a
-//!          later node's only if its cut is the lighter one; and that is no heavier than to leave the later node alone: where
-//!          the community's is heavier than this, it is a cluster, and the graph goes on without it.
+//!          Mathematics, 2004), who give the algorithm, its bounds and the way to save cuts.
+//! Law:     every node is linked to a sink with weight w. The community of a node is its side of the smallest minimum cut between it
+//!          and the sink; communities are nested or disjoint, and the largest are the clusters. Nodes are taken by falling weight of
+//!          their edges, and a node already in a community needs no cut. A later node's community can only contain an earlier one if
+//!          its cut is lighter, and its cut is at most that of the node alone. So a community whose cut is heavier than this is a
+//!          cluster, and the graph continues without it.
 //!          For a cluster S and each part P of it: c(S, V − S) / |V − S| ≤ w ≤ c(P, S − P) / min(|P|, |S − P|).
 //! Units:   weights as they come.
-//! Owns:    a residual graph; a flow looks at no more of it than it needs, and puts it back.
+//! Owns:    a residual graph; a flow examines only the part it needs, and restores it.
 //! Departs: Algorithm 2 says that there are N clusters, as many as servers; how many there are follows from w alone.
 //! Checked: tests/placement/cut_clusters.rs: by hand, against all cuts and a whole minimum cut tree, and against the bounds;
 //!          vectors/cut_clusters.json.
 //!
-//! The maximum flow is Dinic's, here and not a library's: a flow to the sink ends near its source, since everybody on its way is linked
-//! to the sink. petgraph 0.8 goes through the whole graph for each: 0.2 to 570 ms among 487,000 edges, for one of the 18,000 flows
-//! that take 0.2 s here.
+//! Maximum flow is an own implementation of Dinic's algorithm: a flow ends near its source, since every node is linked to the sink.
+//! petgraph 0.8 scans the whole graph for each flow: 0.2 to 570 ms with 487,000 edges, while 18,000 flows take 0.2 s here.
 
 use std::collections::BinaryHeap;
 
 use crate::closeness::Edge;
 
-/// The clusters of two objects or more among so many, each in order; the first has the node of most weight.
+/// Clusters of at least two objects, each sorted; the first contains the heaviest node.
 pub fn cut_clusters(objects: usize, edges: &[Edge], w: u64) -> Vec<Vec<u32>> {
     let mut graph = Graph::of(objects, edges, w);
     graph.absorb((0..objects as u32).filter(|node| graph.weights[*node as usize] <= w).collect());
@@ -31,7 +30,7 @@ pub fn cut_clusters(objects: usize, edges: &[Edge], w: u64) -> Vec<Vec<u32>> {
     let mut cluster = vec![NONE; objects];
     let mut open = BinaryHeap::new();
     for node in order {
-        // What a cut costs that leaves this one alone.
+        // Cost of a cut around this node alone.
         let alone = graph.weights[node as usize] + w;
         while open.peek().is_some_and(|(cut, _, _)| *cut >= alone) {
             let Some((_, first, community)) = open.pop() else { break };
@@ -48,7 +47,7 @@ pub fn cut_clusters(objects: usize, edges: &[Edge], w: u64) -> Vec<Vec<u32>> {
             continue;
         }
         for member in &community {
-            // Communities that it holds are whole in it.
+            // Communities inside it are contained completely.
             cluster[*member as usize] = node;
             graph.state[*member as usize] = State::Clustered;
         }
@@ -62,54 +61,54 @@ pub fn cut_clusters(objects: usize, edges: &[Edge], w: u64) -> Vec<Vec<u32>> {
 
 const NONE: u32 = u32::MAX;
 
-/// What is known of a node.
+/// State of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing yet.
+    /// Not in a community.
     Open,
-    /// It is in a community, which a larger one may hold.
+    /// In a community that a larger one may contain.
     Clustered,
-    /// It is in no community that is still to be found, and for these as good as the sink.
+    /// In no community yet to be found, and merged into the sink.
     Absorbed,
 }
 
-/// An edge as one of its ends has it.
+/// An edge, seen from one end.
 #[derive(Clone, Copy)]
 struct Arc {
     to: u32,
-    /// The same edge as the other end has it.
+    /// Index of the reverse arc.
     back: u32,
     weight: u32,
-    /// What of it, and of flow the other way, is left.
+    /// Residual capacity.
     left: u32,
 }
 
-/// How a flow stands with a node.
+/// State of a node in a flow.
 #[derive(Clone, Copy)]
 struct Spot {
-    /// What it may still send to the sink.
+    /// Residual capacity to the sink.
     left: u64,
-    /// How far it is from the source; `NONE` where the flow did not come.
+    /// Distance from the source; `NONE` if not reached.
     level: u32,
-    /// The next arc that it tries.
+    /// The next arc to try.
     next: u32,
 }
 
 struct Graph {
     starts: Vec<u32>,
     arcs: Vec<Arc>,
-    /// The weight of each node's edges.
+    /// Weight of each node's edges.
     weights: Vec<u64>,
-    /// What of it leads to nodes that are not absorbed.
+    /// Their weight to nodes that are not absorbed.
     inside: Vec<u64>,
     state: Vec<State>,
     w: u64,
-    /// What each node may send to the sink.
+    /// Capacity of each node to the sink.
     sink: Vec<u64>,
     spots: Vec<Spot>,
-    /// The nodes that the flow at hand looked at, in the order of their levels.
+    /// Nodes that the current flow has reached, by distance.
     seen: Vec<u32>,
-    /// The arcs of which it changed what is left, and the nodes from which it came to the sink.
+    /// Arcs whose residual capacity it has changed, and the nodes through which it reached the sink.
     used: Vec<usize>,
     ends: Vec<u32>,
 }
@@ -152,8 +151,8 @@ impl Graph {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
 
-    /// Makes nodes a part of the sink, and with them all that are then provably alone: those whose edges weigh no more than w. Such
-    /// a node makes no other's community better by being in it: without it a cut costs w less, and no more than its edges more.
+    /// Merges nodes into the sink, together with all nodes that are then provably alone: those whose edges weigh at most w. Without such a
+    /// node a community's cut costs w less, and at most the weight of its edges more.
     fn absorb(&mut self, mut nodes: Vec<u32>) {
         nodes.iter().for_each(|node| self.state[*node as usize] = State::Absorbed);
         while let Some(node) = nodes.pop() {
@@ -174,7 +173,7 @@ impl Graph {
         }
     }
 
-    /// The smallest minimum cut between a node and the sink, and the node's side of it.
+    /// Weight of the smallest minimum cut between a node and the sink, and the node's side.
     fn community(&mut self, source: u32) -> (u64, Vec<u32>) {
         let mut cut = self.sink[source as usize];
         self.spots[source as usize].left = 0;
@@ -202,7 +201,7 @@ impl Graph {
         }
     }
 
-    /// Finds how far nodes are from the source, up to the first that can still send to the sink, and whether there is one.
+    /// Computes distances from the source up to the first node with capacity to the sink; returns whether there is one.
     fn layer(&mut self, source: u32) -> bool {
         let start = &mut self.spots[source as usize];
         (start.level, start.next) = (0, self.starts[source as usize]);
@@ -232,7 +231,7 @@ impl Graph {
         last != NONE
     }
 
-    /// Sends along a shortest way to the sink what it lets through; if there is one.
+    /// Augments the flow along a shortest path; returns its amount, if there is a path.
     fn augment(&mut self, source: u32) -> Option<u64> {
         let mut way: Vec<usize> = Vec::new();
         let mut node = source;
@@ -242,7 +241,7 @@ impl Graph {
                 break;
             }
             if spot.next == self.starts[node as usize + 1] {
-                // A dead end: the way here is not tried again.
+                // A dead end: do not try this arc again.
                 let arc = way.pop()?;
                 node = self.arcs[self.arcs[arc].back as usize].to;
                 self.spots[node as usize].next += 1;
@@ -263,7 +262,7 @@ impl Graph {
         for (place, &arc) in way.iter().enumerate() {
             self.arcs[arc].left -= sent as u32;
             self.used.push(arc);
-            // No flow comes back to the source.
+            // No flow returns to the source.
             if place > 0 {
                 let back = self.arcs[arc].back as usize;
                 self.arcs[back].left += sent as u32;

@@ -1,9 +1,9 @@
-//! How many servers a query asks.
+//! Number of servers per query.
 
 use crate::{Object, Placement, Server};
 
-/// The servers that a query for some objects asks, which are cleared and filled: of each object that was moved a replica at one that
-/// this query asks anyway, if there is one, else any, as `draw` says among so many. Those without a choice come first.
+/// Chooses the servers of a query; clears and fills `servers`. For each moved object it prefers a replica on a server that the query
+/// contacts anyway, else any, drawn by `draw`. Objects without a choice come first.
 pub fn ask(
     query: &[Object],
     placement: &Placement,
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_moved_is_asked_for_where_the_query_asks_anyway() {
+    fn moved_objects_use_contacted_servers() {
         let homes = [1, 2, 5, 2, 7, 3].map(Server);
         let placement = Placement::new(2, homes.to_vec());
         let query = [Object(0), Object(1), Object(2)];
@@ -40,7 +40,7 @@ mod tests {
         };
         assert_eq!(asked([false; 3]), [1, 5, 7], "the first replica of each, as drawn");
         assert_eq!(asked([true, true, false]), [7, 1, 5]);
-        // Object 1 stays and is asked for at 5; object 0 has no replica there.
+        // Object 1 stays on 5; object 0 has no replica there.
         assert_eq!(asked([true, false, false]), [5, 7, 1]);
         let mut second = Vec::new();
         ask(&query, &placement, &[true, true, false], &mut |n| n - 1, &mut second);

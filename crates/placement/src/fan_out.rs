@@ -1,14 +1,14 @@
-//! What is asked for together is put into few parts: local search on the probabilistic fan-out, under what parts can take.
+//! Assignment of related objects to few parts: local search on the probabilistic fan-out under capacity limits.
 //! Sources: Kabiljo, Karrer, Pundir, Pupyrev and Shalita, "Social Hash Partitioner: A Scalable Distributed Hypergraph Partitioner"
 //!          (VLDB 2017), section 3.1: the objective and the gain of a move.
-//! Law:     a query with n objects in a part is worth 1 - x^n there: the sum over all parts is the fan-out that is to be expected
-//!          if each object were asked for with probability 1 - x. A node moves to the part in which it saves most and that has
-//!          room; x = 2^-sharpness, and the sharper, the closer this is to the number of parts. Then parts may have more than they
-//!          can for some passes, and those that do lose again what costs least: the best of what comes of it is kept.
-//! Units:   gains in 1/65,536 of a server, which queries save; resources as they come.
-//! Owns:    who is where, and of each query how many of its nodes are in each part that it has any in.
-//! Departs: moves are made at once, one after another, and not exchanged in pairs between rounds: no two of them undo each other.
-//!          The paper's x is 1/2 throughout.
+//! Law:     a query with n objects in a part contributes 1 - x^n there; the sum over all parts is the expected fan-out if each object
+//!          were requested with probability 1 - x. A node moves to the part with free capacity that saves most. x = 2^-sharpness: the
+//!          sharper, the closer this is to the number of parts. Then parts may exceed their capacity for some passes and are
+//!          rebalanced at the least cost; the best result is kept.
+//! Units:   gains in 1/65,536 of a server that queries save; resources as given.
+//! Owns:    the assignment, and for each query the number of its nodes in each part.
+//! Departs: moves are made at once, one after another, instead of exchanged in pairs between rounds, so no two undo each other.
+//!          The paper uses x = 1/2 throughout.
 //! Checked: tests/placement/vectors.rs, by vectors/fan_out.json.
 
 use std::collections::BinaryHeap;
@@ -16,23 +16,23 @@ use std::collections::BinaryHeap;
 use crate::hypergraph::{Hypergraph, mix};
 use crate::{Object, RequestLog, Resources};
 
-/// In no part yet.
+/// Unassigned.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-/// A whole server.
+/// One server.
 pub(crate) const UNIT: u64 = 1 << 16;
-/// Who is to stay where it is leaves it for no less than that.
+/// Minimum saving for which an anchored node leaves its part.
 const LEAST: u64 = 6 * UNIT;
-/// Where x^n is nothing for any n but 0.
+/// From here on x^n is zero for all n > 0.
 pub(crate) const SHARPEST: u32 = 16;
-/// A part may have what it can, in 1/256.
+/// Full capacity of a part, in 1/256.
 const WHOLE: u64 = 256;
 
-/// What one more node of a query adds where it has n: x^n.
+/// Contribution of one more node of a query that has n: x^n.
 fn adds(n: u32, sharpness: u32) -> u64 {
     UNIT.checked_shr(n.saturating_mul(sharpness)).unwrap_or(0)
 }
 
-/// What a log's queries would save if an object were in each of so many parts in place of its own, in 1/65,536 of a server.
+/// Saving of a log's queries if an object were in each of the parts instead of its own, in 1/65,536 of a server.
 pub fn saves(log: &RequestLog, parts: &[u32], count: usize, object: Object, sharpness: u32) -> Vec<i64> {
     let graph = Hypergraph::of(log, parts.len(), |object| Some(object.0), |_| 1);
     let (demands, capacities) = (vec![Resources::default(); parts.len()], vec![Resources::default(); count]);
@@ -43,7 +43,7 @@ pub fn saves(log: &RequestLog, parts: &[u32], count: usize, object: Object, shar
     (0..count).map(saves).collect()
 }
 
-/// The parts in which a log's objects are after so many passes, where each part can be asked for so much.
+/// Parts of a log's objects after some passes, with a request limit per part.
 pub fn settled(log: &RequestLog, parts: Vec<u32>, most: &[u64], sharpness: u32, passes: u64) -> Vec<u32> {
     let graph = Hypergraph::of(log, parts.len(), |object| Some(object.0), |_| 1);
     let of = |computing| Resources { computing, ..Resources::default() };
@@ -55,22 +55,22 @@ pub fn settled(log: &RequestLog, parts: Vec<u32>, most: &[u64], sharpness: u32, 
     search.parts
 }
 
-/// Parts that nodes are in, while they are changed.
+/// An assignment under optimization.
 pub(crate) struct Search<'a> {
     graph: &'a Hypergraph,
     demands: &'a [Resources],
     capacities: &'a [Resources],
-    /// What parts may have for a while, in 1/256 of what they can.
+    /// Temporary limit of parts, in 1/256 of their capacity.
     slack: u64,
     pub parts: Vec<u32>,
-    /// Where each node lay before, if that counts, and for how much.
+    /// Earlier part of each node, if it counts, and its weight.
     anchors: Vec<u32>,
     share: u64,
     loads: Vec<Resources>,
-    /// Of each edge the parts that it has nodes in, and how many, where its nodes stand.
+    /// Parts of each edge's nodes and their counts, at the positions of its nodes.
     spans: Vec<(u32, u32)>,
     lengths: Vec<u32>,
-    /// Of whose queries something has changed since it was looked at.
+    /// Nodes whose queries have changed since they were last examined.
     stirred: Vec<bool>,
     /// By part; zero between nodes.
     scores: Vec<u64>,
@@ -107,14 +107,14 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Whoever is in a part now leaves it only if it saves this share of its requests a server, in 1/256.
+    /// Makes assigned nodes leave their part only for a saving of this share of their requests, in 1/256.
     pub fn anchor(mut self, share: u64) -> Search<'a> {
         self.anchors = self.parts.clone();
         self.share = share;
         self
     }
 
-    /// What keeps a node where it is.
+    /// Saving required to move a node.
     fn keeps(&self, node: u32) -> u64 {
         match self.anchors.get(node as usize) {
             Some(anchor) if *anchor == self.parts[node as usize] => {
@@ -161,7 +161,7 @@ impl<'a> Search<'a> {
         (self.loads[part as usize] + self.demands[node as usize]).fits(&capacity)
     }
 
-    /// Parts that have too much lose what costs least.
+    /// Moves nodes out of overfull parts at the least cost.
     pub fn rebalance(&mut self, sharpness: u32, seed: u64) {
         self.slack = WHOLE;
         let over = |search: &Self, part: u32| !search.loads[part as usize].fits(&search.capacities[part as usize]);
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sums what each part has for a node, and returns what its own has besides it.
+    /// Scores each part for a node; returns its own part's score.
     fn score(&mut self, node: u32, sharpness: u32) -> u64 {
         let own = self.parts[node as usize];
         let mut here = 0;
@@ -211,7 +211,7 @@ impl<'a> Search<'a> {
         here
     }
 
-    /// The best other part for a node that has room, and what it has.
+    /// The best other part with free capacity, and its score.
     fn best(&mut self, node: u32) -> Option<(u64, u32)> {
         let mut best: Option<(u64, u32)> = None;
         let touched = std::mem::take(&mut self.touched);
@@ -227,7 +227,7 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Puts all that are nowhere where most of what they are asked for with is, the heaviest first.
+    /// Assigns all unassigned nodes to the best parts, the heaviest first.
     pub fn fill(&mut self, seed: u64) {
         let mut order: Vec<u32> =
             (0..self.parts.len() as u32).filter(|node| self.parts[*node as usize] == NOWHERE).collect();
@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Fills part after part up to so many 256ths of what it can take, each from its heaviest node on with whom it is with most.
+    /// Fills one part after another up to 256ths of its capacity, from its heaviest node on with the most related ones.
     pub fn grow(&mut self, full: u64, seed: u64) {
         let weight = |node: u32| self.demands[node as usize].computing.max(1);
         let mut order: Vec<u32> =
@@ -289,7 +289,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The part that is filled least.
+    /// The least full part.
     fn emptiest(&self, node: u32) -> u32 {
         let rank = |part: u32| {
             let (load, capacity) = (self.loads[part as usize], self.capacities[part as usize]);
@@ -304,14 +304,14 @@ impl<'a> Search<'a> {
         (0..self.capacities.len() as u32).min_by_key(|part| rank(*part)).unwrap_or(0)
     }
 
-    /// Others may be better off elsewhere now.
+    /// Marks nodes that may now be better off elsewhere.
     fn stir(&mut self, node: u32) {
         for edge in self.graph.edges_of(node) {
             self.graph.edge(*edge).iter().for_each(|other| self.stirred[*other as usize] = true);
         }
     }
 
-    /// Goes through all nodes once of whose queries something has changed; how many changed their parts.
+    /// Examines all marked nodes once; returns how many moved.
     pub fn pass(&mut self, sharpness: u32, seed: u64) -> usize {
         let mut order: Vec<(u64, u32)> = (0..self.parts.len() as u32)
             .filter(|node| self.stirred[*node as usize])
@@ -335,7 +335,7 @@ impl<'a> Search<'a> {
         changed
     }
 
-    /// Passes until few change their parts, so many at most.
+    /// Passes until few nodes move, up to a maximum number.
     pub fn settle(&mut self, sharpness: u32, passes: u64, seed: u64) {
         self.stirred.fill(true);
         for pass in 0..passes {
@@ -345,7 +345,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Lets parts have more for a while, so many times, ever less of it; the best of what comes of it.
+    /// Repeats with a decreasing temporary limit, and keeps the best result.
     pub fn relax(&mut self, rounds: u64, passes: u64, seed: u64) {
         let mut best = (self.fan_out(), self.parts.clone());
         for round in 0..rounds {
@@ -360,7 +360,7 @@ impl<'a> Search<'a> {
         *self = Search::new(self.graph, self.demands, self.capacities, best.1);
     }
 
-    /// How many parts edges are in, together.
+    /// Sum of the number of parts per edge.
     pub fn fan_out(&self) -> u64 {
         (0..self.graph.edges() as u32)
             .map(|edge| self.graph.weight(edge) * u64::from(self.lengths[edge as usize]))

@@ -1,18 +1,19 @@
-//! Objects that are asked for together gathered on groups of servers, as many servers a group as there are replicas, each in a rack
-//! of its own: whoever is asked of a group has all of it.
-//! Sources: Kabiljo et al., "Social Hash Partitioner" (VLDB 2017), for what is gathered with what; what moves is this project's own.
-//! Law:     servers make groups, of the racks with most servers left first, those that can give much with one another; who can give next to nothing is left as it is. Objects are
-//!          parted among groups (`levels`) so that no server is asked for more than `busiest` times the mean, nor for more than
-//!          it can give; new queries count more than old ones. One of `HELD` queries is held back: if those ask hardly fewer groups than independent draws
-//!          would, nothing belongs together, and nothing moves. An object moves where in its part it costs its queries less
-//!          than where it lies: a part of which a query has n objects costs each 1/n; where objects lie, each costs as many servers as
-//!          greedy cover asks by the number of objects. Where most requests are for objects in groups, an earlier plan put them there: an
-//!          object leaves its group if that saves `keep` of its requests a server. At one replica hashing puts every object in a
-//!          group, too: an earlier plan shows in queries that ask fewer groups than independent draws would.
-//!          If bytes to move are bounded, clusters go first that save most a byte.
-//! Units:   bytes, requests of a period; what is saved in 1/65,536 of a server.
+//! Co-location of related objects on groups of servers. A group has as many servers as there are replicas, each in its own rack, so any
+//! server of a group has all its objects.
+//! Sources: Kabiljo et al., "Social Hash Partitioner" (VLDB 2017), for the search; the choice of moves is this project's own.
+//! Law:     servers form groups, first of the racks with most servers left, so that large capacities are together; servers with almost no
+//!          capacity are left out. Objects are divided among groups (`levels`) so that no server gets more than `busiest` times the mean
+//!          requests or its capacity; newer queries count more. One in `HELD` queries is held out: if these contact almost as many groups
+//!          as independent draws would, nothing is related and nothing moves. An object moves if its part costs its queries less than its
+//!          current server: in a part each of n objects of a query costs 1/n; at current servers each costs its share of greedy cover's
+//!          server count. If most requests are for objects in groups, an earlier plan put them there, and an object leaves its group if
+//!          that saves `keep` of its requests in servers. With one replica hashing also puts every object in a group; there the held-out
+//!          queries show an earlier plan.
+//!          If bytes to move are bounded, clusters with the largest saving per byte go first.
+//! Units:   bytes, requests of a period; savings in 1/65,536 of a server.
+//! Units:   bytes, requests of a period; savings in 1/65,536 of a server.
 //! Owns:    nothing.
-//! Departs: an object that alone asks a server for more than its part stays where it is.
+//! Departs: an object whose own demand exceeds a server's share stays where it is.
 //! Checked: tests/placement/groups.rs: capacities, racks and budgets hold; a log without structure moves nothing.
 
 use core::cmp::Reverse;
@@ -31,40 +32,39 @@ use crate::settle::at_homes;
 use crate::{Cluster, Object, Placement, RequestLog, Resources, Server};
 
 params! {
-    /// Objects gathered on groups of servers, by local search on the probabilistic fan-out.
+    /// Objects co-located on groups of servers, by local search on the probabilistic fan-out.
     groups {
-        /// No server is to be asked for more than so many per cent of what servers are asked for on average.
-        #[range(105..=100_000, "some server has the mean at least")]
+        /// Maximum requests of a server, in per cent of the mean.
+        #[range(105..=100_000, "at least one server has the mean or more")]
         busiest: u32 = 200,
-        /// An object leaves the group that it is in if that saves a server for this share of its requests: the more, the steadier are plans.
+        /// An object leaves its group if that saves a server for this share of its requests; larger values give steadier plans.
         keep: Share = Share::of(1, 4),
     }
 }
 
-/// The newest queries count so many times as much as the oldest, as parts are searched for.
+/// Weight of the newest queries relative to the oldest in the search.
 const NEWEST: u32 = 4;
-/// One query of so many is held back, to see whether what was found holds for others.
+/// One query in this many is held out for validation.
 const HELD: usize = 8;
-/// A group asked for by n queries has some 1/√n more or less the next time: so many times that is left free of its bound.
+/// A group with n requests varies by about √n; this many standard deviations are kept free.
 const SPREAD: u64 = 4;
-/// A query asks so many groups, roughly, as far as that counts.
+/// Assumed number of groups per query.
 const ASKS: u64 = 4;
-/// Where queries that were held back ask less than this share, in 1/256, of the groups that independent draws would, something
-/// belongs together.
+/// If held-out queries contact less than this share, in 1/256, of the groups that independent draws would, objects are related.
 const STRUCTURE: u64 = 230;
-/// An object moves if that saves so many servers at least.
+/// Minimum saving of a move.
 const LEAST: i64 = UNIT as i64 / 2;
-/// And where a plan was made before, so many.
+/// Minimum saving after an earlier plan.
 const STEADY: i64 = 12 * LEAST;
-/// A group that can give less than this part of what the middle one can is none: its servers are given no more than they have.
+/// Groups with less than this fraction of the median capacity are left out.
 const WEAK: u64 = 8;
-/// Who asks a group for such a part of what it can give lies where it was counted.
+/// An object with at least this fraction of a group's capacity stays where it is.
 const HEAVY: u64 = 8;
 
-/// Plans by groups; of what is to be moved no more than so many bytes, where that is bounded.
+/// Plans by groups, with an optional limit of bytes to move.
 ///
 /// # Errors
-/// [`PlanError`] where numbers do not agree, or objects ask for more than all servers can give.
+/// [`PlanError`] if numbers disagree, or objects demand more than all servers have.
 pub fn plan_groups(
     cluster: &Cluster,
     sizes: &[u64],
@@ -77,7 +77,7 @@ pub fn plan_groups(
     let demands = || Demands { sizes, log, replicas: placement.replicas() as u64 };
     let bounded = bounded(cluster, placement, &demands(), settings)?;
     let groups = groups(&bounded, placement.replicas());
-    // Where all is to be in the end counts; on the way there servers may have what they can give.
+    // The final state must respect the bound; during the moves servers may use their full capacity.
     let roomy = Cluster { racks: cluster.racks.clone(), capacities: vec![Resources::MOST; cluster.racks.len()] };
     let mut loads = Loads::of(&roomy, demands(), placement, &[], Counts::All);
     let mut clusters = Vec::new();
@@ -94,7 +94,7 @@ pub fn plan_groups(
     Ok(Plan { moves, gathering, clusters, history: Vec::new() })
 }
 
-/// The servers with what each may be asked for.
+/// The servers with their bounded capacities.
 fn bounded(
     cluster: &Cluster,
     placement: &Placement,
@@ -113,7 +113,7 @@ fn bounded(
     Ok(Cluster { racks: cluster.racks.clone(), capacities: cluster.capacities.iter().map(most).collect() })
 }
 
-/// Groups of as many servers as there are replicas, each in a rack of its own; none has a server that can give next to nothing.
+/// Forms groups with one server per replica, each in its own rack; leaves out servers with almost no capacity.
 fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
     let mut left: Vec<(u32, Vec<Server>)> = Vec::new();
     let mut servers: Vec<Server> = (0..cluster.racks.len() as u32).map(Server).collect();
@@ -122,7 +122,7 @@ fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
         (of.storage, of.computing, of.bandwidth)
     };
     servers.retain(|server| *cluster.capacity(*server) != Resources::default());
-    // Those that can give most are taken first, from the end.
+    // Servers with the largest capacity are taken first, from the end.
     servers.sort_by_key(|server| (cluster.rack(*server), room(server), Reverse(*server)));
     for theirs in servers.chunk_by(|one, other| cluster.rack(*one) == cluster.rack(*other)) {
         left.push((cluster.rack(theirs[0]), theirs.to_vec()));
@@ -137,7 +137,7 @@ fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
     }
 }
 
-/// Those of the groups that can give no less than `WEAK` allows.
+/// Groups that are not too weak (`WEAK`).
 fn strong(cluster: &Cluster, groups: Vec<Vec<Server>>) -> Vec<Vec<Server>> {
     let middle = |get: fn(&Resources) -> u64| {
         let mut all: Vec<u64> = groups.iter().map(|group| get(&weakest(cluster, group))).collect();
@@ -148,25 +148,25 @@ fn strong(cluster: &Cluster, groups: Vec<Vec<Server>>) -> Vec<Vec<Server>> {
     groups.into_iter().filter(|group| enough.fits(&weakest(cluster, group))).collect()
 }
 
-/// What each server of a group can give.
+/// Capacity of each server of a group.
 fn weakest(cluster: &Cluster, group: &[Server]) -> Resources {
     group.iter().fold(Resources::MOST, |least, server| least.least(*cluster.capacity(*server)))
 }
 
-/// Who goes where.
+/// Assignment of objects to groups.
 struct Gathering<'a> {
     loads: &'a Loads<'a>,
     log: &'a RequestLog,
     groups: &'a [Vec<Server>],
     settings: &'a Params,
-    /// The objects that are asked for, and by object its place among them.
+    /// The requested objects, and the index of each object among them.
     asked: Vec<Object>,
     nodes: Vec<u32>,
-    /// The group that each is in.
+    /// Current group of each.
     lies: Vec<u32>,
     demands: Vec<Resources>,
     capacities: Vec<Resources>,
-    /// Most requests are for objects that an earlier plan gathered in groups: these stay as they are, as far as that goes.
+    /// Whether most requests are for objects that an earlier plan grouped; these preferably stay.
     steady: bool,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Gathering<'a> {
                 placement.homes(object).iter().for_each(|home| rest[home.0 as usize] += demand);
             }
         }
-        // Who is in which group: by its first server.
+        // The group of each first server.
         let mut first = vec![NOWHERE; loads.cluster.racks.len()];
         let in_groups: Vec<Vec<Server>> = groups.iter().map(|group| sorted(group)).collect();
         in_groups.iter().zip(0..).for_each(|(group, number)| first[group[0].0 as usize] = number);
@@ -218,17 +218,17 @@ impl<'a> Gathering<'a> {
             asked,
             nodes,
         };
-        // A server alone is a group where there is one replica: every object lies in one, by its hash too.
+        // With one replica a single server is a group, so hashing also puts every object in one.
         let by_hash_too = placement.replicas() == 1;
         gathering.steady = most_in_groups && (!by_hash_too || gathering.belongs_together(&gathering.lies, |_| true));
         gathering
     }
 
-    /// Objects that are to be in a group and are not, in the order in which they go, and what belongs together.
+    /// Objects to move into a group, in order, and the clusters.
     fn homes(&self, budget: Option<Bytes>) -> (Vec<(Object, u32)>, Vec<Vec<Object>>) {
         let node = |object: Object| Some(self.nodes[object.0 as usize]).filter(|node| *node != NOWHERE);
         let graph = |holds: bool| {
-            // What is asked for together changes: what is new counts most.
+            // Relations change over time: newer queries count more.
             let age = |query: usize| 1 + (NEWEST - 1) * query as u32 / self.log.kept() as u32;
             let weight = |query: usize| if holds && self.holds(query) { 0 } else { age(query) };
             Hypergraph::of(self.log, self.asked.len(), node, weight)
@@ -237,7 +237,7 @@ impl<'a> Gathering<'a> {
         let saved = self.saved(&parts);
         let mut wanted: Vec<u32> =
             (0..self.asked.len() as u32).filter(|node| self.is_wanted(*node, &parts, &saved)).collect();
-        // Without a bound all go, in whatever order.
+        // Without a limit all are moved, in any order.
         let of = match budget {
             Some(_) => self.task(&graph(false)).clusters(&parts),
             None => parts.clone(),
@@ -249,7 +249,7 @@ impl<'a> Gathering<'a> {
             let gain: i64 = cluster.iter().map(|node| saved[*node as usize]).sum();
             clusters.push((gain, bytes, cluster.to_vec()));
         }
-        // Objects without a size are moved as if they had one byte: a share has no order over zero.
+        // Objects without a size count as one byte, since a ratio to zero has no order.
         let size = |bytes: u64| i128::from(bytes.max(1));
         clusters.sort_by(|(gain, bytes, _), (other, others, _)| {
             (i128::from(*other) * size(*bytes)).cmp(&(i128::from(*gain) * size(*others)))
@@ -268,7 +268,7 @@ impl<'a> Gathering<'a> {
         (homes, clusters.iter().map(objects).collect())
     }
 
-    /// Whether a query is held back.
+    /// Whether a query is held out.
     fn holds(&self, query: usize) -> bool {
         self.log.kept() >= HELD && query % HELD == HELD - 1
     }
@@ -277,7 +277,7 @@ impl<'a> Gathering<'a> {
         Task { graph, demands: &self.demands, capacities: &self.capacities }
     }
 
-    /// The parts of all objects: from those that they are in, where most requests are for such; none where nothing belongs together.
+    /// The parts of all objects, starting from the current ones if most requests are for grouped objects; none if nothing is related.
     fn parts(&self, graph: impl Fn(bool) -> Hypergraph) -> Option<Vec<u32>> {
         if self.steady {
             return Some(self.task(&graph(false)).keep(self.lies.clone(), self.settings.keep.in_q(8).into()));
@@ -287,7 +287,7 @@ impl<'a> Gathering<'a> {
         self.belongs_together(&parts, unseen).then(|| self.task(&graph(false)).polish(parts))
     }
 
-    /// Whether the counted queries ask fewer groups than independent draws from the groups would, of objects that have one.
+    /// Whether the counted queries contact fewer groups than independent draws from the grouped objects would.
     fn belongs_together(&self, parts: &[u32], counted: impl Fn(usize) -> bool) -> bool {
         let mut requests = vec![0u64; self.groups.len()];
         let in_parts = self.demands.iter().zip(parts).filter(|(_, part)| **part != NOWHERE);
@@ -310,7 +310,7 @@ impl<'a> Gathering<'a> {
             groups.dedup();
             asked += groups.len() as u64;
         }
-        // Of each group, in 1/2^32: how likely none of n draws is of it.
+        // Per group, in 1/2^32: the probability that none of n draws is in it.
         let mut expected = 0u128;
         for requests in requests {
             let other = (u128::from(all - requests) << 32) / u128::from(all);
@@ -323,11 +323,11 @@ impl<'a> Gathering<'a> {
         u128::from(asked) << 8 < (expected >> 32) * u128::from(STRUCTURE)
     }
 
-    /// What it saves of servers that each object is in its part, with those for which it does.
+    /// Savings in servers of each object in its part, together with the others that move.
     fn saved(&self, parts: &[u32]) -> Vec<i64> {
         let mut cover = Cover::new(self.loads.cluster.racks.len(), u64::from(self.settings.busiest) * 256 / 100);
         let mut servers = Vec::new();
-        // What an object of each query costs where it lies.
+        // Cost of an object of each query at its current servers.
         let mut cost = |query: usize| {
             let objects = self.log.query(query);
             cover.ask(objects, &self.loads.placement, &mut servers);
@@ -364,20 +364,20 @@ impl<'a> Gathering<'a> {
         saved
     }
 
-    /// Whether an object is to be moved to its part.
+    /// Whether an object should move to its part.
     fn is_wanted(&self, node: u32, parts: &[u32], saved: &[i64]) -> bool {
         let (lies, part) = (self.lies[node as usize], parts[node as usize]);
-        // What left a group was found worth it before; and servers that have one of those that are asked for most have no room.
+        // Leaving a group was worthwhile before; and servers with one of the most requested objects have no free capacity.
         let heavy = self.demands[node as usize].computing * HEAVY > self.capacities[part as usize].computing;
         lies != part && (lies != NOWHERE || heavy || saved[node as usize] >= self.least())
     }
 
-    /// How much makes a move worth it.
+    /// Minimum saving of a move.
     fn least(&self) -> i64 {
         if self.steady { STEADY } else { LEAST }
     }
 
-    /// What is moved, replica by replica.
+    /// Bytes to move, over all replicas.
     fn bytes(&self, node: u32, group: u32) -> u64 {
         let homes = self.loads.placement.homes(self.asked[node as usize]);
         let there = homes.iter().filter(|home| self.groups[group as usize].contains(home)).count();

@@ -1,21 +1,21 @@
-//! Queries as edges over the objects that they ask for, and the same graph with objects that belong together as one.
+//! Hypergraph of queries over their objects, and its contraction.
 
 use crate::{Object, RequestLog};
 
 /// Edges over nodes; a node is in an edge once.
 pub(crate) struct Hypergraph {
-    /// Where each edge's nodes begin, and its nodes.
+    /// Start of each edge's nodes, and the nodes.
     starts: Vec<u32>,
     pins: Vec<u32>,
-    /// How many queries each edge stands for.
+    /// Number of queries per edge.
     weights: Vec<u32>,
-    /// Where each node's edges begin, and its edges.
+    /// Start of each node's edges, and the edges.
     firsts: Vec<u32>,
     edges: Vec<u32>,
 }
 
 impl Hypergraph {
-    /// The queries of a log that ask for more than one of some objects, whose nodes are given, and by how much each query counts, if at all.
+    /// Queries of a log with at least two of the given nodes, with a weight per query, if it counts.
     pub fn of(
         log: &RequestLog,
         nodes: usize,
@@ -46,17 +46,17 @@ impl Hypergraph {
         Hypergraph { starts, pins, weights, firsts, edges }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.firsts.len() - 1
     }
 
-    /// How many edges.
+    /// Number of edges.
     pub fn edges(&self) -> usize {
         self.weights.len()
     }
 
-    /// How many nodes all edges have together.
+    /// Sum of the number of nodes over all edges.
     pub fn pins(&self) -> usize {
         self.pins.len()
     }
@@ -66,22 +66,22 @@ impl Hypergraph {
         &self.pins[self.range(edge)]
     }
 
-    /// Where an edge's nodes stand among all.
+    /// Positions of an edge's nodes.
     pub fn range(&self, edge: u32) -> core::ops::Range<usize> {
         self.starts[edge as usize] as usize..self.starts[edge as usize + 1] as usize
     }
 
-    /// How many queries it stands for.
+    /// Number of queries of an edge.
     pub fn weight(&self, edge: u32) -> u64 {
         self.weights[edge as usize].into()
     }
 
-    /// The edges that a node is in.
+    /// Edges of a node.
     pub fn edges_of(&self, node: u32) -> &[u32] {
         &self.edges[self.firsts[node as usize] as usize..self.firsts[node as usize + 1] as usize]
     }
 
-    /// The same with nodes of one number as one node; edges that have the same nodes are one.
+    /// Merges nodes of the same number, and edges with the same nodes.
     pub fn contracted(&self, numbers: &[u32], nodes: usize) -> Hypergraph {
         let (mut starts, mut pins, mut weights) = (vec![0], Vec::new(), Vec::new());
         for edge in 0..self.edges() as u32 {
@@ -110,7 +110,7 @@ impl Hypergraph {
     }
 }
 
-/// Ends an edge whose nodes were appended; one of a single node tells nothing, and is none.
+/// Ends an edge; drops it if it has only one node.
 fn close(starts: &mut Vec<u32>, pins: &mut Vec<u32>, first: usize, weights: &mut Vec<u32>, weight: u32) {
     pins[first..].sort_unstable();
     let mut end = first;

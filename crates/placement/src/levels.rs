@@ -1,45 +1,45 @@
-//! Parts of objects that are asked for together, from coarse to fine.
+//! Multilevel partitioning of objects, from coarse to fine.
 //! Sources: Karypis, Aggarwal, Kumar and Shekhar, "Multilevel hypergraph partitioning" (DAC 1997); Gottesbüren, Heuer, Sanders and
-//!          Schlag, "Scalable shared-memory hypergraph partitioning" (ALENEX 2021), for what nodes are rated by.
-//! Law:     of few nodes, parts are filled one after another, each from a heavy node on with whom it is asked for with most, and then
-//!          every node is free to go elsewhere (`fan_out`); of several ways to begin the best is kept. Of many nodes, those join first
-//!          that are asked for together most, as heavy edges have it: w / (|e| - 1) over all edges of both, over what the other is
-//!          asked for already, as long as both want no more than a share of a part; and as they are taken apart again,
-//!          level by level, each is free to go elsewhere. What comes of it is gone over in the same way, where only nodes of one part
-//!          join.
+//!          Schlag, "Scalable shared-memory hypergraph partitioning" (ALENEX 2021), for the rating function.
+//! Law:     for a small graph, parts are filled one after another, each from a heavy node on with its most related nodes; then local
+//!          search (`fan_out`) moves nodes; the best of several starts is kept. A large graph is first coarsened by merging related nodes,
+//!          rated by w / (|e| - 1) over common edges, divided by the other's demand, as long as both demand at most a share of a part.
+//!          Local search runs again at every level on the way back. The result is improved by further cycles that merge only nodes of
+//!          the same part.
+//! Units:   resources as given.
 //! Units:   resources as they come.
 //! Owns:    nothing: the same arguments give the same parts.
-//! Departs: edges of more than `WIDE` nodes do not count where nodes join: they say little of any two. Both papers begin with
-//!          bisections of the coarsest graph: filling parts one after another is better here, and best of the finest.
-//! Checked: tests/placement/groups.rs; `make bench-placement` holds it against mt-KaHyPar and METIS.
+//! Departs: edges of more than `WIDE` nodes do not count for merging: they say little about any two nodes. Both papers start with
+//!          bisections of the coarsest graph; filling parts one after another is better here, and best on the finest.
+//! Checked: tests/placement/groups.rs; `make bench-placement` compares it with mt-KaHyPar and METIS.
 
 use crate::Resources;
 use crate::fan_out::{NOWHERE, SHARPEST, Search};
 use crate::hypergraph::{Hypergraph, mix};
 
 const WIDE: usize = 256;
-/// So many nodes are few; of parts, where those are many, so many each.
+/// Size of a small graph, in nodes; with many parts, in nodes per part.
 const FEW: usize = 1 << 16;
 const FEW_A_PART: usize = 16;
-/// Ways to begin, and times that all is gone over, as long as the work is no more than so many nodes of edges.
+/// Limit of work, in nodes of edges, that determines the number of starts and cycles.
 const WORK: usize = 4_000_000;
 const WAYS: usize = 12;
 const CYCLES: usize = 4;
-/// How full parts are at first, in 1/256, one way after another.
+/// Initial fill of parts, in 1/256, per start.
 const FULL: [u64; 3] = [215, 230, 200];
-/// What share of a part nodes that join may come to.
+/// Maximum share of a part for merged nodes.
 const SHARES: [u64; 2] = [8, 32];
-/// Passes through all nodes, at most.
+/// Maximum number of passes through all nodes.
 const PASSES: u64 = 6;
 
-/// Nodes, which of them are asked for together, and what parts can take.
+/// A partitioning problem: nodes, relations, and capacities of parts.
 pub(crate) struct Task<'a> {
     pub graph: &'a Hypergraph,
     pub demands: &'a [Resources],
     pub capacities: &'a [Resources],
 }
 
-/// What comes of it.
+/// A partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Over all queries.
@@ -49,7 +49,7 @@ pub(crate) struct Parts {
 }
 
 impl Task<'_> {
-    /// Parts that nothing is known of.
+    /// Partitions from scratch.
     pub fn part(&self) -> Vec<u32> {
         let mut best = self.descend(None, 0);
         for cycle in 0..self.times(CYCLES) {
@@ -61,14 +61,14 @@ impl Task<'_> {
         best.of
     }
 
-    /// Parts as they are, gone over once more.
+    /// Improves a partition by one cycle.
     pub fn polish(&self, parts: Vec<u32>) -> Vec<u32> {
         let mut search = Search::new(self.graph, self.demands, self.capacities, parts);
         search.settle(SHARPEST, PASSES, 0);
         search.parts
     }
 
-    /// Who is asked for with whom within parts: a number for each.
+    /// Clusters of related nodes within parts: a number per node.
     pub fn clusters(&self, parts: &[u32]) -> Vec<u32> {
         let most = least(self.capacities, SHARES[1]);
         let mut of: Vec<u32> = (0..parts.len() as u32).collect();
@@ -85,7 +85,7 @@ impl Task<'_> {
         }
     }
 
-    /// Parts that some nodes have already, which they leave only if that saves this share of their requests, in 1/256.
+    /// Improves a partition; nodes leave their part only for a saving of this share of their requests, in 1/256.
     pub fn keep(&self, parts: Vec<u32>, share: u64) -> Vec<u32> {
         let mut search = Search::new(self.graph, self.demands, self.capacities, parts).anchor(share);
         search.fill(0);
@@ -94,12 +94,12 @@ impl Task<'_> {
         search.parts
     }
 
-    /// How often something is done, of so many times, as the work allows.
+    /// Number of repetitions that the work limit allows.
     fn times(&self, most: usize) -> usize {
         (WORK / self.graph.pins().max(1)).min(most)
     }
 
-    /// Down to few nodes, of one part each where there are parts, and back.
+    /// Coarsens to a small graph, within parts if given, and refines back.
     fn descend(&self, start: Option<&[u32]>, cycle: usize) -> Parts {
         let most = least(self.capacities, SHARES[cycle % SHARES.len()]);
         let few = if start.is_some() { 0 } else { FEW }.max(FEW_A_PART * self.capacities.len());
@@ -135,7 +135,7 @@ impl Task<'_> {
         levels.last().map_or((self.graph, self.demands), |(_, graph, demands)| (graph, demands))
     }
 
-    /// The best of several ways to begin.
+    /// The best of several starts.
     fn begin(&self, (graph, demands): (&Hypergraph, &[Resources])) -> Vec<u32> {
         let way = |way: usize| {
             let seed = mix(way as u64);
@@ -150,26 +150,26 @@ impl Task<'_> {
     }
 }
 
-/// What nodes that have joined want together.
+/// Demands of merged nodes.
 fn summed(demands: &[Resources], up: &[u32], count: usize) -> Vec<Resources> {
     let mut sums = vec![Resources::default(); count];
     demands.iter().zip(up).for_each(|(demand, node)| sums[*node as usize] += *demand);
     sums
 }
 
-/// The part of nodes that have joined, who all were of it.
+/// Parts of merged nodes; all nodes merged together have the same.
 fn raised(parts: &[u32], up: &[u32], count: usize) -> Vec<u32> {
     let mut of = vec![NOWHERE; count];
     parts.iter().zip(up).for_each(|(part, node)| of[*node as usize] = *part);
     of
 }
 
-/// A share of what every part can take.
+/// A share of the capacity that every part has.
 fn least(capacities: &[Resources], by: u64) -> Resources {
     Resources::each(|get| capacities.iter().map(get).min().unwrap_or(0) / by)
 }
 
-/// The number of whom each node has joined, and how many there are then.
+/// Merges nodes; returns the merged node of each, and their number.
 fn join(
     graph: &Hypergraph,
     demands: &[Resources],
@@ -202,7 +202,7 @@ fn join(
         for head in rated.drain(..) {
             let rating = std::mem::take(&mut ratings[head as usize]);
             let apart = parts.is_some_and(|parts| parts[head as usize] != parts[node as usize]);
-            // What is asked for much would take everybody.
+            // A node with much demand would absorb all others.
             let rank = (rating / sums[head as usize].computing.max(1), mix(seed ^ u64::from(head)), head);
             let better = head != node && !apart && best.is_none_or(|best| rank > best);
             if better && (sums[head as usize] + sums[node as usize]).fits(most) {
@@ -219,7 +219,7 @@ fn join(
     number(heads)
 }
 
-/// Numbers from zero, in the order in which they come.
+/// Renumbers from zero in order of appearance.
 fn number(mut heads: Vec<u32>) -> (Vec<u32>, usize) {
     let (mut numbers, mut count) = (vec![u32::MAX; heads.len()], 0);
     for head in &mut heads {

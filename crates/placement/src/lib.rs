@@ -1,17 +1,19 @@
-//! Where objects live, so that few servers answer a query (PICC, Wang and Shen, INFOCOM 2018, section III).
+//! Object placement, so that few servers answer a query (PICC, Wang and Shen, INFOCOM 2018, section III).
 //!
-//! Pure: a log and a cluster in, a plan out. Objects and servers are numbers from zero, those of a catalogue and of a cluster.
+//! No I/O: input is a log and a cluster, output a plan. Objects and servers are indexes of a catalogue and a cluster.
 
 extern crate alloc;
 
 pub mod closeness;
 mod cluster;
+mod co_location;
 mod cover;
 pub mod cut_clusters;
 mod effect;
 pub mod fan_out;
-mod gather;
+
 pub mod groups;
+mod hash_placement;
 mod hypergraph;
 mod levels;
 mod loads;
@@ -20,7 +22,7 @@ pub mod picc;
 mod placement;
 mod plan;
 mod request_log;
-mod scatter;
+
 pub mod send_queue;
 mod settle;
 
@@ -29,15 +31,15 @@ use fanin_laws::settings::sections;
 
 pub use closeness::Edge;
 pub use cluster::{Cluster, Resources, Server};
+pub use co_location::TooLarge;
 pub use cover::Cover;
 pub use effect::ask;
-pub use gather::TooLarge;
 pub use groups::plan_groups;
+pub use hash_placement::place_by_hash;
 pub use moves::{Gathering, Plan, PlanError};
 pub use placement::{Move, Object, Placement, Reason};
 pub use plan::plan;
 pub use request_log::RequestLog;
-pub use scatter::scatter;
 pub use send_queue::{EXPONENT_MAX, SendQueue};
 
 sections! {
@@ -50,7 +52,7 @@ const CLOSENESS: File = file!(closeness);
 const CUT_CLUSTERS: File = file!(cut_clusters);
 const COVER: File = file!(cover);
 const FAN_OUT: File = file!(fan_out);
-const GATHER: File = file!(gather);
+const CO_LOCATION: File = file!(co_location);
 const GROUPS: File = file!(groups);
 const LEVELS: File = file!(levels);
 const PLAN: File = file!(plan);
@@ -58,32 +60,32 @@ const SEND_QUEUE: File = file!(send_queue);
 const SETTLE: File = file!(settle);
 
 kinds! {
-    /// What is gathered on few servers.
-    /// Popular objects, and what is asked for together.
+    /// Co-location of objects on few servers.
+    /// Popular objects, and objects requested together.
     Picc in picc from picc {
         word: "picc",
-        laws: &[PLAN, GATHER, CLOSENESS, CUT_CLUSTERS, SETTLE, SEND_QUEUE],
+        laws: &[PLAN, CO_LOCATION, CLOSENESS, CUT_CLUSTERS, SETTLE, SEND_QUEUE],
         offers: &[Offer {
             name: "picc",
             aliases: &[],
-            says: "popular objects, and those asked for together, are moved to few servers, whose queues let small ones pass",
+            says: "popular objects, and those requested together, move to few servers, which send small ones first",
         }, Offer {
             name: "picc+sicc",
             aliases: &[],
-            says: "PICC's servers asked through SICC's hubs, which neither paper tried",
+            says: "PICC's servers behind SICC's hubs, a combination in neither paper",
         }],
     }
-    /// Popular objects alone.
+    /// Only popular objects.
     PiccNoCorrelation in picc from picc {
         word: "picc-no-correlation",
-        laws: &[PLAN, GATHER, SEND_QUEUE],
+        laws: &[PLAN, CO_LOCATION, SEND_QUEUE],
         offers: &[Offer {
             name: "picc-no-correlation",
             aliases: &[],
-            says: "PICC that gathers popular objects alone, not those asked for together",
+            says: "PICC that co-locates only popular objects, not those requested together",
         }],
     }
-    /// What is asked for together, by groups of servers.
+    /// Objects requested together, on groups of servers.
     Groups in groups from groups {
         word: "groups",
         laws: &[GROUPS, LEVELS, FAN_OUT, COVER],
@@ -91,13 +93,13 @@ kinds! {
         offers: &[Offer {
             name: "groups",
             aliases: &[],
-            says: "objects asked for together are moved to groups of servers, by local search on the probabilistic fan-out",
+            says: "objects requested together move to groups of servers, by local search on the probabilistic fan-out",
         }],
     }
 }
 
 impl Kind {
-    /// Whether it gathers what is asked for together.
+    /// Whether it co-locates objects that are requested together.
     pub fn correlates(self) -> bool {
         self == Kind::Picc
     }

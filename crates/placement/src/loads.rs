@@ -1,9 +1,9 @@
-//! What servers are asked for, with objects where they are to be.
+//! Loads of servers under a planned placement.
 
 use crate::picc::Counts;
 use crate::{Cluster, Move, Object, Placement, Reason, RequestLog, Resources, Server};
 
-/// What an object's replicas ask of the server that each is at: its size, and its requests, shared evenly among them.
+/// Demand of an object's replicas on their servers: size, and an equal share of requests.
 pub(crate) struct Demands<'a> {
     pub sizes: &'a [u64],
     pub log: &'a RequestLog,
@@ -18,15 +18,15 @@ impl Demands<'_> {
     }
 }
 
-/// Servers' loads under a placement that is being changed.
+/// Loads of servers under a changing placement.
 pub(crate) struct Loads<'a> {
     pub cluster: &'a Cluster,
     pub demands: Demands<'a>,
     pub placement: Placement,
     pub loads: Vec<Resources>,
-    /// Which replicas count where they lie; one that is moved does from then on.
+    /// Replicas that count at their current server; a moved one counts from then on.
     counted: Vec<bool>,
-    /// Why each replica was moved last.
+    /// Reason of each replica's last move.
     pub reasons: Vec<Reason>,
 }
 
@@ -50,12 +50,12 @@ impl<'a> Loads<'a> {
         Loads { cluster, demands, placement: placement.clone(), loads, counted, reasons }
     }
 
-    /// Whether a server has room for what it does not have.
+    /// Whether a server has capacity for an additional demand.
     pub(crate) fn fits(&self, demand: Resources, server: Server) -> bool {
         (self.loads[server.0 as usize] + demand).fits(self.cluster.capacity(server))
     }
 
-    /// Moves an object's replica if the new server has room.
+    /// Moves a replica if the new server has capacity.
     pub(crate) fn relocate(&mut self, of: Move) -> bool {
         let demand = self.demands.of(of.object);
         if !self.fits(demand, of.to) {

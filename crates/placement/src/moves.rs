@@ -1,45 +1,45 @@
-//! What any plan is made of: its moves in an order that can be, and why there is none.
+//! Plans: feasible orders of moves, and errors.
 
 use core::fmt;
 use std::collections::VecDeque;
 
 use crate::closeness::Edge;
 use crate::cluster::{Cluster, Resources, Server};
-use crate::gather::TooLarge;
+use crate::co_location::TooLarge;
 use crate::loads::Loads;
 use crate::placement::{Move, Object, Placement};
 use crate::request_log::RequestLog;
 
-/// What is to be done.
+/// A plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// In an order in which no server is ever above what it can give, and no rack has two replicas of an object.
+    /// In an order that never exceeds a server's capacity or puts two replicas of an object in a rack.
     pub moves: Vec<Move>,
-    /// Who has popular objects, by number: section IV-C's gathering servers.
+    /// The servers of popular objects, by index: section IV-C's gathering servers.
     pub gathering: Vec<Gathering>,
-    /// The objects that are asked for together, cluster by cluster.
+    /// Clusters of related objects.
     pub clusters: Vec<Vec<Object>>,
-    /// How close objects are: the next period's history.
+    /// Closeness of objects: the history for the next period.
     pub history: Vec<Edge>,
 }
 
-/// A server that has popular objects.
+/// A server of popular objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gathering {
     /// The server.
     pub server: Server,
-    /// What is counted of all that lies there after the moves.
+    /// Its counted load after the moves.
     pub load: Resources,
-    /// What it can give.
+    /// Its capacity.
     pub capacity: Resources,
 }
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// Settings are not right.
+    /// Invalid settings.
     Settings(String),
-    /// Numbers of objects or servers do not agree.
+    /// Numbers of objects or servers disagree.
     Numbers(String),
     /// A rack has two replicas of an object.
     Together {
@@ -48,13 +48,13 @@ pub enum PlanError {
         /// The rack.
         rack: u32,
     },
-    /// An object is popular, and no server of its rack could hold it.
+    /// A popular object exceeds the capacity of every server of its rack.
     TooLarge(TooLarge),
-    /// All servers together cannot give what is asked for.
+    /// The total demand exceeds the total capacity.
     Short {
-        /// What is asked for.
+        /// Total demand.
         wanted: Resources,
-        /// What they can give.
+        /// Total capacity.
         all: Resources,
     },
 }
@@ -64,14 +64,14 @@ impl fmt::Display for PlanError {
         match self {
             PlanError::Settings(what) | PlanError::Numbers(what) => f.write_str(what),
             PlanError::Together { object, rack } => {
-                write!(f, "object {} has two replicas in rack {rack}: each must lie in a rack of its own", object.0)
+                write!(f, "object {} has two replicas in rack {rack}; put each in its own rack", object.0)
             }
             PlanError::TooLarge(TooLarge { object, demand, rack }) => {
-                write!(f, "object {} is popular and asks each of its servers for {demand}: ", object.0)?;
-                write!(f, "no server of rack {rack} can give that, were it empty")
+                write!(f, "object {} is popular and demands from each of its servers {demand}: ", object.0)?;
+                write!(f, "no server of rack {rack} has that capacity, even if empty")
             }
             PlanError::Short { wanted, all } => {
-                write!(f, "the servers together are asked for {wanted}, and can give {all}")
+                write!(f, "the total demand on the servers is {wanted}, above their capacity of {all}")
             }
         }
     }
@@ -79,7 +79,7 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Some servers, each once, with what is asked of them.
+/// Servers, each once, with their loads.
 pub(crate) fn gathering(loads: &Loads, servers: impl Iterator<Item = Server>) -> Vec<Gathering> {
     let mut gathers = vec![false; loads.loads.len()];
     servers.for_each(|home| gathers[home.0 as usize] = true);
@@ -90,7 +90,7 @@ pub(crate) fn gathering(loads: &Loads, servers: impl Iterator<Item = Server>) ->
     (0..).zip(&loads.loads).filter_map(server).collect()
 }
 
-/// The moves from where replicas are to where they are to be, of those first that are asked for most.
+/// Moves from current to planned servers, the most requested objects first.
 pub(crate) fn wanted(placement: &Placement, loads: &Loads) -> Vec<Move> {
     let mut moves = Vec::new();
     for object in placement.all() {
@@ -106,7 +106,7 @@ pub(crate) fn wanted(placement: &Placement, loads: &Loads) -> Vec<Move> {
     moves
 }
 
-/// Makes moves, each as soon as there is room for it, and returns them as they were made.
+/// Makes each move as soon as there is capacity, and returns them in that order.
 pub(crate) fn in_order(loads: &mut Loads, wanted: Vec<Move>) -> Vec<Move> {
     let mut waiting: Vec<Vec<Move>> = vec![Vec::new(); loads.loads.len()];
     let mut next = VecDeque::from(wanted);
@@ -114,7 +114,7 @@ pub(crate) fn in_order(loads: &mut Loads, wanted: Vec<Move>) -> Vec<Move> {
     while let Some(of) = next.pop_front() {
         if loads.relocate(of) {
             made.push(of);
-            // In their order, before others.
+            // In order, before others.
             waiting[of.from.0 as usize].drain(..).rev().for_each(|of| next.push_front(of));
         } else {
             waiting[of.to.0 as usize].push(of);
@@ -123,7 +123,7 @@ pub(crate) fn in_order(loads: &mut Loads, wanted: Vec<Move>) -> Vec<Move> {
     made
 }
 
-/// Whether numbers agree, and no rack has two replicas of an object.
+/// Checks that numbers agree, and that no rack has two replicas.
 pub(crate) fn agree(
     cluster: &Cluster,
     sizes: &[u64],
@@ -132,18 +132,19 @@ pub(crate) fn agree(
 ) -> Result<(), PlanError> {
     let (racks, capacities) = (cluster.racks.len(), cluster.capacities.len());
     if racks != capacities {
-        return Err(PlanError::Numbers(format!("{racks} servers have a rack, but {capacities} a capacity")));
+        return Err(PlanError::Numbers(format!("{racks} servers have a rack, but {capacities} have a capacity")));
     }
-    let (lie, sized, logged) = (placement.objects(), sizes.len(), log.objects());
-    if lie != sized || lie != logged {
-        let what =
-            format!("{lie} objects have servers, {sized} a size, and the log is over {logged}: all must be as many");
+    let (placed, sized, logged) = (placement.objects(), sizes.len(), log.objects());
+    if placed != sized || placed != logged {
+        let what = format!(
+            "{placed} objects have servers, {sized} a size, and the log has {logged}: the numbers must be equal"
+        );
         return Err(PlanError::Numbers(what));
     }
     for object in placement.all() {
         let homes = placement.homes(object);
         if let Some(home) = homes.iter().find(|home| home.0 as usize >= racks) {
-            let what = format!("object {} lies at server {}, but there are {racks} servers", object.0, home.0);
+            let what = format!("object {} is on server {}, but there are only {racks} servers", object.0, home.0);
             return Err(PlanError::Numbers(what));
         }
         for (place, home) in homes.iter().enumerate() {

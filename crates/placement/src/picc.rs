@@ -1,71 +1,71 @@
-//! PICC's settings. Its parts stand in `request_log`, `gather`, `closeness`, `cut_clusters` and `settle`; `plan` joins them.
+//! Settings of PICC. Its algorithms are in `request_log`, `co_location`, `closeness`, `cut_clusters` and `settle`; `plan` combines them.
 
 use fanin_laws::settings::{Refusal, params, words};
 use fanin_units::{Bytes, Share, Time};
 
 words! {
-    /// Which requests a plan is made from.
+    /// Requests from which a plan is made.
     Learn, "\"same\", \"earlier\" or \"running\"" {
-        /// Those that are to follow, as the paper has it (section IV): none could be known better.
+        /// The run's own requests, known in advance, as in the paper (section IV): the best case.
         Same = "same",
-        /// As many others, drawn alike, as if they had come before.
+        /// As many other requests from the same distribution, as if from an earlier period.
         Earlier = "earlier",
-        /// Those of the run, period by period: after each there is a plan, with the history that the last one left (section III).
+        /// The run's requests so far: after each period there is a plan, with the history of the last one (section III).
         Running = "running",
     }
 }
 
 words! {
-    /// What of a server's load is held against what it can give.
+    /// Load that counts against a server's capacity.
     Counts, "\"all\" or \"popular\"" {
-        /// All that lies there.
+        /// All objects stored there.
         All = "all",
-        /// Popular objects, as Algorithm 1 has it, and what the plan brings there.
+        /// Popular objects, as in Algorithm 1, and objects that the plan moves there.
         Popular = "popular",
     }
 }
 
 params! {
-    /// Objects gathered on few servers (PICC).
+    /// Objects co-located on few servers (PICC).
     picc {
-        /// θ: so many of the most popular objects are gathered in their racks (section III-A; 1,000 is the best of Figure 9).
+        /// θ: number of most popular objects to co-locate in their racks (section III-A; 1,000 is the best in Figure 9).
         #[range(1.., "nothing would be popular")]
         theta: u32 = 1_000,
-        /// α: what it counts that two objects are asked for in one query (equation 1; the paper gives none: it is this that makes servers few).
+        /// α: weight of two objects requested in one query (equation 1; no value in the paper). It determines the number of servers per query.
         alpha: Share = Share::of(1, 2),
-        /// β: what it counts that one is asked for in the query after the other's (equation 1; the paper gives none: it spares connections, not servers).
+        /// β: weight of an object requested in the query after the other's (equation 1; no value in the paper). It saves connections, not servers.
         beta: Share = Share::of(1, 10),
-        /// How late the query after another may come and still count as its sequel: the paper's time-slot, of which it gives no length.
+        /// Time within which the next query counts as a successor: the paper's time slot, which has no length there.
         slot: Time = Time::from_secs(10),
-        /// w: the weight of the artificial sink's edges (Algorithm 2; the paper gives none): the larger, the smaller and closer the clusters.
+        /// w: weight of the artificial sink's edges (Algorithm 2; no value in the paper). Larger values give smaller and closer clusters.
         #[range(1..=1_000_000)]
         w: u32 = 1,
-        /// How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a million.
+        /// Number of strongest edges per object; a query of 1,000 objects has half a million pairs.
         #[range(1..=1_000)]
         strongest: u32 = 10,
-        /// Two objects are close from this share of the more frequent one's requests on; without, what is asked for with everything joins all into one cluster, which fits nowhere (no part of the paper: docs/performance.md).
+        /// Minimum closeness, as a share of the more frequent object's requests. Without it, very frequent objects join all into one cluster, which fits nowhere (not in the paper: docs/performance.md).
         least: Share = Share::of(1, 3),
-        /// Which requests the plan is made from (section IV has those that are measured).
+        /// Requests from which the plan is made (section IV uses the measured ones).
         learn: Learn = Learn::Earlier,
-        /// T: how long these take, for what a server can give in that time, and until the next plan (section IV).
+        /// T: period of these requests, for servers' capacities, and until the next plan (section IV).
         #[range(Time::from_millis(1)..=Time::from_secs(100_000))]
         period: Time = Time::from_secs(300),
-        /// What of a server's load is held against what it can give: section III-A compares it with the demand of popular objects alone.
+        /// Load that counts against a server's capacity; section III-A counts only popular objects.
         counts: Counts = Counts::All,
-        /// What a server has room for (section III-A's storage; the paper gives none).
+        /// Storage of a server (section III-A; no value in the paper).
         #[range(Bytes(1)..=Bytes(1 << 50))]
         memory: Bytes = Bytes(1 << 30),
-        /// Requests for objects that a server can answer in a second: its computing and its I/O alike (section III-A; the paper gives none). Its bandwidth is its link's.
+        /// Object requests per second that a server can answer, for both computing and I/O (section III-A; no value in the paper). Its bandwidth is its link's.
         #[range(1..=1_000_000_000)]
         requests_per_s: u32 = 100_000,
     }
     refuses |picc| {
         let both = picc.alpha.in_q(16) + picc.beta.in_q(16);
         let what = if both == 0 {
-            "both are 0, and nothing would ever be close: one of them must be above 0"
+            "both are 0: set one above 0, or nothing is close"
         } else if both > 0x1_0001 {
-            // Each may have been rounded up.
-            "together they are above 1, and history would count less than nothing: at most 1 together"
+            // Rounding may have raised each.
+            "their sum is above 1: use a sum of at most 1"
         } else {
             return None;
         };

@@ -1,12 +1,12 @@
-//! Which servers have which objects, and what changes that.
+//! Placement of objects on servers, and moves.
 
 use crate::Server;
 
-/// An object, by its place in the catalogue.
+/// An object, by index in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object(pub u32);
 
-/// The servers of every object's replicas, as many of each.
+/// Servers of every object's replicas, the same number for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     replicas: usize,
@@ -14,16 +14,16 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Of the servers of all replicas, object by object.
+    /// A placement from the servers of all replicas, object by object.
     ///
     /// # Panics
-    /// Where they are not as many of each object.
+    /// The numbers of replicas differ.
     pub fn new(replicas: usize, homes: Vec<Server>) -> Placement {
-        assert!(replicas > 0 && homes.len().is_multiple_of(replicas), "as many replicas of each object");
+        assert!(replicas > 0 && homes.len().is_multiple_of(replicas), "the same number of replicas of each object");
         Placement { replicas, homes }
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn objects(&self) -> usize {
         self.homes.len() / self.replicas
     }
@@ -33,51 +33,51 @@ impl Placement {
         (0..self.objects() as u32).map(Object)
     }
 
-    /// How many replicas there are of each object.
+    /// Number of replicas per object.
     pub fn replicas(&self) -> usize {
         self.replicas
     }
 
-    /// The servers that have an object.
+    /// Servers of an object.
     pub fn homes(&self, object: Object) -> &[Server] {
         let first = object.0 as usize * self.replicas;
         &self.homes[first..first + self.replicas]
     }
 
-    /// A replica is where it was moved.
+    /// Applies a move.
     ///
     /// # Panics
-    /// Where there was none to move.
+    /// The replica to move does not exist.
     pub fn apply(&mut self, of: &Move) {
         let place = self.replica(of);
         self.homes[place] = of.to;
     }
 
-    /// The place among all of the replica that is to be moved.
+    /// Index of the replica to move.
     pub(crate) fn replica(&self, of: &Move) -> usize {
         let replica = self.homes(of.object).iter().position(|home| *home == of.from);
-        of.object.0 as usize * self.replicas + replica.expect("a replica lies where it is moved from")
+        of.object.0 as usize * self.replicas + replica.expect("the replica to move exists")
     }
 }
 
-/// Why an object is moved.
+/// Reason of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is popular: section III-A.
+    /// Popular: section III-A.
     Popular,
-    /// It is asked for together with others: section III-B.
+    /// Requested together with others: section III-B.
     Correlated,
 }
 
-/// A replica of an object goes from one server to another.
+/// A move of a replica from one server to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The object.
     pub object: Object,
-    /// Where the replica lies.
+    /// Old server.
     pub from: Server,
-    /// Where it goes.
+    /// New server.
     pub to: Server,
-    /// Why.
+    /// Reason.
     pub reason: Reason,
 }

@@ -1,26 +1,25 @@
-//! A period's plan: what is moved where, in which order, and what it leads to.
+//! Plan of a period: the moves in order, and their result.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
 //!          section III-A and III-B.
-//! Law:     popular objects are gathered, clusters of close ones settled; a replica that is to be elsewhere in the end is moved
-//!          there at once. Moves of objects that are asked for most come first; one for which there is no room yet comes after
-//!          one that makes room.
+//! Law:     popular objects are co-located, clusters of close ones settled; a replica moves directly to its final server. Moves of the
+//!          most requested objects come first; a move without free capacity comes after one that frees it.
 //! Units:   bytes, requests of a period.
-//! Owns:    nothing: the next period is given this one's history, and the placement with the moves made.
-//! Departs: objects that are to change places and find no room to pass stay where they are.
-//! Checked: tests/placement/plans.rs: no server above what it can give, and no two replicas in a rack, move by move.
+//! Owns:    nothing: the next period gets this one's history, and the placement after the moves.
+//! Departs: objects that would have to swap without free capacity stay where they are.
+//! Checked: tests/placement/plans.rs: no server above its capacity, and no two replicas in a rack, after every move.
 
 use fanin_laws::settings::Section;
 
 use crate::closeness::{Edge, UNIT, closeness};
+use crate::co_location::{co_locate, popular};
 use crate::cut_clusters::cut_clusters;
-use crate::gather::{gather, popular};
 use crate::loads::{Demands, Loads};
 use crate::moves::{Plan, PlanError, agree, gathering, in_order, wanted};
 use crate::picc::Params;
 use crate::settle::settle;
 use crate::{Cluster, Kind, Object, Placement, RequestLog};
 
-/// What is to be done after a period: `sizes` are objects' bytes, `history` is what the last plan left.
+/// Plans after a period: `sizes` are objects' bytes, `history` is the last plan's.
 pub fn plan(
     cluster: &Cluster,
     sizes: &[u64],
@@ -37,7 +36,7 @@ pub fn plan(
         Loads::of(cluster, demands, placement, &popular, settings.counts)
     };
     let mut loads = unmoved();
-    gather(&mut loads, &popular).map_err(PlanError::TooLarge)?;
+    co_locate(&mut loads, &popular).map_err(PlanError::TooLarge)?;
     let mut plan = Plan { moves: Vec::new(), gathering: Vec::new(), clusters: Vec::new(), history: Vec::new() };
     if kind.correlates() {
         plan.history = closeness(log, history, settings);
@@ -62,10 +61,10 @@ fn check(
 ) -> Result<(), PlanError> {
     let wrong = |what: String| Err(PlanError::Settings(what));
     if settings.theta == 0 {
-        return wrong("picc.theta is 0, and nothing would be popular: it must be at least 1".into());
+        return wrong("picc.theta is 0: use at least 1, or nothing is popular".into());
     }
     if settings.w == 0 || settings.strongest == 0 {
-        return wrong("picc.w or picc.strongest is 0: each must be at least 1".into());
+        return wrong("picc.w or picc.strongest is 0: use at least 1 for each".into());
     }
     if let Some(refusal) = settings.refuses() {
         return wrong(format!("{}: {}", refusal.paths.join(" and "), refusal.what));

@@ -1,39 +1,39 @@
-//! What was asked for in a period: queries in the order of their times, each with its objects, and how often each object was.
+//! Request log of a period: queries by time, each with its objects, and the frequency of each object.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
 //!          section III-A: "a log recording the requesting frequency of each requested data object".
-//! Law:     an object counts once a query. Frequencies are exact, whatever is kept. Of queries no more is kept than `limit`
-//!          requests: beyond it every other run of `RUN` queries is let go of, then three of four, and so on, so that what is
-//!          left is spread over the period and most queries are still followed by the one that did follow.
-//! Units:   requests; what is counted over kept queries goes by `kept` and `seen` to all.
-//! Owns:    the kept queries one behind another, and a count an object.
+//! Law:     an object counts once per query. Frequencies are always exact. Queries are kept up to `limit` requests: beyond it every
+//!          other run of `RUN` queries is dropped, then three of four, and so on, so the rest is spread over the period and most
+//!          queries keep their successor.
+//! Units:   requests; counts over kept queries are scaled by `seen` / `kept`.
+//! Owns:    the kept queries, concatenated, and a count per object.
 //! Checked: tests/placement/request_log.rs.
 
 use fanin_units::Time;
 
 use crate::Object;
 
-/// Queries that are kept or let go of together.
+/// Number of queries kept or dropped together.
 const RUN: u64 = 64;
-/// No more queries are kept, so that sums over them fit 32 bits.
+/// Maximum number of kept queries, so that sums fit 32 bits.
 const MOST_QUERIES: usize = 1 << 22;
 
-/// A period's queries.
+/// Queries of a period.
 #[derive(Clone, Debug, Hash)]
 pub struct RequestLog {
     limit: usize,
     frequencies: Vec<u32>,
-    /// Of the kept queries: when each was, its number among all, and where its objects begin.
+    /// Per kept query: time, index among all, and start of its objects.
     at: Vec<Time>,
     numbers: Vec<u64>,
     starts: Vec<usize>,
     objects: Vec<Object>,
     seen: u64,
-    /// One run in so many is kept.
+    /// One run in this many is kept.
     stride: u64,
 }
 
 impl RequestLog {
-    /// An empty log over so many objects, which keeps the queries of at most `limit` requests, and of 2³² if that is more.
+    /// An empty log, which keeps queries of at most `limit` requests (at most 2³²).
     pub fn new(objects: usize, limit: usize) -> RequestLog {
         RequestLog {
             limit: limit.min(u32::MAX as usize),
@@ -47,10 +47,10 @@ impl RequestLog {
         }
     }
 
-    /// A query, no earlier than those before it.
+    /// Adds a query; times must not decrease.
     ///
     /// # Panics
-    /// Where it asks for an object that is not among those that there are.
+    /// An object is out of range.
     pub fn add(&mut self, at: Time, asked: impl IntoIterator<Item = Object>) {
         let number = self.seen;
         self.seen += 1;
@@ -73,32 +73,32 @@ impl RequestLog {
         }
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn objects(&self) -> usize {
         self.frequencies.len()
     }
 
-    /// How many queries asked for an object.
+    /// Number of queries for an object.
     pub fn frequency(&self, object: Object) -> u32 {
         self.frequencies[object.0 as usize]
     }
 
-    /// How many queries there were.
+    /// Number of queries.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// How many of them are kept.
+    /// Number of kept queries.
     pub fn kept(&self) -> usize {
         self.at.len()
     }
 
-    /// The objects of a kept query, in their order.
+    /// Objects of a kept query, sorted.
     pub fn query(&self, kept: usize) -> &[Object] {
         &self.objects[self.starts[kept]..self.starts[kept + 1]]
     }
 
-    /// Whether a kept query is the one that came after the kept one before it, at most so much later.
+    /// Whether a kept query directly followed the previous kept one, within this time.
     pub fn follows(&self, kept: usize, within: Time) -> bool {
         kept > 0 && self.numbers[kept] == self.numbers[kept - 1] + 1 && self.at[kept].since(self.at[kept - 1]) <= within
     }
@@ -107,7 +107,7 @@ impl RequestLog {
         (number / RUN).is_multiple_of(self.stride)
     }
 
-    /// Lets go of every other run; where there is but the first, of its last query.
+    /// Drops every other run; if there is only one, its last query.
     fn thin(&mut self) {
         if self.numbers.last().is_none_or(|number| *number < RUN) {
             self.shorten(self.kept() - 1);

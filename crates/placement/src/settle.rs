@@ -1,16 +1,17 @@
-//! Where clusters go.
+//! Placement of clusters.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
-//!          section III-B: to the gathering servers of its popular object, or to the server that has most of it.
-//! Law:     a cluster has as many homes as objects have replicas, each in a rack of its own: the servers of its most popular
-//!          object, its anchor, if that is popular; else those that have most of it, of these first who has room for all of it.
-//!          Then object by object, those first that are asked for most: who lies at a home stays; a replica in a home's rack
+//!          section III-B: on the gathering servers of its popular object, or on the server that has most of it.
+//! Law:     a cluster has as many target servers as objects have replicas, each in its own rack: the servers of its most popular
+//!          object, the anchor, if that is popular; else those that have most of it, preferably with capacity for all of it. Objects
+//!          are taken by falling frequency: a replica on a target stays; one in a target's rack moves to that target; the others go to
+//!          the remaining targets.
 //!          goes to that home; the others go to homes that are left.
 //! Units:   bytes, requests of a period.
 //! Owns:    nothing.
-//! Departs: the paper has one place for a cluster and does not speak of replicas. No rack gets a second replica of an object at
-//!          any time, in whatever order all is moved: a home in whose rack the object has a replica is given no other. A cluster
-//!          that does not fit goes as far as it fits; what does not stays where it is, gathered in its rack if popular. Clusters
-//!          go by how often their most popular object is asked for. Ties go to the lower number.
+//! Departs: the paper has one place per cluster and no replicas. No rack gets a second replica of an object at any time, in any order of
+//!          moves: a target in whose rack the object has a replica gets no other. A cluster that does not fit moves as far as it fits;
+//!          the rest stays, co-located in its rack if popular. Clusters go by the frequency of their most popular object. Ties go to
+//!          the lower number.
 //! Checked: tests/placement/settle.rs.
 
 use core::cmp::Reverse;
@@ -18,7 +19,7 @@ use core::cmp::Reverse;
 use crate::loads::Loads;
 use crate::{Move, Object, Reason, Resources, Server};
 
-/// Puts clusters where they belong as far as there is room.
+/// Moves clusters to their target servers as far as capacity allows.
 pub(crate) fn settle(loads: &mut Loads, clusters: &[Vec<Object>], is_popular: impl Fn(Object) -> bool) {
     let rank = |log: &crate::RequestLog, object: Object| (Reverse(log.frequency(object)), object);
     let mut clusters = clusters.to_vec();
@@ -37,7 +38,7 @@ pub(crate) fn settle(loads: &mut Loads, clusters: &[Vec<Object>], is_popular: im
     }
 }
 
-/// The servers that have most of a cluster, each in a rack of its own; those first who have room for all of it.
+/// Servers that have most of a cluster, each in its own rack; those with capacity for all of it first.
 fn most(loads: &Loads, cluster: &[Object]) -> Vec<Server> {
     let mut whole = Resources::default();
     let mut have: Vec<(Server, Object)> = Vec::new();
@@ -64,7 +65,7 @@ fn most(loads: &Loads, cluster: &[Object]) -> Vec<Server> {
     homes
 }
 
-/// Moves an object's replicas to homes that have room.
+/// Moves an object's replicas to targets with free capacity.
 pub(crate) fn at_homes(loads: &mut Loads, object: Object, homes: &[Server]) {
     let mut replicas = loads.placement.homes(object).to_vec();
     let mut left = homes.to_vec();

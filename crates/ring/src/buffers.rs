@@ -1,4 +1,4 @@
-//! Buffers that the kernel picks from for what comes, so that connections which are silent need none.
+//! Kernel-selected receive buffers, so that idle connections need none.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU16, Ordering::Release};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// The group's number: there is one.
+/// Number of the only buffer group.
 pub const GROUP: u16 = 0;
-/// How many there are, a power of two, and the bytes of each.
+/// Number of buffers, a power of two, and the size of each.
 const COUNT: u16 = 256;
 const SIZE: usize = 16 << 10;
 const PAGE: usize = 4096;
 
-/// One that the kernel has filled: it is nobody's until it is given back.
+/// A filled buffer, owned until it is given back.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Filled {
     number: u16,
@@ -24,18 +24,18 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// As the kernel tells.
+    /// From a completion.
     pub fn new(number: u16, count: u32) -> Filled {
         Filled { number, from: 0, to: count.min(SIZE as u32) }
     }
 
-    /// Whether nothing more went into it.
+    /// Whether it is full.
     pub fn is_full(&self) -> bool {
         self.to as usize == SIZE
     }
 }
 
-/// The buffers, and the ring in which the kernel finds those that are free.
+/// The buffers, and the ring of free ones that the kernel takes from.
 pub struct Buffers {
     ring: NonNull<BufRingEntry>,
     memory: NonNull<u8>,
@@ -43,21 +43,21 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers that are all the kernel's, for the ring that `to` submits to. They must live as long as it.
+    /// Registers buffers with the ring of `to`. They must outlive it.
     pub fn register(to: &Submitter<'_>) -> io::Result<Buffers> {
         let mut buffers = Buffers { ring: zeroed(ring_layout()).cast(), memory: zeroed(memory_layout()), tail: 0 };
         (0..COUNT).for_each(|number| buffers.give_back(Filled::new(number, 0)));
-        // SAFETY: the ring has room for so many entries, a page's alignment, and lives as long as the kernel may look at it.
+        // SAFETY: the ring has this many entries, page alignment, and lives as long as the kernel may access it.
         unsafe { to.register_buf_ring_with_flags(buffers.ring.as_ptr() as u64, COUNT, GROUP, 0)? };
         Ok(buffers)
     }
 
-    /// The bytes of each.
+    /// Size of a buffer.
     pub fn size(&self) -> usize {
         SIZE
     }
 
-    /// Moves bytes out of a filled one, as many as there is room for: how many; and whether that was all.
+    /// Copies bytes out of a filled buffer; returns how many, and whether none are left.
     pub fn take(&self, filled: &mut Filled, into: &mut [u8]) -> (usize, bool) {
         let count = into.len().min((filled.to - filled.from) as usize);
         into[..count].copy_from_slice(&self.bytes(filled)[..count]);
@@ -65,18 +65,18 @@ impl Buffers {
         (count, filled.from == filled.to)
     }
 
-    /// What is left of a filled one.
+    /// Remaining bytes of a filled buffer.
     pub fn bytes(&self, filled: &Filled) -> &[u8] {
         let start = usize::from(filled.number % COUNT) * SIZE + filled.from as usize;
-        // SAFETY: it lies in the memory, which was zeroed, and the kernel writes to no buffer that it has not been given back.
+        // SAFETY: it is within the memory, which was zeroed, and the kernel writes only to buffers that it has been given.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(start), (filled.to - filled.from) as usize) }
     }
 
-    /// Gives one back to the kernel.
+    /// Returns a buffer to the kernel.
     pub fn give_back(&mut self, filled: Filled) {
         let number = filled.number % COUNT;
-        // SAFETY: the entry's place is below their number, and nobody else looks at it: the kernel reads none behind the tail. So
-        // does the buffer's among them. No reference is made to the first entry as a whole, whose end is the tail.
+        // SAFETY: the entry's index is below their number, and nothing else accesses it: the kernel reads no entry behind the tail. The
+        // same holds for the buffer. No reference to the whole first entry is made, since its end is the tail.
         unsafe {
             let entry = self.ring.as_ptr().add(usize::from(self.tail % COUNT));
             let mut new = std::ptr::read(entry);
@@ -92,7 +92,7 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: both were taken with these layouts; whoever has the buffers lets go of them after the ring.
+        // SAFETY: both were allocated with these layouts; the owner drops the buffers after the ring.
         unsafe {
             dealloc(self.ring.as_ptr().cast(), ring_layout());
             dealloc(self.memory.as_ptr(), memory_layout());

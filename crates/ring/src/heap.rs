@@ -1,7 +1,7 @@
-//! What the allocator does with memory that nobody uses, where it is glibc's.
+//! Settings of glibc's allocator for free memory.
 
-/// Sets from how many bytes on a block is a mapping of its own, and how large the free end of a heap may be. A mapping goes back to the
-/// system as it is freed and leaves no holes, but each of its pages is a fault.
+/// Sets the block size from which memory is mapped separately, and the size of a heap's free end. A mapping is returned to the system when
+/// freed and causes no fragmentation, but each of its pages costs a page fault.
 pub fn set(mapped_from: usize, free_end: usize) {
     #[cfg(target_env = "gnu")]
     // SAFETY: it may be called at any time, from any thread.
@@ -13,7 +13,7 @@ pub fn set(mapped_from: usize, free_end: usize) {
     }
 }
 
-/// Gives free pages back to the system. It takes about a millisecond for 100 MB.
+/// Returns free pages to the system. This takes about a millisecond per 100 MB.
 pub fn trim() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it may be called at any time, from any thread.

@@ -1,11 +1,10 @@
-//! Sockets by io_uring, for one thread: it submits all that it wants in one call a turn, in which it also waits, and is told what is
-//! done. Whoever uses it reads and writes as by a socket that never blocks, and needs no `unsafe`: buffers belong to the ring while
-//! the kernel has them.
+//! Sockets over io_uring, for one thread: one system call per loop iteration submits all operations, waits, and returns completions. Users
+//! read and write as with a nonblocking socket, without `unsafe`: the ring owns the buffers while the kernel uses them.
 //!
-//! What is best follows from what comes (docs/performance.md). Where many small things come at once, the kernel fills buffers that it
-//! picks itself, and what is to be sent is ordered with all the rest: a turn is one call. What is large, or comes alone, is read and
-//! written by calls of its own, as with epoll: it needs no buffers but those of whoever reads. A connection changes from one to the
-//! other when its next event is there; one that is not read is not received from, and takes no buffers from others.
+//! The method adapts to the load (docs/performance.md). With small input of many connections, the kernel fills buffers that it selects,
+//! and output is submitted with all other operations: an iteration is one call. Large input, or input of a single connection, uses system
+//! calls of its own, as with epoll, and no extra buffers. A connection changes its method at its next event; one that is not read is not
+//! received from, and uses no shared buffers.
 
 #![allow(unsafe_code)]
 
@@ -28,78 +27,78 @@ use nix::sys::socket::MsgFlags;
 use buffers::{Buffers, Filled};
 use wire::{Order, Wire};
 
-/// Orders that are gathered before the kernel is given them.
+/// Capacity of the submission queue.
 const ORDERS: u32 = 1024;
-/// How long the kernel may take to let go of what it has when a ring ends.
+/// Time that the kernel gets to complete operations when a ring is dropped.
 const PATIENCE: Duration = Duration::from_millis(100);
 const TRIES: usize = 20;
 
-/// What a completion is of, in its lowest bits; above them, which connection, or which file that is watched.
+/// Kind of a completion, in its lowest bits; the connection or watched file is above them.
 const CAME: u64 = 0;
 const SENT: u64 = 1;
 const WATCHED: u64 = 2;
 const CALLED_BACK: u64 = 3;
 const BITS: u32 = 2;
 
-/// From so many connections a turn on of which something has come there are many, and below so many few.
+/// Number of connections with input per iteration from which they count as many.
 const MANY: u32 = 3;
 const FEW: u32 = 2;
-/// The mean of what comes in a turn is kept in so many parts, and each turn counts as one in so many.
+/// Resolution of the moving average of that number, and the inverse weight of an iteration.
 const PARTS: u32 = 64;
 const TURNS: u32 = 8;
-/// What is told of a connection whose other end has closed it for good or for its part, and of one that has failed.
+/// Poll events of a connection whose peer has closed or shut down, and of a failed one.
 const READ_ENDED: PollFlags = PollFlags::from_bits_retain(nix::libc::POLLRDHUP);
 const FAILED: PollFlags = PollFlags::POLLERR.union(PollFlags::POLLHUP);
 const ENDED: PollFlags = READ_ENDED.union(FAILED);
-/// Up to so many bytes are sent together with what else is.
+/// Writes up to this size are submitted with other operations.
 const SMALL: usize = 16 << 10;
 
 /// A connection of a ring.
 #[derive(Debug)]
 pub struct Socket(u32);
 
-/// What may be done that could not be before; or may be found out by trying.
+/// Readiness event; it may be spurious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Whose.
+    /// Token of the connection or file.
     pub token: usize,
-    /// Something has come, or never will again.
+    /// There is input, or the end of it.
     pub readable: bool,
-    /// Nothing more will come behind what has: to be read to its end, since no other event will tell.
+    /// The input ends: read it completely, since no other event comes.
     pub ended: bool,
-    /// It is open, or all that was handed over is sent.
+    /// It is open, or all output is sent.
     pub writable: bool,
-    /// Nothing more can be sent.
+    /// Sending has failed.
     pub failed: bool,
 }
 
-/// A thread's sockets.
+/// Sockets of a thread.
 pub struct Ring {
     uring: IoUring,
     buffers: ManuallyDrop<Buffers>,
     wires: Vec<Option<Wire>>,
     free: Vec<u32>,
     watched: Vec<Option<OwnedFd>>,
-    /// Connections of which buffers have come; and those of whom the kernel is to tell anew.
+    /// Connections with filled buffers; and those that need a new input operation.
     full: Vec<u32>,
     anew: Vec<u32>,
-    /// Bytes that connections have set aside.
+    /// Number of bytes set aside by connections.
     aside: usize,
-    /// How many connections something comes of in a turn, in `PARTS`; and whether that is many.
+    /// Moving average of connections with input per iteration, in `PARTS`; and whether that is many.
     load: u32,
     many: bool,
-    /// Orders of which the kernel has not said that they are over.
+    /// Number of pending operations.
     under_way: usize,
     done: Vec<cqueue::Entry>,
-    /// It belongs to the thread that made it.
+    /// Bound to its thread.
     of_one_thread: PhantomData<*const ()>,
 }
 
 impl Ring {
-    /// A ring for this thread, where the kernel lets it have one.
+    /// Creates a ring for this thread.
     ///
     /// # Errors
-    /// Where it does not: it is too old (Linux 6.1 has all of it) or was told not to.
+    /// The kernel refuses: it is older than Linux 6.1, or io_uring is disabled.
     pub fn new() -> io::Result<Ring> {
         let uring: IoUring =
             IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_cqsize(4 * ORDERS).build(ORDERS)?;
@@ -122,7 +121,7 @@ impl Ring {
         })
     }
 
-    /// Tells by events of this token, a small number, when something can be read of a file, or taken from one that listens.
+    /// Reports input of a file, or connections of a listener, by events with this small token.
     pub fn watch(&mut self, file: OwnedFd, token: usize) {
         if self.watched.len() <= token {
             self.watched.resize_with(token + 1, || None);
@@ -131,22 +130,22 @@ impl Ring {
         self.look(token);
     }
 
-    /// Watches a file no longer.
+    /// Stops watching a file.
     pub fn unwatch(&mut self, token: usize) {
         if let Some(file) = self.watched.get_mut(token).and_then(Option::take) {
             self.call_back(data(token as u32, WATCHED));
-            // What the kernel is told of it, it is told while it is open.
+            // Submit cancellations while the file is open.
             let _ = self.submit();
             drop(file);
         }
     }
 
-    /// Takes a connection, which may still be `opening`: then it is writable once it is open.
+    /// Adds a connection; one that is still `opening` becomes writable once it is open.
     ///
     /// # Errors
-    /// Where the system does not let it be one that blocks.
+    /// It cannot be made blocking.
     pub fn add(&mut self, socket: socket2::Socket, token: usize, opening: bool) -> io::Result<Socket> {
-        // The kernel says at once that there is nothing yet of what does not block.
+        // The kernel fails operations on nonblocking sockets immediately.
         socket.set_nonblocking(false)?;
         let number = self.free.pop().unwrap_or_else(|| {
             self.wires.push(None);
@@ -162,15 +161,15 @@ impl Ring {
         Ok(Socket(number))
     }
 
-    /// The socket itself, for what is not reading and writing.
+    /// The underlying socket, for other calls.
     pub fn system(&self, Socket(number): &Socket) -> Option<&socket2::Socket> {
         self.wires.get(*number as usize)?.as_ref().map(|wire| &wire.socket)
     }
 
-    /// Reads what has come, as from a socket that does not block.
+    /// Reads input, like a nonblocking socket.
     ///
     /// # Errors
-    /// `WouldBlock` where nothing has; and what the connection ended with.
+    /// `WouldBlock` if there is none; or the connection's error.
     pub fn read(&mut self, Socket(number): &Socket, into: &mut [u8]) -> io::Result<usize> {
         let Some(Some(wire)) = self.wires.get_mut(*number as usize) else { return Ok(0) };
         let before = wire.aside();
@@ -179,16 +178,16 @@ impl Ring {
         result
     }
 
-    /// Bytes of all connections that were received, not read, and copied out of the kernel's buffers.
+    /// Number of unread bytes that were copied out of the kernel's buffers.
     pub fn aside(&self) -> usize {
         self.aside
     }
 
-    /// Sends what is in `out`, or takes it over to send it with what else is to be sent: an event tells when that is done. Until then
-    /// nothing more is taken, and `out` stays as it is.
+    /// Sends the bytes in `out`, or takes them to send them with other operations; an event reports the end. Until then no more are taken,
+    /// and `out` is unchanged.
     ///
     /// # Errors
-    /// The connection's, or what was taken over has failed with.
+    /// The connection's error, or that of an earlier write.
     pub fn write(&mut self, Socket(number): &Socket, out: &mut Vec<u8>) -> io::Result<()> {
         let Some(Some(wire)) = self.wires.get_mut(*number as usize) else { return Ok(()) };
         if let Some(code) = wire.broken {
@@ -207,7 +206,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Bytes that were taken over and are not sent.
+    /// Number of bytes taken but not sent.
     pub fn unsent(&self, Socket(number): &Socket) -> usize {
         let Some(Some(wire)) = self.wires.get(*number as usize) else { return 0 };
         if wire.is_sending { wire.sending.len() - wire.sent } else { 0 }
@@ -226,10 +225,10 @@ impl Ring {
         self.forget_if_over(number);
     }
 
-    /// Gives the kernel all orders and waits for something to happen, no longer than this.
+    /// Submits all operations and waits for events, up to a maximum time.
     ///
     /// # Errors
-    /// The system's.
+    /// The system call fails.
     pub fn wait(&mut self, longest: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
         for number in std::mem::take(&mut self.full) {
             if let Some(wire) = &mut self.wires[number as usize] {
@@ -252,15 +251,15 @@ impl Ring {
         Ok(())
     }
 
-    /// Gives the kernel all orders.
+    /// Submits all operations.
     ///
     /// # Errors
-    /// The system's.
+    /// The system call fails.
     pub fn submit(&mut self) -> io::Result<()> {
         self.uring.submit().map(drop)
     }
 
-    /// Gives the kernel all orders, waits, and takes what is done.
+    /// Submits all operations, waits, and takes completions.
     fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let result = match longest {
             None => self.uring.submit_and_wait(1),
@@ -290,7 +289,7 @@ impl Ring {
         }
     }
 
-    /// Something has come of a connection, or it is open, or the order to tell of it is over.
+    /// Handles a completion of an input operation.
     fn has_come(&mut self, number: u32, entry: &cqueue::Entry, events: &mut Vec<Event>) {
         let (result, more) = (entry.result(), cqueue::more(entry.flags()));
         let filled = cqueue::buffer_select(entry.flags());
@@ -311,7 +310,7 @@ impl Ring {
             }
             (None, _) => {}
         }
-        // What it ends with for want of buffers, or because it was called back, is no end of the connection.
+        // Missing buffers and cancellation do not end the connection.
         let goes_on = [Errno::ENOBUFS, Errno::ECANCELED, Errno::EINTR, Errno::EAGAIN];
         let over = result < 0 && !is_one_of(-result, &goes_on) || result == 0 && order == Some(Order::Receive);
         if over {
@@ -330,13 +329,13 @@ impl Ring {
         self.change(number);
     }
 
-    /// Something can be read of a file that is watched.
+    /// Handles a completion of a watched file.
     fn has_changed(&mut self, token: usize, entry: &cqueue::Entry, events: &mut Vec<Event>) {
         if entry.result() < 0 || !self.watched.get(token).is_some_and(Option::is_some) {
             return;
         }
         events.push(Event { token, readable: true, ..Event::default() });
-        // Of a file that has ended nothing more is to be told.
+        // A closed file has no further events.
         if !cqueue::more(entry.flags()) && entry.result() & has(ENDED) == 0 {
             self.look(token);
         }
@@ -359,7 +358,7 @@ impl Ring {
         }
     }
 
-    /// Forgets a connection that is closed and of which the kernel has nothing.
+    /// Removes a closed connection without pending operations.
     fn forget_if_over(&mut self, number: u32) {
         let place = &mut self.wires[number as usize];
         if place.as_ref().is_some_and(|wire| wire.closed && wire.is_at_rest()) {
@@ -374,7 +373,7 @@ impl Ring {
         self.order(order, data(token as u32, WATCHED));
     }
 
-    /// Has the kernel tell of what comes of a connection.
+    /// Starts an input operation of a connection.
     fn tell(&mut self, number: u32) {
         let Some(Some(wire)) = self.wires.get_mut(number as usize) else { return };
         if wire.closed || wire.order.is_some() || wire.end.is_some() {
@@ -389,7 +388,7 @@ impl Ring {
         self.order(order, data(number, CAME));
     }
 
-    /// Calls back an order that is not what is best any more: another is given when it is over.
+    /// Cancels an input operation that is not the best any more; another one follows when it ends.
     fn change(&mut self, number: u32) {
         let Some(Some(wire)) = self.wires.get_mut(number as usize) else { return };
         let stays = [None, Some(Order::Open), Some(wire.wants(self.many))];
@@ -416,10 +415,10 @@ impl Ring {
     fn order(&mut self, order: squeue::Entry, data: u64) {
         let order = order.user_data(data);
         self.under_way += 1;
-        // SAFETY: files stay open, and what is sent stays where it is, until the kernel has said that the order is over: a
-        // connection is forgotten, and its bytes are touched, only then; so does what is received into (see `drop`).
+        // SAFETY: files stay open, and buffers stay in place, until the kernel has completed the operation: a connection is removed, and
+        // its bytes are changed, only then; for receive buffers see `drop`.
         while unsafe { self.uring.submission().push(&order) }.is_err() {
-            // The queue is full. Where the kernel does not take it now it will, once it has done some of it.
+            // The queue is full; submitting frees it, now or after some operations have completed.
             let _ = self.uring.submit();
         }
     }
@@ -427,7 +426,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // The kernel is to let go of everything before what it writes to is freed.
+        // The kernel must complete everything before its buffers are freed.
         let _ = self.uring.submit();
         let _ = self.uring.submitter().register_sync_cancel(Some(PATIENCE.into()), CancelBuilder::any());
         for _ in 0..TRIES {
@@ -445,17 +444,17 @@ impl Drop for Ring {
     }
 }
 
-/// What the kernel hands back with what is done.
+/// User data of an operation.
 fn data(number: u32, what: u64) -> u64 {
     u64::from(number) << BITS | what
 }
 
-/// What is to be told of a file.
+/// Poll mask of an operation.
 fn bits(flags: PollFlags) -> u32 {
     flags.bits() as u32
 }
 
-/// What is told of a file.
+/// Poll mask of a completion.
 fn has(flags: PollFlags) -> i32 {
     flags.bits().into()
 }

@@ -1,4 +1,4 @@
-//! A connection as the ring has it: what has come and was not read, what is being sent, and what the kernel was ordered to do with it.
+//! State of a connection: received bytes, bytes to send, and its kernel operations.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,44 +9,44 @@ use nix::sys::socket::{MsgFlags, recv, send};
 
 use crate::buffers::{Buffers, Filled};
 
-/// Of a connection of which so much has come and was not read nothing more is received.
+/// Limit of unread bytes of a connection, above which nothing is received.
 const MOST_ASIDE: usize = 64 << 10;
-/// For so many times after something large has come of a connection, something large is expected.
+/// Number of receptions after a large one for which large ones are expected.
 const LARGE: u8 = 64;
-/// A buffer that has grown above this is not kept when it is sent.
+/// A larger send buffer is freed afterwards.
 const KEPT: usize = 4 << 10;
 
-/// How the kernel is to tell of what comes.
+/// Kernel operation for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Once it is open.
+    /// Poll until it is open.
     Open,
-    /// By saying so: it is read from the socket itself.
+    /// Poll for readability, and read from the socket.
     Look,
-    /// By filling buffers with it.
+    /// Receive into buffers.
     Receive,
 }
 
-/// One connection.
+/// A connection.
 pub struct Wire {
     pub socket: socket2::Socket,
-    /// What its events are told by.
+    /// Token of its events.
     pub token: usize,
-    /// What is being sent, and how much of it is gone.
+    /// Bytes to send, and how many have been sent.
     pub sending: Vec<u8>,
     pub sent: usize,
     pub is_sending: bool,
-    /// The order that the kernel has, and whether it is being called back.
+    /// The pending operation, and whether it is being cancelled.
     pub order: Option<Order>,
     pub called_back: bool,
-    /// Nobody wants to hear of it any more.
+    /// The user has closed it.
     pub closed: bool,
-    /// Why no more comes: the other end has closed, or this error; and why nothing can be sent.
+    /// Reason for the end of input: the peer has closed, or an error; and the error that prevents sending.
     pub end: Option<i32>,
     pub broken: Option<i32>,
-    /// How often more something large is expected.
+    /// Remaining receptions with large input expected.
     large: u8,
-    /// What has come: first what was set aside, from `read` on, then buffers.
+    /// Input: first the bytes set aside, from `read` on, then buffers.
     aside: Vec<u8>,
     read: usize,
     came: VecDeque<Filled>,
@@ -72,24 +72,24 @@ impl Wire {
         }
     }
 
-    /// Whether the kernel has nothing of it, so that it may be forgotten.
+    /// Whether it has no pending operations, so that it can be removed.
     pub fn is_at_rest(&self) -> bool {
         !self.is_sending && self.order.is_none()
     }
 
-    /// How it wants to be told of what comes: what is small, where many small things come at once, in buffers.
+    /// The best operation for input: buffers for small input of many connections.
     pub fn wants(&self, many: bool) -> Order {
         if many && self.large == 0 && self.aside.len() <= MOST_ASIDE { Order::Receive } else { Order::Look }
     }
 
-    /// A buffer has come: whether it is the first.
+    /// Takes a filled buffer; returns whether it is the first.
     pub fn takes(&mut self, filled: Filled) -> bool {
         self.large = if filled.is_full() { LARGE } else { self.large.saturating_sub(1) };
         self.came.push_back(filled);
         self.came.len() == 1
     }
 
-    /// Reads what has come.
+    /// Reads input.
     pub fn read(&mut self, buffers: &mut Buffers, into: &mut [u8]) -> io::Result<usize> {
         let mut count = into.len().min(self.aside.len() - self.read);
         into[..count].copy_from_slice(&self.aside[self.read..][..count]);
@@ -106,7 +106,7 @@ impl Wire {
                 self.came.pop_front().into_iter().for_each(|filled| buffers.give_back(filled));
             }
         }
-        // What the kernel receives by itself comes before what it still has.
+        // Buffers of a pending receive come before bytes in the socket.
         let direct = count < into.len() && self.end.is_none() && self.order != Some(Order::Receive);
         match if direct { self.receive(buffers, &mut into[count..]) } else { Err(Errno::EAGAIN) } {
             Ok(0) => self.end = Some(0),
@@ -128,12 +128,12 @@ impl Wire {
         Ok(count)
     }
 
-    /// Bytes that it has set aside.
+    /// Number of bytes set aside.
     pub fn aside(&self) -> usize {
         self.aside.len()
     }
 
-    /// Puts what nobody has read where it takes no buffers from others.
+    /// Copies unread input out of the shared buffers.
     pub fn set_aside(&mut self, buffers: &mut Buffers) {
         for filled in self.came.drain(..) {
             self.aside.extend_from_slice(buffers.bytes(&filled));
@@ -141,13 +141,13 @@ impl Wire {
         }
     }
 
-    /// Forgets what nobody has read.
+    /// Discards unread input.
     pub fn let_go(&mut self, buffers: &mut Buffers) {
         self.came.drain(..).for_each(|filled| buffers.give_back(filled));
         (self.aside, self.read) = (Vec::new(), 0);
     }
 
-    /// Sends bytes at once, as far as there is room for them: how many.
+    /// Sends bytes immediately, as far as possible; returns how many.
     pub fn send(&self, bytes: &[u8]) -> nix::Result<usize> {
         match send(self.socket.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
@@ -155,14 +155,14 @@ impl Wire {
         }
     }
 
-    /// Hands over bytes to send, the first `sent` of which are gone, for a buffer that is free again.
+    /// Takes bytes to send, of which `sent` have been sent, and returns a free buffer in exchange.
     pub fn hand_over(&mut self, out: &mut Vec<u8>, sent: usize) {
         self.sending.clear();
         self.sent = sent;
         std::mem::swap(&mut self.sending, out);
     }
 
-    /// So many bytes are gone: whether all are.
+    /// Counts sent bytes; returns whether all are sent.
     pub fn has_sent(&mut self, count: usize) -> bool {
         self.sent += count;
         let all = self.sent >= self.sending.len();

@@ -1,4 +1,4 @@
-//! A ring's sockets against the system's own at the other end.
+//! A ring's sockets, with ordinary sockets as peers.
 #![expect(clippy::disallowed_types, reason = "the other end waits, as simple programs do")]
 
 use std::io::{Read, Write};
@@ -11,12 +11,12 @@ use fanin_ring::{Event, Ring, Socket};
 
 const SOON: Duration = Duration::from_millis(20);
 
-/// A ring; none where the kernel does not let this machine have one.
+/// A ring; none if io_uring is not available.
 fn ring() -> Option<Ring> {
     Ring::new().map_err(|error| println!("skipped: no io_uring here ({error})")).ok()
 }
 
-/// A connection's two ends.
+/// Both ends of a connection.
 fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -25,14 +25,14 @@ fn pair() -> (TcpStream, TcpStream) {
     (here, there)
 }
 
-/// What happens, waited for so often.
+/// Events of several iterations.
 fn events(ring: &mut Ring, turns: usize) -> Vec<Event> {
     let mut events = Vec::new();
     (0..turns).for_each(|_| ring.wait(Some(SOON), &mut events).unwrap());
     events
 }
 
-/// Reads until there is nothing more, or no more to come.
+/// Reads until there is no more input, or its end.
 fn read_all(ring: &mut Ring, socket: &Socket) -> Vec<u8> {
     let mut all = Vec::new();
     let mut some = vec![0; 100_000];
@@ -46,7 +46,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * at / 7) as u8).collect()
 }
 
-/// Connections of which something comes every turn, so that there is much to do.
+/// Connections with input in every iteration, to create load.
 struct Crowd(Vec<(Socket, TcpStream)>);
 
 impl Crowd {
@@ -57,7 +57,7 @@ impl Crowd {
         crowd
     }
 
-    /// Everybody says something, and is heard: what else happens.
+    /// Sends and reads on every connection; returns other events.
     fn turn(&mut self, ring: &mut Ring) -> Vec<Event> {
         self.0.iter_mut().for_each(|(_, there)| there.write_all(b"x").unwrap());
         let mut found = events(ring, 1);
@@ -68,7 +68,7 @@ impl Crowd {
 }
 
 #[test]
-fn what_is_written_at_one_end_is_read_at_the_other_and_the_buffer_comes_back_empty() {
+fn transfers_bytes_and_returns_buffer() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
     let socket = ring.add(here.into(), 7, false).unwrap();
@@ -87,7 +87,7 @@ fn what_is_written_at_one_end_is_read_at_the_other_and_the_buffer_comes_back_emp
 }
 
 #[test]
-fn where_there_is_much_to_do_what_is_small_is_taken_over_and_nothing_behind_it_before_it_is_sent() {
+fn busy_ring_takes_over_small_writes() {
     let Some(mut ring) = ring() else { return };
     let mut crowd = Crowd::new(&mut ring);
     let (here, mut there) = pair();
@@ -108,7 +108,7 @@ fn where_there_is_much_to_do_what_is_small_is_taken_over_and_nothing_behind_it_b
 }
 
 #[test]
-fn an_end_that_comes_with_the_last_word_is_told_with_it_however_it_is_received() {
+fn reports_end_with_last_bytes() {
     let Some(mut ring) = ring() else { return };
     let mut crowd = Crowd(Vec::new());
     for round in 0..2 {
@@ -124,9 +124,9 @@ fn an_end_that_comes_with_the_last_word_is_told_with_it_however_it_is_received()
     }
 }
 
-/// What is said of many connections, each echoed by a thread, in pieces of all sizes, is read in pieces of all sizes: all of it.
+/// Many connections, each echoed by a thread, with random sizes of writes and reads, receive every byte.
 #[test]
-fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order() {
+fn random_traffic_arrives_complete_and_in_order() {
     const EACH: usize = 2 << 20;
     let Some(mut ring) = ring() else { return };
     let mut state = 1u64;
@@ -158,7 +158,7 @@ fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order(
                 assert!(out.is_empty());
                 *said += count;
             }
-            // Some are not read for a while.
+            // Skip some reads.
             while below(4) > 0 {
                 let mut some = vec![0; 1 + below(20_000)];
                 let Ok(count) = ring.read(socket, &mut some) else { break };
@@ -175,7 +175,7 @@ fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order(
 }
 
 #[test]
-fn megabytes_go_both_ways_whatever_the_kernel_takes_at_once() {
+fn transfers_megabytes_in_both_directions() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
     let socket = ring.add(here.into(), 0, false).unwrap();
@@ -199,7 +199,7 @@ fn megabytes_go_both_ways_whatever_the_kernel_takes_at_once() {
 }
 
 #[test]
-fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_nothing() {
+fn unread_connection_keeps_little_memory() {
     let Some(mut ring) = ring() else { return };
     let mut crowd = Crowd::new(&mut ring);
     let ((here, mut there), (other, mut others)) = (pair(), pair());
@@ -222,7 +222,7 @@ fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_not
         }
         assert_eq!(came, [round; 1000]);
     }
-    // What the kernel holds of a connection, the ring's buffers, and what is set aside.
+    // The kernel's socket buffers, the ring's buffers, and bytes set aside.
     assert!(taken.load(Relaxed) < 32 << 20, "{} bytes were taken that nobody has read", taken.load(Relaxed));
     let mut came = Vec::new();
     while came.len() < expected.len() {
@@ -234,7 +234,7 @@ fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_not
 }
 
 #[test]
-fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
+fn closed_connection_frees_its_number() {
     let Some(mut ring) = ring() else { return };
     for round in 0..100 {
         let (here, mut there) = pair();
@@ -245,7 +245,7 @@ fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
         }
         ring.close(socket);
         assert_eq!(events(&mut ring, 3), []);
-        // Closed with something unread, so that it may be a reset.
+        // Closing with unread input may cause a reset.
         assert!(matches!(there.read(&mut [0; 10]), Ok(0) | Err(_)));
     }
     let (here, there) = pair();
@@ -257,7 +257,7 @@ fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
 }
 
 #[test]
-fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
+fn opening_connection_becomes_writable_or_fails() {
     let Some(mut ring) = ring() else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     ring.watch(listener.try_clone().unwrap().into(), 3);
@@ -270,7 +270,7 @@ fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
     there.write_all(b"hello").unwrap();
     events(&mut ring, 2);
     assert_eq!(read_all(&mut ring, &opened), b"hello");
-    // Nobody listens any more.
+    // The listener is gone.
     ring.unwatch(3);
     drop(listener);
     events(&mut ring, 2);
@@ -278,7 +278,7 @@ fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said_by_an_event_and_by_the_next_write() {
+fn reports_send_errors() {
     let Some(mut ring) = ring() else { return };
     let (here, there) = pair();
     let socket = ring.add(here.into(), 5, false).unwrap();
@@ -294,7 +294,7 @@ fn what_cannot_be_sent_is_said_by_an_event_and_by_the_next_write() {
 }
 
 #[test]
-fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
+fn drops_ring_with_pending_operations() {
     let Some(mut ring) = ring() else { return };
     assert_eq!(events(&mut ring, 1), []);
     let pairs: Vec<(TcpStream, TcpStream)> = (0..20).map(|_| pair()).collect();
@@ -315,10 +315,10 @@ fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
 }
 
 #[test]
-fn more_orders_than_completions_have_room_for_are_all_carried_out() {
+fn completes_more_operations_than_queue_holds() {
     let Some(mut ring) = ring() else { return };
     let (here, mut there) = pair();
-    // Nobody waits in between; of each, two completions tell.
+    // Without waiting; each has two completions.
     for _ in 0..10_000 {
         ring.watch(here.try_clone().unwrap().into(), 3);
         ring.unwatch(3);

@@ -1,8 +1,8 @@
-//! How long a role takes for a message, without a network: `make bench-roles`. Each is to take less than 200 ns.
+//! Time that a role takes per message, without a network: `make bench-roles`. Each must take less than 200 ns.
 //!
-//! A front end asks for 1,000 objects at a time: of 200 servers themselves, or of 20 hubs; a hub gathers 1,000 objects of 60
-//! servers for one request, and 100 for each of 100; a data server answers. What begins and ends a request counts as its messages do.
-#![expect(clippy::disallowed_methods, reason = "it measures time, and says so")]
+//! A front end requests 1,000 objects at a time: from 200 servers, or through 20 hubs; a hub collects 1,000 objects from 60 servers for one
+//! request, and 100 for each of 100; a data server responds. Start and end of a request count as its messages do.
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -17,15 +17,15 @@ use fanin_roles::{Message, Node, Output};
 use fanin_units::Time;
 
 use support::Out;
-use support::work::{Gathers, asks_and_hears};
+use support::work::{Gathers, run_requests};
 
 const BUDGET: Duration = Duration::from_nanos(200);
 const RUNS: usize = 201;
 
 fn main() -> ExitCode {
     let rows = [
-        row("front end, one-all", asks_and_hears(fanin_fanout::Kind::OneAll)),
-        row("front end, sicc", asks_and_hears(fanin_fanout::Kind::Sicc)),
+        row("front end, one-all", run_requests(fanin_fanout::Kind::OneAll)),
+        row("front end, sicc", run_requests(fanin_fanout::Kind::Sicc)),
         row("hub, one request", gathers(1, 1_000)),
         row("hub, 100 requests", gathers(100, 1_000)),
         row("data server", serves()),
@@ -33,13 +33,13 @@ fn main() -> ExitCode {
     match rows.iter().all(|median| *median < BUDGET) {
         true => ExitCode::SUCCESS,
         false => {
-            println!("  over the {} ns that are to hold", BUDGET.as_nanos());
+            println!("  over the limit of {} ns", BUDGET.as_nanos());
             ExitCode::FAILURE
         }
     }
 }
 
-/// Measures work that says how many messages it was, prints and returns the median of a message.
+/// Measures work that returns its number of messages; prints and returns the median time per message.
 fn row(of: &str, mut work: impl FnMut() -> u32) -> Duration {
     let mut taken: Vec<Duration> = Vec::with_capacity(RUNS);
     let mut messages = 0;
@@ -59,7 +59,7 @@ fn row(of: &str, mut work: impl FnMut() -> u32) -> Duration {
     median
 }
 
-/// So many requests under way at once, message by message in turn.
+/// Runs requests concurrently, one message of each in turn.
 fn gathers(requests: u32, objects: u32) -> impl FnMut() -> u32 {
     let mut gathers = Gathers::new();
     move || gathers.requests(requests, objects)

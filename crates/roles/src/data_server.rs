@@ -1,11 +1,11 @@
-//! The data server: it is asked for an object, looks for it, and answers whoever asked.
+//! Data server: looks up requested objects and responds.
 //!
 //! It sends each response immediately, or one after another. Then responses wait in a queue, first come, first served or in PICC's order
 //! (`fanin_placement::SendQueue`). It limits the requests in progress and refuses others, whose senders try another replica. Requests
 //! from its own machine wait instead, since a hub may store more objects than the limit.
 //!
-//! An object that was moved has left a link at its old place (PICC, section III): who looks for it there passes the question on to
-//! the new place, which answers whoever asked. Links may lead to links, but not for ever.
+//! A moved object leaves a link at its old server (PICC, section III), which forwards requests to the new server; that responds to the
+//! requester. Chains of links are followed up to a limit.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,51 +15,51 @@ use fanin_units::Time;
 use crate::wire::{Body, Message, Node, Part, Tag};
 use crate::{Output, Outputs};
 
-/// What is being looked for.
+/// A lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup<K> {
-    /// Who asked.
+    /// The requester.
     pub asker: Node,
-    /// Of which request.
+    /// Its request.
     pub tag: Tag,
-    /// The object's place in it.
+    /// Index of the object in the request.
     pub index: u32,
     /// The object.
     pub key: K,
-    /// How often it may be passed on: [`HOPS`] where who asked was the first to.
+    /// Remaining number of forwards: [`HOPS`] for a direct request.
     pub hops: u8,
 }
 
-/// Links that are followed one after another, so that a question which goes round in a circle ends: an object is moved once a period,
-/// and its links are put right long before it has moved so often.
+/// Maximum number of links followed, which ends cycles: objects move once per period, and links are updated long before such a chain
+/// arises.
 pub const HOPS: u8 = 8;
 
-/// In which order a data server sends what it found.
+/// Order of responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// At once.
+    /// Immediately.
     AtOnce,
-    /// One after another, by PICC's priorities within sub-queues of this length; 1 is first come, first served.
+    /// One after another, by PICC's priorities within sub-queues of this length; 1 is FIFO.
     Queued {
         /// Objects of a sub-queue.
         sub_queue: usize,
-        /// The exponent of a wait.
+        /// Exponent of the waiting time.
         exponent: u32,
     },
 }
 
-/// A data server's settings.
+/// Settings of a data server.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
-    /// Its own machine.
+    /// This machine.
     pub me: Node,
-    /// Objects that it takes at once at most.
+    /// Maximum number of objects in progress.
     pub most: u32,
-    /// In which order it sends.
+    /// Order of responses.
     pub order: Order,
 }
 
-/// A data server's state.
+/// State of a data server.
 #[derive(Clone, Debug)]
 pub struct DataServer<K, V> {
     me: Node,
@@ -69,20 +69,20 @@ pub struct DataServer<K, V> {
     /// Requests of its own machine above the limit.
     waiting: VecDeque<Lookup<K>>,
     line: Option<Box<Line<K, V>>>,
-    /// Where objects are that it had.
+    /// Links to moved objects.
     links: BTreeMap<K, Node>,
 }
 
-/// One answer after another, each to a machine.
+/// Send queue of responses.
 #[derive(Clone, Debug)]
 struct Line<K, V> {
-    /// An answer is being sent.
+    /// A response is being sent.
     busy: bool,
     queue: SendQueue<(Node, Message<K, V>)>,
 }
 
 impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
-    /// One that has been asked for nothing.
+    /// An idle server.
     pub fn new(params: Params) -> DataServer<K, V> {
         let line = match params.order {
             Order::AtOnce => None,
@@ -100,27 +100,27 @@ impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
         }
     }
 
-    /// An object that it had is there from now on.
+    /// Records that an object has moved to a server.
     pub fn link(&mut self, key: K, to: Node) {
         self.links.insert(key, to);
     }
 
-    /// An object that it had is here again.
+    /// Records that an object is here again.
     pub fn take_back(&mut self, key: &K) {
         self.links.remove(key);
     }
 
-    /// Whether there is nothing that it looks for or sends.
+    /// Whether nothing is in progress.
     pub fn is_idle(&self) -> bool {
         self.pending == 0 && self.waiting.is_empty()
     }
 
-    /// How many objects it could take besides those that it looks for or sends.
+    /// Number of objects that it could take besides those in progress.
     pub fn spare(&self) -> u32 {
         self.most.saturating_sub(self.pending + self.waiting.len() as u32)
     }
 
-    /// It is asked for an object: it looks ([`Output::Look`]), or refuses.
+    /// Takes a request: looks the object up ([`Output::Look`]), or refuses.
     pub fn asked(&mut self, lookup: Lookup<K>, out: &mut Outputs<K, V>) {
         if self.pending < self.most {
             self.pending += 1;

@@ -1,8 +1,8 @@
-//! The hub of a swarm: it asks the servers of its rack, gathers what they answer, packs it and sends it on at the speed that the
-//! front end gave it (SICC, sections 3.1 to 3.3).
+//! Hub of a swarm: requests objects from the servers of its rack, collects and packs the responses, and forwards them at the speed that
+//! the front end assigned (SICC, sections 3.1 to 3.3).
 //!
-//! It paces its own asking, too: what it has asked for and not received stays under a window, or its rack's answers would be an
-//! incast of their own. What its children send goes the same way, unread.
+//! Its outstanding bytes stay under a window, or its rack's responses would cause incast themselves. Responses of its children are
+//! forwarded the same way, without parsing.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,43 +12,43 @@ use fanin_units::{Bytes, Rate, Time};
 use crate::wire::{Body, Message, Node, Part, Swarm, Tag};
 use crate::{Output, Outputs};
 
-/// A hub's settings.
+/// Settings of a hub.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
-    /// Its own machine: objects that it holds itself are outside of the window.
+    /// This machine: its own objects do not count for the window.
     pub me: Node,
     /// Payload of a packet.
     pub room: u32,
-    /// Bytes of a packet besides, which count for its speed.
+    /// Other bytes of a packet, which count for the speed.
     pub overhead: u32,
-    /// Whether it packs several objects into a packet.
+    /// Whether packets hold several objects.
     pub packs: bool,
-    /// How long a packet that is not full waits for more.
+    /// Maximum time that a packet waits to fill.
     pub linger: Time,
-    /// What it has asked for and not received, at most; one object in any case.
+    /// Limit of outstanding bytes; always at least one object.
     pub window: Bytes,
-    /// The size that objects are taken to have before the first is known.
+    /// Assumed object size until the first is known.
     pub mean_object: Bytes,
-    /// A holder that has not answered for so long is taken for gone.
+    /// Timeout for a server's response.
     pub patience: Time,
-    /// A request of which nothing was heard for so long is forgotten: its front end is gone.
+    /// Time without messages after which a request is dropped, since its front end is gone.
     pub forget: Time,
 }
 
-/// How it stands with an object that a hub was asked for.
+/// Stage of an object at a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// It is to be asked for, in its turn.
+    /// Queued.
     Wanted,
-    /// It was asked for, then.
+    /// Requested at this time.
     Asked(Time),
-    /// It was asked for, then, and is not wanted any more.
+    /// Requested at this time, but withdrawn since.
     Unwanted(Time),
-    /// It came, was given up or given back.
+    /// Received, given up or returned.
     Over,
 }
 
-/// An object that a hub was asked for.
+/// A requested object.
 #[derive(Clone, Copy, Debug)]
 struct Object<K> {
     key: K,
@@ -57,13 +57,13 @@ struct Object<K> {
 }
 
 impl<K> Object<K> {
-    /// Whether an answer is still to come.
+    /// Whether a response is outstanding.
     fn is_out(&self) -> bool {
         matches!(self.stage, Stage::Asked(_) | Stage::Unwanted(_))
     }
 }
 
-/// A message that waits to be sent on.
+/// A message to forward.
 #[derive(Clone, Debug)]
 struct Waiting<K, V> {
     message: Message<K, V>,
@@ -71,65 +71,65 @@ struct Waiting<K, V> {
     since: Time,
 }
 
-/// The next packet: the first of those that wait.
+/// The next packet: the first waiting messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Packet {
     count: usize,
     bytes: u32,
-    /// Nothing more goes into it.
+    /// Nothing more fits.
     full: bool,
 }
 
-/// What is gathered for one request.
+/// Objects collected for one request.
 #[derive(Clone, Debug)]
 struct Gathering<K, V> {
     tag: Tag,
     parent: Node,
-    /// Zero: as fast as it goes.
+    /// Zero: unlimited.
     rate: Rate,
-    /// What the machine manages at most, where it is busy with something else.
+    /// Limit while the machine is busy.
     strained: Option<Rate>,
-    /// Objects that have not come yet, children's too.
+    /// Missing objects, children's included.
     left: u32,
-    /// Objects' indices, in order: looked for with every message, they take little of a cache.
+    /// Sorted indices of the objects, apart from them for cache efficiency.
     indices: Vec<u32>,
     /// The objects, in the same order.
     objects: Vec<Object<K>>,
-    /// The places of those that are wanted, in the order of asking; others among them are passed over.
+    /// Positions of queued objects, in order; others in it are skipped.
     wanted: VecDeque<u32>,
-    /// Whether it is among those with something to ask for.
+    /// Whether it is in the list of requests with queued objects.
     hungry: bool,
-    /// When something was asked for, and its place; what has come is passed over.
+    /// Request times and positions of outstanding objects; received ones are skipped.
     asked: VecDeque<(Time, u32)>,
     waiting: VecDeque<Waiting<K, V>>,
     packet: Packet,
-    /// When the last packet began to go, and its bytes on the wire.
+    /// Start of the last packet, and its bytes on the wire.
     sent: (Time, u64),
-    /// When something was last heard of it.
+    /// Time of the last message.
     heard: Time,
 }
 
 type Key = (Node, u32);
 
-/// What is gathered for a request, and before when nothing of it is due: that is looked at more often than the rest.
+/// A request's collection and its next due time, which is checked more often than the rest.
 #[derive(Clone, Debug)]
 struct Slot<K, V> {
     alarm: Time,
     gathering: Box<Gathering<K, V>>,
 }
 
-/// A hub's state: of all requests that it gathers for.
+/// State of a hub.
 #[derive(Clone, Debug)]
 pub struct Hub<K, V> {
     params: Params,
-    /// An estimate of an object's bytes.
+    /// Estimated size of an object.
     mean: u64,
-    /// Objects of others that were asked for and are not there.
+    /// Number of outstanding objects of other machines.
     out: u32,
     gatherings: BTreeMap<Key, Slot<K, V>>,
-    /// Those with something to ask for, one after another.
+    /// Requests with queued objects, in turn.
     hungry: VecDeque<Key>,
-    /// Nothing is due before.
+    /// Lower bound of the next due time.
     alarm: Time,
 }
 
@@ -138,7 +138,7 @@ fn key(tag: Tag) -> Key {
 }
 
 impl<K: Part + Clone, V: Part> Hub<K, V> {
-    /// A hub of no swarm yet.
+    /// A hub without requests.
     pub fn new(params: Params) -> Hub<K, V> {
         Hub {
             params,
@@ -150,23 +150,23 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         }
     }
 
-    /// Whether it waits for this object's answer: whoever else is at its machine does not.
+    /// Whether it waits for this object, so that other roles on its machine ignore the response.
     pub fn waits_for(&self, tag: Tag, index: u32) -> bool {
         let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
         gathering.is_some_and(|g| g.find(index).is_ok_and(|place| g.objects[place].is_out()))
     }
 
-    /// Objects that it has yet to gather, for all requests.
+    /// Number of missing objects over all requests.
     pub fn owes(&self) -> u32 {
         self.gatherings.values().map(|slot| slot.gathering.left).sum()
     }
 
-    /// Requests that it gathers for.
+    /// Number of requests.
     pub fn gathers_for(&self) -> usize {
         self.gatherings.len()
     }
 
-    /// Takes a message.
+    /// Handles a message.
     pub fn handle(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
         let (tag, index) = (message.tag, message.index);
         match message.body {
@@ -193,7 +193,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         }
     }
 
-    /// A machine is gone: what it was asked for is lost, and what was gathered for it is of no use.
+    /// Handles the loss of a machine: its responses are lost, and its own requests are dropped.
     pub fn gone(&mut self, now: Time, peer: Node, out: &mut Outputs<K, V>) {
         self.forget_all(|gathering| gathering.tag.origin == peer);
         for Slot { alarm, gathering } in self.gatherings.values_mut() {
@@ -208,7 +208,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.go_on(now, out);
     }
 
-    /// Serves what is due.
+    /// Does work that is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
         let Params { forget, patience, .. } = self.params;
         let is_due = |slot: &&mut Slot<K, V>| slot.alarm <= now;
@@ -229,26 +229,26 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.go_on(now, out);
     }
 
-    /// When [`Hub::due`] is to be called, or earlier; `NEVER` where nothing waits.
+    /// Latest time for the next call of [`Hub::due`]; `NEVER` if nothing waits.
     pub fn deadline(&self) -> Time {
         self.alarm
     }
 
-    /// Its machine is busy with something else: it sends at no more than this, of one request.
+    /// Limits the speed of a request while the machine is busy.
     pub fn strain(&mut self, tag: Tag, rate: Rate) {
         if let Some(slot) = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag) {
             slot.gathering.strained = Some(rate);
         }
     }
 
-    /// What is gathered for a request, of which something was heard; of an earlier life of its front end there is nothing.
+    /// The collection of a request; none for an earlier incarnation of its front end.
     fn of(&mut self, tag: Tag, now: Time) -> Option<&mut Gathering<K, V>> {
         let slot = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag)?;
         slot.gathering.heard = now;
         Some(&mut slot.gathering)
     }
 
-    /// It is made the hub of a swarm, or told anew where to send.
+    /// Becomes the hub of a swarm, or gets a new destination.
     fn gather(&mut self, now: Time, tag: Tag, swarm: &Swarm) {
         if let Some(gathering) = self.of(tag, now) {
             (gathering.parent, gathering.rate) = (swarm.parent, swarm.rate);
@@ -282,7 +282,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     fn want(&mut self, now: Time, tag: Tag, index: u32, key: K, holder: Node, out: &mut Outputs<K, V>) {
         let me = self.params.me;
         let Some(gathering) = self.of(tag, now) else {
-            // It knows nothing of the swarm: it was gone meanwhile.
+            // The hub has lost the swarm in a restart.
             let message = Message { tag, index, body: Body::Lost };
             out.push(Output::Send { to: tag.origin, message, more: false });
             return;
@@ -295,7 +295,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             Ok(place) => {
                 match gathering.objects[place].stage {
                     Stage::Wanted | Stage::Asked(_) => return,
-                    // Its answer is on its way.
+                    // The response is outstanding.
                     Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Asked(at),
                     Stage::Over if gathering.waiting.iter().any(|waiting| waiting.message.index == index) => {
                         return gathering.left = gathering.left.saturating_sub(1);
@@ -316,7 +316,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         }
     }
 
-    /// Asks for as much as the window allows.
+    /// Sends requests as the window allows.
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
             let Some(key) = self.hungry.front() else { return };
@@ -339,14 +339,14 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         }
     }
 
-    /// An answer, of a server that was asked or of a child: it goes on.
+    /// Forwards a response of a server or a child.
     fn arrived(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
         let params = self.params;
         if let Body::Object(value) = &message.body {
             self.mean = ((self.mean * 7 + value.len() as u64) / 8).max(1);
         }
         let Some(gathering) = self.of(message.tag, now) else {
-            // A child was faster than the front end, or this hub was gone meanwhile.
+            // A child was faster than the front end, or the hub has restarted.
             out.push(Output::Send { to: message.tag.origin, message, more: false });
             return;
         };
@@ -365,7 +365,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.out -= freed;
     }
 
-    /// The front end asks for an object elsewhere, unless it is on its way.
+    /// Withdraws an object, which the front end requests elsewhere, unless it has been sent.
     fn withdraw(&mut self, now: Time, tag: Tag, index: u32, out: &mut Outputs<K, V>) {
         let params = self.params;
         let Some(gathering) = self.of(tag, now) else { return };
@@ -402,7 +402,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         }
     }
 
-    /// Asks and sends what may go now, of requests of which something is due, and finds out when something is due next.
+    /// Sends requests and responses that are due, and finds the next due time.
     fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
         self.ask(now, out);
         self.alarm = Time::NEVER;
@@ -416,7 +416,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 }
 
 impl<K: Part + Clone, V: Part> Slot<K, V> {
-    /// Sends on what may go now, and finds out when something is due next.
+    /// Sends responses that are due, and finds the next due time.
     fn send(&mut self, now: Time, params: &Params, out: &mut Outputs<K, V>) {
         self.gathering.send(now, params, out);
         self.alarm = self.gathering.alarm(params);
@@ -425,14 +425,14 @@ impl<K: Part + Clone, V: Part> Slot<K, V> {
 
 impl<K: Part + Clone, V: Part> Gathering<K, V> {
     fn find(&self, index: u32) -> Result<usize, usize> {
-        // A front end asks in the order of its objects.
+        // Front ends request objects in order.
         if self.indices.last().is_none_or(|&last| last < index) {
             return Err(self.indices.len());
         }
         self.indices.binary_search(&index)
     }
 
-    /// Puts in an object; those behind it move on.
+    /// Inserts an object, and shifts later positions.
     fn insert(&mut self, place: usize, index: u32, object: Object<K>) {
         if place < self.objects.len() {
             let behind = |other: &&mut u32| **other as usize >= place;
@@ -443,7 +443,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         self.objects.insert(place, object);
     }
 
-    /// Whether an object was asked for then and has not come.
+    /// Whether an object requested at this time is outstanding.
     fn is_out_since(&self, at: Time, place: u32) -> bool {
         let stage = self.objects[place as usize].stage;
         stage == Stage::Asked(at) || stage == Stage::Unwanted(at)
@@ -455,7 +455,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         }
     }
 
-    /// Asks the holder of an object for it.
+    /// Requests an object from its server.
     fn ask(&mut self, now: Time, place: usize) -> Output<K, V> {
         let object = &mut self.objects[place];
         object.stage = Stage::Asked(now);
@@ -464,7 +464,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         Output::Send { to: object.holder, message, more: false }
     }
 
-    /// Takes an object that was asked for for lost; what that frees of the window, in objects.
+    /// Gives up an outstanding object; returns the number of objects that this frees in the window.
     fn give_up(&mut self, now: Time, place: usize, params: &Params) -> u32 {
         let object = &mut self.objects[place];
         let wanted = matches!(object.stage, Stage::Asked(_));
@@ -477,7 +477,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         u32::from(holder != params.me)
     }
 
-    /// Keeps a message until it may be sent on.
+    /// Queues a message to forward.
     fn keep(&mut self, now: Time, message: Message<K, V>, params: &Params) {
         let len = message.len() as u32;
         self.waiting.push_back(Waiting { len, message, since: now });
@@ -491,7 +491,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         }
     }
 
-    /// Finds out what the next packet takes.
+    /// Determines the next packet.
     fn fill(&mut self, params: &Params) {
         let of_packet = if params.packs { self.waiting.len() } else { self.waiting.len().min(1) };
         let (count, bytes) = packing::fill(params.room, self.waiting.range(..of_packet).map(|waiting| waiting.len));
@@ -499,14 +499,14 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         self.packet = Packet { count, bytes, full };
     }
 
-    /// When the next packet may go; `NEVER` where nothing waits.
+    /// When the next packet may be sent; `NEVER` if nothing waits.
     fn next(&self, params: &Params) -> Time {
         let Some(first) = self.waiting.front() else { return Time::NEVER };
         let due = packing::due(first.since, self.packet.full, self.left == 0, first.since, params.linger);
         due.max(self.free_at())
     }
 
-    /// When the last packet is gone at the present speed.
+    /// When the last packet ends at the current speed.
     fn free_at(&self) -> Time {
         let (began, bytes) = self.sent;
         match self.speed() {
@@ -515,7 +515,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         }
     }
 
-    /// Sends on what may go now.
+    /// Sends packets that are due.
     fn send(&mut self, now: Time, params: &Params, out: &mut Outputs<K, V>) {
         while self.next(params) <= now {
             let Packet { count, bytes, .. } = self.packet;
@@ -529,13 +529,13 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         }
     }
 
-    /// When something is due.
+    /// Next due time.
     fn alarm(&self, params: &Params) -> Time {
         let answer = self.asked.front().map_or(Time::NEVER, |(at, _)| at.saturating_add(params.patience));
         answer.min(self.next(params)).min(self.heard.saturating_add(params.forget))
     }
 
-    /// Zero: as fast as it goes.
+    /// Zero: unlimited.
     fn speed(&self) -> Rate {
         match (self.rate, self.strained) {
             (Rate(0), Some(strained)) => strained,

@@ -1,8 +1,7 @@
-//! Who takes part when one front end asks many servers: the front end, hubs, data servers.
+//! Roles of a many-server request: front end, hubs, data servers.
 //!
-//! Each is a state machine without I/O: it is told of a message, of a peer that is gone or of a time that has come, and says what to
-//! send. Its driver, the simulator or a daemon, has the sockets and the clock. Values are a type parameter: a length in the
-//! simulator, bytes elsewhere.
+//! Each is a state machine without I/O: it handles messages, lost peers and timeouts, and returns messages to send. Its driver, the
+//! simulator or a daemon, has the sockets and the clock. Values are a type parameter: a length in the simulator, bytes elsewhere.
 
 pub mod data_server;
 pub mod front_end;
@@ -15,44 +14,44 @@ pub use wire::{Body, Message, Node, Tag};
 use data_server::Lookup;
 use wire::Part;
 
-/// What a role wants done.
+/// An action of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<K, V> {
     /// Send a message.
     Send {
-        /// To whom.
+        /// Destination.
         to: Node,
-        /// What.
+        /// The message.
         message: Message<K, V>,
-        /// The next output goes to the same peer, in the same packet where that has room.
+        /// Whether the next output goes to the same peer, in the same packet if it fits.
         more: bool,
     },
-    /// Look for an object, and say what came of it.
+    /// Look an object up, and report the result.
     Look(Lookup<K>),
-    /// An object of a request is there.
+    /// An object of a request has arrived.
     Answer {
         /// The request.
         request: u32,
-        /// The object's place in it.
+        /// Index of the object in the request.
         index: u32,
-        /// It.
+        /// The object.
         value: V,
     },
-    /// There is no such object.
+    /// An object does not exist.
     Miss {
         /// The request.
         request: u32,
-        /// The object's place in it.
+        /// Index of the object in the request.
         index: u32,
     },
-    /// An object could not be had: its replicas are gone, or the deadline has passed.
+    /// An object failed: its replicas are gone, or the deadline has passed.
     Fail {
         /// The request.
         request: u32,
-        /// The object's place in it.
+        /// Index of the object in the request.
         index: u32,
     },
-    /// Every object of a request is answered, missed or failed.
+    /// All objects of a request are answered, missed or failed.
     Done {
         /// The request.
         request: u32,
@@ -60,7 +59,7 @@ pub enum Output<K, V> {
 }
 
 impl<K: Part, V: Part> Output<K, V> {
-    /// The bytes of a message that leaves the machine of who says it.
+    /// Bytes of a message that leaves this machine.
     pub fn bytes_to_others(&self, me: Node) -> u64 {
         match self {
             Output::Send { to, message, .. } if *to != me => message.len() as u64,
@@ -69,10 +68,10 @@ impl<K: Part, V: Part> Output<K, V> {
     }
 }
 
-/// What a role wants done, in order. A driver keeps it, so that nothing is allocated a message.
+/// Actions, in order. The driver reuses the list, so messages need no allocation.
 pub type Outputs<K, V> = Vec<Output<K, V>>;
 
-/// What was said last is the last of its packet.
+/// Marks the last message as the end of its packet.
 fn last_of_packet<K, V>(out: &mut Outputs<K, V>) {
     if let Some(Output::Send { more, .. }) = out.last_mut() {
         *more = false;

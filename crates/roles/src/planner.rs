@@ -1,14 +1,14 @@
-//! The planner: it has objects moved from server to server while they are read and written.
+//! Planner: moves objects between servers while they are read and written.
 //! Source: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018), section III:
-//! an object that is moved leaves a link at its old place. The paper does not say how a write meanwhile, or a crash, is survived.
+//! a moved object leaves a link at its old server. The paper does not cover concurrent writes and crashes.
 //!
-//! Each move is: a copy to the new place, which keeps it aside; once it says so, a link in place of the old, but only if the old is
-//! still what was copied, or else another copy; then the new place takes what it kept aside for the object. At every instant one
-//! place has the object, or a link leads to where it is or lies aside, whoever crashes. What is asked of the old place is passed on
-//! with the link's version, by which the new place knows that the object is its own, should the planner not have come to say so.
+//! A move has three steps. The new server stores a copy aside and confirms it. The old server replaces the object by a link, if the object
+//! still equals the copy; otherwise the copy is repeated. The new server then adopts the copy. At every instant one server has the object,
+//! or a link leads to the server that has it or its copy, whoever crashes. A request to the old server is forwarded with the link's
+//! version, which tells the new server that it owns the object, even before the planner's message.
 //!
-//! Versions grow with each write and each change of hands, so that a late or doubled message is known by its own. A server's
-//! [`Shelf`] outlives its crashes; a planner's progress need not: another with the same moves goes on where it was.
+//! Versions grow with each write and each change of owner, so late and duplicate messages are recognized. A server's [`Shelf`] survives
+//! its crashes; a planner's progress need not: another one with the same moves continues.
 
 use std::collections::BTreeMap;
 
@@ -16,57 +16,57 @@ use fanin_units::Time;
 
 use crate::wire::Node;
 
-/// An object is to be somewhere else.
+/// A move of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The object.
     pub object: u64,
-    /// Who has it.
+    /// Current server.
     pub from: Node,
-    /// Who is to have it.
+    /// New server.
     pub to: Node,
 }
 
-/// What planner and servers say to one another. Each is about an object.
+/// A message between planner and servers about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said<V> {
-    /// To the old place: copy it there.
+    /// To the old server: copy it to that server.
     Copy(Node),
-    /// To the new place: keep this aside, and tell the planner.
+    /// To the new server: keep this copy, and confirm to the planner.
     Keep {
-        /// What it is a copy of.
+        /// Version of the copy.
         version: u64,
-        /// It.
+        /// Its value.
         value: V,
-        /// Whom to tell.
+        /// The planner.
         planner: Node,
     },
-    /// To the planner: that version is kept aside.
+    /// To the planner: the copy of that version is stored.
     Kept(u64),
-    /// To the old place: put a link to there in place of that version.
+    /// To the old server: replace that version by a link.
     Link(u64, Node),
-    /// To the planner: in place of that version there is a link to there.
+    /// To the planner: that version is replaced by a link.
     Linked(u64, Node),
-    /// To the new place: what was kept aside of that version is yours.
+    /// To the new server: adopt the copy of that version.
     Take(u64),
-    /// To the planner: it is.
+    /// To the planner: adopted.
     Taken,
-    /// To the planner: there is no such object.
+    /// To the planner: the object does not exist.
     Nothing,
 }
 
-/// Something to be said of an object.
+/// A message with its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter<V> {
-    /// To whom.
+    /// Destination.
     pub to: Node,
-    /// Of which object.
+    /// Object.
     pub object: u64,
-    /// What.
+    /// Message.
     pub said: Said<V>,
 }
 
-/// How far a move is.
+/// Step of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Copying,
@@ -74,35 +74,35 @@ enum Step {
     Taking(u64),
 }
 
-/// A planner's state.
+/// State of a planner.
 #[derive(Clone, Debug)]
 pub struct Planner {
-    /// Those that have not begun, the next one last.
+    /// Moves not started, the next one last.
     later: Vec<Move>,
     at_once: usize,
     patience: Time,
-    /// By object: how far its move is, and when it is asked for again.
+    /// By object: its move, step, and time of the next retransmission.
     under_way: BTreeMap<u64, (Move, Step, Time)>,
 }
 
 impl Planner {
-    /// One that makes moves in their order, so many at once; it says again what was not answered for a while.
+    /// A planner that makes moves in order, up to a number at once, and retransmits after a timeout.
     pub fn new(mut moves: Vec<Move>, at_once: usize, patience: Time) -> Planner {
         moves.reverse();
         Planner { later: moves, at_once, patience, under_way: BTreeMap::new() }
     }
 
-    /// Whether all moves are made.
+    /// Whether all moves are complete.
     pub fn is_done(&self) -> bool {
         self.later.is_empty() && self.under_way.is_empty()
     }
 
-    /// When it wants to be woken; none once it is done.
+    /// Next wake-up; none if complete.
     pub fn wakes(&self) -> Option<Time> {
         self.under_way.values().map(|(_, _, again)| *again).min()
     }
 
-    /// It begins, or the time has come: what was not answered is said again.
+    /// Starts, or retransmits unanswered messages.
     pub fn wake<V>(&mut self, now: Time, out: &mut Vec<Letter<V>>) {
         let late = self.under_way.values().filter(|(_, _, again)| *again <= now);
         for (of, step, _) in late.copied().collect::<Vec<_>>() {
@@ -111,7 +111,7 @@ impl Planner {
         self.go_on(now, out);
     }
 
-    /// It is told something.
+    /// Handles a message.
     pub fn told<V>(&mut self, from: Node, object: u64, said: &Said<V>, now: Time, out: &mut Vec<Letter<V>>) {
         let Some((of, step, _)) = self.under_way.get(&object).copied() else { return };
         match (said, step) {
@@ -123,7 +123,7 @@ impl Planner {
                 self.say(of, Step::Taking(*version), now, out);
             }
             (Said::Taken, Step::Taking(_)) if from == of.to => self.over(object, now, out),
-            // It is not there, or went elsewhere: there is nothing to move.
+            // The object does not exist or went elsewhere: nothing to move.
             (Said::Nothing | Said::Linked(..), Step::Copying | Step::Linking(_)) if from == of.from => {
                 self.over(object, now, out);
             }
@@ -136,7 +136,7 @@ impl Planner {
         self.go_on(now, out);
     }
 
-    /// Begins moves as long as there may be more; one of an object that is under way waits, and all behind it.
+    /// Starts further moves; a move of an object in progress blocks those after it.
     fn go_on<V>(&mut self, now: Time, out: &mut Vec<Letter<V>>) {
         while let Some(of) = self.later.last().copied() {
             if self.under_way.len() >= self.at_once || self.under_way.contains_key(&of.object) {
@@ -158,29 +158,29 @@ impl Planner {
     }
 }
 
-/// What a server has of an object.
+/// A server's state of an object.
 #[derive(Clone, Debug)]
 struct Place<V> {
-    /// Its version, and it, where it is here.
+    /// Version and value, if the object is here.
     held: Option<(u64, V)>,
-    /// A copy that is not yet this server's.
+    /// A copy not yet adopted.
     aside: Option<(u64, V)>,
-    /// Where it went, and its version then.
+    /// The new server, and the version at the link.
     link: Option<(u64, Node)>,
 }
 
-/// Where an object is, as a server knows.
+/// Location of an object, as a server knows it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<'a, V> {
     /// Here.
     Here(&'a V),
-    /// There, whom to tell the version with which it was handed over.
+    /// On that server, with the version of the link to send there.
     There(Node, u64),
-    /// Nowhere.
+    /// Unknown.
     Nowhere,
 }
 
-/// What a server has, all of which outlives a crash.
+/// Objects of a server; they survive crashes.
 #[derive(Clone, Debug)]
 pub struct Shelf<V> {
     places: BTreeMap<u64, Place<V>>,
@@ -193,12 +193,12 @@ impl<V> Default for Shelf<V> {
 }
 
 impl<V: Clone> Shelf<V> {
-    /// An object is put here first.
+    /// Stores a new object.
     pub fn put(&mut self, object: u64, value: V) {
         self.places.insert(object, Place { held: Some((1, value)), aside: None, link: None });
     }
 
-    /// It is asked for an object, by whom another server passed on with the version of its link, or by anybody.
+    /// Reads an object for a direct request, or a forwarded one with its link's version.
     pub fn read(&mut self, object: u64, handed: Option<u64>) -> Found<'_, V> {
         let Some(place) = self.places.get_mut(&object) else { return Found::Nowhere };
         handed.into_iter().for_each(|version| place.take(version));
@@ -209,7 +209,7 @@ impl<V: Clone> Shelf<V> {
         }
     }
 
-    /// An object is changed if it is here; where it is.
+    /// Changes an object if it is here; returns its location.
     pub fn write(&mut self, object: u64, handed: Option<u64>, change: impl FnOnce(&mut V)) -> Found<'_, V> {
         if let Some(place) = self.places.get_mut(&object) {
             handed.into_iter().for_each(|version| place.take(version));
@@ -221,7 +221,7 @@ impl<V: Clone> Shelf<V> {
         self.read(object, None)
     }
 
-    /// It is told something, of an object: by the planner, or by the server that has it.
+    /// Handles a message from the planner, or from the server that has the object.
     pub fn told(&mut self, from: Node, object: u64, said: Said<V>, out: &mut Vec<Letter<V>>) {
         let mut say = |to, said| out.push(Letter { to, object, said });
         let place = self.places.entry(object).or_insert(Place { held: None, aside: None, link: None });
@@ -231,7 +231,7 @@ impl<V: Clone> Shelf<V> {
                 place.link = Some((version, to));
                 say(from, Said::Linked(version, to));
             }
-            // What was copied is not what there is, or a link already.
+            // The copy is outdated, or there is a link already.
             Said::Copy(to) | Said::Link(_, to) => match (&place.held, place.link) {
                 (Some((version, value)), _) => {
                     say(to, Said::Keep { version: *version, value: value.clone(), planner: from });
@@ -258,13 +258,13 @@ impl<V: Clone> Shelf<V> {
 }
 
 impl<V> Place<V> {
-    /// The last version of which this place knows that it was its own.
+    /// The last version that this server is known to have owned.
     fn known(&self) -> u64 {
         let held = self.held.as_ref().map_or(0, |(version, _)| *version);
         held.max(self.link.map_or(0, |(version, _)| version))
     }
 
-    /// The old place has a link here: what was kept aside of that version is this place's. It is newer than what is known.
+    /// Adopts the copy of that version, which the old server has linked to, if it is newer.
     fn take(&mut self, version: u64) {
         if self.aside.as_ref().is_none_or(|(aside, _)| *aside != version) {
             return;

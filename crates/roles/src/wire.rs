@@ -1,6 +1,6 @@
-//! What roles say to one another, and how it goes over a socket: a fixed header, then a key or a value.
+//! Messages between roles, and their encoding: a fixed header, then a key or a value.
 //!
-//! The length that the simulator sends is the length that is encoded here: [`Message::len`] is what [`Message::put`] writes.
+//! The simulator sends the lengths that are encoded here: [`Message::len`] is the length that [`Message::put`] writes.
 //!
 //! ```text
 //!  0        1        2                 4
@@ -15,110 +15,110 @@
 
 use fanin_units::Rate;
 
-/// The version that this speaks.
+/// Protocol version.
 pub const VERSION: u8 = 2;
-/// Bytes of the header.
+/// Length of the header.
 pub const HEADER: usize = 20;
-/// No message is longer, header included.
+/// Maximum length of a message, header included.
 pub const LONGEST: usize = 1 << 24;
 
 /// A machine, by its number in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u32);
 
-/// Whose request a message is of.
+/// Identity of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag {
     /// The front end.
     pub origin: Node,
     /// Its number there.
     pub request: u32,
-    /// Which life of the front end: what is of an earlier one is late.
+    /// Incarnation of the front end: messages of an earlier one are late.
     pub epoch: u16,
 }
 
 impl Tag {
-    /// Whether it is of an earlier life than another of its front end; lives are counted round and round.
+    /// Whether it is of an earlier incarnation than another tag of its front end; epochs wrap around.
     pub fn is_before(self, other: Tag) -> bool {
         (self.epoch.wrapping_sub(other.epoch) as i16) < 0
     }
 }
 
-/// What a message is about.
+/// Content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<K, V> {
     /// Front end to hub: be the hub of a swarm.
     Swarm(Swarm),
-    /// Front end to hub: get this object, which `holder` has.
+    /// Front end to hub: get this object from `holder`.
     Ask {
         /// Its key.
         key: K,
-        /// Who has it.
+        /// The server that has it.
         holder: Node,
     },
     /// To a data server: send me this object.
     Get(K),
-    /// Data server to data server: send this object, which was moved to you, to who asked me.
+    /// Data server to data server: send this object, which was moved to you, to the requester.
     Pass {
         /// Its key.
         key: K,
-        /// Who asked.
+        /// The requester.
         asker: Node,
-        /// How often it may be passed on from there.
+        /// Remaining number of forwards.
         hops: u8,
     },
-    /// An object, on its way to the front end.
+    /// An object for the front end.
     Object(V),
-    /// There is no such object: that is an answer.
+    /// The object does not exist: a valid response.
     Miss,
-    /// A hub could not get it: its holder is silent, gone or refuses.
+    /// A hub could not get it: its server is silent, gone or refuses.
     Lost,
     /// Front end to hub: send at this rate from now on.
     Speed(Rate),
-    /// Front end to hub: do not send this object any more.
+    /// Front end to hub: do not send this object.
     Withdraw,
-    /// Hub to front end: it was not sent, and will not be.
+    /// Hub to front end: the object was not sent, and will not be.
     Withdrawn,
     /// Front end to hub: the request is over.
     Over,
 }
 
-/// What a hub is told of its swarm.
+/// A hub's instructions for its swarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swarm {
-    /// Where it sends what it gathers.
+    /// Destination of the responses.
     pub parent: Node,
-    /// How fast; zero: as fast as it goes.
+    /// Rate; zero: unlimited.
     pub rate: Rate,
-    /// Objects that it will be asked for.
+    /// Number of objects that will be requested from it.
     pub own: u32,
-    /// Those, and what comes through its children.
+    /// The same, including its children's.
     pub all: u32,
 }
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<K, V> {
-    /// Whose.
+    /// Its request.
     pub tag: Tag,
-    /// The object's place in its request; zero where there is none.
+    /// Index of the object in its request; zero if there is none.
     pub index: u32,
-    /// What.
+    /// Content.
     pub body: Body<K, V>,
 }
 
-/// A key or a value, as it stands behind a header.
-#[allow(clippy::len_without_is_empty, reason = "nobody asks whether it is empty")]
+/// A key or a value after a header.
+#[allow(clippy::len_without_is_empty, reason = "no caller needs is_empty")]
 pub trait Part: Sized {
-    /// Bytes that it takes.
+    /// Encoded length.
     fn len(&self) -> usize;
-    /// Writes them.
+    /// Encodes it.
     fn put(&self, out: &mut Vec<u8>);
-    /// Reads it from all of these bytes; `None` where they are none.
+    /// Decodes it from all of these bytes; `None` if they are invalid.
     fn take(bytes: &[u8]) -> Option<Self>;
 }
 
-/// A value of which only its length matters: the simulator's.
+/// A value with only a length, for the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u32);
 
@@ -136,7 +136,7 @@ impl Part for Size {
     }
 }
 
-/// An object by its number; written as a key of sixteen hexadecimal digits, which a cache takes.
+/// An object by number; encoded as a key of sixteen hexadecimal digits, which memcached accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Numbered(pub u64);
 
@@ -172,38 +172,38 @@ impl Part for Box<[u8]> {
     }
 }
 
-/// Why bytes are no message.
+/// Decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Another version.
+    /// Unsupported version.
     Version(u8),
-    /// No such kind.
+    /// Unknown kind.
     Kind(u8),
-    /// Longer than any message.
+    /// Too long.
     TooLong(u32),
-    /// What follows the header is not of this kind.
+    /// The body is invalid for its kind.
     Body,
 }
 
 impl core::fmt::Display for Malformed {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Malformed::Version(version) => write!(f, "version {version} is spoken there, and {VERSION} here"),
-            Malformed::Kind(kind) => write!(f, "no message is of kind {kind}"),
-            Malformed::TooLong(length) => write!(f, "a message of {length} B, where {LONGEST} B are the most"),
-            Malformed::Body => write!(f, "what follows the header is not of the kind that it says"),
+            Malformed::Version(version) => write!(f, "unsupported protocol version {version}; use {VERSION}"),
+            Malformed::Kind(kind) => write!(f, "unknown message kind {kind}"),
+            Malformed::TooLong(length) => write!(f, "message of {length} B exceeds the limit of {LONGEST} B"),
+            Malformed::Body => write!(f, "the body of the message is invalid for its kind"),
         }
     }
 }
 
 impl core::error::Error for Malformed {}
 
-/// What a read of bytes comes to: a message and how many bytes it took; `None`: more are needed.
+/// Result of decoding: a message and its length; `None`: more bytes are needed.
 pub type Taken<K, V> = Result<Option<(Message<K, V>, usize)>, Malformed>;
 
 impl<K: Part, V: Part> Message<K, V> {
-    /// Bytes that it takes on a connection.
-    #[allow(clippy::len_without_is_empty, reason = "it has a header, and is never empty")]
+    /// Encoded length.
+    #[allow(clippy::len_without_is_empty, reason = "a message has a header, and is never empty")]
     pub fn len(&self) -> usize {
         HEADER
             + match &self.body {
@@ -233,7 +233,7 @@ impl<K: Part, V: Part> Message<K, V> {
         }
     }
 
-    /// Writes it.
+    /// Encodes it.
     pub fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[VERSION, self.kind()]);
         out.extend_from_slice(&self.tag.epoch.to_be_bytes());
@@ -262,10 +262,10 @@ impl<K: Part, V: Part> Message<K, V> {
         }
     }
 
-    /// Reads the first message of some bytes.
+    /// Decodes the first message.
     ///
     /// # Errors
-    /// Why there is none, whatever more bytes come: the connection is of no use any more.
+    /// The bytes are invalid; the connection cannot be used any more.
     pub fn take(bytes: &[u8]) -> Taken<K, V> {
         let Some((head, rest)) = bytes.split_first_chunk::<HEADER>() else {
             return match bytes.first() {
@@ -322,7 +322,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: &[u8]) -> Result<Body<K, V>, Malformed
     }
 }
 
-/// What is left to read.
+/// Bytes not yet read.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

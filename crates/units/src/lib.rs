@@ -1,9 +1,8 @@
-//! Quantities that carry their unit: [`Time`] in picoseconds, [`Bytes`], [`Rate`] in bits a second,
-//! [`QueueSize`] in bytes or packets; and [`Share`] and [`Ratio`], which have none.
+//! Quantities with units: [`Time`] in picoseconds, [`Bytes`], [`Rate`] in bit/s, [`QueueSize`] in bytes or packets; and [`Share`] and
+//! [`Ratio`] without units.
 //!
-//! All are integers, parse from text such as `"25 us"` or `"64 KiB"`, and print so that they parse
-//! back to the same value. KB and MB are decimal, KiB and MiB binary. What does not fit is an error,
-//! never a wrapped number.
+//! All are integers, parse from text such as `"25 us"` or `"64 KiB"`, and print so that they parse back to the same value. KB and MB are
+//! decimal, KiB and MiB binary. Overflow is an error.
 #![no_std]
 
 #[cfg(test)]

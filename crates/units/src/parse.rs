@@ -1,33 +1,33 @@
-//! Text to quantity and back, shared by every unit.
+//! Parsing and printing, shared by every unit.
 
 use core::fmt;
 
 use crate::Rate;
 
-/// One unit's name and its size in the quantity's base unit.
+/// A unit's name and its size in the base unit.
 pub(crate) struct Unit {
     pub name: &'static str,
     pub scale: u64,
 }
 
-/// Why a text is not a quantity.
+/// Reason why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// There is not a number at the start.
+    /// No number at the start.
     NoNumber,
-    /// A number stands alone: the unit is missing.
+    /// The unit is missing.
     NoUnit,
-    /// The unit is not one of those known; the one that is meant, where that is plain.
+    /// Unknown unit, with a suggestion.
     UnknownUnit(Option<&'static str>),
-    /// The unit has two readings.
+    /// The unit is ambiguous.
     Ambiguous(&'static str, &'static str),
-    /// A rate in bytes per second; the same rate in bits per second.
+    /// A rate in bytes per second, and the same rate in bits per second.
     BytesPerSecond(Rate),
-    /// The number has a minus sign.
+    /// Negative.
     Negative,
-    /// The number needs finer steps than the base unit has.
+    /// Finer than the base unit.
     TooFine,
-    /// The value does not fit into 64 bits of the base unit.
+    /// Too large for 64 bits of the base unit.
     TooLarge,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Reads `"<decimal number> <unit>"`; the space may be left out.
+/// Parses `"<decimal number> <unit>"`; the space is optional.
 pub(crate) fn parse(text: &str, units: &[Unit]) -> Result<u64, ParseError> {
     let text = text.trim();
     if text.starts_with('-') {
@@ -72,13 +72,13 @@ pub(crate) fn parse(text: &str, units: &[Unit]) -> Result<u64, ParseError> {
     whole.checked_add(part_of(fraction, scale)?).ok_or(ParseError::TooLarge)
 }
 
-/// Units as others write them.
+/// Alternative spellings of units.
 const ALSO: [(&str, &[&str]); 9] = [
     ("Tbit/s", &["T", "TbE", "Tb", "Tb/s", "Tbps", "Tbit"]),
     ("Gbit/s", &["G", "g", "GbE", "GE", "Gb", "Gb/s", "Gbps", "Gbit", "gbit"]),
     ("Mbit/s", &["M", "Mb", "Mb/s", "Mbps", "Mbit", "mbit"]),
     ("kbit/s", &["k", "kb", "kb/s", "kbps", "kbit"]),
-    // The micro sign and the Greek letter.
+    // Micro sign and Greek letter.
     ("us", &["\u{b5}s", "\u{3bc}s", "usec"]),
     ("ms", &["msec"]),
     ("s", &["sec"]),
@@ -86,7 +86,7 @@ const ALSO: [(&str, &[&str]); 9] = [
     ("KB", &["kB"]),
 ];
 
-/// Units with two readings: nobody but the user knows which one is meant.
+/// Ambiguous units, with their two readings.
 const TWO_READINGS: [(&str, [&str; 2]); 7] = [
     ("K", ["KB", "KiB"]),
     ("k", ["KB", "KiB"]),
@@ -97,7 +97,7 @@ const TWO_READINGS: [(&str, [&str; 2]); 7] = [
     ("m", ["min", "ms"]),
 ];
 
-/// The unit of this name, or that others write so.
+/// The unit with this name or alternative spelling.
 fn known<'a>(unit: &str, units: &'a [Unit]) -> Result<&'a Unit, ParseError> {
     let named = |name: &str| units.iter().find(|known| known.name == name);
     let also = || ALSO.iter().filter(|(_, also)| also.contains(&unit)).find_map(|(name, _)| named(name));
@@ -109,14 +109,14 @@ fn known<'a>(unit: &str, units: &'a [Unit]) -> Result<&'a Unit, ParseError> {
     }
 }
 
-/// The unit that is meant by other cases.
+/// The unit with this name in other letter case.
 fn near(unit: &str, units: &[Unit]) -> Option<&'static str> {
     let is_meant = |name: &str| name.eq_ignore_ascii_case(unit);
     let also = |name: &str| ALSO.iter().any(|(of, also)| *of == name && also.iter().any(|word| is_meant(word)));
     units.iter().map(|known| known.name).find(|name| is_meant(name) || also(name))
 }
 
-/// The value of a run of digits; underscores may group them.
+/// Value of a run of digits, which underscores may group.
 pub(crate) fn digits(text: &str) -> Result<u64, ParseError> {
     let mut value = 0u64;
     for c in text.bytes().filter(|&c| c != b'_') {
@@ -128,7 +128,7 @@ pub(crate) fn digits(text: &str) -> Result<u64, ParseError> {
     Ok(value)
 }
 
-/// What the digits behind the point are worth: exactly, or an error.
+/// Exact value of the digits after the decimal point, or an error.
 fn part_of(fraction: &str, scale: u64) -> Result<u64, ParseError> {
     let fraction = fraction.trim_end_matches('0');
     let mut parts = 1u64;
@@ -141,7 +141,7 @@ fn part_of(fraction: &str, scale: u64) -> Result<u64, ParseError> {
     if product % u128::from(parts) != 0 {
         return Err(ParseError::TooFine);
     }
-    // The fraction is under one whole unit, so the quotient is under `scale`.
+    // The fraction is below one whole unit, so the quotient is below `scale`.
     Ok((product / u128::from(parts)) as u64)
 }
 

@@ -1,4 +1,4 @@
-//! The quantities themselves.
+//! Quantities.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use crate::parse::{ParseError, Unit, digits, parse, print};
 
-/// A point in simulated time, or a span of it, in picoseconds: 213 days fit.
+/// A point in simulated time, or a duration, in picoseconds, up to 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Time(pub u64);
@@ -16,15 +16,15 @@ pub struct Time(pub u64);
 #[repr(transparent)]
 pub struct Bytes(pub u64);
 
-/// A rate in bits a second.
+/// A rate in bit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Rate(pub u64);
 
-/// How much a queue holds: a number of bytes, or a number of packets whatever their size.
+/// Capacity of a queue, in bytes or in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueSize {
-    /// Bytes as they are on the wire.
+    /// Bytes on the wire.
     Bytes(u64),
     /// Packets of any size.
     Packets(u32),
@@ -40,10 +40,10 @@ const TIMES: [Unit; 7] = [
     Unit { name: "ps", scale: 1 },
 ];
 
-/// The largest unit of times in print: 100 s are no exact decimal of minutes.
+/// The largest unit for printing times: 100 s have no exact decimal in minutes.
 const SECONDS: usize = 2;
 
-/// Decimal units, in which bytes print; the binary ones print where they are whole.
+/// Decimal units are preferred for printing; binary ones print only whole numbers.
 const BYTES: [Unit; 7] = [
     Unit { name: "GB", scale: 1_000_000_000 },
     Unit { name: "MB", scale: 1_000_000 },
@@ -54,7 +54,7 @@ const BYTES: [Unit; 7] = [
     Unit { name: "KiB", scale: 1 << 10 },
 ];
 
-/// Bytes per second, which rates are not written in: they would be taken for bits.
+/// Bytes per second are not allowed for rates, since they could be mistaken for bits.
 const BYTE_RATES: [Unit; 9] = [
     Unit { name: "TB/s", scale: 8_000_000_000_000 },
     Unit { name: "GB/s", scale: 8_000_000_000 },
@@ -78,40 +78,40 @@ const RATES: [Unit; 5] = [
 impl Time {
     /// The start of a run.
     pub const ZERO: Time = Time(0);
-    /// Later than anything: a timer that is off.
+    /// Later than any time: a disabled timer.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// So many whole seconds.
+    /// From whole seconds.
     pub const fn from_secs(s: u64) -> Time {
         Time(s * 1_000_000_000_000)
     }
 
-    /// So many whole milliseconds.
+    /// From whole milliseconds.
     pub const fn from_millis(ms: u64) -> Time {
         Time(ms * 1_000_000_000)
     }
 
-    /// So many whole microseconds.
+    /// From whole microseconds.
     pub const fn from_micros(us: u64) -> Time {
         Time(us * 1_000_000)
     }
 
-    /// In seconds, for people and statistics; not for simulated arithmetic.
+    /// In seconds, for output and statistics; not for simulated arithmetic.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
 
-    /// The span since `earlier`, zero where that lies ahead.
+    /// The duration since `earlier`, or zero if that is later.
     pub const fn since(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
 
-    /// The sum, or [`Time::NEVER`] where it does not fit.
+    /// The sum, or [`Time::NEVER`] on overflow.
     pub const fn saturating_add(self, span: Time) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 
-    /// The product, or [`Time::NEVER`] where it does not fit.
+    /// The product, or [`Time::NEVER`] on overflow.
     pub const fn saturating_mul(self, times: u64) -> Time {
         Time(self.0.saturating_mul(times))
     }
@@ -138,10 +138,10 @@ impl Sub for Time {
 }
 
 impl Rate {
-    /// How long `bytes` take at this rate, rounded up to a whole picosecond; [`Time::NEVER`] where that does not fit.
+    /// Transmission time of `bytes`, rounded up to a whole picosecond; [`Time::NEVER`] on overflow.
     ///
     /// # Panics
-    /// Where the rate is zero; scenarios refuse it.
+    /// The rate is zero; scenarios refuse that.
     pub const fn time_for(self, bytes: u64) -> Time {
         const PS_BITS: u64 = 8_000_000_000_000;
         match bytes.checked_mul(PS_BITS) {
@@ -155,7 +155,7 @@ impl Rate {
 }
 
 impl Rate {
-    /// The rate at which `bytes` take this time, rounded down; the largest where it is zero.
+    /// The rate at which `bytes` take this time, rounded down; the maximum if the time is zero.
     pub const fn of(bytes: u64, time: Time) -> Rate {
         let bits = bytes as u128 * 8_000_000_000_000;
         match bits.checked_div(time.0 as u128) {
@@ -164,7 +164,7 @@ impl Rate {
         }
     }
 
-    /// How many bytes take this time, rounded down.
+    /// Number of bytes in this time, rounded down.
     pub const fn bytes_in(self, time: Time) -> u64 {
         (self.0 as u128 * time.0 as u128 / 8_000_000_000_000) as u64
     }
@@ -194,7 +194,7 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// In the largest unit that leaves a whole number; binary only where no decimal one above B does.
+    /// Prints in the largest unit that gives a whole number; binary only if no decimal one above B does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |u: &&Unit| self.0 >= u.scale && self.0.is_multiple_of(u.scale);
         let (decimal, binary) = BYTES.split_at(4);

@@ -1,4 +1,4 @@
-//! A number from zero up.
+//! Nonnegative numbers.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,7 +6,7 @@ use core::str::FromStr;
 use crate::Share;
 use crate::parse::ParseError;
 
-/// A number from zero up that is no share of anything, kept as it was written: with a point or without, or as a fraction.
+/// A nonnegative number that is not a share, stored exactly: decimal or fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
     written: (u32, u32),
@@ -18,7 +18,7 @@ impl Ratio {
         Ratio { written: (numerator, denominator) }
     }
 
-    /// The number in units of 1/65536, rounded to the nearest.
+    /// In units of 1/65536, rounded to nearest.
     pub const fn in_q16(self) -> u64 {
         let (n, d) = (self.written.0 as u64, self.written.1 as u64);
         ((n << 16) + d / 2) / d
@@ -56,7 +56,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn a_ratio_is_what_was_written_above_one_too() {
+    fn ratio_keeps_its_text() {
         for (text, printed, q16) in [
             ("8", "8", 8 << 16),
             ("0.25", "25/100", 1 << 14),

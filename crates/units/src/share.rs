@@ -1,51 +1,51 @@
-//! A share of a whole.
+//! Shares of a whole.
 
 use core::fmt;
 use core::str::FromStr;
 
 use crate::parse::ParseError;
 
-/// A share between 0 and 1, kept as it was written: as a number with a point, per cent, or as a fraction.
+/// A share between 0 and 1, stored exactly: decimal, per cent, or fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     written: (u32, u32),
 }
 
 impl Share {
-    /// `numerator / denominator`, which is at most one.
+    /// `numerator / denominator`, at most one.
     pub const fn of(numerator: u32, denominator: u32) -> Share {
         Share { written: (numerator, denominator) }
     }
 
-    /// The share in units of 1/2^`bits`, rounded to the nearest that 32 bits hold: the whole of 32 bits falls one short.
+    /// In units of 1/2^`bits`, rounded to nearest and saturated to 32 bits.
     pub const fn in_q(self, bits: u32) -> u32 {
         let (n, d) = (self.written.0 as u64, self.written.1 as u64);
         let units = ((n << bits) + d / 2) / d;
         if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
     }
 
-    /// The share as a floating-point number.
+    /// As a floating-point number.
     pub fn as_f64(self) -> f64 {
         f64::from(self.written.0) / f64::from(self.written.1)
     }
 
-    /// Whether nothing is meant.
+    /// Whether the share is zero.
     pub const fn is_zero(self) -> bool {
         self.written.0 == 0
     }
 
-    /// The share of a number, rounded down.
+    /// This share of a number, rounded down.
     pub const fn part_of(self, whole: u64) -> u64 {
         (whole as u128 * self.written.0 as u128 / self.written.1 as u128) as u64
     }
 
-    /// The number that this is the share of, rounded down, as far as 64 bits hold it; the share is above zero.
+    /// The number of which `part` is this share, rounded down and saturated; the share must be above zero.
     pub const fn whole_of(self, part: u64) -> u64 {
         let whole = part as u128 * self.written.1 as u128 / self.written.0 as u128;
         if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 }
     }
 
-    /// Whether a number that is uniform in 64 bits lies in this share of them.
+    /// Whether a uniform 64-bit number falls in this share of the range.
     pub const fn covers(self, word: u64) -> bool {
         (word as u128 * self.written.1 as u128) < (self.written.0 as u128) << 64
     }
@@ -62,7 +62,7 @@ impl Share {
         }
     }
 
-    /// Numerator and denominator of a number with a point or without.
+    /// Numerator and denominator of a decimal.
     fn decimal(text: &str) -> Option<(u32, u32)> {
         let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
         let scale = 10u32.checked_pow(u32::try_from(fraction.len()).ok()?)?;
@@ -96,14 +96,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_share_is_not_nothing_in_32_bits() {
+    fn whole_share_saturates_in_32_bits() {
         assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
         assert_eq!(Share::of(1, 1).in_q(16), 65_536);
         assert_eq!(Share::of(0, 1).in_q(32), 0);
     }
 
     #[test]
-    fn a_part_and_its_whole_are_each_others() {
+    fn part_and_whole_are_inverse() {
         let tenth = Share::of(1, 10);
         assert_eq!((tenth.part_of(99), tenth.part_of(u64::MAX)), (9, u64::MAX / 10));
         assert_eq!((tenth.whole_of(9), tenth.whole_of(u64::MAX / 2)), (90, u64::MAX));
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a_share_covers_as_much_of_what_is_drawn() {
+    fn share_covers_its_part_of_draws() {
         let quarter = Share::of(1, 4);
         assert!(quarter.covers((1 << 62) - 1) && !quarter.covers(1 << 62));
         assert!(Share::of(1, 1).covers(u64::MAX) && !Share::of(0, 1).covers(0));
     }
 
     #[test]
-    fn a_share_may_be_said_in_per_cent() {
+    fn parses_shares_in_per_cent() {
         assert_eq!("60 %".parse::<Share>().map(Share::as_f64), Ok(0.6));
         assert_eq!("12.5%".parse::<Share>().map(Share::as_f64), Ok(0.125));
         assert_eq!("100 %".parse::<Share>().map(|share| share.in_q(16)), Ok(65_536));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_above_one_or_of_nothing_is_none() {
+    fn refuses_invalid_shares() {
         assert_eq!("3/2".parse::<Share>(), Err(ParseError::TooLarge));
         assert_eq!("1/0".parse::<Share>(), Err(ParseError::NoNumber));
         assert_eq!("0.0625".parse::<Share>().map(|share| share.in_q(16)), Ok(4096));

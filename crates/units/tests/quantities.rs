@@ -1,4 +1,4 @@
-//! Quantities parse, print and refuse as their documentation says.
+//! Parsing, printing and errors of quantities.
 
 use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn units_of_others_are_known() {
 }
 
 #[test]
-fn a_unit_with_two_readings_is_refused_with_both() {
+fn refuses_ambiguous_units() {
     for (text, one, other) in
         [("1M", "MB", "MiB"), ("64 k", "KB", "KiB"), ("64K", "KB", "KiB"), ("1m", "MB", "MiB"), ("2G", "GB", "GiB")]
     {
@@ -44,7 +44,7 @@ fn a_unit_with_two_readings_is_refused_with_both() {
 }
 
 #[test]
-fn a_rate_in_bytes_is_refused_with_the_same_rate_in_bits() {
+fn refuses_byte_rates_with_bit_rate() {
     for (text, bits) in
         [("25GB/s", "200 Gbit/s"), ("1.25 GBps", "10 Gbit/s"), ("125 MB/s", "1 Gbit/s"), ("1 MiB/s", "8.388608 Mbit/s")]
     {
@@ -55,7 +55,7 @@ fn a_rate_in_bytes_is_refused_with_the_same_rate_in_bits() {
 }
 
 #[test]
-fn quantities_print_in_the_unit_that_people_would_use() {
+fn quantities_print_in_natural_unit() {
     assert_eq!(Time::from_micros(1500).to_string(), "1.5 ms");
     assert_eq!(Time::ZERO.to_string(), "0 s");
     assert_eq!(Bytes(65_536).to_string(), "64 KiB");
@@ -67,7 +67,7 @@ fn quantities_print_in_the_unit_that_people_would_use() {
 }
 
 #[test]
-fn what_is_not_a_quantity_says_why() {
+fn explains_invalid_quantities() {
     assert_eq!("10".parse::<Rate>(), Err(ParseError::NoUnit));
     assert_eq!("fast".parse::<Rate>(), Err(ParseError::NoNumber));
     assert_eq!("10 furlongs".parse::<Rate>(), Err(ParseError::UnknownUnit(None)));
@@ -87,7 +87,7 @@ fn what_is_not_a_quantity_says_why() {
 }
 
 #[test]
-fn a_frame_takes_the_time_that_its_bits_take() {
+fn frame_takes_time_of_its_bits() {
     assert_eq!(Rate(1_000_000_000).time_for(1502), Time(1502 * 8000));
     assert_eq!(Rate(3).time_for(1), Time(2_666_666_666_667));
     assert_eq!(Rate(8_000).time_for(u64::from(u32::MAX)), Time(u64::from(u32::MAX) * 1_000_000_000));
@@ -95,7 +95,7 @@ fn a_frame_takes_the_time_that_its_bits_take() {
 
 proptest! {
     #[test]
-    fn every_quantity_parses_back_from_what_it_prints(value: u64, packets: u32) {
+    fn quantities_round_trip_through_text(value: u64, packets: u32) {
         prop_assert_eq!(Time(value).to_string().parse(), Ok(Time(value)));
         prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
         prop_assert_eq!(Rate(value).to_string().parse(), Ok(Rate(value)));
@@ -103,13 +103,13 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_a_parser_panic(text: String) {
+    fn parsers_never_panic(text: String) {
         let _ = (text.parse::<Time>(), text.parse::<Bytes>(), text.parse::<Rate>(), text.parse::<QueueSize>());
     }
 }
 
 #[test]
-fn bytes_that_take_longer_than_time_has_room_for_take_for_ever_and_not_a_moment() {
+fn transmission_time_saturates() {
     assert_eq!(Rate(8).time_for(1), Time::from_secs(1));
     assert_eq!(Rate(1).time_for(u64::MAX), Time::NEVER);
     assert_eq!(Rate(1_000_000_000).time_for(1 << 40), Time(8_796_093_022_208_000));

@@ -1,7 +1,7 @@
-//! A log of what clients ask for, as `fanin plan` reads it: a key a row, of some of the queries, each of which is there whole.
+//! Log of requested keys, for `fanin plan`: one row per key, for a sample of complete queries.
 //!
-//! A thread puts rows down (`tap`) and hands them on when there are some; a thread of the log's own writes them (`writer`), into files of
-//! which there are few and none is large. Nobody waits for it: what it has no room for is counted and left out.
+//! Threads collect rows (`tap`) and pass them to the log's own thread (`writer`), which writes a few files of limited size. Threads never
+//! wait for it: rows that do not fit are counted and dropped.
 
 mod naming;
 mod tap;
@@ -15,17 +15,17 @@ pub use naming::{Naming, Secret};
 pub use tap::{Logged, Tap};
 pub use writer::{Rows, Writer};
 
-/// What is logged, and where.
+/// Log settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to: a table, so that it ends in `.csv`. What is full becomes `NAME.1.csv`, and so on.
+    /// The file, ending in `.csv`. Full files become `NAME.1.csv`, and so on.
     pub file: PathBuf,
-    /// The share of queries.
+    /// Share of queries.
     pub share: Share,
-    /// How keys are written.
+    /// Format of keys.
     pub naming: Naming,
-    /// How large a file may become.
+    /// Size limit of a file.
     pub size: Bytes,
-    /// How many there are at the most.
+    /// Maximum number of files.
     pub files: usize,
 }

@@ -1,4 +1,4 @@
-//! How keys are called in a log: as they are, or by a hash that only who has the secret can make.
+//! Names of keys in a log: plain, or hashed with a secret.
 
 use std::fs::{self, OpenOptions};
 use std::hash::Hasher;
@@ -11,10 +11,10 @@ use rand::rngs::SysRng;
 use sha2::{Digest, Sha256};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-/// A secret is no shorter.
+/// Minimum length of a secret.
 const LEAST: usize = 16;
 
-/// What front ends share that are to call a key alike.
+/// Secret shared by front ends that write the same names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret {
     key: [u8; 16],
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// That of some bytes, whatever stands around them; they are too few where there is none.
+    /// Derives it from bytes, ignoring surrounding white space; none if there are too few.
     pub fn of(bytes: &[u8]) -> Option<Secret> {
         let bytes = bytes.trim_ascii();
         let digest = Sha256::digest(bytes);
@@ -37,10 +37,10 @@ impl Secret {
         (bytes.len() >= LEAST).then_some(Secret { key: *key, id })
     }
 
-    /// That of a file, which is made where there is none.
+    /// Derives it from a file, which is created if it does not exist.
     ///
     /// # Errors
-    /// A file that cannot be read or made, or holds too little.
+    /// A file that cannot be read or created, or is too short.
     pub fn of_file(path: &Path) -> io::Result<Secret> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
@@ -54,21 +54,21 @@ impl Secret {
             }
             Err(error) => return Err(error),
         };
-        let short = || io::Error::new(ErrorKind::InvalidData, format!("it holds less than {LEAST} B: no secret"));
+        let short = || io::Error::new(ErrorKind::InvalidData, format!("a secret needs at least {LEAST} B"));
         Secret::of(&bytes).ok_or_else(short)
     }
 
-    /// One that nobody knows.
+    /// Draws a random one.
     ///
     /// # Errors
-    /// Where the system has no randomness.
+    /// The system has no randomness.
     pub fn drawn() -> io::Result<Secret> {
         let mut key = [0; 16];
         SysRng.try_fill_bytes(&mut key).map_err(io::Error::other)?;
         Ok(Secret { key, id: 0 })
     }
 
-    /// All of it, to be kept where nobody else reads it.
+    /// Encodes it, for storage that only the owner can read.
     pub(crate) fn to_bytes(self) -> [u8; 20] {
         let mut bytes = [0; 20];
         bytes[..16].copy_from_slice(&self.key);
@@ -76,7 +76,7 @@ impl Secret {
         bytes
     }
 
-    /// The same, read.
+    /// Decodes it.
     pub(crate) fn from_bytes(bytes: &[u8; 20]) -> Secret {
         Secret {
             key: core::array::from_fn(|at| bytes[at]),
@@ -84,12 +84,12 @@ impl Secret {
         }
     }
 
-    /// Its mark, by which keys' names say that they are hashed by it.
+    /// Its id, which hashed names contain.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// A key's hash: SipHash-2-4 of 128 bits.
+    /// Hash of a key: SipHash-2-4 with 128 bits.
     pub fn hash(&self, key: &[u8]) -> u128 {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         hasher.write(key);
@@ -97,12 +97,12 @@ impl Secret {
     }
 }
 
-/// How keys are written.
+/// Format of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// As they are: letters, digits and `-._~`, other bytes as `%3A`, as memcached's watcher has them.
+    /// Letters, digits and `-._~` as they are, other bytes as `%3A`, like memcached's watcher.
     Plain,
-    /// By a hash: `~`, the secret's own mark, `~`, 32 digits.
+    /// A hash: `~`, the secret's id, `~`, 32 digits.
     Hashed(Secret),
 }
 
@@ -119,7 +119,7 @@ impl Naming {
 fn plain(key: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for (place, byte) in key.iter().enumerate() {
-        // A name that begins with `~` is a hash, and one that begins with `-` is a formula to a spreadsheet.
+        // A leading `~` means a hash, and spreadsheets read a leading `-` as a formula.
         if byte.is_ascii_alphanumeric() || b"._".contains(byte) || (b"-~".contains(byte) && place > 0) {
             out.push(*byte);
         } else {
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn plain_keys_are_as_memcacheds_watcher_has_them_and_none_looks_like_a_hash() {
+    fn plain_keys_follow_memcacheds_watcher() {
         assert_eq!(named(Naming::Plain, b"user:7,\"a\"~b"), "user%3A7%2C%22a%22~b");
         assert_eq!(named(Naming::Plain, b"~00000000~0\xff"), "%7E00000000~0%FF");
         assert_eq!(named(Naming::Plain, b"-1-x"), "%2D1-x", "nor like a formula");
     }
 
     #[test]
-    fn a_hash_is_the_same_for_who_shares_the_secret_and_says_whose_it_is() {
+    fn hash_depends_on_secret_and_names_it() {
         let one = Naming::Hashed(Secret::of(b"sixteen bytes or more\n").unwrap());
         let same = Naming::Hashed(Secret::of(b"  sixteen bytes or more").unwrap());
         let other = Naming::Hashed(Secret::of(b"sixteen bytes or less").unwrap());
@@ -157,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_siphash_of_128_bits() {
-        // The first vectors of its authors: keys 00 to 0f, no bytes and the byte 00.
+    fn hash_is_siphash_128() {
+        // First vectors of the hash's authors: key 00 to 0f, empty input and the byte 00.
         let secret = Secret { key: core::array::from_fn(|byte| byte as u8), id: 0 };
         let bytes = |key: &[u8]| secret.hash(key).to_le_bytes();
         assert_eq!(bytes(b"")[..4], [0xa3, 0x81, 0x7f, 0x04]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_not_there_is_made_for_its_owner_alone_and_read_again() {
+    fn creates_missing_secret_for_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
@@ -174,6 +174,6 @@ mod tests {
         assert_eq!(Secret::of_file(&path).unwrap(), made);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(&path, "short").unwrap();
-        assert!(Secret::of_file(&path).unwrap_err().to_string().contains("less than 16 B"));
+        assert!(Secret::of_file(&path).unwrap_err().to_string().contains("at least 16 B"));
     }
 }

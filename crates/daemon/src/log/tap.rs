@@ -1,4 +1,4 @@
-//! What a thread puts down of the queries that it takes.
+//! Log rows of one thread.
 
 use std::io::Write;
 use std::sync::mpsc::SyncSender;
@@ -8,60 +8,60 @@ use fanin_units::Share;
 use super::{Naming, Rows, Settings};
 use crate::clock::Nanos;
 
-/// Rows are handed on when they have so many bytes, and no later than so long after the first.
+/// Rows are passed on at this size, or at this age of the first.
 const ENOUGH: usize = 32 << 10;
 const LONGEST: Nanos = 1_000_000_000;
 
-/// A key as it is logged.
+/// A key to log.
 #[derive(Clone, Copy, Debug)]
 pub struct Logged<'a> {
-    /// Its bytes.
+    /// The key.
     pub key: &'a [u8],
-    /// The size of its value, where that is known.
+    /// Size of the value, if known.
     pub size: Option<u32>,
-    /// Its server by its hash, whatever a plan says.
+    /// Server by hash, independent of plans.
     pub server: usize,
 }
 
-/// A thread's.
+/// Log rows of a thread.
 #[derive(Debug)]
 pub struct Tap {
     to: SyncSender<Rows>,
     naming: Naming,
-    /// Of 2^32 queries, so many.
+    /// Share of queries, of 2^32.
     share: u64,
-    /// What the names of its queries begin with, and how many there were.
+    /// Prefix of the queries' names, and the number of queries.
     name: u64,
     queries: u64,
-    /// Unix time as the thread's clock began, in nanoseconds.
+    /// Unix time at the clock's start, in nanoseconds.
     zero: u64,
     rows: Rows,
     since: Nanos,
 }
 
 impl Tap {
-    /// One for a thread; of all threads of all front ends, none may have its name.
+    /// The rows of a thread; the name must be unique among all front ends' threads.
     pub fn new(settings: &Settings, to: SyncSender<Rows>, name: u64, zero: u64) -> Tap {
         let share = share(settings.share);
         Tap { to, naming: settings.naming, share, name, queries: 0, zero, rows: Rows::default(), since: 0 }
     }
 
-    /// A query begins: its number, where it is one that is logged.
+    /// Begins a query; returns its number if it is in the sample.
     pub fn begins(&mut self) -> Option<u64> {
         self.queries += 1;
-        // Spread evenly, and by nothing that a query is.
+        // Evenly spread, independent of the query's contents.
         let drawn = self.queries.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         (drawn < self.share).then_some(self.queries)
     }
 
-    /// A key of a query that was taken then.
+    /// Logs a key of a query that was read at `taken`.
     pub fn asked(&mut self, now: Nanos, query: u64, taken: Nanos, key: Logged<'_>) {
         if self.rows.text.is_empty() {
             self.since = now;
         }
         let micros = (self.zero + taken) / 1_000;
         let text = &mut self.rows.text;
-        // A vector takes everything.
+        // Writing to a vector cannot fail.
         let _ = write!(text, "{}.{:06},{:x}.{query},", micros / 1_000_000, micros % 1_000_000, self.name);
         self.naming.write(key.key, text);
         let size = key.size.map(|size| size.to_string()).unwrap_or_default();
@@ -69,12 +69,12 @@ impl Tap {
         self.rows.count += 1;
     }
 
-    /// When to hand on what there is, if ever.
+    /// When to pass rows on, if there are any.
     pub fn due(&self) -> Option<Nanos> {
         (!self.rows.text.is_empty()).then_some(self.since + LONGEST)
     }
 
-    /// Hands on what there is, where it is time; gives how many rows nobody had room for.
+    /// Passes rows on when due; returns the number of dropped rows.
     pub fn hand_on(&mut self, now: Nanos, at_once: bool) -> u64 {
         let due = self.rows.text.len() >= ENOUGH || self.due().is_some_and(|due| due <= now);
         if self.rows.text.is_empty() || !(due || at_once) {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_unix_time_the_querys_name_the_key_and_its_size() {
+    fn rows_have_time_query_key_and_size() {
         let (mut tap, rows) = tap(Share::of(1, 1), 4);
         let query = tap.begins().unwrap();
         tap.asked(5_000_000, query, 2_000_000, Logged { key: b"a:1", size: Some(7), server: 0 });
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_queries_is_a_share() {
+    fn samples_share_of_queries() {
         let (mut tap, _rows) = tap(Share::of(1, 100), 4);
         let logged = (0..100_000).filter(|_| tap.begins().is_some()).count();
         assert!((900..=1100).contains(&logged), "{logged}");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_room_for_is_left_out_and_nobody_waits() {
+    fn drops_rows_without_waiting() {
         let (mut tap, _rows) = tap(Share::of(1, 1), 1);
         for _ in 0..3 {
             tap.asked(0, 1, 0, Logged { key: b"k", size: None, server: 0 });

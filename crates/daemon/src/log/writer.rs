@@ -1,4 +1,4 @@
-//! The thread that writes rows into files.
+//! Log thread, which writes rows into files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -13,34 +13,34 @@ use nix::libc::O_NOFOLLOW;
 use super::Settings;
 use crate::shared::Shared;
 
-/// Handfuls of rows that may wait to be written, all threads' together: some eight megabytes.
+/// Capacity of the queue, in batches of rows: about 8 MB.
 const WAITING: usize = 256;
 const HEAD: &[u8] = b"time,query,key,size,server_by_hash\n";
-/// No row has more bytes.
+/// Longest row, in bytes.
 const LONGEST: u64 = 4096;
 
-/// Rows as they are written, and how many.
+/// Formatted rows and their number.
 #[derive(Debug, Default)]
 pub struct Rows {
     /// Lines.
     pub text: Vec<u8>,
-    /// How many.
+    /// Number of rows.
     pub count: u64,
 }
 
-/// The log's thread.
+/// Handle of the log's thread.
 #[derive(Debug)]
 pub struct Writer {
-    /// Where rows go.
+    /// Channel for rows.
     pub to: SyncSender<Rows>,
     thread: JoinHandle<()>,
 }
 
 impl Writer {
-    /// Begins a log; what stands in its file from before is the one before it.
+    /// Starts a log; an existing file becomes the previous one.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// A file that cannot be created.
     pub fn start(settings: &Settings, shared: Arc<Shared>) -> io::Result<Writer> {
         let mut files = Files::open(settings)?;
         let (to, rows) = sync_channel(WAITING);
@@ -48,15 +48,15 @@ impl Writer {
         Ok(Writer { to, thread: Builder::new().name("fanin-log".to_owned()).spawn(work)? })
     }
 
-    /// Waits until all is written that threads have handed on.
+    /// Waits until all rows are written.
     pub fn end(self) {
         drop(self.to);
-        // It ends with its last rows, and does not panic.
+        // It ends after the last rows, and does not panic.
         let _ = self.thread.join();
     }
 }
 
-/// The files of a log.
+/// Files of a log.
 struct Files {
     path: PathBuf,
     size: u64,
@@ -80,7 +80,7 @@ impl Files {
 
     fn write(&mut self, rows: &Receiver<Rows>, shared: &Shared) {
         for rows in rows {
-            // A full disk: what follows may find room.
+            // Disk full: later rows may fit again.
             if self.put(&rows.text).is_err() {
                 shared.lost_of_log(rows.count);
             }
@@ -92,7 +92,7 @@ impl Files {
             (self.file, self.written) = (turn(&self.path, self.count)?, 0);
         }
         if let Err(error) = self.file.write_all(text) {
-            // The next row would be read as one with the rest of this one.
+            // The next row would be appended to a partial one.
             let _ = self.file.set_len(HEAD.len() as u64 + self.written);
             return Err(error);
         }
@@ -101,11 +101,11 @@ impl Files {
     }
 }
 
-/// Cuts off a last row that a killed process did not finish: how many bytes it had.
+/// Removes an unfinished last row of a killed process; returns its length.
 fn cut_off(path: &Path) -> io::Result<u64> {
     match fs::symlink_metadata(path) {
         Ok(there) if there.is_file() => {}
-        Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file; give another name")),
+        Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file; use another name")),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error),
     }
@@ -116,7 +116,7 @@ fn cut_off(path: &Path) -> io::Result<u64> {
     file.read_to_end(&mut end)?;
     let row = end.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
     if row >= LONGEST {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it is no table of rows; give another name"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "not a table of rows; use another name"));
     }
     if row > 0 {
         file.set_len(length - row)?;
@@ -124,13 +124,12 @@ fn cut_off(path: &Path) -> io::Result<u64> {
     Ok(row)
 }
 
-#[expect(clippy::print_stderr, reason = "who starts a front end looks there")]
+#[expect(clippy::print_stderr, reason = "operators look there")]
 fn tell(path: &Path, cut: u64) {
-    eprintln!("{}: cut off {cut} B of an unfinished last row", path.display());
+    eprintln!("{}: removed {cut} B of an unfinished last row", path.display());
 }
 
-/// Begins a new file in place of a full one, which moves on. The new one is there before anything moves: where it cannot be made, all
-/// files stay as they are.
+/// Starts a new file and rotates the full one. The new file is created first; if that fails, all files stay.
 fn turn(path: &Path, count: usize) -> io::Result<File> {
     let new = path.with_extension("csv.new");
     let file = begin(&new)?;
@@ -141,10 +140,10 @@ fn turn(path: &Path, count: usize) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that is new, and its owner's alone: keys say what people read.
+/// Creates a file that only its owner can read, since keys may be private.
 fn begin(new: &Path) -> io::Result<File> {
     match fs::remove_file(new) {
-        // A killed process left it.
+        // Left by a killed process.
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -152,18 +151,18 @@ fn begin(new: &Path) -> io::Result<File> {
     let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(new)?;
     let begun = file.write_all(HEAD);
     if begun.is_err() {
-        // Where it cannot be removed, the next one is.
+        // If this fails, the next step reports it.
         let _ = fs::remove_file(new);
     }
     begun.map(|()| file)
 }
 
-/// The file of a number: `log.2.csv` of `log.csv`.
+/// Name of a numbered file: `log.2.csv` for `log.csv`.
 fn numbered(path: &Path, number: usize) -> PathBuf {
     path.with_extension(format!("{number}.csv"))
 }
 
-/// Moves each file on by one; the last one goes.
+/// Renames each file to the next number; the last one is deleted.
 fn move_on(path: &Path, count: usize) -> io::Result<()> {
     for number in (1..count.saturating_sub(1)).rev() {
         if fs::symlink_metadata(numbered(path, number)).is_ok() {
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_bounded_in_size_and_number_and_each_has_its_head() {
+    fn bounds_size_and_number_of_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("log.csv");
         fs::write(&file, "of before\n").unwrap();
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_every_file_in_its_place_where_no_new_one_can_be_made() {
+    fn keeps_files_if_rotation_fails() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("log.csv");
         let mut files = Files::open(&settings(&file, 20)).unwrap();
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_their_owners_alone_and_no_link_is_followed() {
+    fn files_are_private_and_follow_no_links() {
         let folder = tempfile::tempdir().unwrap();
         let [file, target] = ["log.csv", "target"].map(|name| folder.path().join(name));
         fs::write(&target, "precious").unwrap();
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_leaves_whole_rows() {
+    fn full_disk_leaves_whole_rows() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
         if !disk.is_ok_and(|output| output.status.success()) {

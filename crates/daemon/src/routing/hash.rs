@@ -1,26 +1,26 @@
-//! The hashes that twemproxy and libmemcached offer, bit for bit: where a key is found depends on them.
+//! Hash functions of twemproxy and libmemcached, bit for bit, since the placement of keys depends on them.
 //!
-//! Theirs are C, whose `char` has a sign where they run: a byte from 0x80 on counts as a negative number in some of them.
-//! Checked: vectors/keys_to_servers.json, which the programs themselves were asked for.
+//! They are C code with signed `char`, so some treat bytes from 0x80 on as negative numbers.
+//! Verified against the programs' own output in vectors/keys_to_servers.json.
 
 use md5::{Digest, Md5};
 
-/// Which hash.
+/// A hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hash {
     /// Jenkins' one at a time.
     OneAtATime,
     /// The first four bytes of MD5.
     Md5,
-    /// CRC-16 as XMODEM has it, never cut to 16 bits.
+    /// CRC-16/XMODEM without truncation to 16 bits.
     Crc16,
     /// 15 bits of CRC-32.
     Crc32,
     /// CRC-32.
     Crc32a,
-    /// FNV-1 of 64 bits, cut to 32.
+    /// FNV-1 of 64 bits, truncated to 32.
     Fnv1_64,
-    /// What they call FNV-1a of 64 bits: computed in 32.
+    /// FNV-1a as they name 64 bits, but computed in 32.
     Fnv1a64,
     /// FNV-1 of 32 bits.
     Fnv1_32,
@@ -35,7 +35,7 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// Each with its word, which is twemproxy's.
+    /// Each with twemproxy's name.
     pub const WORDS: [(&'static str, Hash); 12] = [
         ("one_at_a_time", Hash::OneAtATime),
         ("md5", Hash::Md5),
@@ -51,7 +51,7 @@ impl Hash {
         ("jenkins", Hash::Jenkins),
     ];
 
-    /// The hash of a key.
+    /// Hash of a key.
     pub fn of(self, key: &[u8]) -> u32 {
         match self {
             Hash::OneAtATime => one_at_a_time(key),
@@ -79,7 +79,7 @@ const FNV_64_PRIME: u64 = 0x100_0000_01b3;
 const FNV_32: u32 = 2_166_136_261;
 const FNV_32_PRIME: u32 = 16_777_619;
 
-/// A byte as C's `char` has it.
+/// A byte as a signed `char`.
 fn signed(byte: u8) -> i64 {
     i64::from(byte as i8)
 }
@@ -88,7 +88,7 @@ fn fnv1a(start: u32, prime: u32, key: &[u8]) -> u32 {
     key.iter().fold(start, |hash, byte| (hash ^ signed(*byte) as u32).wrapping_mul(prime))
 }
 
-/// The four words of a key's MD5.
+/// MD5 of a key as four words.
 pub fn md5(key: &[u8]) -> [u32; 4] {
     let digest: [u8; 16] = Md5::digest(key).into();
     [0, 4, 8, 12].map(|at| u32::from_le_bytes([digest[at], digest[at + 1], digest[at + 2], digest[at + 3]]))

@@ -1,36 +1,36 @@
-//! Ketama: a circle of hashes with many points of each server; a key is at the server of the next point.
+//! Ketama consistent hashing: each server has many points on a ring, and a key belongs to the server of the next point.
 //!
-//! twemproxy and libmemcached name their points alike, a server's name and a number, the port left out where it is 11211. They differ
-//! in how many there are and in what they are hashed with, so that each has its mode: a pool moves over without a miss.
-//! Checked: vectors/keys_to_servers.json, which the programs themselves were asked for.
+//! twemproxy and libmemcached name points alike, by a server's name (without port 11211) and a number. They differ in the number of points
+//! and in the hash, so each has a mode, and a pool can migrate without misses.
+//! Verified against the programs' own output in vectors/keys_to_servers.json.
 
 use super::hash::{Hash, md5};
 use super::weighted::Weighted;
 
-/// Whose circle.
+/// Variant of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Points {
-    /// 160 a server by MD5, four from each digest, by weight.
+    /// 160 points per server by MD5, four per digest, scaled by weight.
     Twemproxy,
-    /// 100 a server by the keys' own hash; where weights differ from one, as twemproxy's.
+    /// 100 points per server by the keys' hash; with unequal weights as twemproxy.
     Libmemcached,
 }
 
 const BY_WEIGHT: u32 = 160;
 const PLAIN: u32 = 100;
 
-/// The circle.
+/// The ring.
 #[derive(Clone, Debug)]
 pub struct Ketama {
-    /// Each point's hash and server, in order, and the first one again at the end.
+    /// Hash and server of each point, sorted, with the first repeated at the end.
     points: Vec<(u32, u32)>,
-    /// Where to begin for a hash, by its upper bits.
+    /// Start of a search, by the upper bits of the hash.
     begin: Vec<u32>,
     shift: u32,
 }
 
 impl Ketama {
-    /// The circle of some servers; none is one server's.
+    /// Builds the ring.
     pub fn new(points: Points, hash: Hash, servers: &[Weighted]) -> Ketama {
         let mut circle: Vec<(u32, u32)> = Vec::new();
         let weighted = points == Points::Twemproxy || servers.iter().any(|server| server.weight > 1);
@@ -57,16 +57,16 @@ impl Ketama {
         Ketama { points: circle, begin, shift }
     }
 
-    /// The server of a key with this hash.
+    /// Server of a key with this hash.
     pub fn server(&self, hash: u32) -> usize {
         let begin = self.begin[(hash >> self.shift) as usize] as usize;
         let from = &self.points[begin..];
-        // The last point is as high as can be.
+        // The last point has the maximum hash.
         from.iter().find(|(value, _)| *value >= hash).map_or(0, |(_, server)| *server as usize)
     }
 }
 
-/// How many digests a server of this weight has, four points each: as they compute it, in floats of 32 bits.
+/// Number of digests of a server, four points each; computed in 32-bit floats, as the originals do.
 fn digests(weight: u32, total: u64, servers: usize, points: Points) -> u32 {
     let share = weight as f32 / total as f32;
     let product = share * BY_WEIGHT as f32 / 4.0 * servers as f32;

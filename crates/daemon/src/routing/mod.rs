@@ -1,4 +1,4 @@
-//! Which server has a key. Pure: the same names, weights and keys give the same servers, for ever.
+//! Placement of keys on servers. Deterministic: the same names, weights and keys always give the same servers.
 
 mod hash;
 mod ketama;
@@ -12,20 +12,20 @@ use rendezvous::Rendezvous;
 use sha2::{Digest, Sha256};
 pub use weighted::Weighted;
 
-/// Keys by which two routers are compared.
+/// Number of keys by which routers are compared.
 const PROBES: u32 = 4096;
 
-/// How keys are placed.
+/// Placement method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// On a circle of points.
+    /// Consistent hashing.
     Ketama(Points),
-    /// By every server's draw.
+    /// Rendezvous hashing.
     Rendezvous,
 }
 
 impl Placement {
-    /// Each with its word.
+    /// Each with its name.
     pub const WORDS: [(&'static str, Placement); 3] = [
         ("ketama", Placement::Ketama(Points::Twemproxy)),
         ("ketama-libmemcached", Placement::Ketama(Points::Libmemcached)),
@@ -33,7 +33,7 @@ impl Placement {
     ];
 }
 
-/// The servers of a pool.
+/// Router of a pool.
 #[derive(Clone, Debug)]
 pub struct Router {
     hash: Hash,
@@ -48,7 +48,7 @@ enum Placed {
 }
 
 impl Router {
-    /// A pool's.
+    /// Builds a pool's router.
     pub fn new(placement: Placement, hash: Hash, servers: &[Weighted]) -> Router {
         let placed = match placement {
             _ if servers.len() < 2 => Placed::One,
@@ -58,14 +58,14 @@ impl Router {
         Router { hash, placed }
     }
 
-    /// A digest of where keys go: the same for routers that agree.
+    /// Digest of the placement, equal for equal routers.
     pub fn fingerprint(&self) -> String {
         let mut digest = Sha256::new();
         (0..PROBES).for_each(|probe| digest.update((self.server(probe.to_string().as_bytes()) as u32).to_le_bytes()));
         digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The number of a key's server.
+    /// Server of a key.
     pub fn server(&self, key: &[u8]) -> usize {
         match &self.placed {
             Placed::One => 0,

@@ -1,19 +1,19 @@
-//! Rendezvous: every server draws a number for a key, and the highest has it (Thaler and Ravishankar, 1998). A server that comes or
-//! goes moves its own keys and no other.
+//! Rendezvous hashing: every server draws a number for a key, and the highest wins (Thaler and Ravishankar, 1998). Adding or removing a
+//! server moves only its own keys.
 
 use super::hash::Hash;
 use super::weighted::Weighted;
 
-/// The servers' draws.
+/// Rendezvous hashing over servers.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
-    /// What each server's draws begin from, and its weight.
+    /// Seed and weight of each server.
     servers: Vec<(u64, f64)>,
     even: bool,
 }
 
 impl Rendezvous {
-    /// Servers by their names: their order does not matter.
+    /// Seeds servers by their names; their order does not matter.
     pub fn new(servers: &[Weighted]) -> Rendezvous {
         let seed = |name: &str| {
             mixed(u64::from(Hash::Fnv1_64.of(name.as_bytes())) << 32 | u64::from(Hash::Murmur.of(name.as_bytes())))
@@ -23,7 +23,7 @@ impl Rendezvous {
         Rendezvous { servers, even }
     }
 
-    /// The server of a key with this hash.
+    /// Server of a key with this hash.
     pub fn server(&self, hash: u32) -> usize {
         let draws = self.servers.iter().map(|(seed, weight)| (mixed(seed ^ u64::from(hash)), weight));
         if self.even {
@@ -32,7 +32,7 @@ impl Rendezvous {
         }
         let mut best = (0, f64::NEG_INFINITY);
         for (index, (draw, weight)) in draws.enumerate() {
-            // A number between zero and one, neither of them.
+            // Strictly between zero and one.
             let uniform = ((draw >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
             let score = -weight / libm::log(uniform);
             if score > best.1 {
@@ -43,7 +43,7 @@ impl Rendezvous {
     }
 }
 
-/// All bits of a number over all bits (SplitMix64's last step).
+/// Mixes all bits (last step of SplitMix64).
 fn mixed(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

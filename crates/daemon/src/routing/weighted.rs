@@ -1,10 +1,10 @@
-//! What is known of a server where keys are placed.
+//! Name and weight of a server.
 
-/// A server as far as keys are concerned.
+/// A server, for placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weighted {
-    /// What it is known by: `host:port`, the port left out where it is 11211, unless it was given a name.
+    /// Its name: a configured name, or `host:port` without port 11211.
     pub name: String,
-    /// Its share.
+    /// Its weight.
     pub weight: u32,
 }

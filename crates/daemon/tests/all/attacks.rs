@@ -1,11 +1,11 @@
-//! What one client must not be able to do to others by what it says, and what a server's answers must not do to who did not ask.
+//! Isolation between clients: attacks by one client or by a server's responses must not affect others.
 
 use std::time::Duration;
 
 use super::cluster;
 use crate::support::{Client, Cluster, INJECTED, Manner, now, value};
 
-/// Others ask for what they know while somebody attacks: everything is right, and no server's connection is given up.
+/// Other clients' requests succeed during an attack, and no server connection is closed.
 fn unharmed(cluster: &Cluster, attack: impl Fn(&mut Client)) {
     let keys = cluster.filled(20);
     let mut victims: Vec<Client> = (0..6).map(|_| cluster.client()).collect();
@@ -19,12 +19,12 @@ fn unharmed(cluster: &Cluster, attack: impl Fn(&mut Client)) {
             assert_eq!((victim.line(), victim.line()), ("VA 100".to_owned(), value(key, 100)));
         }
     }
-    // Each of two threads has connected once to each server: no connection was given up.
+    // Each of two threads has connected once to each server, so no connection was closed.
     assert_eq!(cluster.client().figure("server_connects"), 2 * cluster.servers.len() as u64);
 }
 
 #[test]
-fn a_length_of_which_two_servers_make_two_things_smuggles_no_commands() {
+fn ambiguous_length_smuggles_no_commands() {
     let cluster = cluster(1, "", "");
     unharmed(&cluster, |client| {
         for size in ["+6", "6\t", "4294967302", "-4294967290", "6\u{b}"] {
@@ -35,9 +35,9 @@ fn a_length_of_which_two_servers_make_two_things_smuggles_no_commands() {
 }
 
 #[test]
-fn a_key_that_holds_an_answer_is_printed_to_nobody_else() {
+fn key_with_embedded_response_stays_private() {
     let cluster = cluster(1, "", "");
-    // "x\r\nEN\r\nVALUE ...": the server would print it as it is where it is asked for `k`.
+    // "x\r\nEN\r\nVALUE ...": a server that is asked for `k` would print it unchanged.
     unharmed(&cluster, |client| {
         client.send("ma eA0KRU4NCkVODQo= b N0 J5\r\nmg eA0KRU4NCkVODQo= b k v\r\nmd eA0KRU4NCkVODQo= b k\r\n");
     });
@@ -47,11 +47,11 @@ fn a_key_that_holds_an_answer_is_printed_to_nobody_else() {
 }
 
 #[test]
-fn what_lists_stored_bytes_has_a_connection_of_its_own() {
+fn dumps_use_second_connection() {
     let cluster = cluster(2, "", "");
     unharmed(&cluster, |client| client.send("stats cachedump 4 0\r\nme 1-key\r\nstats servers cachedump 1 1\r\n"));
     let mut client = cluster.client();
-    // Who asks hears of it, and its own next answers are right all the same.
+    // The client gets errors, and its next responses are right.
     client.send("stats cachedump 4 0\r\nme 1-key\r\nmn\r\n");
     let lines: Vec<String> = std::iter::repeat_with(|| client.line()).take_while(|line| line != "MN").collect();
     assert_eq!(lines.iter().filter(|line| line.starts_with("ITEM evil")).count(), 2);
@@ -60,15 +60,15 @@ fn what_lists_stored_bytes_has_a_connection_of_its_own() {
 }
 
 #[test]
-fn questions_whose_answers_print_stored_bytes_share_one_connection() {
+fn dumps_share_one_connection() {
     let cluster = cluster(1, "", "");
     let mut client = cluster.client();
     client.send(&format!("{}mn\r\n", "me 1-key\r\nstats cachedump 4 0\r\n".repeat(200)));
     let lines: Vec<String> = std::iter::repeat_with(|| client.line()).take_while(|line| line != "MN").collect();
     assert_eq!(lines.iter().filter(|line| *line == "ME evil").count(), 200);
-    // Two threads with a shared connection each, and a second one of the thread that was asked.
+    // Two threads with one shared connection each, and one second connection.
     assert!(cluster.servers[0].accepted() <= 3, "{}", cluster.servers[0].accepted());
-    // Where nobody listens, all of them fail with one try.
+    // If the server is down, all fail after one attempt.
     cluster.servers[0].kill();
     let begun = now();
     client.send(&format!("{}mn\r\n", "me 1-key\r\n".repeat(500)));
@@ -78,7 +78,7 @@ fn questions_whose_answers_print_stored_bytes_share_one_connection() {
 }
 
 #[test]
-fn clients_do_not_administer_servers_unless_they_may() {
+fn refuses_admin_commands_by_default() {
     let sent = "flush_all\r\nflush_all noreply\r\nverbosity 1\r\ncache_memlimit 64\r\nstats detail on\r\nstats servers reset\r\nshutdown\r\nmn\r\n";
     let mut client = cluster(1, "", "").client();
     client.send(sent);
@@ -98,7 +98,7 @@ fn clients_do_not_administer_servers_unless_they_may() {
 }
 
 #[test]
-fn a_value_without_its_end_is_refused_before_any_server_sees_it() {
+fn refuses_value_without_terminator() {
     let cluster = cluster(1, "", "");
     let large = "v".repeat(600_000);
     unharmed(&cluster, |client| {
@@ -108,7 +108,7 @@ fn a_value_without_its_end_is_refused_before_any_server_sees_it() {
 }
 
 #[test]
-fn what_servers_say_unasked_is_nobodys() {
+fn discards_unsolicited_responses() {
     let cluster = cluster(2, "", "");
     let keys = cluster.filled(40);
     let his = cluster.keys_of(0, &keys);
@@ -116,7 +116,7 @@ fn what_servers_say_unasked_is_nobodys() {
     for manner in [Manner::SaysMore, Manner::WrongLength] {
         cluster.servers[0].set(manner);
         for _ in 0..20 {
-            // Every value that comes is its key's, or `values` panics.
+            // `values` panics on a value of another key.
             let mut another = cluster.client();
             let (found, end) = another.get(&his[..1]);
             assert!(found == his[..1] && end == "END" || end.starts_with("SERVER_ERROR ") || end.is_empty(), "{end}");
@@ -130,9 +130,9 @@ fn what_servers_say_unasked_is_nobodys() {
 }
 
 #[test]
-fn a_key_that_looks_like_another_is_not_answered_with_its_value() {
+fn similar_keys_get_own_values() {
     let cluster = cluster(1, "", "");
-    // Of the same length, with the same first and last eight bytes.
+    // The same length, and the same first and last eight bytes.
     let (asked, other) = ("user:1234:aaaa:profile", "user:123ZZZZZZ:profile");
     let mut client = cluster.client();
     [asked, other].iter().for_each(|key| assert_eq!(client.set(key, &value(key, 50)), "STORED"));
@@ -142,7 +142,7 @@ fn a_key_that_looks_like_another_is_not_answered_with_its_value() {
 }
 
 #[test]
-fn a_value_that_is_not_as_long_as_was_said_ends_its_clients_connection_without_a_byte_of_it() {
+fn value_of_wrong_length_closes_client() {
     let cluster = cluster(1, "", "");
     let key = &cluster.filled(1)[0];
     cluster.servers[0].set(Manner::WrongLength);
@@ -153,7 +153,7 @@ fn a_value_that_is_not_as_long_as_was_said_ends_its_clients_connection_without_a
 }
 
 #[test]
-fn telling_all_servers_something_is_answered_once_though_one_of_them_hangs() {
+fn broadcast_is_answered_once() {
     let cluster = cluster(3, "", "admin = true");
     cluster.servers[1].set(Manner::Hangs);
     for asked in ["stats servers reset", "stats detail on"] {

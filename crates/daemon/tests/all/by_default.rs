@@ -1,4 +1,4 @@
-//! What has sockets, by what a front end takes unless it is told: io_uring where it can be had.
+//! Socket tests with the default event loop: io_uring if available.
 
 use crate::support::Cluster;
 
@@ -16,7 +16,7 @@ fn cluster(servers: usize, more: &str, of_pool: &str) -> Cluster {
 }
 
 #[test]
-fn it_is_io_uring_where_that_can_be_had() {
+fn uses_io_uring_if_available() {
     if let Err(error) = fanin_ring::Ring::new() {
         return println!("skipped: no io_uring here ({error}), so that this is epoll once more");
     }

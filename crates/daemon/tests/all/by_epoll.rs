@@ -1,4 +1,4 @@
-//! What has sockets, by epoll.
+//! Socket tests with epoll.
 
 use crate::support::Cluster;
 

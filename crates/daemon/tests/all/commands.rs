@@ -1,4 +1,4 @@
-//! What clients may ask, and in which order they are answered.
+//! Commands of clients, and the order of responses.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::cluster;
 use crate::support::{Cluster, Manner, now, value};
 
-/// Sends all of it at once, and reads until everything is there.
+/// Sends everything at once, and reads all responses.
 fn talk(cluster: &Cluster, sent: &str) -> String {
     let mut client = cluster.client();
     client.send(sent);
@@ -17,7 +17,7 @@ fn talk(cluster: &Cluster, sent: &str) -> String {
 }
 
 #[test]
-fn answers_are_in_the_order_of_requests_whoever_answers_first() {
+fn responses_follow_request_order() {
     let cluster = cluster(4, "", "");
     let keys = cluster.filled(40);
     cluster.servers[0].set(Manner::Slow(5));
@@ -28,7 +28,7 @@ fn answers_are_in_the_order_of_requests_whoever_answers_first() {
 }
 
 #[test]
-fn a_multiget_is_answered_in_the_order_of_its_keys_with_what_is_there_twice_if_asked_twice() {
+fn multiget_keeps_key_order_and_duplicates() {
     let cluster = cluster(4, "", "");
     let keys = cluster.filled(30);
     let mut asked = vec!["none".to_owned()];
@@ -39,18 +39,18 @@ fn a_multiget_is_answered_in_the_order_of_its_keys_with_what_is_there_twice_if_a
 }
 
 #[test]
-fn a_multiget_is_asked_to_its_end_though_much_waits_for_its_first_keys() {
+fn multiget_completes_despite_slow_first_keys() {
     let cluster = cluster(24, "", "multiget = \"sliding-window\"");
     let mut client = cluster.client();
     let keys: Vec<String> = (0..200).map(|number| format!("{number}-key")).collect();
     keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 50_000)), "STORED"));
-    // The window begins with ten servers, which have four megabytes of it.
+    // The concurrency limit starts at ten servers, which have 4 MB.
     assert!((0..24).filter(|server| !cluster.keys_of(*server, &keys).is_empty()).count() > 20);
     assert_eq!(client.get(&keys), (keys, "END".to_owned()));
 }
 
 #[test]
-fn what_clients_ask_for_is_logged_query_by_query_and_can_be_read_at_once() {
+fn logs_requested_keys_per_query() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("asked.csv");
     let log = format!("\n[log]\nfile = \"{}\"\nshare = \"100 %\"\nkeys = \"plain\"\n", file.display());
@@ -80,7 +80,7 @@ fn what_clients_ask_for_is_logged_query_by_query_and_can_be_read_at_once() {
 }
 
 #[test]
-fn a_write_behind_a_multiget_does_not_overtake_it() {
+fn write_does_not_overtake_multiget() {
     let cluster = cluster(2, "", "");
     let keys = cluster.filled(20);
     let sent = format!("get {}\r\ndelete {}\r\nget {}\r\n", keys.join(" "), keys[7], keys[7]);
@@ -92,7 +92,7 @@ fn a_write_behind_a_multiget_does_not_overtake_it() {
 }
 
 #[test]
-fn silence_is_kept_and_a_barrier_tells_when_it_ends() {
+fn honours_quiet_commands_and_barrier() {
     let cluster = cluster(3, "", "admin = true");
     let sent = "set a 0 0 1 noreply\r\nx\r\nmg none q\r\nms b 1 q\r\nx\r\nset bad x 0 1 noreply\r\ndelete none noreply\r\n\
         flush_all noreply\r\nmg none\r\nmn\r\nverbosity 1\r\nflush_all\r\n";
@@ -100,7 +100,7 @@ fn silence_is_kept_and_a_barrier_tells_when_it_ends() {
 }
 
 #[test]
-fn what_is_wrong_is_answered_as_memcached_does_and_the_connection_stays() {
+fn errors_match_memcached_and_keep_connection() {
     let cluster = cluster(2, "", "");
     let long = "k".repeat(251);
     let sent = format!("nonsense\r\nget {long}\r\nget a {long} b\r\nincr a x\r\n\r\nset a 0 0\r\nmg\r\nmn\r\n");
@@ -112,7 +112,7 @@ fn what_is_wrong_is_answered_as_memcached_does_and_the_connection_stays() {
 }
 
 #[test]
-fn a_client_of_the_binary_protocol_is_told_so_in_it() {
+fn refuses_binary_protocol() {
     let cluster = cluster(1, "", "");
     let mut client = cluster.client();
     let mut header = [0u8; 24];
@@ -125,7 +125,7 @@ fn a_client_of_the_binary_protocol_is_told_so_in_it() {
 }
 
 #[test]
-fn figures_are_its_own_and_each_servers() {
+fn stats_cover_front_end_and_servers() {
     let cluster = cluster(2, "", "");
     cluster.filled(10);
     let mut client = cluster.client();

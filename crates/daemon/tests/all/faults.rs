@@ -1,5 +1,4 @@
-//! Servers and clients that fail in every way: no wrong value ever, nothing lost but what was on the server that failed, each error in
-//! time, and nobody held up by another.
+//! Failures of servers and clients: no wrong values, no losses beyond the failed server's keys, errors in time, and no delay for others.
 
 use std::io::Write;
 use std::thread;
@@ -8,13 +7,13 @@ use std::time::Duration;
 use super::cluster;
 use crate::support::{Client, Cluster, Manner, now, value};
 
-/// The deadline of the tests' pools, and what a busy machine may add to it.
+/// Timeout of the test pools, and a margin for a busy machine.
 const DEADLINE: Duration = Duration::from_millis(400);
 const SLACK: Duration = Duration::from_millis(1500);
 const SOON: Duration = Duration::from_millis(300);
 
-/// Every key of another server is answered soon, alone and together.
-fn others_answer(cluster: &Cluster, sick: usize, keys: &[String]) {
+/// Checks that keys of the other servers are answered soon, alone and together.
+fn check_others_answer(cluster: &Cluster, sick: usize, keys: &[String]) {
     let mut client = cluster.client();
     for server in (0..cluster.servers.len()).filter(|server| *server != sick) {
         let theirs = cluster.keys_of(server, keys);
@@ -25,8 +24,8 @@ fn others_answer(cluster: &Cluster, sick: usize, keys: &[String]) {
     }
 }
 
-/// A get of everything has all values but the sick server's, and ends with an error by its deadline.
-fn all_but_his_are_there(cluster: &Cluster, sick: usize, keys: &[String]) {
+/// Checks that a get of all keys returns all values but the failed server's, and ends with an error within the timeout.
+fn check_all_but_failed(cluster: &Cluster, sick: usize, keys: &[String]) {
     let his = cluster.keys_of(sick, keys);
     let others: Vec<String> = keys.iter().filter(|key| !his.contains(key)).cloned().collect();
     let begun = now();
@@ -36,8 +35,8 @@ fn all_but_his_are_there(cluster: &Cluster, sick: usize, keys: &[String]) {
     assert!(end.starts_with("SERVER_ERROR "), "{end}");
 }
 
-/// Asks for a key until it is answered at all.
-fn until_well(client: &mut Client, key: &str) -> Vec<String> {
+/// Repeats a get until it succeeds.
+fn get_until_success(client: &mut Client, key: &str) -> Vec<String> {
     for _ in 0..200 {
         let (found, end) = client.get(&[key.to_owned()]);
         if end == "END" {
@@ -49,29 +48,29 @@ fn until_well(client: &mut Client, key: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_server_that_is_killed_fails_its_own_keys_at_once_and_comes_back_empty() {
+fn killed_server_fails_only_its_keys() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(120);
     let his = cluster.keys_of(1, &keys);
     cluster.servers[1].kill();
     let mut client = cluster.client();
-    all_but_his_are_there(&cluster, 1, &keys);
+    check_all_but_failed(&cluster, 1, &keys);
     for key in &his {
-        // None waits for its deadline.
+        // None waits for its timeout.
         let begun = now();
         assert!(client.get(std::slice::from_ref(key)).1.starts_with("SERVER_ERROR "));
         assert!(client.set(key, "x").starts_with("SERVER_ERROR "));
         assert!(begun.elapsed() < DEADLINE, "{:?}", begun.elapsed());
     }
-    others_answer(&cluster, 1, &keys);
+    check_others_answer(&cluster, 1, &keys);
     let _again = cluster.servers[1].restart();
-    assert_eq!(until_well(&mut client, &his[0]), Vec::<String>::new());
+    assert_eq!(get_until_success(&mut client, &his[0]), Vec::<String>::new());
     assert_eq!(client.set(&his[0], &value(&his[0], 50)), "STORED");
     assert_eq!(client.get(&his[..1]), (his[..1].to_vec(), "END".to_owned()));
 }
 
 #[test]
-fn where_a_pool_says_so_gets_of_a_server_that_is_down_are_misses() {
+fn on_down_miss_turns_errors_into_misses() {
     for how in ["error", "miss"] {
         let cluster = cluster(3, "", &format!("on_down = \"{how}\""));
         let keys = cluster.filled(120);
@@ -85,7 +84,7 @@ fn where_a_pool_says_so_gets_of_a_server_that_is_down_are_misses() {
             let (found, end) = client.get(&his[..1]);
             assert_eq!((found.len(), end == "END"), (0, how == "miss"), "{how}: {end}");
         }
-        // A change is an error always.
+        // Changes always fail.
         assert!(client.set(&his[0], "x").starts_with("SERVER_ERROR "));
         cluster.servers[0].set(Manner::Hangs);
         let (_, end) = client.get(&keys);
@@ -94,63 +93,63 @@ fn where_a_pool_says_so_gets_of_a_server_that_is_down_are_misses() {
 }
 
 #[test]
-fn a_server_that_hangs_fails_its_own_keys_by_the_deadline_and_holds_nobody_up() {
+fn hung_server_fails_own_keys_by_timeout() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(120);
     cluster.servers[2].set(Manner::Hangs);
     let his = cluster.keys_of(2, &keys);
     let mut waiting = cluster.client();
     waiting.send(&format!("get {}\r\n", his[0]));
-    others_answer(&cluster, 2, &keys);
+    check_others_answer(&cluster, 2, &keys);
     let begun = now();
     assert!(waiting.line().starts_with("SERVER_ERROR "));
     assert!(begun.elapsed() < DEADLINE + SLACK);
-    all_but_his_are_there(&cluster, 2, &keys);
+    check_all_but_failed(&cluster, 2, &keys);
     cluster.servers[2].set(Manner::Answers);
-    assert_eq!(until_well(&mut waiting, &his[0]), his[..1]);
+    assert_eq!(get_until_success(&mut waiting, &his[0]), his[..1]);
 }
 
 #[test]
-fn a_slow_server_is_waited_for_and_holds_nobody_up() {
+fn waits_for_slow_server_without_delaying_others() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(60);
     cluster.servers[0].set(Manner::Slow(100));
     let his = cluster.keys_of(0, &keys);
     let mut waiting = cluster.client();
     waiting.send(&format!("get {}\r\n", his[0]));
-    others_answer(&cluster, 0, &keys);
+    check_others_answer(&cluster, 0, &keys);
     assert_eq!(waiting.values(), (his[..1].to_vec(), "END".to_owned()));
     assert_eq!(waiting.get(&keys), (keys.clone(), "END".to_owned()));
 }
 
 #[test]
-fn garbage_and_other_keys_values_and_half_values_are_errors_and_never_values() {
+fn invalid_responses_are_errors() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(60);
     let his = cluster.keys_of(1, &keys);
     let mut client = cluster.client();
     for manner in [Manner::Garbage, Manner::Mistakes, Manner::ClosesInTheMiddle] {
         cluster.servers[1].set(manner);
-        all_but_his_are_there_or_come(&cluster, &keys, &his);
+        check_all_but_failed_or_partial(&cluster, &keys, &his);
         let begun = now();
         let (found, end) = client.get(&his[..1]);
         assert_eq!((found.len(), end.starts_with("SERVER_ERROR ")), (0, true), "{manner:?}: {end}");
         assert!(begun.elapsed() < SOON, "{manner:?} is noticed after {:?}", begun.elapsed());
-        others_answer(&cluster, 1, &keys);
+        check_others_answer(&cluster, 1, &keys);
         cluster.servers[1].set(Manner::Answers);
-        assert_eq!(until_well(&mut client, &his[0]), his[..1], "{manner:?}");
+        assert_eq!(get_until_success(&mut client, &his[0]), his[..1], "{manner:?}");
     }
 }
 
-/// As above; of a batch that broke off, the values before that may have come.
-fn all_but_his_are_there_or_come(cluster: &Cluster, keys: &[String], his: &[String]) {
+/// The same; a truncated batch may have returned its first values.
+fn check_all_but_failed_or_partial(cluster: &Cluster, keys: &[String], his: &[String]) {
     let (found, end) = cluster.client().get(keys);
     assert!(end.starts_with("SERVER_ERROR "), "{end}");
     assert!(keys.iter().all(|key| his.contains(key) || found.contains(key)));
 }
 
 #[test]
-fn a_large_value_that_breaks_off_is_an_error_and_a_whole_one_arrives() {
+fn truncated_large_value_is_an_error() {
     let cluster = cluster(2, "", "");
     let large = value("large", 1_000_000);
     let mut client = cluster.client();
@@ -165,7 +164,7 @@ fn a_large_value_that_breaks_off_is_an_error_and_a_whole_one_arrives() {
 }
 
 #[test]
-fn a_client_that_reads_nothing_is_taken_nothing_from_and_holds_nobody_up() {
+fn client_that_reads_nothing_is_paused() {
     let cluster = cluster(2, "", "");
     let keys = cluster.filled(40);
     let mut client = cluster.client();
@@ -173,24 +172,24 @@ fn a_client_that_reads_nothing_is_taken_nothing_from_and_holds_nobody_up() {
     let mut deaf = cluster.client();
     deaf.0.get_mut().set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let asks = "get large\r\n".repeat(1000);
-    // Of answers of 500 MB a thousand times over, none is read: sooner or later nothing more is taken.
+    // Responses would be 500 MB each, a thousand times; at some point no more requests are read.
     let mut taken = 0;
     while deaf.0.get_mut().write_all(asks.as_bytes()).is_ok() {
         taken += 1;
         assert!(taken < 1000, "everything is taken");
     }
-    others_answer(&cluster, 2, &keys);
+    check_others_answer(&cluster, 2, &keys);
     let memory = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = memory.split(' ').nth(1).unwrap().parse().unwrap();
     assert!(pages * 4096 < 1 << 30, "{} MB", pages * 4096 / 1_000_000);
-    // Who reads at last gets what was asked.
+    // A client that reads at last gets its responses.
     for _ in 0..20 {
         assert_eq!(deaf.values(), (vec!["large".to_owned()], "END".to_owned()));
     }
 }
 
 #[test]
-fn a_line_without_end_closes_the_connection() {
+fn endless_line_closes_connection() {
     let cluster = cluster(1, "", "");
     let mut client = cluster.client();
     let piece = vec![b'x'; 1 << 20];
@@ -204,7 +203,7 @@ fn a_line_without_end_closes_the_connection() {
 }
 
 #[test]
-fn clients_that_leave_with_their_last_word_are_forgotten() {
+fn forgets_clients_that_disconnect() {
     let cluster = cluster(1, "", "");
     for _ in 0..200 {
         cluster.client().send("set a 0 0 1 noreply\r\nx\r\n");
@@ -217,7 +216,7 @@ fn clients_that_leave_with_their_last_word_are_forgotten() {
 }
 
 #[test]
-fn clients_that_leave_in_the_middle_of_a_multiget_leave_nothing_behind() {
+fn clients_can_leave_during_multiget() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(100);
     cluster.servers[0].set(Manner::Slow(20));
@@ -226,7 +225,7 @@ fn clients_that_leave_in_the_middle_of_a_multiget_leave_nothing_behind() {
     }
     cluster.servers[0].set(Manner::Answers);
     let mut client = cluster.client();
-    until_well(&mut client, &cluster.keys_of(0, &keys)[0]);
+    get_until_success(&mut client, &cluster.keys_of(0, &keys)[0]);
     assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
     for _ in 0..100 {
         if client.figure("curr_connections") == 1 {
@@ -238,7 +237,7 @@ fn clients_that_leave_in_the_middle_of_a_multiget_leave_nothing_behind() {
 }
 
 #[test]
-fn a_flood_of_connections_is_bounded_and_counted() {
+fn bounds_and_counts_connections() {
     let cluster = cluster(1, "clients = 8", "");
     let mut all: Vec<Client> = (0..40).map(|_| cluster.client()).collect();
     let answers: Vec<String> = all
@@ -255,7 +254,7 @@ fn a_flood_of_connections_is_bounded_and_counted() {
 }
 
 #[test]
-fn a_front_end_that_is_told_to_stop_answers_what_it_has_taken() {
+fn stop_completes_outstanding_requests() {
     let cluster = cluster(2, "drain = \"5 s\"", "");
     let keys = cluster.filled(20);
     cluster.servers.iter().for_each(|server| server.set(Manner::Slow(150)));
@@ -271,7 +270,7 @@ fn a_front_end_that_is_told_to_stop_answers_what_it_has_taken() {
     assert!(begun.elapsed() < Duration::from_secs(4));
 }
 
-/// Some clients ask for a key, and then each says how long its value is.
+/// Several clients request a key at once; returns the length of each response.
 fn sizes(clients: &mut [Client], key: &str) -> Vec<usize> {
     clients.iter_mut().for_each(|client| client.send(&format!("get {key}\r\n")));
     let size = |client: &mut Client| {
@@ -283,13 +282,13 @@ fn sizes(clients: &mut [Client], key: &str) -> Vec<usize> {
 }
 
 #[test]
-fn equal_gets_that_are_under_way_are_asked_once_and_all_are_answered() {
+fn joins_concurrent_equal_gets() {
     let cluster = cluster(1, "", "join = true");
     let key = &cluster.filled(1)[0];
     let mut clients: Vec<Client> = (0..12).map(|_| cluster.client()).collect();
     cluster.servers[0].set(Manner::Slow(100));
     assert_eq!(sizes(&mut clients, key), [100; 12]);
-    // Each of two threads asks once.
+    // Each of two threads sends one get.
     let joined = clients[0].figure("get_joined");
     assert!((10..12).contains(&joined), "{joined}");
     cluster.servers[0].set(Manner::Hangs);
@@ -299,12 +298,12 @@ fn equal_gets_that_are_under_way_are_asked_once_and_all_are_answered() {
 }
 
 #[test]
-fn no_get_joins_one_that_was_sent_before_a_write_of_which_somebody_knows() {
+fn gets_do_not_join_across_a_known_write() {
     let cluster = cluster(1, "", "join = true");
     let key = &cluster.filled(1)[0];
     let mut early = cluster.client();
     let mut late: Vec<Client> = (0..6).map(|_| cluster.client()).collect();
-    // It looks for a value at once and gives it later: meanwhile the write is done, where it comes by the other thread's connection.
+    // The server looks the value up at once and responds later; meanwhile the write completes on the other thread's connection.
     cluster.servers[0].set(Manner::Slow(60));
     for size in 101..113 {
         early.send(&format!("get {key}\r\n"));

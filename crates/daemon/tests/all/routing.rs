@@ -1,5 +1,5 @@
-//! Keys go where twemproxy and libmemcached put them, as they themselves said (vectors/keys_to_servers.py); and by rendezvous, where
-//! weights and coming and going want them.
+//! Placement: ketama agrees with twemproxy and libmemcached (vectors/keys_to_servers.py), and rendezvous hashing follows weights and moves
+//! few keys.
 
 use fanin_daemon::routing::{Hash, Placement, Points, Router, Weighted};
 use serde_json::Value;
@@ -15,9 +15,9 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn keys_go_where_the_programs_themselves_put_them() {
+fn ketama_agrees_with_original_programs() {
     let vectors: Value = serde_json::from_str(VECTORS).unwrap();
-    // The port is no part of a name where it is memcached's own.
+    // A name has no port if that is memcached's default.
     let names: Vec<String> =
         texts(&vectors["servers"]).iter().map(|name| name.trim_end_matches(":11211").to_owned()).collect();
     let keys = texts(&vectors["keys"]);
@@ -61,7 +61,7 @@ fn rendezvous_gives_each_server_its_share() {
 }
 
 #[test]
-fn rendezvous_moves_the_keys_of_a_server_that_goes_and_no_other() {
+fn rendezvous_moves_only_keys_of_removed_server() {
     let names: Vec<String> = (0..5).map(|number| format!("10.0.0.{number}")).collect();
     let all = Router::new(Placement::Rendezvous, Hash::Murmur, &servers(&names, &[1; 5]));
     let fewer = Router::new(Placement::Rendezvous, Hash::Murmur, &servers(&names[..4], &[1; 4]));

@@ -1,5 +1,4 @@
-//! The law that schedules is the simulator's: what one multiget's driver does here and what the simulated front end does with the same
-//! recorded events is the same, ask by ask.
+//! Multiget schedules equal those of the simulated front end for the same recorded events.
 
 use fanin_daemon::schedule::Schedule;
 use fanin_fanout::{Kind, Settings, Window};
@@ -9,7 +8,7 @@ use fanin_roles::{Node, Output, Outputs};
 use fanin_units::{Rate, Time};
 use proptest::prelude::*;
 
-/// Object n is at server n + 1 alone, so that a batch is an object.
+/// Object n is only on server n + 1, so a batch is an object.
 struct OneEach(Vec<[Node; 1]>);
 
 impl Directory<Numbered> for OneEach {
@@ -30,19 +29,19 @@ impl Directory<Numbered> for OneEach {
     }
 }
 
-/// A recorded multiget: how long each server takes to answer once it is asked.
+/// A recorded multiget: the response time of each server.
 type Recorded = Vec<Time>;
 
 fn window(kind: Kind) -> Window {
     kind.window(&Settings::default(), Rate(10_000_000_000)).expect("it asks servers")
 }
 
-/// What happens next of the answers that are under way.
+/// The next response.
 fn next(waiting: &[(Time, u32)]) -> Option<(Time, u32)> {
     waiting.iter().min().copied()
 }
 
-/// Each ask with its time, by the simulated front end.
+/// Requests and their times in the simulated front end.
 fn simulated(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
     let directory = OneEach((0..recorded.len() as u32).map(|server| [Node(server + 1)]).collect());
     let asking = Asking::Servers(window(kind));
@@ -84,7 +83,7 @@ fn simulated(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
     }
 }
 
-/// The same by the daemon's driver.
+/// The same in the daemon.
 fn real(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
     let mut schedule = Schedule::new(window(kind), recorded.len() as u32);
     let (mut asks, mut waiting, mut now) = (Vec::new(), Vec::new(), Time::ZERO);
@@ -106,8 +105,8 @@ fn real(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
 }
 
 #[test]
-fn a_recorded_multiget_is_asked_for_in_the_simulators_order() {
-    // 60 servers of which every seventh is late.
+fn recorded_multiget_follows_simulators_order() {
+    // 60 servers, of which every seventh is late.
     let recorded: Recorded =
         (0..60).map(|server| Time::from_micros(if server % 7 == 3 { 20_000 } else { 150 + server })).collect();
     for kind in [Kind::OneAll, Kind::SlidingWindow] {
@@ -119,7 +118,7 @@ fn a_recorded_multiget_is_asked_for_in_the_simulators_order() {
 
 proptest! {
     #[test]
-    fn any_multiget_is_asked_for_in_the_simulators_order(took in prop::collection::vec(1u64..30_000, 1..80)) {
+    fn any_multiget_follows_simulators_order(took in prop::collection::vec(1u64..30_000, 1..80)) {
         let recorded: Recorded = took.into_iter().map(Time::from_micros).collect();
         for kind in [Kind::OneAll, Kind::SlidingWindow] {
             prop_assert_eq!(real(kind, &recorded), simulated(kind, &recorded));

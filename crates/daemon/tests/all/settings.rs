@@ -1,4 +1,4 @@
-//! A file that is wrong is refused with its line and what would be right.
+//! Settings files: errors have the line and a valid value.
 
 use fanin_daemon::Settings;
 use fanin_daemon::routing::{Hash, Placement};
@@ -8,7 +8,7 @@ const POOL: &str =
     "threads = 2\n\n[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:11211\", \"127.0.0.1:1:3 two\"]\n";
 
 #[test]
-fn a_file_says_what_twemproxys_says() {
+fn expresses_twemproxys_settings() {
     let text = format!(
         "{POOL}hash = \"murmur\"\nplacement = \"rendezvous\"\ntimeout = \"250 ms\"\nmultiget = \"sliding-window\"\n"
     );
@@ -21,22 +21,25 @@ fn a_file_says_what_twemproxys_says() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
+fn errors_have_line_and_valid_value() {
     for (more, told) in [
-        ("hash = \"md4\"", "f.toml:6: `md4` is none of one_at_a_time, md5, "),
-        ("hahs = \"md5\"", "f.toml:6: there is no key `hahs`: did you mean `hash`?"),
-        ("timeout = \"0 s\"", "f.toml:6: `0 s` is less than 1 ms; right is timeout = \"1 s\""),
-        ("timeout = \"5\"", "f.toml:6: `5`: its unit is missing; right is timeout = \"5 ms\""),
-        ("timeout = 400", "f.toml:6: `400`: its unit is missing; right is timeout = \"400 ms\""),
-        ("item = 1048576", "f.toml:6: `1048576`: its unit is missing; right is item = \"1048576 B\""),
+        ("hash = \"md4\"", "f.toml:6: unknown value `md4`: use one of one_at_a_time, md5, "),
+        ("hahs = \"md5\"", "f.toml:6: unknown key `hahs`: did you mean `hash`?"),
+        ("timeout = \"0 s\"", "f.toml:6: `0 s` is less than 1 ms; use a value such as timeout = \"1 s\""),
+        ("timeout = \"5\"", "f.toml:6: `5`: its unit is missing; use a value such as timeout = \"5 ms\""),
+        ("timeout = 400", "f.toml:6: `400`: its unit is missing; use a value such as timeout = \"400 ms\""),
+        ("item = 1048576", "f.toml:6: `1048576`: its unit is missing; use a value such as item = \"1048576 B\""),
         ("item = \"1M\"", "f.toml:6: `1M`: its unit may mean `MB` or `MiB`"),
-        ("link = \"25GB/s\"", "f.toml:6: `25GB/s`: it is in bytes per second: write `200 Gbit/s`; right is link = "),
-        ("timeout = true", "f.toml:6: invalid type: boolean `true`, expected a text with its unit"),
-        ("[[pool]]\nlisten = \"x\"\nservers = []", "f.toml:7: `x` is no address: right is host:port"),
+        (
+            "link = \"25GB/s\"",
+            "f.toml:6: `25GB/s`: it is in bytes per second: write `200 Gbit/s`; use a value such as link = ",
+        ),
+        ("timeout = true", "f.toml:6: invalid type: boolean `true`, expected a string with a unit"),
+        ("[[pool]]\nlisten = \"x\"\nservers = []", "f.toml:7: `x` is not an address: use host:port"),
         ("[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = []", "f.toml:8: no servers: servers = ["),
         (
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1\"]",
-            "f.toml:8: `127.0.0.1` is not a server: right is host:port",
+            "f.toml:8: `127.0.0.1` is not a server: use host:port",
         ),
         (
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:1:0\"]",
@@ -44,12 +47,12 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
         ),
         (
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:1\", \"127.0.0.1:1\"]",
-            "f.toml:8: the server 127.0.0.1:1 is there twice",
+            "f.toml:8: the server 127.0.0.1:1 occurs twice",
         ),
         ("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]", "f.toml:6: two pools are `127.0.0.1:0`"),
-        ("multiget = \"sicc\"", "f.toml:6: `sicc` is none of one-all, sw, sliding-window, ictcp-window"),
-        ("windows = \"long\"", "f.toml:6: `long` is none of kept, anew"),
-        ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; right is link = \"10 Gbit/s\""),
+        ("multiget = \"sicc\"", "f.toml:6: unknown value `sicc`: use one of one-all, sw, sliding-window, ictcp-window"),
+        ("windows = \"long\"", "f.toml:6: unknown value `long`: use one of kept, anew"),
+        ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; use a value such as link = \"10 Gbit/s\""),
         ("= 3", "f.toml:6: "),
     ] {
         let text = format!("{POOL}{more}\n");
@@ -57,10 +60,10 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
         assert!(problem.starts_with(told), "{more:?}: {problem}");
     }
     let problem = Settings::of_file("f.toml", "threads = 0\npool = []\n").unwrap_err().to_string();
-    assert_eq!(problem, "f.toml:1: 0 is not from 1 to 1024");
+    assert_eq!(problem, "f.toml:1: 0 is outside 1 to 1024");
     for (more, told) in [
-        ("nap = \"3600 s\"", "f.toml:1: `3600 s` is more than 100 ms; right is nap = \"100 us\""),
-        ("memory = \"1 MiB\"", "f.toml:1: `1 MiB` is less than 16 MiB; right is memory = \"256 MiB\""),
+        ("nap = \"3600 s\"", "f.toml:1: `3600 s` is more than 100 ms; use a value such as nap = \"100 us\""),
+        ("memory = \"1 MiB\"", "f.toml:1: `1 MiB` is less than 16 MiB; use a value such as memory = \"256 MiB\""),
     ] {
         let problem = Settings::of_file("f.toml", &format!("{more}\n{POOL}")).unwrap_err().to_string();
         assert_eq!(problem, told);
@@ -70,27 +73,27 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
 }
 
 #[test]
-fn words_of_other_programs_are_answered_with_what_there_is() {
+fn suggests_equivalents_of_foreign_keys() {
     for (more, told) in [
         (
             "auto_eject_hosts = true",
-            "f.toml:6: there is no key `auto_eject_hosts`: no server is ejected: one that is down is",
+            "f.toml:6: unknown key `auto_eject_hosts`: servers are not ejected: one that is down is",
         ),
-        ("tls = true", "f.toml:6: there is no key `tls`: there is no TLS, neither to clients nor to servers"),
-        ("distribution = \"ketama\"", "f.toml:6: there is no key `distribution`: write it as `placement`: ketama"),
-        ("server_connections = 1", "f.toml:6: there is no key `server_connections`: each thread has one connection"),
+        ("tls = true", "f.toml:6: unknown key `tls`: TLS is not supported"),
+        ("distribution = \"ketama\"", "f.toml:6: unknown key `distribution`: write it as `placement`: ketama"),
+        ("server_connections = 1", "f.toml:6: unknown key `server_connections`: each thread has one connection"),
         (
             "placement = \"modula\"",
-            "f.toml:6: `modula` is none of ketama, ketama-libmemcached, rendezvous; keys are placed by",
+            "f.toml:6: unknown value `modula`: use one of ketama, ketama-libmemcached, rendezvous; only consistent hashing",
         ),
-        ("colour = \"red\"", "f.toml:6: there is no key `colour`: the keys here are name, listen, servers, "),
+        ("colour = \"red\"", "f.toml:6: unknown key `colour`: use one of name, listen, servers, "),
     ] {
         let problem = Settings::of_file("f.toml", &format!("{POOL}{more}\n")).unwrap_err().to_string();
         assert!(problem.starts_with(told), "{more:?}: {problem}");
     }
     for (name, text, told) in [
-        ("nutcracker.yml", "alpha:\n  listen: 127.0.0.1:22121\n", "nutcracker.yml:1: settings are TOML"),
-        ("f.toml", "[pool]\nlisten = \"127.0.0.1:0\"\n", "f.toml:1: a pool is written as [[pool]]"),
+        ("nutcracker.yml", "alpha:\n  listen: 127.0.0.1:22121\n", "nutcracker.yml:1: settings must be TOML"),
+        ("f.toml", "[pool]\nlisten = \"127.0.0.1:0\"\n", "f.toml:1: write a pool as [[pool]]"),
         ("f.toml", "threads = \"4\"\n", "f.toml:1: invalid type: string \"4\", expected a whole number"),
     ] {
         let problem = Settings::of_file(name, text).unwrap_err().to_string();
@@ -99,19 +102,19 @@ fn words_of_other_programs_are_answered_with_what_there_is() {
 }
 
 #[test]
-fn reads_units_as_others_write_them() {
+fn reads_common_units() {
     let text = format!("{POOL}timeout = \"5000 \u{b5}s\"\nlink = \"25GbE\"\n");
     let pool = Settings::of_file("f.toml", &text).unwrap().pools.remove(0);
     assert_eq!((pool.timeout, pool.link), (Time::from_millis(5), Rate(25_000_000_000)));
 }
 
 #[test]
-fn names_the_option_that_is_wrong_where_there_is_no_file() {
+fn names_invalid_option() {
     for (servers, told) in [
-        (["127.0.0.1:2", "127.0.0.1:2"], "--servers 127.0.0.1:2,127.0.0.1:2: the server 127.0.0.1:2 is there twice"),
+        (["127.0.0.1:2", "127.0.0.1:2"], "--servers 127.0.0.1:2,127.0.0.1:2: the server 127.0.0.1:2 occurs twice"),
         (
             ["127.0.0.1:1", "127.0.0.1:2"],
-            "--servers 127.0.0.1:1,127.0.0.1:2: the server 127.0.0.1:1 is the address where",
+            "--servers 127.0.0.1:1,127.0.0.1:2: the server 127.0.0.1:1 is the address on which",
         ),
     ] {
         let problem = Settings::of_servers("127.0.0.1:1", &servers.map(str::to_owned)).unwrap_err().to_string();
@@ -120,7 +123,7 @@ fn names_the_option_that_is_wrong_where_there_is_no_file() {
 }
 
 #[test]
-fn a_front_end_that_would_ask_itself_is_refused() {
+fn refuses_itself_as_server() {
     for (listen, server) in [
         ("127.0.0.1:5", "127.0.0.1:5"),
         ("0.0.0.0:5", "127.0.0.1:5"),
@@ -134,15 +137,15 @@ fn a_front_end_that_would_ask_itself_is_refused() {
         ("0.0.0.0:5", "[::ffff:127.0.0.1]:5"),
     ] {
         let problem = Settings::of_servers(listen, &[server.to_owned()]).unwrap_err().to_string();
-        assert!(problem.ends_with("is the address where `front` listens itself"), "{problem}");
+        assert!(problem.ends_with("is the address on which `front` listens"), "{problem}");
         let file = format!(
             "[[pool]]\nname = \"one\"\nlisten = \"{listen}\"\nservers = [\"127.0.0.1:1\"]\n\
             [[pool]]\nlisten = \"127.0.0.1:6\"\nservers = [\"{server}\"]\n"
         );
         let problem = Settings::of_file("f.toml", &file).unwrap_err().to_string();
-        assert!(problem.starts_with("f.toml:5: ") && problem.ends_with("`one` listens itself"), "{problem}");
+        assert!(problem.starts_with("f.toml:5: ") && problem.ends_with("`one` listens"), "{problem}");
     }
-    // One of this machine's own addresses, whichever it has.
+    // Any address of this machine.
     let own = nix::ifaddrs::getifaddrs().unwrap().filter_map(|one| Some(one.address?.as_sockaddr_in()?.ip()));
     for ip in own {
         Settings::of_servers("0.0.0.0:5", &[format!("{ip}:5")]).unwrap_err();

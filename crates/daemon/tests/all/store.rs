@@ -1,4 +1,4 @@
-//! The items of a memcached: values with flags, unique numbers, times to live and leases, without sockets.
+//! Items of a memcached, without sockets: values with flags, CAS uniques, times to live and leases.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,16 +13,16 @@ struct Item {
     flags: u64,
     unique: u64,
     ends: Option<Instant>,
-    /// Whether it is a lease that nobody has filled.
+    /// Whether it is an unfilled lease.
     lease: bool,
 }
 
-/// The items of a server.
+/// Items of a server.
 #[derive(Default)]
 pub struct Store {
     items: BTreeMap<Vec<u8>, Item>,
     last: u64,
-    /// How far its clock is ahead of the machine's.
+    /// Offset of its clock.
     pub ahead: Duration,
 }
 
@@ -31,17 +31,17 @@ impl Store {
         now() + self.ahead
     }
 
-    /// One that has begun anew: it has nothing, and its unique numbers are `fewer`, so that they come again.
+    /// A restarted server: empty, with CAS uniques that repeat earlier ones.
     pub fn restarted(&self, fewer: u64) -> Store {
         Store { last: self.last.saturating_sub(fewer), ..Store::default() }
     }
 
-    /// What it has of a key.
+    /// Value of a key.
     pub fn value(&self, key: &[u8]) -> Option<&[u8]> {
         self.items.get(key).map(|item| &item.value[..])
     }
 
-    /// When that ends, if it does.
+    /// Expiry of a key, if any.
     pub fn ends(&self, key: &[u8]) -> Option<Instant> {
         self.items.get(key)?.ends
     }
@@ -61,7 +61,7 @@ impl Store {
         self.items.insert(key.to_vec(), item);
     }
 
-    /// The answer to a request, whose value this is.
+    /// Response to a request with this value.
     pub fn answer(&mut self, request: &Request<'_>, value: &[u8]) -> Vec<u8> {
         match request {
             Request::Get(get) => {

@@ -1,4 +1,4 @@
-//! Servers that misbehave when they are told to, and clients that check every value: each carries its key.
+//! Servers that misbehave on request, and clients that check every value: each contains its key.
 #![expect(clippy::disallowed_types, reason = "these servers and clients wait for one another, as simple programs do")]
 
 use std::collections::BTreeMap;
@@ -12,33 +12,33 @@ use std::time::Duration;
 use fanin_daemon::{Running, Settings};
 use fanin_memcache::{Argument, Command, Figures, Flags, Keyed, Limits, Lines, Meta, Next, Request};
 
-/// What a server does with a `get`.
+/// A server's response to `get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Answers,
-    /// It reads and says nothing.
+    /// None.
     Hangs,
-    /// It takes so many milliseconds.
+    /// After this many milliseconds.
     Slow(u64),
     Garbage,
-    /// It answers with another key's value.
+    /// Another key's value.
     Mistakes,
-    /// It sends half of a value and closes.
+    /// Half of a value, then a close.
     ClosesInTheMiddle,
-    /// It says something else behind each answer.
+    /// Additional data after each response.
     SaysMore,
-    /// It says that a value is shorter than it is.
+    /// A length that is too small.
     WrongLength,
-    /// It answers with the value of this key, by its own name.
+    /// This key's value under its own name.
     AnswersFor(&'static str),
 }
 
-/// What a server prints of a stored key that holds an answer.
+/// Output of a server for a stored key that contains a response.
 pub const INJECTED: &str = "evil\r\nVALUE 1-key 0 5\r\nEVIL!\r\nEND\r\nEN\r\nSTORED\r\n";
 
 type Items = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
 
-/// A server with memcached's simplest commands.
+/// A server with basic commands.
 pub struct Server {
     pub address: SocketAddr,
     pub manner: Arc<Mutex<Manner>>,
@@ -88,10 +88,10 @@ impl Server {
         *self.manner.lock().unwrap() = manner;
     }
 
-    /// Closes everything: nobody listens any more.
+    /// Closes the listener and all connections.
     pub fn kill(&self) {
         self.dead.store(true, SeqCst);
-        // Wakes whoever accepts.
+        // Wakes the accept.
         let _ = TcpStream::connect(self.address);
         for stream in self.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(std::net::Shutdown::Both);
@@ -101,17 +101,17 @@ impl Server {
         }
     }
 
-    /// How many connections it has taken.
+    /// Number of accepted connections.
     pub fn accepted(&self) -> usize {
         self.open.lock().unwrap().len()
     }
 
-    /// Whether it was asked for a key in base64 as it is stored.
+    /// Whether it was asked to print a key stored in base64.
     pub fn has_printed_a_key(&self) -> bool {
         self.printed.load(SeqCst)
     }
 
-    /// Another one at the same address, which has nothing.
+    /// Starts an empty server at the same address.
     pub fn restart(&self) -> Server {
         Server::at(self.address)
     }
@@ -178,7 +178,7 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: 
     }
 }
 
-/// The line that a command is answered; a meta command's bears its mark, and says that nothing is there, or that it is stored.
+/// Response line to a command; for a meta command with its opaque token, reporting a miss or success.
 fn told(command: &Command<'_>, classic: &str) -> Vec<u8> {
     let Command::Meta(meta, flags) = command else { return format!("{classic}\r\n").into_bytes() };
     let code = match meta {
@@ -226,14 +226,14 @@ fn answer<'a>(
     stream.write_all(&out).ok()
 }
 
-/// A front end before some servers.
+/// A front end with servers.
 pub struct Cluster {
     pub servers: Vec<Server>,
     pub front: Running,
 }
 
 impl Cluster {
-    /// With more settings of the front end and of its pool.
+    /// With additional settings of the front end and the pool.
     pub fn with(servers: usize, more: &str, of_pool: &str) -> Cluster {
         let servers: Vec<Server> = (0..servers).map(|_| Server::start()).collect();
         let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
@@ -250,7 +250,7 @@ impl Cluster {
         Client::to(self.front.listens[0])
     }
 
-    /// Some keys, set, each with its value. They differ in front: FNV hardly tells those apart that differ in the last byte.
+    /// Sets keys with values. Keys differ at the front, since FNV barely separates keys that differ in the last byte.
     pub fn filled(&self, count: usize) -> Vec<String> {
         let keys: Vec<String> = (0..count).map(|number| format!("{number}-key")).collect();
         let mut client = self.client();
@@ -258,19 +258,19 @@ impl Cluster {
         keys
     }
 
-    /// The keys that a server has.
+    /// Keys on a server.
     pub fn keys_of(&self, server: usize, keys: &[String]) -> Vec<String> {
         let items = self.servers[server].items.lock().unwrap();
         keys.iter().filter(|key| items.contains_key(key.as_bytes())).cloned().collect()
     }
 }
 
-/// A value that carries its key.
+/// A value that contains its key.
 pub fn value(key: &str, len: usize) -> String {
     format!("{key}/").chars().cycle().take(len).collect()
 }
 
-/// A client that waits for each answer, at most ten seconds.
+/// A client with a timeout of ten seconds.
 pub struct Client(pub BufReader<TcpStream>);
 
 impl Client {
@@ -285,7 +285,7 @@ impl Client {
         self.0.get_mut().write_all(text.as_bytes()).unwrap();
     }
 
-    /// A line without its end; empty where the connection is closed.
+    /// Next line without its terminator; empty at the end of the stream.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.0.read_line(&mut line).unwrap_or(0);
@@ -301,7 +301,7 @@ impl Client {
         self.ask(&format!("set {key} 0 0 {}\r\n{value}\r\n", value.len()))
     }
 
-    /// The keys that were answered, and the last line. A value that is not its key's is a failure of the test.
+    /// Keys of the values received, and the last line. Panics on a value of another key.
     pub fn get(&mut self, keys: &[String]) -> (Vec<String>, String) {
         self.send(&format!("get {}\r\n", keys.join(" ")));
         self.values()
@@ -323,12 +323,12 @@ impl Client {
         }
     }
 
-    /// A figure of `stats`.
+    /// A number in `stats`.
     pub fn figure(&mut self, name: &str) -> u64 {
         self.word(name).parse().unwrap()
     }
 
-    /// A word of `stats`.
+    /// A word in `stats`.
     pub fn word(&mut self, name: &str) -> String {
         self.send("stats\r\n");
         let mut found = None;
@@ -342,13 +342,13 @@ impl Client {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "deadlines are of the machine's time")]
+#[expect(clippy::disallowed_methods, reason = "test deadlines use wall-clock time")]
 pub fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// The first of so many cases, unless FIRST and CASES tell otherwise; and how many.
-#[expect(clippy::disallowed_methods, reason = "who runs a failed case alone says so by these")]
+/// First case and number of cases; the environment variables FIRST and CASES override them.
+#[expect(clippy::disallowed_methods, reason = "a failed case is rerun by these variables")]
 pub fn cases(count: u64) -> (u64, u64) {
     let told = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     (told("FIRST").unwrap_or(0), told("CASES").unwrap_or(count))

@@ -1,4 +1,4 @@
-//! No client waits for what will not come.
+//! Liveness: no client waits forever.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::cluster;
 use crate::support::{Client, Cluster, Manner, now, value};
 
-/// A front end that asks for long lists by and by, and their keys.
+/// A front end with a concurrency limit for long lists, and keys.
 fn windowed() -> (Cluster, Vec<String>) {
     let cluster = cluster(40, "", "multiget = \"sliding-window\"");
     let keys = cluster.filled(400);
@@ -16,7 +16,7 @@ fn windowed() -> (Cluster, Vec<String>) {
 }
 
 #[test]
-fn a_request_that_comes_while_a_list_is_being_asked_for_is_read_once_it_is() {
+fn reads_request_after_long_list() {
     let (cluster, keys) = windowed();
     let line = format!("get {}\r\n", keys.join(" "));
     for gap in [0, 50, 100, 200, 400, 800, 1500] {
@@ -30,7 +30,7 @@ fn a_request_that_comes_while_a_list_is_being_asked_for_is_read_once_it_is() {
 }
 
 #[test]
-fn a_client_that_reads_late_has_all_of_its_answers() {
+fn late_reader_gets_all_responses() {
     let cluster = cluster(4, "", "");
     let keys: Vec<String> = (0..40).map(|number| format!("{number}-key")).collect();
     let mut client = cluster.client();
@@ -49,7 +49,7 @@ fn a_client_that_reads_late_has_all_of_its_answers() {
 }
 
 #[test]
-fn a_client_that_has_said_its_last_word_has_its_answers_and_then_its_end() {
+fn half_closed_client_gets_responses() {
     let (cluster, keys) = windowed();
     for _ in 0..10 {
         let mut client = cluster.client();
@@ -60,7 +60,7 @@ fn a_client_that_has_said_its_last_word_has_its_answers_and_then_its_end() {
         client.0.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "EN\r\n");
     }
-    // Those who are gone altogether leave nothing behind.
+    // Clients that disconnect leave nothing behind.
     for _ in 0..10 {
         cluster.client().send(&format!("get {}\r\n", keys.join(" ")));
     }
@@ -71,14 +71,14 @@ fn a_client_that_has_said_its_last_word_has_its_answers_and_then_its_end() {
 }
 
 #[test]
-fn a_list_of_many_keys_is_answered_in_their_order_with_one_end_and_errors_if_some_of_it_fails() {
+fn long_list_keeps_key_order_and_reports_errors() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(60);
     let asked: Vec<String> = (0..5000).map(|number| keys[number * 7 % 60].clone()).collect();
     let mut client = cluster.client();
     assert_eq!(client.get(&asked), (asked.clone(), "END".to_owned()));
     assert_eq!(client.ask("mn\r\n"), "MN");
-    // A key that is too long behind all of these: none is answered.
+    // One key is too long: none is answered.
     let mut wrong = asked.clone();
     wrong.push("k".repeat(251));
     assert_eq!(client.get(&wrong), (vec![], "CLIENT_ERROR bad command line format".to_owned()));
@@ -90,7 +90,7 @@ fn a_list_of_many_keys_is_answered_in_their_order_with_one_end_and_errors_if_som
 }
 
 #[test]
-fn all_clients_that_may_come_do_whichever_thread_takes_them() {
+fn admits_clients_up_to_limit() {
     let cluster = cluster(1, "clients = 100", "");
     let mut all: Vec<Client> = (0..100).map(|_| cluster.client()).collect();
     all.iter_mut().for_each(|client| assert_eq!(client.ask("mn\r\n"), "MN"));
@@ -100,19 +100,19 @@ fn all_clients_that_may_come_do_whichever_thread_takes_them() {
 }
 
 #[test]
-fn memory_has_a_bound_and_whoever_takes_most_of_it_is_cut_off() {
+fn closes_largest_clients_at_memory_limit() {
     let cluster = cluster(2, "memory = \"32 MiB\"", "");
     let keys: Vec<String> = (0..200).map(|number| format!("{number}-key")).collect();
     let mut client = cluster.client();
     keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 500_000)), "STORED"));
-    // Each asks for 100 MB at once, and reads nothing.
+    // Each requests 100 MB at once, and reads nothing.
     let mut greedy: Vec<Client> = (0..24).map(|_| cluster.client()).collect();
     greedy.iter_mut().for_each(|client| client.send(&format!("get {}\r\n", keys.join(" "))));
     let begun = now();
     while client.figure("clients_cut_off") == 0 {
         assert!(begun.elapsed() < Duration::from_secs(10), "nobody is cut off");
     }
-    // What these have asked for is still on its way from the servers; then others are served.
+    // Once the responses under way are received, others are served.
     let one = &keys[..1];
     while client.get(one) != (one.to_vec(), "END".to_owned()) {
         assert!(begun.elapsed() < Duration::from_secs(20), "others are not served");
@@ -120,7 +120,7 @@ fn memory_has_a_bound_and_whoever_takes_most_of_it_is_cut_off() {
 }
 
 #[test]
-fn who_takes_memory_and_goes_no_further_gives_it_back() {
+fn idle_memory_holders_are_closed() {
     let cluster = cluster(1, "memory = \"16 MiB\"", "");
     let half = format!("set a 0 0 1000000\r\n{}", "v".repeat(500_000));
     let mut stalled: Vec<Client> = (0..26).map(|_| cluster.client()).collect();
@@ -134,7 +134,7 @@ fn who_takes_memory_and_goes_no_further_gives_it_back() {
 }
 
 #[test]
-fn who_asks_for_much_does_not_keep_others_waiting() {
+fn large_requests_do_not_delay_others() {
     let cluster = cluster(2, "", "");
     let keys = cluster.filled(60);
     let burst = format!("get {}\r\n", keys.iter().cycle().take(4000).cloned().collect::<Vec<_>>().join(" ")).repeat(20);
@@ -153,7 +153,7 @@ fn who_asks_for_much_does_not_keep_others_waiting() {
 }
 
 #[test]
-fn a_client_that_is_idle_for_too_long_is_closed_and_one_that_waits_is_not() {
+fn closes_idle_but_not_waiting_clients() {
     let cluster = cluster(1, "idle_timeout = \"100 ms\"", "");
     let (mut idle, mut busy, mut waits) = (cluster.client(), cluster.client(), cluster.client());
     assert_eq!(idle.ask("mn\r\n"), "MN");

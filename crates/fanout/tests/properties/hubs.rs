@@ -1,4 +1,4 @@
-//! What holds for swarms, trees and speeds.
+//! Invariants of swarms, trees and speeds.
 
 use fanin_fanout::speed::{self, Planned};
 use fanin_fanout::swarm::{Policy, Swarms, Target};
@@ -21,7 +21,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     prop_oneof![Just(Policy::MostObjects), Just(Policy::SpareIo)]
 }
 
-/// Whether these are swarms of all targets, each of them once, with the hubs that the policy wants.
+/// Checks that these are swarms of all targets, each once, with the hubs of the policy.
 fn are_swarms_of(swarms: &Swarms, targets: &[Target], policy: Policy) -> Result<(), TestCaseError> {
     let worth = |index: &u32| {
         let target = &targets[*index as usize];
@@ -56,7 +56,7 @@ fn tree_hubs() -> impl Strategy<Value = Vec<tree::Hub>> {
     prop::collection::vec(hub, 0..150)
 }
 
-/// The objects of the tree under a hub.
+/// Number of objects of the tree under a hub.
 fn total(tree: &Tree, hubs: &[tree::Hub], hub: u32) -> u64 {
     hubs[hub as usize].objects + tree.children(hub).iter().map(|child| total(tree, hubs, *child)).sum::<u64>()
 }
@@ -77,9 +77,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
 
     #[test]
-    fn swarms_partition_the_targets_by_rack_behind_their_best(targets in targets(), policy in policy(), used in targets()) {
+    fn swarms_partition_targets_by_rack(targets in targets(), policy in policy(), used in targets()) {
         let mut swarms = Swarms::default();
-        // Whatever the buffers held before.
+        // Buffers may be dirty.
         swarms.form(&used, policy);
         swarms.form(&targets, policy);
         are_swarms_of(&swarms, &targets, policy)?;
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn swarms_at_random_have_the_sizes_of_those_by_rack(
+    fn random_swarms_have_sizes_of_racks(
         targets in targets(),
         policy in policy(),
         draws in prop::collection::vec(any::<u32>(), 300),
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tree_has_as_many_roots_as_it_may_and_every_hub_once(hubs in tree_hubs(), most in 0..200u32) {
+    fn tree_has_allowed_roots_and_every_hub(hubs in tree_hubs(), most in 0..200u32) {
         let tree = Tree::build(&hubs, most);
         prop_assert_eq!(tree.roots().len(), hubs.len().min(most.max(1) as usize));
         let mut reached = tree.roots().to_vec();
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn a_child_has_no_more_objects_than_the_rest_of_its_parents_tree(hubs in tree_hubs(), most in 1..60u32) {
+    fn child_is_no_larger_than_rest_of_tree(hubs in tree_hubs(), most in 1..60u32) {
         let tree = Tree::build(&hubs, most);
         for parent in 0..hubs.len() as u32 {
             let whole = total(&tree, &hubs, parent);
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn no_link_goes_across_routers_where_every_router_may_have_a_root(hubs in tree_hubs(), more in 0..50u32) {
+    fn links_stay_under_router_if_possible(hubs in tree_hubs(), more in 0..50u32) {
         let tree = Tree::build(&hubs, 12 + more);
         for hub in 0..hubs.len() as u32 {
             let router = |hub: u32| hubs[hub as usize].aggregation;
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bound_is_one_hub_at_least_and_its_readings_mirror_each_other(
+    fn bound_is_positive_and_readings_mirror(
         buffer in any::<u64>(),
         packet in any::<u64>(),
         up in any::<u64>(),
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn what_hubs_are_assigned_is_never_above_what_is_planned_nor_under_their_floor(
+    fn assignments_stay_between_floor_and_plan(
         set in settings(),
         mut hubs in speed_hubs(),
         planned in prop_oneof![0..10_000_000_000u64, 0..100u64, any::<u64>()],
@@ -177,7 +177,7 @@ proptest! {
         speed::reassign(Rate(planned), &mut hubs, Rate(packet), &params);
         prop_assert!(assigned(&hubs) <= planned.into(), "{} of {planned}", assigned(&hubs));
         prop_assert!(hubs.iter().all(|hub| u128::from(hub.assigned.0) >= floor), "under {floor}: {hubs:?}");
-        // Where somebody could use more, all of it is assigned, but for what rounding leaves.
+        // If a hub could use more, everything is assigned, up to rounding.
         prop_assert!(!busy || assigned(&hubs) + hubs.len() as u128 > planned.into(), "{} of {planned}", assigned(&hubs));
         for planned in [other, planned] {
             speed::rescale(Rate(planned), &mut hubs);
@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_planned_is_never_above_the_link_nor_nothing_and_moves_by_no_more_than_it_may(
+    fn planned_rate_stays_within_bounds(
         set in settings(),
         capacity in prop_oneof![1..100_000_000_000u64, any::<u64>()],
         started in any::<u64>(),

@@ -1,4 +1,4 @@
-//! What holds for objects: in packets, on their way to other hubs, and as their replicas are chosen.
+//! Invariants of objects: packing, redirection, and choice of replicas.
 
 use fanin_fanout::balance::{Object, balance};
 use fanin_fanout::packing;
@@ -6,12 +6,12 @@ use fanin_fanout::redirect::{Held, Hub, redirect};
 use fanin_units::{Bytes, Rate};
 use proptest::prelude::*;
 
-/// Replicas of objects: for each of them the first that is asked, and where others are.
+/// Replicas of objects: for each the first one, and the others.
 fn replicas(hubs: u32, objects: usize) -> impl Strategy<Value = Vec<(u32, Vec<u32>)>> {
     prop::collection::vec((0..hubs, prop::collection::vec(0..hubs, 0..3)), 0..objects)
 }
 
-/// The rate, in objects of 1,000 B, at which a hub is late.
+/// Remaining time of a hub, at 1,000 B per object.
 fn time(hub: &Hub, slowest: u64) -> u128 {
     let rate = if hub.real.0 == 0 { slowest } else { hub.real.0 };
     (u128::from(hub.remaining) * 1000 * 8_000_000_000_000).div_ceil(rate.into())
@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
 
     #[test]
-    fn packets_hold_all_objects_in_their_order_and_none_is_left_out_that_fits(
+    fn packets_are_full_and_in_order(
         room in 1..3000u32,
         waiting in prop::collection::vec(0..4000u32, 0..200),
     ) {
@@ -37,12 +37,12 @@ proptest! {
     }
 
     #[test]
-    fn redirection_moves_an_object_once_at_most_to_a_replica_and_loses_none(
+    fn redirection_moves_each_object_at_most_once(
         speeds in prop::collection::vec(prop_oneof![Just(0u64), 1..1_000_000_000u64], 12),
         objects in replicas(12, 300),
         sent in 0..100usize,
     ) {
-        // What is sent already cannot move.
+        // Sent objects cannot move.
         let held: Vec<Held> = objects
             .iter()
             .zip(0..)
@@ -71,7 +71,7 @@ proptest! {
             let now = holders.iter().filter(|holder| **holder == Some(index)).count() as u64;
             prop_assert_eq!(hub.remaining, now, "of hub {}", index);
         }
-        // The last hub finishes no later than it would have.
+        // The last hub finishes no later than before.
         let with_speed: Vec<u64> = speeds.iter().copied().filter(|speed| *speed > 0).collect();
         let mean = with_speed.iter().sum::<u64>().checked_div(with_speed.len() as u64).unwrap_or(0);
         let slowest = (mean / 20).max(1);
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn balance_chooses_a_replica_of_each_object_and_no_single_change_is_better(
+    fn balance_is_locally_optimal(
         objects in prop::collection::vec((1..1000u32, prop::collection::vec(0..10u32, 1..4)), 0..200),
     ) {
         let objects: Vec<Object<'_>> = objects.iter().map(|(bytes, racks)| Object { bytes: *bytes, racks }).collect();
@@ -99,7 +99,7 @@ proptest! {
     }
 }
 
-/// Draws below a bound, of a fixed sequence (a linear congruence).
+/// Draws below a bound from a fixed sequence (linear congruence).
 fn draws(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |below| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -107,7 +107,7 @@ fn draws(mut state: u64) -> impl FnMut(u32) -> u32 {
     }
 }
 
-/// By how much the most loaded of 50 racks is above the mean, 1,000 objects of 20 to 1,000 B with three replicas each.
+/// Ratio of the most loaded of 50 racks to the mean, with 1,000 objects of 20 to 1,000 B and three replicas each.
 fn overload(seed: u64, choose: impl Fn(&[Object<'_>]) -> Vec<u32>) -> f64 {
     let mut draw = draws(seed);
     let objects: Vec<(u32, [u32; 3])> = (0..1000).map(|_| (20 + draw(981), [0; 3].map(|_| draw(50)))).collect();
@@ -121,7 +121,7 @@ fn overload(seed: u64, choose: impl Fn(&[Object<'_>]) -> Vec<u32>) -> f64 {
 }
 
 #[test]
-fn balance_evens_what_replicas_drawn_at_random_leave_uneven() {
+fn balance_beats_random_replicas() {
     for seed in 0..20 {
         let drawn = overload(seed, |objects| vec![0; objects.len()]);
         let balanced = overload(seed, balance);

@@ -1,4 +1,4 @@
-//! What holds for windows over servers, and for what a kind is made of.
+//! Invariants of concurrency limits, and of kinds.
 
 use fanin_fanout::{Kind, rows};
 use fanin_units::{Rate, Time};
@@ -12,7 +12,7 @@ fn numbers() -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn a_window_is_never_under_one_grows_by_no_more_than_it_may_and_overflows_nothing(
+    fn window_stays_within_bounds(
         kind in prop::sample::select(Kind::ALL),
         set in settings(),
         capacity in numbers(),
@@ -41,7 +41,7 @@ proptest! {
     }
 
     #[test]
-    fn queries_that_were_asked_together_halve_a_window_once(
+    fn concurrent_losses_halve_window_once(
         lates in prop::collection::vec(0..5000u64, 1..50),
     ) {
         let mut window = Kind::SlidingWindow.window(&Default::default(), Rate(1)).expect("it has one");
@@ -55,7 +55,7 @@ proptest! {
 }
 
 #[test]
-fn every_kind_asks_either_servers_or_hubs() {
+fn every_kind_uses_servers_or_hubs() {
     let set = Default::default();
     for kind in Kind::ALL {
         let asks_servers = kind.window(&set, Rate(1_000_000_000)).is_some();
@@ -64,7 +64,7 @@ fn every_kind_asks_either_servers_or_hubs() {
 }
 
 #[test]
-fn a_row_names_the_laws_that_its_parts_follow() {
+fn row_lists_algorithms_of_its_parts() {
     let set = fanin_fanout::Settings::default();
     for (kind, row) in Kind::ALL.iter().zip(rows()) {
         let Some(parts) = kind.parts(&set.sicc) else { continue };

@@ -1,4 +1,4 @@
-//! Fan-outs' laws as `vectors/*.json` name, set and drive them: what a step is told, and what the law answers.
+//! Driver of the fan-out algorithms for `vectors/*.json`: inputs and results of a step.
 
 #[path = "../../../laws/tests/support/files.rs"]
 mod files;
@@ -14,21 +14,21 @@ use fanin_fanout::{Kind, Settings, packing, rows, sicc};
 use fanin_units::{Bytes, Rate, Time};
 use serde_json::{Value, json};
 
-/// What a case may set beside a law's own settings.
+/// Keys of a case beside an algorithm's own settings.
 const PLACE: [&str; 1] = ["capacity"];
 
-/// What a law answers to a step, by name.
+/// Results of a step, by name.
 type Answers = Vec<(&'static str, Value)>;
 
-/// A law, to be told steps.
+/// An algorithm, driven step by step.
 pub type Driver = Box<dyn FnMut(&Value) -> Answers>;
 
-/// The vectors of every law that some row is made of.
+/// Vectors of every algorithm that a row uses.
 pub fn files() -> impl Iterator<Item = (&'static str, Value)> {
     files::vectors(rows())
 }
 
-/// A law as a case sets it.
+/// An algorithm with a case's settings.
 pub fn start(law: &str, case: &Value) -> Driver {
     let mut set = Settings::default();
     files::set_from(case, law, rows(), set.sections_mut(), &PLACE);

@@ -1,4 +1,4 @@
-//! Closeness: by hand, against all pairs counted one by one, and from one period to the next.
+//! Closeness: by hand, against a count of all pairs, and over several periods.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use fanin_units::{Share, Time};
 use crate::generate::Draws;
 use crate::support::{self, objects};
 
-/// Half for a query, a quarter for the next, all edges.
+/// Weight 1/2 for a query, 1/4 for the next, all edges.
 fn all() -> Params {
     Params {
         alpha: Share::of(1, 2),
@@ -26,7 +26,7 @@ fn log(count: usize, queries: &[&[u32]]) -> RequestLog {
     support::log(count, queries.iter().map(|query| objects(query)))
 }
 
-/// What is close, whichever end is first.
+/// Closeness by pair, lower index first.
 fn pairs(edges: &[Edge]) -> BTreeMap<(u32, u32), u32> {
     let pair = |edge: &Edge| {
         let [one, other] = edge.ends.map(|end| end.0);
@@ -63,7 +63,7 @@ fn random_log(draws: &mut Draws, count: u32, queries: u64) -> RequestLog {
     let mut at = Time::ZERO;
     for _ in 0..queries {
         at = at.saturating_add(Time::from_secs(u64::from(draws.below(12))));
-        // The lower, the more often.
+        // Lower objects are more frequent.
         let asked: Vec<Object> =
             (0..draws.below(9)).map(|_| Object(draws.below(count).min(draws.below(count)))).collect();
         log.add(at, asked);
@@ -72,32 +72,32 @@ fn random_log(draws: &mut Draws, count: u32, queries: u64) -> RequestLog {
 }
 
 #[test]
-fn what_is_asked_for_at_once_or_one_after_the_other_is_close() {
-    // 0 and 1: twice in a query, 2/2, and from the first query to the second 0 before 1 and 1 before 0, 2/4. 2 is after both: 1/4.
+fn joint_and_successive_requests_are_close() {
+    // 0 and 1: twice in a query, 2/2, and from the first query to the second in both orders, 2/4. 2 follows both: 1/4.
     // Without history S / (α + β): 3/2 and 1/4 become 2 and 1/3.
     let edges = closeness(&log(3, &[&[0, 1], &[0, 1], &[2]]), None, &all());
     assert_eq!(pairs(&edges), BTreeMap::from([((0, 1), 2 * UNIT), ((0, 2), UNIT / 3), ((1, 2), UNIT / 3)]));
-    // With a history of nothing they are what equation 1 says.
+    // With an empty history they follow equation 1.
     let edges = closeness(&log(3, &[&[0, 1], &[0, 1], &[2]]), Some(&[]), &all());
     assert_eq!(pairs(&edges), BTreeMap::from([((0, 1), UNIT * 3 / 2), ((0, 2), UNIT / 4), ((1, 2), UNIT / 4)]));
 }
 
 #[test]
-fn a_query_beyond_the_slot_is_no_sequel() {
+fn later_query_is_no_successor() {
     let settings = Params { slot: Time::from_millis(999), ..all() };
     assert_eq!(closeness(&log(2, &[&[0], &[1]]), Some(&[]), &settings), []);
 }
 
 #[test]
-fn history_decays_and_what_is_asked_for_adds_to_it() {
+fn history_decays_and_requests_add() {
     let history = [
         Edge { ends: [Object(1), Object(0)], closeness: 1_000 },
         Edge { ends: [Object(2), Object(3)], closeness: 999 },
     ];
-    // A quarter is left of each: 250, 249 rounded down; and a query together.
+    // A quarter remains of each: 250, and 249 rounded down; plus one common query.
     let edges = closeness(&log(4, &[&[0, 1]]), Some(&history), &all());
     assert_eq!(pairs(&edges), BTreeMap::from([((0, 1), 250 + UNIT / 2), ((2, 3), 249)]));
-    // Until nothing is left of it.
+    // Until nothing remains.
     let mut edges = edges;
     for _ in 0..8 {
         edges = closeness(&log(4, &[]), Some(&edges), &all());
@@ -106,7 +106,7 @@ fn history_decays_and_what_is_asked_for_adds_to_it() {
 }
 
 #[test]
-fn every_pair_is_as_close_as_counted_one_by_one() {
+fn closeness_equals_count_of_pairs() {
     for seed in 0..100 {
         let log = random_log(&mut Draws(seed), 30, 60);
         let settings = Params { w: 1, ..all() };
@@ -117,7 +117,7 @@ fn every_pair_is_as_close_as_counted_one_by_one() {
 }
 
 #[test]
-fn an_object_keeps_its_strongest_edges_to_objects_no_rarer_and_none_too_weak() {
+fn keeps_strongest_edges_only() {
     let mut kept = 0;
     for seed in 0..100 {
         let log = random_log(&mut Draws(seed), 30, 80);
@@ -126,7 +126,7 @@ fn an_object_keeps_its_strongest_edges_to_objects_no_rarer_and_none_too_weak() {
         let mut rows: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         for ((one, other), closeness) in pair_by_pair(&log, &settings) {
             let (hot, rare) = if rank(one) < rank(other) { (one, other) } else { (other, one) };
-            // Three that are no closer than 2/3 are not above 2; and a fifth of the more frequent one's requests is to be together.
+            // At least three edges above 2/3 are needed to exceed 2; and a fifth of the more frequent object's requests must be common.
             if closeness > 2 * UNIT / 3 && closeness >= log.frequency(Object(hot)) * UNIT / 5 {
                 rows.entry(rare).or_default().push((closeness, hot));
             }
@@ -144,7 +144,7 @@ fn an_object_keeps_its_strongest_edges_to_objects_no_rarer_and_none_too_weak() {
 }
 
 #[test]
-fn the_same_log_again_changes_nothing_of_what_is_close() {
+fn same_log_again_changes_no_closeness() {
     for seed in 0..30 {
         let log = random_log(&mut Draws(seed), 30, 80);
         let third = Share::of(1, 3);
@@ -155,7 +155,7 @@ fn the_same_log_again_changes_nothing_of_what_is_close() {
 }
 
 #[test]
-fn a_log_that_keeps_a_part_of_its_queries_counts_for_all() {
+fn scales_sampled_log() {
     let mut log = RequestLog::new(2, 130);
     for number in 0..1_280 {
         log.add(Time::from_secs(100 * number), objects(&[0, 1]));

@@ -1,4 +1,4 @@
-//! Which replica is asked.
+//! Choice of replicas.
 
 use fanin_placement::{Cover, Placement, Server};
 
@@ -6,7 +6,7 @@ use crate::generate::{Draws, cluster, distinct, scattered};
 use crate::support::requests;
 
 #[test]
-fn every_object_is_asked_for_where_it_lies_and_servers_are_fewer_than_with_replicas_drawn() {
+fn uses_fewer_servers_than_random_replicas() {
     let mut draws = Draws(3);
     let cluster = cluster(10, 10, requests(1 << 40));
     let placement = scattered(2_000, 3, 10, 10, &mut draws);
@@ -27,9 +27,9 @@ fn every_object_is_asked_for_where_it_lies_and_servers_are_fewer_than_with_repli
 }
 
 #[test]
-fn no_server_is_asked_for_more_than_its_part_as_long_as_others_have_something() {
+fn limits_each_servers_share() {
     let mut draws = Draws(4);
-    // One server has everything, and each object lies at two others, too.
+    // One server has everything, and each object is also on two others.
     let homes = (0..2_000).flat_map(|_| [0, 1 + draws.below(49), 50 + draws.below(50)].map(Server)).collect();
     let placement = Placement::new(3, homes);
     let busiest = [1 << 20, 512, 320].map(|most_q8| {
@@ -46,7 +46,7 @@ fn no_server_is_asked_for_more_than_its_part_as_long_as_others_have_something() 
 }
 
 #[test]
-fn what_nobody_has_is_asked_for_nowhere_and_the_rest_is() {
+fn skips_objects_without_servers() {
     let (mut cover, mut servers) = (Cover::new(3, 512), Vec::new());
     let homes: [&[Server]; 2] = [&[], &[Server(2)]];
     cover.choose(2, |object| homes[object], &mut servers);

@@ -1,4 +1,4 @@
-//! Clusters by minimum cuts: by hand, against all cuts there are, against a whole minimum cut tree, and within their bounds.
+//! Clusters by minimum cuts: by hand, against all cuts, against a complete minimum cut tree, and within their bounds.
 
 use crate::generate::Draws;
 use fanin_placement::Object;
@@ -11,7 +11,7 @@ fn edges(list: &[(u32, u32, u32)]) -> Vec<Edge> {
         .collect()
 }
 
-/// A random graph: groups of about four nodes, close within and less so without.
+/// A random graph: groups of about four nodes, with more edges inside than between them.
 fn random(draws: &mut Draws, nodes: u32, most: u32) -> Vec<Edge> {
     let mut list = Vec::new();
     for one in 0..nodes {
@@ -25,7 +25,7 @@ fn random(draws: &mut Draws, nodes: u32, most: u32) -> Vec<Edge> {
     edges(&list)
 }
 
-/// The weights between nodes, and between each and the sink behind them.
+/// Weights between nodes, and between each node and the sink, which is last.
 fn matrix(nodes: usize, edges: &[Edge], w: u64) -> Vec<Vec<u64>> {
     let mut weights = vec![vec![0; nodes + 1]; nodes + 1];
     for edge in edges {
@@ -39,7 +39,7 @@ fn matrix(nodes: usize, edges: &[Edge], w: u64) -> Vec<Vec<u64>> {
     weights
 }
 
-/// What of the weights leads from those whose bit is set to the others.
+/// Weight from nodes whose bit is set to the others.
 fn cut(weights: &[Vec<u64>], side: u32) -> u64 {
     let is_in = |node: usize| side >> node & 1 == 1;
     let from =
@@ -47,7 +47,7 @@ fn cut(weights: &[Vec<u64>], side: u32) -> u64 {
     (0..weights.len()).filter(|node| is_in(*node)).map(from).sum()
 }
 
-/// The largest of all nodes' communities, each found among all cuts.
+/// The largest communities, each found by enumerating all cuts.
 fn by_all_cuts(nodes: usize, weights: &[Vec<u64>]) -> Vec<u32> {
     let cuts: Vec<u64> = (0..1u32 << nodes).map(|side| cut(weights, side)).collect();
     let community = |node: usize| {
@@ -62,7 +62,7 @@ fn by_all_cuts(nodes: usize, weights: &[Vec<u64>]) -> Vec<u32> {
     largest
 }
 
-/// The side of a node in a minimum cut between it and another, and its weight: flow along whatever way a search finds first.
+/// A node's side of a minimum cut to another, and its weight, by augmenting paths.
 fn minimum_cut(weights: &[Vec<u64>], from: usize, to: usize) -> (u64, Vec<bool>) {
     let mut left = weights.to_vec();
     let mut flow = 0;
@@ -94,7 +94,7 @@ fn minimum_cut(weights: &[Vec<u64>], from: usize, to: usize) -> (u64, Vec<bool>)
     }
 }
 
-/// What Gusfield's minimum cut tree (1990) falls into without the last node.
+/// Clusters of Gusfield's minimum cut tree (1990) after removal of the sink.
 fn by_a_cut_tree(weights: &[Vec<u64>]) -> Vec<u32> {
     let sink = weights.len() - 1;
     let mut parents = vec![sink; weights.len()];
@@ -131,33 +131,33 @@ fn bits(clusters: &[Vec<u32>]) -> Vec<u32> {
 }
 
 #[test]
-fn two_triangles_with_a_bridge_are_two_clusters_until_w_is_too_small_or_too_large() {
+fn two_triangles_are_two_clusters_for_some_w() {
     // Each triangle's edges weigh 6, the bridge 2.
     let edges = edges(&[(0, 1, 6), (0, 2, 6), (1, 2, 6), (3, 4, 6), (3, 5, 6), (4, 5, 6), (2, 3, 2)]);
     let both = [vec![0, 1, 2], vec![3, 4, 5]];
-    // A triangle alone cuts 3w + 2, both together 6w: apart from w = 2/3 on. A node alone cuts w + 12 (14 at the bridge), so
-    // that a triangle holds where 3w + 2 < w + 12, below 5; at the bridge's end w + 14, below 6; but that one alone does not.
+    // A triangle alone cuts 3w + 2, both together 6w: separate from w = 2/3 on. A node alone cuts w + 12 (14 at the bridge), so a
+    // triangle is a cluster if 3w + 2 < w + 12, below 5; at the bridge's end w + 14, below 6, but not as a node alone.
     assert_eq!(cut_clusters(6, &edges, 1), both);
     assert_eq!(cut_clusters(6, &edges, 4), both);
-    // From 5 on 1 is better off alone: 5 + 12 = 3 · 5 + 2, the smaller side counts. 2's community is 17 to 19: the triangle.
+    // From 5 on node 1 is alone: 5 + 12 = 3 · 5 + 2, and the smaller side counts. 2's community, from 17 to 19: the triangle.
     assert_eq!(cut_clusters(6, &edges, 5), both);
     assert_eq!(cut_clusters(6, &edges, 6), [] as [Vec<u32>; 0]);
     assert_eq!(cut_clusters(6, &edges, 0), [[0, 1, 2, 3, 4, 5]]);
 }
 
 #[test]
-fn nodes_are_alone_whose_edges_or_whose_edges_to_others_that_are_not_weigh_no_more_than_w() {
-    // 3 hangs on the triangle by 5, 4 on 3 by 2: for w = 5 both are alone, 4 by its edges, 3 without 4.
+fn weakly_linked_nodes_are_alone() {
+    // 3 is linked to the triangle by 5, 4 to 3 by 2: for w = 5 both are alone, 4 by its edges, 3 without 4.
     let edges = edges(&[(0, 1, 9), (0, 2, 9), (1, 2, 9), (2, 3, 5), (3, 4, 2)]);
     assert_eq!(cut_clusters(6, &edges, 5), [[0, 1, 2]]);
-    // For w = 3: with 3, 4w + 2 = 14; without, 3w + 5 = 14, as much: the smaller. 3 itself: w + 7 = 10.
+    // For w = 3: with 3, 4w + 2 = 14; without, 3w + 5 = 14, equal: the smaller. 3 itself: w + 7 = 10.
     assert_eq!(cut_clusters(6, &edges, 3), [[0, 1, 2]]);
-    // For w = 2 4 is alone, and 3 is not: 4w + 2 = 10 is less than 3w + 5 = 11.
+    // For w = 2, 4 is alone, and 3 is not: 4w + 2 = 10 is less than 3w + 5 = 11.
     assert_eq!(cut_clusters(6, &edges, 2), [[0, 1, 2, 3]]);
 }
 
 #[test]
-fn nothing_is_close_where_nothing_was_asked_for() {
+fn no_requests_give_no_clusters() {
     assert_eq!(cut_clusters(0, &[], 3), [] as [Vec<u32>; 0]);
     assert_eq!(cut_clusters(9, &[], 3), [] as [Vec<u32>; 0]);
 }
@@ -181,12 +181,12 @@ fn clusters_are_the_largest_communities_among_all_cuts() {
 }
 
 #[test]
-fn clusters_are_what_a_whole_minimum_cut_tree_falls_into() {
+fn clusters_equal_those_of_cut_tree() {
     let mut several = 0;
     for seed in 0..200 {
         let mut draws = Draws(seed);
         let nodes = 4 + draws.below(24);
-        // Weights so large that no two cuts are as heavy: there is one tree.
+        // Weights so large that no two cuts are equal: the tree is unique.
         let edges = random(&mut draws, nodes, 1 << 28);
         let w = u64::from(draws.below(1 << 29));
         let clusters = cut_clusters(nodes as usize, &edges, w);
@@ -197,7 +197,7 @@ fn clusters_are_what_a_whole_minimum_cut_tree_falls_into() {
 }
 
 #[test]
-fn clusters_keep_their_proven_bounds_and_no_node_is_in_two() {
+fn clusters_are_disjoint_and_within_bounds() {
     for seed in 0..60 {
         let mut draws = Draws(seed);
         let (nodes, w) = (40 + draws.below(200), u64::from(1 + draws.below(30)));
@@ -221,7 +221,7 @@ fn clusters_keep_their_proven_bounds_and_no_node_is_in_two() {
             let outside = nodes as u64 - cluster.len() as u64;
             assert!(between(&inside, &|node| !inside(node)) <= w * outside, "seed {seed}: {cluster:?} is not apart");
             for _ in 0..20 {
-                // Any part of it: some of its nodes, half of them mostly.
+                // Any part of it: mostly half of its nodes.
                 let part: Vec<bool> = (0..nodes).map(|node| inside(node) && draws.below(2) == 0).collect();
                 let size = part.iter().filter(|is_in| **is_in).count() as u64;
                 let smaller = size.min(cluster.len() as u64 - size);

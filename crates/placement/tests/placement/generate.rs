@@ -1,4 +1,4 @@
-//! Logs and clusters at random, for tests and the bench.
+//! Random logs and clusters, for tests and the benchmark.
 
 use fanin_placement::{Cluster, Object, Placement, Resources, Server};
 
@@ -6,7 +6,7 @@ use fanin_placement::{Cluster, Object, Placement, Resources, Server};
 pub struct Draws(pub u64);
 
 impl Draws {
-    /// A number below another.
+    /// A number below a bound.
     pub fn below(&mut self, end: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,8 +21,8 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Over so many ranks.
-    #[expect(clippy::disallowed_methods, reason = "no test minds a log's last digits")]
+    /// Over this many ranks.
+    #[expect(clippy::disallowed_methods, reason = "no test depends on a log's last digits")]
     pub fn new(ranks: u32) -> Zipfian {
         let mut sum = 0.0;
         let add = |rank| {
@@ -32,14 +32,14 @@ impl Zipfian {
         Zipfian { sums: (1..=ranks).map(add).collect() }
     }
 
-    /// A rank.
+    /// Draws a rank.
     pub fn draw(&self, draws: &mut Draws) -> u32 {
         let part = f64::from(draws.below(u32::MAX)) / f64::from(u32::MAX);
         self.sums.partition_point(|sum| *sum < part * self.sums[self.sums.len() - 1]) as u32
     }
 }
 
-/// So many objects that differ.
+/// Draws distinct objects.
 pub fn distinct(count: usize, mut draw: impl FnMut() -> u32) -> Vec<Object> {
     let mut objects = std::collections::BTreeSet::new();
     while objects.len() < count {
@@ -48,7 +48,7 @@ pub fn distinct(count: usize, mut draw: impl FnMut() -> u32) -> Vec<Object> {
     objects.into_iter().collect()
 }
 
-/// Servers in racks of so many, all of which can give as much.
+/// Racks of servers with equal capacities.
 pub fn cluster(racks: u32, a_rack: u32, capacity: Resources) -> Cluster {
     Cluster {
         racks: (0..racks * a_rack).map(|server| server / a_rack).collect(),
@@ -56,7 +56,7 @@ pub fn cluster(racks: u32, a_rack: u32, capacity: Resources) -> Cluster {
     }
 }
 
-/// Replicas of objects in racks drawn at random, each in another.
+/// Replicas of objects in different random racks.
 pub fn scattered(objects: u32, replicas: usize, racks: u32, a_rack: u32, draws: &mut Draws) -> Placement {
     let mut homes = Vec::new();
     for _ in 0..objects {

@@ -13,7 +13,7 @@ use crate::support::log;
 const OBJECTS: u32 = 3_000;
 const ROOM: Resources = Resources { storage: 1 << 30, computing: 1 << 30, io: 1 << 30, bandwidth: 1 << 40 };
 
-/// Queries for pages, the same pages whatever the day.
+/// Queries for pages, the same pages every day.
 fn pages(day: u64, queries: usize) -> RequestLog {
     let pages = Pages::new(OBJECTS, 150, 20, 2, &mut Draws(5));
     let mut draws = Draws(100 + day);
@@ -34,7 +34,7 @@ fn after(before: &Placement, plan: &Plan) -> Placement {
     placement
 }
 
-/// Servers a query, and the busiest server's load over the mean.
+/// Servers per query, and the busiest server's load over the mean.
 fn judged(log: &RequestLog, placement: &Placement, servers: usize) -> (f64, f64) {
     let (mut cover, mut asked, mut sum) = (Cover::new(servers, 512), Vec::new(), 0);
     let mut loads = vec![0u64; servers];
@@ -48,7 +48,7 @@ fn judged(log: &RequestLog, placement: &Placement, servers: usize) -> (f64, f64)
 }
 
 #[test]
-fn pages_are_gathered_for_queries_that_were_not_seen_and_no_server_has_more_than_its_part() {
+fn co_locates_pages_within_load_bound() {
     let cluster = cluster(5, 12, ROOM);
     let before = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let plan = planned(&cluster, &before, &pages(0, 3_000), None);
@@ -63,7 +63,7 @@ fn pages_are_gathered_for_queries_that_were_not_seen_and_no_server_has_more_than
 }
 
 #[test]
-fn moves_are_in_an_order_in_which_no_server_has_more_than_it_can_give() {
+fn moves_never_exceed_capacity() {
     let tight = Resources { storage: 100_000, ..ROOM };
     let cluster = cluster(5, 12, tight);
     let mut placement = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
@@ -88,7 +88,7 @@ fn moves_are_in_an_order_in_which_no_server_has_more_than_it_can_give() {
 }
 
 #[test]
-fn where_nothing_belongs_together_nothing_moves() {
+fn unrelated_objects_do_not_move() {
     let cluster = cluster(5, 12, ROOM);
     let before = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let popular = Zipfian::new(OBJECTS);
@@ -101,7 +101,7 @@ fn where_nothing_belongs_together_nothing_moves() {
 }
 
 #[test]
-fn planned_again_on_another_day_few_objects_move() {
+fn replanning_moves_few_objects() {
     let cluster = cluster(5, 12, ROOM);
     let before = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let first = planned(&cluster, &before, &pages(0, 3_000), None);
@@ -112,7 +112,7 @@ fn planned_again_on_another_day_few_objects_move() {
 }
 
 #[test]
-fn no_more_is_moved_than_may_be_and_what_saves_most_a_byte_comes_first() {
+fn budget_prefers_savings_per_byte() {
     let cluster = cluster(5, 12, ROOM);
     let before = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let (seen, unseen) = (pages(0, 3_000), pages(1, 3_000));
@@ -131,7 +131,7 @@ fn no_more_is_moved_than_may_be_and_what_saves_most_a_byte_comes_first() {
 }
 
 #[test]
-fn objects_without_a_size_have_their_place_in_the_order_of_a_budget() {
+fn budget_orders_objects_without_size() {
     let cluster = cluster(5, 12, ROOM);
     let sizes: Vec<u64> = sizes().into_iter().map(|size| if size % 2 == 0 { 0 } else { size }).collect();
     let planned = |before: &Placement, log: &RequestLog, budget| {
@@ -139,7 +139,7 @@ fn objects_without_a_size_have_their_place_in_the_order_of_a_budget() {
     };
     let scattered = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let lies = after(&scattered, &planned(&scattered, &pages(0, 3_000), None));
-    // Other objects belong together than those that were gathered: some moves save much, and others cost.
+    // Related objects have changed since the last plan: some moves save much, others cost.
     for seed in 0..100 {
         let mut draws = Draws(seed);
         let others = Pages::new(OBJECTS, 8, 20, 2, &mut draws);
@@ -151,7 +151,7 @@ fn objects_without_a_size_have_their_place_in_the_order_of_a_budget() {
 }
 
 #[test]
-fn what_all_servers_cannot_give_together_is_refused() {
+fn refuses_demand_above_total_capacity() {
     let cluster = cluster(5, 12, Resources { storage: 50_000, ..ROOM });
     let before = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let refused = plan_groups(&cluster, &sizes(), &before, &pages(0, 100), &Params::default(), None);
@@ -159,7 +159,7 @@ fn what_all_servers_cannot_give_together_is_refused() {
 }
 
 #[test]
-fn gathers_disjoint_pages_of_any_size_at_one_replica() {
+fn co_locates_disjoint_pages_without_replicas() {
     const PAGES: u32 = 60;
     let cluster = cluster(1, 30, ROOM);
     for a_page in [20, 60, 100, 150, 200, 300] {

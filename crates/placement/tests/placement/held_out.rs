@@ -1,4 +1,4 @@
-//! What planning on the first half of a log does to its second half, which the plan has not seen.
+//! Effect of a plan made from the first half of a log on its second half.
 
 use fanin_placement::picc::Params;
 use fanin_placement::{Kind, Object, Placement, Resources, plan};
@@ -10,8 +10,8 @@ use crate::support::log;
 
 const OBJECTS: u32 = 100_000;
 
-/// How many servers a query asks, in the mean: of each object that was moved the replica at a server that this query asks already,
-/// if there is one; else any.
+/// Mean number of servers per query; for a moved object the replica on a server that the query contacts anyway, if there is one, else
+/// any.
 fn servers_a_query(queries: &[Vec<Object>], placement: &Placement, moved: &[bool], draws: &mut Draws) -> f64 {
     let mut asked = 0;
     for query in queries {
@@ -29,13 +29,13 @@ fn servers_a_query(queries: &[Vec<Object>], placement: &Placement, moved: &[bool
     asked as f64 / queries.len() as f64
 }
 
-/// A log of the pages, and what is planned with.
+/// A log of the pages, and the plan's parameters.
 #[derive(Clone, Copy)]
 struct Trial {
     /// Of the 50 objects of a page.
     replaced: usize,
     queries: usize,
-    /// What a server can give in a period: 100,000 requests a second for five minutes, or less.
+    /// Capacity of a server in a period: 100,000 requests per second for five minutes, or less.
     requests: u64,
     settings: Params,
 }
@@ -45,8 +45,8 @@ impl Trial {
         Trial { replaced, queries, requests: 30_000_000, settings: Params::default() }
     }
 
-    /// Plans on the log's first half: how many servers a query of the second half asks before, with popular objects gathered, and
-    /// with correlated ones, too.
+    /// Plans from the first half; returns servers per query of the second half before, with popular objects co-located, and with
+    /// correlated ones, too.
     fn run(&self) -> [f64; 3] {
         let mut draws = Draws(15);
         let pages = Pages::new(OBJECTS, 5_000, 50, self.replaced, &mut draws);
@@ -77,10 +77,10 @@ impl Trial {
 }
 
 #[test]
-fn what_was_seen_of_pages_halves_the_servers_of_a_query_that_was_not() {
+fn plan_halves_servers_of_later_queries() {
     let [before, popularity, correlation] = Trial::new(10, 20_000).run();
     assert!(correlation <= before / 2.0, "{before} servers a query, {correlation} after");
-    // Popularity alone takes a part of it, less than correlation does.
+    // Popularity alone has a smaller effect than correlation.
     assert!(
         popularity < before * 0.9 && correlation < popularity * 0.7,
         "{before} servers a query, {popularity}, {correlation}"
@@ -89,7 +89,7 @@ fn what_was_seen_of_pages_halves_the_servers_of_a_query_that_was_not() {
 
 #[test]
 #[ignore = "make bench-placement: the tables of docs/performance.md"]
-fn how_many_servers_a_query_asks_under_other_logs_settings_and_capacities() {
+fn print_servers_per_query() {
     for (replaced, queries) in [(10, 5_000), (10, 20_000), (10, 80_000), (25, 20_000), (25, 80_000), (50, 20_000)] {
         Trial::new(replaced, queries).print(&format!("{replaced} of 50 replaced, {queries} queries"));
     }

@@ -1,9 +1,9 @@
-//! Where objects live: part by part by hand and at random, then whole plans.
+//! Tests of placement: algorithm by algorithm, by hand and at random, then whole plans.
 
 mod closeness;
+mod co_location;
 mod cover;
 mod cut_clusters;
-mod gather;
 mod generate;
 mod groups;
 mod held_out;

@@ -4,7 +4,7 @@ use fanin_placement::Object;
 
 use crate::generate::{Draws, Zipfian, distinct};
 
-/// Pages of objects that are asked for together.
+/// Pages of objects requested together.
 pub struct Pages {
     pages: Vec<Vec<Object>>,
     popular: Zipfian,
@@ -13,7 +13,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// So many pages of so many objects each, drawn from as many, of which a query replaces some by independent ones.
+    /// Pages of this many objects, drawn from the same number; a query replaces some by independent ones.
     pub fn new(objects: u32, pages: u32, a_page: usize, replaced: usize, draws: &mut Draws) -> Pages {
         let page = |_| distinct(a_page, || draws.below(objects));
         Pages {

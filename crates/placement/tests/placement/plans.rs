@@ -1,4 +1,4 @@
-//! Whole plans: what holds move by move, whatever comes, and from one period to the next.
+//! Whole plans: invariants after every move, and over several periods.
 
 use fanin_placement::picc::Params;
 use fanin_placement::{Cluster, Kind, Move, Object, Placement, Plan, PlanError, RequestLog, Resources, Server, plan};
@@ -9,7 +9,7 @@ use crate::generate::{Draws, cluster, scattered};
 use crate::pages::Pages;
 use crate::support::{log, objects, requests};
 
-/// What a replica of each object asks for, worked out here anew.
+/// Demand of a replica of each object, computed independently.
 fn demand(object: Object, sizes: &[u64], log: &RequestLog, replicas: usize) -> Resources {
     let size = sizes[object.0 as usize];
     let asked = u64::from(log.frequency(object)).div_ceil(replicas as u64);
@@ -26,8 +26,8 @@ fn loads(cluster: &Cluster, sizes: &[u64], placement: &Placement, log: &RequestL
     loads
 }
 
-/// Makes moves one by one, and checks each: the object is at its old place, its new one has room while it is still at both, and
-/// no rack has two replicas of it.
+/// Applies and checks each move: the object is on its old server, the new one has capacity while both have the object, and no rack has
+/// two replicas of it.
 fn walk(
     cluster: &Cluster,
     sizes: &[u64],
@@ -50,7 +50,7 @@ fn walk(
     Ok(loads)
 }
 
-/// A cluster whose servers can give from little to plenty.
+/// A cluster with small to large capacities.
 fn uneven(racks: u32, a_rack: u32, plenty: Resources, draws: &mut Draws) -> Cluster {
     let mut cluster = cluster(racks, a_rack, plenty);
     for capacity in &mut cluster.capacities {
@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(500), ..ProptestConfig::default() })]
 
     #[test]
-    fn no_move_fills_a_server_beyond_what_it_can_give_or_a_rack_with_two_replicas(
+    fn moves_respect_capacities_and_racks(
         seed in any::<u64>(),
         (racks, a_rack, replicas) in (3..9u32, 1..8u32, 1..4usize),
         (theta, w, strongest) in (1..60u32, 1..12u32, 1..30u32),
@@ -77,7 +77,7 @@ proptest! {
         let log = log(160, (0..120).map(|_| pages.query(&mut draws)));
         let placement = scattered(160, replicas, racks, a_rack, &mut draws);
         let sizes: Vec<u64> = (0..160).map(|_| u64::from(20 + draws.below(1_005))).collect();
-        // Of what all ask for together, from a server's part to that of all.
+        // From a server's share of the total demand to all of it.
         let asked = plenty * 2_000 / 40 / replicas as u64 + 20;
         let whole = Resources { storage: plenty * 4_000, computing: asked, io: asked, bandwidth: asked * 500 };
         let cluster = uneven(racks, a_rack, whole, &mut draws);
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// A period's plan, with the placement that it leads to.
+/// A period's plan; also applies it to the placement.
 fn period(cluster: &Cluster, placement: &mut Placement, log: &RequestLog, before: Option<&Plan>) -> Plan {
     let sizes = vec![500; placement.objects()];
     let settings = Params { theta: 50, ..Params::default() };
@@ -122,7 +122,7 @@ fn period(cluster: &Cluster, placement: &mut Placement, log: &RequestLog, before
 }
 
 #[test]
-fn the_same_log_again_moves_next_to_nothing_and_a_log_like_it_moves_little() {
+fn similar_logs_move_little() {
     for (seed, room) in (0..10).flat_map(|seed| [(seed, 2_000), (seed, 100_000)]) {
         let mut draws = Draws(seed);
         let cluster = cluster(10, 10, requests(room));
@@ -134,14 +134,14 @@ fn the_same_log_again_moves_next_to_nothing_and_a_log_like_it_moves_little() {
             plans.push(period(&cluster, &mut placement, log, plans.last()));
         }
         let moves: Vec<usize> = plans.iter().map(|plan| plan.moves.len()).collect();
-        // Weights are another's once clusters have settled, so that some gathering servers change.
+        // Weights change once clusters have settled, so some co-location servers change.
         let small = |part: usize, of: usize| moves[part] * of <= moves[0];
         assert!(moves[0] > 3_000 && small(1, 100) && small(3, 1_000) && small(4, 4), "seed {seed}, {room}: {moves:?}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_said_and_nothing_planned() {
+fn invalid_input_is_an_error() {
     let right = (cluster(2, 2, requests(100)), vec![1; 2], Placement::new(1, vec![Server(0), Server(3)]));
     let asked = log(2, [objects(&[0, 1])]);
     let said = |(cluster, sizes, placement): &(Cluster, Vec<u64>, Placement), log, settings| {
@@ -152,27 +152,27 @@ fn what_is_wrong_is_said_and_nothing_planned() {
         change(&mut settings);
         said(&right, &asked, settings)
     };
-    assert_eq!(with(|picc| picc.theta = 0), "picc.theta is 0, and nothing would be popular: it must be at least 1");
-    assert_eq!(with(|picc| picc.w = 0), "picc.w or picc.strongest is 0: each must be at least 1");
+    assert_eq!(with(|picc| picc.theta = 0), "picc.theta is 0: use at least 1, or nothing is popular");
+    assert_eq!(with(|picc| picc.w = 0), "picc.w or picc.strongest is 0: use at least 1 for each");
     assert_eq!(
         with(|picc| (picc.alpha, picc.beta) = (Share::of(2, 3), Share::of(1, 2))),
-        "picc.alpha and picc.beta: together they are above 1, and history would count less than nothing: at most 1 together"
+        "picc.alpha and picc.beta: their sum is above 1: use a sum of at most 1"
     );
     assert_eq!(
         with(|picc| (picc.alpha, picc.beta) = (Share::of(0, 1), Share::of(0, 1))),
-        "picc.alpha and picc.beta: both are 0, and nothing would ever be close: one of them must be above 0"
+        "picc.alpha and picc.beta: both are 0: set one above 0, or nothing is close"
     );
     let (cluster, sizes, placement) = right;
     let short = (Cluster { racks: vec![0; 3], ..cluster.clone() }, sizes.clone(), placement.clone());
-    assert_eq!(said(&short, &asked, Params::default()), "3 servers have a rack, but 4 a capacity");
+    assert_eq!(said(&short, &asked, Params::default()), "3 servers have a rack, but 4 have a capacity");
     let unsized_one = (cluster.clone(), vec![1], placement.clone());
     assert_eq!(
         said(&unsized_one, &asked, Params::default()),
-        "2 objects have servers, 1 a size, and the log is over 2: all must be as many"
+        "2 objects have servers, 1 a size, and the log has 2: the numbers must be equal"
     );
     let beyond = (cluster.clone(), sizes.clone(), Placement::new(1, vec![Server(0), Server(4)]));
-    assert_eq!(said(&beyond, &asked, Params::default()), "object 1 lies at server 4, but there are 4 servers");
+    assert_eq!(said(&beyond, &asked, Params::default()), "object 1 is on server 4, but there are only 4 servers");
     let together = (cluster, sizes, Placement::new(2, [0, 2, 2, 3].map(Server).to_vec()));
     let said = said(&together, &asked, Params::default());
-    assert_eq!(said, "object 1 has two replicas in rack 1: each must lie in a rack of its own");
+    assert_eq!(said, "object 1 has two replicas in rack 1; put each in its own rack");
 }

@@ -1,10 +1,10 @@
-//! What a log of requests keeps, and what it lets go of.
+//! Sampling of request logs.
 
 use crate::support::objects;
 use fanin_placement::{Object, RequestLog};
 use fanin_units::Time;
 
-/// Queries a millisecond apart for two objects each: its number modulo 10, and 10.
+/// Queries a millisecond apart for two objects each: its index modulo 10, and 10.
 fn log(queries: u32, limit: usize) -> RequestLog {
     let mut log = RequestLog::new(11, limit);
     for number in 0..queries {
@@ -14,7 +14,7 @@ fn log(queries: u32, limit: usize) -> RequestLog {
 }
 
 #[test]
-fn an_object_counts_once_a_query() {
+fn counts_object_once_per_query() {
     let mut log = RequestLog::new(4, 100);
     log.add(Time::ZERO, objects(&[3, 1, 3]));
     log.add(Time::from_millis(1), objects(&[]));
@@ -24,7 +24,7 @@ fn an_object_counts_once_a_query() {
 }
 
 #[test]
-fn the_next_query_follows_if_it_is_soon_enough() {
+fn next_query_follows_within_slot() {
     let mut log = RequestLog::new(1, 100);
     for ms in [0, 5, 16] {
         log.add(Time::from_millis(ms), objects(&[0]));
@@ -34,26 +34,26 @@ fn the_next_query_follows_if_it_is_soon_enough() {
 }
 
 #[test]
-fn beyond_its_limit_runs_of_queries_are_let_go_of_and_frequencies_stay_exact() {
-    // 1,000 queries of 2 objects are 15 runs of 64 and one of 40: a limit of 600 requests, 300 queries, holds no more than 4 runs.
+fn drops_runs_but_keeps_frequencies() {
+    // 1,000 queries of 2 objects are 15 runs of 64 and one of 40: a limit of 600 requests, 300 queries, holds at most 4 runs.
     let log = log(1_000, 600);
     assert_eq!((log.seen(), log.kept()), (1_000, 256));
     assert_eq!((log.frequency(Object(10)), log.frequency(Object(3))), (1_000, 100));
-    // One run in four: what follows, follows but at the three seams.
+    // One run in four: each query follows the one before except at the three seams.
     let follows = (0..256).filter(|query| log.follows(*query, Time::from_millis(1))).count();
     assert_eq!(follows, 256 - 4);
-    // Its second run is that of the queries 256 to 319.
+    // Its second run has the queries 256 to 319.
     assert_eq!((log.query(64), log.query(255)), (&objects(&[6, 10])[..], &objects(&[(3 * 256 + 63) % 10, 10])[..]));
 }
 
 #[test]
-fn a_limit_below_a_run_keeps_its_first_queries() {
+fn limit_below_run_keeps_first_queries() {
     let log = log(1_000, 21);
     assert_eq!((log.kept(), log.frequency(Object(10))), (10, 1_000));
 }
 
 #[test]
-fn memory_is_bounded_by_the_limit_whatever_comes() {
+fn limit_bounds_memory() {
     let mut log = RequestLog::new(1_000, 5_000);
     for number in 0..20_000 {
         log.add(Time::ZERO, (0..number % 37).map(|place| Object((number * 31 + place) % 1_000)));
@@ -64,6 +64,6 @@ fn memory_is_bounded_by_the_limit_whatever_comes() {
 
 #[test]
 #[should_panic(expected = "index out of bounds")]
-fn an_object_that_there_is_not_is_refused() {
+fn refuses_unknown_object() {
     RequestLog::new(4, 100).add(Time::ZERO, objects(&[4]));
 }

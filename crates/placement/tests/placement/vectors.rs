@@ -1,4 +1,4 @@
-//! Closeness, clusters, the fan-out and who is asked answer as `vectors/*.json` says: worked out from the papers, not from this code.
+//! Vectors of closeness, clusters, fan-out and cover (`vectors/*.json`), which were computed from the papers, not from this code.
 
 #[path = "../../../laws/tests/vectors/replay.rs"]
 mod replay;
@@ -27,13 +27,13 @@ fn whole(value: &Value) -> u32 {
     value.as_u64().and_then(|number| number.try_into().ok()).expect("a whole number")
 }
 
-/// Two objects and what is between them.
+/// Two objects and the weight between them.
 fn edge(row: &Value) -> Edge {
     Edge { ends: [Object(whole(&row[0])), Object(whole(&row[1]))], closeness: whole(&row[2]) }
 }
 
 #[test]
-fn closeness_answers_as_its_vectors_say() {
+fn closeness_matches_vectors() {
     let start = |_: &str, case: &Value| {
         let mut settings = Params::default();
         for (key, value) in case["settings"].as_object().into_iter().flatten() {
@@ -63,7 +63,7 @@ fn closeness_answers_as_its_vectors_say() {
 }
 
 #[test]
-fn clusters_answer_as_their_vectors_say() {
+fn clusters_match_vectors() {
     replay::replay(
         "cut_clusters",
         &file("cut_clusters"),
@@ -77,7 +77,7 @@ fn clusters_answer_as_their_vectors_say() {
 }
 
 #[test]
-fn the_fan_out_answers_as_its_vectors_say() {
+fn fan_out_matches_vectors() {
     replay::replay(
         "fan_out",
         &file("fan_out"),
@@ -104,7 +104,7 @@ fn the_fan_out_answers_as_its_vectors_say() {
 }
 
 #[test]
-fn who_is_asked_answers_as_its_vectors_say() {
+fn cover_matches_vectors() {
     let start = |_: &str, case: &Value| Cover::new(whole(&case["servers"]) as usize, whole(&case["most_q8"]).into());
     replay::replay("cover", &file("cover"), start, |cover, step| {
         let homes: Vec<Vec<Server>> = list(&step["homes"])
@@ -120,7 +120,7 @@ fn who_is_asked_answers_as_its_vectors_say() {
     });
 }
 
-/// A setting as a scenario has it.
+/// Sets a scenario key.
 fn set(settings: &mut Params, key: &str, text: &str) {
     match key {
         "alpha" => settings.alpha = text.parse().expect("a share"),

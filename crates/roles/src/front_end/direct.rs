@@ -1,4 +1,4 @@
-//! Asking servers themselves: one after another, each for all that it has, as many at once as the window allows.
+//! Direct requests to servers: one request per server for all its objects, with a concurrency limit.
 
 use fanin_units::Time;
 
@@ -7,7 +7,7 @@ use crate::wire::{Body, Message, Part};
 use crate::{Output, Outputs};
 
 impl<K: Part + Clone> FrontEnd<K> {
-    /// A new request: its servers, in the order of their first objects.
+    /// Starts a request: its servers, in the order of their first objects.
     pub(super) fn ask_servers<V>(
         &mut self,
         now: Time,
@@ -21,7 +21,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.ask_more_servers(now, out);
     }
 
-    /// Asks as many more as the window allows, of the oldest request first; or each request's own.
+    /// Requests from more servers as the limit allows: of the oldest request first, or by each request's own limit.
     pub(super) fn ask_more_servers<V>(&mut self, now: Time, out: &mut Outputs<K, V>) {
         let Asking::Servers(kept) = &self.params.asking else { return };
         let (late, patience) = (kept.late(), self.params.patience);
@@ -39,7 +39,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Tells the window of answers that are late, each once.
+    /// Reports late responses to the concurrency limit, each once.
     pub(super) fn look_for_late(&mut self, now: Time) {
         let Asking::Servers(kept) = &mut self.params.asking else { return };
         let Some(late) = kept.late() else { return };
@@ -61,7 +61,7 @@ impl<K: Part + Clone> FrontEnd<K> {
 }
 
 impl<K: Part + Clone> Request<K> {
-    /// Makes a way of each server, and puts the objects in the ways' order.
+    /// Creates a path per server, and sorts the objects by path.
     fn line_up(&mut self, directory: &impl Directory<K>) {
         let wishes = &self.wishes;
         let holder = |index: &u32| wishes[*index as usize].holder;
@@ -82,7 +82,7 @@ impl<K: Part + Clone> Request<K> {
         self.line.objects.iter().for_each(|&(way, index)| self.wishes[index as usize].via = way);
     }
 
-    /// Asks the next server for all that it has; whether there is one.
+    /// Requests all objects from the next server; returns whether there is one.
     fn ask_next<V>(&mut self, now: Time, out: &mut Outputs<K, V>) -> bool {
         while self.line.next < self.line.ways {
             let number = self.line.next;
@@ -91,7 +91,7 @@ impl<K: Part + Clone> Request<K> {
             let count = self.line.objects[from..].iter().take_while(|(way, _)| *way == number).count();
             self.line.objects_asked += count as u32;
             let way = &mut self.ways[number as usize];
-            // Of a server that was gone before its turn came, objects are asked for elsewhere.
+            // If a server was lost before its turn, its objects are requested elsewhere.
             if way.gone {
                 continue;
             }

@@ -1,8 +1,8 @@
-//! The front end: it asks for all objects of a request, and says when the last one is there.
+//! Front end: requests all objects of a request, and reports when the last one has arrived.
 //!
-//! It asks servers themselves, as many at once as a window allows ([`direct`]), or hubs of swarms, whose speeds it sets
-//! ([`swarmed`]). What a machine that is gone was asked for is asked for elsewhere ([`recovery`]); each object is answered,
-//! missed or failed once, and what comes late or twice is dropped.
+//! It requests from servers directly, with a concurrency limit ([`direct`]), or from hubs of swarms, whose speeds it sets ([`swarmed`]).
+//! Objects requested from a lost machine are requested elsewhere ([`recovery`]). Each object is answered, missed or failed once; late
+//! and duplicate responses are dropped.
 
 mod direct;
 mod recovery;
@@ -20,51 +20,51 @@ use crate::wire::{Body, Message, Node, Part, Tag};
 use crate::{Output, Outputs};
 use request::{Line, Request, State, Way, Wish};
 
-/// What a front end knows of where things are.
+/// A front end's knowledge of the cluster.
 pub trait Directory<K> {
     /// The servers that have an object.
     fn replicas(&self, key: &K) -> &[Node];
     /// The rack of a server.
     fn rack(&self, node: Node) -> u32;
-    /// The aggregation router that a rack is under.
+    /// The aggregation router above a rack.
     fn aggregation(&self, rack: u32) -> u32;
-    /// How many objects more a server could look for or pass on, with what it does at present.
+    /// Number of additional objects that a server could look up or forward now.
     fn spare_io(&self, node: Node) -> u32;
-    /// The bytes of an object, where they are known from before.
+    /// Size of an object, if known.
     fn size(&self, key: &K) -> Option<u32>;
-    /// Whether an object was moved from where it had been put.
+    /// Whether an object was moved from its original server.
     fn is_moved(&self, _key: &K) -> bool {
         false
     }
-    /// Who answers where a server is asked for an object: another one, if that has its new place.
+    /// The server that responds if `holder` is asked: another one if that has a link to it.
     fn answers(&self, _key: &K, holder: Node) -> Node {
         holder
     }
 }
 
-/// Random whole numbers under a bound above zero.
+/// Random whole numbers below a positive bound.
 pub type Draw<'a> = &'a mut dyn FnMut(u32) -> u32;
 
-/// How a front end asks.
+/// Request method of a front end.
 #[derive(Clone, Debug)]
 pub enum Asking {
-    /// Servers themselves, so many at once.
+    /// Servers directly, with this concurrency limit.
     Servers(Window),
     /// Hubs.
     Swarms {
-        /// What of SICC.
+        /// Enabled parts of SICC.
         parts: sicc::Parts,
-        /// Its settings.
+        /// Settings of SICC.
         settings: sicc::Params,
-        /// The most hubs that send to the front end itself.
+        /// Maximum number of hubs that send to the front end itself.
         bound: u32,
-        /// Payload of a full packet, and its bytes besides, which count for hubs' speeds.
+        /// Payload of a full packet, and its other bytes, which count for hubs' speeds.
         packet: (u32, u32),
     },
 }
 
 impl Asking {
-    /// What a message of so many bytes takes on the link: of hubs that pack, a part of a full packet; else packets of its own.
+    /// Wire bytes of a message: a share of a full packet with packing, else its own packets.
     fn on_wire(&self, bytes: u64) -> u64 {
         match self {
             Asking::Servers(_) => bytes,
@@ -78,62 +78,62 @@ impl Asking {
     }
 }
 
-/// A front end's settings.
+/// Settings of a front end.
 #[derive(Clone, Debug)]
 pub struct Params {
-    /// Its own machine.
+    /// This machine.
     pub me: Node,
-    /// Which life of it this is.
+    /// Its incarnation.
     pub epoch: u16,
-    /// The rate of its own link, downwards: B_d.
+    /// Rate of its downlink: B_d.
     pub capacity: Rate,
-    /// How it asks.
+    /// Request method.
     pub asking: Asking,
-    /// Whether each request begins with a window of its own, as new as its connections; else one outlives them.
+    /// Whether each request starts with a new concurrency limit, as with new connections; else one limit persists.
     pub anew: bool,
-    /// Of an object that was moved, a replica at a server that answers the request anyway is asked for, if there is one.
+    /// For moved objects, prefer a replica on a server that the request contacts anyway.
     pub together: bool,
-    /// Replicas are chosen so that few of so many servers are asked, none for more than so many 256ths of the mean.
+    /// Choose replicas on few servers: the number of servers, and each one's maximum in 256ths of the mean.
     pub cover: Option<(u32, u64)>,
-    /// Who has not been heard of for so long is gone; `None`: nobody ever is.
+    /// Time without messages after which a machine is lost; `None`: never.
     pub patience: Option<Time>,
-    /// How often an object is asked for before it is given up.
+    /// Number of attempts per object.
     pub tries: u8,
 }
 
-/// What is measured at the beginning of a period.
+/// Measurement at the beginning of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
-    /// The bytes that wait at the aggregation router's port towards the front end's rack, and the port's buffer.
+    /// Queue of the aggregation router's port towards the front end's rack, and the port's buffer.
     Queue(Bytes, Bytes),
-    /// A round trip, the rate of that port and its buffer: the queue is what the round trip is above the least one.
+    /// A round-trip time, the rate of that port and its buffer: the excess over the least round-trip time is the queue.
     RoundTrip(Time, Rate, Bytes),
 }
 
-/// A front end's state.
+/// State of a front end.
 #[derive(Clone, Debug)]
 pub struct FrontEnd<K> {
     params: Params,
     cover: Option<Cover>,
     requests: BTreeMap<u32, Request<K>>,
     next: u32,
-    /// B_p, which belongs to the front end and outlives a request.
+    /// B_p, which is kept across requests.
     planned: Planned,
-    /// When the period ends; `NEVER` while nothing is asked for.
+    /// End of the period; `NEVER` without requests.
     period_ends: Time,
     /// Bytes of this period.
     received: u64,
-    /// When the last request ended.
+    /// End of the last request.
     idle_since: Time,
     least_rtt: Time,
-    /// When to look who is late or silent: no later than that is.
+    /// Lower bound of the next check for late or silent machines.
     look_at: Time,
-    /// Machines that are taken for gone, until then.
+    /// Machines considered lost, and until when.
     gone: BTreeMap<Node, Time>,
 }
 
 impl<K: Part + Clone> FrontEnd<K> {
-    /// A front end that has asked nobody yet.
+    /// A front end without requests.
     pub fn new(params: Params) -> FrontEnd<K> {
         let planned = Planned::new(params.capacity);
         let cover = params.cover.map(|(servers, most_q8)| Cover::new(servers as usize, most_q8));
@@ -152,7 +152,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Asks for some objects, by `deadline`: the request's number.
+    /// Requests objects with a deadline; returns the request's number.
     pub fn ask<V>(
         &mut self,
         now: Time,
@@ -186,7 +186,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         number
     }
 
-    /// Takes a message.
+    /// Handles a message.
     pub fn handle<V: Part>(
         &mut self,
         now: Time,
@@ -215,7 +215,7 @@ impl<K: Part + Clone> FrontEnd<K> {
                 out.push(Output::Miss { request: tag.request, index });
                 self.arrived(now, from, tag.request, index, bytes, out);
             }
-            // Of one who is not asked any more it says nothing.
+            // A machine that is not asked any more is ignored.
             Body::Lost if ![via, request.root(via)].iter().any(|&way| request.answers_for(way, from)) => {}
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
@@ -224,7 +224,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// A machine is gone: its connection broke.
+    /// Handles the loss of a machine: its connection broke.
     pub fn lost<V>(&mut self, now: Time, peer: Node, directory: &impl Directory<K>, out: &mut Outputs<K, V>) {
         for number in self.numbers() {
             let ways = &self.requests[&number].ways;
@@ -234,33 +234,33 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// The speed that a hub of a request is assigned.
+    /// Assigned speed of a request's hub.
     pub fn assigned(&self, request: u32, hub: Node) -> Option<Rate> {
         let ways = &self.requests.get(&request)?.ways;
         ways.iter().find(|way| way.node == hub && way.assigned.0 > 0).map(|way| way.assigned)
     }
 
-    /// Requests under way.
+    /// Number of open requests.
     pub fn requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// Whether what is counted of its requests is what there is: for tests, after anything.
+    /// Whether the requests' counters are consistent; for tests.
     pub fn adds_up(&self) -> bool {
         self.requests.values().all(Request::adds_up)
     }
 
-    /// When [`FrontEnd::due`] is to be called; `NEVER` where nothing waits.
+    /// Time of the next call of [`FrontEnd::due`]; `NEVER` if nothing waits.
     pub fn deadline(&self) -> Time {
         self.period_ends.min(self.look_at)
     }
 
-    /// Whether [`FrontEnd::due`] wants to know by now how the aggregation port stands.
+    /// Whether [`FrontEnd::due`] needs a measurement of the aggregation port by now.
     pub fn measures(&self, now: Time) -> bool {
         self.period_ends <= now
     }
 
-    /// Serves what is due.
+    /// Does work that is due.
     pub fn due<V>(
         &mut self,
         now: Time,
@@ -276,7 +276,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Draws a replica of each object, those on machines that are gone apart; or chooses them so that racks are even, or servers few.
+    /// Draws a replica of each object on machines that are not lost, or chooses them for balanced racks or few servers.
     fn choose_replicas<V>(
         &mut self,
         request: &mut Request<K>,
@@ -287,7 +287,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         let few = self.few_servers(request, directory);
         let mut order: Vec<u32> = (0..request.wishes.len() as u32).collect();
         if self.params.together {
-            // Those of which there is a choice come last.
+            // Objects with a choice come last.
             order.sort_by_key(|&index| directory.is_moved(&request.wishes[index as usize].key));
         }
         let mut answering = BTreeSet::new();
@@ -322,7 +322,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// The server of each object where servers are to be few; of none where that does not count.
+    /// The server of each object if few servers are wanted, else none.
     fn few_servers(&mut self, request: &Request<K>, directory: &impl Directory<K>) -> Vec<Server> {
         let Some(cover) = &mut self.cover else { return Vec::new() };
         let gone = &self.gone;
@@ -336,7 +336,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         servers
     }
 
-    /// An object is there, or known to be missing.
+    /// Handles an object or a miss.
     fn arrived<V>(&mut self, now: Time, from: Node, number: u32, index: u32, bytes: u64, out: &mut Outputs<K, V>) {
         self.received += self.params.asking.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&number) else { return };
@@ -349,7 +349,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         way.bytes += if is_its { bytes } else { 0 };
         let (bytes, took) = (way.bytes, now.since(way.asked));
         if request.comes_off(via) {
-            // What came of another says nothing of how long this one takes.
+            // A forwarded response has no valid response time.
             if let (Asking::Servers(kept), true) = (&mut self.params.asking, is_its) {
                 request.window.as_mut().unwrap_or(kept).answered(now, bytes, took);
             }
@@ -358,7 +358,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.end_if_done(now, number, out);
     }
 
-    /// Ends a request of which everything is known.
+    /// Ends a complete request.
     fn end_if_done<V>(&mut self, now: Time, number: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number).filter(|request| request.left == 0) else { return };
         for way in request.ways.iter().filter(|way| way.hub && !way.gone) {

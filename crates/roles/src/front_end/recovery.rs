@@ -1,4 +1,4 @@
-//! What is silent or gone, and what is asked for elsewhere because of it.
+//! Recovery: lost and silent machines, and repeated requests.
 
 use fanin_units::Time;
 
@@ -7,7 +7,7 @@ use crate::wire::{Body, Message, Node, Part};
 use crate::{Output, Outputs};
 
 impl<K: Part + Clone> FrontEnd<K> {
-    /// Looks who is late, who is silent, and which request's time is over.
+    /// Checks for late and silent machines, and for deadlines.
     pub(super) fn look<V>(&mut self, now: Time, directory: &impl Directory<K>, out: &mut Outputs<K, V>) {
         self.look_at = Time::NEVER;
         self.look_for_late(now);
@@ -29,14 +29,14 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Who is asked now is looked after in time.
+    /// Schedules the next check for silent machines.
     pub(super) fn look_for_silence(&mut self, now: Time) {
         if let Some(patience) = self.params.patience {
             self.look_at = self.look_at.min(now.saturating_add(patience));
         }
     }
 
-    /// The deadline has passed.
+    /// Fails the remaining objects at the deadline.
     fn fail_what_is_left<V>(&mut self, number: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get_mut(&number) else { return };
         for (wish, index) in request.wishes.iter_mut().zip(0..) {
@@ -47,7 +47,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         request.left = 0;
     }
 
-    /// A hub that is silent may be slow rather than gone: what it has still is not wanted.
+    /// Dismisses a silent hub, which may only be slow: its remaining objects are not needed.
     fn dismiss<V>(&self, number: u32, way: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number) else { return };
         let Way { hub, node, gone, .. } = request.ways[way as usize];
@@ -57,7 +57,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Who was asked is gone: its backup is made the hub, or other replicas are asked; its children send to the front end.
+    /// Handles a lost machine: its backup becomes the hub, or other replicas are requested; its children send to the front end.
     pub(super) fn way_is_gone<V>(
         &mut self,
         now: Time,
@@ -86,14 +86,14 @@ impl<K: Part + Clone> FrontEnd<K> {
         if let Some(backup) = backup.filter(|_| !to_backup.is_empty()) {
             made.push(request.hand_over(way, backup, &to_backup, directory.rack(backup), now));
         }
-        // Those that are to send to the front end now have their part of B_p, before they are told.
+        // New roots get their share of B_p before they are notified.
         if !made.is_empty() {
             let known = self.speeds();
             self.split(&known, out);
         }
         let missing = self.requests[&number].missing_through();
         for root in made {
-            // All below a child send again: what they sent may be lost with who is gone.
+            // All descendants send again, since their messages may be lost.
             for way in self.requests[&number].below(root) {
                 let objects = self.requests[&number].through(way);
                 self.make_hub(number, way, missing[way as usize], out);
@@ -104,7 +104,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.ask_more_servers(now, out);
     }
 
-    /// Asks for an object at another replica, through its rack's hub where there is one; gives it up after so many times.
+    /// Requests an object from another replica, through its rack's hub if there is one; fails it after the maximum number of attempts.
     pub(super) fn ask_elsewhere<V>(
         &mut self,
         now: Time,
@@ -148,7 +148,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Asks for an object through another hub than before, or through the same one again.
+    /// Requests an object through a hub.
     pub(super) fn ask_through<V>(
         &mut self,
         now: Time,
@@ -164,7 +164,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         (wish.holder, wish.state, wish.via) = (holder, State::Asked, way);
         request.comes_off(old);
         let root = request.root(way);
-        // Who owed nothing was not silent.
+        // A hub without missing objects has not been silent.
         if request.missing_by_root()[root as usize] == 0 {
             request.ways[root as usize].heard = now;
         }
@@ -175,18 +175,18 @@ impl<K: Part + Clone> FrontEnd<K> {
 }
 
 impl<K> Request<K> {
-    /// Objects that are asked for through a way, its children's apart.
+    /// Objects requested through a path, without its children's.
     fn through(&self, way: u32) -> Vec<u32> {
         let open = |index: &u32| {
             let wish = &self.wishes[*index as usize];
             wish.via == way && wish.state != State::Done
         };
-        // Of many wishes few may be its own: no look at any of them where all are there.
+        // Skip the scan if none are missing.
         let missing = self.ways[way as usize].missing as usize;
         (0..self.wishes.len() as u32).filter(open).take(missing).collect()
     }
 
-    /// Hubs below one that is gone send to the front end from now on: those through which something has yet to come.
+    /// Makes hubs below a lost one send to the front end, if they have missing objects.
     fn orphan(&mut self, gone: u32, now: Time) -> Vec<u32> {
         let children = (0..self.ways.len() as u32).filter(|&way| self.ways[way as usize].parent == Some(gone));
         let mut children: Vec<u32> = children.collect();
@@ -199,7 +199,7 @@ impl<K> Request<K> {
         children
     }
 
-    /// Objects of a hub that is gone come through a new one: its way.
+    /// Moves objects of a lost hub to a new one; returns its path.
     fn hand_over(&mut self, from: u32, backup: Node, objects: &[u32], rack: u32, now: Time) -> u32 {
         let to = self.ways.len() as u32;
         self.ways.push(Way { hub: true, missing: objects.len() as u32, ..Way::to(backup, rack, now) });
@@ -211,7 +211,7 @@ impl<K> Request<K> {
         to
     }
 
-    /// A way and all below it that are not gone.
+    /// A path and its descendants that are not lost.
     fn below(&self, way: u32) -> Vec<u32> {
         let below = |mut number: u32| loop {
             if number == way {
@@ -225,8 +225,8 @@ impl<K> Request<K> {
         (0..self.ways.len() as u32).filter(|&number| !self.ways[number as usize].gone && below(number)).collect()
     }
 
-    /// Who has been silent for too long. Of a hub with others below it: the hub, if it owes objects of its own, else those that
-    /// do; a hub below another one may only wait behind it.
+    /// Paths that have been silent for too long. In a tree: the root, if it has missing objects of its own, else the descendants that do; a
+    /// descendant may only wait behind the root.
     fn silent(&self, now: Time, patience: Time) -> Vec<u32> {
         let roots = self.owing().filter(|&way| self.ways[way as usize].heard.saturating_add(patience) <= now);
         let guilty = |root: u32| match self.ways[root as usize].missing {
@@ -236,13 +236,13 @@ impl<K> Request<K> {
         roots.flat_map(guilty).collect()
     }
 
-    /// When the next one will have been silent for too long, unless something is heard of it.
+    /// When the next path will have been silent for too long.
     fn next_silence(&self, patience: Time) -> Time {
         let heard = self.owing().map(|way| self.ways[way as usize].heard).min();
         heard.map_or(Time::NEVER, |heard| heard.saturating_add(patience))
     }
 
-    /// Ways to the front end itself by which something has yet to come.
+    /// Paths to the front end itself with missing objects.
     pub(super) fn owing(&self) -> impl Iterator<Item = u32> {
         let missing = self.missing_by_root();
         (0..missing.len() as u32).filter(move |&way| self.ways[way as usize].is_root() && missing[way as usize] > 0)

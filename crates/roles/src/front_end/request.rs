@@ -1,58 +1,58 @@
-//! One request under way: its objects, and through whom each is asked for.
+//! State of a request: its objects, and the path of each.
 
 use fanin_fanout::Window;
 use fanin_units::{Rate, Time};
 
 use crate::wire::{Node, Tag};
 
-/// How it stands with an object.
+/// State of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It was not asked for yet.
+    /// Not requested.
     Unasked,
-    /// It is asked for through [`Wish::via`].
+    /// Requested through [`Wish::via`].
     Asked,
-    /// It is to be asked for through another hub, as soon as the present one has said that it will not send it.
+    /// To be requested through another hub once the current one confirms that it will not send it.
     Moving(u32),
-    /// It is there, missing or given up.
+    /// Received, missed or failed.
     Done,
 }
 
-/// One object of a request.
+/// An object of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Wish<K> {
     pub key: K,
     pub holder: Node,
-    /// Through whom, among the request's ways.
+    /// Its path.
     pub via: u32,
     pub state: State,
-    /// How often it was asked for.
+    /// Number of attempts.
     pub tries: u8,
-    /// How often it was redirected.
+    /// Number of redirections.
     pub redirected: u8,
 }
 
-/// Who is asked: a hub, or a data server itself.
+/// A path: a hub, or a data server that is asked directly.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub node: Node,
     pub rack: u32,
-    /// Of a hub below another one.
+    /// The hub above it.
     pub parent: Option<u32>,
-    /// Who takes the hub's place when it is gone.
+    /// The hub's backup.
     pub backup: Option<Node>,
     /// Whether it is a hub.
     pub hub: bool,
-    /// Objects asked for through it that are not there, children's apart.
+    /// Missing objects of this path, without its children's.
     pub missing: u32,
-    /// When it was asked, and when something was last heard of it or through it; `NEVER` before it is asked.
+    /// Times of its request and of its last message; `NEVER` before the request.
     pub asked: Time,
     pub heard: Time,
-    /// Bytes that came from it, or through it, in this period, with those of packets.
+    /// Bytes received through it in this period, packet overhead included.
     pub period_bytes: u64,
-    /// How fast it sent in the last period in which it had something to send.
+    /// Its speed in the last period in which it had data.
     pub real: Rate,
-    /// Whether it owed more than a packet at the end of the last period.
+    /// Whether more than a packet was missing at the end of the last period.
     pub backlog: bool,
     /// Bytes of its own objects.
     pub bytes: u64,
@@ -87,29 +87,29 @@ pub(super) struct Request<K> {
     pub tag: Tag,
     pub deadline: Time,
     pub wishes: Vec<Wish<K>>,
-    /// Objects that are not done.
+    /// Number of unfinished objects.
     pub left: u32,
     pub ways: Vec<Way>,
-    /// Of servers that are asked one after another.
+    /// Queue of servers, for direct requests.
     pub line: Line,
-    /// How many of them at once, where that is not the front end's for all its requests.
+    /// Its own concurrency limit, if it is not shared by all requests.
     pub window: Option<Window>,
 }
 
-/// Servers in the order in which they are asked.
+/// Queue of servers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    /// Objects in the order of the servers that have them, each behind its server's way.
+    /// Objects sorted by server, with their paths.
     pub objects: Vec<(u32, u32)>,
-    /// Ways that stand in the line: those of objects that are asked for elsewhere come behind.
+    /// Number of paths in the queue; repeated requests have later ones.
     pub ways: u32,
-    /// Objects of the ways before the next one to ask.
+    /// Number of objects before the next path.
     pub objects_asked: u32,
-    /// The next way to ask.
+    /// The next path to request.
     pub next: u32,
-    /// The first that may be late.
+    /// The first path that may be late.
     pub oldest: u32,
-    /// Servers that were asked and have not answered whole.
+    /// Number of servers with incomplete responses.
     pub busy: u32,
 }
 
@@ -119,14 +119,14 @@ impl Way {
         self.parent.is_none() && !self.gone
     }
 
-    /// Whether it is a hub still.
+    /// Whether it is a live hub.
     pub fn is_hub(&self) -> bool {
         self.hub && !self.gone
     }
 }
 
 impl<K> Request<K> {
-    /// Whether what is counted is what there is.
+    /// Whether the counters are consistent.
     pub fn adds_up(&self) -> bool {
         let open = || self.wishes.iter().filter(|wish| wish.state != State::Done);
         let mut missing = vec![0; self.ways.len()];
@@ -137,7 +137,7 @@ impl<K> Request<K> {
             && self.line.busy == self.ways.iter().filter(owes).count() as u32
     }
 
-    /// An object does not come through its way any more, or has come: whether it was the last that was waited for of a server.
+    /// Removes an object from its path; returns whether it was the server's last missing one.
     pub fn comes_off(&mut self, way: u32) -> bool {
         let way = &mut self.ways[way as usize];
         way.missing -= 1;
@@ -146,19 +146,18 @@ impl<K> Request<K> {
         was_last
     }
 
-    /// A machine of this request was heard of; `via`: perhaps it is that way's.
+    /// Records a message from a machine; `via` is its likely path.
     pub fn heard_of(&mut self, now: Time, from: Node, via: u32, bytes: u64) {
         let root = self.root(via);
         let of_node = |way: &mut Way| (way.heard, way.period_bytes) = (now, way.period_bytes + bytes);
         match self.answers_for(root, from) {
             true => of_node(&mut self.ways[root as usize]),
-            // What comes late comes by another way.
+            // A late message came by another path.
             false => self.ways.iter_mut().filter(|way| way.node == from).for_each(of_node),
         }
     }
 
-    /// A period that began then is over: how fast each root sent, while it had something to send, and whether it owes more than so
-    /// many objects of a packet.
+    /// Ends a period: computes each root's speed while it had data, and whether it still owes more than this many objects of a packet.
     pub fn measure(&mut self, began: Time, now: Time, of_packet: u64) {
         let missing = self.missing_by_root();
         for (way, missing) in self.ways.iter_mut().zip(missing) {
@@ -171,13 +170,13 @@ impl<K> Request<K> {
         }
     }
 
-    /// Whether what one says is a way's own answer: of whom it leads to, or of one who was asked for nothing, to whom that one passed
-    /// the question on, as he has a link to where the object is now.
+    /// Whether a message is a path's own response: from its machine, or from a machine without a request to which that one forwarded the
+    /// request through a link.
     pub fn answers_for(&self, way: u32, from: Node) -> bool {
         self.ways[way as usize].node == from || !self.ways.iter().any(|way| way.node == from)
     }
 
-    /// The way that goes to the front end itself, from this one on.
+    /// The root above a path.
     pub fn root(&self, mut way: u32) -> u32 {
         while let Some(parent) = self.ways[way as usize].parent {
             way = parent;
@@ -185,7 +184,7 @@ impl<K> Request<K> {
         way
     }
 
-    /// Objects that each root has yet to deliver, by way; zero of what is no root.
+    /// Missing objects of each root, by path; zero for others.
     pub fn missing_by_root(&self) -> Vec<u32> {
         let mut missing = vec![0; self.ways.len()];
         for (way, number) in self.ways.iter().zip(0..) {
@@ -194,7 +193,7 @@ impl<K> Request<K> {
         missing
     }
 
-    /// A rack's hub, unless it is gone.
+    /// Live hub of a rack.
     pub fn hub_of(&self, rack: u32) -> Option<u32> {
         let way = self.ways.iter().position(|way| way.is_hub() && way.rack == rack)?;
         Some(way as u32)

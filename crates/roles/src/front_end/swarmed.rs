@@ -1,5 +1,4 @@
-//! Asking hubs: swarms, their tree, the speeds of those that send to the front end itself, and queries that go from slow hubs to
-//! others (SICC, section 3).
+//! Requests through hubs: swarms, their tree, the speeds of roots, and redirection from slow hubs to others (SICC, section 3).
 
 use fanin_fanout::swarm::{Swarms, Target};
 use fanin_fanout::tree::{self, Tree};
@@ -11,7 +10,7 @@ use crate::wire::{Body, Message, Node, Part, Swarm};
 use crate::{Output, Outputs};
 
 impl<K: Part + Clone> FrontEnd<K> {
-    /// A new request: its swarms and their tree, and what each hub is asked for.
+    /// Starts a request: swarms, tree, and each hub's objects.
     pub(super) fn ask_swarms<V>(
         &mut self,
         now: Time,
@@ -46,7 +45,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Tells a machine that it is a hub, and of `all` that will come through it.
+    /// Makes a machine a hub, with the number of objects that will come through it.
     pub(super) fn make_hub<V>(&self, number: u32, via: u32, all: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number) else { return };
         let way = &request.ways[via as usize];
@@ -59,7 +58,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         out.push(Output::Send { to: way.node, message: Message { tag: request.tag, index: 0, body }, more: true });
     }
 
-    /// Asks a hub for some objects, in a packet where they fit.
+    /// Requests objects from a hub, packed if possible.
     pub(super) fn ask_hub<V>(
         &mut self,
         number: u32,
@@ -78,18 +77,18 @@ impl<K: Part + Clone> FrontEnd<K> {
         crate::last_of_packet(out);
     }
 
-    /// What a hub below another one may send at: an equal part of that one's link, which is taken to be as fast as one's own.
+    /// Rate of a hub below another one: an equal share of that one's link, which is assumed to be as fast as this machine's.
     fn rate_below(&self, request: &Request<K>, parent: u32) -> Rate {
         let siblings = request.ways.iter().filter(|way| way.parent == Some(parent) && !way.gone).count();
         Rate(self.params.capacity.0 / siblings.max(1) as u64)
     }
 
-    /// Bytes that came in the last period, where no request is under way: those of the one that the last request's end cut off.
+    /// Bytes of the last period, if no request is open: of the one that ended with the last request.
     fn lately(&self, now: Time, period: Time) -> u64 {
         if now.since(self.idle_since) < period { self.received } else { 0 }
     }
 
-    /// Whether hubs are told a speed at all.
+    /// Whether hubs are assigned speeds.
     fn paces(&self) -> bool {
         let assigned = |settings: &sicc::Params| settings.uncontrolled == sicc::Uncontrolled::Assigned;
         self.controls_speed() || matches!(&self.params.asking, Asking::Swarms { settings, .. } if assigned(settings))
@@ -99,7 +98,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         matches!(self.params.asking, Asking::Swarms { parts: sicc::Parts { speed: true, .. }, .. })
     }
 
-    /// The hubs of all requests that send to the front end itself and have something left to send: request and way.
+    /// Roots of all requests that still have data to send: request and path.
     fn roots(&self) -> Vec<(u32, u32)> {
         let hubs = |(&number, request): (&u32, &Request<K>)| {
             let hubs = request.owing().filter(|&way| request.ways[way as usize].hub);
@@ -108,7 +107,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.requests.iter().flat_map(hubs).collect()
     }
 
-    /// Gives each hub an equal part of B_p (equation 2), and tells those that knew another.
+    /// Assigns each hub an equal share of B_p (equation 2), and notifies those that had another.
     pub(super) fn split<V>(&mut self, known: &[(u32, u32)], out: &mut Outputs<K, V>) {
         let roots = self.roots();
         let mut hubs = vec![speed::Hub { assigned: Rate(0), real: Rate(0), backlog: true }; roots.len()];
@@ -116,7 +115,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.assign(&roots, &hubs, known, out);
     }
 
-    /// Hubs that were told a speed.
+    /// Hubs with assigned speeds.
     pub(super) fn speeds(&self) -> Vec<(u32, u32)> {
         let mut roots = self.roots();
         roots.retain(|(number, way)| self.requests[number].ways[*way as usize].assigned.0 > 0);
@@ -140,7 +139,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// A period is over: B_p, speeds and queries follow what was measured in it (equations 3 to 8).
+    /// Ends a period: updates B_p, speeds and redirections from its measurements (equations 3 to 8).
     pub(super) fn new_period<V>(
         &mut self,
         now: Time,
@@ -160,7 +159,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             self.planned.told(queue, buffer, received, settings.period, &settings);
             let roots = self.roots();
             let mut hubs = self.measured(&roots);
-            // What was assigned is what speeds are held against.
+            // Speeds are compared with the old assignments.
             speed::reassign(before, &mut hubs, packet, &settings);
             speed::rescale(self.planned.get(), &mut hubs);
             self.assign(&roots, &hubs, &roots, out);
@@ -191,7 +190,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         roots.iter().map(hub).collect()
     }
 
-    /// Takes queries from hubs that will end late and gives them to others that have a replica in their racks.
+    /// Moves requests from hubs that will end late to others with a replica in their racks.
     fn redirect<V>(
         &mut self,
         number: u32,
@@ -211,7 +210,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// A hub has given an object back: it is asked for through the other one.
+    /// Handles a returned object: requests it through the other hub.
     pub(super) fn moved<V>(
         &mut self,
         now: Time,
@@ -233,7 +232,7 @@ impl<K: Part + Clone> FrontEnd<K> {
 }
 
 impl<K> Request<K> {
-    /// Forms the swarms of what is to be asked for, a way a hub, and joins the hubs to a tree of no more than `most` roots.
+    /// Forms swarms with a path per hub, and links the hubs to a tree with at most `most` roots.
     fn form(
         &mut self,
         now: Time,
@@ -279,8 +278,7 @@ impl<K> Request<K> {
         }
     }
 
-    /// What is to go from hubs that will end late to others (equations 7 and 8): objects, and the way that each goes to. A hub that
-    /// has delivered all is the earliest of them.
+    /// Redirections from late hubs to others (equations 7 and 8): objects and new paths. A finished hub is the earliest.
     fn moves(&self, settings: &sicc::Params, directory: &impl Directory<K>) -> Vec<(u32, u32)> {
         let missing = self.missing_by_root();
         let sends = |way: &u32| self.ways[*way as usize].is_root() && self.ways[*way as usize].hub;
@@ -291,7 +289,7 @@ impl<K> Request<K> {
         let hub =
             |way: &u32| redirect::Hub { remaining: missing[*way as usize].into(), real: self.ways[*way as usize].real };
         let mut hubs: Vec<redirect::Hub> = roots.iter().map(hub).collect();
-        // What goes from hub to hub for ever is never asked for long enough to see that its servers are gone.
+        // An object that moves between hubs forever would never be outstanding long enough to detect lost servers.
         let may_move = |index: &u32| {
             let wish = &self.wishes[*index as usize];
             wish.state == State::Asked && usize::from(wish.redirected) + 1 < directory.replicas(&wish.key).len()
@@ -299,7 +297,7 @@ impl<K> Request<K> {
         let asked = (0..self.wishes.len() as u32).filter(may_move);
         let held = asked.map(|index| redirect::Held { object: index, hub: of_root(self.wishes[index as usize].via) });
         let held: Vec<redirect::Held> = held.filter(|held| held.hub != u32::MAX).collect();
-        // Where an object's replicas are: the first hub of each one's rack.
+        // The first hub in each replica's rack.
         let hubs_at = (0..self.ways.len() as u32).filter(|&way| self.ways[way as usize].is_hub());
         let mut by_rack: Vec<(u32, u32)> = hubs_at.map(|way| (self.ways[way as usize].rack, way)).collect();
         by_rack.sort_unstable();
@@ -318,7 +316,7 @@ impl<K> Request<K> {
         moves.iter().filter_map(way).collect()
     }
 
-    /// Objects that come through each way, its children's among them.
+    /// Missing objects of each path, children's included.
     pub(super) fn missing_through(&self) -> Vec<u32> {
         let mut missing = vec![0; self.ways.len()];
         for (way, mut number) in self.ways.iter().zip(0..) {
@@ -332,7 +330,7 @@ impl<K> Request<K> {
     }
 }
 
-/// Chooses each object's replica so that racks, and with them hubs, have as many bytes.
+/// Chooses each object's replica so that racks, and thus hubs, have equal bytes.
 pub(super) fn balance<K>(request: &mut Request<K>, mean: Bytes, directory: &impl Directory<K>) {
     let open = (0..request.wishes.len() as u32).filter(|&index| request.wishes[index as usize].state == State::Unasked);
     let open: Vec<u32> = open.collect();

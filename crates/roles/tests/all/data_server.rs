@@ -1,4 +1,4 @@
-//! A data server, told of one thing after another.
+//! Data server, step by step.
 
 use crate::support::{Out, Said, ms};
 use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
@@ -8,7 +8,7 @@ use fanin_units::Time;
 
 const TAG: Tag = Tag { origin: Node(5), request: 7, epoch: 0 };
 
-/// At machine 1, that takes so many at once.
+/// A server on machine 1 with this limit.
 fn server(most: u32, order: Order) -> DataServer<Numbered, Size> {
     DataServer::new(Params { me: Node(1), most, order })
 }
@@ -22,7 +22,7 @@ fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> Said {
 }
 
 #[test]
-fn it_answers_misses_and_refuses_what_is_too_much() {
+fn answers_misses_and_refuses_overload() {
     let (mut server, mut out) = (server(2, Order::AtOnce), Out::new());
     (0..3).for_each(|index| server.asked(lookup(5, index), &mut out));
     assert_eq!(out, [Output::Look(lookup(5, 0)), Output::Look(lookup(5, 1)), says(5, 2, Body::Lost)]);
@@ -36,7 +36,7 @@ fn it_answers_misses_and_refuses_what_is_too_much() {
 }
 
 #[test]
-fn it_lets_its_own_machine_wait_where_it_refuses_others() {
+fn queues_requests_of_own_machine() {
     for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
         let (mut server, mut out) = (server(1, order), Out::new());
         (0..2).for_each(|index| server.asked(lookup(1, index), &mut out));
@@ -56,7 +56,7 @@ fn it_lets_its_own_machine_wait_where_it_refuses_others() {
     }
 }
 
-/// The order in which it sends objects of these sizes, all found while another is being sent.
+/// Order in which objects of these sizes are sent, all found while another is being sent.
 fn sent(order: Order, sizes: &[u32]) -> Vec<u32> {
     let (mut server, mut out) = (server(100, order), Out::new());
     let indices = 0..sizes.len() as u32;
@@ -85,7 +85,7 @@ fn sent(order: Order, sizes: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn what_was_found_is_sent_one_after_another_as_it_was_found_or_small_ones_first() {
+fn sends_in_fifo_or_priority_order() {
     let sizes = [400, 2, 2, 200];
     assert_eq!(sent(Order::Queued { sub_queue: 1, exponent: 3 }, &sizes), [0, 1, 2, 3]);
     assert_eq!(sent(Order::Queued { sub_queue: 10, exponent: 3 }, &sizes), [1, 2, 3, 0]);
@@ -93,7 +93,7 @@ fn what_was_found_is_sent_one_after_another_as_it_was_found_or_small_ones_first(
 }
 
 #[test]
-fn what_was_moved_is_asked_for_at_its_new_place_by_who_has_the_link() {
+fn forwards_requests_for_moved_objects() {
     for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
         let (mut server, mut out) = (server(2, order), Out::new());
         server.link(Numbered(9), Node(4));
@@ -108,7 +108,7 @@ fn what_was_moved_is_asked_for_at_its_new_place_by_who_has_the_link() {
 }
 
 #[test]
-fn a_question_that_was_passed_on_is_answered_or_refused_to_who_asked() {
+fn responds_to_requester_of_forwarded_request() {
     let (mut server, mut out) = (server(1, Order::AtOnce), Out::new());
     let passed = |index| Lookup { hops: 3, ..lookup(5, index) };
     (0..2).for_each(|index| server.asked(passed(index), &mut out));
@@ -117,8 +117,8 @@ fn a_question_that_was_passed_on_is_answered_or_refused_to_who_asked() {
 }
 
 #[test]
-fn a_question_that_goes_round_in_a_circle_ends() {
-    // Two machines, each of which takes the other for the new place.
+fn cycle_of_links_ends() {
+    // Two machines, each with a link to the other.
     let mut servers = [2, 1].map(|other| {
         let mut server = server(10, Order::AtOnce);
         server.link(Numbered(9), Node(other));
@@ -142,7 +142,7 @@ fn a_question_that_goes_round_in_a_circle_ends() {
 }
 
 #[test]
-fn a_link_takes_no_bytes_so_that_it_is_followed_before_objects_are_sent() {
+fn links_are_sent_before_objects() {
     let order = Order::Queued { sub_queue: 10, exponent: 3 };
     let (mut server, mut out) = (server(10, order), Out::new());
     server.link(Numbered(8), Node(4));

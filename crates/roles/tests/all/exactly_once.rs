@@ -1,4 +1,4 @@
-//! Whatever happens to messages and machines, every object of every request ends once.
+//! Every object of every request ends exactly once, whatever happens to messages and machines.
 
 use crate::support::toy::{Faults, Toy};
 use crate::support::{Cluster, asks_hubs, asks_servers, ms};
@@ -9,7 +9,7 @@ use fanin_roles::front_end::{Asking, Params};
 use fanin_units::Time;
 use proptest::prelude::*;
 
-/// What a front end may do: all fan-outs, and trees of one root and of many.
+/// Front ends with all fan-outs, and trees with one root or many.
 fn fan_outs() -> impl Strategy<Value = Params> {
     let hubs = (0..Kind::ALL.len(), 1..5u32);
     hubs.prop_map(|(kind, bound)| match Kind::ALL[kind].parts(&sicc::Params::default()) {
@@ -23,7 +23,7 @@ fn faults(machines: u32) -> impl Strategy<Value = Faults> {
     let deaths = proptest::collection::vec((1..machines, 0..500u64, back), 0..4);
     (1..20_000u64, any::<bool>(), 0..50u32, deaths, any::<bool>()).prop_map(|(delay, in_order, twice, deaths, told)| {
         let death = |(host, at, back): (u32, u64, Option<u64>)| (host, ms(at), back.map(|back| ms(at + back)));
-        // A machine dies once.
+        // A machine crashes once.
         let mut deaths: Vec<_> = deaths.into_iter().map(death).collect();
         deaths.sort();
         deaths.dedup_by_key(|(host, _, _)| *host);
@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn every_object_ends_once_by_its_deadline_and_nobody_keeps_anything(
+    fn every_object_ends_once_by_deadline(
         params in fan_outs(),
         faults in faults(16),
         (front_ends, objects, replicas) in (1..3u32, 1..40u64, 1..4u32),
@@ -57,12 +57,12 @@ proptest! {
         for (of, (fates, began, done)) in &toy.fates {
             let done = done.unwrap_or_else(|| panic!("{of:?} is never done: {fates:?}"));
             prop_assert!(fates.iter().all(|fate| fate.iter().sum::<u32>() == 1), "{:?}: {:?}", of, fates);
-            // Who is silent or gone is noticed, and nobody waits for the deadline; but a window that has come down to one waits for
-            // machines that are gone one after another.
+            // Lost machines are detected, and nothing waits for the deadline; but a limit that has shrunk to one waits for lost machines
+            // one after another.
             let deadline = began.saturating_add(ms(2_000));
             prop_assert!(done < deadline || (done == deadline && in_turn), "{:?} took {}", of, done.since(*began));
-            // A server that is asked for too much at once refuses, and a hub may give up one that follows links far away: what fails
-            // was lost as often as it was tried, where what comes twice counts twice.
+            // An overloaded server refuses, and a hub may time out on a chain of links: a failed object was lost in every attempt, where
+            // duplicates count twice.
             let (front_end, life, request) = *of;
             for (fate, index) in fates.iter().zip(0..) {
                 let lost = toy.lost.get(&(front_end, life, request, index)).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A hub, told of one thing after another.
+//! Hub, step by step.
 
 use crate::support::{Out, hub_params, ms};
 use fanin_roles::hub::{self, Hub};
@@ -9,7 +9,7 @@ use fanin_units::{Bytes, Rate, Time};
 const FRONT_END: Node = Node(100);
 const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3 };
 
-/// The hub at machine 1, and what it said since it was last asked.
+/// The hub on machine 1, and its output since the last check.
 struct At {
     hub: Hub<Numbered, Size>,
     out: Out,
@@ -22,7 +22,7 @@ impl At {
         At { hub: Hub::new(params), out: Out::new() }
     }
 
-    /// It is the hub of a request for so many objects, at a rate.
+    /// A hub of a request with this many objects and rate.
     fn of(own: u32, rate: Rate) -> At {
         let mut at = At::new(|_| {});
         at.told(Time::ZERO, TAG, swarm(FRONT_END, rate, own));
@@ -37,7 +37,7 @@ impl At {
         self.hub.handle(now, Message { tag, index, body }, &mut self.out);
     }
 
-    /// Asked for some objects of these machines each.
+    /// Requests objects from it, with their machines.
     fn asked(&mut self, now: Time, objects: impl IntoIterator<Item = (u32, u32)>) {
         for (index, holder) in objects {
             self.told_of(now, TAG, index, ask(index, holder));
@@ -53,7 +53,7 @@ impl At {
         assert!(self.hub.deadline() > now, "nothing is due any more");
     }
 
-    /// Machines that were asked, and for what.
+    /// Requests: machine and object.
     fn gets(&mut self) -> Vec<(u32, u32)> {
         let got = |said: &Output<Numbered, Size>| match said {
             Output::Send { to, message: Message { index, body: Body::Get(_), .. }, .. } => Some((to.0, *index)),
@@ -64,7 +64,7 @@ impl At {
         gets
     }
 
-    /// Packets: to whom, and the objects in each.
+    /// Packets: destination and objects.
     fn packets(&mut self) -> Vec<(u32, Vec<u32>)> {
         let mut packets = Vec::new();
         let mut packet = Vec::new();
@@ -101,8 +101,8 @@ fn us(us: u64) -> Time {
 }
 
 #[test]
-fn a_hub_asks_its_rack_for_no_more_than_its_window() {
-    // 2,000 B of objects taken to have 500 B each.
+fn window_limits_outstanding_bytes() {
+    // 2,000 B of objects with an assumed size of 500 B.
     let mut at = At::of(10, Rate(0));
     at.asked(Time::ZERO, (0..10).map(|index| (index, 2 + index)));
     assert_eq!(at.gets(), [(2, 0), (3, 1), (4, 2), (5, 3)]);
@@ -112,13 +112,13 @@ fn a_hub_asks_its_rack_for_no_more_than_its_window() {
     assert_eq!(at.gets(), [(7, 5)], "a miss is an answer");
     at.told_of(us(20), TAG, 2, Body::Lost);
     assert_eq!(at.gets(), [(8, 6)]);
-    // Objects of 4,500 B change what it takes for the mean: an eighth of each counts.
+    // Objects of 4,500 B change the mean: an eighth of each counts.
     at.comes(us(30), 3, 4_500);
     assert_eq!(at.gets(), [], "three of 1,000 B are out, a fourth would be too much");
 }
 
 #[test]
-fn one_object_is_asked_for_however_small_the_window_is() {
+fn small_window_allows_one_object() {
     let mut at = At::new(|params| params.window = Bytes(1));
     at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 2));
     at.asked(Time::ZERO, [(0, 2), (1, 3)]);
@@ -128,7 +128,7 @@ fn one_object_is_asked_for_however_small_the_window_is() {
 }
 
 #[test]
-fn what_a_hub_holds_itself_is_outside_of_the_window() {
+fn own_objects_do_not_use_window() {
     let mut at = At::of(10, Rate(0));
     at.asked(Time::ZERO, (0..6).map(|index| (index, 1)));
     at.asked(Time::ZERO, (6..10).map(|index| (index, 2)));
@@ -136,11 +136,11 @@ fn what_a_hub_holds_itself_is_outside_of_the_window() {
 }
 
 #[test]
-fn a_packet_takes_objects_in_their_order_up_to_its_room() {
+fn packs_objects_in_order() {
     let mut at = At::of(4, Rate(0));
     at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
     at.gets();
-    // With headers 500 B, 500 B and 480 B: two fit into 1,460 B, and the third tells that no more will.
+    // With headers 500 B, 500 B and 480 B: two fit into 1,460 B, and the third shows that the packet is full.
     [(2, 480), (0, 480), (1, 460)].iter().for_each(|&(index, bytes)| at.comes(us(1), index, bytes));
     assert_eq!(at.packets(), [(FRONT_END.0, vec![2, 0])]);
     // The last one does not wait for others.
@@ -150,7 +150,7 @@ fn a_packet_takes_objects_in_their_order_up_to_its_room() {
 }
 
 #[test]
-fn a_packet_that_is_not_full_waits_no_longer_than_linger() {
+fn partial_packet_waits_at_most_linger() {
     let mut at = At::of(3, Rate(0));
     at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
     at.gets();
@@ -165,7 +165,7 @@ fn a_packet_that_is_not_full_waits_no_longer_than_linger() {
 }
 
 #[test]
-fn without_packing_each_object_goes_at_once_and_alone() {
+fn without_packing_objects_go_alone() {
     let mut at = At::new(|params| params.packs = false);
     at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 3));
     at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
@@ -176,7 +176,7 @@ fn without_packing_each_object_goes_at_once_and_alone() {
 }
 
 #[test]
-fn a_hub_keeps_its_rate_what_a_packet_has_besides_counted() {
+fn hub_keeps_rate_including_overhead() {
     // 1,460 B and 78 B take 123.04 us at 100 Mbit/s.
     let mut at = At::of(4, Rate(100_000_000));
     at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
@@ -188,13 +188,13 @@ fn a_hub_keeps_its_rate_what_a_packet_has_besides_counted() {
     assert_eq!(at.packets(), []);
     at.due(Time(128_040_000));
     assert_eq!(at.packets(), [(FRONT_END.0, vec![1])]);
-    // Twice the speed counts from the packet that is on its way.
+    // Twice the speed counts from the current packet.
     at.told(us(130), TAG, Body::Speed(Rate(200_000_000)));
     assert_eq!(at.hub.deadline(), Time(128_040_000 + 61_520_000));
 }
 
 #[test]
-fn a_machine_that_is_busy_sends_no_faster_than_it_can() {
+fn busy_machine_limits_speed() {
     let mut at = At::of(3, Rate(100_000_000));
     at.hub.strain(TAG, Rate(50_000_000));
     at.asked(Time::ZERO, (0..3).map(|index| (index, 1)));
@@ -204,7 +204,7 @@ fn a_machine_that_is_busy_sends_no_faster_than_it_can() {
 }
 
 #[test]
-fn what_children_send_goes_on_as_what_a_hub_gathers() {
+fn forwards_objects_of_children() {
     let mut at = At::of(1, Rate(0));
     at.asked(Time::ZERO, [(5, 1)]);
     at.gets();
@@ -218,27 +218,27 @@ fn what_children_send_goes_on_as_what_a_hub_gathers() {
 }
 
 #[test]
-fn an_object_can_be_withdrawn_until_it_is_sent_and_then_nothing_is_said() {
+fn withdraws_unsent_objects_only() {
     let mut at = At::of(8, Rate(0));
     at.asked(Time::ZERO, (0..8).map(|index| (index, 2)));
     assert_eq!(at.gets().len(), 4);
     let withdrawn = |index| (FRONT_END.0, index, Body::Withdrawn);
-    // It waits to be asked for.
+    // It is queued.
     at.told_of(us(1), TAG, 6, Body::Withdraw);
     assert_eq!(at.bodies(), [withdrawn(6)]);
-    // It was asked for: its place in the window is free when its answer has come, which goes no further.
+    // It is outstanding: the window is freed when the response arrives, which is not forwarded.
     at.told_of(us(1), TAG, 0, Body::Withdraw);
     assert_eq!(at.bodies(), [withdrawn(0)]);
     assert!(at.hub.waits_for(TAG, 0));
     at.comes(us(2), 0, 500);
     assert_eq!(at.gets(), [(2, 4)]);
     assert_eq!(at.packets(), []);
-    // It waits to be sent.
+    // It waits to be forwarded.
     at.comes(us(3), 1, 500);
     at.told_of(us(3), TAG, 1, Body::Withdraw);
     assert_eq!(at.gets(), [(2, 5)]);
     assert_eq!(at.bodies(), [withdrawn(1)]);
-    // It is sent, or was never heard of.
+    // It is sent, or unknown.
     at.comes(us(4), 2, 1_440);
     assert_eq!(at.packets(), [(FRONT_END.0, vec![2])]);
     [2, 1, 99].iter().for_each(|&index| at.told_of(us(5), TAG, index, Body::Withdraw));
@@ -246,7 +246,7 @@ fn an_object_can_be_withdrawn_until_it_is_sent_and_then_nothing_is_said() {
 }
 
 #[test]
-fn what_was_withdrawn_and_is_wanted_again_is_not_asked_for_twice_while_its_answer_is_on_its_way() {
+fn rerequest_after_withdrawal_sends_no_duplicate() {
     let mut at = At::of(1, Rate(0));
     at.asked(Time::ZERO, [(0, 2)]);
     at.gets();
@@ -259,7 +259,7 @@ fn what_was_withdrawn_and_is_wanted_again_is_not_asked_for_twice_while_its_answe
 }
 
 #[test]
-fn a_hub_that_is_asked_anew_asks_for_what_it_had_sent_and_for_nothing_that_it_has_or_waits_for() {
+fn repeated_request_fetches_only_sent_objects() {
     let mut at = At::of(3, Rate(0));
     at.asked(Time::ZERO, (0..3).map(|index| (index, 2)));
     at.comes(us(1), 0, 1_440);
@@ -275,12 +275,12 @@ fn a_hub_that_is_asked_anew_asks_for_what_it_had_sent_and_for_nothing_that_it_ha
 }
 
 #[test]
-fn a_server_that_is_silent_or_gone_has_lost_what_it_was_asked_for_and_its_late_answer_goes_on() {
+fn lost_server_loses_outstanding_objects() {
     let mut at = At::of(6, Rate(0));
     at.asked(Time::ZERO, [(0, 2), (1, 2), (2, 3), (3, 2), (4, 3), (5, 3)]);
     at.gets();
     at.hub.gone(us(1), Node(2), &mut at.out);
-    // What that frees is asked for.
+    // The freed window is used.
     assert_eq!(at.gets(), [(3, 4), (3, 5)]);
     at.due(us(101));
     assert_eq!(at.packets(), [(FRONT_END.0, vec![0, 1, 3])]);
@@ -293,7 +293,7 @@ fn a_server_that_is_silent_or_gone_has_lost_what_it_was_asked_for_and_its_late_a
 }
 
 #[test]
-fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
+fn drops_finished_and_abandoned_requests() {
     let forgotten = |end: fn(&mut At)| {
         let mut at = At::of(20, Rate(0));
         at.asked(Time::ZERO, (0..20).map(|index| (index, 2)));
@@ -301,12 +301,12 @@ fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
         end(&mut at);
         at.out.clear();
         assert_eq!((at.hub.gathers_for(), at.hub.deadline()), (0, Time::NEVER));
-        // Its window is whole again.
+        // Its window is free again.
         let next = Tag { request: 8, ..TAG };
         at.told(ms(61_000), next, swarm(FRONT_END, Rate(0), 9));
         (0..9).for_each(|index| at.told_of(ms(61_000), next, index, ask(index, 3)));
         assert_eq!(at.gets(), [(3, 0), (3, 1), (3, 2), (3, 3)]);
-        // What comes late, or of a child that was faster than the front end, is left to the front end to judge.
+        // A late message, or one of a child that was faster than the front end, is forwarded for the front end to handle.
         at.comes(ms(61_000), 0, 1_440);
         assert_eq!(at.bodies(), [(FRONT_END.0, 0, Body::Object(Size(1_440)))]);
     };
@@ -314,13 +314,13 @@ fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
     forgotten(|at| at.hub.gone(us(1), FRONT_END, &mut at.out));
     forgotten(|at| {
         at.due(ms(50));
-        // Nothing was heard since the beginning.
+        // No messages since the beginning.
         at.due(ms(60_000));
     });
 }
 
 #[test]
-fn messages_of_an_earlier_life_are_of_nobody() {
+fn ignores_messages_of_earlier_incarnation() {
     let mut at = At::of(3, Rate(0));
     let earlier = Tag { epoch: 2, ..TAG };
     at.asked(Time::ZERO, [(0, 2), (1, 2)]);
@@ -329,14 +329,14 @@ fn messages_of_an_earlier_life_are_of_nobody() {
     at.told(us(1), earlier, swarm(Node(77), Rate(0), 1));
     at.told_of(us(1), earlier, 0, Body::Withdraw);
     assert_eq!(at.bodies(), []);
-    // Nor is it an answer to what a later one has asked for.
+    // Nor does it answer a later incarnation's request.
     at.told_of(us(1), earlier, 0, Body::Object(Size(1_440)));
     assert_eq!(at.bodies(), [(FRONT_END.0, 0, Body::Object(Size(1_440)))]);
     assert!(at.hub.waits_for(TAG, 0) && !at.hub.waits_for(earlier, 0));
-    // What it is asked for of such a request is lost: there is none.
+    // Objects requested for such a request are lost: it does not exist.
     at.told_of(us(1), earlier, 1, ask(1, 2));
     assert_eq!(at.bodies(), [(FRONT_END.0, 1, Body::Lost)]);
-    // A later life ends all that was before it, of whatever request; lives are counted round.
+    // A later incarnation ends all earlier requests; epochs wrap around.
     let later = Tag { epoch: TAG.epoch.wrapping_add(30_000), request: 0, ..TAG };
     at.told(us(2), later, swarm(FRONT_END, Rate(0), 1));
     assert_eq!(at.hub.gathers_for(), 1);

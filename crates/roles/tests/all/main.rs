@@ -1,4 +1,4 @@
-//! Front ends, hubs, data servers and planners, in one program: to link is what takes long. What counts allocations has a program of its own.
+//! Tests of front ends, hubs, data servers and planners in one binary, to save link time. Allocation counts have a binary of their own.
 
 #[path = "../support/mod.rs"]
 mod support;

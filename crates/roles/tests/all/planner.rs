@@ -1,7 +1,7 @@
-//! Objects are moved while they are read and written, and anybody may crash at any time: over no network but disorder, every object is
-//! readable from its first place at every instant, and no write is lost.
+//! Moves under reads, writes and crashes, with reordered messages: every object is readable from its first server at every instant, and
+//! no write is lost.
 //!
-//! A case is its number. Some hundred are a part of `make test`; `make torture` takes as many as it is told.
+//! A case is its number. Some hundred run in `make test`; `make torture` runs a given number.
 
 use fanin_roles::Node;
 use fanin_roles::planner::{Found, Letter, Move, Planner, Said, Shelf};
@@ -10,7 +10,7 @@ use fanin_units::Time;
 const PATIENCE: Time = Time::from_millis(10);
 const PLANNER: Node = Node(0);
 
-/// A sequence of draws.
+/// A sequence of random numbers.
 struct Draws(u64);
 
 impl Draws {
@@ -22,11 +22,11 @@ impl Draws {
     }
 }
 
-/// What is under way.
+/// A message in transit.
 #[derive(Clone, Debug)]
 enum Post {
     Letter(Node, Letter<Vec<u32>>),
-    /// An object is asked for at a server, with a link's version, to add a write or to find so many that were done before.
+    /// A request for an object, with a link's version, to add a write or to check for earlier writes.
     Ask {
         at: Node,
         object: u64,
@@ -36,7 +36,7 @@ enum Post {
     },
 }
 
-/// What became of it all.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     moved: usize,
@@ -50,13 +50,13 @@ struct Sums {
 struct Toy {
     draws: Draws,
     now: Time,
-    /// The planner, if it is up, and what it is to do.
+    /// The planner, if it is running, and its moves.
     planner: Option<Planner>,
     moves: Vec<Move>,
-    /// Of the servers from 1 on; who is up.
+    /// The servers from 1 on; and which are running.
     shelves: Vec<Shelf<Vec<u32>>>,
     up: Vec<bool>,
-    /// Where each object was put first, and the writes that were done to it.
+    /// First server of each object, and its completed writes.
     first: Vec<Node>,
     done: Vec<Vec<u32>>,
     post: Vec<Post>,
@@ -84,10 +84,10 @@ impl Toy {
         }
     }
 
-    /// Where an object is, and it, by links from its first place, and nobody being told.
+    /// Finds an object by links from its first server, without messages.
     fn find(&self, object: u64) -> Option<(Node, Vec<u32>)> {
         let (mut at, mut handed) = (self.first[object as usize], None);
-        // Versions grow from link to link: no more links than changes of hands.
+        // Versions grow along links: there are no more links than changes of owner.
         for _ in 0..100 {
             match self.shelves[at.0 as usize].clone().read(object, handed) {
                 Found::Here(value) => return Some((at, value.clone())),
@@ -98,7 +98,7 @@ impl Toy {
         None
     }
 
-    /// Every object is to be had, with all writes that were done.
+    /// Checks that every object exists with all completed writes.
     fn check(&self) -> Result<(), String> {
         for (object, done) in (0..).zip(&self.done) {
             let (at, value) = self.find(object).ok_or(format!("object {object} is nowhere"))?;
@@ -144,7 +144,7 @@ impl Toy {
         self.post.push(Post::Ask { at, object: object as u64, handed: None, write, done });
     }
 
-    /// Something comes where it goes to, if that is up.
+    /// Delivers a message, if its destination is running.
     fn arrive(&mut self, post: Post) -> Result<(), String> {
         let mut out = Vec::new();
         match post {
@@ -217,7 +217,7 @@ impl Toy {
                 self.now = self.now.saturating_add(PATIENCE);
                 self.wake();
             }
-            // Any of what is under way: once, twice, or never.
+            // Deliver any message: once, twice, or never.
             what if !self.post.is_empty() => {
                 let place = self.draws.below(self.post.len());
                 let post = if what < 36 { self.post[place].clone() } else { self.post.swap_remove(place) };
@@ -230,7 +230,7 @@ impl Toy {
         self.check()
     }
 
-    /// All come back, and nothing is lost any more: the plan is carried out.
+    /// Restarts all, without further losses: the plan completes.
     fn settle(&mut self) -> Result<(), String> {
         self.up.fill(true);
         if self.planner.is_none() {
@@ -255,7 +255,7 @@ impl Toy {
     }
 }
 
-/// Some plans one after another, each of objects where the last one left them.
+/// Runs several plans, each starting from the last one's placement.
 fn case(seed: u64) -> Result<Sums, String> {
     let mut toy = Toy::new(seed);
     for _ in 0..1 + toy.draws.below(4) {
@@ -298,7 +298,7 @@ fn torture(first: u64, cases: u64) -> Sums {
 }
 
 #[test]
-fn whoever_crashes_every_object_is_readable_at_every_instant_and_no_write_is_lost() {
+fn crashes_lose_no_object_or_write() {
     let sums = torture(0, 300);
     assert!(
         sums.moved > 1_000 && sums.passed_on > 1_000 && sums.copied_again > 100 && sums.crashes > 1_000,

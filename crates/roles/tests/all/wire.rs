@@ -1,4 +1,4 @@
-//! What goes over a socket.
+//! Encoding of messages.
 
 use fanin_roles::wire::{HEADER, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
 use fanin_roles::{Body, Message, Node, Tag};
@@ -44,7 +44,7 @@ fn put(message: &Real) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_put_is_taken_however_it_is_cut_and_its_length_is_what_is_written(
+    fn messages_round_trip_through_splits(
         messages in proptest::collection::vec(message(), 1..6),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -55,7 +55,7 @@ proptest! {
             prop_assert_eq!(bytes.len() - before, message.len());
         }
         let (mut at, mut taken) = (0, Vec::new());
-        // First of a part of the buffer, then of all of it.
+        // First from a part of the buffer, then from all of it.
         for end in [cut.index(bytes.len() + 1), bytes.len()] {
             while let Some((message, took)) = Real::take(&bytes[at..end]).expect("well formed") {
                 at += took;
@@ -67,13 +67,13 @@ proptest! {
     }
 
     #[test]
-    fn of_a_part_of_a_message_more_is_wanted(message in message(), cut in any::<prop::sample::Index>()) {
+    fn partial_message_needs_more(message in message(), cut in any::<prop::sample::Index>()) {
         let bytes = put(&message);
         prop_assert_eq!(Real::take(&bytes[..cut.index(bytes.len())]), Ok(None));
     }
 
     #[test]
-    fn any_bytes_end_in_a_message_that_is_written_so_in_a_wish_for_more_or_in_a_refusal(
+    fn any_bytes_decode_or_are_refused(
         sound in any::<bool>(),
         kind in 0..13u8,
         length in 0..64u32,
@@ -99,7 +99,7 @@ fn refused(at: usize, byte: u8) -> Malformed {
 }
 
 #[test]
-fn another_version_an_unknown_kind_too_much_and_a_key_that_is_none_are_refused_each_as_such() {
+fn refuses_each_malformation() {
     assert_eq!(refused(0, 1), Malformed::Version(1));
     assert_eq!(Real::take(&[9]), Err(Malformed::Version(9)), "before more of it is there");
     assert_eq!(refused(1, 12), Malformed::Kind(12));
@@ -111,7 +111,7 @@ fn another_version_an_unknown_kind_too_much_and_a_key_that_is_none_are_refused_e
 }
 
 #[test]
-fn a_simulated_value_takes_the_bytes_that_a_real_one_would() {
+fn simulated_value_has_real_length() {
     let tag = Tag { origin: Node(1), request: 2, epoch: 3 };
     let simulated: Message<Numbered, Size> = Message { tag, index: 4, body: Body::Object(Size(500)) };
     let real = Message { tag, index: 4, body: Body::Object(vec![7; 500].into()) };
@@ -122,7 +122,7 @@ fn a_simulated_value_takes_the_bytes_that_a_real_one_would() {
 }
 
 #[test]
-fn a_key_is_sixteen_hexadecimal_digits() {
+fn key_is_sixteen_hex_digits() {
     let bytes = put(&Message {
         tag: Tag { origin: Node(0), request: 0, epoch: 0 },
         index: 0,

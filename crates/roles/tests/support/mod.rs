@@ -1,4 +1,4 @@
-//! A cluster without a network: where objects are, and roles' settings.
+//! A cluster without a network: placement and settings.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod toy;
@@ -14,17 +14,17 @@ use fanin_units::{Bytes, Rate, Time};
 pub type Said = Output<Numbered, Size>;
 pub type Out = Outputs<Numbered, Size>;
 
-/// Where things are: racks of so many machines, two racks a router.
+/// Placement: racks of equal size, two racks per router.
 pub struct Cluster {
     pub a_rack: u32,
     /// By object.
     pub holders: Vec<Vec<Node>>,
-    /// Where objects were moved, in the same order; nowhere where there is nothing.
+    /// Servers of moved objects, in the same order; empty if none.
     pub homes: Vec<Vec<Node>>,
 }
 
 impl Cluster {
-    /// Objects of these machines each.
+    /// A cluster with these machines per object.
     pub fn of(a_rack: u32, holders: &[&[u32]]) -> Cluster {
         let nodes = |holders: &&[u32]| holders.iter().copied().map(Node).collect();
         Cluster { a_rack, holders: holders.iter().map(nodes).collect(), homes: Vec::new() }
@@ -72,7 +72,7 @@ pub fn ms(ms: u64) -> Time {
 pub const FULL: Parts =
     Parts { swarms: Swarms::ByRack, tree: true, speed: true, packing: true, redirect: true, balanced: false };
 
-/// A front end at machine 0 that asks servers.
+/// A front end on machine 0 with direct requests.
 pub fn asks_servers(kind: Kind) -> Params {
     let settings = Settings::default();
     let capacity = Rate(1_000_000_000);
@@ -91,7 +91,7 @@ pub fn asks_servers(kind: Kind) -> Params {
     }
 }
 
-/// A front end at machine 0 that asks hubs, of which so many may send to it.
+/// A front end on machine 0 with hubs, and this maximum number of roots.
 pub fn asks_hubs(parts: Parts, bound: u32) -> Params {
     let settings = sicc::Params::default();
     Params { asking: Asking::Swarms { parts, settings, bound, packet: (1460, 78) }, ..asks_servers(Kind::OneAll) }

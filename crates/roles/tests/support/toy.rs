@@ -1,4 +1,4 @@
-//! A network of delays alone, in which machines die and return, messages come twice, and roles say what they like.
+//! Simulated network with delays only, in which machines crash and return, and messages are duplicated.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use super::{Cluster, Out, hub_params};
 
 type Said = Message<Numbered, Size>;
 
-/// What goes wrong.
+/// Injected faults.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// The longest delay of a message.
+    /// Maximum delay of a message.
     pub delay: Time,
-    /// Whether messages between two machines stay in their order.
+    /// Whether messages between two machines stay in order.
     pub in_order: bool,
-    /// Of a thousand messages so many come twice.
+    /// Duplicated messages per thousand.
     pub twice: u32,
-    /// Machines that die, when, and when they return.
+    /// Machines that crash, with the times of crash and return.
     pub deaths: Vec<(u32, Time, Option<Time>)>,
-    /// Whether others are told of it, as by a broken connection, or hear nothing.
+    /// Whether others detect it, as by a broken connection.
     pub told: bool,
 }
 
@@ -48,10 +48,10 @@ struct Machine {
     front_end: Option<FrontEnd<Numbered>>,
 }
 
-/// What became of an object: how often it was answered, missed, failed.
+/// Number of answers, misses and failures of an object.
 pub type Fate = [u32; 3];
 
-/// Of a request's objects, when it was asked, and when it was done.
+/// The objects' results, and the request's start and end.
 pub type Fates = (Vec<Fate>, Time, Option<Time>);
 
 pub struct Toy {
@@ -66,14 +66,13 @@ pub struct Toy {
     random: u64,
     seed: u64,
     last: BTreeMap<(Node, Node), Time>,
-    /// By front end, its life and request: what became of the objects, when it was asked, and when it was done.
+    /// Results by front end, incarnation and request.
     pub fates: BTreeMap<(Node, u16, u32), Fates>,
-    /// By front end, its life, request and object: how often the front end was told that it is lost. A server had no room, or a hub's
-    /// patience with one was over.
+    /// Number of losses reported to the front end, by front end, incarnation, request and object. A server refused, or a hub timed out.
     pub lost: BTreeMap<(Node, u16, u32, u32), u32>,
 }
 
-/// Some serve all at once, some one after another. Of every third object the first replica was moved, of some of those once more.
+/// A server with or without a queue. Every third object's first replica was moved, some of them twice.
 fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered, Size> {
     let order = match seed % 2 {
         0 => Order::AtOnce,
@@ -81,7 +80,7 @@ fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered, Size> {
     };
     let mut server = DataServer::new(data_server::Params { me: Node(me), most: 20, order });
     for (holders, object) in cluster.holders.iter().zip(0..).filter(|(_, object)| object % 3 == seed % 3) {
-        // To machines 1 to 15, by way of who has none of the replicas, which are five apart.
+        // To machines 1 to 15, through one without a replica; replicas are five apart.
         let on = |node: u32| 1 + node % 15;
         let moved = on(holders[0].0);
         if me == holders[0].0 {
@@ -93,13 +92,13 @@ fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered, Size> {
     server
 }
 
-/// One object in seven is nowhere.
+/// One object in seven does not exist.
 fn size(Numbered(object): Numbered) -> Option<Size> {
     (object % 7 != 3).then_some(Size(20 + object as u32 * 37 % 900))
 }
 
 impl Toy {
-    /// The first `front_ends` machines ask, by `params` but for who they are, for all objects each time.
+    /// The first `front_ends` machines request all objects each time, with these parameters.
     pub fn new(cluster: Cluster, machines: u32, front_ends: u32, params: &Params, faults: Faults, seed: u64) -> Toy {
         let machine = |me| Machine {
             up: true,
@@ -131,7 +130,7 @@ impl Toy {
             }
         }
         for front_end in 0..front_ends {
-            // The second while the first is under way.
+            // The second while the first is open.
             [1, 2, 400].iter().for_each(|&at| toy.at(Time::from_millis(at), Event::Asks(Node(front_end))));
         }
         toy
@@ -150,7 +149,7 @@ impl Toy {
         (z ^ (z >> 31)) % bound.max(1)
     }
 
-    /// To the end of all that happens.
+    /// Runs until no events are left.
     pub fn run(&mut self) {
         let mut events = 0;
         while let Some(((now, _), event)) = self.events.pop_first() {
@@ -159,12 +158,12 @@ impl Toy {
             self.now = now;
             self.serve(event);
             for machine in &self.machines {
-                assert!(machine.front_end.as_ref().is_none_or(FrontEnd::adds_up), "what is counted is what there is");
+                assert!(machine.front_end.as_ref().is_none_or(FrontEnd::adds_up), "counters are consistent");
             }
         }
     }
 
-    /// Everything is over, and nobody holds anything.
+    /// Whether all state is released.
     pub fn holds_nothing(&self) -> bool {
         let asks = |m: &Machine| m.front_end.as_ref().is_some_and(|f| f.requests() > 0);
         let holds = |m: &Machine| m.hub.gathers_for() > 0 || !m.server.is_idle() || asks(m);
@@ -247,7 +246,7 @@ impl Toy {
         (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), server(at.0, self.seed, &self.cluster));
         let params = Params { me: at, epoch: machine.life, ..self.params.clone() };
         machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
-        // Requests of that life are nobody's any more.
+        // Requests of that incarnation are gone.
         let life = machine.life;
         self.fates.retain(|(node, of, _), (_, _, done)| *node != at || *of == life || done.is_some());
         if self.faults.told {
@@ -292,7 +291,7 @@ impl Toy {
         }
     }
 
-    /// A data server answers, and goes on when that has left.
+    /// Delivers a data server's output, and continues it when that has been sent.
     fn answers(&mut self, at: Node, life: u16, out: Out) {
         if out.iter().any(|said| matches!(said, Output::Send { .. })) {
             let when = self.now.saturating_add(Time(self.below(1_000_000)));
@@ -301,7 +300,7 @@ impl Toy {
         self.act(at, out);
     }
 
-    /// Does what roles of a machine want, and calls them again when they want.
+    /// Executes actions of a machine's roles, and schedules their timers.
     fn act(&mut self, at: Node, out: Out) {
         let life = self.machines[at.0 as usize].life;
         for said in out {
@@ -332,7 +331,7 @@ impl Toy {
     }
 
     fn fate(&mut self, at: Node, life: u16, request: u32) -> &mut Vec<Fate> {
-        // While it is being asked, nothing is known of it yet.
+        // The request is not recorded yet.
         let objects = self.cluster.holders.len();
         let new = || (vec![Fate::default(); objects], self.now, None);
         &mut self.fates.entry((at, life, request)).or_insert_with(new).0
@@ -347,7 +346,7 @@ impl Toy {
                 when = when.max(*last);
                 *last = when;
             }
-            // What was sent to a machine's former life does not come to its next.
+            // Messages to an earlier incarnation are lost.
             let to_life = self.machines[to.0 as usize].life;
             self.at(when, Event::Comes { from, to, to_life, message });
         }

@@ -1,4 +1,4 @@
-//! Roles at work as they usually are, for what a message costs.
+//! Typical work of roles, to measure the cost of a message.
 
 use fanin_fanout::Kind;
 use fanin_roles::front_end::{FrontEnd, Measured};
@@ -9,9 +9,8 @@ use fanin_units::{Bytes, Rate, Time};
 
 use super::{Cluster, FULL, Out, asks_hubs, asks_servers, hub_params};
 
-/// A front end that asks for 1,000 objects of 200 servers in 20 racks, and hears of each: one request a call, whose messages it
-/// counts.
-pub fn asks_and_hears(kind: Kind) -> impl FnMut() -> u32 {
+/// A front end that requests 1,000 objects from 200 servers in 20 racks; each call runs one request and returns its number of messages.
+pub fn run_requests(kind: Kind) -> impl FnMut() -> u32 {
     let params = if kind == Kind::Sicc { asks_hubs(FULL, 20) } else { asks_servers(kind) };
     let mut front_end: FrontEnd<Numbered> = FrontEnd::new(params);
     let holders = |object: u32| (0..3).map(|replica| Node(10 + (object * 7 + replica * 61) % 200)).collect();
@@ -42,11 +41,11 @@ pub fn asks_and_hears(kind: Kind) -> impl FnMut() -> u32 {
     }
 }
 
-/// A hub that gathers.
+/// A collecting hub.
 pub struct Gathers {
     hub: Hub<Numbered, Size>,
     out: Out,
-    /// Answers that it has asked for.
+    /// Outstanding responses.
     coming: std::collections::VecDeque<(Tag, u32)>,
     now: Time,
     next: u32,
@@ -58,7 +57,7 @@ impl Gathers {
         Gathers { hub: Hub::new(params), out: Out::new(), coming: Default::default(), now: Time::ZERO, next: 0 }
     }
 
-    /// So many requests of so many objects each, at once; how many messages it had.
+    /// Runs several requests at once; returns the number of messages.
     pub fn requests(&mut self, requests: u32, objects: u32) -> u32 {
         let tags: Vec<Tag> = (0..requests)
             .map(|front_end| Tag { origin: Node(1_000 + front_end), request: self.next, epoch: 0 })

@@ -1,4 +1,4 @@
-//! Who speaks to a front end in memory: clients that know what each answer must be, and memcacheds that answer rightly or not.
+//! Clients and memcacheds for tests in memory: clients know the valid responses; servers respond correctly or not.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,12 +7,12 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt};
 
-/// A value names its key and its version, again and again, to a length.
+/// A value that repeats its key and version.
 pub fn value(key: &str, version: u64, len: usize) -> Vec<u8> {
     format!("{key}/{version}/").bytes().cycle().take(len).collect()
 }
 
-/// Whether bytes are the first of some value of a key.
+/// Whether bytes are the beginning of a value of a key.
 fn explains(key: &str, bytes: &[u8]) -> bool {
     let text = format!("{key}/");
     let Some(rest) = bytes.strip_prefix(text.as_bytes()) else { return text.as_bytes().starts_with(bytes) };
@@ -24,31 +24,31 @@ fn explains(key: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// What a client waits for.
+/// An expected response.
 #[derive(Clone, Debug)]
 enum Waits {
-    /// Values of these keys, in their order.
+    /// Values of these keys, in order.
     Values(VecDeque<String>),
-    /// One line, which begins with one of these words.
+    /// A line that begins with one of these words.
     Line(&'static [&'static str]),
     /// `mg` of a key, with this opaque.
     Meta(String, String),
 }
 
-/// A client: what it will send, what it waits for, what it has read.
+/// A client: input to send, expected responses, and output read.
 pub struct Client {
     pub connection: usize,
     pub to_send: VecDeque<u8>,
     waits: VecDeque<Waits>,
     read: Vec<u8>,
-    /// Answers that told of an error, and those that came.
+    /// Numbers of errors and of responses.
     pub errors: usize,
     pub answered: usize,
-    /// What it does when all is sent: it says so, or waits.
+    /// Whether it closes its side after sending everything.
     pub half_closes: bool,
 }
 
-/// Keys that differ in front, since FNV hardly tells those apart that differ in the last byte alone; some look alike otherwise.
+/// Keys that differ at the front, since FNV barely separates keys that differ in the last byte; some are similar otherwise.
 pub fn key(number: usize) -> String {
     format!("{number}-user:1234:aaaa:{}:profile", number * 7 % 11)
 }
@@ -72,7 +72,7 @@ impl Client {
 
     fn draw(&mut self, keys: usize, random: &mut StdRng) {
         let one = key(random.random_range(0..keys));
-        // A large one for some, or a list of many keys would take hundreds of megabytes.
+        // Large values only for some, or a long list would take hundreds of megabytes.
         let sizes = [1, 10, 100, 1000, 5000, if keys > 3 && random.random_bool(0.2) { 150_000 } else { 300 }];
         let (text, waits): (Vec<u8>, Waits) = match random.random_range(0..10) {
             0..3 => (format!("get {one}\r\n").into(), Waits::Values([one].into())),
@@ -99,7 +99,7 @@ impl Client {
         self.waits.push_back(waits);
     }
 
-    /// Takes what has come; panics where that is no answer to what was asked.
+    /// Reads output; panics on an invalid response.
     pub fn reads(&mut self, bytes: impl Iterator<Item = u8>) {
         self.read.extend(bytes);
         let mut at = 0;
@@ -109,7 +109,7 @@ impl Client {
         self.read.drain(..at);
     }
 
-    /// The next line, with its value, if all of it is there: how many bytes.
+    /// Checks the next line with its value, if complete; returns its length.
     fn piece(&mut self, at: usize) -> Option<usize> {
         let bytes = &self.read[at..];
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -117,7 +117,7 @@ impl Client {
         let waits = self.waits.front_mut().unwrap_or_else(|| panic!("nobody asked for {line:?}"));
         let words: Vec<&str> = line.split(' ').collect();
         let is_error = line.starts_with("SERVER_ERROR ");
-        // The key and the size of a value; or none where the answer ends with the line.
+        // Key and size of a value; none if the response ends with the line.
         let value_of: Option<(String, usize)> = match (waits, &words[..]) {
             (Waits::Values(keys), ["VALUE", key, "0", size]) => {
                 while keys.pop_front().unwrap_or_else(|| panic!("{key} was not asked for, or not in this order"))
@@ -143,7 +143,7 @@ impl Client {
                 assert!(explains(key, there), "bytes of another value in the place of {key}'s");
                 took += size + 2;
                 if bytes.len() < took {
-                    // Keys that were let go are not asked about again.
+                    // Keys that were skipped are not checked again.
                     self.put_back(key.clone(), is_meta);
                     return None;
                 }
@@ -165,41 +165,41 @@ impl Client {
         }
     }
 
-    /// Whether it has all answers.
+    /// Whether it has all responses.
     pub fn is_through(&self) -> bool {
         self.to_send.is_empty() && self.waits.is_empty()
     }
 
-    /// What it still waits for.
+    /// Number of missing responses.
     pub fn lacks(&self) -> usize {
         self.waits.len()
     }
 }
 
-/// How a memcached treats what it is asked.
+/// Behaviour of a memcached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Answers,
     Hangs,
-    /// It answers anything.
+    /// Arbitrary responses.
     Lies,
 }
 
-/// A memcached with the simplest commands.
+/// A memcached with basic commands.
 pub struct Memcached {
     pub manner: Manner,
     items: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-/// One connection of it.
+/// One of its connections.
 #[derive(Default)]
 pub struct Talk {
     read: Vec<u8>,
     lines: Lines,
     pub says: VecDeque<u8>,
-    /// Its last answers, for lies.
+    /// Last responses, to repeat them.
     last: Vec<u8>,
-    /// It has broken off in the middle of an answer, and says no more: with what would follow, a value might seem to go on.
+    /// It has stopped in the middle of a response; more output could look like the rest of a value.
     mute: bool,
 }
 
@@ -208,7 +208,7 @@ impl Memcached {
         Memcached { manner: Manner::Answers, items: BTreeMap::new() }
     }
 
-    /// It has read something: what it answers.
+    /// Reads input; returns its responses.
     pub fn reads(&mut self, talk: &mut Talk, bytes: impl Iterator<Item = u8>, random: &mut StdRng) {
         talk.read.extend(bytes);
         let read = std::mem::take(&mut talk.read);
@@ -282,7 +282,7 @@ impl Memcached {
     }
 }
 
-/// A meta command's mark, as its answer repeats it.
+/// Opaque token of a meta command, as the response repeats it.
 fn mark(flags: &Flags<'_>) -> Vec<u8> {
     let opaque = flags.each().find_map(|(_, argument)| match argument {
         Argument::Opaque(opaque) => Some(opaque),
@@ -291,14 +291,14 @@ fn mark(flags: &Flags<'_>) -> Vec<u8> {
     [b" O", opaque.expect("every meta command bears a mark")].concat()
 }
 
-/// Something in the place of an answer. Of values it has only right ones, so that a byte of one in another's place is found.
+/// A wrong response. Values in it are valid, so misplaced bytes are detected.
 fn lie(truth: &[u8], last: &[u8], items: &BTreeMap<Vec<u8>, Vec<u8>>, random: &mut StdRng) -> Vec<u8> {
     let another = || {
         let (key, value) = items.iter().next()?;
         Some([b"VALUE ", &key[..], format!(" 0 {}\r\n", value.len()).as_bytes(), value, b"\r\nEND\r\n"].concat())
     };
     match random.random_range(0..8) {
-        // Shifted by one; doubled; nothing; of another key; with another's behind it.
+        // Shifted by one; doubled; empty; another key's; with another's appended.
         0 => last.to_vec(),
         1 => [truth, truth].concat(),
         2 => Vec::new(),

@@ -1,4 +1,4 @@
-//! Clients whose keys and lines are made of any bytes: they cost nobody a connection to a server, and no key is answered with another's value.
+//! Clients with arbitrary bytes in keys and lines: they close no server connection, and get no other key's value.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use super::each_case;
 use super::world::{Scripted, World};
 use crate::store::Store;
 
-/// What keys are drawn from: most are near one another, as `a` and `a\r` are.
+/// Draws a key; most are similar, such as `a` and `a\r`.
 fn key(random: &mut StdRng) -> Vec<u8> {
     let near: [&[u8]; 10] = [b"a", b"b", b"a\r", b"b\r", b"a\r\r", b"\ra", b"aa", b"a\t", b"noreply", b"0"];
     if random.random_bool(0.7) {
@@ -31,7 +31,7 @@ fn key(random: &mut StdRng) -> Vec<u8> {
     (0..random.random_range(1..5)).map(|_| any(random)).collect()
 }
 
-/// A value names its key.
+/// A value that names its key.
 fn value(key: &[u8]) -> Vec<u8> {
     key.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
 }
@@ -61,7 +61,7 @@ fn request(random: &mut StdRng) -> Vec<u8> {
     }
 }
 
-/// Takes all that a client was answered: every value must name its key.
+/// Checks that every value names its key; returns the number of values.
 fn judge(answers: &[u8]) -> usize {
     let (mut values, mut lines) = (0, answers.split(|byte| *byte == b'\n'));
     while let Some(line) = lines.next() {
@@ -76,7 +76,7 @@ fn judge(answers: &[u8]) -> usize {
     values
 }
 
-/// Servers that answer at once.
+/// Runs servers that respond at once.
 fn serve(world: &mut World, stores: &mut [Store], talks: &mut Vec<(Vec<u8>, Lines)>) {
     talks.resize_with(world.connections.len(), Default::default);
     for (connection, (read, lines)) in world.connections.iter_mut().zip(talks) {
@@ -97,7 +97,7 @@ fn serve(world: &mut World, stores: &mut [Store], talks: &mut Vec<(Vec<u8>, Line
     }
 }
 
-/// One case: how many values were read.
+/// Runs one case; returns the number of values.
 fn run(case: u64) -> [usize; 1] {
     let mut random = StdRng::seed_from_u64(case);
     let servers = random.random_range(1..4);
@@ -134,7 +134,7 @@ fn run(case: u64) -> [usize; 1] {
 }
 
 #[test]
-fn no_bytes_of_a_client_close_a_connection_to_a_server() {
+fn arbitrary_bytes_close_no_server_connection() {
     let [values] = each_case(300, run);
     println!("{values} values, each its key's");
     assert!(values > 0);

@@ -1,7 +1,7 @@
-//! A front end without sockets and clock, driven through orders of events that no network would show in years: reads in pieces, no room
-//! to write, clients that leave, servers that hang, die and lie, time that passes or does not.
+//! Tests of a front end without sockets and clock, with random orders of events: partial reads, full output buffers, clients that leave,
+//! servers that hang, crash or send wrong responses, and timeouts.
 //!
-//! A case that fails prints its number; `CASES=1 FIRST=<number>` runs it alone.
+//! A failing case prints its number; `CASES=1 FIRST=<number>` runs it alone.
 
 mod actors;
 mod any_bytes;
@@ -21,27 +21,27 @@ use rand::rngs::StdRng;
 use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 
-use crate::carrying::{write_plan, write_stage};
+use crate::migration::{write_plan, write_stage};
 use actors::{Client, Manner, Memcached, Talk};
 use world::{Scripted, World};
 
 const MS: u64 = 1_000_000;
-/// The pool's.
+/// Timeout of the pool.
 const TIMEOUT: u64 = 400 * MS;
 
-/// A pool's line for a plan that sends many keys anywhere, at some stage.
+/// Setting of a pool for a random plan in a random stage.
 fn plan(folder: &Path, servers: usize, random: &mut StdRng) -> String {
     let rows = (0..50).map(|number| format!("{},{},\n", actors::key(number), random.random_range(1..=servers)));
     write_plan(folder, servers, &format!("key,server,was\n{}", rows.collect::<String>()));
     format!("plan = \"{}\"\n", folder.display())
 }
 
-/// A folder for files that must be on the disk each time they are written, which takes long where it is one.
+/// A folder in memory, since syncing many files to disk is slow.
 fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Goes on with a plan to some stage.
+/// Advances a plan to a random stage.
 fn goes_on(folder: &Path, settings: &Settings, shared: &Shared, random: &mut StdRng) {
     let Ok(mut kept) = begin(settings, shared) else { panic!("the disk") };
     write_stage(folder, ["begin", "move", "move", "copied", "turn", "over"].choose(random).unwrap());
@@ -52,13 +52,13 @@ fn goes_on(folder: &Path, settings: &Settings, shared: &Shared, random: &mut Std
     }
 }
 
-/// What may go wrong.
+/// Injected faults.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Faults {
     None,
-    /// Servers hang, die, and come back; clients leave.
+    /// Servers hang, crash and return; clients leave.
     Crashes,
-    /// Servers answer anything.
+    /// Servers send arbitrary responses.
     Lies,
 }
 
@@ -120,7 +120,7 @@ impl Stage {
         stage
     }
 
-    /// One thing happens, whichever.
+    /// A random event.
     fn step(&mut self) {
         let r = &mut self.random;
         let few = *[1, 7, 100, 5000, 1 << 20].choose(r).unwrap();
@@ -222,7 +222,7 @@ impl Stage {
         }
     }
 
-    /// Everything comes that can, and time passes only where nothing else can happen: how many times it had to.
+    /// Delivers everything, and advances time only if nothing else can happen; returns how often.
     fn end(&mut self) -> u64 {
         self.servers
             .iter_mut()
@@ -275,7 +275,7 @@ impl Stage {
             if self.is_over() {
                 return waited;
             }
-            // Nothing can happen any more but that time passes.
+            // Only time can advance.
             match self.front.waits() {
                 Some(wait) => self.now += wait.max(1),
                 None => panic!("it waits for ever: {}", self.lacks()),
@@ -286,7 +286,7 @@ impl Stage {
         waited
     }
 
-    /// Whether every client has its answers, and has its connection closed where it has said that it is through.
+    /// Whether every client has its responses, and is closed if it has closed its side.
     fn is_over(&self) -> bool {
         let world = self.world.borrow();
         self.clients.iter().all(|client| {
@@ -310,7 +310,7 @@ impl Stage {
     }
 }
 
-/// One case: how many answers came, and how many of them tell of an error.
+/// Runs one case; returns the numbers of responses and of errors.
 fn run(case: u64, faults: Faults) -> (usize, usize) {
     let mut stage = Stage::new(case, faults);
     for _ in 0..stage.random.random_range(0..400) {
@@ -322,7 +322,7 @@ fn run(case: u64, faults: Faults) -> (usize, usize) {
     let errors = stage.clients.iter().map(|client| client.errors).sum();
     for client in &stage.clients {
         let connection = &stage.world.borrow().connections[client.connection];
-        // Who breaks its word may cost a client its connection, but nothing else does.
+        // Only wrong responses may cost a client its connection.
         let is_cut = faults == Faults::Lies && connection.closed;
         assert!(client.is_through() || is_cut || faults == Faults::Crashes && connection.closed, "{}", stage.lacks());
     }
@@ -331,7 +331,7 @@ fn run(case: u64, faults: Faults) -> (usize, usize) {
             assert_eq!(errors, 0, "nothing was wrong");
             assert!(stage.now - begun < TIMEOUT, "it took {} ms though nobody hung", (stage.now - begun) / MS);
         }
-        // Requests of one client may wait for one another, each to its deadline; and of a key that moves, one server for another.
+        // Requests of one client may wait for one another, each with its timeout; and for a moving key, for two servers.
         _ => assert!(stage.now - begun < (requests as u64 + 4) * 9 * TIMEOUT, "{} ms", (stage.now - begun) / MS),
     }
     (stage.clients.iter().map(|client| client.answered).sum(), errors)
@@ -342,7 +342,7 @@ fn cases(count: u64, faults: Faults) {
     println!("{answers} answers, {errors} of them errors");
 }
 
-/// Runs so many cases, unless CASES tells otherwise, and adds up what each counts.
+/// Runs cases (CASES overrides the number), and sums up their counts.
 fn each_case<const N: usize>(count: u64, run: impl Fn(u64) -> [usize; N] + std::panic::RefUnwindSafe) -> [usize; N] {
     let mut sums = [0; N];
     let (first, count) = crate::support::cases(count);
@@ -359,16 +359,16 @@ fn each_case<const N: usize>(count: u64, run: impl Fn(u64) -> [usize; N] + std::
 }
 
 #[test]
-fn whatever_the_order_of_events_every_request_is_answered_without_waiting_for_time() {
+fn any_event_order_completes_without_timeouts() {
     cases(1500, Faults::None);
 }
 
 #[test]
-fn whoever_hangs_or_dies_every_request_is_answered_or_failed_by_its_deadline() {
+fn crashes_end_every_request_within_timeout() {
     cases(1500, Faults::Crashes);
 }
 
 #[test]
-fn whatever_servers_answer_no_client_sees_a_byte_of_another_keys_value() {
+fn wrong_responses_never_leak_values() {
     cases(1500, Faults::Lies);
 }

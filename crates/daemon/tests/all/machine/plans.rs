@@ -1,5 +1,5 @@
-//! Plans that come, go and come back while keys are read and written, most of them seldom or never, and every part is killed and started
-//! again between any two steps: nobody reads a value that is older than the last change that was answered.
+//! Consistency test with replaced and returning plans while keys, most of them rarely used, are read and written. Front ends and servers
+//! are killed and restarted between any two steps, and no read returns a value older than the last acknowledged change.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Kept, Shared, Stage, begin};
+use fanin_daemon::machine::{Front, PoolMigration, Shared, Stage, begin};
 use fanin_daemon::routing::{Hash, Placement, Router, Weighted};
 use fanin_memcache::{Limits, Lines, Next, Request};
 use rand::rngs::StdRng;
@@ -20,13 +20,13 @@ use tempfile::TempDir;
 
 use super::world::{Scripted, World};
 use super::{MS, each_case, in_memory};
-use crate::carrying::{write_plan, write_stage};
+use crate::migration::{write_plan, write_stage};
 use crate::store::Store;
 
 const SERVERS: usize = 3;
 const KEYS: usize = 10;
 
-/// What is known of a key: the last version whose change was begun, and the last whose change was answered. Odd ones are values, even ones
+/// State of a key: the last version whose change was started, and the last that was acknowledged. Odd versions are values, even ones are
 /// deletions.
 #[derive(Clone, Copy, Default)]
 struct Known {
@@ -34,9 +34,9 @@ struct Known {
     answered: u64,
 }
 
-/// What a client waits for.
+/// An expected response.
 enum Waits {
-    /// The end of these keys' values, and what was answered of each before.
+    /// The end of these keys' values, with the versions acknowledged before.
     Read(Vec<(usize, u64)>),
     Written(usize, u64),
 }
@@ -47,7 +47,7 @@ struct Proxy {
     front: Front<Scripted>,
     world: super::world::Shared,
     shared: Arc<Shared>,
-    kept: Vec<Kept>,
+    kept: Vec<PoolMigration>,
     clients: Vec<(usize, Option<Waits>)>,
     talks: BTreeMap<usize, (Vec<u8>, Lines)>,
 }
@@ -65,7 +65,7 @@ impl Proxy {
         Proxy { text, front, world, shared, kept, clients, talks: BTreeMap::new() }
     }
 
-    /// The stage that it has reached.
+    /// Stage reached.
     fn stage(&self) -> &'static str {
         self.kept[0].stage().map_or("on its way", Stage::word)
     }
@@ -76,7 +76,7 @@ impl Proxy {
     }
 }
 
-/// The plans of a case, one after another: where each key was, as the table says it, and where it is to be.
+/// The plans of a case: old and new server of each key.
 fn plans(router: &Router, random: &mut StdRng) -> Vec<String> {
     let by_hash: Vec<usize> = (0..KEYS).map(|number| router.server(key(number).as_bytes())).collect();
     let mut at = by_hash.clone();
@@ -92,7 +92,7 @@ fn plans(router: &Router, random: &mut StdRng) -> Vec<String> {
     };
     let by = random.random_range(1..SERVERS);
     let out = moves(&|_, hash| (hash + by) % SERVERS);
-    // Back to where they were, some of them; then out again.
+    // Some move back, then out again.
     let back = moves(&|number, hash| if number % 4 == 3 { (hash + by) % SERVERS } else { hash });
     let again = moves(&|_, hash| (hash + 1) % SERVERS);
     vec![out, back, again]
@@ -109,10 +109,10 @@ struct Case {
     fronts: Vec<Proxy>,
     stores: Vec<Store>,
     known: [Known; KEYS],
-    /// The keys that are asked for now; and those that are not for a while.
+    /// Active keys; and keys that are unused for a while.
     touched: Vec<usize>,
     resting: [bool; KEYS],
-    /// Of a thousand things that happen, how many are a server's start and how many are faults.
+    /// Per mille of server restarts and of faults among events.
     restarts: u32,
     faults: u32,
     reads: usize,
@@ -149,19 +149,19 @@ impl Case {
         (case, plans)
     }
 
-    /// From now on some keys rest, which may have been in use.
+    /// Stops using some keys.
     fn some_rest(&mut self) {
         self.resting = std::array::from_fn(|_| self.random.random_bool(0.6));
         self.touches_others();
     }
 
-    /// From now on others of the keys that do not rest are asked for.
+    /// Changes the active keys.
     fn touches_others(&mut self) {
         let share = *[0.2, 0.6, 1.0].choose(&mut self.random).unwrap();
         self.touched = (0..KEYS).filter(|key| !self.resting[*key] && self.random.random_bool(share)).collect();
     }
 
-    /// Some things happen, whichever.
+    /// Runs random events.
     fn happens(&mut self, steps: usize) {
         for _ in 0..steps {
             let front = self.random.random_range(0..self.fronts.len());
@@ -178,20 +178,20 @@ impl Case {
         }
     }
 
-    /// What was asked is answered.
+    /// Runs until a front end's requests are answered.
     fn settles(&mut self, front: usize) {
         self.speaks_with(front, |_| true);
         self.hears(front);
     }
 
-    /// A client that waits for nothing asks for something.
+    /// An idle client sends a request.
     fn asks(&mut self, front: usize) {
         let r = &mut self.random;
         let client = r.random_range(0..2);
         if self.fronts[front].clients[client].1.is_some() {
             return;
         }
-        // Each key is changed by one client, so that its versions have an order.
+        // Each key is changed by only one client, so its versions are ordered.
         let clients = 2 * self.fronts.len();
         let of_client = |number: &usize| number % clients == 2 * front + client;
         let owned: Vec<usize> = self.touched.iter().copied().filter(of_client).collect();
@@ -228,20 +228,20 @@ impl Case {
         self.fronts[front].clients[client].1 = Some(waits);
     }
 
-    /// One of a front end's connections to servers is served, whichever.
+    /// Serves a random server connection of a front end.
     fn serves(&mut self, front: usize, most: usize) {
         let of_servers: Vec<usize> = self.connections(front, |_| true);
         let Some(&number) = of_servers.choose(&mut self.random) else { return };
         self.serves_connection(front, number, most);
     }
 
-    /// A server's connection is served, so many requests at most.
+    /// Serves a server connection, up to a number of requests.
     fn serves_connection(&mut self, front: usize, number: usize, most: usize) {
         let proxy = &mut self.fronts[front];
         let world = &mut *proxy.world.borrow_mut();
         let connection = &mut world.connections[number];
         if connection.closed || connection.broken {
-            // What a server still has of a connection that is over is done at once, or never.
+            // Requests on a closed connection are executed now or never.
             proxy.talks.remove(&number);
             return;
         }
@@ -264,13 +264,13 @@ impl Case {
         read.drain(..at);
     }
 
-    /// A front end's connections to these servers.
+    /// Connections of a front end to these servers.
     fn connections(&self, front: usize, of: impl Fn(usize) -> bool) -> Vec<usize> {
         let connections = &self.fronts[front].world.borrow().connections;
         (0..connections.len()).filter(|number| connections[*number].server.is_some_and(&of)).collect()
     }
 
-    /// A front end takes its turn, and these servers answer it.
+    /// Runs a front end's loop iteration, and these servers' responses.
     fn speaks_with(&mut self, front: usize, of: impl Fn(usize) -> bool) {
         for _ in 0..8 {
             self.fronts[front].turn(self.now);
@@ -287,14 +287,14 @@ impl Case {
         self.fronts[front].world.borrow_mut().connections[connection].send(line.as_bytes());
     }
 
-    /// What it has been answered.
+    /// Response to it.
     fn answered(&mut self, front: usize) -> String {
         let connection = self.fronts[front].clients[0].0;
         let bytes = self.fronts[front].world.borrow_mut().connections[connection].outbox.drain(..).collect();
         String::from_utf8(bytes).unwrap()
     }
 
-    /// Clients read what has come.
+    /// Clients read their output.
     fn hears(&mut self, front: usize) {
         for client in 0..2 {
             let proxy = &mut self.fronts[front];
@@ -338,7 +338,7 @@ impl Case {
         }
     }
 
-    /// Time passes, and all front ends heed it.
+    /// Advances time for all front ends.
     fn passes(&mut self, nanos: u64) {
         self.now += nanos;
         for proxy in &mut self.fronts {
@@ -355,7 +355,7 @@ impl Case {
             0 => self.restarts(front),
             1 => self.server_restarts(),
             2 => drop(fs::remove_file(self.folder.path().join("stage"))),
-            // A plan that begins nowhere.
+            // A plan that does not follow the current one.
             _ => {
                 let [plan, table] = ["plan.json", "placement.csv"].map(|name| self.folder.path().join(name));
                 let before = [&plan, &table].map(|path| fs::read(path).unwrap());
@@ -372,7 +372,7 @@ impl Case {
         }
     }
 
-    /// A server comes back with nothing, and counts anew.
+    /// Restarts a server, which is empty and repeats its CAS uniques.
     fn server_restarts(&mut self) {
         let (server, fewer) = (self.random.random_range(0..SERVERS), self.random.random_range(0..4));
         self.restarts_server(server, fewer);
@@ -389,7 +389,7 @@ impl Case {
         }
     }
 
-    /// A front end is killed, and starts again. What it had asked is done, or is not.
+    /// Kills and restarts a front end. Its requests are executed or not.
     fn restarts(&mut self, front: usize) {
         let count = self.random.random_range(0..4);
         (0..count).for_each(|_| self.serves(front, 2));
@@ -397,7 +397,7 @@ impl Case {
         self.fronts[front] = Proxy::start(text, 7);
     }
 
-    /// All front ends come to a stage, whatever happens meanwhile.
+    /// Moves all front ends to a stage, with random events meanwhile.
     fn comes_to(&mut self, stage: &str) {
         for round in 0.. {
             assert!(
@@ -405,7 +405,7 @@ impl Case {
                 "it does not come to {stage}: {:?}",
                 self.fronts.iter().map(Proxy::stage).collect::<Vec<_>>()
             );
-            // Somebody may have taken the word away.
+            // The `stage` file may have been removed.
             write_stage(self.folder.path(), stage);
             self.happens(10);
             self.passes(200 * MS);
@@ -416,7 +416,7 @@ impl Case {
     }
 }
 
-/// One case: how many keys were read, and how many of these were found.
+/// Runs one case; returns the numbers of keys read and found.
 fn run(case: u64) -> [usize; 2] {
     let (mut case, plans) = Case::new(case);
     for plan in plans {
@@ -438,10 +438,10 @@ fn run(case: u64) -> [usize; 2] {
 }
 
 #[test]
-fn a_lease_of_a_servers_earlier_life_stores_nothing() {
+fn lease_from_before_restart_stores_nothing() {
     let (mut case, _) = (0..).map(Case::new).find(|(case, _)| case.fronts.len() == 2).unwrap();
     (0..2).for_each(|front| case.speaks_with(front, |_| true));
-    // The servers have counted to nine.
+    // The servers' CAS unique is nine.
     case.stores.iter_mut().for_each(|store| (0..9).for_each(|_| store.put(b"other", b"", 0, 0)));
     case.sends(1, "set 1-key 0 0 2\r\nv1\r\n");
     case.speaks_with(1, |_| true);
@@ -450,15 +450,15 @@ fn a_lease_of_a_servers_earlier_life_stores_nothing() {
     (0..30).for_each(|_| case.passes(200 * MS));
     assert!(case.fronts.iter().all(|proxy| proxy.stage() == "move"));
     let old = (0..SERVERS).find(|server| case.stores[*server].value(b"1-key").is_some()).unwrap();
-    // A front end has a lease of the new place, and has asked the old one.
+    // A front end has a lease of the new server, and has asked the old one.
     case.sends(0, "get 1-key\r\n");
     case.speaks_with(0, |server| server != old);
     let new = (0..SERVERS).find(|server| case.stores[*server].value(b"1-key") == Some(b"")).unwrap();
-    // The new place begins anew. What the old one says comes then.
+    // The new server restarts, then the old one responds.
     case.restarts_server(new, 2);
     case.speaks_with(0, |server| server == old);
     assert_eq!(case.answered(0), "VALUE 1-key 0 2\r\nv1\r\nEND\r\n");
-    // Meanwhile another one has the key written: its copy's number is that of the lease.
+    // Meanwhile the other front end writes the key, and the copy gets the lease's number.
     case.speaks_with(1, |_| true);
     case.sends(1, "set 1-key 0 0 2\r\nv2\r\n");
     case.speaks_with(1, |_| true);
@@ -470,7 +470,7 @@ fn a_lease_of_a_servers_earlier_life_stores_nothing() {
 }
 
 #[test]
-fn a_copy_is_not_made_of_what_the_plan_before_has_not_cleared() {
+fn uncleared_server_is_not_copied() {
     let (mut case, plans) = (0..).map(Case::new).find(|(case, _)| case.fronts.len() == 1).unwrap();
     let comes_to = |case: &mut Case, stage: &str| {
         write_stage(case.folder.path(), stage);
@@ -485,11 +485,11 @@ fn a_copy_is_not_made_of_what_the_plan_before_has_not_cleared() {
         case.speaks_with(0, |_| true);
         assert_eq!(case.answered(0), "STORED\r\n");
     };
-    // The key moves away. Its old place keeps what it had.
+    // The key moves away. Its old server keeps its value.
     sets(&mut case, "v1");
     comes_to(&mut case, "over");
     sets(&mut case, "v2");
-    // It moves back, and on, and nobody touches it before the second time.
+    // It moves back and out again, without any request before the second move.
     for (plan, stage) in [(&plans[1], "over"), (&plans[2], "move")] {
         write_stage(case.folder.path(), "begin");
         write_plan(case.folder.path(), SERVERS, plan);
@@ -502,7 +502,7 @@ fn a_copy_is_not_made_of_what_the_plan_before_has_not_cleared() {
 }
 
 #[test]
-fn nobody_reads_what_is_older_than_an_answered_change_whatever_becomes_of_plans_and_of_all_parts() {
+fn reads_never_return_stale_values_after_faults() {
     let [reads, found] = each_case(500, run);
     println!("{reads} keys were read, {found} found");
     assert!(found * 10 > reads, "too little is found for this to say anything");

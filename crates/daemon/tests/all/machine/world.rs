@@ -1,4 +1,4 @@
-//! A world of connections in memory: what is sent stands in buffers until whoever drives it has it come.
+//! Simulated network: sent bytes stay in buffers until the test delivers them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,53 +8,53 @@ use std::rc::Rc;
 
 use fanin_daemon::machine::{Event, Net, Outgoing};
 
-/// One connection, seen from the front end.
+/// A connection, seen from the front end.
 #[derive(Debug, Default)]
 pub struct Connection {
     token: usize,
-    /// Which server it is to; clients' are to none.
+    /// The server; none for a client's connection.
     pub server: Option<usize>,
     pub open: bool,
-    /// Bytes for the front end to read; whether more will come; and whether the other end has broken it off.
+    /// Bytes to read; whether the peer has closed; and whether the connection is broken.
     pub inbox: VecDeque<u8>,
     pub ended: bool,
     pub broken: bool,
-    /// Bytes that the front end has written, and how many more it may.
+    /// Bytes written, and the free space for more.
     pub outbox: VecDeque<u8>,
     pub room: usize,
     wants_room: bool,
-    /// The front end has closed it.
+    /// Closed by the front end.
     pub closed: bool,
     event: Event,
 }
 
 impl Connection {
-    /// The other end sends something.
+    /// The peer sends bytes.
     pub fn send(&mut self, bytes: &[u8]) {
         self.inbox.extend(bytes);
         self.event.readable = true;
     }
 
-    /// It says that it will send no more.
+    /// The peer closes its side.
     pub fn end(&mut self) {
         self.ended = true;
         (self.event.readable, self.event.ended) = (true, true);
     }
 
-    /// It is gone: what was not read is lost.
+    /// Breaks the connection; unread bytes are lost.
     pub fn break_off(&mut self) {
         self.broken = true;
         self.inbox.clear();
         self.event = Event { readable: true, ended: true, writable: true, ..self.event };
     }
 
-    /// It takes so many bytes more.
+    /// The peer reads, which frees space.
     pub fn make_room(&mut self, more: usize) {
         self.room += more;
         self.event.writable |= std::mem::take(&mut self.wants_room);
     }
 
-    /// A connection that was being opened is open, or never will be.
+    /// Ends an opening connection's handshake.
     pub fn opens(&mut self, well: bool) {
         (self.open, self.broken) = (well, !well);
         self.event = Event { writable: well, failed: !well, ..self.event };
@@ -65,11 +65,11 @@ impl Connection {
     }
 }
 
-/// All of it.
+/// The network.
 #[derive(Debug, Default)]
 pub struct World {
     pub connections: Vec<Connection>,
-    /// Clients that have not been taken.
+    /// Clients that wait for accept.
     waiting: VecDeque<usize>,
     servers: BTreeMap<SocketAddr, usize>,
     listens: bool,
@@ -83,14 +83,14 @@ impl World {
         World { servers, listens: true, ..World::default() }
     }
 
-    /// A client comes: its connection's number.
+    /// Adds a client; returns its connection's number.
     pub fn client(&mut self, room: usize) -> usize {
         self.connections.push(Connection { open: true, room, ..Connection::default() });
         self.waiting.push_back(self.connections.len() - 1);
         self.connections.len() - 1
     }
 
-    /// What has happened and was not told yet, of those connections that are picked.
+    /// Pending events of some connections.
     pub fn events(&mut self, mut picks: impl FnMut() -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         if !self.waiting.is_empty() {
@@ -106,7 +106,7 @@ impl World {
         events
     }
 
-    /// Whether a connection to a server was closed, or opened anew.
+    /// Whether a connection to a server was closed or reopened.
     pub fn gave_up(&self) -> bool {
         let shared: Vec<_> = self.connections.iter().filter_map(|connection| connection.server).collect();
         let twice = (1..shared.len()).any(|index| shared[..index].contains(&shared[index]));
@@ -118,7 +118,7 @@ impl World {
     }
 }
 
-/// The front end's side.
+/// The front end's interface to it.
 pub struct Scripted(pub Shared);
 
 impl Net for Scripted {

@@ -1,4 +1,4 @@
-//! Asking hubs: their trees, speeds and backups, and what is taken from slow ones.
+//! Requests through hubs: trees, speeds, backups, and redirection.
 
 use fanin_fanout::sicc;
 use fanin_roles::front_end::{Asking, Params};
@@ -13,11 +13,11 @@ fn ask(index: u32, holder: u32) -> Body<Numbered, Size> {
     Body::Ask { key: Numbered(index.into()), holder: Node(holder) }
 }
 
-/// Racks of ten: hubs 11 and 21 with a backup each, where all is asked for of the first replica.
+/// Racks of ten: hubs 11 and 21 with a backup each, if the first replicas are requested.
 const TWO_RACKS: &[&[u32]] = &[&[11, 22], &[11, 22], &[12, 21], &[21], &[21, 11], &[22, 12]];
 
 #[test]
-fn hubs_are_asked_for_what_their_racks_have_at_equal_speeds() {
+fn hubs_fetch_their_racks_at_equal_speeds() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     let swarm = Body::Swarm(Swarm { parent: Node(0), rate: Rate(500_000_000), own: 3, all: 3 });
@@ -36,7 +36,7 @@ fn hubs_are_asked_for_what_their_racks_have_at_equal_speeds() {
 }
 
 #[test]
-fn requests_in_flight_share_what_the_front_end_plans_to_receive() {
+fn open_requests_share_planned_rate() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
@@ -50,18 +50,18 @@ fn requests_in_flight_share_what_the_front_end_plans_to_receive() {
 }
 
 #[test]
-fn a_hub_that_is_gone_has_its_backup_take_over_what_is_not_delivered() {
+fn backup_takes_over_from_lost_hub() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
     at.comes(ms(1), 21, 3);
     at.loses(ms(2), 21);
-    // 22 takes over its own object; what 21 itself had is asked for at another replica, through that one's hub.
+    // 22 takes over its own object; 21's objects are requested from another replica, through that one's hub.
     let sent = at.sent();
     let speed = Body::Swarm(Swarm { parent: Node(0), rate: Rate(500_000_000), own: 1, all: 1 });
     assert_eq!(sent, [(22, 0, speed), (22, 5, ask(5, 22)), (11, 4, ask(4, 11))]);
     assert_eq!(at.front_end.assigned(0, Node(21)), Some(Rate(500_000_000)), "what it was assigned is known");
-    // What it had sent on before comes late, and is as good.
+    // Objects sent before arrive late, and count.
     at.comes(ms(3), 21, 4);
     [0, 1, 2].iter().for_each(|&index| at.comes(ms(3), 11, index));
     at.comes(ms(4), 22, 5);
@@ -71,18 +71,18 @@ fn a_hub_that_is_gone_has_its_backup_take_over_what_is_not_delivered() {
 }
 
 #[test]
-fn a_backup_is_not_made_a_hub_for_what_the_one_that_is_gone_had_itself() {
+fn backup_does_not_replace_hubs_own_objects() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &[&[11, 22], &[12]]));
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(1), 11, 1);
     at.sent();
     at.loses(ms(2), 11);
-    // Its only other replica's rack has no hub: the server itself is asked.
+    // The rack of its only other replica has no hub: the server itself is asked.
     assert_eq!(at.sent(), [(22, 0, Body::Get(Numbered(0)))]);
 }
 
 #[test]
-fn the_last_object_may_fail_as_its_hub_goes() {
+fn last_object_may_fail_with_its_hub() {
     let params = Params { tries: 1, ..asks_hubs(FULL, 2) };
     let mut at = At::new(params, Cluster::of(10, &[&[11], &[12]]));
     at.asks(Time::ZERO, Time::NEVER);
@@ -91,7 +91,7 @@ fn the_last_object_may_fail_as_its_hub_goes() {
     assert_eq!(at.said(), [answer(1), fail(0), DONE]);
 }
 
-/// Three racks under two routers, and one hub that may send to the front end: a tree.
+/// Three racks under two routers, and one root: a tree.
 fn tree() -> (At, u32, [u32; 2]) {
     let holders: &[&[u32]] = &[&[11], &[12], &[13], &[21], &[22], &[31]];
     let mut at = At::new(asks_hubs(FULL, 1), Cluster::of(10, holders));
@@ -107,7 +107,7 @@ fn tree() -> (At, u32, [u32; 2]) {
 }
 
 #[test]
-fn children_of_a_hub_that_is_gone_send_to_the_front_end_which_asks_them_anew_for_what_it_has_not() {
+fn children_of_lost_hub_become_roots() {
     let (mut at, root, below) = tree();
     assert_eq!((root, below), (21, [11, 31]));
     at.comes(ms(1), root, 0);
@@ -122,27 +122,27 @@ fn children_of_a_hub_that_is_gone_send_to_the_front_end_which_asks_them_anew_for
         (31, 5, ask(5, 31)),
         (22, 0, swarm(1)),
         (22, 4, ask(4, 22)),
-        // Of what the hub had itself there is no other replica.
+        // The hub's own object has no other replica.
         (22, 3, ask(3, 21)),
     ];
     assert_eq!(at.sent(), expected);
 }
 
 #[test]
-fn of_a_silent_tree_the_hub_is_to_blame_that_owes_objects_of_its_own() {
+fn silent_tree_blames_hub_with_missing_objects() {
     let (mut at, root, _) = tree();
     [0, 1, 2, 3, 4].iter().for_each(|&index| at.comes(ms(50), root, index));
     assert_eq!(at.sent(), []);
     at.due(ms(99));
     assert_eq!(at.sent().iter().filter(|(_, _, body)| !matches!(body, Body::Speed(_))).count(), 0);
-    // Only the hub of the third rack owes one, by way of the root: it has no backup, and there is no other replica.
+    // Only the hub of the third rack has a missing object, behind the root: it has no backup, and there is no other replica.
     at.due(ms(150));
     let sent: Vec<Sent> = at.sent().into_iter().filter(|(_, _, body)| !matches!(body, Body::Speed(_))).collect();
     assert_eq!(sent, [(31, 0, Body::Over), (31, 5, Body::Get(Numbered(5)))]);
 }
 
 #[test]
-fn a_hub_that_is_only_slow_is_told_that_it_is_over_and_what_it_lost_is_no_news() {
+fn dismisses_slow_hub_and_ignores_its_losses() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &[&[11, 21], &[12, 21], &[21]]));
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(60), 21, 2);
@@ -161,7 +161,7 @@ fn a_hub_that_is_only_slow_is_told_that_it_is_over_and_what_it_lost_is_no_news()
 }
 
 #[test]
-fn who_owed_nothing_was_not_silent() {
+fn idle_hub_is_not_silent() {
     let mut at = At::new(asks_hubs(sicc::Params::default().full(), 2), Cluster::of(10, &[&[11, 21], &[21]]));
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(1), 21, 1);
@@ -172,7 +172,7 @@ fn who_owed_nothing_was_not_silent() {
     assert_eq!(at.asked(), [], "it was asked a millisecond ago");
 }
 
-/// Front ends that ask hubs, and nothing else of SICC's.
+/// Front ends with hubs, and no other part of SICC.
 trait Full {
     fn full(&self) -> sicc::Parts;
 }
@@ -183,7 +183,7 @@ impl Full for sicc::Params {
     }
 }
 
-/// Ten objects at 11 that 21 has too, and one at 21; in a period, 21 delivers nearly all of its own and 11 one.
+/// Ten objects on 11 that 21 has too, and one on 21; in a period, 21 delivers nearly all of its own and 11 one.
 fn redirected() -> (At, Vec<u32>) {
     let mut holders: Vec<&[u32]> = vec![&[11, 21]; 40];
     holders.extend([&[21u32] as &[u32]; 8]);
@@ -200,42 +200,42 @@ fn redirected() -> (At, Vec<u32>) {
 }
 
 #[test]
-fn what_a_slow_hub_gives_back_is_asked_for_through_another_and_what_it_has_sent_is_not() {
+fn requests_returned_objects_through_other_hub() {
     let (mut at, moving) = redirected();
     at.hears(ms(11), 11, 0, moving[0], Body::Withdrawn);
     assert_eq!(at.asked(), [(21, moving[0])]);
-    // It had been sent: nothing is said, and it comes.
+    // It had been sent: no message, and it arrives.
     at.comes(ms(11), 11, moving[1]);
     assert_eq!(at.asked(), []);
-    // Given back a second time, as where a message is doubled, it is not asked for again.
+    // A second return, such as a duplicate message, causes no further request.
     at.hears(ms(12), 11, 0, moving[0], Body::Withdrawn);
     at.hears(ms(12), 11, 0, moving[1], Body::Withdrawn);
     assert_eq!(at.asked(), []);
 }
 
 #[test]
-fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() {
+fn finished_hub_takes_objects_first() {
     let mut holders: Vec<&[u32]> = vec![&[11, 21]; 20];
     holders.extend([&[21u32] as &[u32]; 8]);
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
-    // 21 is ready in the first period, 11 delivers two objects of twenty.
+    // 21 finishes in the first period, 11 delivers two objects of twenty.
     (20..28).for_each(|index| at.comes(ms(4), 21, index));
     (0..2).for_each(|index| at.comes(ms(9), 11, index));
     at.due(ms(10));
     let withdrawn = |sent: Vec<Sent>| sent.into_iter().filter(|(_, _, body)| *body == Body::Withdraw).count();
-    // Eighteen are left: at 2 objects in 10 ms, and at the 8 in 4 ms of the other, nearly all are there sooner.
+    // Eighteen are left: at 2 objects per 10 ms, and at the other's 8 per 4 ms, nearly all end sooner there.
     let moving = withdrawn(at.sent());
     assert!((9..18).contains(&moving), "{moving}");
-    // A period later 21 was given nothing yet, and is as early as it was.
+    // A period later 21 has received nothing, and is as early as before.
     let (mut at, moving) = redirected();
     moving.iter().for_each(|&index| at.hears(ms(11), 11, 0, index, Body::Withdrawn));
     at.sent();
     (0..48).filter(|index| moving.contains(index) || *index == 47).for_each(|index| at.comes(ms(12), 21, index));
     at.due(ms(20));
     assert!(withdrawn(at.sent()) > 0, "what 11 has left goes to 21, which is ready again");
-    // Nothing goes to and fro: of two replicas, each was asked once.
+    // No ping-pong: each of two replicas is requested once.
     let (mut at, moving) = redirected();
     moving.iter().for_each(|&index| at.hears(ms(11), 11, 0, index, Body::Withdrawn));
     (0..40).filter(|index| !moving.contains(index)).for_each(|index| at.comes(ms(12), 11, index));
@@ -245,8 +245,8 @@ fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() 
 }
 
 #[test]
-fn a_packet_more_or_less_in_a_period_takes_nothing_from_a_hub_nor_do_its_packets_own_bytes() {
-    // Without packing an object is a packet of 120 + 78 bytes: at half of 1 Gbit/s 3,156 in a period, of whose bytes objects are 61 %.
+fn packet_noise_changes_no_speed() {
+    // Without packing an object is a packet of 120 + 78 bytes: at half of 1 Gbit/s 3,156 per period, of which 61 % is objects.
     let holders: Vec<&[u32]> = [[&[11u32] as &[u32], &[21]]; 3_200].concat();
     let mut at = At::new(asks_hubs(sicc::Parts { packing: false, ..FULL }, 2), Cluster::of(10, &holders));
     at.asks(Time::ZERO, Time::NEVER);
@@ -260,13 +260,13 @@ fn a_packet_more_or_less_in_a_period_takes_nothing_from_a_hub_nor_do_its_packets
 }
 
 #[test]
-fn what_a_hub_that_has_little_left_does_not_need_goes_to_one_with_a_backlog() {
+fn spare_speed_goes_to_hub_with_backlog() {
     let mut holders: Vec<&[u32]> = vec![&[11]; 6_000];
     holders.extend([&[21u32] as &[u32]; 3_000]);
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
-    // Both are as fast as they may; 21 owes two objects, a packet of them, and 11 thousands.
+    // Both are at full speed; 21 owes two objects, a packet of them, and 11 thousands.
     (6_000..8_998).for_each(|index| at.comes(ms(9), 21, index));
     (0..4_900).for_each(|index| at.comes(ms(9), 11, index));
     at.due(ms(10));
@@ -274,7 +274,7 @@ fn what_a_hub_that_has_little_left_does_not_need_goes_to_one_with_a_backlog() {
     assert!(of(21) < 350_000_000 && of(11) > 650_000_000, "{} {}", of(21), of(11));
 }
 
-/// Two hubs with other settings; the first one's share as the request begins.
+/// Two hubs with other settings; returns the first one's share at the start of the request.
 fn begins(parts: sicc::Parts, change: impl Fn(&mut sicc::Params), since: Time) -> Option<Rate> {
     let mut params = asks_hubs(parts, 2);
     if let Asking::Swarms { settings, .. } = &mut params.asking {
@@ -289,17 +289,17 @@ fn begins(parts: sicc::Parts, change: impl Fn(&mut sicc::Params), since: Time) -
 }
 
 #[test]
-fn a_front_end_begins_with_its_line_or_with_what_the_last_period_left_of_it() {
+fn starts_at_line_rate_or_spare_rate() {
     let half = Some(Rate(500_000_000));
     let spare = |settings: &mut sicc::Params| settings.start = sicc::Start::Spare;
     assert_eq!(begins(FULL, |_| {}, ms(3)), half);
-    // Two objects of 120 bytes and their parts of a packet's 78, 252 bytes in 10 ms.
+    // Two objects of 120 bytes and their shares of a packet's 78, 252 bytes in 10 ms.
     assert_eq!(begins(FULL, spare, ms(3)), Some(Rate((1_000_000_000 - 252 * 800) / 2)));
     assert_eq!(begins(FULL, spare, ms(12)), half, "a period later nothing came");
 }
 
 #[test]
-fn hubs_whose_speeds_nobody_controls_send_as_they_like_or_at_equal_parts() {
+fn uncontrolled_hubs_are_unpaced_or_equal() {
     let alone = sicc::Parts { speed: false, ..FULL };
     let assigned = |settings: &mut sicc::Params| settings.uncontrolled = sicc::Uncontrolled::Assigned;
     assert_eq!(begins(alone, |_| {}, ms(3)), Some(Rate(0)));
@@ -307,7 +307,7 @@ fn hubs_whose_speeds_nobody_controls_send_as_they_like_or_at_equal_parts() {
 }
 
 #[test]
-fn what_is_on_its_way_from_hub_to_hub_is_asked_for_elsewhere_whichever_of_them_goes() {
+fn redirected_objects_survive_lost_hubs() {
     let (mut at, moving) = redirected();
     at.loses(ms(11), 21);
     at.sent();
@@ -317,13 +317,13 @@ fn what_is_on_its_way_from_hub_to_hub_is_asked_for_elsewhere_whichever_of_them_g
     at.loses(ms(11), 11);
     let asked = at.asked();
     assert!(moving.iter().all(|&index| asked.contains(&(21, index))), "{asked:?}");
-    // Nothing waits for 11's word.
+    // Nothing waits for 11's confirmation.
     (0..48).for_each(|index| at.comes(ms(12), 21, index));
     assert_eq!((at.front_end.requests(), at.said().last()), (0, Some(&DONE)));
 }
 
 #[test]
-fn the_end_of_a_period_is_due_while_anything_is_asked_for() {
+fn period_end_is_due_with_open_requests() {
     let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     (1..=5).for_each(|period| {

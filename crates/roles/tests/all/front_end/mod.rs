@@ -1,4 +1,4 @@
-//! A front end, told of one thing after another: one that asks servers themselves, and one that asks hubs.
+//! Front end, step by step: with direct requests, and with hubs.
 
 mod hubs;
 mod servers;
@@ -10,14 +10,14 @@ use fanin_units::{Bytes, Time};
 
 use crate::support::{Cluster, Out, Said};
 
-/// The front end at machine 0, and what it said since it was last asked.
+/// The front end on machine 0, and its output since the last check.
 pub(super) struct At {
     pub(super) front_end: FrontEnd<Numbered>,
     pub(super) cluster: Cluster,
     pub(super) out: Out,
 }
 
-/// What it sends, without what is the same in all.
+/// Sent messages, without their common part.
 pub(super) type Sent = (u32, u32, Body<Numbered, Size>);
 
 impl At {
@@ -25,7 +25,7 @@ impl At {
         At { front_end: FrontEnd::new(params), cluster, out: Out::new() }
     }
 
-    /// Asks for all objects of the cluster, the first replica of each.
+    /// Requests all objects of the cluster, the first replica of each.
     pub(super) fn asks(&mut self, now: Time, deadline: Time) -> u32 {
         let keys = (0..self.cluster.holders.len() as u64).map(Numbered);
         self.front_end.ask(now, keys, deadline, &self.cluster, &mut |_| 0, &mut self.out)
@@ -51,7 +51,7 @@ impl At {
         assert!(self.front_end.deadline() > now && self.front_end.adds_up());
     }
 
-    /// What it sent.
+    /// Sent messages.
     pub(super) fn sent(&mut self) -> Vec<Sent> {
         let sent = |said: &Said| match said {
             Output::Send { to, message, .. } => Some((to.0, message.index, message.body)),
@@ -62,7 +62,7 @@ impl At {
         all
     }
 
-    /// Whom it asked for what: itself, or through a hub the holder.
+    /// Requests: the server, or the holder if through a hub, and the object.
     pub(super) fn asked(&mut self) -> Vec<(u32, u32)> {
         let whom = |(to, index, body): Sent| match body {
             Body::Get(_) | Body::Ask { .. } => Some((to, index)),
@@ -71,7 +71,7 @@ impl At {
         self.sent().into_iter().filter_map(whom).collect()
     }
 
-    /// What else it said.
+    /// Other output.
     pub(super) fn said(&mut self) -> Out {
         self.sent();
         std::mem::take(&mut self.out)

@@ -1,4 +1,4 @@
-//! Asking servers themselves: windows, replicas, what was moved.
+//! Direct requests: concurrency limits, replicas, moved objects.
 
 use fanin_fanout::Kind;
 use fanin_fanout::sliding_window::{self, Grows};
@@ -14,7 +14,7 @@ fn servers(kind: Kind, holders: &[&[u32]]) -> At {
 }
 
 #[test]
-fn one_all_asks_all_at_once_each_server_for_all_that_it_has() {
+fn one_all_sends_one_request_per_server() {
     let mut at = servers(Kind::OneAll, &[&[3], &[2], &[3], &[4]]);
     at.asks(Time::ZERO, Time::NEVER);
     let more = |said: &Said| matches!(said, Output::Send { more: true, .. });
@@ -23,7 +23,7 @@ fn one_all_asks_all_at_once_each_server_for_all_that_it_has() {
 }
 
 #[test]
-fn a_request_with_no_object_is_done_at_once() {
+fn empty_request_completes_immediately() {
     let mut at = servers(Kind::OneAll, &[]);
     at.asks(Time::ZERO, ms(1));
     assert_eq!((at.said(), at.front_end.deadline(), at.front_end.requests()), (vec![DONE], Time::NEVER, 0));
@@ -33,7 +33,7 @@ fn a_request_with_no_object_is_done_at_once() {
 }
 
 #[test]
-fn an_object_that_is_nowhere_fails_at_once() {
+fn object_without_servers_fails_immediately() {
     let mut at = servers(Kind::OneAll, &[&[], &[2]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.said(), [fail(0)]);
@@ -41,13 +41,13 @@ fn an_object_that_is_nowhere_fails_at_once() {
     assert_eq!(at.said(), [answer(1), DONE]);
 }
 
-/// A window of one server.
+/// A limit of one server.
 fn one_at_a_time(holders: &[&[u32]]) -> At {
     At::new(Params { asking: one_server(), ..asks_servers(Kind::OneAll) }, Cluster::of(10, holders))
 }
 
 #[test]
-fn a_window_asks_no_more_servers_than_it_allows() {
+fn window_limits_outstanding_servers() {
     let mut at = one_at_a_time(&[&[2], &[3], &[2], &[4]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 2)]);
@@ -60,17 +60,17 @@ fn a_window_asks_no_more_servers_than_it_allows() {
 }
 
 #[test]
-fn servers_that_are_gone_before_their_turn_or_refuse_take_no_place_of_the_window() {
+fn lost_and_refusing_servers_free_window() {
     let mut at = one_at_a_time(&[&[2], &[3], &[4], &[5]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0)]);
-    // It is asked elsewhere at once: there is no other, so itself, beyond the window.
+    // It is requested elsewhere at once: from the same server, outside the limit.
     at.loses(ms(1), 3);
     assert_eq!(at.asked(), [(3, 1)]);
     at.comes(ms(2), 3, 1);
     at.comes(ms(2), 2, 0);
     assert_eq!(at.asked(), [(4, 2)]);
-    // Refused three times, it has failed, and the next has its turn.
+    // Refused three times, it has failed, and the next one is requested.
     (0..3).for_each(|_| at.hears(ms(3), 4, 0, 2, Body::Lost));
     assert_eq!(at.asked(), [(4, 2), (4, 2), (5, 3)]);
     at.comes(ms(4), 5, 3);
@@ -78,7 +78,7 @@ fn servers_that_are_gone_before_their_turn_or_refuse_take_no_place_of_the_window
 }
 
 #[test]
-fn as_a_request_fails_the_next_one_has_its_place_in_the_window() {
+fn failed_request_frees_window() {
     let mut at = one_at_a_time(&[&[2]]);
     at.front_end = FrontEnd::new(Params { asking: one_server(), patience: None, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, ms(10));
@@ -92,7 +92,7 @@ fn as_a_request_fails_the_next_one_has_its_place_in_the_window() {
 }
 
 #[test]
-fn a_window_that_begins_anew_is_each_requests_own_and_as_it_was_at_first() {
+fn per_request_window_starts_fresh() {
     let asks = |anew| {
         let mut at = one_at_a_time(&[&[2], &[3], &[4]]);
         let asking =
@@ -106,11 +106,11 @@ fn a_window_that_begins_anew_is_each_requests_own_and_as_it_was_at_first() {
             at.asked().len()
         })
     };
-    // One of three servers by now, which the next request fills; or one of one server for each.
+    // A shared limit has grown to three servers, which the next request fills; or one server for each.
     assert_eq!([false, true].map(asks), [[3, 0], [1, 1]]);
 }
 
-/// One server at first, and one more a window of answers.
+/// One server at first, and one more per window of responses.
 fn growing() -> fanin_fanout::Settings {
     let mut settings = fanin_fanout::Settings::default();
     settings.sliding_window = sliding_window::Params { initial: 1, grows: Grows::Window, ..settings.sliding_window };
@@ -124,7 +124,7 @@ fn one_server() -> Asking {
 }
 
 #[test]
-fn a_miss_is_an_answer_and_what_comes_late_twice_or_unasked_is_dropped() {
+fn drops_late_and_duplicate_responses() {
     let mut at = servers(Kind::OneAll, &[&[2], &[3]]);
     at.asks(Time::ZERO, Time::NEVER);
     at.hears(ms(1), 2, 0, 0, Body::Miss);
@@ -140,7 +140,7 @@ fn a_miss_is_an_answer_and_what_comes_late_twice_or_unasked_is_dropped() {
 }
 
 #[test]
-fn answers_to_an_earlier_life_are_dropped() {
+fn drops_responses_to_earlier_incarnation() {
     let mut at = servers(Kind::OneAll, &[&[2]]);
     at.front_end = FrontEnd::new(Params { epoch: 4, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, Time::NEVER);
@@ -149,7 +149,7 @@ fn answers_to_an_earlier_life_are_dropped() {
 }
 
 #[test]
-fn what_was_not_asked_for_yet_cannot_come() {
+fn ignores_objects_not_yet_requested() {
     let mut at = one_at_a_time(&[&[2], &[3]]);
     at.asks(Time::ZERO, Time::NEVER);
     at.comes(ms(1), 3, 1);
@@ -160,28 +160,28 @@ fn what_was_not_asked_for_yet_cannot_come() {
 }
 
 #[test]
-fn a_data_server_that_is_gone_or_silent_is_replaced_by_a_replica_and_not_chosen_while_it_is_gone() {
+fn lost_server_is_replaced_by_replica() {
     let mut at = servers(Kind::OneAll, &[&[2, 3, 4], &[2, 5], &[3, 2, 4]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 1), (3, 2)]);
     at.loses(ms(1), 2);
     assert_eq!(at.asked(), [(3, 0), (5, 1)]);
-    // Of those asked for by now, 3 has been silent for as long at 100 ms and 101 ms; 2 is known to be gone.
+    // Of the outstanding ones, 3 has been silent long enough at 100 ms and 101 ms; 2 is known to be lost.
     assert_eq!(at.front_end.deadline(), ms(100));
     at.due(ms(100));
     assert_eq!(at.asked(), [(4, 2)]);
     at.due(ms(101));
     assert_eq!(at.asked(), [(4, 0), (2, 1)], "who has the second object is gone, all of them: each in turn");
-    // Another request knows who is gone, for a while.
+    // Another request knows the lost machines, for a while.
     at.asks(ms(102), Time::NEVER);
     assert_eq!(at.asked().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [4, 4, 2]);
-    // What came of the one that was slow is as good; what others had been asked for comes late.
+    // The slow machine's response is valid; others' are late.
     [(3, 0), (5, 1), (3, 2), (4, 0), (4, 2)].iter().for_each(|&(from, index)| at.comes(ms(103), from, index));
     assert_eq!(at.said(), [answer(0), answer(1), answer(2), DONE]);
 }
 
 #[test]
-fn where_all_replicas_are_gone_an_object_fails_clearly() {
+fn object_without_replicas_fails() {
     let mut at = servers(Kind::OneAll, &[&[2, 3]]);
     at.asks(Time::ZERO, Time::NEVER);
     at.loses(ms(1), 2);
@@ -191,7 +191,7 @@ fn where_all_replicas_are_gone_an_object_fails_clearly() {
 }
 
 #[test]
-fn a_deadline_fails_what_is_left_once() {
+fn deadline_fails_remaining_objects_once() {
     let mut at = servers(Kind::OneAll, &[&[2], &[3], &[4]]);
     at.front_end = FrontEnd::new(Params { patience: None, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, ms(50));
@@ -205,11 +205,11 @@ fn a_deadline_fails_what_is_left_once() {
 }
 
 #[test]
-fn an_answer_of_the_new_place_of_an_object_is_that_of_who_was_asked() {
+fn accepts_forwarded_responses() {
     let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 3]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 1)]);
-    // Machine 7 was never asked: 2 has passed the question on, and is no more silent than 7 is.
+    // Machine 7 was not asked: 2 has forwarded the request, and neither is silent.
     at.comes(ms(60), 7, 0);
     assert_eq!(at.said(), [answer(0)]);
     at.due(ms(100));
@@ -219,13 +219,13 @@ fn an_answer_of_the_new_place_of_an_object_is_that_of_who_was_asked() {
 }
 
 #[test]
-fn an_object_whose_new_place_refuses_or_is_silent_is_asked_for_at_a_replica() {
+fn refused_forward_falls_back_to_replica() {
     let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 4]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 1)]);
     at.hears(ms(10), 7, 0, 0, Body::Lost);
     assert_eq!(at.asked(), [(3, 0)]);
-    // It says so once more, of a question that is not asked any more.
+    // It repeats that for an outdated request.
     at.comes(ms(20), 3, 0);
     at.hears(ms(20), 7, 0, 0, Body::Lost);
     assert_eq!(at.asked(), []);
@@ -236,7 +236,7 @@ fn an_object_whose_new_place_refuses_or_is_silent_is_asked_for_at_a_replica() {
 }
 
 #[test]
-fn a_window_has_its_next_server_as_the_last_object_comes_from_where_it_was_moved() {
+fn forwarded_last_object_frees_window() {
     let mut at = one_at_a_time(&[&[2], &[3]]);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0)]);
@@ -244,7 +244,7 @@ fn a_window_has_its_next_server_as_the_last_object_comes_from_where_it_was_moved
     assert_eq!(at.asked(), [(3, 1)]);
 }
 
-/// Objects of two replicas each; the second of three of them were moved to machine 9.
+/// Objects with two replicas each; the second replicas of three were moved to machine 9.
 fn moved(together: bool) -> At {
     let cluster = Cluster::of(10, &[&[2, 3], &[4, 5], &[6, 7], &[8, 9], &[2, 9]]);
     let homes =
@@ -253,16 +253,16 @@ fn moved(together: bool) -> At {
 }
 
 #[test]
-fn of_what_was_moved_a_replica_that_answers_together_with_others_is_asked_for() {
-    // The first replica each where it is drawn: machine 0's draws are all zero.
+fn moved_objects_prefer_contacted_servers() {
+    // The first replica of each is drawn: machine 0's draws are all zero.
     let mut at = moved(false);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 4), (4, 1), (6, 2), (8, 3)]);
-    // Nobody asks machine 9 for anything, so that the first of those that were moved is drawn: they lie together, but not there.
+    // The request does not contact machine 9, so the first replica of each moved object is drawn.
     let mut at = moved(true);
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.asked(), [(2, 0), (2, 4), (4, 1), (6, 2), (8, 3)]);
-    // As the last object is at machine 9, the three come from there: their old places are asked, but who is there himself.
+    // The last object is on machine 9, so the three come from there; requests go to their old servers, except to itself.
     let mut at = moved(true);
     at.cluster.holders[4] = vec![Node(9)];
     at.asks(Time::ZERO, Time::NEVER);

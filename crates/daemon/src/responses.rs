@@ -1,7 +1,7 @@
-//! Answers: what a server has sent, whether it is what was asked for, and whose it is; and what becomes of requests whose server fails.
+//! Responses of servers: validation, delivery to clients, and requests whose server fails.
 //!
-//! What is given to a client was looked at first: values by their whole key, meta commands' answers by their mark, the rest by its
-//! words. What is none of them, too much or too little ends the connection, and all that was asked by it has failed.
+//! Before a client gets a response it is checked: values by their whole key, meta responses by their opaque token, others by their words.
+//! An unexpected, excess or truncated response closes the server's connection, and all its requests fail.
 
 use std::io;
 use std::rc::Rc;
@@ -17,21 +17,21 @@ use crate::net::Net;
 use crate::server::{Ask, Part, ServerError, State, StreamedValue};
 use crate::table::Id;
 
-/// What a client is told of a value that is larger than its pool's `item`.
-const TOO_LARGE: &str = "SERVER_ERROR a value is larger than this front end passes on\r\n";
-/// A value with its line is understood at once, up to so many bytes; a larger one as it comes.
+/// Error for a value larger than the pool's `item`.
+const TOO_LARGE: &str = "SERVER_ERROR value exceeds this front end's limit\r\n";
+/// Up to this size a value is parsed whole; larger ones are streamed.
 const WHOLE: usize = READ / 2;
-/// So often a server is read in a turn.
+/// Reads from a server per loop iteration.
 const READS: usize = 4;
-/// The end of a value, and of a line.
+/// Terminator of values and lines.
 const END: &[u8] = b"\r\n";
 
-/// A server's bytes are no answer; and whether its client, who had begun to be answered, is closed.
+/// An invalid response; and whether the client, which has part of its response, must be closed.
 type Broken = (ServerError, bool);
-/// They make no sense.
-const NONSENSE: Broken = (ServerError::Nonsense, false);
-/// They break off what was promised: a value is not as long as was said.
-const BROKEN_WORD: Broken = (ServerError::Nonsense, true);
+/// Malformed.
+const INVALID: Broken = (ServerError::Invalid, false);
+/// Truncated: a value has not the announced length.
+const TRUNCATED: Broken = (ServerError::Invalid, true);
 
 impl<N: Net> Front<N> {
     pub(crate) fn server_event(&mut self, server: usize, event: Event) {
@@ -56,8 +56,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Reads what a server has sent, while there is memory for it; all of it where nothing comes behind it, since nothing will tell of that
-    /// again.
+    /// Reads from a server while there is memory. After the peer has closed, reads everything, since no further event comes.
     pub(crate) fn server_reads(&mut self, server: usize) {
         for reads in 1.. {
             if self.is_spent() {
@@ -95,7 +94,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// These bytes have come of a server, behind room for those that came before and were not understood.
+    /// Handles bytes from a server; there is space before them for earlier, unparsed bytes.
     fn has_come(&mut self, server: usize, bytes: &mut [u8]) -> Result<(), Broken> {
         let rest = &mut self.servers[server].rest;
         bytes[..rest.len()].copy_from_slice(rest);
@@ -105,13 +104,13 @@ impl<N: Net> Front<N> {
         Ok(())
     }
 
-    /// Gives answers to whom they belong: how many bytes were understood.
+    /// Delivers responses; returns the number of bytes parsed.
     fn answers(&mut self, server: usize, bytes: &[u8]) -> Result<usize, Broken> {
         let mut at = 0;
         while at < bytes.len() {
             let from = &mut self.servers[server];
-            // What nobody asked for is no answer.
-            let Some(&ask) = from.front() else { return Err(NONSENSE) };
+            // A response without a request is invalid.
+            let Some(&ask) = from.front() else { return Err(INVALID) };
             if from.alone.is_some() {
                 match self.alone_line(server, ask, &bytes[at..])? {
                     0 => break,
@@ -129,7 +128,7 @@ impl<N: Net> Front<N> {
             }
             match from.cursor.next(&bytes[at..], ask.shape) {
                 Piece::More => break,
-                Piece::Broken => return Err(NONSENSE),
+                Piece::Broken => return Err(INVALID),
                 Piece::Line { line, last } => {
                     self.line(server, &ask, line, last)?;
                     at += line.len();
@@ -144,7 +143,7 @@ impl<N: Net> Front<N> {
                     }
                     let value = &bytes[at + line.len()..at + size.min(there)];
                     if size <= there && !value.ends_with(END) {
-                        return Err(BROKEN_WORD);
+                        return Err(TRUNCATED);
                     }
                     let ask = self.wants(server, ask, (line, key, follow))?;
                     if size > there {
@@ -162,26 +161,25 @@ impl<N: Net> Front<N> {
         Ok(at)
     }
 
-    /// A line by a server's second connection, of which there are few: it belongs to the question, until the line comes that closes it.
-    /// How many bytes.
+    /// Handles a line on a server's second connection: it belongs to the request until the closing line comes. Returns its length.
     #[cold]
     fn alone_line(&mut self, server: usize, ask: Ask, bytes: &[u8]) -> Result<usize, Broken> {
         let from = &mut self.servers[server];
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
-            return if bytes.len() > response::LONGEST_LINE { Err(NONSENSE) } else { Ok(0) };
+            return if bytes.len() > response::LONGEST_LINE { Err(INVALID) } else { Ok(0) };
         };
         let line = &bytes[..end + 1];
         if closes(line, from.note()) {
-            // It has not said all that belongs to an answer.
+            // The response is incomplete.
             if !ask.hushed {
-                return Err(NONSENSE);
+                return Err(INVALID);
             }
             self.ends(server, Ask { hushed: false, ..ask });
             self.next_alone(server);
             return Ok(line.len());
         }
         if from.is_too_long(line.len()) {
-            return Err(NONSENSE);
+            return Err(INVALID);
         }
         if !ask.hushed
             && let Piece::Line { line, last } = Cursor::default().next(bytes, ask.shape)
@@ -194,7 +192,7 @@ impl<N: Net> Front<N> {
         Ok(line.len())
     }
 
-    /// Whether a value with this line and key is what was asked for, and may come now; what its client is to hear of it.
+    /// Whether a value with this line and key matches the request; prepares the client's version of it.
     fn wants(&mut self, server: usize, ask: Ask, (line, key, follow): (&[u8], &[u8], u32)) -> Result<Ask, Broken> {
         let from = &mut self.servers[server];
         let too_large = follow > self.pools[from.pool].longest_answer;
@@ -202,21 +200,21 @@ impl<N: Net> Front<N> {
             self.clients.get_mut(ask.client).into_iter().for_each(|client| client.has_seen(1, follow as usize));
         }
         let right = match (ask.shape, ask.part) {
-            (Shape::Meta { .. }, _) => return self.tell_meta(server, ask, line),
+            (Shape::Meta { .. }, _) => return self.prepare_meta(server, ask, line),
             (_, Part::Batch { get, batch }) => match self.gets.get_mut(get) {
                 Some(multiget) => {
                     let size = if too_large { 0 } else { line.len() + follow as usize };
                     u32::try_from(size).is_ok_and(|size| multiget.value(batch, key, size))
                 }
-                // Whose it was is gone.
+                // The client is gone.
                 None => true,
             },
             _ => from.note() == key && from.front_mut().is_some_and(|ask| !std::mem::replace(&mut ask.has_value, true)),
         };
-        if right { Ok(ask) } else { Err(NONSENSE) }
+        if right { Ok(ask) } else { Err(INVALID) }
     }
 
-    /// A whole value, behind its line.
+    /// Delivers a whole value.
     fn give_value(&mut self, ask: &Ask, line: &[u8], all: &[u8]) {
         if let Shape::Meta { .. } = ask.shape {
             let told = std::mem::take(&mut self.line);
@@ -228,7 +226,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// A value begins that is kept until it is seen to end as it should; one that is too large is not kept, and its client is told so.
+    /// Begins a value that is held until its terminator has been seen; one that is too large is dropped with an error.
     fn large_value_begins(&mut self, server: usize, ask: &Ask, (line, follow): (&[u8], u32), come: &[u8], last: bool) {
         let keeps = follow <= self.pools[self.servers[server].pool].longest_answer;
         if !keeps {
@@ -243,11 +241,11 @@ impl<N: Net> Front<N> {
         self.servers[server].passing = Some(passing);
     }
 
-    /// Its last byte has come.
+    /// Ends such a value.
     fn large_value_ends(&mut self, server: usize, ask: Ask) -> Result<(), Broken> {
         let Some(passing) = self.servers[server].passing.take() else { return Ok(()) };
         if passing.keeps && !passing.bytes.ends_with(END) {
-            return Err(BROKEN_WORD);
+            return Err(TRUNCATED);
         }
         self.give(&ask, &passing.bytes);
         if passing.last {
@@ -256,7 +254,7 @@ impl<N: Net> Front<N> {
         Ok(())
     }
 
-    /// A value is larger than what is passed on: its client hears of that in its place, and of the rest of the answer nothing.
+    /// Replaces a value above the limit and the rest of the response by an error.
     fn lacks(&mut self, server: usize, ask: &Ask) {
         self.counters.errors_refused.add(1);
         if let Part::Batch { get, .. } = ask.part {
@@ -267,10 +265,10 @@ impl<N: Net> Front<N> {
         self.servers[server].front_mut().into_iter().for_each(|ask| ask.hushed = true);
     }
 
-    /// A line of an answer.
+    /// Handles a response line.
     fn line(&mut self, server: usize, ask: &Ask, line: &[u8], last: bool) -> Result<(), Broken> {
         if matches!(ask.shape, Shape::Meta { .. }) && !response::is_error(line) {
-            let ask = self.tell_meta(server, *ask, line)?;
+            let ask = self.prepare_meta(server, *ask, line)?;
             self.give_value(&ask, b"", b"");
             return Ok(());
         }
@@ -279,7 +277,7 @@ impl<N: Net> Front<N> {
                 if response::is_error(line)
                     && let Some(multiget) = self.gets.get_mut(get)
                 {
-                    // The values that it has sent stand.
+                    // Values received before the error stay valid.
                     multiget.end(batch, false, Some("SERVER_ERROR a server answered with an error\r\n"));
                 }
             }
@@ -295,7 +293,7 @@ impl<N: Net> Front<N> {
                 let name = std::mem::take(&mut self.servers[server].name);
                 let named: Option<[&[u8]; 4]> = match line.strip_prefix(b"STAT ") {
                     Some(rest) => Some([b"STAT ", name.as_bytes(), b":", rest]),
-                    // It is no list.
+                    // Not a list.
                     None if last && line != b"END\r\n" => Some([b"STAT ", name.as_bytes(), b":error ", line]),
                     None => None,
                 };
@@ -311,8 +309,8 @@ impl<N: Net> Front<N> {
         Ok(())
     }
 
-    /// The first line of a meta command's answer, if it is that command's, stands in `self.line` as its client is told it: if it is.
-    fn tell_meta(&mut self, server: usize, ask: Ask, line: &[u8]) -> Result<Ask, Broken> {
+    /// Checks the first line of a meta response and writes the client's version of it to `self.line`.
+    fn prepare_meta(&mut self, server: usize, ask: Ask, line: &[u8]) -> Result<Ask, Broken> {
         let told = &mut self.line;
         told.clear();
         let words = line.strip_suffix(END).unwrap_or(line);
@@ -322,12 +320,12 @@ impl<N: Net> Front<N> {
             told.clear();
             told.extend_from_slice(text.as_bytes());
         }
-        let now = self.servers[server].front_mut().filter(|_| is_it).ok_or(NONSENSE)?;
+        let now = self.servers[server].front_mut().filter(|_| is_it).ok_or(INVALID)?;
         now.hushed = is_hushed(&ask, words);
         Ok(*now)
     }
 
-    /// Bytes of an answer, for whom they are.
+    /// Delivers response bytes.
     fn give(&mut self, ask: &Ask, bytes: &[u8]) {
         match ask.part {
             _ if ask.hushed => {}
@@ -339,8 +337,8 @@ impl<N: Net> Front<N> {
                     }
                 }
             }
-            Part::KeyMigration(migration) => self.migration_hears(migration, bytes),
-            Part::Joined(get) => self.joining.hears(get, bytes),
+            Part::KeyMigration(migration) => self.migration_receives(migration, bytes),
+            Part::Joined(get) => self.coalescing.receives(get, bytes),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.put(ask.number, bytes);
@@ -349,16 +347,16 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// An answer has ended.
+    /// Ends a response.
     fn ends(&mut self, server: usize, ask: Ask) {
         self.servers[server].pop();
         if self.servers[server].is_well() {
-            self.tell_state(server, None);
+            self.report_state(server, None);
         }
         self.has_written(&ask);
         match ask.part {
             Part::Joined(get) => {
-                let (who, held) = self.joining.over(get);
+                let (who, held) = self.coalescing.over(get);
                 let held = Rc::new(held);
                 for (client, number) in who {
                     if let Some(client) = self.clients.get_mut(client) {
@@ -386,7 +384,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// All of a batch has come.
+    /// Handles a complete batch.
     fn batch_is_whole(&mut self, get: Id, batch: u32) {
         let Some(multiget) = self.gets.get_mut(get) else { return };
         let (bytes, values) = (multiget.bytes_of(batch), multiget.values_of(batch));
@@ -398,7 +396,7 @@ impl<N: Net> Front<N> {
         self.mark_client(client);
     }
 
-    /// What one of a batch's keys lacked has come, or will not: with the last one the batch is whole.
+    /// Settles one key of a batch that was looked up elsewhere; the last one completes the batch.
     pub(crate) fn batch_settles(&mut self, get: Id, batch: u32, settled: (u32, Settled), failed: Option<&'static str>) {
         let Some(multiget) = self.gets.get_mut(get) else { return };
         multiget.failed = multiget.failed.or(failed);
@@ -412,7 +410,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// A batch has ended, well or not: others may be asked for.
+    /// Ends a batch, successful or not, and sends further batches.
     fn batch_ends(&mut self, get: Id, batch: u32) {
         let Some(multiget) = self.gets.get(get) else { return };
         let (keys, number) = (multiget.keys_of(batch), multiget.number);
@@ -420,7 +418,7 @@ impl<N: Net> Front<N> {
         self.ask_batches(get);
     }
 
-    /// What was asked may have been written, and someone is about to be told: no later get joins one that was sent before.
+    /// Registers a write before its client learns of it, so that no later get joins an earlier one.
     fn has_written(&self, ask: &Ask) {
         match (ask.writes, ask.part) {
             (Some(group), _) => self.shared.writes.wrote(group),
@@ -429,9 +427,9 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// A server's connection is of no use any more: whatever it was asked has failed, and whose answer it was giving may be to be closed.
+    /// Closes a failed server connection: all its requests fail, and a client with a partial response may be closed.
     pub(crate) fn server_fails(&mut self, server: usize, trouble: ServerError, closes: bool) {
-        self.tell_state(server, Some(trouble));
+        self.report_state(server, Some(trouble));
         let (socket, asked) = self.servers[server].close(self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
@@ -439,8 +437,8 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Says on stderr that a server is down, or up again, once for all threads.
-    fn tell_state(&mut self, server: usize, trouble: Option<ServerError>) {
+    /// Reports on stderr that a server is down, or up again, once for all threads.
+    fn report_state(&mut self, server: usize, trouble: Option<ServerError>) {
         let from = &self.servers[server];
         if server >= self.shared_servers || self.shared.is_up(server, trouble.is_none()) {
             return;
@@ -450,7 +448,7 @@ impl<N: Net> Front<N> {
         self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
     }
 
-    /// A request has failed.
+    /// Handles a failed request.
     pub(crate) fn fails(&mut self, ask: &Ask, trouble: ServerError, closes: bool) {
         self.counters.failed(trouble);
         self.has_written(ask);
@@ -460,7 +458,7 @@ impl<N: Net> Front<N> {
         match ask.part {
             Part::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Part::Joined(get) => {
-                for (client, number) in self.joining.over(get).0 {
+                for (client, number) in self.coalescing.over(get).0 {
                     if let Some(client) = self.clients.get_mut(client) {
                         client.put(number, text.as_bytes());
                         client.part_ends(number);
@@ -475,7 +473,7 @@ impl<N: Net> Front<N> {
                     self.batch_ends(get, batch);
                 }
             }
-            _ => self.tell_failure(ask, text),
+            _ => self.report_failure(ask, text),
         }
         self.has_failed(ask.client, closes);
         if let Some(migration) = ask.then {
@@ -483,8 +481,8 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// The client of a question that failed hears of it, if it wants to.
-    fn tell_failure(&mut self, ask: &Ask, text: &'static str) {
+    /// Reports a failure to the client, unless it asked for silence.
+    fn report_failure(&mut self, ask: &Ask, text: &'static str) {
         let Some(client) = self.clients.get_mut(ask.client) else { return };
         match ask.part {
             Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
@@ -504,35 +502,35 @@ impl<N: Net> Front<N> {
         client.part_ends(ask.number);
     }
 
-    /// A client has been told of a failure; it is closed behind that where its server has broken its word.
+    /// After a reported failure, closes the client if its response was truncated.
     fn has_failed(&mut self, id: Id, closes: bool) {
         self.clients.get_mut(id).into_iter().for_each(|client| client.closing |= closes);
         self.mark_client(id);
     }
 
-    /// Has the windows told of batches that are late.
-    pub(crate) fn look_for_late(&mut self) {
+    /// Reports late batches to the concurrency limits.
+    pub(crate) fn check_for_late(&mut self) {
         for pool in 0..self.pools.len() {
             while let Some(get) = self.pools[pool].next_late(self.now) {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.schedule.look(span(multiget.since, self.now));
                     self.counters.late_batches.add(1);
-                    self.wait_for_late(get);
+                    self.schedule_late_check(get);
                 }
             }
         }
     }
 
-    /// Puts a multiget in the line of those to be looked at, where its window heeds that.
-    pub(crate) fn wait_for_late(&mut self, get: Id) {
+    /// Schedules a check for late batches, if the multiget's concurrency limit uses them.
+    pub(crate) fn schedule_late_check(&mut self, get: Id) {
         let Some(multiget) = self.gets.get(get) else { return };
         let (Some(at), Some(client)) = (multiget.schedule.look_at(), self.clients.get(multiget.client)) else { return };
         let at = multiget.since + nanos(at);
-        self.pools[client.pool].look_for_late(at, get);
+        self.pools[client.pool].check_for_late(at, get);
     }
 }
 
-/// Whether a client does not want to hear of an answer to its meta command: that nothing is there, or that it went well.
+/// Whether the client suppresses this response to its meta command: a miss, or success.
 fn is_hushed(ask: &Ask, words: &[u8]) -> bool {
     let (Shape::Meta { command, .. }, Part::Relay { quiet: true }) = (ask.shape, ask.part) else { return false };
     let codes: &[&[u8]] = if command == Meta::Get { &[b"EN"] } else { &[b"HD", b"VA"] };

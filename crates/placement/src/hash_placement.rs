@@ -1,10 +1,14 @@
-//! Where a key's replicas lie in a cluster that places by hashes and of which nothing else is known.
+//! Placement of replicas by hashes.
 
 use crate::{Cluster, Placement, Server};
 
-/// Puts each key's replicas on servers in racks of their own, by the key's hash; the same key is always there. `None` where there are
-/// fewer racks than replicas.
-pub fn scatter<'k>(keys: impl Iterator<Item = &'k [u8]>, cluster: &Cluster, replicas: usize) -> Option<Placement> {
+/// Places each key's replicas on servers in different racks by the key's hash, deterministically. `None` if there are fewer racks than
+/// replicas.
+pub fn place_by_hash<'k>(
+    keys: impl Iterator<Item = &'k [u8]>,
+    cluster: &Cluster,
+    replicas: usize,
+) -> Option<Placement> {
     let mut racks: Vec<u32> = cluster.racks.clone();
     racks.sort_unstable();
     racks.dedup();
@@ -43,11 +47,11 @@ mod tests {
     use crate::{Object, Resources};
 
     #[test]
-    fn replicas_are_in_racks_of_their_own_spread_evenly_and_where_the_key_alone_says() {
+    fn spreads_replicas_over_racks_by_key() {
         let cluster =
             Cluster { racks: (0..40).map(|server| server / 10).collect(), capacities: vec![Resources::default(); 40] };
         let keys: Vec<String> = (0..4_000).map(|key| format!("key{key}")).collect();
-        let placed = |keys: &[String]| scatter(keys.iter().map(String::as_bytes), &cluster, 3).unwrap();
+        let placed = |keys: &[String]| place_by_hash(keys.iter().map(String::as_bytes), &cluster, 3).unwrap();
         let all = placed(&keys);
         let mut held = [0; 40];
         for object in (0..4_000).map(Object) {
@@ -57,9 +61,9 @@ mod tests {
             assert_eq!(racks.len(), 3);
             all.homes(object).iter().for_each(|home| held[home.0 as usize] += 1);
         }
-        // 300 each, 17 the standard deviation.
+        // Mean 300, standard deviation 17.
         assert!(held.iter().all(|&n| (220..380).contains(&n)), "{held:?}");
         assert_eq!(placed(&keys[7..8]).homes(Object(0)), all.homes(Object(7)));
-        assert!(scatter(keys.iter().map(String::as_bytes), &cluster, 5).is_none());
+        assert!(place_by_hash(keys.iter().map(String::as_bytes), &cluster, 5).is_none());
     }
 }

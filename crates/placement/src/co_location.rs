@@ -1,30 +1,29 @@
-//! Popular objects gathered on few servers of their racks.
+//! Co-location of popular objects on few servers of their racks.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
 //!          section III-A, Algorithm 1.
-//! Law:     the θ objects that are asked for most are popular. Of each rack those servers are gathering servers, by falling
-//!          weight W = Σ B_o F_o over the objects they have, whose room is together no less, in every resource, than what the
-//!          rack's popular objects ask for. Who lies at one stays; the others go to the first that has room, or make the next
-//!          server by weight that has room, which may be where they lie, a gathering server.
+//! Law:     the θ most requested objects are popular. In each rack, servers are co-location servers in order of falling weight
+//!          W = Σ B_o F_o over their objects, until their free capacity covers the demand of the rack's popular objects in every
+//!          resource. Objects already on one stay; the others go to the first with free capacity, or make the next server by weight
+//!          with free capacity, possibly their current one, a co-location server.
 //! Units:   bytes, requests of a period.
 //! Owns:    nothing.
-//! Departs: a server's capacity is for all that lies there, popular or not, so that none is filled beyond it, unless
-//!          `picc.counts` is "popular", as printed; one that was asked for more than that before keeps what it has unless there
-//!          is room elsewhere. Each replica is gathered in its own rack
-//!          and asks for its part of the object's requests. All servers of a rack are as near: the "nearest" is the first.
-//!          Ties go to the lower number.
-//! Checked: tests/placement/gather.rs.
+//! Departs: a server's capacity is for all its objects, popular or not, so none is overfilled, unless `picc.counts` is "popular", as
+//!          printed; a server that was overfull before keeps its objects unless there is free capacity elsewhere. Each replica stays
+//!          in its own rack and demands its share of the object's requests. All servers of a rack are equally near: the "nearest"
+//!          is the first. Ties go to the lower number.
+//! Checked: tests/placement/co_location.rs.
 
 use core::cmp::Reverse;
 
 use crate::loads::Loads;
 use crate::{Move, Object, Reason, RequestLog, Resources, Server};
 
-/// An object that no server of a rack could hold, were it empty.
+/// An object that no server of a rack could hold, even if empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
     /// The object.
     pub object: Object,
-    /// What each of its replicas asks for.
+    /// Demand of each of its replicas.
     pub demand: Resources,
     /// The rack.
     pub rack: u32,
@@ -44,8 +43,8 @@ pub(crate) fn popular(log: &RequestLog, theta: u32) -> Vec<Object> {
     asked
 }
 
-/// Gathers popular objects, rack by rack.
-pub(crate) fn gather(loads: &mut Loads, popular: &[Object]) -> Result<(), TooLarge> {
+/// Co-locates popular objects in each rack.
+pub(crate) fn co_locate(loads: &mut Loads, popular: &[Object]) -> Result<(), TooLarge> {
     let mut lie: Vec<(u32, usize, Server)> = Vec::new();
     for (rank, object) in popular.iter().enumerate() {
         lie.extend(loads.placement.homes(*object).iter().map(|home| (loads.cluster.rack(*home), rank, *home)));
@@ -58,7 +57,7 @@ pub(crate) fn gather(loads: &mut Loads, popular: &[Object]) -> Result<(), TooLar
         let servers = &servers[first..];
         let last = servers.partition_point(|server| loads.cluster.rack(*server) == rack);
         let lie: Vec<(Object, Server)> = lie.iter().map(|(_, rank, home)| (popular[*rank], *home)).collect();
-        in_rack(loads, &lie, &servers[..last]).map_err(|object| TooLarge {
+        co_locate_in_rack(loads, &lie, &servers[..last]).map_err(|object| TooLarge {
             object,
             demand: loads.demands.of(object),
             rack,
@@ -67,7 +66,7 @@ pub(crate) fn gather(loads: &mut Loads, popular: &[Object]) -> Result<(), TooLar
     Ok(())
 }
 
-/// All servers by rack, and there by falling weight.
+/// All servers by rack, and within it by falling weight.
 fn by_weight(loads: &Loads) -> Vec<Server> {
     let mut weights = vec![0u64; loads.loads.len()];
     for object in loads.placement.all() {
@@ -82,8 +81,8 @@ fn by_weight(loads: &Loads) -> Vec<Server> {
     servers
 }
 
-/// Gathers a rack's popular objects; the object that no server could hold, if there is one.
-fn in_rack(loads: &mut Loads, lie: &[(Object, Server)], servers: &[Server]) -> Result<(), Object> {
+/// Co-locates a rack's popular objects; returns an object that no server could hold, if there is one.
+fn co_locate_in_rack(loads: &mut Loads, lie: &[(Object, Server)], servers: &[Server]) -> Result<(), Object> {
     let fits = |object: Object, server: &Server| loads.demands.of(object).fits(loads.cluster.capacity(*server));
     if let Some((object, _)) = lie.iter().find(|(object, _)| !servers.iter().any(|server| fits(*object, server))) {
         return Err(*object);
@@ -98,14 +97,14 @@ fn in_rack(loads: &mut Loads, lie: &[(Object, Server)], servers: &[Server]) -> R
         if gathering.iter().any(|server| loads.relocate(to(*server))) {
             continue;
         }
-        // Where it lies there is room for it; where that has too much, and nobody else has room, it stays all the same.
+        // The current server is overfull only if no other has free capacity.
         let next = servers.iter().find(|server| if *server == home { lies_well } else { loads.relocate(to(**server)) });
         gathering.push(*next.unwrap_or(home));
     }
     Ok(())
 }
 
-/// The first servers whose room, what popular objects already take there included, is enough for all popular objects of the rack.
+/// The first servers whose free capacity, including their popular objects' demand, covers all popular objects of the rack.
 fn select(loads: &Loads, lie: &[(Object, Server)], servers: &[Server]) -> Vec<Server> {
     let mut wanted = Resources::default();
     let mut theirs: Vec<(Server, Resources)> = Vec::with_capacity(lie.len());

@@ -1,4 +1,4 @@
-//! Popular objects gathered in their racks: Algorithm 1 by hand.
+//! Co-location of popular objects in their racks: Algorithm 1 by hand.
 
 use fanin_placement::picc::{Counts, Params};
 use fanin_placement::{Kind, Placement, Plan, PlanError, RequestLog, Resources, Server, plan};
@@ -6,13 +6,13 @@ use fanin_placement::{Kind, Placement, Plan, PlanError, RequestLog, Resources, S
 use crate::generate::cluster;
 use crate::support::{log, objects, requests, ways};
 
-/// A log in which each object is asked for so often, by itself.
+/// A log with these frequencies, each object by itself.
 fn asked(frequencies: &[u32]) -> RequestLog {
     let queries = (0..).zip(frequencies).flat_map(|(object, times)| vec![objects(&[object]); *times as usize]);
     log(frequencies.len(), queries)
 }
 
-/// One rack of four servers: objects of these sizes, one replica of each at these servers, so often asked for.
+/// Plan of one rack of four servers: sizes, servers and frequencies of objects, one replica each.
 fn one_rack(theta: u32, room: u64, sizes: &[u64], at: &[u32], frequencies: &[u32]) -> Result<Plan, PlanError> {
     let placement = Placement::new(1, at.iter().map(|server| Server(*server)).collect());
     let settings = Params { theta, ..Params::default() };
@@ -28,9 +28,9 @@ fn one_rack(theta: u32, room: u64, sizes: &[u64], at: &[u32], frequencies: &[u32
 }
 
 #[test]
-fn popular_objects_go_to_the_first_servers_whose_room_is_enough_for_all() {
-    // W is 80, 60 + 10, 40, 20. All four popular objects ask for 20 requests: server 0 can give 15, server 1 another 14, as
-    // one goes to object 4, which is not popular. Objects 0 and 1 lie there; 2 and 3 make server 0's 8 requests 12, then 14.
+fn selects_first_servers_with_enough_capacity() {
+    // W is 80, 60 + 10, 40, 20. The four popular objects demand 20 requests: server 0 has capacity 15, server 1 another 14, since one
+    // goes to object 4, which is not popular. Objects 0 and 1 are there; 2 and 3 raise server 0's 8 requests to 12, then 14.
     let plan = one_rack(4, 15, &[10; 5], &[0, 1, 2, 3, 1], &[8, 6, 4, 2, 1]).expect("it fits");
     assert_eq!(ways(&plan.moves), [(2, 2, 0), (3, 3, 0)]);
     let gathering: Vec<_> = plan.gathering.iter().map(|at| (at.server.0, at.load.computing)).collect();
@@ -38,19 +38,19 @@ fn popular_objects_go_to_the_first_servers_whose_room_is_enough_for_all() {
 }
 
 #[test]
-fn where_room_is_fragmented_the_next_server_by_weight_becomes_a_gathering_server() {
-    // W is 120, 120, 70, 60. Three objects of 6 requests: servers 0 and 1 can give 9 each, 18 together, but neither twice 6.
+fn adds_next_server_if_capacity_is_fragmented() {
+    // W is 120, 120, 70, 60. Three objects of 6 requests: servers 0 and 1 have 9 each, 18 together, but neither twice 6.
     let plan = one_rack(3, 9, &[20, 20, 10, 70], &[0, 1, 3, 2], &[6, 6, 6, 1]).expect("it fits");
     assert_eq!(ways(&plan.moves), [(2, 3, 2)]);
-    // Where server 2 has no room for it, there is where it lies.
+    // If server 2 has no capacity, the current server has.
     let plan = one_rack(3, 9, &[20, 20, 10, 17], &[0, 1, 3, 2], &[6, 6, 6, 4]).expect("it fits");
     assert_eq!(ways(&plan.moves), []);
     assert_eq!(plan.gathering.iter().map(|at| at.server.0).collect::<Vec<_>>(), [0, 1, 3]);
 }
 
 #[test]
-fn each_resource_is_looked_at() {
-    // Objects 0 and 1 of 100 bytes, asked for 4 and 2 times: each of the four says no where it is one short of both.
+fn checks_each_resource() {
+    // Objects 0 and 1 of 100 bytes, with 4 and 2 requests: each resource refuses if it is one short of both.
     let both = Resources { storage: 200, computing: 6, io: 6, bandwidth: 600 };
     let shorter = |by: Resources| both - by;
     let none = Resources::default();
@@ -76,8 +76,8 @@ fn each_resource_is_looked_at() {
 }
 
 #[test]
-fn every_replica_is_gathered_in_its_own_rack_and_asks_for_its_part() {
-    // Two racks of two. Object 0 at 0 and 2, object 1 at 1 and 3; 5 and 4 requests are 3 and 2 a replica.
+fn co_locates_each_replica_in_its_rack() {
+    // Two racks of two. Object 0 on 0 and 2, object 1 on 1 and 3; 5 and 4 requests are 3 and 2 per replica.
     let placement = Placement::new(2, [0, 2, 1, 3].map(Server).to_vec());
     let settings = Params { theta: 2, ..Params::default() };
     let plan = plan(
@@ -95,29 +95,29 @@ fn every_replica_is_gathered_in_its_own_rack_and_asks_for_its_part() {
 }
 
 #[test]
-fn an_object_that_no_server_of_its_rack_could_hold_is_an_error_that_says_where() {
+fn refuses_object_above_every_capacity() {
     let error = one_rack(1, 9, &[20, 20], &[2, 1], &[10, 9]).expect_err("10 are more than 9");
     assert_eq!(
         error.to_string(),
-        "object 0 is popular and asks each of its servers for 20 bytes of storage, 10 requests, 10 reads and 200 bytes to \
-         send: no server of rack 0 can give that, were it empty"
+        "object 0 is popular and demands from each of its servers 20 bytes of storage, 10 requests, 10 reads and 200 bytes to \
+         send: no server of rack 0 has that capacity, even if empty"
     );
 }
 
 #[test]
-fn a_server_that_has_too_much_keeps_it_unless_there_is_room_elsewhere() {
-    // Server 3 is asked for 16 and can give 9: the object that comes first goes to the other gathering server, and then 3 is not
-    // above what it can give.
+fn overfull_server_keeps_objects_without_alternative() {
+    // Server 3 has 16 requests and capacity 9: the first object goes to the other co-location server, and then 3 is within its
+    // capacity.
     let plan = one_rack(2, 9, &[10, 10], &[3, 3], &[8, 8]).expect("each fits an empty server");
     assert_eq!(ways(&plan.moves), [(0, 3, 0)]);
-    // With an object of 8 at each of the others there is room nowhere.
+    // With an object of 8 on each of the others there is no free capacity.
     let plan = one_rack(5, 9, &[10; 5], &[0, 1, 2, 3, 3], &[8; 5]).expect("each fits an empty server");
     assert_eq!(plan.moves, []);
 }
 
 #[test]
-fn what_is_not_popular_counts_where_all_is_counted_and_not_where_popular_demand_is() {
-    // Server 0 holds 80 bytes of what few ask for and popular object 0; object 1 lies at server 1. Each server has room for 100.
+fn counts_setting_selects_counted_load() {
+    // Server 0 has 80 bytes of unpopular objects and popular object 0; object 1 is on server 1. Each server has capacity 100.
     let room = Resources { storage: 100, computing: 100, io: 100, bandwidth: 10_000 };
     let placement = Placement::new(1, [0, 1, 0].map(Server).to_vec());
     let made = |counts| {

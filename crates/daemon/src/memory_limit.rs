@@ -1,9 +1,9 @@
-//! The bound of a front end's memory. Past three quarters of it nothing new is taken from whom most is held for, that is, from who has
-//! more than all have on average. When it is spent nothing is read from servers either, and whoever has most is closed, as it is where the
-//! former is of no help for a second.
+//! Memory limit of a front end.
 //!
-//! What is held for a client is what it has sent and is not taken, what it has not read, what has come for it, and what servers are
-//! asked for it.
+//! Above three quarters of the limit, clients that hold more than the average send no new requests. At the limit, servers are not read
+//! either, and the largest clients are closed; the largest one is also closed if the first measure has not helped for a second.
+//!
+//! A client is charged for its unparsed input, its unread output, its pending responses, and its requests to servers.
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,40 +13,40 @@ use crate::front::Front;
 use crate::memory::charged;
 use crate::net::Net;
 
-/// One thread's account.
+/// Memory account of one thread.
 #[derive(Debug)]
-pub struct Held {
-    /// What was charged to the thread before it.
+pub struct MemoryAccount {
+    /// Bytes charged to the thread before this account began.
     before: usize,
-    /// What the others have been told that it holds.
+    /// Bytes last reported to the other threads.
     told: usize,
-    /// What a client may have and be asked for; all it wants, where memory is not short.
+    /// Limit per client; unlimited while there is enough memory.
     pub share: usize,
-    /// Since when it is, or since somebody was closed for it.
+    /// When memory became short, or when a client was last closed for it.
     short_since: Option<Nanos>,
-    /// When free memory was last given back to the system.
+    /// When free memory was last returned to the system.
     trimmed: Option<Nanos>,
 }
 
-impl Held {
-    /// Of a thread's front end that holds nothing yet.
-    pub fn new() -> Held {
-        Held { before: charged(), told: 0, share: usize::MAX, short_since: None, trimmed: None }
+impl MemoryAccount {
+    /// An empty account.
+    pub fn new() -> MemoryAccount {
+        MemoryAccount { before: charged(), told: 0, share: usize::MAX, short_since: None, trimmed: None }
     }
 }
 
-/// What a client may always have.
+/// A client may always have this much.
 const LEAST: usize = 64 << 10;
-/// Who waits for memory that nobody gives back, since all wait for each other, waits no longer.
-const PATIENCE: Nanos = 1_000_000_000;
-/// Between two times that free memory is given back to the system.
+/// After this time of short memory, a client is closed, since all may be waiting for each other.
+const MAX_SHORT_TIME: Nanos = 1_000_000_000;
+/// Minimum time between returns of free memory to the system.
 const BETWEEN_TRIMS: Nanos = 50_000_000;
-/// When the budget is spent, clients are closed until this part of it is free.
+/// At the limit, clients are closed until this fraction (1/16) is free.
 const FREED: usize = 16;
 
 impl<N: Net> Front<N> {
-    /// Begins a turn: what a client may have, and who may go on.
-    pub(crate) fn heed_memory(&mut self) {
+    /// Computes the limit per client at the start of a loop iteration, and resumes clients that waited.
+    pub(crate) fn update_memory_share(&mut self) {
         let (most, held) = (self.shared.memory.most, self.all_held());
         self.shared.memory.holds_much(held >= most / 2);
         if held < most / 4 * 3 {
@@ -65,32 +65,32 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Bytes that this thread holds now.
+    /// Bytes that this thread holds.
     fn held(&self) -> usize {
         charged().wrapping_sub(self.held.before).wrapping_add(self.net.held())
     }
 
-    /// Bytes that all threads hold: this one now, the others as they have told.
+    /// Bytes that all threads hold; the other threads' figures are their last reports.
     fn all_held(&self) -> usize {
         self.shared.memory.held().wrapping_sub(self.held.told).wrapping_add(self.held())
     }
 
-    /// Whether the budget is spent.
+    /// Whether the limit is reached.
     pub(crate) fn is_spent(&self) -> bool {
         self.all_held() >= self.shared.memory.most
     }
 
-    fn tell_memory(&mut self) {
+    fn report_memory(&mut self) {
         let held = self.held();
         self.shared.memory.held.fetch_add(held.wrapping_sub(self.held.told), Relaxed);
         self.held.told = held;
     }
 
-    /// Ends a turn: all hear what this thread holds; and where that is too much, those of its clients are closed who hold most.
-    pub(crate) fn add_up_memory(&mut self) {
-        self.tell_memory();
+    /// Reports this thread's memory at the end of a loop iteration, and closes the largest clients if it is too much.
+    pub(crate) fn enforce_memory_limit(&mut self) {
+        self.report_memory();
         let is_spent = self.is_spent();
-        let too_long = self.held.short_since.is_some_and(|since| since + PATIENCE <= self.now);
+        let too_long = self.held.short_since.is_some_and(|since| since + MAX_SHORT_TIME <= self.now);
         if !is_spent && !too_long {
             return;
         }
@@ -98,9 +98,8 @@ impl<N: Net> Front<N> {
         let mut clients: Vec<_> =
             self.clients.ids().into_iter().filter_map(|id| Some((self.clients.get(id)?.holds(), id))).collect();
         clients.sort_unstable_by_key(|(holds, _)| Reverse(*holds));
-        // Where it is spent, all that hold more than half of the mean may have to go: the memory may be another thread's. Else one is
-        // enough: others may go on then.
-        // Where that has been of no help for long, everybody who holds something may have to go.
+        // At the limit, close all clients above half of the mean, since the memory may be another thread's; after a second without
+        // success, all that hold memory. Below the limit, close one.
         let least = match (is_spent, too_long) {
             (true, true) => 0,
             (true, false) => self.all_held() / self.shared.clients().max(1) / 2,
@@ -117,9 +116,9 @@ impl<N: Net> Front<N> {
             self.close_client(id);
             self.held.short_since = self.held.short_since.map(|_| self.now);
         }
-        self.tell_memory();
+        self.report_memory();
         if self.held.trimmed.is_none_or(|at| at + BETWEEN_TRIMS <= self.now) {
-            // What was freed in pieces is the allocator's, and would be taken twice.
+            // The allocator keeps small freed blocks, which would count twice.
             fanin_ring::heap::trim();
             self.held.trimmed = Some(self.now);
         }
@@ -127,11 +126,11 @@ impl<N: Net> Front<N> {
 }
 
 impl<N: Net> Drop for Front<N> {
-    /// A thread that is gone holds nothing, and has no clients.
+    /// Releases the memory account and the clients of an ended thread.
     fn drop(&mut self) {
         self.shared.memory.held.fetch_sub(self.held.told, Relaxed);
         for _ in 0..self.clients.len() {
-            self.shared.lets_out();
+            self.shared.release_client();
         }
         self.counters.curr_connections.less(self.clients.len() as u64);
     }

@@ -1,4 +1,4 @@
-//! A memcached as far as a plan needs it, whose answers may take a while.
+//! Model of a memcached for migrations, with response delays.
 #![expect(clippy::disallowed_types, reason = "these servers wait, as simple programs do")]
 
 use std::io::{Read, Write};
@@ -17,10 +17,10 @@ use crate::support::now;
 pub struct Model {
     pub address: SocketAddr,
     store: Arc<Mutex<Store>>,
-    /// The longest that most answers take, in microseconds; and from what it is drawn.
+    /// Maximum delay of most responses, in microseconds; and the random state.
     pub slow: Arc<AtomicU64>,
     draws: Arc<AtomicU64>,
-    /// Commands that it was asked.
+    /// Number of commands.
     pub asked: Arc<AtomicU64>,
 }
 
@@ -44,13 +44,13 @@ impl Model {
         model
     }
 
-    /// What it has of a key.
+    /// Value of a key.
     pub fn has(&self, key: &str) -> Option<String> {
         let store = self.store.lock().unwrap();
         store.value(key.as_bytes()).map(|value| String::from_utf8(value.to_vec()).unwrap())
     }
 
-    /// How long that lives, in seconds.
+    /// Remaining lifetime in seconds.
     pub fn lives(&self, key: &str) -> Option<u64> {
         let store = self.store.lock().unwrap();
         store.ends(key.as_bytes()).map(|ends| ends.duration_since(now()).as_secs() + 1)
@@ -92,7 +92,7 @@ impl Model {
     fn waits(&self) {
         let slow = self.slow.load(SeqCst);
         let draw = self.draws.fetch_add(1, SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        // Some answers take long, so that others overtake them by other connections.
+        // Some responses are slow, so others on other connections overtake them.
         let longest = if draw.is_multiple_of(61) { 40 * slow } else { slow };
         if slow > 0 && draw.is_multiple_of(3) || longest > slow {
             thread::sleep(Duration::from_micros(draw % longest));

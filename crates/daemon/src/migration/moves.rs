@@ -1,23 +1,23 @@
-//! The table of a plan: each key's old and new server, found by the key's hash; and which of the two are known to hold nothing that is
-//! older than the last change of the key.
+//! Table of a plan: each key's old and new server, found by the key's hash, and which of the two are known to be clear, that is, hold
+//! nothing older than the key's last change.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use crate::log::Secret;
 
-/// No server: that of a key's hash.
+/// In place of a server: the one that the key's hash selects.
 pub const BY_HASH: u32 = u32::MAX;
 
-/// One of a key's two places.
+/// One of a key's two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Where it was.
+    /// The old server.
     Old,
-    /// Where it is to be.
+    /// The new server.
     New,
 }
 
-/// A row of the table: the key's hash, its servers, and which of them are clear. A server that the key's hash names is [`BY_HASH`], so that
+/// A row of the table: the key's hash, its servers, and which of them are clear. A server selected by the key's hash is [`BY_HASH`], so
 /// rows of two plans can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
@@ -29,28 +29,28 @@ pub struct Row {
 }
 
 impl Row {
-    /// A key of a plan that begins. Its old place has what was last written, its new one may have something from an earlier time.
+    /// A key of a new plan: the old server is clear, the new one may have an older value.
     pub fn new(hash: u128, old: u32, new: u32) -> Row {
         Row { hash, old, new, old_clear: true, new_clear: false }
     }
 
-    /// Whether the place where the key is now is clear: the new one if the plan is `turned` and the key moves, else the old one.
+    /// Whether the key's current server is clear: the new one if the plan is `turned` and the key moves, else the old one.
     fn is_clear(&self, turned: bool) -> bool {
         if turned && self.old != self.new { self.new_clear } else { self.old_clear }
     }
 }
 
-/// Keys with their servers, in the order of their hashes, which are evenly spread.
+/// Keys and their servers, sorted by hash.
 pub struct Moves {
-    /// By what keys are hashed.
+    /// Secret by which keys are hashed.
     pub secret: Secret,
-    /// What the plan is known by.
+    /// Identity of the plan.
     pub digest: String,
     hashes: Vec<u128>,
-    /// Where to begin for a hash, by its upper bits.
+    /// Start of a search, by the upper bits of the hash.
     begin: Vec<u32>,
     bits: u32,
-    /// Of each, the old and the new server, and whether they are clear.
+    /// Old and new server of each key, and whether they are clear.
     places: Vec<(u32, u32)>,
     clear: Vec<[AtomicBool; 2]>,
 }
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Moves {
 }
 
 impl Moves {
-    /// The table of these rows, no two of which are of one key.
+    /// Builds the table; each key must have only one row.
     pub fn new(mut rows: Vec<Row>, secret: Secret, digest: String) -> Moves {
         rows.sort_unstable();
         let bits = (rows.len() + 1).next_power_of_two().trailing_zeros().max(1);
@@ -82,22 +82,22 @@ impl Moves {
         }
     }
 
-    /// How many keys it has.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.hashes.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no keys.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
 
-    /// Whether this is the same plan.
+    /// Whether both are the same plan.
     pub fn is(&self, other: &Moves) -> bool {
         self.digest == other.digest
     }
 
-    /// Its rows, as they are now.
+    /// Current rows.
     pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
         (0..self.len()).map(|index| self.row(index))
     }
@@ -107,7 +107,7 @@ impl Moves {
         Row { hash: self.hashes[index], old, new, old_clear: old_clear.load(SeqCst), new_clear: new_clear.load(SeqCst) }
     }
 
-    /// A key's number and servers, where they are not its hash's.
+    /// Index and servers of a key; none for the server that its hash selects.
     pub fn find(&self, key: &[u8]) -> Option<(u32, [Option<usize>; 2])> {
         let index = self.index(self.secret.hash(key))?;
         let (old, new) = self.places[index];
@@ -120,20 +120,20 @@ impl Moves {
         self.hashes[from..to].iter().position(|other| *other == hash).map(|place| from + place)
     }
 
-    /// Whether a place of a key is known to hold nothing that is older than the key's last change.
+    /// Whether a server is known to hold nothing older than the key's last change.
     pub fn is_clear(&self, index: u32, side: Side) -> bool {
         self.clear[index as usize][side as usize].load(SeqCst)
     }
 
-    /// It does not, from now on.
+    /// Marks a server as clear for this key.
     pub fn cleared(&self, index: u32, side: Side) {
         self.clear[index as usize][side as usize].store(true, SeqCst);
     }
 
-    /// Whether this plan begins where another one has keys now: at its new places if it is `turned`, else at its old ones.
+    /// Whether this plan starts from the other's current placement: its new servers if it is `turned`, else its old ones.
     pub fn follows(&self, other: &Moves, turned: bool) -> bool {
         if self.secret != other.secret {
-            // No key of the one is known to the other: all must be where their hashes say, for certain.
+            // The plans hash keys by different secrets, so all keys must be where their hashes say.
             let is_home = |row: Row| (if turned { row.new } else { row.old }) == BY_HASH && row.is_clear(turned);
             return self.rows().all(|row| row.old == BY_HASH) && other.rows().all(is_home);
         }
@@ -145,8 +145,8 @@ impl Moves {
         theirs && self.hashes.iter().zip(&self.places).all(|(hash, (old, _))| *old == BY_HASH || known(hash))
     }
 
-    /// This plan, taking over from one that it follows. Where that one has not cleared the place that a key is at now, this one has to,
-    /// also of keys that it does not name.
+    /// This plan as the successor of another. Servers that the other plan has not cleared stay unclear here, also for keys that only the
+    /// other plan names.
     pub fn taking_over(&self, other: &Moves, turned: bool) -> Moves {
         let is_clear = |row: &Row| row.is_clear(turned);
         let mut rows: Vec<Row> = self.rows().collect();
@@ -169,14 +169,14 @@ mod tests {
         Moves::new(rows.to_vec(), Secret::of(b"sixteen bytes or more").unwrap(), format!("{rows:?}"))
     }
 
-    /// A key that was at one server and is to be at another; none is its hash's.
+    /// A key that moves between two servers, neither of them selected by its hash.
     fn row(hash: u128, old: u32, new: u32) -> Row {
         let by_hash = |server| if server == 0 { BY_HASH } else { server };
         Row::new(hash << 64, by_hash(old), by_hash(new))
     }
 
     #[test]
-    fn finds_every_key_and_no_other() {
+    fn finds_only_its_keys() {
         let secret = Secret::of(b"sixteen bytes or more").unwrap();
         let names: Vec<String> = (0..1000).map(|number| format!("{number}-key")).collect();
         for count in [0, 1, 2, 3, 500] {
@@ -189,21 +189,21 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_follows_one_that_leaves_keys_where_it_begins() {
+    fn plan_follows_matching_placement() {
         let first = moves(&[row(1, 3, 1), row(2, 3, 2)]);
-        // Before the turn keys are where they were, behind it where they were to go.
+        // Before cutover keys are at their old servers, afterwards at the new ones.
         assert!(moves(&[row(1, 3, 4), row(2, 3, 4)]).follows(&first, false));
         assert!(!moves(&[row(1, 3, 4), row(2, 3, 4)]).follows(&first, true));
         assert!(moves(&[row(1, 1, 4), row(2, 2, 2)]).follows(&first, true));
         assert!(!moves(&[row(1, 1, 4), row(2, 2, 2)]).follows(&first, false));
-        // A key that it does not name is where its hash says, and so is one that the first did not name.
+        // Keys that a plan does not name are where their hashes say.
         assert!(!moves(&[row(1, 1, 4)]).follows(&first, true));
         assert!(moves(&[row(1, 1, 4), row(2, 2, 2), row(9, 0, 4)]).follows(&first, true));
         assert!(!moves(&[row(1, 1, 4), row(2, 2, 2), row(9, 5, 4)]).follows(&first, true));
     }
 
     #[test]
-    fn a_plan_that_brings_keys_back_to_their_hashes_is_followed_by_a_third() {
+    fn plan_can_follow_return_to_hashes() {
         let out = moves(&[row(1, 0, 3)]);
         let back = moves(&[row(1, 3, 0)]);
         let again = moves(&[row(1, 0, 2)]);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_inherits_the_places_that_the_one_before_has_not_cleared() {
+    fn inherits_unclear_servers() {
         let first = moves(&[row(1, 3, 1), row(2, 3, 2), row(3, 3, 0), row(4, 3, 0)]);
         first.cleared(0, Side::New);
         first.cleared(2, Side::New);
@@ -221,7 +221,7 @@ mod tests {
         assert!(second.follows(&first, true));
         let second = second.taking_over(&first, true);
         assert_eq!(clear(&second), [(1, true), (2, false), (4, false)]);
-        // A key that stays is cleared where it is.
+        // A key that stays is cleared at its server.
         let third = moves(&[row(1, 1, 5), row(2, 2, 5), row(4, 0, 5)]).taking_over(&second, false);
         assert_eq!(clear(&third), [(1, true), (2, false), (4, false)]);
         second.cleared(2, Side::Old);

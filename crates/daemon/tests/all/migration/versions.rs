@@ -1,4 +1,4 @@
-//! Many write rising versions of keys while others read them, and a plan is begun, replaced, and brought to its end.
+//! Consistency test: writers write increasing versions while readers read, and plans begin, are replaced, and end.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -11,14 +11,14 @@ use crate::support::Client;
 const KEYS: usize = 24;
 const WRITERS: usize = 3;
 
-/// What all know of the keys.
+/// State shared by the clients.
 struct Known {
     keys: Vec<String>,
-    /// Of each, the last version of which its writer began to tell, and the last that it has an answer to. Odd ones are values, even ones
+    /// Per key, the last version whose write was started, and the last that was acknowledged. Odd versions are values, even ones are
     /// deletions.
     begun: Vec<AtomicU64>,
     answered: Vec<AtomicU64>,
-    /// Whether a value may be missing though nobody has deleted it.
+    /// Whether undeleted values may be missing.
     may_miss: AtomicBool,
     over: AtomicBool,
     reads: AtomicU64,
@@ -34,7 +34,7 @@ impl Known {
         Known { keys, begun, answered, may_miss, over, reads: none(), found: none() }
     }
 
-    /// Holds what was read of a key against what was answered before it was asked for.
+    /// Checks a read value against the last version acknowledged before the read.
     fn judge(&self, number: usize, before: u64, missed_before: bool, read: Option<u64>) {
         let (key, begun) = (&self.keys[number], self.begun[number].load(SeqCst));
         self.reads.fetch_add(1, SeqCst);
@@ -53,7 +53,7 @@ impl Known {
     }
 }
 
-/// The versions of some keys, as a `get` or a `gets` is answered.
+/// Reads versions of keys by `get` or `gets`.
 fn versions(client: &mut Client, known: &Known, numbers: &[usize], verb: &str) -> Vec<Option<u64>> {
     let asked: Vec<&str> = numbers.iter().map(|number| known.keys[*number].as_str()).collect();
     client.send(&format!("{verb} {}\r\n", asked.join(" ")));
@@ -92,7 +92,7 @@ fn read(mut client: Client, known: &Known, seed: usize) {
     }
 }
 
-/// Writes every `WRITERS`th key, and reads what it has written.
+/// Writes every `WRITERS`th key, and reads it back.
 fn write(mut client: Client, known: &Known, writer: usize) {
     let mut round = 0usize;
     while !known.over.load(SeqCst) {
@@ -140,7 +140,7 @@ fn write(mut client: Client, known: &Known, writer: usize) {
 }
 
 #[test]
-fn nobody_reads_what_is_older_than_the_last_answer_whatever_becomes_of_a_plan() {
+fn reads_never_return_stale_values_during_plans() {
     let known = Known::of(keys(KEYS));
     let moving = Moving::start(3, &known.keys, "begin", "");
     moving.servers.iter().for_each(|server| server.slow.store(600, SeqCst));
@@ -160,7 +160,7 @@ fn nobody_reads_what_is_older_than_the_last_answer_whatever_becomes_of_a_plan() 
             .collect();
         let goes_on = |millis| {
             thread::sleep(Duration::from_millis(millis));
-            // Who has found something wrong has ended.
+            // A client that has found an error has ended.
             assert!(!works.iter().any(|work| work.is_finished()), "a client has ended");
         };
         let _over = Over(&known);
@@ -168,7 +168,7 @@ fn nobody_reads_what_is_older_than_the_last_answer_whatever_becomes_of_a_plan() 
         moving.told("move");
         moving.reaches("move");
         goes_on(1500);
-        // Another plan in the middle: keys go two servers on. It waits in `begin` until all are there.
+        // Another plan: keys move two servers on. It waits in `begin` until all front ends are there.
         moving.told("begin");
         moving.reaches("begin");
         write_plan(moving.folder.path(), 3, &table(&moving.router, &known.keys, 3, 2));
@@ -176,7 +176,7 @@ fn nobody_reads_what_is_older_than_the_last_answer_whatever_becomes_of_a_plan() 
         moving.told("move");
         moving.reaches("move");
         goes_on(1500);
-        // What is damaged changes nothing.
+        // A damaged plan changes nothing.
         std::fs::write(moving.folder.path().join("placement.csv"), "key,server,was\n").unwrap();
         goes_on(600);
         write_plan(moving.folder.path(), 3, &table(&moving.router, &known.keys, 3, 2));
@@ -199,7 +199,7 @@ fn nobody_reads_what_is_older_than_the_last_answer_whatever_becomes_of_a_plan() 
     assert!(figure("plan_refused") >= 2 && figure("plan_reloads") >= 6);
 }
 
-/// Clients end, whatever happens to the test.
+/// Stops the clients, also after a panic.
 struct Over<'a>(&'a Known);
 
 impl Drop for Over<'_> {

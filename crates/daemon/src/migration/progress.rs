@@ -1,8 +1,8 @@
-//! How far a plan has been carried out, on disk: a front end that starts again goes on from there, and from nowhere else.
+//! Progress of a plan on disk, from which a restarted front end resumes.
 //!
-//! Beside the plan, in `carried/POOL@ADDRESS/`, `state.json` names the table in force and the stage reached. The table itself is kept, since
-//! the plan in the folder may be another one by then; so is which places of its keys are clear. Each file is replaced by a rename, and
-//! is on the disk before threads act on it.
+//! The folder `carried/POOL@ADDRESS/` beside the plan has `state.json` with the current table and stage. It also has the table itself,
+//! since the plan in the folder may have changed, and the list of clear servers. Each file is replaced by a rename, and is on disk before
+//! threads act on it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,50 +15,50 @@ use serde::{Deserialize, Serialize};
 
 use super::moves::Row;
 use super::plan::{InvalidPlan, Reader};
-use super::{Moves, Stage, Standing};
+use super::{MigrationState, Moves, Stage};
 use crate::log::Secret;
 
-/// The folder in a plan's folder.
+/// Subfolder of a plan's folder.
 const CARRIED: &str = "carried";
 const STATE: &str = "state.json";
-/// Bytes of a row of the table: a hash, and two servers.
+/// Bytes of a row of the table: a hash and two servers.
 const ROW: usize = 16 + 4 + 4;
 
-/// One pool's progress.
+/// Progress of one pool.
 #[derive(Debug, Clone)]
 pub struct Progress {
     folder: PathBuf,
-    /// The number of the table in force; each table has its own files.
+    /// Number of the current table; each table has its own files.
     table: u64,
-    /// What was written of which places are clear.
+    /// The clear servers, as last written.
     clear: Vec<u8>,
 }
 
-/// What `state.json` holds.
+/// Contents of `state.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
     table: u64,
     placement_sha256: String,
     stage: String,
-    /// Where keys lie by their hashes depends on these.
+    /// The placement by hash depends on these.
     servers: Vec<String>,
     router: String,
 }
 
 impl Progress {
-    /// That of a pool which listens at an address, with the plan of a folder.
+    /// The progress of a pool at a listening address, in a plan's folder.
     pub fn new(plan: &Path, pool: &str, listen: SocketAddr) -> Progress {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         let name = format!("{}@{listen}", pool.chars().map(plain).collect::<String>());
         Progress { folder: plan.join(CARRIED).join(name), table: 0, clear: Vec::new() }
     }
 
-    /// The standing that was reached, if a plan was begun.
+    /// Reads the state reached, if a plan was begun.
     ///
     /// # Errors
-    /// Files that are damaged, or of other servers.
-    pub fn read(&mut self, reader: &Reader<'_>) -> Result<Option<Standing>, InvalidPlan> {
+    /// Files that are damaged, or for other servers.
+    pub fn read(&mut self, reader: &Reader<'_>) -> Result<Option<MigrationState>, InvalidPlan> {
         let path = self.folder.join(STATE);
         let unfit = |path: &Path, what: String| InvalidPlan { path: path.to_owned(), what };
         let state: State = match fs::read(&path) {
@@ -68,7 +68,7 @@ impl Progress {
         };
         let stage = Stage::of_word(&state.stage).ok_or_else(|| unfit(&path, damaged(&"no such stage")))?;
         if state.servers != reader.names || state.router != reader.router.fingerprint() {
-            let what = "the plan in force moves keys between other servers than this pool's, or by another hash: restore the pool's \
+            let what = "the current plan is for other servers or another hash than this pool's; restore the pool's \
                         `servers`, `hash` and `placement`";
             return Err(unfit(&path, what.to_owned()));
         }
@@ -76,50 +76,49 @@ impl Progress {
         let (table, clear) = (self.path("table"), self.path("clear"));
         let rows = fs::read(&table).map_err(|error| unfit(&table, error.to_string()))?;
         self.clear = fs::read(&clear).map_err(|error| unfit(&clear, error.to_string()))?;
-        let (secret, rows) =
-            parse(&rows, &self.clear).ok_or_else(|| unfit(&table, damaged(&"not all of it is there")))?;
+        let (secret, rows) = parse(&rows, &self.clear).ok_or_else(|| unfit(&table, damaged(&"incomplete")))?;
         if secret.id() != 0 && reader.secret != Some(secret) {
             let what =
-                format!("its keys are hashed by the secret {:08x}: give `[log]` the file of that secret", secret.id());
+                format!("its keys are hashed with the secret {:08x}; set that secret's file in `[log]`", secret.id());
             return Err(unfit(&table, what));
         }
-        Ok(Some(Standing { moves: Arc::new(Moves::new(rows, secret, state.placement_sha256)), stage }))
+        Ok(Some(MigrationState { moves: Arc::new(Moves::new(rows, secret, state.placement_sha256)), stage }))
     }
 
-    /// Writes down that a standing is reached, before anybody acts on it; with its table where that is `new`.
+    /// Writes a new state, before threads act on it; with `new`, also its table.
     ///
     /// # Errors
-    /// The system's.
-    pub fn reach(&mut self, standing: &Standing, reader: &Reader<'_>, new: bool) -> io::Result<()> {
+    /// The files cannot be written.
+    pub fn reach(&mut self, plan_state: &MigrationState, reader: &Reader<'_>, new: bool) -> io::Result<()> {
         let last = self.table;
         if new {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
             self.table += 1;
-            write(&self.path("table"), &table(&standing.moves))?;
-            self.clear = clear(&standing.moves);
+            write(&self.path("table"), &table(&plan_state.moves))?;
+            self.clear = clear(&plan_state.moves);
             write(&self.path("clear"), &self.clear)?;
         }
-        self.keep_clear(&standing.moves)?;
+        self.keep_clear(&plan_state.moves)?;
         let state = State {
             table: self.table,
-            placement_sha256: standing.moves.digest.clone(),
-            stage: standing.stage.word().to_owned(),
+            placement_sha256: plan_state.moves.digest.clone(),
+            stage: plan_state.stage.word().to_owned(),
             servers: reader.names.iter().map(|name| (*name).to_owned()).collect(),
             router: reader.router.fingerprint(),
         };
         write(&self.folder.join(STATE), &serde_json::to_vec_pretty(&state)?)?;
         if new && last > 0 {
-            // Nobody reads them any more, and it does not matter if they stay.
+            // Unused now; it does no harm if they stay.
             let old = Progress { table: last, ..self.clone() };
             let _ = ["table", "clear"].map(|name| fs::remove_file(old.path(name)));
         }
         Ok(())
     }
 
-    /// Writes down which places are clear, where that has changed.
+    /// Writes the clear servers, if they have changed.
     ///
     /// # Errors
-    /// The system's.
+    /// The file cannot be written.
     pub fn keep_clear(&mut self, moves: &Moves) -> io::Result<()> {
         let clear = clear(moves);
         if clear != self.clear {
@@ -135,15 +134,15 @@ impl Progress {
 }
 
 fn damaged(why: &dyn std::fmt::Display) -> String {
-    format!("it is damaged ({why}): restore it from a backup; without it nobody knows where keys are")
+    format!("damaged ({why}): restore it from a backup; without it the location of keys is unknown")
 }
 
-/// Which places of each key are clear.
+/// Encodes the clear servers.
 fn clear(moves: &Moves) -> Vec<u8> {
     moves.rows().map(|row| u8::from(row.old_clear) | u8::from(row.new_clear) << 1).collect()
 }
 
-/// The secret and the rows of a table.
+/// Encodes the secret and the rows.
 fn table(moves: &Moves) -> Vec<u8> {
     let mut bytes = moves.secret.to_bytes().to_vec();
     for row in moves.rows() {
@@ -153,7 +152,7 @@ fn table(moves: &Moves) -> Vec<u8> {
     bytes
 }
 
-/// The same, read.
+/// Decodes both.
 fn parse(table: &[u8], clear: &[u8]) -> Option<(Secret, Vec<Row>)> {
     let (secret, rest) = table.split_first_chunk()?;
     if rest.len() != ROW * clear.len() {
@@ -169,7 +168,7 @@ fn parse(table: &[u8], clear: &[u8]) -> Option<(Secret, Vec<Row>)> {
     Some((Secret::from_bytes(secret), rest.chunks_exact(ROW).zip(clear).map(row).collect::<Option<_>>()?))
 }
 
-/// Replaces a file by one with these bytes, for its owner alone; they are on the disk when this returns.
+/// Replaces a file, readable by its owner only; the bytes are on disk when this returns.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
@@ -182,11 +181,11 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrying::Side;
+    use crate::migration::Side;
     use crate::routing::{Hash, Placement, Router, Weighted};
 
     #[test]
-    fn what_was_reached_is_read_again_with_the_places_that_are_clear() {
+    fn restores_stage_and_clear_servers() {
         let folder = tempfile::tempdir().unwrap();
         let servers = [Weighted { name: "a".into(), weight: 1 }, Weighted { name: "b".into(), weight: 1 }];
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
@@ -197,15 +196,16 @@ mod tests {
         assert!(progress().read(&reader).unwrap().is_none());
         for (count, stage) in [(3u32, Stage::Begin), (0, Stage::Begin), (2, Stage::Over)] {
             let rows = (0..count).map(|number| Row::new(u128::from(number), 0, 1)).collect();
-            let standing = Standing { moves: Arc::new(Moves::new(rows, secret, format!("digest {count}"))), stage };
-            writes.reach(&standing, &reader, true).unwrap();
+            let plan_state =
+                MigrationState { moves: Arc::new(Moves::new(rows, secret, format!("digest {count}"))), stage };
+            writes.reach(&plan_state, &reader, true).unwrap();
             if count > 0 {
-                standing.moves.cleared(1, Side::New);
-                writes.keep_clear(&standing.moves).unwrap();
+                plan_state.moves.cleared(1, Side::New);
+                writes.keep_clear(&plan_state.moves).unwrap();
             }
             let read = progress().read(&reader).unwrap().unwrap();
-            assert_eq!((read.stage, &read.moves.digest), (stage, &standing.moves.digest));
-            assert!(read.moves.rows().eq(standing.moves.rows()) && read.moves.secret == secret);
+            assert_eq!((read.stage, &read.moves.digest), (stage, &plan_state.moves.digest));
+            assert!(read.moves.rows().eq(plan_state.moves.rows()) && read.moves.secret == secret);
         }
         let other = Reader { names: vec!["b", "a"], ..reader };
         assert!(progress().read(&other).unwrap_err().what.contains("other servers"));

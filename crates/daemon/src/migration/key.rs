@@ -1,124 +1,137 @@
-//! What one key's business between two servers takes: which step it is at, and what servers say to it. Pure.
+//! State of one key's migration: its current step, and the servers' responses to it. No I/O.
 
 use std::sync::Arc;
 
 use fanin_memcache::{Keyed, response};
 
-use super::{Side, Standing, Way};
+use super::{KeyMove, MigrationState, Side};
 use crate::memory::{Buffer, Charge};
 use crate::server::Ask;
 use crate::table::Id;
 
-/// How long the new place keeps a lease, in seconds; its clock ticks in these.
+/// Lifetime of a lease at the new server, in seconds.
 pub const LEASE: u32 = 3;
-/// To memcached a longer time to live is a date: a copy of what lives longer lives so long.
+/// Longest relative time to live; memcached reads larger numbers as dates, so copies are limited to this.
 const LONGEST: i64 = 30 * 24 * 3600;
 
-/// Whose it is.
+/// Who waits for the migration.
 #[derive(Clone, Copy, Debug)]
 pub enum Whose {
-    /// A client's, who asked for this key alone.
+    /// A client that requested this key alone.
     Client { number: u64 },
-    /// A multiget's: a batch, and which of its keys.
+    /// A key of a multiget's batch.
     Batch { get: Id, batch: u32, slot: u32 },
-    /// Nobody waits for it.
+    /// Nobody.
     Nobody,
 }
 
-/// What the servers are asked next, or were.
+/// The next or current request to the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// What changes the key, at the server that has the last word; the client hears the answer.
+    /// Change the key at the authoritative server; the client gets its response.
     Change,
-    /// A place forgets what it may have from before the key's last change.
+    /// Delete a copy that may be older than the key's last change.
     Clear(Side),
-    /// The new place for the value, and for the lease to make a copy where it has none.
+    /// Read from the new server, with a lease to make a copy on a miss.
     Copy,
-    /// The old place for the value.
+    /// Read from the old server.
     Old,
-    /// The new place to store it.
+    /// Store the value at the new server.
     Fill,
-    /// The new place to give the lease up.
-    GiveUp,
-    /// The place that does not have the last word forgets what it has.
-    Forget,
+    /// Return the lease to the new server.
+    ReturnLease,
+    /// Delete the copy at the server that is not authoritative.
+    DeleteCopy,
 }
 
-/// What changes a key, or must be asked of the place with the last word: its question as it is sent.
+/// A request that changes a key or needs the authoritative server, as it is sent.
 #[derive(Debug)]
 pub struct Change {
     pub ask: Ask,
     pub note: Vec<u8>,
     pub bytes: Vec<u8>,
-    /// Whether it stores a value, of which a copy is made.
+    /// Whether it stores a value, which is then copied.
     pub stores: bool,
-    /// Whether the client hears of nothing.
+    /// Whether the client gets no response.
     pub silent: bool,
 }
 
-/// One key's.
+/// Migration of one key.
 #[derive(Debug)]
 pub struct KeyMigration {
     pub whose: Whose,
-    /// Who had it begun.
+    /// The client that started it.
     pub client: Id,
-    /// Which pool's first server, so that places are numbers of servers.
+    /// Index of the pool's first server; server numbers are relative to it.
     pub first: usize,
-    /// The key as it is written, and whether that is base64.
+    /// The key as sent, and whether it is in base64.
     pub key: Vec<u8>,
     pub base64: bool,
-    pub way: Way,
-    /// As long as there is one of a stage, the next but one does not begin.
-    pub standing: Arc<Standing>,
+    pub key_move: KeyMove,
+    /// Keeps the stage alive: the next but one does not begin while this exists.
+    pub plan_state: Arc<MigrationState>,
     pub step: Step,
-    /// The lease that the new place has given, and by which of its connections: it says nothing to a server that began anew since.
+    /// The lease from the new server and the connection that got it; a restarted server does not know it.
     pub lease: Option<Lease>,
-    /// What has come of the present step.
+    /// Response bytes of the current step.
     pub come: Buffer,
     pub change: Option<Change>,
-    /// Its key and what it is to send.
+    /// Memory charged for the key and the request.
     _charge: Charge,
 }
 
-/// The right to store a copy.
+/// A lease: the right to store a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The unique number of the empty item.
+    /// CAS unique of the empty item.
     pub token: u64,
-    /// Which connection to the server it came by.
+    /// The connection to the server that got it.
     pub life: u64,
 }
 
 impl KeyMigration {
-    /// One that is about to begin, with this step.
+    /// A migration that starts with this step.
     pub fn new(
         (client, whose): (Id, Whose),
         first: usize,
         (key, base64): (Vec<u8>, bool),
-        (way, standing): (Way, Arc<Standing>),
+        (key_move, plan_state): (KeyMove, Arc<MigrationState>),
         (step, change): (Step, Option<Change>),
     ) -> KeyMigration {
         let mut charge = Charge::default();
         charge.set(key.capacity() + change.as_ref().map_or(0, |change| change.bytes.len() + change.note.len()));
         let (lease, come) = (None, Buffer::default());
-        KeyMigration { whose, client, first, key, base64, way, standing, step, lease, come, change, _charge: charge }
+        KeyMigration {
+            whose,
+            client,
+            first,
+            key,
+            base64,
+            key_move,
+            plan_state,
+            step,
+            lease,
+            come,
+            change,
+            _charge: charge,
+        }
     }
 }
 
-/// What the new place says to [`Step::Copy`], and the old one to [`Step::Old`].
+/// The new server's response to [`Step::Copy`], and the old server's to [`Step::Old`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
-    /// A line that tells of an error.
+    /// An error line.
     Error(&'a [u8]),
-    /// Nothing, or a lease that somebody else has.
+    /// A miss, or another client's lease.
     Nothing,
-    /// Nothing, and this lease to make a copy.
+    /// A miss, with this lease.
     Lease(u64),
-    /// A value with its end, its client's flags, and for how long it lives: for ever, unless it is told.
+    /// A value with its terminator, the client's flags, and its time to live (none: unlimited).
     Value { value: &'a [u8], flags: u32, lives: Option<i64> },
 }
 
-/// Reads such an answer. An empty value of the new place is a lease, or might be: there it counts for nothing.
+/// Parses the response. An empty value at the new server counts as a miss, since it may be a lease.
 pub fn found(come: &[u8], at_new: bool) -> Found<'_> {
     let Some(end) = come.iter().position(|byte| *byte == b'\n') else { return Found::Nothing };
     let (line, value) = come.split_at(end + 1);
@@ -147,7 +160,7 @@ pub fn found(come: &[u8], at_new: bool) -> Found<'_> {
     }
 }
 
-/// The flags of the `ms` that makes a copy; none where it would not live for a second.
+/// Flags of the `ms` that makes a copy; none if the copy would live for less than a second.
 pub fn copy_flags(token: u64, flags: u32, lives: Option<i64>) -> Option<String> {
     let time = match lives {
         None => 0,
@@ -157,7 +170,7 @@ pub fn copy_flags(token: u64, flags: u32, lives: Option<i64>) -> Option<String> 
     Some(format!("C{token} F{flags} T{time}"))
 }
 
-/// A value as `get` is answered.
+/// Writes a value as a response to `get`.
 pub fn value_line(key: &[u8], flags: u32, value: &[u8], out: &mut Vec<u8>) {
     let size = value.len().saturating_sub(2);
     [b"VALUE ", key, format!(" {flags} {size}\r\n").as_bytes(), value]
@@ -165,12 +178,12 @@ pub fn value_line(key: &[u8], flags: u32, value: &[u8], out: &mut Vec<u8>) {
         .for_each(|bytes| out.extend_from_slice(bytes));
 }
 
-/// Whether an answer to `md`, or to `ms`, says that it is done, or that there was nothing to do.
+/// Whether a response to `md` or `ms` reports success, or that there was nothing to do.
 pub fn is_done(come: &[u8]) -> bool {
     !response::is_error(come)
 }
 
-/// Whether a command changes what is stored, or how long.
+/// Whether a command changes a stored value or its lifetime.
 pub fn changes(keyed: &Keyed<'_>) -> bool {
     use fanin_memcache::{Command, Meta};
     match keyed.command {
@@ -185,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_new_place_says_is_a_value_a_lease_or_nothing() {
+    fn parses_responses_of_new_server() {
         let value = |value: &'static [u8], flags, lives| Found::Value { value, flags, lives };
         for (come, at_new, says) in [
             (&b"VA 2 f5 c7\r\nhi\r\n"[..], true, value(b"hi\r\n", 5, None)),
@@ -203,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_lives_as_long_as_what_it_is_of() {
+    fn copy_keeps_time_to_live() {
         assert_eq!(copy_flags(7, 5, None).as_deref(), Some("C7 F5 T0"));
         assert_eq!(copy_flags(7, 5, Some(20)).as_deref(), Some("C7 F5 T20"));
         assert_eq!(copy_flags(7, 5, Some(1 << 40)).as_deref(), Some("C7 F5 T2592000"));
-        // No time to live is for ever.
+        // No time to live means unlimited.
         assert_eq!(copy_flags(7, 5, Some(0)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! A plan that is carried out, before servers with all that this needs.
+//! Migration tests with sockets, and servers with the commands that a migration needs.
 
 mod model;
 mod plans;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::support::{Client, now};
 use model::Model;
 
-/// Writes a plan's folder, as `fanin plan` does.
+/// Writes a plan's folder like `fanin plan`.
 pub fn write_plan(folder: &Path, servers: usize, table: &str) {
     fs::write(folder.join("placement.csv"), table).unwrap();
     let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -27,12 +27,12 @@ pub fn write_plan(folder: &Path, servers: usize, table: &str) {
 }
 
 pub fn write_stage(folder: &Path, stage: &str) {
-    // At one go.
+    // Atomically.
     fs::write(folder.join("stage.new"), stage).unwrap();
     fs::rename(folder.join("stage.new"), folder.join("stage")).unwrap();
 }
 
-/// Some servers, a plan that moves keys to the server behind their own, and two front ends.
+/// Servers, a plan that moves keys to the next server, and two front ends.
 struct Moving {
     servers: Vec<Model>,
     folder: TempDir,
@@ -57,7 +57,7 @@ impl Moving {
                 folder.path().display()
             )
         };
-        // Their progress is kept by their addresses.
+        // Progress is stored by their addresses.
         let fronts =
             [1, 2].map(|front| fanin_daemon::start(&Settings::of_file("test.toml", &text(front)).unwrap()).unwrap());
         Moving { servers, folder, fronts, router }
@@ -67,12 +67,12 @@ impl Moving {
         self.client_of(0)
     }
 
-    /// One of a front end's.
+    /// A client of one front end.
     fn client_of(&self, front: usize) -> Client {
         Client::to(self.fronts[front % 2].listens[0])
     }
 
-    /// Where a key lies, and where it is to lie.
+    /// Old and new server of a key.
     fn places(&self, key: &str) -> [&Model; 2] {
         let old = self.router.server(key.as_bytes());
         [&self.servers[old], &self.servers[(old + 1) % self.servers.len()]]
@@ -82,7 +82,7 @@ impl Moving {
         write_stage(self.folder.path(), stage);
     }
 
-    /// Waits until a stage is reached by both.
+    /// Waits until both front ends reach a stage.
     fn reaches(&self, stage: &str) {
         for mut client in [self.client(), self.client_of(1)] {
             let begun = now();
@@ -94,7 +94,7 @@ impl Moving {
     }
 }
 
-/// A table that moves keys to the server so many behind their own.
+/// A table that moves keys by this number of servers.
 fn table(router: &Router, keys: &[String], servers: usize, by: usize) -> String {
     let row = |key: &String| format!("{key},{},\n", (router.server(key.as_bytes()) + by) % servers + 1);
     format!("key,server,was\n{}", keys.iter().map(row).collect::<String>())

@@ -1,33 +1,33 @@
-//! Asking servers: which one, in which words, and what is noted of it to know the answer by.
+//! Requests to servers: destination, format, and the note by which the response is recognized.
 
 use std::collections::VecDeque;
 
 use fanin_memcache::{Command, Flags, Get, Keyed, LONGEST_KEY, Meta, Shape, Store, text};
 
-use crate::carrying::Place;
-use crate::carrying::migration::{Change, changes};
 use crate::client::Kind;
 use crate::clock::{Nanos, span};
+use crate::coalescing::Writes;
 use crate::flushing::ENOUGH;
 use crate::front::Front;
-use crate::joining::Writes;
+use crate::migration::Location;
+use crate::migration::key::{Change, changes};
 use crate::net::Net;
 use crate::server::{AT_ONCE, Ask, Part, ServerError, State};
 use crate::table::Id;
 
 impl<N: Net> Front<N> {
-    /// One more answer of a client, which one server gives.
+    /// Adds a response from one server.
     pub(crate) fn expect_one(&mut self, id: Id, part: Part, shape: Shape) -> Ask {
         self.expect_change(id, None, part, shape)
     }
 
-    /// Asks for a key's value.
+    /// Requests a key's value.
     pub(crate) fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
         let Some(client) = self.clients.get(id) else { return };
         let (number, pool) = (client.pool, &self.pools[client.pool]);
         let place = pool.place(key);
-        if let Place::Moving(way) = place
-            && self.get_on_the_way(id, get, key, way)
+        if let Location::Moving(key_move) = place
+            && self.get_moving_key(id, get, key, key_move)
         {
             return;
         }
@@ -39,9 +39,9 @@ impl<N: Net> Front<N> {
         get.head(|bytes| line.extend_from_slice(bytes));
         [b" ", key, b"\r\n"].iter().for_each(|bytes| line.extend_from_slice(bytes));
         let whose = (id, ask.number);
-        let joined = joins.then(|| self.joining.join(number, line.clone(), key, &self.shared.writes, whose));
+        let joined = joins.then(|| self.coalescing.join(number, line.clone(), key, &self.shared.writes, whose));
         match joined {
-            // An equal one is under way.
+            // An equal get is outstanding.
             Some(None) => self.counters.get_joined.add(1),
             Some(Some(get)) => {
                 ask.part = Part::Joined(get);
@@ -52,7 +52,7 @@ impl<N: Net> Front<N> {
         self.line = line;
     }
 
-    /// Asks what is of one key, with a value or without.
+    /// Sends a command for one key, with or without a value.
     pub(crate) fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, part: Part, value: Option<&[u8]>) {
         let Some(client) = self.clients.get(id) else { return };
         let number = client.pool;
@@ -61,11 +61,11 @@ impl<N: Net> Front<N> {
         let key = keyed.stored(&mut room);
         let place = pool.place(key);
         let server = pool.first + place.authority();
-        // From now on no get joins one that was asked before.
+        // From now on no get joins an earlier one.
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
-        let way = self.on_the_way(number, place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
-        let ask = Ask { writes, ..self.expect_change(id, way, part, keyed.shape()) };
+        let key_move = self.key_move_of(number, place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
+        let ask = Ask { writes, ..self.expect_change(id, key_move, part, keyed.shape()) };
         let mark = self.mark();
         let (mut line, mut note) = (std::mem::take(&mut self.line), std::mem::take(&mut self.note));
         line.clear();
@@ -74,18 +74,18 @@ impl<N: Net> Front<N> {
         keyed.note(mark, |bytes| note.extend_from_slice(bytes));
         if ask.shape == Shape::Alone {
             self.ask_alone(server + self.shared_servers, ask, &line);
-        } else if let Some(way) = way {
+        } else if let Some(key_move) = key_move {
             let bytes = [&line, value.unwrap_or_default()].concat();
             let silent = keyed.quiet && !matches!(keyed.command, Command::Meta(..));
             let change = Change { ask, note: note.clone(), bytes, stores: value.is_some(), silent };
-            self.change(number, (keyed.key, keyed.base64()), way, change, changes(keyed));
+            self.change(number, (keyed.key, keyed.base64()), key_move, change, changes(keyed));
         } else {
             self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
         }
         (self.line, self.note) = (line, note);
     }
 
-    /// A value that has come whole: it is its server's, if it ends as it should.
+    /// Stores a value that has arrived completely, if its terminator is right.
     pub(crate) fn store(&mut self, id: Id, store: &Store<'_>, value: &[u8]) {
         let is_meta = matches!(store.keyed.command, Command::Meta(..));
         self.counters.requests.add(1);
@@ -99,7 +99,7 @@ impl<N: Net> Front<N> {
         self.clients.get_mut(id).into_iter().for_each(|client| client.say(text.as_bytes(), self.now));
     }
 
-    /// A value that is too large: memcached says so, and forgets the one that it had.
+    /// Refuses a value that is too large; like memcached, this deletes the old value.
     pub(crate) fn refuse_value(&mut self, id: Id, keyed: &Keyed<'_>) {
         self.counters.requests.add(1);
         self.counters.errors_refused.add(1);
@@ -117,7 +117,7 @@ impl<N: Net> Front<N> {
         self.ask_keyed(id, &Keyed { command, key: keyed.key, quiet: false }, Part::Instead(text), None);
     }
 
-    /// Asks a server; one that cannot be asked has failed.
+    /// Sends a request; it fails if the server does not accept it.
     pub(crate) fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
         let (client, to) = (self.clients.get_mut(ask.client), &mut self.servers[server]);
         let (under_way, unanswered) =
@@ -135,7 +135,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Asks a server by its second connection, when those before it are answered.
+    /// Queues a request for a server's second connection.
     fn ask_alone(&mut self, server: usize, ask: Ask, line: &[u8]) {
         let unanswered = self.clients.get(ask.client).map_or(0, |client| client.unanswered());
         match (self.servers[server].accepts(0, unanswered), &mut self.servers[server].alone) {
@@ -152,7 +152,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Opens the second connection for what waits for it.
+    /// Opens the second connection.
     pub(crate) fn open_alone(&mut self, server: usize) {
         if self.servers[server].alone.as_ref().is_none_or(|alone| alone.is_empty()) {
             self.servers[server].state = State::Down { until: Nanos::MAX };
@@ -161,7 +161,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Asks the next question by the second connection, if that is open and nothing is asked by it: and then one whose answer bears a mark.
+    /// Sends the next request on the second connection if it is open and idle, followed by one with an opaque token.
     pub(crate) fn next_alone(&mut self, server: usize) {
         let to = &mut self.servers[server];
         let is_free = matches!(to.state, State::Open(_)) && to.front().is_none();
@@ -175,8 +175,8 @@ impl<N: Net> Front<N> {
         self.mark_server(server);
     }
 
-    /// What waits for the second connection waits no longer than for an answer.
-    pub(crate) fn fail_what_waited_too_long(&mut self, server: usize, timeout: Nanos) {
+    /// Fails requests that have waited for the second connection longer than the timeout.
+    pub(crate) fn fail_expired_requests(&mut self, server: usize, timeout: Nanos) {
         let now = self.now;
         while let Some(alone) = &mut self.servers[server].alone
             && let Some((ask, _)) = alone.pop_front_if(|(ask, _)| ask.at + timeout <= now)
@@ -185,7 +185,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Asks every server of the client's pool the same, by the shared connection or by the second one.
+    /// Sends a request to every server of the client's pool, on the shared or the second connection.
     pub(crate) fn ask_every(
         &mut self,
         id: Id,
@@ -209,7 +209,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Asks for as many batches as the window allows, while the client takes what there is: what waits for other batches needs these.
+    /// Sends as many batches as the concurrency limit allows, while the client reads.
     pub(crate) fn ask_batches(&mut self, get: Id) {
         while let Some(multiget) = self.gets.get_mut(get) {
             let (client, number) = (multiget.client, multiget.number);

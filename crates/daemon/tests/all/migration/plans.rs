@@ -1,4 +1,4 @@
-//! What is no plan of this front end's is refused, with what would be right.
+//! Validation of plans.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{write_plan, write_stage};
 
 const SECRET: &str = "sixteen bytes or more";
 
-/// A front end's file with a plan's folder, and a log's secret where keys are hashed.
+/// Settings of a front end with a plan's folder, and with a log's secret if keys are hashed.
 fn settings(folder: &TempDir, hashed: bool) -> Result<Settings, String> {
     let secret = folder.path().join("secret");
     fs::write(&secret, SECRET).unwrap();
@@ -34,13 +34,13 @@ fn hashed(secret: &str, key: &str) -> String {
 }
 
 #[test]
-fn a_plan_of_plain_or_hashed_keys_is_taken_as_it_is_written() {
+fn reads_plans_of_plain_and_hashed_keys() {
     let folder = tempfile::tempdir().unwrap();
     let rows =
         ["user%3A7", "user:8", "\"a,\"\"b\"", "100%", "=1+1", "%7E0~"].map(|key| format!("{key},1,2\n{key}x,2,1\n"));
     write_plan(folder.path(), 2, &format!("key,server,was\n{}", rows.concat()).replace("\"x", "x\""));
     assert_eq!(keys_of(&settings(&folder, false).unwrap()), 12);
-    // Where keys lie by their hashes, and lay, there is nothing to know; what nobody can ask for is left out.
+    // Keys whose hash selects both servers, and keys too long for memcached, are ignored.
     let long = "k".repeat(100_000);
     let rows: String = (0..40).map(|number| format!("{number}-key,1,\n")).collect();
     write_plan(folder.path(), 2, &format!("key,server,was\n{rows}{long},1,2\n"));
@@ -54,27 +54,27 @@ fn a_plan_of_plain_or_hashed_keys_is_taken_as_it_is_written() {
 }
 
 #[test]
-fn what_is_no_plan_of_this_front_end_is_refused_with_its_line() {
+fn refuses_invalid_plan_with_line() {
     let folder = tempfile::tempdir().unwrap();
     let mine = hashed(SECRET, "a");
     let other = hashed("another secret, as long", "a");
     for (servers, table, told) in [
-        (3, "key,server,was\n", "plan.json: it is the plan of another cluster, of 3 servers: this pool has 2"),
+        (3, "key,server,was\n", "plan.json: the plan is for another cluster with 3 servers; this pool has 2"),
         (2, "", "placement.csv: line 1: use the columns key,server,was"),
         (2, "key,server\na,1\n", "placement.csv: line 1: use the columns key,server,was"),
-        (2, "key,server,was\na,3,\n", "placement.csv: line 2: `3` is not a server: they are 1 to 2"),
+        (2, "key,server,was\na,3,\n", "placement.csv: line 2: `3` is not a server: use 1 to 2"),
         (2, "key,server,was\na,1,\nb,0,\n", "placement.csv: line 3: `0` is not a server"),
         (2, "key,server,was\na,1,-1\n", "placement.csv: line 2: `-1` is not a server"),
         (2, "key,server,was\na,\x1b[31m,\n", "placement.csv: line 2: `\\x1b[31m` is not a server"),
-        (2, "key,server,was\na,1,2\nb,2,1\na,2,1\n", "placement.csv: line 4: its key is in line 2 already"),
-        (2, "key,server,was\na%2d,1,2\na-,1,2\n", "placement.csv: line 3: its key is in line 2 already"),
+        (2, "key,server,was\na,1,2\nb,2,1\na,2,1\n", "placement.csv: line 4: duplicate of the key in line 2"),
+        (2, "key,server,was\na%2d,1,2\na-,1,2\n", "placement.csv: line 3: duplicate of the key in line 2"),
         (
             2,
             "key,server,was\na,1\n",
             "placement.csv: CSV error: record 1 (line: 2, byte: 15): found record with 2 fields",
         ),
-        (2, &format!("key,server,was\na,1,2\n{mine},1,2\n"), "line 3: some of its keys are hashed and others are not"),
-        (2, &format!("key,server,was\n{other},1,2\n"), "line 2: its key is hashed by the secret "),
+        (2, &format!("key,server,was\na,1,2\n{mine},1,2\n"), "line 3: some keys are hashed and others are not"),
+        (2, &format!("key,server,was\n{other},1,2\n"), "line 2: the key is hashed with the secret "),
     ] {
         write_plan(folder.path(), servers, table);
         let problem = settings(&folder, true).unwrap_err();
@@ -85,17 +85,17 @@ fn what_is_no_plan_of_this_front_end_is_refused_with_its_line() {
     assert!(problem.contains("use a `[log]` with that `secret`"), "{problem}");
     write_stage(folder.path(), "over\n");
     let problem = settings(&folder, true).unwrap_err();
-    assert!(problem.contains("it starts in `begin` or `move`, not in `over`"), "{problem}");
+    assert!(problem.contains("it must start in `begin` or `move`, not in `over`"), "{problem}");
     write_stage(folder.path(), "finished\n");
     let problem = settings(&folder, true).unwrap_err();
     assert!(
-        problem.ends_with("stage: `finished` is not a stage: write one of begin, move, copied, turn, over"),
+        problem.ends_with("stage: `finished` is not a stage; use one of begin, move, copied, turn, over"),
         "{problem}"
     );
 }
 
 #[test]
-fn a_plan_that_is_damaged_is_refused_whatever_of_it_is() {
+fn refuses_damaged_plan() {
     let folder = tempfile::tempdir().unwrap();
     let table = "key,server,was\nab,1,2\ncd,1,2\n";
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -105,25 +105,22 @@ fn a_plan_that_is_damaged_is_refused_whatever_of_it_is() {
         bytes[at] ^= 1;
         write("placement.csv", &bytes);
         let problem = settings(&folder, false).unwrap_err();
-        assert!(problem.contains("placement.csv: it is not the table that plan.json tells of"), "{at}: {problem}");
+        assert!(problem.contains("placement.csv: the digest does not match plan.json"), "{at}: {problem}");
         write("placement.csv", &table.as_bytes()[..at]);
         let problem = settings(&folder, false).unwrap_err();
-        assert!(problem.contains("placement.csv: it is not the table that plan.json tells of"), "{at}: {problem}");
+        assert!(problem.contains("placement.csv: the digest does not match plan.json"), "{at}: {problem}");
     }
     for (text, told) in [
-        ("{}", "plan.json: it does not say of which cluster it is"),
-        ("{\"cluster\": {", "plan.json: it is no plan: EOF"),
-        ("[1, 2", "plan.json: it is no plan: EOF"),
-        (
-            "{\"cluster\": {\"servers\": 2, \"replicas\": 3}}",
-            "it is a plan of 3 replicas of a key, and a front end has one",
-        ),
-        ("{\"cluster\": {\"servers\": 2, \"replicas\": 1}}", "plan.json: it does not say what placement.csv must be"),
+        ("{}", "plan.json: it does not name its cluster"),
+        ("{\"cluster\": {", "plan.json: not a plan: EOF"),
+        ("[1, 2", "plan.json: not a plan: EOF"),
+        ("{\"cluster\": {\"servers\": 2, \"replicas\": 3}}", "the plan has 3 replicas per key"),
+        ("{\"cluster\": {\"servers\": 2, \"replicas\": 1}}", "plan.json: it has no digest of placement.csv"),
         (
             "{\"cluster\": {\"servers\": 2, \"replicas\": 1}, \"servers\": [\"127.0.0.1:2\", \"127.0.0.1:1\"]}",
-            "plan of another cluster, whose server 1 is 127.0.0.1:2: this pool's is 127.0.0.1:1",
+            "plan is for another cluster: its server 1 is 127.0.0.1:2, this pool's is 127.0.0.1:1",
         ),
-        ("{\"cluster\": {\"servers\": \"2\", \"replicas\": 1}}", "plan.json: it does not say of which cluster it is"),
+        ("{\"cluster\": {\"servers\": \"2\", \"replicas\": 1}}", "plan.json: it does not name its cluster"),
     ] {
         write("plan.json", text.as_bytes());
         let problem = settings(&folder, false).unwrap_err();

@@ -1,4 +1,4 @@
-//! Taking requests: what a client has sent, and who is asked for it.
+//! Clients' requests: parsing and dispatch.
 
 use std::io;
 
@@ -12,27 +12,27 @@ use crate::net::Net;
 use crate::server::Part;
 use crate::table::Id;
 
-/// What a client that speaks the binary protocol is answered, behind the first bytes of its own header: not supported.
-const NOT_BINARY: &[u8] = b"fanin speaks the text protocol: turn the binary one off in the client";
-/// The header of that protocol.
+/// Body of the error response to a client that uses the binary protocol.
+const NOT_BINARY: &[u8] = b"only the text protocol is supported; disable the binary protocol in the client";
+/// Header size of the binary protocol.
 const BINARY_HEADER: usize = 24;
 
-/// Why a client does not go on.
+/// Reason why a client pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
-    /// For what it has asked, for more to come, or for nothing.
-    Rightly,
-    /// For others, who had no turn yet.
+    /// It waits for responses, for input, or not at all.
+    Blocked,
+    /// Other clients are next.
     ForOthers,
-    /// For memory.
+    /// Memory is short.
     ForMemory,
 }
 
 impl<N: Net> Front<N> {
-    /// Whatever can go on of a client goes on: what it has sent is taken, and more is read, until it waits for something.
-    pub(crate) fn client_goes_on(&mut self, id: Id) {
+    /// Reads and handles a client's requests until it has to wait.
+    pub(crate) fn resume_client(&mut self, id: Id) {
         match self.takes_all(id) {
-            Waits::Rightly => {}
+            Waits::Blocked => {}
             Waits::ForOthers => self.look_again(id),
             Waits::ForMemory => self.short.push(id),
         }
@@ -40,18 +40,18 @@ impl<N: Net> Front<N> {
 
     fn takes_all(&mut self, id: Id) -> Waits {
         loop {
-            let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
+            let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
             if let Some(get) = client.asking {
                 self.ask_batches(get);
             }
-            let Some(client) = self.clients.get(id) else { return Waits::Rightly };
-            if client.broken || client.is_held_up() {
-                return Waits::Rightly;
+            let Some(client) = self.clients.get(id) else { return Waits::Blocked };
+            if client.broken || client.is_blocked() {
+                return Waits::Blocked;
             }
             if client.holds() > self.held.share || self.is_spent() {
                 return Waits::ForMemory;
             }
-            let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
+            let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
             if client.has_more() {
                 if !client.budget.of(self.number).is_left() {
                     return Waits::ForOthers;
@@ -63,14 +63,14 @@ impl<N: Net> Front<N> {
                     continue;
                 }
             }
-            let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
-            if client.is_held_up() {
+            let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
+            if client.is_blocked() {
                 continue;
             }
             if client.closing || !client.readable {
-                // What it has sent in full is taken, and there will not be more.
+                // All complete requests are handled, and there will be no more input.
                 client.closing |= client.ended;
-                return Waits::Rightly;
+                return Waits::Blocked;
             }
             if !client.budget.of(self.number).reads() {
                 return Waits::ForOthers;
@@ -79,7 +79,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Reads once what a client has sent, and takes what it can of it.
+    /// Reads once from a client and handles its requests.
     fn read_once(&mut self, id: Id) {
         let Some(client) = self.clients.get_mut(id) else { return };
         let mut bytes = std::mem::take(&mut self.scratch);
@@ -105,14 +105,14 @@ impl<N: Net> Front<N> {
         self.scratch = bytes;
     }
 
-    /// Takes what it can of what a client has sent before.
+    /// Handles requests in the unparsed input.
     fn take_rest(&mut self, id: Id) {
         let Some(client) = self.clients.get_mut(id) else { return };
         let mut rest = std::mem::take(&mut client.rest);
         let took = self.take(id, &rest);
         rest.take(took);
         if rest.is_empty() {
-            // One that held a large value is not kept by a client that says no more.
+            // An idle client does not keep the buffer of a large value.
             self.spare.keep(std::mem::take(&mut rest).into_buffer());
         }
         if let Some(client) = self.clients.get_mut(id) {
@@ -120,7 +120,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Takes requests one after another, until what follows has to wait: how many bytes.
+    /// Handles requests in order until one has to wait; returns the number of bytes consumed.
     fn take(&mut self, id: Id, bytes: &[u8]) -> usize {
         let (turn, share) = (self.number, self.held.share);
         let mut at = 0;
@@ -133,7 +133,7 @@ impl<N: Net> Front<N> {
                 (client.swallow, at) = (client.swallow - some as u64, at + some);
             }
             let rest = &bytes[at..];
-            if rest.is_empty() || rest.len() < client.need || client.is_held_up() {
+            if rest.is_empty() || rest.len() < client.need || client.is_blocked() {
                 return at;
             }
             if share < usize::MAX && client.holds() > share || !client.budget.of(turn).takes() {
@@ -145,7 +145,7 @@ impl<N: Net> Front<N> {
             let Some(client) = self.clients.get_mut(id) else { return at };
             let limits = self.pools[client.pool].limits;
             let goes_on = client.lines.is_in_a_list();
-            let is_planned = self.pools[client.pool].standing.is_some();
+            let is_planned = self.pools[client.pool].plan_state.is_some();
             let next = client.lines.next(rest, &limits);
             if is_planned
                 && let Next::Request(request, _) = &next
@@ -173,7 +173,7 @@ impl<N: Net> Front<N> {
         bytes.len()
     }
 
-    /// A client has said what nothing can follow.
+    /// Ends a client after input that cannot be continued.
     fn ends_with(&mut self, id: Id, told: &[u8]) {
         let Some(client) = self.clients.get_mut(id) else { return };
         if !told.is_empty() {
@@ -182,7 +182,7 @@ impl<N: Net> Front<N> {
         client.closing = true;
     }
 
-    /// A request with a value behind a line of so many bytes: how many of the value's are taken, if they are there.
+    /// Handles a request with a value; returns the value's bytes consumed, if it is complete.
     fn take_store(&mut self, id: Id, store: &Store<'_>, line: usize, behind: &[u8]) -> Option<usize> {
         let follow = store.follow as usize;
         if store.too_large {
@@ -201,7 +201,7 @@ impl<N: Net> Front<N> {
         Some(follow)
     }
 
-    /// A request without a value, and without a list of keys.
+    /// Handles a request without a value and without a list of keys.
     fn take_request(&mut self, id: Id, request: &Request<'_>) {
         self.counters.requests.add(1);
         let now = self.now;
@@ -238,7 +238,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// A list of keys, or the rest of one: how many bytes of its line.
+    /// Handles a list of keys or the rest of one; returns the bytes of the line consumed.
     fn take_get(&mut self, id: Id, get: &Get<'_>, line: &[u8], goes_on: bool) -> usize {
         let mut keys = get.keys();
         let (Some(first), more) = (keys.next(), keys.next().is_some()) else { return line.len() };
@@ -260,7 +260,7 @@ impl<N: Net> Front<N> {
         line.len()
     }
 
-    /// As many keys as are asked for at once, each server's together; what is left of the line is taken when these come.
+    /// Sends as many keys as the client may request at once, batched by server; the rest of the line follows when these are answered.
     fn take_many(&mut self, id: Id, get: &Get<'_>, line: &[u8], goes_on: bool) -> usize {
         let Some(client) = self.clients.get_mut(id) else { return line.len() };
         let pool = &mut self.pools[client.pool];
@@ -272,7 +272,7 @@ impl<N: Net> Front<N> {
                 (multiget, rest)
             },
         );
-        // Of a list of which a key is too long, none is answered.
+        // If one key is too long, the whole list is refused.
         let Some((multiget, rest)) = made.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
         else {
             self.refuse(id);
@@ -287,11 +287,11 @@ impl<N: Net> Front<N> {
         client.asking = Some(multiget);
         let took = rest.map_or(line.len(), |rest| client.lines.leave(&rest, line));
         self.ask_batches(multiget);
-        self.wait_for_late(multiget);
+        self.schedule_late_check(multiget);
         took
     }
 
-    /// Puts down a key that is asked for alone, if it is one of those that are logged. Its size is not known yet.
+    /// Logs a key that is requested alone, if its query is in the sample. Its size is not known yet.
     fn log_one(&mut self, id: Id, key: &[u8]) {
         if let Some(tap) = &mut self.tap
             && let Some(client) = self.clients.get(id)
@@ -310,11 +310,11 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Tells a client of the other protocol, in it, that this is not spoken here.
+    /// Sends an error in the binary protocol.
     fn refuse_binary(&mut self, id: Id, header: &[u8]) -> Option<()> {
         let client = self.clients.get_mut(id)?;
         let mut answer = [0; BINARY_HEADER];
-        // Magic, the client's own operation code, "not supported", the length of the body, the client's own mark.
+        // Magic, the client's opcode, "not supported", body length, the client's opaque.
         (answer[0], answer[1], answer[7], answer[11]) = (0x81, *header.get(1)?, 0x83, NOT_BINARY.len() as u8);
         answer[12..16].copy_from_slice(header.get(12..16)?);
         client.say(&[&answer, NOT_BINARY].concat(), self.now);

@@ -1,5 +1,5 @@
-//! The plan of a folder, as `fanin plan --out` writes it: `plan.json` says of which cluster it is and what `placement.csv` must be,
-//! which has each key's server, and where it was if that was known.
+//! Reader of a plan's folder, as `fanin plan --out` writes it: `plan.json` names the cluster and the digest of `placement.csv`, which has
+//! each key's server and, if known, its previous one.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -15,37 +15,37 @@ use super::moves::{BY_HASH, Moves, Row};
 use crate::log::Secret;
 use crate::routing::Router;
 
-/// Its files.
+/// Files of the folder.
 pub const PLAN: &str = "plan.json";
 pub const PLACEMENT: &str = "placement.csv";
-/// A word that says how far it is to be carried out.
+/// File with the target stage.
 pub const STAGE: &str = "stage";
-/// What is wrong with a plan: its file, and what would be right.
+/// An invalid plan: file and problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 pub struct InvalidPlan {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub what: String,
 }
 
-/// For whom a plan is read.
+/// Pool for which a plan is read.
 pub struct Reader<'a> {
-    /// The pool's servers, by their number.
+    /// Names of the pool's servers.
     pub names: Vec<&'a str>,
-    /// Where keys lie by their hashes.
+    /// Placement by hash.
     pub router: &'a Router,
-    /// By what keys of the log are hashed, if they are.
+    /// Secret by which the log hashes keys, if it does.
     pub secret: Option<Secret>,
-    /// By what plain ones are: the same for all plans of a pool, so that they can be compared.
+    /// Secret for plain keys: the same for all plans of a pool, so they can be compared.
     pub drawn: Secret,
 }
 
-/// How far a folder's plan is to be carried out, if it says so.
+/// The target stage in a folder, if there is one.
 ///
 /// # Errors
-/// A word that is no stage, or a file that cannot be read.
+/// An unknown stage, or a file that cannot be read.
 pub fn stage(folder: &Path) -> Result<Option<Stage>, InvalidPlan> {
     let path = folder.join(STAGE);
     let unfit = |what| InvalidPlan { path: path.clone(), what };
@@ -56,12 +56,12 @@ pub fn stage(folder: &Path) -> Result<Option<Stage>, InvalidPlan> {
     };
     let word = text.trim();
     let known = || Stage::WORDS.map(|(word, _)| word).join(", ");
-    let wrong = || unfit(format!("`{}` is not a stage: write one of {}", shown(word.as_bytes()), known()));
+    let wrong = || unfit(format!("`{}` is not a stage; use one of {}", shown(word.as_bytes()), known()));
     Stage::of_word(word).map(Some).ok_or_else(wrong)
 }
 
 impl Reader<'_> {
-    /// What moves by a folder's plan.
+    /// Reads the moves of a folder's plan.
     pub fn read(&self, folder: &Path) -> Result<Moves, InvalidPlan> {
         let path = folder.join(PLAN);
         let digest = self.same(&path).map_err(|what| InvalidPlan { path, what })?;
@@ -71,48 +71,48 @@ impl Reader<'_> {
         let mut digesting = Digesting { file: BufReader::new(file), digest: Sha256::new() };
         let read = self.rows(&mut digesting);
         io::copy(&mut digesting, &mut io::sink()).map_err(|error| unfit(error.to_string()))?;
-        // Whatever else is wrong with it follows from this.
+        // This error explains all others.
         if digesting.hex() != digest {
             return Err(unfit(format!(
-                "it is not the table that {PLAN} tells of: damaged, or not all there yet; use the folder of a plan's --out"
+                "the digest does not match {PLAN}: the file is damaged or incomplete; use the folder of a plan's --out"
             )));
         }
         let (rows, secret) = read.map_err(&unfit)?;
         Ok(Moves::new(rows, secret, digest))
     }
 
-    /// Refuses the plan of another cluster: what the digest of its table must be.
+    /// Checks that the plan is for this cluster, and returns the digest of its table.
     fn same(&self, path: &Path) -> Result<String, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let plan: Value = serde_json::from_str(&text).map_err(|error| format!("it is no plan: {error}"))?;
+        let plan: Value = serde_json::from_str(&text).map_err(|error| format!("not a plan: {error}"))?;
         let number = |key: &str| plan.pointer(&format!("/cluster/{key}")).and_then(Value::as_u64);
         let (Some(servers), Some(replicas)) = (number("servers"), number("replicas")) else {
-            return Err("it does not say of which cluster it is: use the folder of a plan's --out".into());
+            return Err("it does not name its cluster; use the folder of a plan's --out".into());
         };
         if servers != self.names.len() as u64 {
             return Err(format!(
-                "it is the plan of another cluster, of {servers} servers: this pool has {}",
+                "the plan is for another cluster with {servers} servers; this pool has {}",
                 self.names.len()
             ));
         }
         let listed = plan.get("servers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         if let Some((number, (theirs, ours))) = (1..).zip(listed.zip(&self.names)).find(|(_, (one, two))| one != *two) {
             return Err(format!(
-                "it is the plan of another cluster, whose server {number} is {}: this pool's is {ours}",
+                "the plan is for another cluster: its server {number} is {}, this pool's is {ours}",
                 shown(theirs.as_bytes())
             ));
         }
         if replicas != 1 {
             return Err(format!(
-                "it is a plan of {replicas} replicas of a key, and a front end has one: use one made with \
+                "the plan has {replicas} replicas per key, a front end has one; use a plan made with \
                  `key_value.replicas` of 1"
             ));
         }
         let digest = plan.get("placement_sha256").and_then(Value::as_str);
-        digest.map(str::to_owned).ok_or_else(|| format!("it does not say what {PLACEMENT} must be: plan it again"))
+        digest.map(str::to_owned).ok_or_else(|| format!("it has no digest of {PLACEMENT}; make the plan again"))
     }
 
-    /// The keys that do not lie where their hashes say, or move from there, and by what they are hashed.
+    /// Reads the rows of keys that move or are not where their hashes say, and the secret by which they are hashed.
     pub(super) fn rows(&self, table: impl Read) -> Result<(Vec<Row>, Secret), String> {
         let mut reader = ReaderBuilder::new().from_reader(table);
         let header = reader.byte_headers().map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ impl Reader<'_> {
             let at = |what: String| format!("line {line}: {what}");
             let name = hashed_name(&record[0]);
             if *hashed.get_or_insert(name.is_some()) != name.is_some() {
-                return Err(at("some of its keys are hashed and others are not: use logs of one kind".into()));
+                return Err(at("some keys are hashed and others are not; use logs of one kind".into()));
             }
             let new = self.server(&record[1]).map_err(at)?;
             let was = if record[2].is_empty() { BY_HASH } else { self.server(&record[2]).map_err(at)? };
@@ -134,7 +134,7 @@ impl Reader<'_> {
                 Some((id, hash)) => (self.known(id, hash).map_err(at)?, was, new),
                 None => {
                     let key = plain(&record[0]);
-                    // Nobody can ask for it.
+                    // Not a valid memcached key.
                     if key.is_empty() || key.len() > LONGEST_KEY {
                         continue;
                     }
@@ -155,7 +155,7 @@ impl Reader<'_> {
         }
         lines.sort_unstable();
         if let Some([(_, first), (_, second)]) = lines.array_windows().find(|[one, two]| one.0 == two.0) {
-            return Err(format!("line {second}: its key is in line {first} already"));
+            return Err(format!("line {second}: duplicate of the key in line {first}"));
         }
         let secret = self.secret.filter(|_| hashed == Some(true)).unwrap_or(self.drawn);
         Ok((rows, secret))
@@ -165,30 +165,28 @@ impl Reader<'_> {
         let number = str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
         let servers = self.names.len() as u32;
         let found = number.filter(|number| (1..=servers).contains(number));
-        found
-            .map(|number| number - 1)
-            .ok_or_else(|| format!("`{}` is not a server: they are 1 to {servers}", shown(text)))
+        found.map(|number| number - 1).ok_or_else(|| format!("`{}` is not a server: use 1 to {servers}", shown(text)))
     }
 
-    /// A hash, if it is by this front end's secret.
+    /// The hash, if it is by this front end's secret.
     fn known(&self, id: u32, hash: u128) -> Result<u128, String> {
         match self.secret {
             Some(secret) if secret.id() == id => Ok(hash),
             Some(secret) => Err(format!(
-                "its key is hashed by the secret {id:08x}, and `[log]` has {:08x}: use the file of that secret",
+                "the key is hashed with the secret {id:08x}, but `[log]` has {:08x}; use the other secret's file",
                 secret.id()
             )),
-            None => Err(format!("its key is hashed by the secret {id:08x}: use a `[log]` with that `secret`")),
+            None => Err(format!("the key is hashed with the secret {id:08x}; use a `[log]` with that `secret`")),
         }
     }
 }
 
-/// Bytes as they can be shown.
+/// Printable form of bytes.
 fn shown(text: &[u8]) -> String {
     text.iter().take(40).map(|byte| byte.escape_ascii().to_string()).collect()
 }
 
-/// The secret's mark and the hash of `~0123abcd~` and 32 digits.
+/// The secret's id and the hash of a name `~0123abcd~` with 32 digits.
 fn hashed_name(name: &[u8]) -> Option<(u32, u128)> {
     let text = str::from_utf8(name).ok()?;
     let (id, hash) = text.strip_prefix('~')?.split_once('~')?;
@@ -197,12 +195,12 @@ fn hashed_name(name: &[u8]) -> Option<(u32, u128)> {
     right.then(|| Some((u32::from_str_radix(id, 16).ok()?, u128::from_str_radix(hash, 16).ok()?)))?
 }
 
-/// The server of a key by its name in a log, if that says what the key is.
+/// The server that the hash of a logged key selects, if the name contains the key.
 pub fn by_hash(name: &[u8], router: &Router) -> Option<u32> {
     hashed_name(name).is_none().then(|| router.server(&plain(name)) as u32)
 }
 
-/// A key by its name in a log: `%3A` stands for a byte, all else for itself.
+/// Decodes a key's name in a log: `%3A` is one byte.
 fn plain(name: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -215,7 +213,7 @@ fn plain(name: &[u8]) -> Vec<u8> {
     key
 }
 
-/// A file whose digest is made as it is read.
+/// A file whose digest is computed while it is read.
 struct Digesting {
     file: BufReader<File>,
     digest: Sha256,
@@ -241,7 +239,7 @@ mod tests {
     use crate::routing::{Hash, Placement, Weighted};
 
     #[test]
-    fn a_place_by_hash_is_the_same_whether_it_is_named_or_not() {
+    fn named_and_unnamed_hash_placement_agree() {
         let servers: Vec<Weighted> =
             (0..4).map(|number| Weighted { name: format!("10.0.0.{number}"), weight: 1 }).collect();
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
@@ -261,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_names_are_those_of_a_log() {
+    fn decodes_key_names_of_a_log() {
         assert_eq!(plain(b"a%3Ab%20c%zz%4"), b"a:b c%zz%4");
         let right = (0x0123_abcd, 0x0001_0203_0405_0607_0809_0a0b_0c0d_0e0f);
         assert_eq!(hashed_name(b"~0123abcd~000102030405060708090a0b0c0d0e0f"), Some(right));

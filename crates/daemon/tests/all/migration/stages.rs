@@ -1,4 +1,4 @@
-//! What is asked of whom in each stage.
+//! Requests to servers in each stage.
 
 use std::thread;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Moving, keys};
 use crate::support::{Client, now};
 
-/// A value as it is read alone.
+/// Value of a single get.
 fn value_of(client: &mut Client, key: &str) -> Option<String> {
     client.send(&format!("get {key}\r\n"));
     let line = client.line();
@@ -28,12 +28,12 @@ fn comes_to_be(what: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_key_is_read_at_its_old_place_once_and_then_at_its_new_one() {
+fn first_read_copies_key_to_new_server() {
     let moving = Moving::start(3, &keys(4), "move", "");
     let mut client = moving.client();
     let [old, new] = moving.places("1-key");
     old.put("1-key", "one");
-    // What the new place has from before the plan does not count.
+    // Values at the new server from before the plan are ignored.
     new.put("1-key", "ancient");
     assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("one"));
     comes_to_be(|| new.has("1-key").as_deref() == Some("one"));
@@ -42,14 +42,14 @@ fn a_key_is_read_at_its_old_place_once_and_then_at_its_new_one() {
     assert_eq!(old.asked.load(std::sync::atomic::Ordering::SeqCst), before);
     assert_eq!((client.figure("moving_found"), client.figure("moving_fell_back")), (1, 1));
     assert_eq!((client.figure("moving_copied"), client.figure("p:plan_keys")), (1, 4));
-    // What is nowhere leaves no lease behind.
+    // A miss leaves no lease behind.
     assert_eq!(value_of(&mut client, "2-key"), None);
     let [_, new] = moving.places("2-key");
     comes_to_be(|| new.has("2-key").is_none());
 }
 
 #[test]
-fn many_keys_are_asked_of_their_new_places_and_come_in_their_order() {
+fn multiget_reads_new_servers_in_key_order() {
     let all = keys(40);
     let moving = Moving::start(4, &all, "move", "");
     let mut client = moving.client();
@@ -63,7 +63,7 @@ fn many_keys_are_asked_of_their_new_places_and_come_in_their_order() {
         assert_eq!(client.get(&asked), (there.clone(), "END".to_owned()));
     }
     comes_to_be(|| there.iter().all(|key| moving.places(key)[1].has(key).is_some_and(|value| !value.is_empty())));
-    // Leases for what is nowhere have been given up.
+    // Leases for misses have been returned.
     comes_to_be(|| all.iter().step_by(5).all(|key| moving.places(key)[1].has(key).is_none()));
     let before: Vec<u64> =
         moving.servers.iter().map(|server| server.asked.load(std::sync::atomic::Ordering::SeqCst)).collect();
@@ -75,7 +75,7 @@ fn many_keys_are_asked_of_their_new_places_and_come_in_their_order() {
 }
 
 #[test]
-fn a_copy_has_the_flags_of_its_original_and_lives_as_long() {
+fn copy_keeps_flags_and_lifetime() {
     let moving = Moving::start(3, &keys(4), "move", "");
     let mut client = moving.client();
     assert_eq!(client.ask("set 1-key 77 100 3\r\none\r\n"), "STORED");
@@ -86,7 +86,7 @@ fn a_copy_has_the_flags_of_its_original_and_lives_as_long() {
 }
 
 #[test]
-fn whatever_changes_a_key_does_so_at_its_old_place_and_the_new_one_forgets() {
+fn changes_go_to_old_server_and_delete_copy() {
     let moving = Moving::start(3, &keys(4), "move", "");
     let mut client = moving.client();
     let [old, new] = moving.places("1-key");
@@ -98,7 +98,7 @@ fn whatever_changes_a_key_does_so_at_its_old_place_and_the_new_one_forgets() {
     assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("7"));
     assert_eq!(client.ask("append 1-key 0 0 1\r\n1\r\n"), "STORED");
     assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("71"));
-    // A unique number is of the place where it is compared.
+    // A CAS unique belongs to the server that compares it.
     let line = client.ask("gets 1-key\r\n");
     let unique = line.rsplit(' ').next().unwrap().to_owned();
     assert_eq!((client.line(), client.line()), ("71".to_owned(), "END".to_owned()));
@@ -112,7 +112,7 @@ fn whatever_changes_a_key_does_so_at_its_old_place_and_the_new_one_forgets() {
     assert_eq!(client.ask("gat 0 1-key\r\n"), "VALUE 1-key 0 2");
     assert_eq!((client.line(), client.line()), ("72".to_owned(), "END".to_owned()));
     assert_eq!((old.lives("1-key"), new.has("1-key")), (None, None));
-    // The same by meta commands, and in base64.
+    // The same with meta commands, and in base64.
     assert_eq!(client.ask("ms MS1rZXk= 2 b\r\n80\r\n"), "HD");
     assert_eq!(client.ask("mg 1-key v\r\n"), "VA 2");
     assert_eq!(client.line(), "80");
@@ -122,7 +122,7 @@ fn whatever_changes_a_key_does_so_at_its_old_place_and_the_new_one_forgets() {
 }
 
 #[test]
-fn what_follows_a_write_in_one_breath_sees_it() {
+fn pipelined_reads_see_earlier_writes() {
     let moving = Moving::start(3, &keys(4), "move", "");
     moving.servers.iter().for_each(|server| server.slow.store(800, std::sync::atomic::Ordering::SeqCst));
     let mut client = moving.client();
@@ -141,7 +141,7 @@ fn what_follows_a_write_in_one_breath_sees_it() {
 }
 
 #[test]
-fn behind_the_turn_the_new_place_has_the_last_word_and_the_old_one_forgets() {
+fn new_server_is_authoritative_after_cutover() {
     let moving = Moving::start(3, &keys(6), "move", "");
     moving.told("turn");
     moving.reaches("turn");
@@ -168,7 +168,7 @@ fn behind_the_turn_the_new_place_has_the_last_word_and_the_old_one_forgets() {
 }
 
 #[test]
-fn a_server_that_is_away_fails_what_needs_it_and_nothing_else() {
+fn unavailable_server_fails_only_its_requests() {
     let moving = Moving::start(3, &keys(4), "move", "");
     let mut client = moving.client();
     let [_, new] = moving.places("1-key");

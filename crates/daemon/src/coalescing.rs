@@ -1,7 +1,7 @@
-//! Equal gets that are under way are asked once, where a pool says so (`join`).
+//! Coalescing of concurrent equal gets (setting `join`).
 //!
-//! A get joins an equal one of its thread while no byte of that one's answer has come, and never one that was sent before a write, a
-//! delete or a flush that this front end, in whatever thread, has answered since: who has heard of a write does not read behind it.
+//! A get joins an equal one of its thread until the first byte of the response arrives. It never joins one that was sent before a write,
+//! delete or flush that any thread of this front end has answered since, so a client that knows of a write cannot read an older value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -10,14 +10,14 @@ use crate::memory::{Buffer, Charge};
 use crate::routing::Hash;
 use crate::table::{Id, Table};
 
-/// Keys are told apart by so many groups: a write of one keeps gets of its whole group apart.
+/// Number of groups of keys: a write of one key prevents joins in its whole group.
 const GROUPS: u32 = 4096;
 
-/// How many writes there were, of which threads tell one another. A write counts as it is taken, and again before its answer is given.
+/// Write counters shared by threads. A write counts when it is read, and again before its response is sent.
 #[derive(Debug)]
 pub struct Writes {
     groups: Vec<AtomicU64>,
-    /// Of all keys.
+    /// Writes of all keys.
     flushes: AtomicU64,
 }
 
@@ -28,34 +28,34 @@ impl Default for Writes {
 }
 
 impl Writes {
-    /// The group that a key is in.
+    /// Group of a key.
     pub fn group(key: &[u8]) -> u16 {
         (Hash::Fnv1a32.of(key) % GROUPS) as u16
     }
 
-    /// A key of the group is written.
+    /// Counts a write in a group.
     pub fn wrote(&self, group: u16) {
         self.groups[usize::from(group)].fetch_add(1, SeqCst);
     }
 
-    /// All may be written.
+    /// Counts a flush.
     pub fn flushed(&self) {
         self.flushes.fetch_add(1, SeqCst);
     }
 
-    /// As long as this is the same, nothing of the group was written: both numbers only grow.
+    /// Version of a group: unchanged as long as there is no write; both counters only grow.
     fn seen(&self, group: u16) -> u64 {
         self.groups[usize::from(group)].load(SeqCst).wrapping_add(self.flushes.load(SeqCst))
     }
 }
 
-/// A client, and which of its requests.
+/// A client and its request.
 pub type ClientRequest = (Id, u64);
 
-/// One thread's gets that may be joined, and those that were.
+/// Gets of one thread that can be joined, and joined ones.
 #[derive(Debug, Default)]
-pub struct Joining {
-    /// By pool and line: the get, and the writes before it was sent.
+pub struct Coalescing {
+    /// By pool and line: the get, and the version when it was sent.
     open: BTreeMap<(usize, Vec<u8>), (Id, u64)>,
     gets: Table<Get>,
 }
@@ -64,7 +64,7 @@ pub struct Joining {
 struct Get {
     asked: (usize, Vec<u8>),
     who: Vec<ClientRequest>,
-    /// What has come of its answer, which is kept once for all.
+    /// The response, held once for all clients.
     held: Buffer,
     charge: Charge,
 }
@@ -72,13 +72,13 @@ struct Get {
 impl Get {
     fn joins(&mut self, who: ClientRequest) {
         self.who.push(who);
-        // Its line stands in the map, too.
+        // The map has the line, too.
         self.charge.set(2 * self.asked.1.capacity() + self.who.capacity() * size_of::<ClientRequest>());
     }
 }
 
-impl Joining {
-    /// Someone asks for a key: the get that is to be sent, or nothing where one is under way.
+impl Coalescing {
+    /// Adds a client's get; returns the get to send, or nothing if it joined one.
     pub fn join(&mut self, pool: usize, line: Vec<u8>, key: &[u8], writes: &Writes, who: ClientRequest) -> Option<Id> {
         let (seen, asked) = (writes.seen(Writes::group(key)), (pool, line));
         if let Some((get, before)) = self.open.get(&asked)
@@ -96,13 +96,13 @@ impl Joining {
         Some(get)
     }
 
-    /// Bytes of its answer: whoever came now would miss them.
-    pub fn hears(&mut self, get: Id, bytes: &[u8]) {
+    /// Takes response bytes; from now on nobody can join.
+    pub fn receives(&mut self, get: Id, bytes: &[u8]) {
         self.closes(get);
         self.gets.get_mut(get).into_iter().for_each(|get| get.held.extend(bytes));
     }
 
-    /// Nobody joins it any more.
+    /// Prevents further joins.
     fn closes(&mut self, get: Id) {
         let Some(Get { asked, .. }) = self.gets.get(get) else { return };
         if self.open.get(asked).is_some_and(|(other, _)| *other == get) {
@@ -110,7 +110,7 @@ impl Joining {
         }
     }
 
-    /// It is over: whose it was, and its answer.
+    /// Ends a get; returns its clients and response.
     pub fn over(&mut self, get: Id) -> (Vec<ClientRequest>, Buffer) {
         self.closes(get);
         self.gets.remove(get).map_or_else(Default::default, |get| (get.who, get.held))
@@ -121,42 +121,44 @@ impl Joining {
 mod tests {
     use super::*;
 
-    /// Whether a client's get joins one that is under way.
-    fn joins(joining: &mut Joining, writes: &Writes, client: u64) -> bool {
+    /// Whether a client's get joins an outstanding one.
+    fn joins(coalescing: &mut Coalescing, writes: &Writes, client: u64) -> bool {
         let id = Table::default().insert(());
-        joining.join(0, b"get a\r\n".to_vec(), b"a", writes, (id, client)).is_none()
+        coalescing.join(0, b"get a\r\n".to_vec(), b"a", writes, (id, client)).is_none()
     }
 
     #[test]
-    fn a_get_joins_an_equal_one_until_that_is_answered_or_its_key_is_written() {
-        let (mut joining, writes) = (Joining::default(), Writes::default());
-        assert!(!joins(&mut joining, &writes, 1));
-        assert!(joins(&mut joining, &writes, 2));
+    fn joins_until_response_or_write() {
+        let (mut coalescing, writes) = (Coalescing::default(), Writes::default());
+        assert!(!joins(&mut coalescing, &writes, 1));
+        assert!(joins(&mut coalescing, &writes, 2));
         writes.wrote(Writes::group(b"a"));
-        assert!(!joins(&mut joining, &writes, 3));
-        assert!(joins(&mut joining, &writes, 4));
+        assert!(!joins(&mut coalescing, &writes, 3));
+        assert!(joins(&mut coalescing, &writes, 4));
         writes.flushed();
-        assert!(!joins(&mut joining, &writes, 5));
+        assert!(!joins(&mut coalescing, &writes, 5));
         assert_ne!(Writes::group(b"a"), Writes::group(b"b"));
         writes.wrote(Writes::group(b"b"));
-        assert!(joins(&mut joining, &writes, 6));
+        assert!(joins(&mut coalescing, &writes, 6));
     }
 
     #[test]
-    fn an_answer_is_that_of_all_who_joined_before_it_began() {
-        let (mut joining, writes) = (Joining::default(), Writes::default());
+    fn delivers_response_to_all_joined() {
+        let (mut coalescing, writes) = (Coalescing::default(), Writes::default());
         let id = Table::default().insert(());
-        let ask = |joining: &mut Joining, client| joining.join(0, b"get a\r\n".to_vec(), b"a", &writes, (id, client));
-        let first = ask(&mut joining, 1).unwrap();
-        assert_eq!(ask(&mut joining, 2), None);
-        joining.hears(first, b"VALUE");
-        let second = ask(&mut joining, 3).unwrap();
-        joining.hears(first, b" a");
-        let (who, held) = joining.over(first);
+        let ask = |coalescing: &mut Coalescing, client| {
+            coalescing.join(0, b"get a\r\n".to_vec(), b"a", &writes, (id, client))
+        };
+        let first = ask(&mut coalescing, 1).unwrap();
+        assert_eq!(ask(&mut coalescing, 2), None);
+        coalescing.receives(first, b"VALUE");
+        let second = ask(&mut coalescing, 3).unwrap();
+        coalescing.receives(first, b" a");
+        let (who, held) = coalescing.over(first);
         assert_eq!((who, &held[..]), (vec![(id, 1), (id, 2)], &b"VALUE a"[..]));
         // The end of the first does not close the second.
-        assert_eq!(ask(&mut joining, 4), None);
-        assert_eq!(joining.over(second).0, [(id, 3), (id, 4)]);
-        assert_eq!(joining.over(second).0, []);
+        assert_eq!(ask(&mut coalescing, 4), None);
+        assert_eq!(coalescing.over(second).0, [(id, 3), (id, 4)]);
+        assert_eq!(coalescing.over(second).0, []);
     }
 }
