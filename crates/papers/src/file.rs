@@ -273,7 +273,7 @@ impl Paper {
         for figure in raw.figure {
             let at = figure.id.span().start;
             if !ids.insert(figure.id.get_ref().clone()) {
-                return Err(reader.problem(at, format!("figure `{}` stands there twice", figure.id.get_ref())));
+                return Err(reader.problem(at, format!("figure `{}` is given twice", figure.id.get_ref())));
             }
             figures.push(read_figure(&reader, scenarios, figure, &mut ids)?);
         }
@@ -397,7 +397,7 @@ fn read_figure(
             return Err(reader.problem(at, format!("claim `{}` of figure `{id}`: its id would be {id}.1", raw.id)));
         }
         if !ids.insert(raw.id.clone()) {
-            return Err(reader.problem(at, format!("claim `{}` stands there twice", raw.id)));
+            return Err(reader.problem(at, format!("claim `{}` is given twice", raw.id)));
         }
         let problem = |what: String| reader.problem(at, format!("claim `{}`: {what}", raw.id));
         let measure = raw.measure.unwrap_or(first);
@@ -515,7 +515,7 @@ fn runs(
         return Err(reader.problem(at, format!("{scenario} has no scheme `{unknown}`; it has {}", labels.join(", "))));
     }
     if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
-        return Err(reader.problem(at, format!("scheme `{twice}` stands there twice")));
+        return Err(reader.problem(at, format!("scheme `{twice}` is given twice")));
     }
     let Some(variant) = variants.first() else { return Err(reader.problem(at, "no scheme takes part")) };
     let along = Along::of(variant).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;

@@ -37,7 +37,7 @@ fn a_run_that_keeps_to_one_core_says_why_and_more_cores_than_there_are_are_warne
     let place = Place::with("[workload]\nfragment = \"64 KiB\"\nduration = \"20 ms\"\n");
     let told = place.command(&[&RUN[..], &["--cores", "4096"]].concat()).output().unwrap();
     let told = String::from_utf8(told.stderr).unwrap().replace('\n', " ");
-    assert!(told.contains("note: it runs on one core: its rounds are counted over all clients"), "{told}");
+    assert!(told.contains("on one core: its rounds are counted over all clients"), "{told}");
     assert!(told.contains("warning: --cores 4096: this machine has "), "{told}");
 }
 

