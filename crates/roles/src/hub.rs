@@ -30,7 +30,7 @@ pub struct Params {
     /// Assumed object size until the first is known.
     pub mean_object: Bytes,
     /// Timeout for a server's response.
-    pub patience: Time,
+    pub timeout: Time,
     /// Time without messages after which a request is dropped, since its front end is gone.
     pub forget: Time,
 }
@@ -157,12 +157,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     /// Number of missing objects over all requests.
-    pub fn owes(&self) -> u32 {
+    pub fn missing_objects(&self) -> u32 {
         self.gatherings.values().map(|slot| slot.gathering.left).sum()
     }
 
     /// Number of requests.
-    pub fn gathers_for(&self) -> usize {
+    pub fn open_requests(&self) -> usize {
         self.gatherings.len()
     }
 
@@ -210,13 +210,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Does work that is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let Params { forget, patience, .. } = self.params;
+        let Params { forget, timeout, .. } = self.params;
         let is_due = |slot: &&mut Slot<K, V>| slot.alarm <= now;
         let mut any_old = false;
         for Slot { gathering, .. } in self.gatherings.values_mut().filter(is_due) {
             any_old |= gathering.heard.saturating_add(forget) <= now;
-            while let Some(&(at, place)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(patience) <= now)
-            {
+            while let Some(&(at, place)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(timeout) <= now) {
                 gathering.asked.pop_front();
                 if gathering.is_out_since(at, place) {
                     self.out -= gathering.give_up(now, place as usize, &self.params);
@@ -235,7 +234,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     /// Limits the speed of a request while the machine is busy.
-    pub fn strain(&mut self, tag: Tag, rate: Rate) {
+    pub fn limit_speed(&mut self, tag: Tag, rate: Rate) {
         if let Some(slot) = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag) {
             slot.gathering.strained = Some(rate);
         }
@@ -333,7 +332,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             if gathering.objects[place].stage == Stage::Wanted {
                 out.push(gathering.ask(now, place));
                 self.out += 1;
-                *alarm = now.saturating_add(self.params.patience).min(*alarm);
+                *alarm = now.saturating_add(self.params.timeout).min(*alarm);
                 self.alarm = self.alarm.min(*alarm);
             }
         }
@@ -531,7 +530,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
 
     /// Next due time.
     fn alarm(&self, params: &Params) -> Time {
-        let answer = self.asked.front().map_or(Time::NEVER, |(at, _)| at.saturating_add(params.patience));
+        let answer = self.asked.front().map_or(Time::NEVER, |(at, _)| at.saturating_add(params.timeout));
         answer.min(self.next(params)).min(self.heard.saturating_add(params.forget))
     }
 
