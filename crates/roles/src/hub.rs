@@ -41,7 +41,7 @@ enum Stage {
     /// Queued.
     Wanted,
     /// Requested at this time.
-    Asked(Time),
+    Requested(Time),
     /// Requested at this time, but withdrawn since.
     Unwanted(Time),
     /// Received, given up or returned.
@@ -59,7 +59,7 @@ struct Object<K> {
 impl<K> Object<K> {
     /// Whether a response is outstanding.
     fn is_out(&self) -> bool {
-        matches!(self.stage, Stage::Asked(_) | Stage::Unwanted(_))
+        matches!(self.stage, Stage::Requested(_) | Stage::Unwanted(_))
     }
 }
 
@@ -293,9 +293,9 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             }
             Ok(place) => {
                 match gathering.objects[place].stage {
-                    Stage::Wanted | Stage::Asked(_) => return,
+                    Stage::Wanted | Stage::Requested(_) => return,
                     // The response is outstanding.
-                    Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Asked(at),
+                    Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Requested(at),
                     Stage::Over if gathering.waiting.iter().any(|waiting| waiting.message.index == index) => {
                         return gathering.left = gathering.left.saturating_sub(1);
                     }
@@ -353,7 +353,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         if let Some(place) = gathering.find(message.index).ok().filter(|place| gathering.objects[*place].is_out()) {
             let object = &mut gathering.objects[place];
             freed = u32::from(object.holder != params.me);
-            wanted = matches!(object.stage, Stage::Asked(_));
+            wanted = matches!(object.stage, Stage::Requested(_));
             object.stage = Stage::Over;
             gathering.pass_over_what_came();
         }
@@ -370,8 +370,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         let Some(gathering) = self.of(tag, now) else { return };
         let found = gathering.find(index).ok().map(|place| &mut gathering.objects[place].stage);
         match found {
-            Some(stage @ (Stage::Asked(_) | Stage::Wanted)) => {
-                *stage = if let Stage::Asked(at) = *stage { Stage::Unwanted(at) } else { Stage::Over };
+            Some(stage @ (Stage::Requested(_) | Stage::Wanted)) => {
+                *stage = if let Stage::Requested(at) = *stage { Stage::Unwanted(at) } else { Stage::Over };
                 gathering.left = gathering.left.saturating_sub(1);
             }
             _ => {
@@ -445,7 +445,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     /// Whether an object requested at this time is outstanding.
     fn is_out_since(&self, at: Time, place: u32) -> bool {
         let stage = self.objects[place as usize].stage;
-        stage == Stage::Asked(at) || stage == Stage::Unwanted(at)
+        stage == Stage::Requested(at) || stage == Stage::Unwanted(at)
     }
 
     fn pass_over_what_came(&mut self) {
@@ -457,7 +457,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     /// Requests an object from its server.
     fn ask(&mut self, now: Time, place: usize) -> Output<K, V> {
         let object = &mut self.objects[place];
-        object.stage = Stage::Asked(now);
+        object.stage = Stage::Requested(now);
         self.asked.push_back((now, place as u32));
         let message = Message { tag: self.tag, index: self.indices[place], body: Body::Get(object.key.clone()) };
         Output::Send { to: object.holder, message, more: false }
@@ -466,7 +466,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     /// Gives up an outstanding object; returns the number of objects that this frees in the window.
     fn give_up(&mut self, now: Time, place: usize, params: &Params) -> u32 {
         let object = &mut self.objects[place];
-        let wanted = matches!(object.stage, Stage::Asked(_));
+        let wanted = matches!(object.stage, Stage::Requested(_));
         object.stage = Stage::Over;
         let (index, holder) = (self.indices[place], object.holder);
         if wanted {

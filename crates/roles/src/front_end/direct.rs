@@ -65,7 +65,7 @@ impl<K: Part + Clone> Request<K> {
     fn line_up(&mut self, directory: &impl Directory<K>) {
         let object_requests = &self.object_requests;
         let holder = |index: &u32| object_requests[*index as usize].holder;
-        let unasked = |index: &u32| object_requests[*index as usize].state == State::Unasked;
+        let unasked = |index: &u32| object_requests[*index as usize].state == State::NotRequested;
         let mut by_server: Vec<u32> = (0..object_requests.len() as u32).filter(unasked).collect();
         by_server.sort_by_key(|index| (holder(index), *index));
         let mut groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
@@ -98,7 +98,7 @@ impl<K: Part + Clone> Request<K> {
             (path.asked, path.heard) = (now, now);
             for &(_, index) in &self.line.objects[from..from + count] {
                 let object_request = &mut self.object_requests[index as usize];
-                object_request.state = State::Asked;
+                object_request.state = State::Requested;
                 let body = Body::Get(object_request.key.clone());
                 out.push(Output::Send { to: path.node, message: Message { tag: self.tag, index, body }, more: true });
             }

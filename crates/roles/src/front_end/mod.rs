@@ -167,7 +167,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         let tag = Tag { origin: self.params.me, request: number, epoch: self.params.epoch };
         self.gone.retain(|_, until| *until > now);
         let object_request =
-            |key| ObjectRequest { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1, redirected: 0 };
+            |key| ObjectRequest { key, holder: Node(0), via: 0, state: State::NotRequested, tries: 1, redirected: 0 };
         let object_requests: Vec<ObjectRequest<K>> = keys.into_iter().map(object_request).collect();
         let left = object_requests.len() as u32;
         let window = match &self.params.method {
@@ -201,7 +201,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         let on_wire = self.params.method.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&tag.request).filter(|request| request.tag == tag) else { return };
         let Some(&ObjectRequest { state, via, .. }) = request.object_requests.get(index as usize) else { return };
-        if state == State::Unasked {
+        if state == State::NotRequested {
             return;
         }
         request.record_message(now, from, via, on_wire);

@@ -139,7 +139,7 @@ impl<K: Part + Clone> FrontEnd<K> {
                 let object_request = &mut request.object_requests[index as usize];
                 let old = object_request.via;
                 (object_request.holder, object_request.state, object_request.via) =
-                    (holder, State::Asked, request.paths.len() as u32);
+                    (holder, State::Requested, request.paths.len() as u32);
                 let body = Body::Get(object_request.key.clone());
                 request.remove_object(old);
                 request.paths.push(Path { missing: 1, ..Path::to(holder, directory.rack(holder), now) });
@@ -163,7 +163,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         let Some(request) = self.requests.get_mut(&number) else { return };
         let object_request = &mut request.object_requests[index as usize];
         let old = object_request.via;
-        (object_request.holder, object_request.state, object_request.via) = (holder, State::Asked, path);
+        (object_request.holder, object_request.state, object_request.via) = (holder, State::Requested, path);
         request.remove_object(old);
         let root = request.root(path);
         // A hub without missing objects has not been silent.

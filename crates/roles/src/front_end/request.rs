@@ -9,9 +9,9 @@ use crate::wire::{Node, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not requested.
-    Unasked,
+    NotRequested,
     /// Requested through [`ObjectRequest::via`].
-    Asked,
+    Requested,
     /// To be requested through another hub once the current one confirms that it will not send it.
     Moving(u32),
     /// Received, missed or failed.

@@ -39,7 +39,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             .object_requests
             .iter()
             .zip(0..)
-            .filter(|(object_request, _)| object_request.state == State::Unasked);
+            .filter(|(object_request, _)| object_request.state == State::NotRequested);
         let mut by_way: Vec<(u32, u32)> = unasked.map(|(object_request, index)| (object_request.via, index)).collect();
         by_way.sort_unstable();
         for group in by_way.chunk_by(|one, other| one.0 == other.0) {
@@ -74,7 +74,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         let to = request.paths[via as usize].node;
         for index in objects {
             let object_request = &mut request.object_requests[index as usize];
-            object_request.state = State::Asked;
+            object_request.state = State::Requested;
             let body = Body::Ask { key: object_request.key.clone(), holder: object_request.holder };
             out.push(Output::Send { to, message: Message { tag: request.tag, index, body }, more: true });
         }
@@ -252,7 +252,7 @@ impl<K> Request<K> {
         let object_requests = &self.object_requests;
         let holder = |index: &u32| object_requests[*index as usize].holder;
         let mut by_server: Vec<u32> = (0..object_requests.len() as u32)
-            .filter(|&index| object_requests[index as usize].state == State::Unasked)
+            .filter(|&index| object_requests[index as usize].state == State::NotRequested)
             .collect();
         by_server.sort_by_key(|index| (holder(index), *index));
         let groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
@@ -303,7 +303,7 @@ impl<K> Request<K> {
         // An object that moves between hubs forever would never be outstanding long enough to detect lost servers.
         let may_move = |index: &u32| {
             let object_request = &self.object_requests[*index as usize];
-            object_request.state == State::Asked
+            object_request.state == State::Requested
                 && usize::from(object_request.redirected) + 1 < directory.replicas(&object_request.key).len()
         };
         let asked = (0..self.object_requests.len() as u32).filter(may_move);
@@ -347,7 +347,7 @@ impl<K> Request<K> {
 /// Chooses each object's replica so that racks, and thus hubs, have equal bytes.
 pub(super) fn balance<K>(request: &mut Request<K>, mean: Bytes, directory: &impl Directory<K>) {
     let open = (0..request.object_requests.len() as u32)
-        .filter(|&index| request.object_requests[index as usize].state == State::Unasked);
+        .filter(|&index| request.object_requests[index as usize].state == State::NotRequested);
     let open: Vec<u32> = open.collect();
     let racks: Vec<Vec<u32>> = open
         .iter()
