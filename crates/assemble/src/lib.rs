@@ -3,13 +3,13 @@
 //! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made:
 //! nothing here can fail.
 
-mod asking;
+mod key_value;
 mod port;
 mod receiver;
 mod sender;
 mod tcp;
 
-pub use asking::{data_server_params, front_end_params, hub_params};
+pub use key_value::{data_server_params, front_end_params, hub_params};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
 pub use sender::sender_law;

@@ -131,7 +131,7 @@ pub struct Client<S> {
     /// A response was truncated: the connection closes at once.
     pub broken: bool,
     /// A multiget with unsent batches: later requests must wait.
-    pub asking: Option<Id>,
+    pub unfinished_multiget: Option<Id>,
     /// No requests are read before all responses are complete.
     pub alone: bool,
     /// Number of the current list of keys in the log.
@@ -175,7 +175,7 @@ impl<S> Client<S> {
             ended: false,
             closing: false,
             broken: false,
-            asking: None,
+            unfinished_multiget: None,
             alone: false,
             logged: None,
             lacks: None,
@@ -218,7 +218,10 @@ impl<S> Client<S> {
     pub fn is_blocked(&self) -> bool {
         let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
         let asks_enough = self.keys >= self.keys_at_once() || self.answers.len() >= may_ask || self.asks > ENOUGH_HELD;
-        self.asking.is_some() || self.alone && self.waits_for_answers() || asks_enough || self.backlog() > ENOUGH_HELD
+        self.unfinished_multiget.is_some()
+            || self.alone && self.waits_for_answers()
+            || asks_enough
+            || self.backlog() > ENOUGH_HELD
     }
 
     /// Bytes of unanswered requests to servers.

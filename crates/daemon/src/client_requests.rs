@@ -41,7 +41,7 @@ impl<N: Net> Front<N> {
     fn takes_all(&mut self, id: Id) -> Waits {
         loop {
             let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
-            if let Some(get) = client.asking {
+            if let Some(get) = client.unfinished_multiget {
                 self.ask_batches(get);
             }
             let Some(client) = self.clients.get(id) else { return Waits::Blocked };
@@ -284,7 +284,7 @@ impl<N: Net> Front<N> {
         let multiget = self.gets.insert(multiget);
         client.expect(Kind::Multiget(multiget), 1, keys, (self.now, true));
         client.tables += tables;
-        client.asking = Some(multiget);
+        client.unfinished_multiget = Some(multiget);
         let took = rest.map_or(line.len(), |rest| client.lines.leave(&rest, line));
         self.ask_batches(multiget);
         self.schedule_late_check(multiget);

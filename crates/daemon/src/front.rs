@@ -180,8 +180,8 @@ impl<N: Net> Front<N> {
         self.hand_on_log();
         self.enforce_memory_limit();
         let asked = self.counters.requests.get() + self.counters.batches.get() - before;
-        let nap = self.pace.nap(self.now, asked);
-        if self.has_more() { 0 } else { nap }
+        let delay = self.pace.delay(self.now, asked);
+        if self.has_more() { 0 } else { delay }
     }
 
     /// How long it may wait for events.

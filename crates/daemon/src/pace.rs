@@ -10,7 +10,7 @@ const WORTH: u64 = 8;
 /// Batching of one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    nap: Nanos,
+    delay: Nanos,
     /// Start of the counting window, and its number of requests.
     since: Nanos,
     seen: u64,
@@ -20,19 +20,19 @@ pub struct Pace {
 
 impl Pace {
     /// Uses this delay; zero: none.
-    pub fn new(nap: Nanos) -> Pace {
-        Pace { nap, since: 0, seen: 0, busy: false }
+    pub fn new(delay: Nanos) -> Pace {
+        Pace { delay, since: 0, seen: 0, busy: false }
     }
 
     /// Counts the requests and batches of a loop iteration; returns how long to sleep.
-    pub fn nap(&mut self, now: Nanos, requests: u64) -> Nanos {
+    pub fn delay(&mut self, now: Nanos, requests: u64) -> Nanos {
         self.seen += requests;
         let passed = now.saturating_sub(self.since);
-        if passed >= 8 * self.nap {
-            self.busy = self.nap > 0 && self.seen * self.nap >= WORTH * passed;
+        if passed >= 8 * self.delay {
+            self.busy = self.delay > 0 && self.seen * self.delay >= WORTH * passed;
             (self.since, self.seen) = (now, 0);
         }
-        if self.busy { self.nap } else { 0 }
+        if self.busy { self.delay } else { 0 }
     }
 }
 
@@ -44,11 +44,11 @@ mod tests {
     fn delays_only_under_load() {
         let mut pace = Pace::new(100_000);
         // A request every 50 us: one client that waits for each response.
-        let idle = (1..1000u64).map(|turn| pace.nap(turn * 50_000, 1));
+        let idle = (1..1000u64).map(|turn| pace.delay(turn * 50_000, 1));
         assert_eq!(idle.max(), Some(0));
-        let busy: Vec<u64> = (1000..2000u64).map(|turn| pace.nap(turn * 50_000, 10)).collect();
+        let busy: Vec<u64> = (1000..2000u64).map(|turn| pace.delay(turn * 50_000, 10)).collect();
         assert_eq!(busy.last(), Some(&100_000));
-        assert_eq!((2000..2100u64).map(|turn| pace.nap(turn * 50_000, 0)).last(), Some(0));
-        assert_eq!(Pace::new(0).nap(1_000_000, 1_000_000), 0);
+        assert_eq!((2000..2100u64).map(|turn| pace.delay(turn * 50_000, 0)).last(), Some(0));
+        assert_eq!(Pace::new(0).delay(1_000_000, 1_000_000), 0);
     }
 }

@@ -73,7 +73,7 @@ impl<N: Net> Front<N> {
             let result = self.net.read(socket, &mut bytes[there..]);
             let (trouble, more) = match result {
                 Ok(0) => (Some((ServerError::Closed, false)), false),
-                Ok(count) => match self.has_come(server, &mut bytes[..there + count]) {
+                Ok(count) => match self.handle_bytes(server, &mut bytes[..there + count]) {
                     Ok(()) => (None, count == room || self.servers[server].ending),
                     Err(broken) => (Some(broken), false),
                 },
@@ -95,7 +95,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Handles bytes from a server; there is space before them for earlier, unparsed bytes.
-    fn has_come(&mut self, server: usize, bytes: &mut [u8]) -> Result<(), Broken> {
+    fn handle_bytes(&mut self, server: usize, bytes: &mut [u8]) -> Result<(), Broken> {
         let rest = &mut self.servers[server].rest;
         bytes[..rest.len()].copy_from_slice(rest);
         rest.clear();

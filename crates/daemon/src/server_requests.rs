@@ -219,7 +219,7 @@ impl<N: Net> Front<N> {
             }
             let Some(batch) = multiget.schedule.ask(span(multiget.since, self.now)) else { return };
             if multiget.schedule.has_asked_all() {
-                of_client.asking = None;
+                of_client.unfinished_multiget = None;
             }
             let server = self.pools[of_client.pool].first + multiget.batches[batch as usize].server as usize;
             self.counters.batches.add(1);

@@ -18,11 +18,11 @@ pub fn run(mut front: Front<Sockets>) -> io::Result<()> {
     front.turn(clock.now(), std::iter::empty());
     while !front.is_over() {
         front.net.wait(front.waits().map(duration), &mut events)?;
-        let nap = front.turn(clock.now(), events.drain(..));
-        if nap > 0 {
+        let delay = front.turn(clock.now(), events.drain(..));
+        if delay > 0 {
             front.counters.naps.add(1);
             front.net.submit()?;
-            std::thread::sleep(duration(nap));
+            std::thread::sleep(duration(delay));
         }
     }
     Ok(())

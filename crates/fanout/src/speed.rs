@@ -42,7 +42,7 @@ impl Planned {
     }
 
     /// Equations 5 and 6, with the bytes received in a period and the queue of the aggregation port at its end.
-    pub fn told(&mut self, queue: Bytes, buffer: Bytes, received: Bytes, period: Time, params: &Params) {
+    pub fn update(&mut self, queue: Bytes, buffer: Bytes, received: Bytes, period: Time, params: &Params) {
         let planned = self.rate.0;
         let queue = queue.0.min(buffer.0);
         let full_q16 = (u128::from(queue) << 16).checked_div(buffer.0.into()).unwrap_or(0) as u64;

@@ -82,7 +82,7 @@ pub fn plan_groups(
     let mut loads = Loads::of(&roomy, demands(), placement, &[], Counts::All);
     let mut clusters = Vec::new();
     if !groups.is_empty() {
-        let (homes, of_clusters) = Gathering::of(&loads, &bounded, &groups, settings).homes(budget);
+        let (homes, of_clusters) = Assignment::of(&loads, &bounded, &groups, settings).homes(budget);
         clusters = of_clusters;
         for (object, group) in homes {
             at_homes(&mut loads, object, &groups[group as usize]);
@@ -154,7 +154,7 @@ fn weakest(cluster: &Cluster, group: &[Server]) -> Resources {
 }
 
 /// Assignment of objects to groups.
-struct Gathering<'a> {
+struct Assignment<'a> {
     loads: &'a Loads<'a>,
     log: &'a RequestLog,
     groups: &'a [Vec<Server>],
@@ -163,15 +163,15 @@ struct Gathering<'a> {
     asked: Vec<Object>,
     nodes: Vec<u32>,
     /// Current group of each.
-    lies: Vec<u32>,
+    current: Vec<u32>,
     demands: Vec<Resources>,
     capacities: Vec<Resources>,
     /// Whether most requests are for objects that an earlier plan grouped; these preferably stay.
     steady: bool,
 }
 
-impl<'a> Gathering<'a> {
-    fn of(loads: &'a Loads<'a>, cluster: &Cluster, groups: &'a [Vec<Server>], settings: &'a Params) -> Gathering<'a> {
+impl<'a> Assignment<'a> {
+    fn of(loads: &'a Loads<'a>, cluster: &Cluster, groups: &'a [Vec<Server>], settings: &'a Params) -> Assignment<'a> {
         let (log, placement) = (loads.demands.log, &loads.placement);
         let mut rest = vec![Resources::default(); loads.cluster.racks.len()];
         let (mut asked, mut nodes) = (Vec::new(), vec![NOWHERE; placement.objects()]);
@@ -189,7 +189,7 @@ impl<'a> Gathering<'a> {
         let mut first = vec![NOWHERE; loads.cluster.racks.len()];
         let in_groups: Vec<Vec<Server>> = groups.iter().map(|group| sorted(group)).collect();
         in_groups.iter().zip(0..).for_each(|(group, number)| first[group[0].0 as usize] = number);
-        let lies = |object: &Object| {
+        let current = |object: &Object| {
             let homes = sorted(placement.homes(*object));
             let group = first[homes[0].0 as usize];
             if group != NOWHERE && in_groups[group as usize] == homes { group } else { NOWHERE }
@@ -201,13 +201,13 @@ impl<'a> Gathering<'a> {
             let all = group.iter().map(room).fold(Resources::MOST, Resources::least);
             Resources { computing: ((u128::from(all.computing) * margin) >> 8) as u64, ..all }
         };
-        let lies: Vec<u32> = asked.iter().map(lies).collect();
+        let current: Vec<u32> = asked.iter().map(current).collect();
         let demands: Vec<Resources> = asked.iter().map(|object| loads.demands.of(*object)).collect();
         let requests = |of: &Resources| of.computing;
-        let gathered = demands.iter().zip(&lies).filter(|(_, group)| **group != NOWHERE).map(|(of, _)| requests(of));
+        let gathered = demands.iter().zip(&current).filter(|(_, group)| **group != NOWHERE).map(|(of, _)| requests(of));
         let most_in_groups = gathered.sum::<u64>() * 2 > demands.iter().map(requests).sum();
-        let mut gathering = Gathering {
-            lies,
+        let mut assignment = Assignment {
+            current,
             demands,
             steady: false,
             capacities: groups.iter().map(room).collect(),
@@ -220,8 +220,9 @@ impl<'a> Gathering<'a> {
         };
         // With one replica a single server is a group, so hashing also puts every object in one.
         let by_hash_too = placement.replicas() == 1;
-        gathering.steady = most_in_groups && (!by_hash_too || gathering.belongs_together(&gathering.lies, |_| true));
-        gathering
+        assignment.steady =
+            most_in_groups && (!by_hash_too || assignment.belongs_together(&assignment.current, |_| true));
+        assignment
     }
 
     /// Objects to move into a group, in order, and the clusters.
@@ -280,7 +281,7 @@ impl<'a> Gathering<'a> {
     /// The parts of all objects, starting from the current ones if most requests are for grouped objects; none if nothing is related.
     fn parts(&self, graph: impl Fn(bool) -> Hypergraph) -> Option<Vec<u32>> {
         if self.steady {
-            return Some(self.task(&graph(false)).keep(self.lies.clone(), self.settings.keep.in_q(8).into()));
+            return Some(self.task(&graph(false)).keep(self.current.clone(), self.settings.keep.in_q(8).into()));
         }
         let parts = self.task(&graph(true)).part();
         let unseen = |query| self.holds(query) || self.log.kept() < HELD;
@@ -358,7 +359,7 @@ impl<'a> Gathering<'a> {
                 nodes().for_each(|node| counts[part(node)] = 0);
             }
             for (node, goes) in goes.iter_mut().enumerate() {
-                *goes = saved[node] >= self.least() || self.lies[node] == parts[node];
+                *goes = saved[node] >= self.least() || self.current[node] == parts[node];
             }
         }
         saved
@@ -366,10 +367,10 @@ impl<'a> Gathering<'a> {
 
     /// Whether an object should move to its part.
     fn is_wanted(&self, node: u32, parts: &[u32], saved: &[i64]) -> bool {
-        let (lies, part) = (self.lies[node as usize], parts[node as usize]);
+        let (current, part) = (self.current[node as usize], parts[node as usize]);
         // Leaving a group was worthwhile before; and servers with one of the most requested objects have no free capacity.
         let heavy = self.demands[node as usize].computing * HEAVY > self.capacities[part as usize].computing;
-        lies != part && (lies != NOWHERE || heavy || saved[node as usize] >= self.least())
+        current != part && (current != NOWHERE || heavy || saved[node as usize] >= self.least())
     }
 
     /// Minimum saving of a move.

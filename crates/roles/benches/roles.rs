@@ -73,7 +73,7 @@ fn serves() -> impl FnMut() -> u32 {
             out.clear();
             let tag = fanin_roles::Tag { origin: Node(0), request: 1, epoch: 0 };
             let lookup = Lookup { asker: Node(5), tag, index, key: Numbered(index.into()), hops: HOPS };
-            server.asked(lookup, &mut out);
+            server.handle_request(lookup, &mut out);
             server.found(Time::ZERO, &lookup, Some(Size(100)), &mut out);
             let said: &[Output<Numbered, Size>] = black_box(&out);
             assert!(matches!(said, [_, Output::Send { message: Message { .. }, .. }]));

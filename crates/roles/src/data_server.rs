@@ -121,7 +121,7 @@ impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
     }
 
     /// Takes a request: looks the object up ([`Output::Look`]), or refuses.
-    pub fn asked(&mut self, lookup: Lookup<K>, out: &mut Outputs<K, V>) {
+    pub fn handle_request(&mut self, lookup: Lookup<K>, out: &mut Outputs<K, V>) {
         if self.pending < self.most {
             self.pending += 1;
             out.push(Output::Look(lookup));

@@ -30,7 +30,7 @@ pub struct Params {
     /// Assumed object size until the first is known.
     pub mean_object: Bytes,
     /// Timeout for a server's response.
-    pub patience: Time,
+    pub timeout: Time,
     /// Time without messages after which a request is dropped, since its front end is gone.
     pub forget: Time,
 }
@@ -41,7 +41,7 @@ enum Stage {
     /// Queued.
     Wanted,
     /// Requested at this time.
-    Asked(Time),
+    Requested(Time),
     /// Requested at this time, but withdrawn since.
     Unwanted(Time),
     /// Received, given up or returned.
@@ -59,7 +59,7 @@ struct Object<K> {
 impl<K> Object<K> {
     /// Whether a response is outstanding.
     fn is_out(&self) -> bool {
-        matches!(self.stage, Stage::Asked(_) | Stage::Unwanted(_))
+        matches!(self.stage, Stage::Requested(_) | Stage::Unwanted(_))
     }
 }
 
@@ -157,12 +157,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     /// Number of missing objects over all requests.
-    pub fn owes(&self) -> u32 {
+    pub fn missing_objects(&self) -> u32 {
         self.gatherings.values().map(|slot| slot.gathering.left).sum()
     }
 
     /// Number of requests.
-    pub fn gathers_for(&self) -> usize {
+    pub fn open_requests(&self) -> usize {
         self.gatherings.len()
     }
 
@@ -210,13 +210,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Does work that is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let Params { forget, patience, .. } = self.params;
+        let Params { forget, timeout, .. } = self.params;
         let is_due = |slot: &&mut Slot<K, V>| slot.alarm <= now;
         let mut any_old = false;
         for Slot { gathering, .. } in self.gatherings.values_mut().filter(is_due) {
             any_old |= gathering.heard.saturating_add(forget) <= now;
-            while let Some(&(at, place)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(patience) <= now)
-            {
+            while let Some(&(at, place)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(timeout) <= now) {
                 gathering.asked.pop_front();
                 if gathering.is_out_since(at, place) {
                     self.out -= gathering.give_up(now, place as usize, &self.params);
@@ -235,7 +234,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     /// Limits the speed of a request while the machine is busy.
-    pub fn strain(&mut self, tag: Tag, rate: Rate) {
+    pub fn limit_speed(&mut self, tag: Tag, rate: Rate) {
         if let Some(slot) = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag) {
             slot.gathering.strained = Some(rate);
         }
@@ -294,9 +293,9 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             }
             Ok(place) => {
                 match gathering.objects[place].stage {
-                    Stage::Wanted | Stage::Asked(_) => return,
+                    Stage::Wanted | Stage::Requested(_) => return,
                     // The response is outstanding.
-                    Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Asked(at),
+                    Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Requested(at),
                     Stage::Over if gathering.waiting.iter().any(|waiting| waiting.message.index == index) => {
                         return gathering.left = gathering.left.saturating_sub(1);
                     }
@@ -333,7 +332,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             if gathering.objects[place].stage == Stage::Wanted {
                 out.push(gathering.ask(now, place));
                 self.out += 1;
-                *alarm = now.saturating_add(self.params.patience).min(*alarm);
+                *alarm = now.saturating_add(self.params.timeout).min(*alarm);
                 self.alarm = self.alarm.min(*alarm);
             }
         }
@@ -354,7 +353,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         if let Some(place) = gathering.find(message.index).ok().filter(|place| gathering.objects[*place].is_out()) {
             let object = &mut gathering.objects[place];
             freed = u32::from(object.holder != params.me);
-            wanted = matches!(object.stage, Stage::Asked(_));
+            wanted = matches!(object.stage, Stage::Requested(_));
             object.stage = Stage::Over;
             gathering.pass_over_what_came();
         }
@@ -371,8 +370,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         let Some(gathering) = self.of(tag, now) else { return };
         let found = gathering.find(index).ok().map(|place| &mut gathering.objects[place].stage);
         match found {
-            Some(stage @ (Stage::Asked(_) | Stage::Wanted)) => {
-                *stage = if let Stage::Asked(at) = *stage { Stage::Unwanted(at) } else { Stage::Over };
+            Some(stage @ (Stage::Requested(_) | Stage::Wanted)) => {
+                *stage = if let Stage::Requested(at) = *stage { Stage::Unwanted(at) } else { Stage::Over };
                 gathering.left = gathering.left.saturating_sub(1);
             }
             _ => {
@@ -446,7 +445,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     /// Whether an object requested at this time is outstanding.
     fn is_out_since(&self, at: Time, place: u32) -> bool {
         let stage = self.objects[place as usize].stage;
-        stage == Stage::Asked(at) || stage == Stage::Unwanted(at)
+        stage == Stage::Requested(at) || stage == Stage::Unwanted(at)
     }
 
     fn pass_over_what_came(&mut self) {
@@ -458,7 +457,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     /// Requests an object from its server.
     fn ask(&mut self, now: Time, place: usize) -> Output<K, V> {
         let object = &mut self.objects[place];
-        object.stage = Stage::Asked(now);
+        object.stage = Stage::Requested(now);
         self.asked.push_back((now, place as u32));
         let message = Message { tag: self.tag, index: self.indices[place], body: Body::Get(object.key.clone()) };
         Output::Send { to: object.holder, message, more: false }
@@ -467,7 +466,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     /// Gives up an outstanding object; returns the number of objects that this frees in the window.
     fn give_up(&mut self, now: Time, place: usize, params: &Params) -> u32 {
         let object = &mut self.objects[place];
-        let wanted = matches!(object.stage, Stage::Asked(_));
+        let wanted = matches!(object.stage, Stage::Requested(_));
         object.stage = Stage::Over;
         let (index, holder) = (self.indices[place], object.holder);
         if wanted {
@@ -531,7 +530,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
 
     /// Next due time.
     fn alarm(&self, params: &Params) -> Time {
-        let answer = self.asked.front().map_or(Time::NEVER, |(at, _)| at.saturating_add(params.patience));
+        let answer = self.asked.front().map_or(Time::NEVER, |(at, _)| at.saturating_add(params.timeout));
         answer.min(self.next(params)).min(self.heard.saturating_add(params.forget))
     }
 

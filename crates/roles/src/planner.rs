@@ -29,7 +29,7 @@ pub struct Move {
 
 /// A message between planner and servers about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said<V> {
+pub enum PlannerMessage<V> {
     /// To the old server: copy it to that server.
     Copy(Node),
     /// To the new server: keep this copy, and confirm to the planner.
@@ -57,13 +57,13 @@ pub enum Said<V> {
 
 /// A message with its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter<V> {
+pub struct Envelope<V> {
     /// Destination.
     pub to: Node,
     /// Object.
     pub object: u64,
     /// Message.
-    pub said: Said<V>,
+    pub body: PlannerMessage<V>,
 }
 
 /// Step of a move.
@@ -80,16 +80,16 @@ pub struct Planner {
     /// Moves not started, the next one last.
     later: Vec<Move>,
     at_once: usize,
-    patience: Time,
+    timeout: Time,
     /// By object: its move, step, and time of the next retransmission.
     under_way: BTreeMap<u64, (Move, Step, Time)>,
 }
 
 impl Planner {
     /// A planner that makes moves in order, up to a number at once, and retransmits after a timeout.
-    pub fn new(mut moves: Vec<Move>, at_once: usize, patience: Time) -> Planner {
+    pub fn new(mut moves: Vec<Move>, at_once: usize, timeout: Time) -> Planner {
         moves.reverse();
-        Planner { later: moves, at_once, patience, under_way: BTreeMap::new() }
+        Planner { later: moves, at_once, timeout, under_way: BTreeMap::new() }
     }
 
     /// Whether all moves are complete.
@@ -103,7 +103,7 @@ impl Planner {
     }
 
     /// Starts, or retransmits unanswered messages.
-    pub fn wake<V>(&mut self, now: Time, out: &mut Vec<Letter<V>>) {
+    pub fn wake<V>(&mut self, now: Time, out: &mut Vec<Envelope<V>>) {
         let late = self.under_way.values().filter(|(_, _, again)| *again <= now);
         for (of, step, _) in late.copied().collect::<Vec<_>>() {
             self.say(of, step, now, out);
@@ -112,32 +112,45 @@ impl Planner {
     }
 
     /// Handles a message.
-    pub fn told<V>(&mut self, from: Node, object: u64, said: &Said<V>, now: Time, out: &mut Vec<Letter<V>>) {
+    pub fn handle<V>(
+        &mut self,
+        from: Node,
+        object: u64,
+        body: &PlannerMessage<V>,
+        now: Time,
+        out: &mut Vec<Envelope<V>>,
+    ) {
         let Some((of, step, _)) = self.under_way.get(&object).copied() else { return };
-        match (said, step) {
-            (Said::Kept(version), Step::Copying) if from == of.to => self.say(of, Step::Linking(*version), now, out),
-            (Said::Kept(version), Step::Linking(before)) if from == of.to && *version > before => {
+        match (body, step) {
+            (PlannerMessage::Kept(version), Step::Copying) if from == of.to => {
+                self.say(of, Step::Linking(*version), now, out)
+            }
+            (PlannerMessage::Kept(version), Step::Linking(before)) if from == of.to && *version > before => {
                 self.say(of, Step::Linking(*version), now, out);
             }
-            (Said::Linked(version, to), Step::Copying | Step::Linking(_)) if from == of.from && *to == of.to => {
+            (PlannerMessage::Linked(version, to), Step::Copying | Step::Linking(_))
+                if from == of.from && *to == of.to =>
+            {
                 self.say(of, Step::Taking(*version), now, out);
             }
-            (Said::Taken, Step::Taking(_)) if from == of.to => self.over(object, now, out),
+            (PlannerMessage::Taken, Step::Taking(_)) if from == of.to => self.over(object, now, out),
             // The object does not exist or went elsewhere: nothing to move.
-            (Said::Nothing | Said::Linked(..), Step::Copying | Step::Linking(_)) if from == of.from => {
+            (PlannerMessage::Nothing | PlannerMessage::Linked(..), Step::Copying | Step::Linking(_))
+                if from == of.from =>
+            {
                 self.over(object, now, out);
             }
             _ => {}
         }
     }
 
-    fn over<V>(&mut self, object: u64, now: Time, out: &mut Vec<Letter<V>>) {
+    fn over<V>(&mut self, object: u64, now: Time, out: &mut Vec<Envelope<V>>) {
         self.under_way.remove(&object);
         self.go_on(now, out);
     }
 
     /// Starts further moves; a move of an object in progress blocks those after it.
-    fn go_on<V>(&mut self, now: Time, out: &mut Vec<Letter<V>>) {
+    fn go_on<V>(&mut self, now: Time, out: &mut Vec<Envelope<V>>) {
         while let Some(of) = self.later.last().copied() {
             if self.under_way.len() >= self.at_once || self.under_way.contains_key(&of.object) {
                 return;
@@ -147,14 +160,14 @@ impl Planner {
         }
     }
 
-    fn say<V>(&mut self, of: Move, step: Step, now: Time, out: &mut Vec<Letter<V>>) {
-        let (to, said) = match step {
-            Step::Copying => (of.from, Said::Copy(of.to)),
-            Step::Linking(version) => (of.from, Said::Link(version, of.to)),
-            Step::Taking(version) => (of.to, Said::Take(version)),
+    fn say<V>(&mut self, of: Move, step: Step, now: Time, out: &mut Vec<Envelope<V>>) {
+        let (to, body) = match step {
+            Step::Copying => (of.from, PlannerMessage::Copy(of.to)),
+            Step::Linking(version) => (of.from, PlannerMessage::Link(version, of.to)),
+            Step::Taking(version) => (of.to, PlannerMessage::Take(version)),
         };
-        self.under_way.insert(of.object, (of, step, now.saturating_add(self.patience)));
-        out.push(Letter { to, object: of.object, said });
+        self.under_way.insert(of.object, (of, step, now.saturating_add(self.timeout)));
+        out.push(Envelope { to, object: of.object, body });
     }
 }
 
@@ -222,37 +235,37 @@ impl<V: Clone> Shelf<V> {
     }
 
     /// Handles a message from the planner, or from the server that has the object.
-    pub fn told(&mut self, from: Node, object: u64, said: Said<V>, out: &mut Vec<Letter<V>>) {
-        let mut say = |to, said| out.push(Letter { to, object, said });
+    pub fn handle(&mut self, from: Node, object: u64, body: PlannerMessage<V>, out: &mut Vec<Envelope<V>>) {
+        let mut say = |to, body| out.push(Envelope { to, object, body });
         let place = self.places.entry(object).or_insert(Place { held: None, aside: None, link: None });
-        match said {
-            Said::Link(version, to) if place.held.as_ref().is_some_and(|(held, _)| *held == version) => {
+        match body {
+            PlannerMessage::Link(version, to) if place.held.as_ref().is_some_and(|(held, _)| *held == version) => {
                 place.held = None;
                 place.link = Some((version, to));
-                say(from, Said::Linked(version, to));
+                say(from, PlannerMessage::Linked(version, to));
             }
             // The copy is outdated, or there is a link already.
-            Said::Copy(to) | Said::Link(_, to) => match (&place.held, place.link) {
+            PlannerMessage::Copy(to) | PlannerMessage::Link(_, to) => match (&place.held, place.link) {
                 (Some((version, value)), _) => {
-                    say(to, Said::Keep { version: *version, value: value.clone(), planner: from });
+                    say(to, PlannerMessage::Keep { version: *version, value: value.clone(), planner: from });
                 }
-                (None, Some((version, to))) => say(from, Said::Linked(version, to)),
-                (None, None) => say(from, Said::Nothing),
+                (None, Some((version, to))) => say(from, PlannerMessage::Linked(version, to)),
+                (None, None) => say(from, PlannerMessage::Nothing),
             },
-            Said::Keep { version, value, planner } => {
+            PlannerMessage::Keep { version, value, planner } => {
                 let aside = place.aside.as_ref().map_or(0, |(version, _)| *version);
                 if version > place.known() && version >= aside {
                     place.aside = Some((version, value));
-                    say(planner, Said::Kept(version));
+                    say(planner, PlannerMessage::Kept(version));
                 }
             }
-            Said::Take(version) => {
+            PlannerMessage::Take(version) => {
                 place.take(version);
                 if place.known() > version {
-                    say(from, Said::Taken);
+                    say(from, PlannerMessage::Taken);
                 }
             }
-            Said::Kept(_) | Said::Linked(..) | Said::Taken | Said::Nothing => {}
+            PlannerMessage::Kept(_) | PlannerMessage::Linked(..) | PlannerMessage::Taken | PlannerMessage::Nothing => {}
         }
     }
 }

@@ -182,7 +182,7 @@ impl KeyValue {
 
     /// What of a host's work leaves room for more: objects that its data server could take, without those that it gathers as a hub.
     fn spare_io(host: &Host) -> u32 {
-        let owes = host.hub.as_ref().map_or(0, |hub| hub.role.owes());
+        let owes = host.hub.as_ref().map_or(0, |hub| hub.role.missing_objects());
         host.server.spare().saturating_sub(owes)
     }
 
@@ -349,7 +349,7 @@ impl KeyValue {
 
     /// A data server is asked for an object.
     fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
-        self.hosts[at.0 as usize].server.asked(lookup, &mut self.out);
+        self.hosts[at.0 as usize].server.handle_request(lookup, &mut self.out);
         self.act(driver, at);
     }
 
@@ -383,7 +383,7 @@ impl KeyValue {
         let assigned = self.fronts[tag.origin.0 as usize].role.role.assigned(tag.request, at).unwrap_or(swarm.rate);
         let speed = (u128::from(assigned.0) * u128::from(settings.overloaded_speed.in_q(32))) >> 32;
         if let Some(hub) = &mut self.hosts[at.0 as usize].hub {
-            hub.role.strain(tag, Rate((speed as u64).max(1)));
+            hub.role.limit_speed(tag, Rate((speed as u64).max(1)));
         }
     }
 

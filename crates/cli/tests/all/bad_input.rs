@@ -526,7 +526,7 @@ fn a_placement_that_cannot_be_planned_is_refused_with_what_would_be_right() {
         ("picc.requests_per_s=1", "in 1 s: use"),
         ("link.rate=10 kbit/s", "a link of 10 kbit/s sends 1250 B in 1 s: use a longer period"),
         ("picc.theta=0", "nothing would be popular"),
-        ("picc.alpha=0.95", "together they are above 1"),
+        ("picc.alpha=0.95", "their sum is above 1"),
     ];
     let place = Place::with(
         "[workload]\nkind = \"key_value\"\n[key_value]\nreplica_racks = \"distinct\"\n[picc]\nperiod = \"1 s\"\n[fabric]\nkind = \

@@ -67,7 +67,7 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
         ),
         (with("none.csv", &[]), "none.csv: No such file or directory"),
         (with("try/log.csv", &["--method", "picc", "--set", "picc.theta=0"]), "`picc.theta` of 0"),
-        (with("try/log.csv", &["--method", "picc", "--set", "picc.alpha=0.95"]), "together they are above 1"),
+        (with("try/log.csv", &["--method", "picc", "--set", "picc.alpha=0.95"]), "their sum is above 1"),
         (
             with("try/log.csv", &["--method", "picc", "--set", "picc.memory=1000 B"]),
             "is popular and asks each server that has it for",

@@ -66,7 +66,7 @@ impl Progress {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unfit(&path, error.to_string())),
         };
-        let stage = Stage::of_word(&state.stage).ok_or_else(|| unfit(&path, damaged(&"no such stage")))?;
+        let stage = Stage::of_word(&state.stage).ok_or_else(|| unfit(&path, damaged(&"unknown stage")))?;
         if state.servers != reader.names || state.router != reader.router.fingerprint() {
             let what = "the current plan is for other servers or another hash than this pool's; restore the pool's \
                         `servers`, `hash` and `placement`";

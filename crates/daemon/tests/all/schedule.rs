@@ -2,7 +2,7 @@
 
 use fanin_daemon::schedule::Schedule;
 use fanin_fanout::{Kind, Settings, Window};
-use fanin_roles::front_end::{Asking, Directory, FrontEnd, Params};
+use fanin_roles::front_end::{Directory, FrontEnd, Params, RequestMethod};
 use fanin_roles::wire::{Body, Message, Numbered, Size};
 use fanin_roles::{Node, Output, Outputs};
 use fanin_units::{Rate, Time};
@@ -44,18 +44,18 @@ fn next(waiting: &[(Time, u32)]) -> Option<(Time, u32)> {
 /// Requests and their times in the simulated front end.
 fn simulated(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
     let directory = OneEach((0..recorded.len() as u32).map(|server| [Node(server + 1)]).collect());
-    let asking = Asking::Servers(window(kind));
+    let method = RequestMethod::Servers(window(kind));
     let capacity = Rate(10_000_000_000);
     let me = Node(0);
     let mut front = FrontEnd::new(Params {
         me,
         epoch: 0,
         capacity,
-        asking,
+        method,
         anew: true,
         together: false,
         cover: None,
-        patience: None,
+        timeout: None,
         tries: 1,
     });
     let (mut asks, mut waiting, mut out) = (Vec::new(), Vec::new(), Outputs::<Numbered, Size>::new());

@@ -36,7 +36,7 @@ fn errors_have_line_and_valid_value() {
         ),
         ("timeout = true", "f.toml:6: invalid type: boolean `true`, expected a string with a unit"),
         ("[[pool]]\nlisten = \"x\"\nservers = []", "f.toml:7: `x` is not an address: use host:port"),
-        ("[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = []", "f.toml:8: no servers: servers = ["),
+        ("[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = []", "f.toml:8: no servers: add servers = ["),
         (
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1\"]",
             "f.toml:8: `127.0.0.1` is not a server: use host:port",

@@ -199,7 +199,7 @@ proptest! {
         planned.start(Bytes(started), params.period);
         for (queue, buffer, received) in told {
             let before = u128::from(planned.get().0);
-            planned.told(Bytes(queue), Bytes(buffer), Bytes(received), params.period, &params);
+            planned.update(Bytes(queue), Bytes(buffer), Bytes(received), params.period, &params);
             let after = u128::from(planned.get().0);
             prop_assert!(after <= capacity.into() && after >= u128::from(capacity / 64) && (after > 0 || capacity == 0));
             let most = before + ((before * u128::from(params.alpha.in_q(16))) >> 16);

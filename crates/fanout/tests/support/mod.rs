@@ -115,7 +115,7 @@ fn speeds(sicc: sicc::Params, capacity: Rate) -> Driver {
             planned.start(received(bytes), sicc.period);
         } else if let Some(queue) = step.get("queue") {
             let buffer = received(&step["buffer"]);
-            planned.told(received(queue), buffer, received(&step["received"]), sicc.period, &sicc);
+            planned.update(received(queue), buffer, received(&step["received"]), sicc.period, &sicc);
         } else if let Some(count) = step.get("split") {
             hubs = vec![speed::Hub { assigned: Rate(0), real: Rate(0), backlog: true }; whole(count) as usize];
             speed::split(planned.get(), &mut hubs);

@@ -2,7 +2,7 @@
 
 use fanin_units::Time;
 
-use super::{Asking, Directory, FrontEnd, Request, State, Way};
+use super::{Directory, FrontEnd, Path, Request, RequestMethod, State};
 use crate::wire::{Body, Message, Part};
 use crate::{Output, Outputs};
 
@@ -23,9 +23,9 @@ impl<K: Part + Clone> FrontEnd<K> {
 
     /// Requests from more servers as the limit allows: of the oldest request first, or by each request's own limit.
     pub(super) fn ask_more_servers<V>(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let Asking::Servers(kept) = &self.params.asking else { return };
-        let (late, patience) = (kept.late(), self.params.patience);
-        let soonest = now.saturating_add(late.into_iter().chain(patience).min().unwrap_or(Time::NEVER));
+        let RequestMethod::Servers(kept) = &self.params.method else { return };
+        let (late, timeout) = (kept.late(), self.params.timeout);
+        let soonest = now.saturating_add(late.into_iter().chain(timeout).min().unwrap_or(Time::NEVER));
         let mut of_all: u32 = self.requests.values().map(|request| request.line.busy).sum();
         for request in self.requests.values_mut() {
             let (window, mut busy) = match &request.window {
@@ -41,12 +41,12 @@ impl<K: Part + Clone> FrontEnd<K> {
 
     /// Reports late responses to the concurrency limit, each once.
     pub(super) fn look_for_late(&mut self, now: Time) {
-        let Asking::Servers(kept) = &mut self.params.asking else { return };
+        let RequestMethod::Servers(kept) = &mut self.params.method else { return };
         let Some(late) = kept.late() else { return };
         for request in self.requests.values_mut() {
             while request.line.oldest < request.line.next {
-                let way = &request.ways[request.line.oldest as usize];
-                let (waits, at) = (way.missing > 0 && !way.gone, way.asked.saturating_add(late));
+                let path = &request.paths[request.line.oldest as usize];
+                let (waits, at) = (path.missing > 0 && !path.gone, path.asked.saturating_add(late));
                 if waits && at > now {
                     self.look_at = self.look_at.min(at);
                     break;
@@ -63,44 +63,44 @@ impl<K: Part + Clone> FrontEnd<K> {
 impl<K: Part + Clone> Request<K> {
     /// Creates a path per server, and sorts the objects by path.
     fn line_up(&mut self, directory: &impl Directory<K>) {
-        let wishes = &self.wishes;
-        let holder = |index: &u32| wishes[*index as usize].holder;
-        let unasked = |index: &u32| wishes[*index as usize].state == State::Unasked;
-        let mut by_server: Vec<u32> = (0..wishes.len() as u32).filter(unasked).collect();
+        let object_requests = &self.object_requests;
+        let holder = |index: &u32| object_requests[*index as usize].holder;
+        let unasked = |index: &u32| object_requests[*index as usize].state == State::NotRequested;
+        let mut by_server: Vec<u32> = (0..object_requests.len() as u32).filter(unasked).collect();
         by_server.sort_by_key(|index| (holder(index), *index));
         let mut groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
         groups.sort_by_key(|group| group[0]);
-        let ways = groups.iter().map(|group| {
+        let paths = groups.iter().map(|group| {
             let node = holder(&group[0]);
-            Way { missing: group.len() as u32, ..Way::to(node, directory.rack(node), Time::NEVER) }
+            Path { missing: group.len() as u32, ..Path::to(node, directory.rack(node), Time::NEVER) }
         });
-        let ways: Vec<Way> = ways.collect();
-        self.line.ways = ways.len() as u32;
-        self.ways = ways;
-        let of_way = |(way, group): (u32, &&[u32])| group.iter().map(move |&index| (way, index)).collect::<Vec<_>>();
+        let paths: Vec<Path> = paths.collect();
+        self.line.paths = paths.len() as u32;
+        self.paths = paths;
+        let of_way = |(path, group): (u32, &&[u32])| group.iter().map(move |&index| (path, index)).collect::<Vec<_>>();
         self.line.objects = (0..).zip(&groups).flat_map(of_way).collect();
-        self.line.objects.iter().for_each(|&(way, index)| self.wishes[index as usize].via = way);
+        self.line.objects.iter().for_each(|&(path, index)| self.object_requests[index as usize].via = path);
     }
 
     /// Requests all objects from the next server; returns whether there is one.
     fn ask_next<V>(&mut self, now: Time, out: &mut Outputs<K, V>) -> bool {
-        while self.line.next < self.line.ways {
+        while self.line.next < self.line.paths {
             let number = self.line.next;
             self.line.next += 1;
             let from = self.line.objects_asked as usize;
-            let count = self.line.objects[from..].iter().take_while(|(way, _)| *way == number).count();
+            let count = self.line.objects[from..].iter().take_while(|(path, _)| *path == number).count();
             self.line.objects_asked += count as u32;
-            let way = &mut self.ways[number as usize];
+            let path = &mut self.paths[number as usize];
             // If a server was lost before its turn, its objects are requested elsewhere.
-            if way.gone {
+            if path.gone {
                 continue;
             }
-            (way.asked, way.heard) = (now, now);
+            (path.asked, path.heard) = (now, now);
             for &(_, index) in &self.line.objects[from..from + count] {
-                let wish = &mut self.wishes[index as usize];
-                wish.state = State::Asked;
-                let body = Body::Get(wish.key.clone());
-                out.push(Output::Send { to: way.node, message: Message { tag: self.tag, index, body }, more: true });
+                let object_request = &mut self.object_requests[index as usize];
+                object_request.state = State::Requested;
+                let body = Body::Get(object_request.key.clone());
+                out.push(Output::Send { to: path.node, message: Message { tag: self.tag, index, body }, more: true });
             }
             crate::last_of_packet(out);
             self.line.busy += 1;

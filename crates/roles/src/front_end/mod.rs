@@ -18,7 +18,7 @@ use fanin_units::{Bytes, Rate, Time};
 
 use crate::wire::{Body, Message, Node, Part, Tag};
 use crate::{Output, Outputs};
-use request::{Line, Request, State, Way, Wish};
+use request::{Line, ObjectRequest, Path, Request, State};
 
 /// A front end's knowledge of the cluster.
 pub trait Directory<K> {
@@ -47,7 +47,7 @@ pub type Draw<'a> = &'a mut dyn FnMut(u32) -> u32;
 
 /// Request method of a front end.
 #[derive(Clone, Debug)]
-pub enum Asking {
+pub enum RequestMethod {
     /// Servers directly, with this concurrency limit.
     Servers(Window),
     /// Hubs.
@@ -63,15 +63,15 @@ pub enum Asking {
     },
 }
 
-impl Asking {
+impl RequestMethod {
     /// Wire bytes of a message: a share of a full packet with packing, else its own packets.
     fn on_wire(&self, bytes: u64) -> u64 {
         match self {
-            Asking::Servers(_) => bytes,
-            Asking::Swarms { parts: sicc::Parts { packing: true, .. }, packet: (room, overhead), .. } => {
+            RequestMethod::Servers(_) => bytes,
+            RequestMethod::Swarms { parts: sicc::Parts { packing: true, .. }, packet: (room, overhead), .. } => {
                 bytes + bytes * u64::from(*overhead) / u64::from(*room)
             }
-            Asking::Swarms { packet: (room, overhead), .. } => {
+            RequestMethod::Swarms { packet: (room, overhead), .. } => {
                 bytes + bytes.div_ceil((*room).into()) * u64::from(*overhead)
             }
         }
@@ -88,7 +88,7 @@ pub struct Params {
     /// Rate of its downlink: B_d.
     pub capacity: Rate,
     /// Request method.
-    pub asking: Asking,
+    pub method: RequestMethod,
     /// Whether each request starts with a new concurrency limit, as with new connections; else one limit persists.
     pub anew: bool,
     /// For moved objects, prefer a replica on a server that the request contacts anyway.
@@ -96,7 +96,7 @@ pub struct Params {
     /// Choose replicas on few servers: the number of servers, and each one's maximum in 256ths of the mean.
     pub cover: Option<(u32, u64)>,
     /// Time without messages after which a machine is lost; `None`: never.
-    pub patience: Option<Time>,
+    pub timeout: Option<Time>,
     /// Number of attempts per object.
     pub tries: u8,
 }
@@ -166,21 +166,23 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.next = self.next.wrapping_add(1);
         let tag = Tag { origin: self.params.me, request: number, epoch: self.params.epoch };
         self.gone.retain(|_, until| *until > now);
-        let wish = |key| Wish { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1, redirected: 0 };
-        let wishes: Vec<Wish<K>> = keys.into_iter().map(wish).collect();
-        let left = wishes.len() as u32;
-        let window = match &self.params.asking {
-            Asking::Servers(window) if self.params.anew => Some(*window),
+        let object_request =
+            |key| ObjectRequest { key, holder: Node(0), via: 0, state: State::NotRequested, tries: 1, redirected: 0 };
+        let object_requests: Vec<ObjectRequest<K>> = keys.into_iter().map(object_request).collect();
+        let left = object_requests.len() as u32;
+        let window = match &self.params.method {
+            RequestMethod::Servers(window) if self.params.anew => Some(*window),
             _ => None,
         };
-        let mut request = Request { tag, deadline, wishes, left, ways: Vec::new(), line: Line::default(), window };
+        let mut request =
+            Request { tag, deadline, object_requests, left, paths: Vec::new(), line: Line::default(), window };
         self.choose_replicas(&mut request, directory, draw, out);
         self.look_at = self.look_at.min(deadline);
         self.look_for_silence(now);
         self.requests.insert(number, request);
-        match self.params.asking {
-            Asking::Servers(_) => self.ask_servers(now, number, directory, out),
-            Asking::Swarms { .. } => self.ask_swarms(now, number, directory, draw, out),
+        match self.params.method {
+            RequestMethod::Servers(_) => self.ask_servers(now, number, directory, out),
+            RequestMethod::Swarms { .. } => self.ask_swarms(now, number, directory, draw, out),
         }
         self.end_if_done(now, number, out);
         number
@@ -196,13 +198,13 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let (tag, index, bytes) = (message.tag, message.index, message.len() as u64);
-        let on_wire = self.params.asking.on_wire(bytes);
+        let on_wire = self.params.method.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&tag.request).filter(|request| request.tag == tag) else { return };
-        let Some(&Wish { state, via, .. }) = request.wishes.get(index as usize) else { return };
-        if state == State::Unasked {
+        let Some(&ObjectRequest { state, via, .. }) = request.object_requests.get(index as usize) else { return };
+        if state == State::NotRequested {
             return;
         }
-        request.heard_of(now, from, via, on_wire);
+        request.record_message(now, from, via, on_wire);
         if state == State::Done {
             return;
         }
@@ -216,7 +218,7 @@ impl<K: Part + Clone> FrontEnd<K> {
                 self.arrived(now, from, tag.request, index, bytes, out);
             }
             // A machine that is not asked any more is ignored.
-            Body::Lost if ![via, request.root(via)].iter().any(|&way| request.answers_for(way, from)) => {}
+            Body::Lost if ![via, request.root(via)].iter().any(|&path| request.answers_for(path, from)) => {}
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
             Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Pass { .. } => {}
@@ -227,17 +229,17 @@ impl<K: Part + Clone> FrontEnd<K> {
     /// Handles the loss of a machine: its connection broke.
     pub fn lost<V>(&mut self, now: Time, peer: Node, directory: &impl Directory<K>, out: &mut Outputs<K, V>) {
         for number in self.numbers() {
-            let ways = &self.requests[&number].ways;
-            let of_peer = (0..ways.len()).filter(|&way| ways[way].node == peer && !ways[way].gone);
-            let of_peer: Vec<u32> = of_peer.map(|way| way as u32).collect();
-            of_peer.into_iter().for_each(|way| self.way_is_gone(now, number, way, directory, out));
+            let paths = &self.requests[&number].paths;
+            let of_peer = (0..paths.len()).filter(|&path| paths[path].node == peer && !paths[path].gone);
+            let of_peer: Vec<u32> = of_peer.map(|path| path as u32).collect();
+            of_peer.into_iter().for_each(|path| self.path_lost(now, number, path, directory, out));
         }
     }
 
     /// Assigned speed of a request's hub.
     pub fn assigned(&self, request: u32, hub: Node) -> Option<Rate> {
-        let ways = &self.requests.get(&request)?.ways;
-        ways.iter().find(|way| way.node == hub && way.assigned.0 > 0).map(|way| way.assigned)
+        let paths = &self.requests.get(&request)?.paths;
+        paths.iter().find(|path| path.node == hub && path.assigned.0 > 0).map(|path| path.assigned)
     }
 
     /// Number of open requests.
@@ -285,20 +287,20 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let few = self.few_servers(request, directory);
-        let mut order: Vec<u32> = (0..request.wishes.len() as u32).collect();
+        let mut order: Vec<u32> = (0..request.object_requests.len() as u32).collect();
         if self.params.together {
             // Objects with a choice come last.
-            order.sort_by_key(|&index| directory.is_moved(&request.wishes[index as usize].key));
+            order.sort_by_key(|&index| directory.is_moved(&request.object_requests[index as usize].key));
         }
         let mut answering = BTreeSet::new();
         for index in order {
-            let wish = &mut request.wishes[index as usize];
-            let replicas = directory.replicas(&wish.key);
+            let object_request = &mut request.object_requests[index as usize];
+            let replicas = directory.replicas(&object_request.key);
             let mut alive = replicas.iter().copied().filter(|node| !self.gone.contains_key(node));
-            let together = self.params.together && directory.is_moved(&wish.key);
-            let there = |node: &Node| together && answering.contains(&directory.answers(&wish.key, *node));
+            let together = self.params.together && directory.is_moved(&object_request.key);
+            let there = |node: &Node| together && answering.contains(&directory.answers(&object_request.key, *node));
             let few = few.get(index as usize).copied();
-            let covers = |node: &Node| few == Some(Server(directory.answers(&wish.key, *node).0));
+            let covers = |node: &Node| few == Some(Server(directory.answers(&object_request.key, *node).0));
             let chosen = alive.clone().find(covers).or_else(|| alive.clone().find(there)).or_else(|| {
                 match alive.clone().count() as u32 {
                     0 => replicas.first().copied(),
@@ -306,18 +308,18 @@ impl<K: Part + Clone> FrontEnd<K> {
                 }
             });
             match chosen {
-                Some(holder) => wish.holder = holder,
+                Some(holder) => object_request.holder = holder,
                 None => {
-                    wish.state = State::Done;
+                    object_request.state = State::Done;
                     request.left -= 1;
                     out.push(Output::Fail { request: request.tag.request, index });
                 }
             }
             if let (true, Some(holder)) = (self.params.together, chosen) {
-                answering.insert(directory.answers(&wish.key, holder));
+                answering.insert(directory.answers(&object_request.key, holder));
             }
         }
-        if let Asking::Swarms { parts: sicc::Parts { balanced: true, .. }, settings, .. } = &self.params.asking {
+        if let RequestMethod::Swarms { parts: sicc::Parts { balanced: true, .. }, settings, .. } = &self.params.method {
             swarmed::balance(request, settings.mean_object, directory);
         }
     }
@@ -326,9 +328,9 @@ impl<K: Part + Clone> FrontEnd<K> {
     fn few_servers(&mut self, request: &Request<K>, directory: &impl Directory<K>) -> Vec<Server> {
         let Some(cover) = &mut self.cover else { return Vec::new() };
         let gone = &self.gone;
-        let homes = request.wishes.iter().map(|wish| {
-            let alive = directory.replicas(&wish.key).iter().filter(|node| !gone.contains_key(node));
-            alive.map(|node| Server(directory.answers(&wish.key, *node).0)).collect()
+        let homes = request.object_requests.iter().map(|object_request| {
+            let alive = directory.replicas(&object_request.key).iter().filter(|node| !gone.contains_key(node));
+            alive.map(|node| Server(directory.answers(&object_request.key, *node).0)).collect()
         });
         let homes: Vec<Vec<Server>> = homes.collect();
         let mut servers = Vec::new();
@@ -338,19 +340,19 @@ impl<K: Part + Clone> FrontEnd<K> {
 
     /// Handles an object or a miss.
     fn arrived<V>(&mut self, now: Time, from: Node, number: u32, index: u32, bytes: u64, out: &mut Outputs<K, V>) {
-        self.received += self.params.asking.on_wire(bytes);
+        self.received += self.params.method.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&number) else { return };
-        let wish = &mut request.wishes[index as usize];
-        wish.state = State::Done;
+        let object_request = &mut request.object_requests[index as usize];
+        object_request.state = State::Done;
         request.left -= 1;
-        let via = wish.via;
+        let via = object_request.via;
         let is_its = request.answers_for(via, from);
-        let way = &mut request.ways[via as usize];
-        way.bytes += if is_its { bytes } else { 0 };
-        let (bytes, took) = (way.bytes, now.since(way.asked));
-        if request.comes_off(via) {
+        let path = &mut request.paths[via as usize];
+        path.bytes += if is_its { bytes } else { 0 };
+        let (bytes, took) = (path.bytes, now.since(path.asked));
+        if request.remove_object(via) {
             // A forwarded response has no valid response time.
-            if let (Asking::Servers(kept), true) = (&mut self.params.asking, is_its) {
+            if let (RequestMethod::Servers(kept), true) = (&mut self.params.method, is_its) {
                 request.window.as_mut().unwrap_or(kept).answered(now, bytes, took);
             }
             self.ask_more_servers(now, out);
@@ -361,9 +363,9 @@ impl<K: Part + Clone> FrontEnd<K> {
     /// Ends a complete request.
     fn end_if_done<V>(&mut self, now: Time, number: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number).filter(|request| request.left == 0) else { return };
-        for way in request.ways.iter().filter(|way| way.hub && !way.gone) {
+        for path in request.paths.iter().filter(|path| path.hub && !path.gone) {
             let message = Message { tag: request.tag, index: 0, body: Body::Over };
-            out.push(Output::Send { to: way.node, message, more: false });
+            out.push(Output::Send { to: path.node, message, more: false });
         }
         out.push(Output::Done { request: number });
         self.requests.remove(&number);

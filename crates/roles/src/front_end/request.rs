@@ -9,9 +9,9 @@ use crate::wire::{Node, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not requested.
-    Unasked,
-    /// Requested through [`Wish::via`].
-    Asked,
+    NotRequested,
+    /// Requested through [`ObjectRequest::via`].
+    Requested,
     /// To be requested through another hub once the current one confirms that it will not send it.
     Moving(u32),
     /// Received, missed or failed.
@@ -20,7 +20,7 @@ pub(super) enum State {
 
 /// An object of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Wish<K> {
+pub(super) struct ObjectRequest<K> {
     pub key: K,
     pub holder: Node,
     /// Its path.
@@ -34,7 +34,7 @@ pub(super) struct Wish<K> {
 
 /// A path: a hub, or a data server that is asked directly.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct Path {
     pub node: Node,
     pub rack: u32,
     /// The hub above it.
@@ -60,9 +60,9 @@ pub(super) struct Way {
     pub gone: bool,
 }
 
-impl Way {
-    pub fn to(node: Node, rack: u32, at: Time) -> Way {
-        Way {
+impl Path {
+    pub fn to(node: Node, rack: u32, at: Time) -> Path {
+        Path {
             node,
             rack,
             parent: None,
@@ -86,10 +86,10 @@ impl Way {
 pub(super) struct Request<K> {
     pub tag: Tag,
     pub deadline: Time,
-    pub wishes: Vec<Wish<K>>,
+    pub object_requests: Vec<ObjectRequest<K>>,
     /// Number of unfinished objects.
     pub left: u32,
-    pub ways: Vec<Way>,
+    pub paths: Vec<Path>,
     /// Queue of servers, for direct requests.
     pub line: Line,
     /// Its own concurrency limit, if it is not shared by all requests.
@@ -102,7 +102,7 @@ pub(super) struct Line {
     /// Objects sorted by server, with their paths.
     pub objects: Vec<(u32, u32)>,
     /// Number of paths in the queue; repeated requests have later ones.
-    pub ways: u32,
+    pub paths: u32,
     /// Number of objects before the next path.
     pub objects_asked: u32,
     /// The next path to request.
@@ -113,7 +113,7 @@ pub(super) struct Line {
     pub busy: u32,
 }
 
-impl Way {
+impl Path {
     /// Whether it sends to the front end itself.
     pub fn is_root(&self) -> bool {
         self.parent.is_none() && !self.gone
@@ -128,74 +128,78 @@ impl Way {
 impl<K> Request<K> {
     /// Whether the counters are consistent.
     pub fn adds_up(&self) -> bool {
-        let open = || self.wishes.iter().filter(|wish| wish.state != State::Done);
-        let mut missing = vec![0; self.ways.len()];
-        open().for_each(|wish| missing[wish.via as usize] += 1);
-        let owes = |way: &&Way| !way.hub && !way.gone && way.missing > 0 && way.asked != Time::NEVER;
+        let open = || self.object_requests.iter().filter(|object_request| object_request.state != State::Done);
+        let mut missing = vec![0; self.paths.len()];
+        open().for_each(|object_request| missing[object_request.via as usize] += 1);
+        let missing_objects = |path: &&Path| !path.hub && !path.gone && path.missing > 0 && path.asked != Time::NEVER;
         self.left == open().count() as u32
-            && self.ways.iter().zip(missing).all(|(way, missing)| way.missing == missing && (missing == 0 || !way.gone))
-            && self.line.busy == self.ways.iter().filter(owes).count() as u32
+            && self
+                .paths
+                .iter()
+                .zip(missing)
+                .all(|(path, missing)| path.missing == missing && (missing == 0 || !path.gone))
+            && self.line.busy == self.paths.iter().filter(missing_objects).count() as u32
     }
 
     /// Removes an object from its path; returns whether it was the server's last missing one.
-    pub fn comes_off(&mut self, way: u32) -> bool {
-        let way = &mut self.ways[way as usize];
-        way.missing -= 1;
-        let was_last = !way.hub && way.missing == 0 && !way.gone;
+    pub fn remove_object(&mut self, path: u32) -> bool {
+        let path = &mut self.paths[path as usize];
+        path.missing -= 1;
+        let was_last = !path.hub && path.missing == 0 && !path.gone;
         self.line.busy -= u32::from(was_last);
         was_last
     }
 
     /// Records a message from a machine; `via` is its likely path.
-    pub fn heard_of(&mut self, now: Time, from: Node, via: u32, bytes: u64) {
+    pub fn record_message(&mut self, now: Time, from: Node, via: u32, bytes: u64) {
         let root = self.root(via);
-        let of_node = |way: &mut Way| (way.heard, way.period_bytes) = (now, way.period_bytes + bytes);
+        let of_node = |path: &mut Path| (path.heard, path.period_bytes) = (now, path.period_bytes + bytes);
         match self.answers_for(root, from) {
-            true => of_node(&mut self.ways[root as usize]),
+            true => of_node(&mut self.paths[root as usize]),
             // A late message came by another path.
-            false => self.ways.iter_mut().filter(|way| way.node == from).for_each(of_node),
+            false => self.paths.iter_mut().filter(|path| path.node == from).for_each(of_node),
         }
     }
 
     /// Ends a period: computes each root's speed while it had data, and whether it still owes more than this many objects of a packet.
     pub fn measure(&mut self, began: Time, now: Time, of_packet: u64) {
         let missing = self.missing_by_root();
-        for (way, missing) in self.ways.iter_mut().zip(missing) {
-            let bytes = std::mem::take(&mut way.period_bytes);
-            let ended = if missing > 0 { now } else { way.heard };
+        for (path, missing) in self.paths.iter_mut().zip(missing) {
+            let bytes = std::mem::take(&mut path.period_bytes);
+            let ended = if missing > 0 { now } else { path.heard };
             if missing > 0 || bytes > 0 {
-                way.real = Rate::of(bytes, ended.since(began.max(way.asked)));
+                path.real = Rate::of(bytes, ended.since(began.max(path.asked)));
             }
-            way.backlog = u64::from(missing) > of_packet;
+            path.backlog = u64::from(missing) > of_packet;
         }
     }
 
     /// Whether a message is a path's own response: from its machine, or from a machine without a request to which that one forwarded the
     /// request through a link.
-    pub fn answers_for(&self, way: u32, from: Node) -> bool {
-        self.ways[way as usize].node == from || !self.ways.iter().any(|way| way.node == from)
+    pub fn answers_for(&self, path: u32, from: Node) -> bool {
+        self.paths[path as usize].node == from || !self.paths.iter().any(|path| path.node == from)
     }
 
     /// The root above a path.
-    pub fn root(&self, mut way: u32) -> u32 {
-        while let Some(parent) = self.ways[way as usize].parent {
-            way = parent;
+    pub fn root(&self, mut path: u32) -> u32 {
+        while let Some(parent) = self.paths[path as usize].parent {
+            path = parent;
         }
-        way
+        path
     }
 
     /// Missing objects of each root, by path; zero for others.
     pub fn missing_by_root(&self) -> Vec<u32> {
-        let mut missing = vec![0; self.ways.len()];
-        for (way, number) in self.ways.iter().zip(0..) {
-            missing[self.root(number) as usize] += way.missing;
+        let mut missing = vec![0; self.paths.len()];
+        for (path, number) in self.paths.iter().zip(0..) {
+            missing[self.root(number) as usize] += path.missing;
         }
         missing
     }
 
     /// Live hub of a rack.
     pub fn hub_of(&self, rack: u32) -> Option<u32> {
-        let way = self.ways.iter().position(|way| way.is_hub() && way.rack == rack)?;
-        Some(way as u32)
+        let path = self.paths.iter().position(|path| path.is_hub() && path.rack == rack)?;
+        Some(path as u32)
     }
 }

@@ -5,7 +5,7 @@ use fanin_fanout::tree::{self, Tree};
 use fanin_fanout::{balance, redirect, sicc, speed};
 use fanin_units::{Bytes, Rate, Time};
 
-use super::{Asking, Directory, Draw, FrontEnd, Measured, Request, State, Way};
+use super::{Directory, Draw, FrontEnd, Measured, Path, Request, RequestMethod, State};
 use crate::wire::{Body, Message, Node, Part, Swarm};
 use crate::{Output, Outputs};
 
@@ -19,7 +19,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         draw: Draw<'_>,
         out: &mut Outputs<K, V>,
     ) {
-        let Asking::Swarms { parts, settings, bound, .. } = &self.params.asking else { return };
+        let RequestMethod::Swarms { parts, settings, bound, .. } = &self.params.method else { return };
         let (parts, period, starts) = (*parts, settings.period, settings.start);
         let Some(request) = self.requests.get_mut(&number) else { return };
         let most = if parts.tree { *bound } else { u32::MAX };
@@ -35,8 +35,12 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.split(&known, out);
         let Some(request) = self.requests.get(&number) else { return };
         let missing = request.missing_through();
-        let unasked = request.wishes.iter().zip(0..).filter(|(wish, _)| wish.state == State::Unasked);
-        let mut by_way: Vec<(u32, u32)> = unasked.map(|(wish, index)| (wish.via, index)).collect();
+        let unasked = request
+            .object_requests
+            .iter()
+            .zip(0..)
+            .filter(|(object_request, _)| object_request.state == State::NotRequested);
+        let mut by_way: Vec<(u32, u32)> = unasked.map(|(object_request, index)| (object_request.via, index)).collect();
         by_way.sort_unstable();
         for group in by_way.chunk_by(|one, other| one.0 == other.0) {
             let via = group[0].0;
@@ -48,14 +52,14 @@ impl<K: Part + Clone> FrontEnd<K> {
     /// Makes a machine a hub, with the number of objects that will come through it.
     pub(super) fn make_hub<V>(&self, number: u32, via: u32, all: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number) else { return };
-        let way = &request.ways[via as usize];
-        let (parent, rate) = match way.parent {
-            None => (self.params.me, way.assigned),
-            Some(parent) => (request.ways[parent as usize].node, self.rate_below(request, parent)),
+        let path = &request.paths[via as usize];
+        let (parent, rate) = match path.parent {
+            None => (self.params.me, path.assigned),
+            Some(parent) => (request.paths[parent as usize].node, self.rate_below(request, parent)),
         };
         let rate = if self.paces() { rate } else { Rate(0) };
-        let body = Body::Swarm(Swarm { parent, rate, own: way.missing, all });
-        out.push(Output::Send { to: way.node, message: Message { tag: request.tag, index: 0, body }, more: true });
+        let body = Body::Swarm(Swarm { parent, rate, own: path.missing, all });
+        out.push(Output::Send { to: path.node, message: Message { tag: request.tag, index: 0, body }, more: true });
     }
 
     /// Requests objects from a hub, packed if possible.
@@ -67,11 +71,11 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let Some(request) = self.requests.get_mut(&number) else { return };
-        let to = request.ways[via as usize].node;
+        let to = request.paths[via as usize].node;
         for index in objects {
-            let wish = &mut request.wishes[index as usize];
-            wish.state = State::Asked;
-            let body = Body::Ask { key: wish.key.clone(), holder: wish.holder };
+            let object_request = &mut request.object_requests[index as usize];
+            object_request.state = State::Requested;
+            let body = Body::Ask { key: object_request.key.clone(), holder: object_request.holder };
             out.push(Output::Send { to, message: Message { tag: request.tag, index, body }, more: true });
         }
         crate::last_of_packet(out);
@@ -79,7 +83,7 @@ impl<K: Part + Clone> FrontEnd<K> {
 
     /// Rate of a hub below another one: an equal share of that one's link, which is assumed to be as fast as this machine's.
     fn rate_below(&self, request: &Request<K>, parent: u32) -> Rate {
-        let siblings = request.ways.iter().filter(|way| way.parent == Some(parent) && !way.gone).count();
+        let siblings = request.paths.iter().filter(|path| path.parent == Some(parent) && !path.gone).count();
         Rate(self.params.capacity.0 / siblings.max(1) as u64)
     }
 
@@ -91,18 +95,19 @@ impl<K: Part + Clone> FrontEnd<K> {
     /// Whether hubs are assigned speeds.
     fn paces(&self) -> bool {
         let assigned = |settings: &sicc::Params| settings.uncontrolled == sicc::Uncontrolled::Assigned;
-        self.controls_speed() || matches!(&self.params.asking, Asking::Swarms { settings, .. } if assigned(settings))
+        self.controls_speed()
+            || matches!(&self.params.method, RequestMethod::Swarms { settings, .. } if assigned(settings))
     }
 
     fn controls_speed(&self) -> bool {
-        matches!(self.params.asking, Asking::Swarms { parts: sicc::Parts { speed: true, .. }, .. })
+        matches!(self.params.method, RequestMethod::Swarms { parts: sicc::Parts { speed: true, .. }, .. })
     }
 
     /// Roots of all requests that still have data to send: request and path.
     fn roots(&self) -> Vec<(u32, u32)> {
         let hubs = |(&number, request): (&u32, &Request<K>)| {
-            let hubs = request.owing().filter(|&way| request.ways[way as usize].hub);
-            hubs.map(|way| (number, way)).collect::<Vec<_>>()
+            let hubs = request.owing().filter(|&path| request.paths[path as usize].hub);
+            hubs.map(|path| (number, path)).collect::<Vec<_>>()
         };
         self.requests.iter().flat_map(hubs).collect()
     }
@@ -118,7 +123,7 @@ impl<K: Part + Clone> FrontEnd<K> {
     /// Hubs with assigned speeds.
     pub(super) fn speeds(&self) -> Vec<(u32, u32)> {
         let mut roots = self.roots();
-        roots.retain(|(number, way)| self.requests[number].ways[*way as usize].assigned.0 > 0);
+        roots.retain(|(number, path)| self.requests[number].paths[*path as usize].assigned.0 > 0);
         roots
     }
 
@@ -126,16 +131,16 @@ impl<K: Part + Clone> FrontEnd<K> {
         let tells = self.controls_speed();
         for (root, hub) in roots.iter().zip(hubs) {
             let Some(request) = self.requests.get_mut(&root.0) else { continue };
-            let way = &mut request.ways[root.1 as usize];
-            if tells && way.assigned != hub.assigned && known.contains(root) {
+            let path = &mut request.paths[root.1 as usize];
+            if tells && path.assigned != hub.assigned && known.contains(root) {
                 let body = Body::Speed(hub.assigned);
                 out.push(Output::Send {
-                    to: way.node,
+                    to: path.node,
                     message: Message { tag: request.tag, index: 0, body },
                     more: false,
                 });
             }
-            way.assigned = hub.assigned;
+            path.assigned = hub.assigned;
         }
     }
 
@@ -147,7 +152,9 @@ impl<K: Part + Clone> FrontEnd<K> {
         directory: &impl Directory<K>,
         out: &mut Outputs<K, V>,
     ) {
-        let Asking::Swarms { parts, settings, packet: (room, overhead), .. } = &self.params.asking else { return };
+        let RequestMethod::Swarms { parts, settings, packet: (room, overhead), .. } = &self.params.method else {
+            return;
+        };
         let (parts, settings, of_packet) = (*parts, *settings, u64::from(*room) / settings.mean_object.0.max(1));
         let packet = Rate::of(u64::from(room + overhead), settings.period);
         let received = Bytes(std::mem::take(&mut self.received));
@@ -156,7 +163,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         if parts.speed {
             let (queue, buffer) = measured.map_or((Bytes(0), Bytes(1)), |measured| self.queue(measured));
             let before = self.planned.get();
-            self.planned.told(queue, buffer, received, settings.period, &settings);
+            self.planned.update(queue, buffer, received, settings.period, &settings);
             let roots = self.roots();
             let mut hubs = self.measured(&roots);
             // Speeds are compared with the old assignments.
@@ -183,9 +190,9 @@ impl<K: Part + Clone> FrontEnd<K> {
     }
 
     fn measured(&self, roots: &[(u32, u32)]) -> Vec<speed::Hub> {
-        let hub = |(number, way): &(u32, u32)| {
-            let way = &self.requests[number].ways[*way as usize];
-            speed::Hub { assigned: way.assigned, real: way.real, backlog: way.backlog }
+        let hub = |(number, path): &(u32, u32)| {
+            let path = &self.requests[number].paths[*path as usize];
+            speed::Hub { assigned: path.assigned, real: path.real, backlog: path.backlog }
         };
         roots.iter().map(hub).collect()
     }
@@ -201,10 +208,10 @@ impl<K: Part + Clone> FrontEnd<K> {
         let Some(request) = self.requests.get_mut(&number) else { return };
         let moves = request.moves(settings, directory);
         for (object, to) in moves {
-            let wish = &mut request.wishes[object as usize];
-            wish.state = State::Moving(to);
-            wish.redirected = wish.redirected.saturating_add(1);
-            let node = request.ways[wish.via as usize].node;
+            let object_request = &mut request.object_requests[object as usize];
+            object_request.state = State::Moving(to);
+            object_request.redirected = object_request.redirected.saturating_add(1);
+            let node = request.paths[object_request.via as usize].node;
             let message = Message { tag: request.tag, index: object, body: Body::Withdraw };
             out.push(Output::Send { to: node, message, more: false });
         }
@@ -220,11 +227,11 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let Some(request) = self.requests.get_mut(&number) else { return };
-        let wish = &request.wishes[index as usize];
-        let State::Moving(to) = wish.state else { return };
-        let rack = request.ways[to as usize].rack;
-        let holder = directory.replicas(&wish.key).iter().copied().find(|&node| directory.rack(node) == rack);
-        match holder.filter(|_| !request.ways[to as usize].gone) {
+        let object_request = &request.object_requests[index as usize];
+        let State::Moving(to) = object_request.state else { return };
+        let rack = request.paths[to as usize].rack;
+        let holder = directory.replicas(&object_request.key).iter().copied().find(|&node| directory.rack(node) == rack);
+        match holder.filter(|_| !request.paths[to as usize].gone) {
             Some(holder) => self.ask_through(now, number, index, to, holder, out),
             None => self.ask_elsewhere(now, number, index, directory, out),
         }
@@ -242,10 +249,11 @@ impl<K> Request<K> {
         directory: &impl Directory<K>,
         draw: Draw<'_>,
     ) {
-        let wishes = &self.wishes;
-        let holder = |index: &u32| wishes[*index as usize].holder;
-        let mut by_server: Vec<u32> =
-            (0..wishes.len() as u32).filter(|&index| wishes[index as usize].state == State::Unasked).collect();
+        let object_requests = &self.object_requests;
+        let holder = |index: &u32| object_requests[*index as usize].holder;
+        let mut by_server: Vec<u32> = (0..object_requests.len() as u32)
+            .filter(|&index| object_requests[index as usize].state == State::NotRequested)
+            .collect();
         by_server.sort_by_key(|index| (holder(index), *index));
         let groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
         let target = |group: &&[u32]| {
@@ -259,52 +267,57 @@ impl<K> Request<K> {
             sicc::Swarms::ByRack => swarms.form(&targets, settings.hub),
             sicc::Swarms::AtRandom => swarms.form_at_random(&targets, settings.hub, draw),
         }
-        let mut via = vec![0; self.wishes.len()];
+        let mut via = vec![0; self.object_requests.len()];
         let server = |target: u32| Node(targets[target as usize].server);
         for (swarm, number) in swarms.swarms().iter().zip(0..) {
             let (node, backup) = (server(swarm.hub), swarm.backup.map(server));
-            let way =
-                Way { hub: true, backup, missing: swarm.objects as u32, ..Way::to(node, directory.rack(node), now) };
-            self.ways.push(way);
+            let path =
+                Path { hub: true, backup, missing: swarm.objects as u32, ..Path::to(node, directory.rack(node), now) };
+            self.paths.push(path);
             let objects = swarms.members(swarm).iter().flat_map(|&target| groups[target as usize]);
             objects.for_each(|&index| via[index as usize] = number);
         }
-        by_server.iter().for_each(|&index| self.wishes[index as usize].via = via[index as usize]);
-        let hub = |way: &Way| tree::Hub { objects: way.missing.into(), aggregation: directory.aggregation(way.rack) };
-        let hubs: Vec<tree::Hub> = self.ways.iter().map(hub).collect();
+        by_server.iter().for_each(|&index| self.object_requests[index as usize].via = via[index as usize]);
+        let hub =
+            |path: &Path| tree::Hub { objects: path.missing.into(), aggregation: directory.aggregation(path.rack) };
+        let hubs: Vec<tree::Hub> = self.paths.iter().map(hub).collect();
         let tree = Tree::build(&hubs, most);
-        for (way, number) in self.ways.iter_mut().zip(0..) {
-            way.parent = tree.parent(number);
+        for (path, number) in self.paths.iter_mut().zip(0..) {
+            path.parent = tree.parent(number);
         }
     }
 
     /// Redirections from late hubs to others (equations 7 and 8): objects and new paths. A finished hub is the earliest.
     fn moves(&self, settings: &sicc::Params, directory: &impl Directory<K>) -> Vec<(u32, u32)> {
         let missing = self.missing_by_root();
-        let sends = |way: &u32| self.ways[*way as usize].is_root() && self.ways[*way as usize].hub;
-        let roots: Vec<u32> = (0..self.ways.len() as u32).filter(sends).collect();
-        let mut place = vec![u32::MAX; self.ways.len()];
-        roots.iter().zip(0..).for_each(|(&way, number)| place[way as usize] = number);
-        let of_root = |way: u32| place[self.root(way) as usize];
-        let hub =
-            |way: &u32| redirect::Hub { remaining: missing[*way as usize].into(), real: self.ways[*way as usize].real };
+        let sends = |path: &u32| self.paths[*path as usize].is_root() && self.paths[*path as usize].hub;
+        let roots: Vec<u32> = (0..self.paths.len() as u32).filter(sends).collect();
+        let mut place = vec![u32::MAX; self.paths.len()];
+        roots.iter().zip(0..).for_each(|(&path, number)| place[path as usize] = number);
+        let of_root = |path: u32| place[self.root(path) as usize];
+        let hub = |path: &u32| redirect::Hub {
+            remaining: missing[*path as usize].into(),
+            real: self.paths[*path as usize].real,
+        };
         let mut hubs: Vec<redirect::Hub> = roots.iter().map(hub).collect();
         // An object that moves between hubs forever would never be outstanding long enough to detect lost servers.
         let may_move = |index: &u32| {
-            let wish = &self.wishes[*index as usize];
-            wish.state == State::Asked && usize::from(wish.redirected) + 1 < directory.replicas(&wish.key).len()
+            let object_request = &self.object_requests[*index as usize];
+            object_request.state == State::Requested
+                && usize::from(object_request.redirected) + 1 < directory.replicas(&object_request.key).len()
         };
-        let asked = (0..self.wishes.len() as u32).filter(may_move);
-        let held = asked.map(|index| redirect::Held { object: index, hub: of_root(self.wishes[index as usize].via) });
+        let asked = (0..self.object_requests.len() as u32).filter(may_move);
+        let held =
+            asked.map(|index| redirect::Held { object: index, hub: of_root(self.object_requests[index as usize].via) });
         let held: Vec<redirect::Held> = held.filter(|held| held.hub != u32::MAX).collect();
         // The first hub in each replica's rack.
-        let hubs_at = (0..self.ways.len() as u32).filter(|&way| self.ways[way as usize].is_hub());
-        let mut by_rack: Vec<(u32, u32)> = hubs_at.map(|way| (self.ways[way as usize].rack, way)).collect();
+        let hubs_at = (0..self.paths.len() as u32).filter(|&path| self.paths[path as usize].is_hub());
+        let mut by_rack: Vec<(u32, u32)> = hubs_at.map(|path| (self.paths[path as usize].rack, path)).collect();
         by_rack.sort_unstable();
         by_rack.dedup_by_key(|(rack, _)| *rack);
         let hub_of = |rack| Some(by_rack[by_rack.binary_search_by_key(&rack, |(rack, _)| *rack).ok()?].1);
         let replicas_at = |object: u32| {
-            let nodes = directory.replicas(&self.wishes[object as usize].key).iter();
+            let nodes = directory.replicas(&self.object_requests[object as usize].key).iter();
             nodes.filter_map(|&node| hub_of(directory.rack(node)))
         };
         let mut replicas = |object: u32, hubs: &mut Vec<u32>| {
@@ -312,17 +325,18 @@ impl<K> Request<K> {
         };
         let mut moves = Vec::new();
         redirect::redirect(&mut hubs, settings.mean_object, &held, &mut replicas, &mut moves);
-        let way = |to: &redirect::Move| Some((to.object, replicas_at(to.object).find(|&way| of_root(way) == to.to)?));
-        moves.iter().filter_map(way).collect()
+        let path =
+            |to: &redirect::Move| Some((to.object, replicas_at(to.object).find(|&path| of_root(path) == to.to)?));
+        moves.iter().filter_map(path).collect()
     }
 
     /// Missing objects of each path, children's included.
     pub(super) fn missing_through(&self) -> Vec<u32> {
-        let mut missing = vec![0; self.ways.len()];
-        for (way, mut number) in self.ways.iter().zip(0..) {
-            missing[number as usize] += way.missing;
-            while let Some(parent) = self.ways[number as usize].parent {
-                missing[parent as usize] += way.missing;
+        let mut missing = vec![0; self.paths.len()];
+        for (path, mut number) in self.paths.iter().zip(0..) {
+            missing[number as usize] += path.missing;
+            while let Some(parent) = self.paths[number as usize].parent {
+                missing[parent as usize] += path.missing;
                 number = parent;
             }
         }
@@ -332,21 +346,22 @@ impl<K> Request<K> {
 
 /// Chooses each object's replica so that racks, and thus hubs, have equal bytes.
 pub(super) fn balance<K>(request: &mut Request<K>, mean: Bytes, directory: &impl Directory<K>) {
-    let open = (0..request.wishes.len() as u32).filter(|&index| request.wishes[index as usize].state == State::Unasked);
+    let open = (0..request.object_requests.len() as u32)
+        .filter(|&index| request.object_requests[index as usize].state == State::NotRequested);
     let open: Vec<u32> = open.collect();
     let racks: Vec<Vec<u32>> = open
         .iter()
         .map(|&index| {
-            let replicas = directory.replicas(&request.wishes[index as usize].key);
+            let replicas = directory.replicas(&request.object_requests[index as usize].key);
             replicas.iter().map(|&node| directory.rack(node)).collect()
         })
         .collect();
-    let size = |index: u32| directory.size(&request.wishes[index as usize].key).unwrap_or(mean.0 as u32);
+    let size = |index: u32| directory.size(&request.object_requests[index as usize].key).unwrap_or(mean.0 as u32);
     let objects: Vec<balance::Object<'_>> =
         open.iter().zip(&racks).map(|(&index, racks)| balance::Object { bytes: size(index), racks }).collect();
     let chosen = balance::balance(&objects);
     for (&index, &replica) in open.iter().zip(&chosen) {
-        let wish = &mut request.wishes[index as usize];
-        wish.holder = directory.replicas(&wish.key)[replica as usize];
+        let object_request = &mut request.object_requests[index as usize];
+        object_request.holder = directory.replicas(&object_request.key)[replica as usize];
     }
 }

@@ -1,6 +1,6 @@
 //! Data server, step by step.
 
-use crate::support::{Out, Said, ms};
+use crate::support::{Out, PlannerMessage, ms};
 use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};
@@ -17,21 +17,21 @@ fn lookup(asker: u32, index: u32) -> Lookup<Numbered> {
     Lookup { asker: Node(asker), tag: TAG, index, key: Numbered(9), hops: HOPS }
 }
 
-fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> Said {
+fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> PlannerMessage {
     Output::Send { to: Node(to), message: Message { tag: TAG, index, body }, more: false }
 }
 
 #[test]
 fn answers_misses_and_refuses_overload() {
     let (mut server, mut out) = (server(2, Order::AtOnce), Out::new());
-    (0..3).for_each(|index| server.asked(lookup(5, index), &mut out));
+    (0..3).for_each(|index| server.handle_request(lookup(5, index), &mut out));
     assert_eq!(out, [Output::Look(lookup(5, 0)), Output::Look(lookup(5, 1)), says(5, 2, Body::Lost)]);
     out.clear();
     server.found(ms(1), &lookup(5, 0), Some(Size(3)), &mut out);
     server.found(ms(1), &lookup(5, 1), None, &mut out);
     assert_eq!(out, [says(5, 0, Body::Object(Size(3))), says(5, 1, Body::Miss)]);
     out.clear();
-    server.asked(lookup(5, 4), &mut out);
+    server.handle_request(lookup(5, 4), &mut out);
     assert_eq!(out, [Output::Look(lookup(5, 4))], "there is room again");
 }
 
@@ -39,18 +39,18 @@ fn answers_misses_and_refuses_overload() {
 fn queues_requests_of_own_machine() {
     for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
         let (mut server, mut out) = (server(1, order), Out::new());
-        (0..2).for_each(|index| server.asked(lookup(1, index), &mut out));
+        (0..2).for_each(|index| server.handle_request(lookup(1, index), &mut out));
         assert_eq!(out, [Output::Look(lookup(1, 0))]);
         out.clear();
         server.found(ms(1), &lookup(1, 0), Some(Size(3)), &mut out);
         assert_eq!(out, [Output::Look(lookup(1, 1)), says(1, 0, Body::Object(Size(3)))], "the next one's turn");
         out.clear();
-        server.asked(lookup(5, 2), &mut out);
+        server.handle_request(lookup(5, 2), &mut out);
         assert_eq!(out, [says(5, 2, Body::Lost)]);
         out.clear();
         server.sent(ms(2), &mut out);
         server.found(ms(2), &lookup(1, 1), None, &mut out);
-        server.asked(lookup(5, 2), &mut out);
+        server.handle_request(lookup(5, 2), &mut out);
         assert_eq!(out, [says(1, 1, Body::Miss), Output::Look(lookup(5, 2))], "nobody waits any more");
         assert!(!server.is_idle());
     }
@@ -60,8 +60,8 @@ fn queues_requests_of_own_machine() {
 fn sent(order: Order, sizes: &[u32]) -> Vec<u32> {
     let (mut server, mut out) = (server(100, order), Out::new());
     let indices = 0..sizes.len() as u32;
-    indices.clone().for_each(|index| server.asked(lookup(5, index), &mut out));
-    server.asked(lookup(5, 99), &mut out);
+    indices.clone().for_each(|index| server.handle_request(lookup(5, index), &mut out));
+    server.handle_request(lookup(5, 99), &mut out);
     assert_eq!(out.len(), sizes.len() + 1, "it looks for all at once");
     out.clear();
     server.found(ms(1), &lookup(5, 99), Some(Size(1)), &mut out);
@@ -97,7 +97,7 @@ fn forwards_requests_for_moved_objects() {
     for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
         let (mut server, mut out) = (server(2, order), Out::new());
         server.link(Numbered(9), Node(4));
-        server.asked(lookup(5, 0), &mut out);
+        server.handle_request(lookup(5, 0), &mut out);
         assert_eq!(out, [Output::Look(lookup(5, 0))], "a link is looked for, too");
         out.clear();
         server.found(ms(1), &lookup(5, 0), Some(Size(3)), &mut out);
@@ -111,7 +111,7 @@ fn forwards_requests_for_moved_objects() {
 fn responds_to_requester_of_forwarded_request() {
     let (mut server, mut out) = (server(1, Order::AtOnce), Out::new());
     let passed = |index| Lookup { hops: 3, ..lookup(5, index) };
-    (0..2).for_each(|index| server.asked(passed(index), &mut out));
+    (0..2).for_each(|index| server.handle_request(passed(index), &mut out));
     server.found(ms(1), &passed(0), Some(Size(3)), &mut out);
     assert_eq!(out, [Output::Look(passed(0)), says(5, 1, Body::Lost), says(5, 0, Body::Object(Size(3)))]);
 }
@@ -126,7 +126,7 @@ fn cycle_of_links_ends() {
     });
     let (mut out, mut at, mut passed, mut next) = (Out::new(), 0, 0, lookup(5, 0));
     loop {
-        servers[at].asked(next, &mut out);
+        servers[at].handle_request(next, &mut out);
         servers[at].found(Time::ZERO, &next, Some(Size(3)), &mut out);
         match out.pop() {
             Some(Output::Send { message: Message { body: Body::Pass { asker, hops, key }, .. }, .. }) => {
@@ -147,7 +147,7 @@ fn links_are_sent_before_objects() {
     let (mut server, mut out) = (server(10, order), Out::new());
     server.link(Numbered(8), Node(4));
     let moved = Lookup { key: Numbered(8), ..lookup(5, 1) };
-    [lookup(5, 99), lookup(5, 0), moved].into_iter().for_each(|lookup| server.asked(lookup, &mut out));
+    [lookup(5, 99), lookup(5, 0), moved].into_iter().for_each(|lookup| server.handle_request(lookup, &mut out));
     [lookup(5, 99), lookup(5, 0), moved]
         .iter()
         .for_each(|lookup| server.found(ms(1), lookup, Some(Size(1_000)), &mut out));

@@ -5,7 +5,7 @@ use crate::support::{Cluster, asks_hubs, asks_servers, ms};
 use fanin_fanout::sicc;
 use fanin_fanout::{Kind, Window};
 use fanin_roles::Node;
-use fanin_roles::front_end::{Asking, Params};
+use fanin_roles::front_end::{Params, RequestMethod};
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let params = Params { anew: seed >> 63 == 1, ..params };
-        let windowed = matches!(params.asking, Asking::Servers(Window::Sliding(_) | Window::Ictcp(_)));
+        let windowed = matches!(params.method, RequestMethod::Servers(Window::Sliding(_) | Window::Ictcp(_)));
         let tries = params.tries;
         let in_turn = windowed && !faults.deaths.is_empty();
         let orderly = faults.deaths.is_empty() && faults.in_order;
@@ -63,9 +63,9 @@ proptest! {
             prop_assert!(done < deadline || (done == deadline && in_turn), "{:?} took {}", of, done.since(*began));
             // An overloaded server refuses, and a hub may time out on a chain of links: a failed object was lost in every attempt, where
             // duplicates count twice.
-            let (front_end, life, request) = *of;
+            let (front_end, incarnation, request) = *of;
             for (fate, index) in fates.iter().zip(0..) {
-                let lost = toy.lost.get(&(front_end, life, request, index)).copied().unwrap_or(0);
+                let lost = toy.lost.get(&(front_end, incarnation, request, index)).copied().unwrap_or(0);
                 let given_up = lost >= u32::from(tries);
                 prop_assert!(fate[2] == 0 || given_up || !orderly, "{:?}: {} failed, {} times lost", of, index, lost);
             }

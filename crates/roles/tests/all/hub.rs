@@ -196,7 +196,7 @@ fn hub_keeps_rate_including_overhead() {
 #[test]
 fn busy_machine_limits_speed() {
     let mut at = At::of(3, Rate(100_000_000));
-    at.hub.strain(TAG, Rate(50_000_000));
+    at.hub.limit_speed(TAG, Rate(50_000_000));
     at.asked(Time::ZERO, (0..3).map(|index| (index, 1)));
     at.gets();
     [0, 1].iter().for_each(|&index| at.comes(Time::ZERO, index, 1_440));
@@ -300,7 +300,7 @@ fn drops_finished_and_abandoned_requests() {
         at.gets();
         end(&mut at);
         at.out.clear();
-        assert_eq!((at.hub.gathers_for(), at.hub.deadline()), (0, Time::NEVER));
+        assert_eq!((at.hub.open_requests(), at.hub.deadline()), (0, Time::NEVER));
         // Its window is free again.
         let next = Tag { request: 8, ..TAG };
         at.told(ms(61_000), next, swarm(FRONT_END, Rate(0), 9));
@@ -339,6 +339,6 @@ fn ignores_messages_of_earlier_incarnation() {
     // A later incarnation ends all earlier requests; epochs wrap around.
     let later = Tag { epoch: TAG.epoch.wrapping_add(30_000), request: 0, ..TAG };
     at.told(us(2), later, swarm(FRONT_END, Rate(0), 1));
-    assert_eq!(at.hub.gathers_for(), 1);
+    assert_eq!(at.hub.open_requests(), 1);
     assert!(!at.hub.waits_for(TAG, 0));
 }

@@ -4,7 +4,7 @@
 //! A case is its number. Some hundred run in `make test`; `make torture` runs a given number.
 
 use fanin_roles::Node;
-use fanin_roles::planner::{Found, Letter, Move, Planner, Said, Shelf};
+use fanin_roles::planner::{Envelope, Found, Move, Planner, PlannerMessage, Shelf};
 use fanin_units::Time;
 
 const PATIENCE: Time = Time::from_millis(10);
@@ -25,7 +25,7 @@ impl Draws {
 /// A message in transit.
 #[derive(Clone, Debug)]
 enum Post {
-    Letter(Node, Letter<Vec<u32>>),
+    Envelope(Node, Envelope<Vec<u32>>),
     /// A request for an object, with a link's version, to add a write or to check for earlier writes.
     Ask {
         at: Node,
@@ -133,7 +133,7 @@ impl Toy {
         if let Some(planner) = &mut self.planner {
             planner.wake(self.now, &mut out);
         }
-        self.post.extend(out.into_iter().map(|letter| Post::Letter(PLANNER, letter)));
+        self.post.extend(out.into_iter().map(|letter| Post::Envelope(PLANNER, letter)));
     }
 
     fn ask(&mut self) {
@@ -148,19 +148,19 @@ impl Toy {
     fn arrive(&mut self, post: Post) -> Result<(), String> {
         let mut out = Vec::new();
         match post {
-            Post::Letter(from, Letter { to: PLANNER, object, said }) => {
+            Post::Envelope(from, Envelope { to: PLANNER, object, body }) => {
                 if let Some(planner) = &mut self.planner {
-                    planner.told(from, object, &said, self.now, &mut out);
-                    self.post.extend(out.into_iter().map(|letter| Post::Letter(PLANNER, letter)));
+                    planner.handle(from, object, &body, self.now, &mut out);
+                    self.post.extend(out.into_iter().map(|letter| Post::Envelope(PLANNER, letter)));
                 }
             }
-            Post::Letter(from, Letter { to, object, said }) => {
+            Post::Envelope(from, Envelope { to, object, body }) => {
                 if self.up[to.0 as usize] {
-                    let asked_for_link = matches!(said, Said::Link(..));
-                    self.shelves[to.0 as usize].told(from, object, said, &mut out);
-                    let copies = out.iter().any(|letter| matches!(letter.said, Said::Keep { .. }));
+                    let asked_for_link = matches!(body, PlannerMessage::Link(..));
+                    self.shelves[to.0 as usize].handle(from, object, body, &mut out);
+                    let copies = out.iter().any(|letter| matches!(letter.body, PlannerMessage::Keep { .. }));
                     self.sums.copied_again += usize::from(asked_for_link && copies);
-                    self.post.extend(out.into_iter().map(|letter| Post::Letter(to, letter)));
+                    self.post.extend(out.into_iter().map(|letter| Post::Envelope(to, letter)));
                 }
             }
             Post::Ask { at, object, handed, write, done } => {

@@ -6,12 +6,12 @@ pub mod work;
 
 use fanin_fanout::sicc::{self, Parts, Swarms};
 use fanin_fanout::{Kind, Settings};
-use fanin_roles::front_end::{Asking, Directory, Params};
+use fanin_roles::front_end::{Directory, Params, RequestMethod};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Node, Output, Outputs, hub};
 use fanin_units::{Bytes, Rate, Time};
 
-pub type Said = Output<Numbered, Size>;
+pub type PlannerMessage = Output<Numbered, Size>;
 pub type Out = Outputs<Numbered, Size>;
 
 /// Placement: racks of equal size, two racks per router.
@@ -77,16 +77,16 @@ pub fn asks_servers(kind: Kind) -> Params {
     let settings = Settings::default();
     let capacity = Rate(1_000_000_000);
     let window = kind.window(&settings, capacity).expect("it asks servers");
-    let asking = Asking::Servers(window);
+    let method = RequestMethod::Servers(window);
     Params {
         me: Node(0),
         epoch: 0,
         capacity,
-        asking,
+        method,
         anew: false,
         together: false,
         cover: None,
-        patience: Some(ms(100)),
+        timeout: Some(ms(100)),
         tries: 3,
     }
 }
@@ -94,7 +94,10 @@ pub fn asks_servers(kind: Kind) -> Params {
 /// A front end on machine 0 with hubs, and this maximum number of roots.
 pub fn asks_hubs(parts: Parts, bound: u32) -> Params {
     let settings = sicc::Params::default();
-    Params { asking: Asking::Swarms { parts, settings, bound, packet: (1460, 78) }, ..asks_servers(Kind::OneAll) }
+    Params {
+        method: RequestMethod::Swarms { parts, settings, bound, packet: (1460, 78) },
+        ..asks_servers(Kind::OneAll)
+    }
 }
 
 pub fn hub_params(me: u32) -> hub::Params {
@@ -106,7 +109,7 @@ pub fn hub_params(me: u32) -> hub::Params {
         linger: Time::from_micros(100),
         window: Bytes(2_000),
         mean_object: Bytes(500),
-        patience: ms(50),
+        timeout: ms(50),
         forget: ms(60_000),
     }
 }

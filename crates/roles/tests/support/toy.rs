@@ -11,7 +11,7 @@ use fanin_units::{Bytes, Time};
 
 use super::{Cluster, Out, hub_params};
 
-type Said = Message<Numbered, Size>;
+type PlannerMessage = Message<Numbered, Size>;
 
 /// Injected faults.
 #[derive(Clone, Debug)]
@@ -29,20 +29,20 @@ pub struct Faults {
 }
 
 enum Event {
-    Comes { from: Node, to: Node, to_life: u16, message: Said },
-    Found { at: Node, life: u16, lookup: Lookup<Numbered> },
-    Sent { at: Node, life: u16 },
+    Comes { from: Node, to: Node, to_life: u16, message: PlannerMessage },
+    Found { at: Node, incarnation: u16, lookup: Lookup<Numbered> },
+    Sent { at: Node, incarnation: u16 },
     Hub(Node),
     FrontEnd(Node),
     Asks(Node),
     Dies(Node),
     Returns(Node),
-    Told { at: Node, of: Node },
+    PeerLost { at: Node, of: Node },
 }
 
 struct Machine {
     up: bool,
-    life: u16,
+    incarnation: u16,
     hub: Hub<Numbered, Size>,
     server: DataServer<Numbered, Size>,
     front_end: Option<FrontEnd<Numbered>>,
@@ -102,7 +102,7 @@ impl Toy {
     pub fn new(cluster: Cluster, machines: u32, front_ends: u32, params: &Params, faults: Faults, seed: u64) -> Toy {
         let machine = |me| Machine {
             up: true,
-            life: 0,
+            incarnation: 0,
             hub: Hub::new(hub_params(me)),
             server: server(me, seed, &cluster),
             front_end: (me < front_ends).then(|| FrontEnd::new(Params { me: Node(me), ..params.clone() })),
@@ -166,7 +166,7 @@ impl Toy {
     /// Whether all state is released.
     pub fn holds_nothing(&self) -> bool {
         let asks = |m: &Machine| m.front_end.as_ref().is_some_and(|f| f.requests() > 0);
-        let holds = |m: &Machine| m.hub.gathers_for() > 0 || !m.server.is_idle() || asks(m);
+        let holds = |m: &Machine| m.hub.open_requests() > 0 || !m.server.is_idle() || asks(m);
         !self.machines.iter().any(|machine| machine.up && holds(machine))
     }
 
@@ -176,24 +176,24 @@ impl Toy {
         match event {
             Event::Comes { from, to, to_life, message } => {
                 let machine = &mut self.machines[to.0 as usize];
-                if machine.up && machine.life == to_life {
+                if machine.up && machine.incarnation == to_life {
                     self.deliver(from, to, message, &mut out);
                     self.act(to, out);
                 }
             }
-            Event::Found { at, life, lookup } => {
+            Event::Found { at, incarnation, lookup } => {
                 let machine = &mut self.machines[at.0 as usize];
-                if machine.up && machine.life == life {
+                if machine.up && machine.incarnation == incarnation {
                     let value = size(lookup.key);
                     machine.server.found(now, &lookup, value, &mut out);
-                    self.answers(at, life, out);
+                    self.answers(at, incarnation, out);
                 }
             }
-            Event::Sent { at, life } => {
+            Event::Sent { at, incarnation } => {
                 let machine = &mut self.machines[at.0 as usize];
-                if machine.up && machine.life == life {
+                if machine.up && machine.incarnation == incarnation {
                     machine.server.sent(now, &mut out);
-                    self.answers(at, life, out);
+                    self.answers(at, incarnation, out);
                 }
             }
             Event::Hub(at) => {
@@ -222,7 +222,7 @@ impl Toy {
                     self.ask(at);
                 }
             }
-            Event::Told { at, of } => self.told(at, of),
+            Event::PeerLost { at, of } => self.told(at, of),
         }
     }
 
@@ -236,23 +236,23 @@ impl Toy {
         let deadline = self.now.saturating_add(self.deadline);
         let number = front_end.ask(self.now, keys, deadline, &self.cluster, &mut draw, &mut out);
         let fates = vec![Fate::default(); self.cluster.holders.len()];
-        self.fates.insert((at, machine.life, number), (fates, self.now, None));
+        self.fates.insert((at, machine.incarnation, number), (fates, self.now, None));
         self.act(at, out);
     }
 
     fn dies(&mut self, at: Node) {
         let machine = &mut self.machines[at.0 as usize];
-        (machine.up, machine.life) = (false, machine.life + 1);
+        (machine.up, machine.incarnation) = (false, machine.incarnation + 1);
         (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), server(at.0, self.seed, &self.cluster));
-        let params = Params { me: at, epoch: machine.life, ..self.params.clone() };
+        let params = Params { me: at, epoch: machine.incarnation, ..self.params.clone() };
         machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
         // Requests of that incarnation are gone.
-        let life = machine.life;
-        self.fates.retain(|(node, of, _), (_, _, done)| *node != at || *of == life || done.is_some());
+        let incarnation = machine.incarnation;
+        self.fates.retain(|(node, of, _), (_, _, done)| *node != at || *of == incarnation || done.is_some());
         if self.faults.told {
             for other in (0..self.machines.len() as u32).filter(|&other| other != at.0) {
                 let when = self.now.saturating_add(Time(self.below(20_000_000_000)));
-                self.at(when, Event::Told { at: Node(other), of: at });
+                self.at(when, Event::PeerLost { at: Node(other), of: at });
             }
         }
     }
@@ -272,12 +272,14 @@ impl Toy {
         }
     }
 
-    fn deliver(&mut self, from: Node, to: Node, message: Said, out: &mut Out) {
+    fn deliver(&mut self, from: Node, to: Node, message: PlannerMessage, out: &mut Out) {
         let machine = &mut self.machines[to.0 as usize];
         let Message { tag, index, body } = message;
         match body {
-            Body::Get(key) => machine.server.asked(Lookup { asker: from, tag, index, key, hops: HOPS }, out),
-            Body::Pass { key, asker, hops } => machine.server.asked(Lookup { asker, tag, index, key, hops }, out),
+            Body::Get(key) => machine.server.handle_request(Lookup { asker: from, tag, index, key, hops: HOPS }, out),
+            Body::Pass { key, asker, hops } => {
+                machine.server.handle_request(Lookup { asker, tag, index, key, hops }, out)
+            }
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == to && !machine.hub.waits_for(tag, index) =>
             {
@@ -292,29 +294,29 @@ impl Toy {
     }
 
     /// Delivers a data server's output, and continues it when that has been sent.
-    fn answers(&mut self, at: Node, life: u16, out: Out) {
+    fn answers(&mut self, at: Node, incarnation: u16, out: Out) {
         if out.iter().any(|said| matches!(said, Output::Send { .. })) {
             let when = self.now.saturating_add(Time(self.below(1_000_000)));
-            self.at(when, Event::Sent { at, life });
+            self.at(when, Event::Sent { at, incarnation });
         }
         self.act(at, out);
     }
 
     /// Executes actions of a machine's roles, and schedules their timers.
     fn act(&mut self, at: Node, out: Out) {
-        let life = self.machines[at.0 as usize].life;
+        let incarnation = self.machines[at.0 as usize].incarnation;
         for said in out {
             match said {
                 Output::Send { to, message, .. } => self.send(at, to, message),
                 Output::Look(lookup) => {
                     let when = self.now.saturating_add(Time(self.below(1_000_000_000)));
-                    self.at(when, Event::Found { at, life, lookup });
+                    self.at(when, Event::Found { at, incarnation, lookup });
                 }
-                Output::Answer { request, index, .. } => self.fate(at, life, request)[index as usize][0] += 1,
-                Output::Miss { request, index } => self.fate(at, life, request)[index as usize][1] += 1,
-                Output::Fail { request, index } => self.fate(at, life, request)[index as usize][2] += 1,
+                Output::Answer { request, index, .. } => self.fate(at, incarnation, request)[index as usize][0] += 1,
+                Output::Miss { request, index } => self.fate(at, incarnation, request)[index as usize][1] += 1,
+                Output::Fail { request, index } => self.fate(at, incarnation, request)[index as usize][2] += 1,
                 Output::Done { request } => {
-                    let (_, _, done) = self.fates.get_mut(&(at, life, request)).expect("it was asked");
+                    let (_, _, done) = self.fates.get_mut(&(at, incarnation, request)).expect("it was asked");
                     assert_eq!(done.replace(self.now), None, "it is done once");
                 }
             }
@@ -330,14 +332,14 @@ impl Toy {
         }
     }
 
-    fn fate(&mut self, at: Node, life: u16, request: u32) -> &mut Vec<Fate> {
+    fn fate(&mut self, at: Node, incarnation: u16, request: u32) -> &mut Vec<Fate> {
         // The request is not recorded yet.
         let objects = self.cluster.holders.len();
         let new = || (vec![Fate::default(); objects], self.now, None);
-        &mut self.fates.entry((at, life, request)).or_insert_with(new).0
+        &mut self.fates.entry((at, incarnation, request)).or_insert_with(new).0
     }
 
-    fn send(&mut self, from: Node, to: Node, message: Said) {
+    fn send(&mut self, from: Node, to: Node, message: PlannerMessage) {
         let copies = if self.below(1_000) < u64::from(self.faults.twice) { 2 } else { 1 };
         for _ in 0..copies {
             let mut when = self.now.saturating_add(Time(self.below(self.faults.delay.0)));
@@ -347,7 +349,7 @@ impl Toy {
                 *last = when;
             }
             // Messages to an earlier incarnation are lost.
-            let to_life = self.machines[to.0 as usize].life;
+            let to_life = self.machines[to.0 as usize].incarnation;
             self.at(when, Event::Comes { from, to, to_life, message });
         }
     }

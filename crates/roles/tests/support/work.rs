@@ -77,7 +77,7 @@ impl Gathers {
             self.hears(tag, index, Body::Object(Size(500)));
         }
         tags.iter().for_each(|&tag| self.hears(tag, 0, Body::Over));
-        assert_eq!(self.hub.gathers_for(), 0);
+        assert_eq!(self.hub.open_requests(), 0);
         messages
     }
 

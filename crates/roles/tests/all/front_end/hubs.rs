@@ -1,7 +1,7 @@
 //! Requests through hubs: trees, speeds, backups, and redirection.
 
 use fanin_fanout::sicc;
-use fanin_roles::front_end::{Asking, Params};
+use fanin_roles::front_end::{Params, RequestMethod};
 use fanin_roles::wire::{Numbered, Size, Swarm};
 use fanin_roles::{Body, Node};
 use fanin_units::{Rate, Time};
@@ -277,7 +277,7 @@ fn spare_speed_goes_to_hub_with_backlog() {
 /// Two hubs with other settings; returns the first one's share at the start of the request.
 fn begins(parts: sicc::Parts, change: impl Fn(&mut sicc::Params), since: Time) -> Option<Rate> {
     let mut params = asks_hubs(parts, 2);
-    if let Asking::Swarms { settings, .. } = &mut params.asking {
+    if let RequestMethod::Swarms { settings, .. } = &mut params.method {
         change(settings);
     }
     let mut at = At::new(params, Cluster::of(10, &[&[11], &[21]]));

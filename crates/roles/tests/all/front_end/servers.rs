@@ -2,12 +2,12 @@
 
 use fanin_fanout::Kind;
 use fanin_fanout::sliding_window::{self, Grows};
-use fanin_roles::front_end::{Asking, FrontEnd, Params};
+use fanin_roles::front_end::{FrontEnd, Params, RequestMethod};
 use fanin_roles::{Body, Node, Output};
 use fanin_units::{Rate, Time};
 
 use super::{At, DONE, answer, fail};
-use crate::support::{Cluster, FULL, Said, asks_hubs, asks_servers, ms};
+use crate::support::{Cluster, FULL, PlannerMessage, asks_hubs, asks_servers, ms};
 
 fn servers(kind: Kind, holders: &[&[u32]]) -> At {
     At::new(asks_servers(kind), Cluster::of(10, holders))
@@ -17,7 +17,7 @@ fn servers(kind: Kind, holders: &[&[u32]]) -> At {
 fn one_all_sends_one_request_per_server() {
     let mut at = servers(Kind::OneAll, &[&[3], &[2], &[3], &[4]]);
     at.asks(Time::ZERO, Time::NEVER);
-    let more = |said: &Said| matches!(said, Output::Send { more: true, .. });
+    let more = |said: &PlannerMessage| matches!(said, Output::Send { more: true, .. });
     assert_eq!(at.out.iter().map(more).collect::<Vec<_>>(), [true, false, false, false], "a server, a packet");
     assert_eq!(at.asked(), [(3, 0), (3, 2), (2, 1), (4, 3)]);
 }
@@ -43,7 +43,7 @@ fn object_without_servers_fails_immediately() {
 
 /// A limit of one server.
 fn one_at_a_time(holders: &[&[u32]]) -> At {
-    At::new(Params { asking: one_server(), ..asks_servers(Kind::OneAll) }, Cluster::of(10, holders))
+    At::new(Params { method: one_server(), ..asks_servers(Kind::OneAll) }, Cluster::of(10, holders))
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn lost_and_refusing_servers_free_window() {
 #[test]
 fn failed_request_frees_window() {
     let mut at = one_at_a_time(&[&[2]]);
-    at.front_end = FrontEnd::new(Params { asking: one_server(), patience: None, ..asks_servers(Kind::OneAll) });
+    at.front_end = FrontEnd::new(Params { method: one_server(), timeout: None, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, ms(10));
     at.asks(Time::ZERO, ms(20));
     assert_eq!(at.asked().len(), 1);
@@ -95,9 +95,10 @@ fn failed_request_frees_window() {
 fn per_request_window_starts_fresh() {
     let asks = |anew| {
         let mut at = one_at_a_time(&[&[2], &[3], &[4]]);
-        let asking =
-            Asking::Servers(Kind::SlidingWindow.window(&growing(), Rate(1_000_000_000)).expect("it asks servers"));
-        at.front_end = FrontEnd::new(Params { asking, anew, patience: None, ..asks_servers(Kind::OneAll) });
+        let method = RequestMethod::Servers(
+            Kind::SlidingWindow.window(&growing(), Rate(1_000_000_000)).expect("it asks servers"),
+        );
+        at.front_end = FrontEnd::new(Params { method, anew, timeout: None, ..asks_servers(Kind::OneAll) });
         at.asks(Time::ZERO, Time::NEVER);
         [(1, 2), (2, 3), (3, 4)].into_iter().for_each(|(at_ms, from)| at.comes(ms(at_ms), from, from - 2));
         assert!(at.said().contains(&DONE));
@@ -117,10 +118,10 @@ fn growing() -> fanin_fanout::Settings {
     settings
 }
 
-fn one_server() -> Asking {
+fn one_server() -> RequestMethod {
     let mut settings = fanin_fanout::Settings::default();
     (settings.sliding_window.initial, settings.sliding_window.step) = (1, 0);
-    Asking::Servers(Kind::SlidingWindow.window(&settings, Rate(1_000_000_000)).expect("it asks servers"))
+    RequestMethod::Servers(Kind::SlidingWindow.window(&settings, Rate(1_000_000_000)).expect("it asks servers"))
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn object_without_replicas_fails() {
 #[test]
 fn deadline_fails_remaining_objects_once() {
     let mut at = servers(Kind::OneAll, &[&[2], &[3], &[4]]);
-    at.front_end = FrontEnd::new(Params { patience: None, ..asks_servers(Kind::OneAll) });
+    at.front_end = FrontEnd::new(Params { timeout: None, ..asks_servers(Kind::OneAll) });
     at.asks(Time::ZERO, ms(50));
     at.comes(ms(1), 3, 1);
     assert_eq!(at.front_end.deadline(), ms(50));

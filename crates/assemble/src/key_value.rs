@@ -2,7 +2,7 @@
 
 use fanin_fabric::HostId;
 use fanin_fanout::{Asks, sicc, tree};
-use fanin_roles::front_end::{Asking, Params};
+use fanin_roles::front_end::{Params, RequestMethod};
 use fanin_roles::{Node, data_server, hub};
 use fanin_spec::{FanOut, Gathering, Replica, RunSpec, ServerOrder, Settings, Windows};
 use fanin_units::{Bytes, Rate, Time};
@@ -13,9 +13,9 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let capacity = capacity(spec, HostId(host));
     let fan_out = spec.scheme.fan_out.unwrap_or(FanOut::OneAll);
     let sicc = s.fan_outs.sicc;
-    let asking = match fan_out.asks(&sicc) {
-        Asks::Servers(window) => Asking::Servers(window(&s.fan_outs, capacity)),
-        Asks::Hubs(parts) => Asking::Swarms {
+    let method = match fan_out.asks(&sicc) {
+        Asks::Servers(window) => RequestMethod::Servers(window(&s.fan_outs, capacity)),
+        Asks::Hubs(parts) => RequestMethod::Swarms {
             parts,
             settings: sicc,
             bound: tree::bound(
@@ -31,12 +31,12 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
         },
     };
     let (anew, together) = (k.windows == Windows::Anew, k.replica == Replica::Together);
-    let (patience, tries) = (k.patience.0, k.tries as u8);
+    let (timeout, tries) = (k.patience.0, k.tries as u8);
     let covers = k.replica == Replica::Cover || spec.scheme.gathering == Some(Gathering::Groups);
     let most = u64::from(s.placements.groups.busiest) * 256 / 100;
     // All hosts but the first are servers.
     let cover = covers.then_some((spec.fan_in + 1, most));
-    Params { me: Node(host), epoch: life, capacity, asking, anew, together, cover, patience, tries }
+    Params { me: Node(host), epoch: life, capacity, method, anew, together, cover, timeout, tries }
 }
 
 /// The hub on a host.
@@ -53,7 +53,7 @@ pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
         window: sicc.hub_window,
         mean_object: sicc.mean_object,
         // A hub must report silent servers before it counts as silent itself.
-        patience: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
+        timeout: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
         forget: Time::from_secs(60),
     }
 }
