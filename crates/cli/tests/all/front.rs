@@ -102,7 +102,7 @@ fn a_plan_that_is_refused_is_not_in_force_after_a_kill_and_not_right_for_check()
         write(&format!("key,server,was\n{rows}"));
         let (code, told) = check();
         assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains("placement.csv: it does not begin where keys are now"), "{told}");
+        assert!(told.contains("placement.csv: the plan does not start from the current placement"), "{told}");
     }
 }
 
