@@ -28,10 +28,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ("[link]\nrate = 10\n", "my.toml:2: `link.rate`: 10 has no unit; use"),
         ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
         ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`"),
-        (
-            "[link]\nframing = \"1001 B\"\n",
-            "my.toml:2: `link.framing`",
-        ),
+        ("[link]\nframing = \"1001 B\"\n", "my.toml:2: `link.framing`"),
         ("[link]\nframing = 38\n", "my.toml:2: `link.framing`"),
         (
             "[host]\nqueue = \"fifo\"\n",
@@ -39,10 +36,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ),
         ("[host]\npacket_jitter = \"-1 us\"\n", "my.toml:2: `host.packet_jitter`"),
         ("[host]\npacket_jitter = \"off\"\n", "use \"transmission\", \"none\", or a time of at most 10 ms"),
-        (
-            "[host]\npacket_jitter = \"11 ms\"\n",
-            "my.toml:2: `host.packet_jitter`",
-        ),
+        ("[host]\npacket_jitter = \"11 ms\"\n", "my.toml:2: `host.packet_jitter`"),
         ("[host]\nqueue = true\n", "my.toml:2: `host.queue`: it is not a word; use \"plain\""),
         ("[sweep]\nfan_in = [0]\n", "my.toml:2: `workload.fan_in` of 0: use 1 to 1000000"),
         ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),
@@ -72,22 +66,10 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
 fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
     are_told(&[
         ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer`"),
-        (
-            "[tcp]\nsack = false\nrack = true\n",
-            "`tcp.rack`",
-        ),
-        (
-            "[tcp]\nsack = false\ntail_loss_probe = true\n",
-            "`tcp.tail_loss_probe`",
-        ),
-        (
-            "[tcp]\nmax_retransmissions = 5\n",
-            "my.toml:2: `tcp.max_retransmissions`",
-        ),
-        (
-            "[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n",
-            "my.toml:2: `tcp.max_retransmissions`",
-        ),
+        ("[tcp]\nsack = false\nrack = true\n", "`tcp.rack`"),
+        ("[tcp]\nsack = false\ntail_loss_probe = true\n", "`tcp.tail_loss_probe`"),
+        ("[tcp]\nmax_retransmissions = 5\n", "my.toml:2: `tcp.max_retransmissions`"),
+        ("[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n", "my.toml:2: `tcp.max_retransmissions`"),
         ("[tcp]\nmax_retransmissions = 0\n", "my.toml:2: `tcp.max_retransmissions` of 0: use 1 to 255"),
         ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
         ("schemes = [\"newreno+ecn\"]\n", "my.toml:1: scheme `newreno+ecn` cannot work"),
@@ -101,10 +83,7 @@ fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
         ),
         ("[fabric]\nedges = [\"client s\"]\n", "a star has no `fabric.edges`: set `fabric.kind = \"edges\"`"),
         ("[workload]\nkind = \"mapreduce\"\nrequest = \"0 B\"\n", "my.toml:3: "),
-        (
-            "[service]\nqueries_per_s = 9\nfan_out = 200\n[sweep]\nfan_in = [16]\n",
-            "my.toml:3: ",
-        ),
+        ("[service]\nqueries_per_s = 9\nfan_out = 200\n[sweep]\nfan_in = [16]\n", "my.toml:3: "),
     ]);
 }
 
@@ -117,23 +96,11 @@ fn a_fabric_whose_parts_do_not_fit_says_which_number_is_wrong_and_what_would_fit
         (leaves, "hosts_per_rack=0", "`fabric.hosts_per_rack` of 0: use at least 1"),
         (leaves, "uplink_rate=0 Gbit/s", "`fabric.uplink_rate`"),
         (leaves, "racks=1", "the leaf-spine has 3 hosts"),
-        (
-            leaves,
-            "oversubscription=7",
-            "`fabric.oversubscription`",
-        ),
+        (leaves, "oversubscription=7", "`fabric.oversubscription`"),
         (leaves, "pods=2", "a leaf-spine has no `fabric.pods`: set `fabric.kind = \"fat-tree\"`, or"),
         (pods, "arity=4", "`fabric.arity`"),
-        (
-            "kind = \"fat-tree\"\narity = 5",
-            "",
-            "`fabric.arity`",
-        ),
-        (
-            &format!("{pods}\npods = 4\nracks = 10"),
-            "",
-            "`fabric.racks`",
-        ),
+        ("kind = \"fat-tree\"\narity = 5", "", "`fabric.arity`"),
+        (&format!("{pods}\npods = 4\nracks = 10"), "", "`fabric.racks`"),
         (&format!("{pods}\npods = 1\nracks = 10"), "", "`fabric.pods`"),
         (leaves, "changes=[\"10 ms leaf1 spine1\"]", "\"10 ms leaf1 spine1\": use a time, two nodes, then"),
         (leaves, "changes=[\"10 leaf1 spine1 down\"]", "\"10 leaf1 spine1 down\": "),
@@ -387,11 +354,7 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
         ("sicc", "fabric.racks=4", "2 of 4 racks have no server: use more servers"),
         ("one-all", "fabric.racks=4", "2 of 4 racks have no server: use more servers"),
         ("sicc", "fabric.hosts_per_rack=20", "all hosts are in one"),
-        (
-            "one-all",
-            "workload.kind=long",
-            "`one-all`",
-        ),
+        ("one-all", "workload.kind=long", "`one-all`"),
     ];
     let place = Place::with(
         "[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 2\n",
@@ -451,10 +414,7 @@ fn frames_that_contradict_the_segments_are_refused_and_those_alone_make_them() {
     for (set, told) in [
         (&["link.frames=jumbo", "tcp.mss=1460 B"][..], "`tcp.mss` of 1460 B contradicts `link.frames = \"jumbo\"`"),
         (&["link.frames=jumbo", "tcp.timestamps=true", "tcp.mss=8960 B"], "whose packets"),
-        (
-            &["link.frames=standard", "tcp.mss=1461 B"],
-            "use that value, or remove the key",
-        ),
+        (&["link.frames=standard", "tcp.mss=1461 B"], "use that value, or remove the key"),
         (&["link.frames=large"], "use \"by-mss\", \"standard\" or \"jumbo\""),
     ] {
         let sets: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
@@ -493,7 +453,8 @@ fn a_plan_for_another_cluster_is_refused_with_its_line_before_any_run() {
     let place = Place::with(scenario);
     let arguments = ["compare", "my.toml", "--schemes", "one-all", "--fan-in", "3"];
     let missing = place.refuses(&arguments);
-    assert!(missing.contains("my.toml:4: `key_value.placement`: ") && missing.contains("plan.csv cannot be read"),
+    assert!(
+        missing.contains("my.toml:4: `key_value.placement`: ") && missing.contains("plan.csv cannot be read"),
         "{missing}"
     );
     let fifty_one = format!("key,server{}", (0..51).map(|key| format!("\n{key},1")).collect::<String>());

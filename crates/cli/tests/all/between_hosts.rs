@@ -43,7 +43,8 @@ fn one_run_of_a_list_needs_no_fan_in_and_shows_its_flows() {
     let place = Place::with("");
     let arguments = ["run", &scenario("flows/mixed.toml"), "--scheme", "dctcp"];
     let shown = place.says(&arguments);
-    assert!(shown.contains("slowdown by size") && shown.contains("switch>client") && shown.contains("dctcp, 8 hosts: "),
+    assert!(
+        shown.contains("slowdown by size") && shown.contains("switch>client") && shown.contains("dctcp, 8 hosts: "),
         "{shown}"
     );
     let object = json(&place.says(&[&arguments[..], &["--json"]].concat()));
@@ -189,7 +190,8 @@ fn a_file_is_looked_for_beside_its_scenario() {
 fn a_sweep_is_no_single_run() {
     let place = Place::with(&POISSON.replace("[3]", "[3, 5]"));
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp"]);
-    assert!(message.contains("one run is at one point, and in my.toml fan_in has 3, 5: give one with --fan-in 3"),
+    assert!(
+        message.contains("one run is at one point, and in my.toml fan_in has 3, 5: give one with --fan-in 3"),
         "{message}"
     );
 }

@@ -349,7 +349,8 @@ fn a_long_run_is_foretold_and_told_of_line_by_line_where_there_is_no_terminal() 
     let output = child.wait_with_output().unwrap();
     let told = err(&output);
     let lines: Vec<&str> = told.lines().collect();
-    assert!(lines[0].starts_with("note: 2 runs, about ")
+    assert!(
+        lines[0].starts_with("note: 2 runs, about ")
             && lines[0].contains(" at once, and ")
             && lines[0].contains(" of memory"),
         "{told}"

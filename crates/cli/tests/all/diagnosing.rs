@@ -107,7 +107,7 @@ fn what_is_no_recording_is_refused() {
     for (name, word) in [
         ("junk", "neither a capture"),
         ("empty", "neither"),
-        ("letter", "none of those"),
+        ("letter", "unknown text format"),
         ("missing", "cannot be read"),
     ] {
         assert!(place.refuses(&["diagnose", name]).contains(word), "{name}");
@@ -131,7 +131,8 @@ fn the_repositorys_own_capture_has_its_scenario_beside_it_and_a_stub_of_it_gets_
     let [least, most] = [0, 1].map(|end| found["way"]["buffer_bytes"]["value"][end].as_u64().unwrap());
     let scenario = fs::read_to_string(place.path("found/scenario.toml")).unwrap();
     let buffer = scenario.lines().find(|line| line.starts_with("buffer")).unwrap();
-    assert!(buffer.contains("simulated") || (buffer.contains(&least.to_string()) && buffer.contains(&most.to_string())),
+    assert!(
+        buffer.contains("simulated") || (buffer.contains(&least.to_string()) && buffer.contains(&most.to_string())),
         "{buffer}"
     );
     fs::write(place.path("stub.gz"), &fs::read(&capture).unwrap()[..5000]).unwrap();

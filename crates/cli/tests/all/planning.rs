@@ -61,10 +61,7 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
     };
     for (arguments, told) in [
         (with("bad.csv", &[]), "bad.csv: line 42: `soon` is not a time: use seconds, such as 12.5"),
-        (
-            with("short.csv", &[]),
-            "short.csv: it has one query",
-        ),
+        (with("short.csv", &[]), "short.csv: it has one query"),
         (with("none.csv", &[]), "none.csv: No such file or directory"),
         (with("try/log.csv", &["--method", "picc", "--set", "picc.theta=0"]), "`picc.theta` of 0"),
         (with("try/log.csv", &["--method", "picc", "--set", "picc.alpha=0.95"]), "their sum is above 1"),

@@ -65,7 +65,8 @@ fn two_keys_give_the_same_bytes_with_any_number_of_jobs_and_from_the_cache() {
     assert!(summary.starts_with("scheme,fan_in,workload.load,switch.buffer,switch.buffer_bytes,seeds,"), "{summary}");
     assert!(summary.contains("\nnewreno,3,20 %,16 KiB,16384,2,"), "{summary}");
     let flows = fs::read_to_string(place.path("one/flows.csv")).unwrap();
-    assert!(flows.starts_with("scheme,fan_in,workload.load,switch.buffer,switch.buffer_bytes,seed,"),
+    assert!(
+        flows.starts_with("scheme,fan_in,workload.load,switch.buffer,switch.buffer_bytes,seed,"),
         "{}",
         &flows[..80]
     );

@@ -74,11 +74,7 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
         ),
         (MAPREDUCE, &["--set", "mapreduce.heartbeat=1 ps"], "`mapreduce.heartbeat` of 1 ps: use at least 1 ms"),
         (KEY_VALUE, &["--set", "key_value.within=99 ps"], "within fewer picoseconds"),
-        (
-            KEY_VALUE,
-            &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"],
-            "100000000000 requests",
-        ),
+        (KEY_VALUE, &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"], "100000000000 requests"),
         (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "use 1 to 512"),
         (
             SMALL,

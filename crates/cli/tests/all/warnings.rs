@@ -193,7 +193,8 @@ fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
     let place = Place::with(&format!("{SMALL}[red]\nmax_p = 0.1\n"));
     place.says(&["compare", "my.toml", "--out", "results"]);
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();
-    assert!(page.contains("Settings to look at") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"),
+    assert!(
+        page.contains("Settings to look at") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"),
         "{page}"
     );
     let run = place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2", "--json"]);
