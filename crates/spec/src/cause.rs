@@ -39,7 +39,7 @@ macro_rules! causes {
 
 causes! {
     /// A retransmission timeout of an established connection.
-    Rto = "rto", "timeouts";
+    Rto = "rto", "retransmission timeouts";
     /// A tail-loss probe (RFC 8985, section 7).
     Probe = "probe", "tail-loss probes";
     /// RACK's reordering window (RFC 8985, section 6.2).

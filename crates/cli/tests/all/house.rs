@@ -126,7 +126,7 @@ fn every_file_of_a_law_has_a_row_and_every_word_of_a_row_is_its_own() {
     // What laws share, and the tables.
     let others = ["mod", "control", "credits", "foreign", "manage", "lib", "window", "sicc", "picc"];
     // What is planned from, and with.
-    let placed = ["cluster", "effect", "hypergraph", "loads", "moves", "placement", "request_log", "scatter"];
+    let placed = ["cluster", "effect", "hypergraph", "loads", "moves", "placement", "request_log", "hash_placement"];
     let rows = fanin_laws::rows().chain(fanin_fanout::rows()).chain(fanin_placement::rows());
     let named: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
     for folder in ["laws/src/sender", "laws/src/port", "fanout/src", "placement/src"] {
