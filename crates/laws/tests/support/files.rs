@@ -1,4 +1,4 @@
-//! Files of vectors, and settings as their cases have them, whatever their laws: fan-outs' too.
+//! Vector files, and settings from their cases, for fan-outs too.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use fanin_laws::row::Row;
 use fanin_laws::settings::{Section, Value as Kept};
 use serde_json::Value;
 
-/// The vectors of every law that these rows are made of, each once.
+/// The vectors of all algorithms in these rows, each once.
 pub fn vectors(rows: impl Iterator<Item = &'static Row>) -> impl Iterator<Item = (&'static str, Value)> {
     let mut laws: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
     laws.sort_unstable();
@@ -21,7 +21,7 @@ pub fn vectors(rows: impl Iterator<Item = &'static Row>) -> impl Iterator<Item =
     })
 }
 
-/// Sets the keys of a law's section that a case has; `place` is what it may have beside them.
+/// Set the keys of an algorithm's section from a case; `place` lists the case's other keys.
 pub fn set_from(
     case: &Value,
     law: &str,
@@ -44,7 +44,7 @@ pub fn set_from(
     }
 }
 
-/// A value of the same kind as a present one.
+/// Parse a value of the same kind as a present one.
 fn kept(present: Kept, value: &Value) -> Option<Kept> {
     let text = value.as_str().map_or_else(|| value.to_string(), String::from);
     Some(match present {
