@@ -96,7 +96,7 @@ impl Met {
 /// A class, and which of the methods it has that it may go without.
 struct Class {
     class: Py<PyType>,
-    gives_way: bool,
+    is_delay_based: bool,
     samples: bool,
     begins: bool,
     observes: bool,
@@ -110,12 +110,12 @@ pub fn register(
     class: Py<PyType>,
     methods: Vec<String>,
     ecn: bool,
-    gives_way: bool,
+    is_delay_based: bool,
 ) -> PyResult<()> {
     let has = |method: &str| methods.iter().any(|known| known == method);
     let (samples, begins, observes) = (has("sample"), has("begin"), has("observe"));
-    let source = Arc::new(Class { class, gives_way, samples, begins, observes });
-    law::register(name, Traits { ecn, gives_way }, Box::new(Of(source))).map_err(|what| asked(py, &what))
+    let source = Arc::new(Class { class, is_delay_based, samples, begins, observes });
+    law::register(name, Traits { ecn, is_delay_based }, Box::new(Of(source))).map_err(|what| asked(py, &what))
 }
 
 struct Of(Arc<Class>);
@@ -186,12 +186,12 @@ impl Connection {
     }
 
     fn grow(&mut self, ack: &law::Ack, mss: u32, window: &mut law::Window) {
-        let gives_way = self.of.gives_way;
+        let is_delay_based = self.of.is_delay_based;
         *window = self.call(|py, methods| {
             let held = Py::new(py, Window::of(window))?;
             methods.grow.call1(py, (told(ack), mss, &held))?;
             let left = held.borrow(py).left();
-            allowed(window, &left, mss, gives_way).map_err(PyValueError::new_err)?;
+            allowed(window, &left, mss, is_delay_based).map_err(PyValueError::new_err)?;
             Ok(left)
         });
     }
@@ -203,13 +203,13 @@ fn told(ack: &law::Ack) -> Ack {
 }
 
 /// What laws may do to a window outside a cut.
-fn allowed(before: &law::Window, left: &law::Window, mss: u32, gives_way: bool) -> Result<(), String> {
-    let least = |value: u32| if gives_way { value.min(2 * mss) } else { value };
+fn allowed(before: &law::Window, left: &law::Window, mss: u32, is_delay_based: bool) -> Result<(), String> {
+    let least = |value: u32| if is_delay_based { value.min(2 * mss) } else { value };
     for (name, was, is, most) in
         [("cwnd", before.cwnd, left.cwnd, u32::MAX), ("ssthresh", before.ssthresh, left.ssthresh, before.ssthresh)]
     {
         if !(least(was)..=most).contains(&is) {
-            let right = match gives_way {
+            let right = match is_delay_based {
                 true => "two segments at the least, and an ssthresh that grows by no ACK",
                 false => "to add to cwnd alone, unless the class has gives_way = True",
             };
@@ -220,7 +220,7 @@ fn allowed(before: &law::Window, left: &law::Window, mss: u32, gives_way: bool) 
 }
 
 impl Foreign for Connection {
-    fn another(&self) -> Box<dyn Foreign> {
+    fn fresh(&self) -> Box<dyn Foreign> {
         Box::new(Connection { of: Arc::clone(&self.of), object: None })
     }
 }

@@ -15,9 +15,9 @@ pub struct Row {
     /// Parts that it cannot be combined with, by word, and why.
     pub refuses: &'static [(&'static str, &'static str)],
     /// For a congestion control: whether it reduces the window as queues grow, not only on congestion.
-    pub gives_way: bool,
+    pub is_delay_based: bool,
     /// Keys of other sections that only it reads.
-    pub heeds: &'static [&'static str],
+    pub reads_keys: &'static [&'static str],
     /// The named schemes that include it.
     pub offers: &'static [Offer],
 }
@@ -30,8 +30,8 @@ impl Row {
         sections: &[],
         brings: &[],
         refuses: &[],
-        gives_way: false,
-        heeds: &[],
+        is_delay_based: false,
+        reads_keys: &[],
         offers: &[],
     };
 

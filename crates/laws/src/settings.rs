@@ -40,7 +40,7 @@ pub struct Words {
 }
 
 /// Type of a setting.
-pub trait Kept: Copy {
+pub trait SettingValue: Copy {
     /// Convert to a value.
     fn value(self) -> Value;
     /// Convert from a value of its kind.
@@ -49,7 +49,7 @@ pub trait Kept: Copy {
 
 macro_rules! kept {
     ($($type:ty = $kind:ident,)*) => {
-        $(impl Kept for $type {
+        $(impl SettingValue for $type {
             fn value(self) -> Value {
                 Value::$kind(self)
             }
@@ -114,7 +114,7 @@ pub trait Section {
 }
 
 /// The ends of a range.
-pub fn ends<T: Kept>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value>) {
+pub fn ends<T: SettingValue>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value>) {
     let end = |bound: Bound<&T>| match bound {
         Bound::Included(&end) | Bound::Excluded(&end) => Some(end.value()),
         Bound::Unbounded => None,
@@ -155,7 +155,7 @@ macro_rules! params {
                     name: stringify!($key),
                     path: concat!(stringify!($section), ".", stringify!($key)),
                     says: concat!($($kdoc),*).trim_ascii(),
-                    value: $crate::settings::Kept::value(self.$key),
+                    value: $crate::settings::SettingValue::value(self.$key),
                     range: $crate::settings::first([$($crate::settings::ends($range))?]),
                     why: concat!($($($why)?)?),
                     idle: $crate::settings::first([$({
@@ -167,7 +167,7 @@ macro_rules! params {
 
             fn set(&mut self, key: &str, value: $crate::settings::Value) -> Option<()> {
                 match key {
-                    $(stringify!($key) => self.$key = $crate::settings::Kept::of(value)?,)*
+                    $(stringify!($key) => self.$key = $crate::settings::SettingValue::of(value)?,)*
                     _ => return None,
                 }
                 Some(())
@@ -197,7 +197,7 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
-        impl $crate::settings::Kept for $name {
+        impl $crate::settings::SettingValue for $name {
             fn value(self) -> $crate::settings::Value {
                 static WORDS: $crate::settings::Words = $crate::settings::Words { form: $form, all: &[$($word),*] };
                 $crate::settings::Value::Word(match self { $($name::$variant => $word,)* }, &WORDS)

@@ -306,10 +306,10 @@ impl Link {
     }
 
     /// A flow through here opened before anything was simulated.
-    pub fn stands(&mut self, flow: crate::slot::Slot) {
+    pub fn count_open(&mut self, flow: crate::slot::Slot) {
         let port = self.port.as_mut();
         if let Some(many_to_one) = port.and_then(|port| port.law.many_to_one.as_mut()) {
-            many_to_one.stands(flow.0);
+            many_to_one.count_open(flow.0);
         }
     }
 

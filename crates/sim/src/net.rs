@@ -165,9 +165,9 @@ impl<P: Probe> Net<P> {
     }
 
     /// A connection that has stood since long before: the ports on the way of its packets to a slot, at a host, know of it.
-    pub fn stands(&mut self, slot: Slot, (host, from): (HostId, HostId)) {
+    pub fn count_open(&mut self, slot: Slot, (host, from): (HostId, HostId)) {
         for link in self.fabric.way(from, host, self.flow_of(slot)) {
-            self.links[link.index()].stands(slot);
+            self.links[link.index()].count_open(slot);
         }
     }
 

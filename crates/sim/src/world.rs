@@ -389,7 +389,7 @@ impl<P: Probe> World<P> {
         for (slot, ends) in slots.into_iter().zip([(from, to), (to, from)]) {
             let host = ends.0;
             if self.params.mcw_option {
-                self.net.stands(slot, ends);
+                self.net.count_open(slot, ends);
             }
             let down = self.net.is_down(host);
             let endpoint = &mut self.sockets.at(slot).endpoint;

@@ -76,7 +76,7 @@ impl ManyToOne {
     }
 
     /// Count a flow that opened before the simulation started.
-    pub fn stands(&mut self, flow: u32) {
+    pub fn count_open(&mut self, flow: u32) {
         self.open.insert(flow);
         self.offer();
     }

@@ -58,7 +58,7 @@ pub enum Cause {
 
 /// A congestion control: evolution of a connection's window, without separate slow starts or caps.
 ///
-/// Outside a reduction it only adds to cwnd and leaves ssthresh alone, unless its row has `gives_way`: then it may lower both,
+/// Outside a reduction it only adds to cwnd and leaves ssthresh alone, unless its row has `is_delay_based`: then it may lower both,
 /// down to two segments. Lowering ssthresh to the window ends slow start and keeps a reduced window out of it. Data in flight
 /// beyond a smaller window is not sent again: the endpoint waits until it has drained.
 pub trait Control {

@@ -11,12 +11,12 @@ use crate::row::Row;
 /// State of one connection.
 pub trait Foreign: Control + fmt::Debug + Send {
     /// The state of another connection, which is new.
-    fn another(&self) -> Box<dyn Foreign>;
+    fn fresh(&self) -> Box<dyn Foreign>;
 }
 
 impl Clone for Box<dyn Foreign> {
     fn clone(&self) -> Box<dyn Foreign> {
-        (**self).another()
+        (**self).fresh()
     }
 }
 

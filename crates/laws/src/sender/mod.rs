@@ -127,7 +127,7 @@ bases! {
     /// DCTCP with deadlines.
     D2tcp in d2tcp from dctcp {
         brings: &["ecn_threshold", "ecn"],
-        heeds: &["workload.deadline"],
+        reads_keys: &["workload.deadline"],
         offers: &[Offer {
             name: "d2tcp",
             aliases: &[],
@@ -145,7 +145,7 @@ bases! {
     }
     /// Brakmo and Peterson: by delay.
     Vegas in vegas from vegas {
-        gives_way: true,
+        is_delay_based: true,
         offers: &[Offer {
             name: "vegas",
             aliases: &[],

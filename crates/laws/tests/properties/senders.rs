@@ -120,7 +120,7 @@ proptest! {
                     law.grow(&ack, &mut window);
                     prop_assert!(u64::from(window.cwnd) <= most((&law, kind, &set), &before, acked), "{before:?} grew to {window:?}");
                     // Only a cap and delay-based congestion controls reduce the window.
-                    let least = match kind.row().gives_way {
+                    let least = match kind.row().is_delay_based {
                         true => Window { cwnd: before.cwnd.min(2 * mss), ssthresh: before.ssthresh.min(2 * mss) },
                         false => before,
                     };
@@ -262,7 +262,7 @@ proptest! {
 fn largest_windows_do_not_overflow() {
     let mut set = Settings::default();
     set.senders.dctcp.g = Share::of(1, 1);
-    for (base, gives_way) in Kind::ALL.iter().map(|kind| (kind.start(&set.senders), kind.row().gives_way)) {
+    for (base, is_delay_based) in Kind::ALL.iter().map(|kind| (kind.start(&set.senders), kind.row().is_delay_based)) {
         for mss in [64, 1460, 9000] {
             for ssthresh in [2 * mss, u32::MAX] {
                 let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));
@@ -281,7 +281,7 @@ fn largest_windows_do_not_overflow() {
                     law.sample(Time(now));
                     law.observe(&ack);
                     law.grow(&ack, &mut window);
-                    assert!(window.cwnd == u32::MAX || gives_way, "{base:?}, mss {mss}");
+                    assert!(window.cwnd == u32::MAX || is_delay_based, "{base:?}, mss {mss}");
                     law.begin(0, u64::MAX, Time(now));
                     let at = Congestion { now: Time(now), flight: u32::MAX, una: now, srtt: Time(now) };
                     for cause in [Cause::Loss, Cause::Ecn] {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use fanin_laws::row::Row;
-use fanin_laws::settings::{Section, Value as Kept};
+use fanin_laws::settings::{Section, Value as Present};
 use serde_json::Value;
 
 /// The vectors of all algorithms in these rows, each once.
@@ -45,17 +45,17 @@ pub fn set_from(
 }
 
 /// Parse a value of the same kind as a present one.
-fn kept(present: Kept, value: &Value) -> Option<Kept> {
+fn kept(present: Present, value: &Value) -> Option<Present> {
     let text = value.as_str().map_or_else(|| value.to_string(), String::from);
     Some(match present {
-        Kept::Count(_) => Kept::Count(text.parse().ok()?),
-        Kept::Flag(_) => Kept::Flag(value.as_bool()?),
-        Kept::Share(_) => Kept::Share(text.parse().ok()?),
-        Kept::Time(_) => Kept::Time(text.parse().ok()?),
-        Kept::MaybeTime(_) => Kept::MaybeTime(Some(text.parse().ok()?)),
-        Kept::Bytes(_) => Kept::Bytes(text.parse().ok()?),
-        Kept::Size(_) => Kept::Size(text.parse().ok()?),
-        Kept::MaybeSize(_) => Kept::MaybeSize(Some(text.parse().ok()?)),
-        Kept::Word(_, words) => Kept::Word(words.all.iter().find(|word| **word == text)?, words),
+        Present::Count(_) => Present::Count(text.parse().ok()?),
+        Present::Flag(_) => Present::Flag(value.as_bool()?),
+        Present::Share(_) => Present::Share(text.parse().ok()?),
+        Present::Time(_) => Present::Time(text.parse().ok()?),
+        Present::MaybeTime(_) => Present::MaybeTime(Some(text.parse().ok()?)),
+        Present::Bytes(_) => Present::Bytes(text.parse().ok()?),
+        Present::Size(_) => Present::Size(text.parse().ok()?),
+        Present::MaybeSize(_) => Present::MaybeSize(Some(text.parse().ok()?)),
+        Present::Word(_, words) => Present::Word(words.all.iter().find(|word| **word == text)?, words),
     })
 }
