@@ -1,4 +1,4 @@
-//! Long flows: every server sends to the client without end.
+//! Long-lived flows from every server to the client.
 
 use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
@@ -18,7 +18,7 @@ meanings! {
 }
 
 pub(crate) struct Long {
-    /// Of each server.
+    /// By server.
     starts: Vec<Time>,
     start_jitter: Time,
     warm_up: Option<WarmUp>,
@@ -30,7 +30,7 @@ struct Flow {
     server: u32,
     connection: ConnectionId,
     start: Time,
-    /// What it had delivered as the measured time began.
+    /// Bytes delivered before the measured time.
     before: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A driver for tests, in which nothing ever comes: it knows which connections there are, and which hosts have crashed.
+//! Test driver in which nothing ever arrives: records connections and crashed hosts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::application::{Driver, View};
 use crate::ids::{ConnectionId, EndpointId, Owner};
 use crate::message::{Meaning, Message};
 
-/// So many hosts, and what the workload opened between them.
+/// The hosts, and the connections that the workload opened.
 pub(crate) struct Still {
     hosts: u32,
     opened: Vec<(HostId, HostId)>,

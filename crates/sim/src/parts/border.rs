@@ -1,4 +1,4 @@
-//! What one part of a network hands to the others.
+//! Packets that one part of a network hands to the others.
 
 use fanin_fabric::LinkId;
 use fanin_tcp::{Block, HeaderOptions, SegmentMetadata};
@@ -15,12 +15,12 @@ pub(crate) struct CrossingPacket {
     pub link: LinkId,
     pub due: ArrivalOrder,
     pub packet: Packet,
-    /// Few have any.
+    /// Metadata; few packets have any.
     beside: Option<Box<(Vec<Block>, Option<HeaderOptions>)>>,
 }
 
 impl CrossingPacket {
-    /// What travels beside it.
+    /// Its metadata.
     pub fn beside(&self) -> SegmentMetadata<'_> {
         self.beside
             .as_ref()
@@ -28,10 +28,10 @@ impl CrossingPacket {
     }
 }
 
-/// Packets for one part, in the order in which each link had them.
+/// Packets for one part, in link order.
 pub(crate) struct Parcel {
     pub handed: Vec<CrossingPacket>,
-    /// When the first one arrives.
+    /// Arrival of the first one.
     pub first: Time,
 }
 
@@ -41,25 +41,25 @@ impl Default for Parcel {
     }
 }
 
-/// Where a part ends.
+/// Border of a part.
 pub(crate) struct Border<const LARGE: bool> {
-    /// By link: the part that it leads to, unless it is this one.
+    /// By link: the part that it leads to, if another one.
     to: Vec<Option<u8>>,
-    /// What has been handed over, by part.
+    /// Packets handed over, by part.
     parcels: Vec<Parcel>,
 }
 
 impl<const LARGE: bool> Border<LARGE> {
-    /// That of a part.
+    /// The border of a part.
     pub fn new(borders: &Borders, links: impl Iterator<Item = LinkId>, part: usize) -> Border<LARGE> {
         let leads_away = |&link: &LinkId| borders.sends(link) == part && borders.crosses(link);
         let to = links.map(|link| Some(link).filter(leads_away).map(|link| borders.receives(link) as u8)).collect();
         Border { to, parcels: (0..borders.parts).map(|_| Parcel::default()).collect() }
     }
 
-    /// What has been handed over since this was last asked, by part.
+    /// Packets handed over since the last call, by part.
     pub fn take(&mut self) -> Vec<Parcel> {
-        // There will be about as many in the next ones.
+        // The next batches will be about as large.
         let empty = |parcel: &Parcel| Parcel { handed: Vec::with_capacity(parcel.handed.len()), ..Parcel::default() };
         let empty = self.parcels.iter().map(empty).collect();
         std::mem::replace(&mut self.parcels, empty)
