@@ -98,7 +98,7 @@ pub trait Driver: View {
     /// Set whether this end's application reads incoming data; it does by default.
     fn reads(&mut self, at: EndpointId, reads: bool);
     /// Send a long-lived flow.
-    fn pour(&mut self, from: EndpointId);
+    fn send_endlessly(&mut self, from: EndpointId);
     /// Stop a long-lived flow: discard unsent data, and close the sending side.
     fn stop(&mut self, at: EndpointId);
     /// Close an end's sending side after its data.
@@ -108,7 +108,7 @@ pub trait Driver: View {
     /// Start the workload, after connection setup; background traffic starts with it.
     fn begin(&mut self);
     /// These clients wait for responses from now on; a server may need up to `work` for one.
-    fn await_answers(&mut self, clients: &[HostId], work: Time);
+    fn await_responses(&mut self, clients: &[HostId], work: Time);
     /// A client waits for nothing for a time that begins now.
     fn rest(&mut self, client: HostId, span: Time);
     /// Tell the probe that all connections are set up and the first round begins.

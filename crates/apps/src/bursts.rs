@@ -123,7 +123,7 @@ impl Application for Bursts {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(&[HostId::CLIENT], Time::ZERO);
+        driver.await_responses(&[HostId::CLIENT], Time::ZERO);
         driver.rest(HostId::CLIENT, Time::NEVER);
         driver.after(self.duration, Timer::End.into());
         driver.after(self.duration.saturating_mul(GIVE_UP_AFTER), Timer::GiveUp.into());

@@ -32,7 +32,7 @@ impl Endless {
     pub fn start(&mut self, driver: &mut dyn Driver, number: u32, ends: (HostId, HostId)) {
         self.next_phase(driver);
         let connection = driver.connect(ends.0, ends.1, FlowKind::Long);
-        driver.pour(connection.opener());
+        driver.send_endlessly(connection.opener());
         self.flows.insert(number, Flow { ends, connection, before: 0 });
     }
 

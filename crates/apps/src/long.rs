@@ -55,7 +55,7 @@ impl Application for Long {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(&[HostId::CLIENT], self.start_jitter);
+        driver.await_responses(&[HostId::CLIENT], self.start_jitter);
         for (&at, server) in self.starts.iter().zip(0..) {
             driver.after(at, Timer::Open(server).into());
         }
@@ -74,7 +74,7 @@ impl Application for Long {
         match timer {
             Timer::Open(server) => {
                 let connection = driver.connect(host_of(server), HostId::CLIENT, FlowKind::Long);
-                driver.pour(connection.opener());
+                driver.send_endlessly(connection.opener());
                 self.flows.push(Flow { server, connection, start: driver.now(), before: 0 });
             }
             Timer::WarmUp => {

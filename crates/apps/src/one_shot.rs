@@ -80,7 +80,7 @@ impl Application for OneShot {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(&[HostId::CLIENT], self.start_jitter);
+        driver.await_responses(&[HostId::CLIENT], self.start_jitter);
         driver.after(self.duration, Timer::End.into());
         for server in 0..self.flows.len() as u32 {
             match self.starts[server as usize] {

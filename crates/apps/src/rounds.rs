@@ -185,7 +185,7 @@ impl Rounds {
         // Only now: with long-lived flows, opening the connections could take forever.
         driver.begin();
         let clients: Vec<HostId> = self.clients.iter().map(|client| client.host).collect();
-        driver.await_answers(&clients, self.service + self.service_jitter + self.start_jitter + self.gap);
+        driver.await_responses(&clients, self.service + self.service_jitter + self.start_jitter + self.gap);
         self.warm_up.begin(driver, Timer::WarmUp);
         for client in 0..self.clients.len() as u32 {
             self.begin_round(driver, client);

@@ -109,12 +109,12 @@ impl Driver for Still {
     }
 
     fn reads(&mut self, _at: EndpointId, _reads: bool) {}
-    fn pour(&mut self, _from: EndpointId) {}
+    fn send_endlessly(&mut self, _from: EndpointId) {}
     fn stop(&mut self, _at: EndpointId) {}
     fn close(&mut self, _at: EndpointId) {}
     fn after(&mut self, _span: Time, _timer: Meaning) {}
     fn begin(&mut self) {}
-    fn await_answers(&mut self, _clients: &[HostId], _work: Time) {}
+    fn await_responses(&mut self, _clients: &[HostId], _work: Time) {}
     fn rest(&mut self, _client: HostId, _span: Time) {}
     fn clock_starts(&mut self) {}
     fn measure_from_here(&mut self, _payload: u64) {}

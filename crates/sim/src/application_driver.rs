@@ -174,8 +174,8 @@ impl<P: Probe> Driver for ApplicationDriver<'_, P> {
         self.world.reads(at, reads);
     }
 
-    fn pour(&mut self, from: EndpointId) {
-        self.world.pour(from);
+    fn send_endlessly(&mut self, from: EndpointId) {
+        self.world.send_endlessly(from);
     }
 
     fn stop(&mut self, at: EndpointId) {
@@ -194,8 +194,8 @@ impl<P: Probe> Driver for ApplicationDriver<'_, P> {
         self.world.begin();
     }
 
-    fn await_answers(&mut self, clients: &[HostId], work: Time) {
-        self.world.await_answers(clients, work);
+    fn await_responses(&mut self, clients: &[HostId], work: Time) {
+        self.world.await_responses(clients, work);
     }
 
     fn rest(&mut self, client: HostId, span: Time) {

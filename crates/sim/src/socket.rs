@@ -25,7 +25,7 @@ pub(crate) struct Socket {
     /// Outgoing link of its host.
     pub uplink: LinkId,
     /// Data touched once per message.
-    desk: Box<MessageQueue>,
+    messages: Box<MessageQueue>,
 }
 
 /// Per-connection message queue between an application and its endpoint.
@@ -33,23 +33,23 @@ struct MessageQueue {
     /// Bytes that the application has written.
     written: u64,
     /// The first message in flight to it.
-    first: Option<Coming>,
+    first: Option<IncomingMessage>,
     /// Further messages, if any.
     #[expect(clippy::box_collection, reason = "there are millions of desks, and few have any")]
-    rest: Option<Box<VecDeque<Coming>>>,
+    rest: Option<Box<VecDeque<IncomingMessage>>>,
 }
 
 /// A message in flight: the stream offset of its end, and its meaning.
 #[derive(Clone, Copy)]
-struct Coming {
+struct IncomingMessage {
     until: NonZeroU64,
     what: Meaning,
 }
 
 impl Socket {
     pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
-        let desk = Box::new(MessageQueue { written: 0, first: None, rest: None });
-        Socket { endpoint, armed: Time::NEVER, id, uplink, desk }
+        let messages = Box::new(MessageQueue { written: 0, first: None, rest: None });
+        Socket { endpoint, armed: Time::NEVER, id, uplink, messages }
     }
 
     /// Owner of the connection.
@@ -59,46 +59,46 @@ impl Socket {
 
     /// Bytes that the application has written.
     pub fn written(&self) -> u64 {
-        self.desk.written
+        self.messages.written
     }
 
     /// The application writes more bytes.
     pub fn write(&mut self, bytes: u64) {
-        self.desk.written += bytes;
+        self.messages.written += bytes;
     }
 
     /// The application discards unsent bytes.
-    pub fn take_back(&mut self) {
-        self.endpoint.take_back();
-        self.desk.written = self.endpoint.written().total;
+    pub fn discard_unsent(&mut self) {
+        self.endpoint.discard_unsent();
+        self.messages.written = self.endpoint.written().total;
     }
 
     /// Expect a message that ends at this byte.
     pub fn expect(&mut self, until: u64, what: Meaning) {
         let Some(until) = NonZeroU64::new(until) else { unreachable!("a message has a byte at least") };
-        let coming = Coming { until, what };
-        if self.desk.first.is_none() {
+        let coming = IncomingMessage { until, what };
+        if self.messages.first.is_none() {
             self.endpoint.wake_at(until.get());
-            self.desk.first = Some(coming);
+            self.messages.first = Some(coming);
         } else {
-            self.desk.rest.get_or_insert_default().push_back(coming);
+            self.messages.rest.get_or_insert_default().push_back(coming);
         }
     }
 
     /// Take the next complete message.
     pub fn take(&mut self) -> Option<Meaning> {
-        let Coming { until, what } = self.desk.first?;
+        let IncomingMessage { until, what } = self.messages.first?;
         if until.get() > self.endpoint.delivered() {
             self.endpoint.wake_at(until.get());
             return None;
         }
-        self.desk.first = self.desk.rest.as_mut().and_then(|rest| rest.pop_front());
+        self.messages.first = self.messages.rest.as_mut().and_then(|rest| rest.pop_front());
         Some(what)
     }
 
     /// Messages not yet complete.
     pub fn awaited(&self) -> usize {
-        usize::from(self.desk.first.is_some()) + self.desk.rest.as_ref().map_or(0, |rest| rest.len())
+        usize::from(self.messages.first.is_some()) + self.messages.rest.as_ref().map_or(0, |rest| rest.len())
     }
 }
 

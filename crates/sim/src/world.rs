@@ -193,12 +193,12 @@ impl<P: Probe> World<P> {
         socket.armed = Time::NEVER;
         let mut progress = Progress::NONE;
         if socket.endpoint.deadline() <= self.now {
-            let (before, opens) = (socket.endpoint.stats(), socket.endpoint.opens());
+            let (before, is_opening) = (socket.endpoint.stats(), socket.endpoint.is_opening());
             let late_ack = socket.endpoint.acknowledges_late(self.now);
             self.with(slot, |endpoint, call| progress = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
             // The SYN is number 0, data starts at 1.
-            let first = if opens { 0 } else { after.written().acked as u32 + 1 };
+            let first = if is_opening { 0 } else { after.written().acked as u32 + 1 };
             let on_timeout = after.stats().timeouts > before.timeouts;
             let probed = after.stats().probes > before.probes;
             if on_timeout {
@@ -207,7 +207,7 @@ impl<P: Probe> World<P> {
                 self.net.probe.window(self.now, id, after.window());
             }
             match () {
-                () if on_timeout && opens => self.note(id, slot, Cause::Syn),
+                () if on_timeout && is_opening => self.note(id, slot, Cause::Syn),
                 () if on_timeout => self.note(id, slot, Cause::Rto),
                 () if probed => {
                     self.net.probe.happening(self.now, LoggedEvent::Probe(id, first));
@@ -262,14 +262,14 @@ impl<P: Probe> World<P> {
         let sender = self.net.host_of(by.to.peer());
         let own = self.stalls.last_clue(from, |clue| clue.connection == connection);
         match own {
-            Some(clue) if repairs(&clue) => return self.told_by(&clue),
+            Some(clue) if repairs(&clue) => return self.cause_of_timer(&clue),
             _ if self.net.was_in_trouble(sender, from) => return Cause::Host,
             Some(clue) => return clue.cause,
             None => {}
         }
         let behind = |clue: &FiredTimer| repairs(clue) && clue.hosts.contains(&sender);
         match self.stalls.last_clue(from, behind) {
-            Some(clue) => self.told_by(&clue),
+            Some(clue) => self.cause_of_timer(&clue),
             // Unrequested data is no response, although it arrives.
             None if by.to.is_opener() && self.stalls.application_acted(from, by.sent) => Cause::Application,
             // Something else arrived first.
@@ -283,7 +283,7 @@ impl<P: Probe> World<P> {
             return Cause::Host;
         }
         if let Some(clue) = self.stalls.last_clue(from, |clue| clue.cause != Cause::DelayedAck) {
-            return self.told_by(&clue);
+            return self.cause_of_timer(&clue);
         }
         self.timer_that_runs(client, from)
     }
@@ -296,11 +296,11 @@ impl<P: Probe> World<P> {
         let own =
             own.filter(|[end, _]| end.owner() == Owner::WORKLOAD).flat_map(|[one, other]| [(one, other), (other, one)]);
         let missing = |(end, peer): &(&Socket, &Socket)| {
-            end.endpoint.opens() || end.endpoint.written().sent > peer.endpoint.delivered()
+            end.endpoint.is_opening() || end.endpoint.written().sent > peer.endpoint.delivered()
         };
         let waits = own.filter(missing).map(|(end, _)| end).filter(|end| end.endpoint.waits_since(most));
         let next = waits.min_by_key(|end| end.endpoint.deadline());
-        next.map_or(Cause::Unknown, |end| match end.endpoint.awaits() {
+        next.map_or(Cause::Unknown, |end| match end.endpoint.pending_timer() {
             Awaited::Handshake => Cause::Syn,
             Awaited::Timeout => Cause::Rto,
             Awaited::Probe => Cause::Probe,
@@ -309,7 +309,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Cause that a timer indicates.
-    fn told_by(&self, clue: &FiredTimer) -> Cause {
+    fn cause_of_timer(&self, clue: &FiredTimer) -> Cause {
         match self.net.last_lost(clue.connection) {
             Some(Lost::OnPurpose) => Cause::InjectedLoss,
             Some(Lost::WithHost) => Cause::Host,
@@ -415,7 +415,7 @@ impl<P: Probe> World<P> {
         let uplink = self.net.fabric.uplink(host);
         self.sockets.each(|socket| {
             let endpoint = &mut socket.endpoint;
-            if socket.uplink == uplink && !endpoint.listens() && !endpoint.finished() {
+            if socket.uplink == uplink && !endpoint.is_listening() && !endpoint.finished() {
                 endpoint.abort();
             }
         });
@@ -454,7 +454,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Send a long-lived flow.
-    pub fn pour(&mut self, from: EndpointId) {
+    pub fn send_endlessly(&mut self, from: EndpointId) {
         self.write(self.open_slot(from), ENDLESS, Time::NEVER);
     }
 
@@ -467,7 +467,7 @@ impl<P: Probe> World<P> {
     /// Discard an endpoint's unsent data, and close its sending side.
     pub fn stop(&mut self, at: EndpointId) {
         let slot = self.open_slot(at);
-        self.sockets.at(slot).take_back();
+        self.sockets.at(slot).discard_unsent();
         self.close(at);
     }
 
@@ -503,7 +503,7 @@ impl<P: Probe> World<P> {
         for i in 0..self.spec.settings.workload.background {
             let host = HostId(self.spec.settings.hosts() + i);
             let connection = self.connect(Owner::BACKGROUND, host, HostId::CLIENT, FlowKind::Long);
-            self.pour(connection.opener());
+            self.send_endlessly(connection.opener());
         }
     }
 
@@ -513,7 +513,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Clients wait for responses from now on; a server may need up to `work` for one.
-    pub fn await_answers(&mut self, clients: &[HostId], work: Time) {
+    pub fn await_responses(&mut self, clients: &[HostId], work: Time) {
         self.stalls.wait(self.now, clients, self.longest_round_trip(), work);
     }
 

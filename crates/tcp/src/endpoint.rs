@@ -73,7 +73,7 @@ impl Endpoint {
     }
 
     /// Discard written data that has not been sent.
-    pub fn take_back(&mut self) {
+    pub fn discard_unsent(&mut self) {
         self.tcb.snd.end = self.tcb.snd.high.clamp(1, self.tcb.snd.end);
     }
 
@@ -100,7 +100,7 @@ impl Endpoint {
     }
 
     /// Whether nothing has been received or sent yet.
-    pub fn listens(&self) -> bool {
+    pub fn is_listening(&self) -> bool {
         self.tcb.state == State::Listen
     }
 
@@ -139,7 +139,7 @@ impl Endpoint {
     }
 
     /// Whether the handshake is under way.
-    pub fn opens(&self) -> bool {
+    pub fn is_opening(&self) -> bool {
         matches!(self.tcb.state, State::SynSent | State::SynReceived)
     }
 
@@ -150,12 +150,12 @@ impl Endpoint {
 
     /// Whether some sent data is unacknowledged and nothing was sent since then.
     pub fn waits_since(&self, since: Time) -> bool {
-        (self.opens() || self.tcb.snd.una < self.tcb.snd.high) && self.tcb.snd.last_sent <= since
+        (self.is_opening() || self.tcb.snd.una < self.tcb.snd.high) && self.tcb.snd.last_sent <= since
     }
 
     /// The sender's next timer.
-    pub fn awaits(&self) -> Awaited {
-        if self.opens() { Awaited::Handshake } else { self.loss.awaits() }
+    pub fn pending_timer(&self) -> Awaited {
+        if self.is_opening() { Awaited::Handshake } else { self.loss.pending_timer() }
     }
 
     /// Serve due timers; returns whether the connection is given up.
@@ -257,7 +257,7 @@ impl Endpoint {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
             // A reset has no effect without a connection.
-            let broken = !self.is_reset() && !self.listens();
+            let broken = !self.is_reset() && !self.is_listening();
             if broken {
                 self.abort();
             }

@@ -60,10 +60,10 @@ impl Loss {
     }
 
     /// The next timer of an open connection.
-    pub fn awaits(&self) -> Awaited {
+    pub fn pending_timer(&self) -> Awaited {
         match self {
             Loss::Counts(_) => Awaited::Timeout,
-            Loss::Rack(rack) => rack.awaits(),
+            Loss::Rack(rack) => rack.pending_timer(),
         }
     }
 

@@ -80,7 +80,7 @@ impl Gathered {
     fn take_up(&mut self, spec: &RunSpec, store: &Store, log: RequestLog) {
         let Some(gathering) = spec.scheme.gathering else { return };
         let settings = &spec.settings.placements;
-        let (sizes, placement) = store.lie();
+        let (sizes, placement) = store.sizes_and_placement();
         let fabric = spec.settings.network().expect("a spec's network fits");
         // Host 0 is the client and stores nothing.
         let capacities = [vec![Resources::default()], spec.settings.capacities(&fabric, spec.fan_in)].concat();

@@ -468,7 +468,7 @@ impl Application for KeyValue {
         let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
         if waits {
             let fronts: Vec<HostId> = (0..self.fronts.len() as u32).map(HostId).collect();
-            driver.await_answers(&fronts, host.service_time + host.service_jitter);
+            driver.await_responses(&fronts, host.service_time + host.service_jitter);
         }
         self.warm_up.begin(driver, Timer::WarmUp);
         if self.warm_up.ends_with(driver.now(), 0) {

@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// The objects' sizes and locations: hosts are servers.
-    pub fn lie(&self) -> (Vec<u64>, Placement) {
+    pub fn sizes_and_placement(&self) -> (Vec<u64>, Placement) {
         (self.sizes.iter().map(|&bytes| bytes.into()).collect(), self.places.placement())
     }
 

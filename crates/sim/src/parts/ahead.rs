@@ -159,7 +159,7 @@ impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
         unreachable!("{ACTS}")
     }
 
-    fn pour(&mut self, _from: EndpointId) {
+    fn send_endlessly(&mut self, _from: EndpointId) {
         unreachable!("{ACTS}")
     }
 
@@ -175,7 +175,7 @@ impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
         unreachable!("{ACTS}")
     }
 
-    fn await_answers(&mut self, _clients: &[HostId], _work: Time) {
+    fn await_responses(&mut self, _clients: &[HostId], _work: Time) {
         unreachable!("{ACTS}")
     }
 

@@ -29,15 +29,15 @@ impl CrossingPacket {
 }
 
 /// Packets for one part, in link order.
-pub(crate) struct Parcel {
+pub(crate) struct PacketBatch {
     pub handed: Vec<CrossingPacket>,
     /// Arrival of the first one.
     pub first: Time,
 }
 
-impl Default for Parcel {
-    fn default() -> Parcel {
-        Parcel { handed: Vec::new(), first: Time::NEVER }
+impl Default for PacketBatch {
+    fn default() -> PacketBatch {
+        PacketBatch { handed: Vec::new(), first: Time::NEVER }
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Border<const LARGE: bool> {
     /// By link: the part that it leads to, if another one.
     to: Vec<Option<u8>>,
     /// Packets handed over, by part.
-    parcels: Vec<Parcel>,
+    batches: Vec<PacketBatch>,
 }
 
 impl<const LARGE: bool> Border<LARGE> {
@@ -54,15 +54,18 @@ impl<const LARGE: bool> Border<LARGE> {
     pub fn new(borders: &Borders, links: impl Iterator<Item = LinkId>, part: usize) -> Border<LARGE> {
         let leads_away = |&link: &LinkId| borders.sends(link) == part && borders.crosses(link);
         let to = links.map(|link| Some(link).filter(leads_away).map(|link| borders.receives(link) as u8)).collect();
-        Border { to, parcels: (0..borders.parts).map(|_| Parcel::default()).collect() }
+        Border { to, batches: (0..borders.parts).map(|_| PacketBatch::default()).collect() }
     }
 
     /// Packets handed over since the last call, by part.
-    pub fn take(&mut self) -> Vec<Parcel> {
+    pub fn take(&mut self) -> Vec<PacketBatch> {
         // The next batches will be about as large.
-        let empty = |parcel: &Parcel| Parcel { handed: Vec::with_capacity(parcel.handed.len()), ..Parcel::default() };
-        let empty = self.parcels.iter().map(empty).collect();
-        std::mem::replace(&mut self.parcels, empty)
+        let empty = |batch: &PacketBatch| PacketBatch {
+            handed: Vec::with_capacity(batch.handed.len()),
+            ..PacketBatch::default()
+        };
+        let empty = self.batches.iter().map(empty).collect();
+        std::mem::replace(&mut self.batches, empty)
     }
 }
 
@@ -76,9 +79,9 @@ impl<const LARGE: bool> Probe for Border<LARGE> {
         let some = !beside.sack.is_empty() || beside.notes.is_some();
         let beside = some.then(|| Box::new((beside.sack.to_vec(), beside.notes)));
         let Some(part) = self.to[link.index()] else { return };
-        let parcel = &mut self.parcels[usize::from(part)];
-        parcel.first = parcel.first.min(Time(due.at));
-        parcel.handed.push(CrossingPacket { link, due, packet: *packet, beside });
+        let batch = &mut self.batches[usize::from(part)];
+        batch.first = batch.first.min(Time(due.at));
+        batch.handed.push(CrossingPacket { link, due, packet: *packet, beside });
     }
 
     type Places = Few;

@@ -90,7 +90,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
             let border = Border::new(borders, whole.net.fabric.link_ids(), number);
             let mut world = World::new(&whole.spec, Departures::Eager, border);
             world.now = whole.now;
-            Part { running: Running { world, observer: Ledger::default() }, parcels: Vec::new() }
+            Part { running: Running { world, observer: Ledger::default() }, batches: Vec::new() }
         };
         self.parts = (0..borders.parts).map(part).collect();
         let timers = whole.net.cut(borders, &mut Self::nets(&mut self.parts));
@@ -204,9 +204,9 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
     /// Exchange packets between parts, and report received messages to the workload.
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
-            let parcels = self.parts[from].running.world.net.probe.take();
-            for (part, parcel) in self.parts.iter_mut().zip(parcels) {
-                part.parcels.push(parcel);
+            let batches = self.parts[from].running.world.net.probe.take();
+            for (part, batch) in self.parts.iter_mut().zip(batches) {
+                part.batches.push(batch);
             }
         }
         let Run { whole: Running { world, observer }, borders, parts, timers, .. } = self;

@@ -10,7 +10,7 @@ use fanin_units::Time;
 
 use crate::engine::{Observer, Running};
 use crate::event::{Key, Timer};
-use crate::parts::border::{Border, Parcel};
+use crate::parts::border::{Border, PacketBatch};
 use crate::slot::Slot;
 use crate::world::World;
 
@@ -110,7 +110,7 @@ impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
 /// A part and its received packets.
 pub(crate) struct Part<const LARGE: bool> {
     pub running: Running<Border<LARGE>, Ledger>,
-    pub parcels: Vec<Parcel>,
+    pub batches: Vec<PacketBatch>,
 }
 
 impl<const LARGE: bool> Part<LARGE> {
@@ -128,15 +128,15 @@ impl<const LARGE: bool> Part<LARGE> {
 
     /// Lower bound of the next event's time.
     pub fn first(&self) -> Time {
-        let handed = self.parcels.iter().map(|parcel| parcel.first).min().unwrap_or(Time::NEVER);
+        let handed = self.batches.iter().map(|batch| batch.first).min().unwrap_or(Time::NEVER);
         self.running.world.net.events.first().min(handed)
     }
 
     /// Accept received packets, and deferred ones.
     pub fn accept(&mut self) {
         let Running { world, observer } = &mut self.running;
-        for parcel in self.parcels.drain(..) {
-            parcel.handed.iter().for_each(|handed| world.net.take_over(handed));
+        for batch in self.batches.drain(..) {
+            batch.handed.iter().for_each(|handed| world.net.take_over(handed));
         }
         if let Some(key) = observer.next.take() {
             world.net.events.push_far(key);

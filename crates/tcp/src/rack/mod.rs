@@ -98,7 +98,7 @@ impl Rack {
     }
 
     /// The next timer.
-    pub fn awaits(&self) -> Awaited {
+    pub fn pending_timer(&self) -> Awaited {
         match self.rto_at.min(self.probe_at).min(self.reorder_at) {
             next if next == self.reorder_at => Awaited::Reordering,
             next if next == self.probe_at => Awaited::Probe,
