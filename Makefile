@@ -21,8 +21,8 @@ test: ## run every test, the report's in a browser and the Python package's quic
 	@scripts/setup.sh rust
 	@scripts/setup.sh shellcheck || echo "make test: scripts of advice are not checked"
 	cargo test --workspace --locked
-	@python3 scripts/purity.py
-	@python3 scripts/circles.py
+	@python3 scripts/dependencies.py
+	@python3 scripts/import_cycles.py
 	@scripts/python.sh quick
 	@web/scripts/test.sh or-skip
 
@@ -33,7 +33,7 @@ lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors;
 	@scripts/setup.sh rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	@python3 scripts/rooms.py
+	@python3 scripts/function_sizes.py
 
 check: ## all that must hold before a change lands: .ci/run, then libraries, the cost of a packet, the validation table and the web bundle as committed, fuzzers
 	@.ci/run

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts instructions a delivered data packet on the bench scenarios and compares them with bench/cost.json.
+"""Counts instructions per delivered data packet on the bench scenarios and compares them with bench/cost.json.
 
 Counts are callgrind's: they do not mind a noisy machine. Each scenario is run at two sizes, and the difference is
 divided, so that reading the file and printing cost nothing. `--update` writes the figures anew; `--functions` says where they go,
@@ -94,7 +94,7 @@ def functions():
     for name, (arguments, key, sizes) in CASES.items():
         (few, p1), (many, p2) = (by_function(name, arguments, f"{key}={size}") for size in sizes)
         each = {place: (many[place] - few[place]) / (p2 - p1) for place in many}
-        print(f"{name}: {sum(each.values()):.0f} instructions a data packet")
+        print(f"{name}: {sum(each.values()):.0f} instructions per data packet")
         for (file, function), count in sorted(each.items(), key=lambda one: -one[1])[:40]:
             short = file.removeprefix(f"{ROOT}/crates/") if file.startswith(f"{ROOT}/") else re.sub(r"^.*/(library|registry/src/[^/]*)/", "", file)
             print(f"  {count:6.1f}  {short} {function}")
@@ -110,7 +110,7 @@ def measure():
 
 def main():
     if platform.machine() != "x86_64":
-        print(f"cost: skipped: the figures are of x86_64, and this is {platform.machine()}")
+        print(f"cost: skipped: the figures are for x86_64; this machine is {platform.machine()}")
         return
     if "--functions" in sys.argv[1:]:
         return functions()
@@ -122,9 +122,9 @@ def main():
     for name, measured in figures.items():
         off = measured / recorded.get(name, float("inf")) - 1
         wrong |= abs(off) > TOLERANCE
-        print(f"cost: {name}: {measured} instructions a data packet; recorded {recorded.get(name)} ({off:+.1%})")
+        print(f"cost: {name}: {measured} instructions per data packet; recorded {recorded.get(name)} ({off:+.1%})")
     if wrong:
-        print(f"cost: more than {TOLERANCE:.0%} off. Find out why; then `make cost-update`, and say why in the commit.")
+        print(f"cost: more than {TOLERANCE:.0%} off. Find the cause; then run `make cost-update`, and explain it in the commit.")
         sys.exit(1)
 
 

@@ -20,5 +20,5 @@ deny --manifest-path python/Cargo.toml --config deny.toml check licenses bans so
 if why=$(timeout 120 cargo deny --log-level error fetch db 2>&1); then
     deny --offline check advisories
 else
-    echo "deny: advisories skipped: their database cannot be fetched: $(echo "$why" | tail -n 1)"
+    echo "deny: advisories skipped: cannot fetch their database: $(echo "$why" | tail -n 1)"
 fi

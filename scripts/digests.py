@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Digests of every table of every bundled scenario under one seed, and of the quick scorecards: what a change of the house
-that changes no result must leave alone. Without --update, says which differ."""
+"""Digests of every table of every bundled scenario with one seed, and of the quick scorecards: a refactoring must not change
+them. Without --update, prints those that differ."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def main():
         print(f"digests: {line} differs")
     if differ:
         sys.exit(1)
-    print(f"digests: {sum(map(len, found.values()))} tables and scorecards are as they were")
+    print(f"digests: {sum(map(len, found.values()))} tables and scorecards are unchanged")
 
 
 if __name__ == "__main__":

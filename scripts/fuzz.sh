@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fuzzes the scenario parser, those of lists of flows, of roles' messages, of memcached's protocols
-# and of captures and counters, each for so many seconds (60 unless told), from the files that are here.
+# and of captures and counters, each for the given number of seconds (default 60), seeded with the project's files.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH

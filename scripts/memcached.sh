@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints where the newest release of memcached is, which it builds from its source package in Debian's unstable distribution where it
-# is not there yet. Where that cannot be had, it says why and ends with 3.
+# Prints the path of the newest memcached release, building it from Debian unstable's source package if needed. If that fails, prints
+# the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")/.."
 at=$PWD/target/memcached

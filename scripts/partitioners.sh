@@ -1,5 +1,5 @@
 #!/bin/sh
-# The partitioners that plans are held against, from PyPI, in an environment of their own.
+# Installs partitioners from PyPI, for comparison with plans, in their own environment.
 set -eu
 venv=target/placement/venv
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"

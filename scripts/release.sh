@@ -78,13 +78,13 @@ if [ "$native" = x86_64 ]; then
         archive aarch64 target/aarch64-unknown-linux-gnu/release/fanin
         package arm64 "$out/fanin-$version-linux-aarch64"
     else
-        echo "release: skipped: arm64, for which no compiler can be had here"
+        echo "release: skipped: arm64: no compiler available"
     fi
 fi
 rm -r "$out/told"
 (cd "$out" && sha256sum ./*.tar.gz ./*.deb >SHA256SUMS)
 
-# As whoever downloads it has it.
+# As a user downloads it.
 tried=$(mktemp -d)
 trap 'rm -rf "$tried"' EXIT
 tar -C "$tried" -xzf "$out/fanin-$version-linux-$native.tar.gz"

@@ -1,5 +1,4 @@
-"""What the house's checks need to know of Rust's text: where comments, strings, bodies and unit tests are, and
-what is used."""
+"""Rust source parsing for the checks: comments, strings, bodies, unit tests, and uses."""
 
 import re
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tests of `ring`, the one crate with `unsafe`, under AddressSanitizer, which needs a nightly compiler; without the kernel's io_uring its
-# tests say that they are skipped.
+# Runs the tests of `ring`, the one crate with `unsafe`, under AddressSanitizer, which needs a nightly compiler; without the kernel's io_uring its
+# tests are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH

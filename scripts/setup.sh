@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
+# Installs the named tools if they are missing: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), htsim (a compiler for C++, make), memcached (with memccapable),
 # memcached-build (what its newest release is built with), nutcracker, node, chromium, release (what archives and
-# packages are made with), tshark, shellcheck, python (3.10 or newer, with environments). Says nothing where nothing is missing, and may be run again at any time.
+# packages are made with), tshark, shellcheck, python (3.10 or newer, with environments). Prints nothing if nothing is missing; may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH

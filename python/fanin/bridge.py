@@ -67,7 +67,7 @@ def main(address: str) -> None:
     try:
         client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
-        sys.exit(f"{address} is no scheduler that answers: {said(error)}")
+        sys.exit(f"{address}: no response from a scheduler: {said(error)}")
     bridge = Bridge(Futures(client.get_executor()), sys.stdout.buffer)
     threading.Thread(target=bridge.take, args=(sys.stdin.buffer,), daemon=True).start()
     bridge.tell()

@@ -30,13 +30,13 @@ def checked(executor: Any) -> Pool:
     if isinstance(executor, Executor):
         return executor
     if hasattr(executor, "get_executor"):
-        raise TypeError(f"executor: this is a {type(executor).__name__}; right would be executor=client.get_executor()")
+        raise TypeError(f"executor: this is a {type(executor).__name__}; use executor=client.get_executor()")
     if callable(executor) and not hasattr(executor, "submit"):
         return executor  # type: ignore[no-any-return]
     if callable(getattr(executor, "submit", None)):
         return executor  # type: ignore[no-any-return]
     raise TypeError(
-        f"executor: {executor!r} carries no runs; right would be a concurrent.futures.Executor, such as "
+        f"executor: {executor!r} is not an executor; use a concurrent.futures.Executor, such as "
         "client.get_executor() of Dask, or a function that makes one"
     )
 
@@ -92,7 +92,7 @@ class Futures:
                 break
             except Exception as error:  # Whatever it is, nothing was submitted.
                 if again or self._make is None:
-                    return f"the executor takes no more runs: {said(error)}"
+                    return f"the executor accepts no more runs: {said(error)}"
                 self._let_go()
         self._under_way[number] = future
         future.add_done_callback(lambda _: self._came.put(number))
@@ -113,7 +113,7 @@ class Futures:
             return number, "answer", future.result(timeout=0)
         except UNFIT as error:
             hint = "; install fanin on every worker" if isinstance(error, ImportError) else ""
-            return number, "refused", f"workers cannot do it: {said(error)}{hint}"
+            return number, "refused", f"workers cannot execute runs: {said(error)}{hint}"
         except CancelledError:
             return number, "lost", "it was cancelled: its worker or the connection to it is gone"
         except Exception as error:

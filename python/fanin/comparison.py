@@ -59,7 +59,7 @@ class Comparison:
         given.text("name", name, f"one of {', '.join(self.tables)}")
         done, planned = self.finished
         if done < planned:
-            warn.warn(f"{done} of {planned} runs have finished: {self._cut_short}", CutShortWarning, stacklevel=2)
+            warn.warn(f"{done} of {planned} runs finished: {self._cut_short}", CutShortWarning, stacklevel=2)
         return self._native.table(name)
 
     @property
@@ -121,7 +121,7 @@ class Comparison:
 
     def _of(self, found: dict[str, Any], scheme: str) -> Any:
         if scheme not in found:
-            raise KeyError(f"there is no scheme {scheme!r} here; right would be one of {', '.join(found)}")
+            raise KeyError(f"there is no scheme {scheme!r} here; use one of {', '.join(found)}")
         return found[scheme]
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ class Diagnosis:
         """A matching scenario to compare and to get advice for; raises an error if there is no round to derive it from."""
         text = self._native.scenario()
         if text is None:
-            raise AskedError("there is no round of several servers in it to make a scenario of")
+            raise AskedError("the input has no round with several servers, so no scenario can be made")
         return Scenario(text=text, name="scenario.toml")
 
     def report(self, folder: PathOf) -> None:

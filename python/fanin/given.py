@@ -21,7 +21,7 @@ def plain(value: Any) -> Any:
 
 def wrong(name: str, value: Any, right: str) -> TypeError:
     """An error for a value of the wrong type."""
-    return TypeError(f"{name}: {value!r} is a {type(value).__name__}; right would be {right}")
+    return TypeError(f"{name}: {value!r} is a {type(value).__name__}; use {right}")
 
 
 def text(name: str, value: Any, right: str) -> str:
@@ -44,7 +44,7 @@ def whole(name: str, value: Any, least: int, such: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise wrong(name, value, f"a whole number, such as {such}")
     if value < least:
-        raise TypeError(f"{name}: {value} is too small; right would be a whole number from {least} on")
+        raise TypeError(f"{name}: {value} is too small; use a whole number from {least} on")
     return value
 
 

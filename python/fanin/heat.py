@@ -29,7 +29,7 @@ class HeatMap:
         keys = moving(rows)
         if len(keys) != 2:
             such = 'compare({"fan_in": [8, 32], "tcp.rto_min": ["10 ms", "200 ms"]})'
-            raise AskedError(f"heat_map: swept here: {', '.join(keys) or 'no key'}; right would be two keys, such as {such}")
+            raise AskedError(f"heat_map: swept here: {', '.join(keys) or 'no key'}; sweep two keys, such as {such}")
         self.measure = measure
         self.keys = (keys[0], keys[1])
         self.columns, self.rows = (list(dict.fromkeys(row["point"][key] for row in rows)) for key in keys)
@@ -80,7 +80,7 @@ def _measured(row: Row, measure: str) -> float | None:
         value = value.get(part, {}) if isinstance(value, dict) else {}
     value = value["mean"] if _has_interval(value) else value
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise AskedError(f"measure: {measure!r} is no number of a summary's row; right would be one of {', '.join(_measures(row))}")
+        raise AskedError(f"measure: {measure!r} is not a number in the summary's rows; use one of {', '.join(_measures(row))}")
     return value
 
 

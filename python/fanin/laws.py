@@ -74,7 +74,7 @@ def law(name: str) -> Callable[[Class], Class]:
     Registering the same name again replaces the class.
     """
     if not isinstance(name, str):
-        raise TypeError(f'law: {name!r} is no name; right would be such as @fanin.law("timid")')
+        raise TypeError(f'law: {name!r} is not a name; use a text, such as @fanin.law("timid")')
 
     def registered(made: Class) -> Class:
         bring(name, made)
@@ -86,16 +86,16 @@ def law(name: str) -> Callable[[Class], Class]:
 def bring(name: str, made: type[Any]) -> None:
     """Register a class."""
     if not isinstance(made, type):
-        raise TypeError(f"law {name!r}: {made!r} is a {type(made).__name__}; right would be a class")
+        raise TypeError(f"law {name!r}: {made!r} is a {type(made).__name__}; use a class")
     has = []
     for method, form in {**MUST, **MAY}.items():
         own = inspect.getattr_static(made, method, None)
         if own is None or own is inspect.getattr_static(Law, method):
             if method in MUST:
-                raise TypeError(f"law {name!r}: {made.__name__} has no {method}; right would be {form}")
+                raise TypeError(f"law {name!r}: {made.__name__} has no {method}; define {form}")
             continue
         if not callable(getattr(made, method)):
-            raise TypeError(f"law {name!r}: {made.__name__}.{method} is no method; right would be {form}")
+            raise TypeError(f"law {name!r}: {made.__name__}.{method} is not a method; define {form}")
         has.append(method)
     ecn, gives_way = (given.flag(f"law {name!r}: {trait}", getattr(made, trait, False)) for trait in ("ecn", "gives_way"))
     _fanin.register(name, made, has, ecn, gives_way)
@@ -114,7 +114,7 @@ def packed(names: list[str]) -> bytes:
     try:
         laws: bytes = pickle.dumps({name: LAWS[name] for name in names})
     except Exception as error:
-        raise AskedError(f"executor: the law {', '.join(names)} cannot travel: {type(error).__name__}: {error}") from error
+        raise AskedError(f"executor: cannot send the law {', '.join(names)} to workers: {type(error).__name__}: {error}") from error
     finally:
         for module in apart:
             pickle.unregister_pickle_by_value(module)
@@ -144,4 +144,4 @@ def _cloudpickle() -> Any:
     try:
         return importlib.import_module("cloudpickle")
     except ImportError as error:
-        raise ImportError(f"{error}: laws of one's own travel by it: pip install cloudpickle") from error
+        raise ImportError(f"{error}: it sends your own laws to workers: pip install cloudpickle") from error

@@ -85,11 +85,11 @@ def means(
     """Check the options for the library; at the end, shut down executors that were created here."""
     jobs, cache = given.plain(jobs), given.plain(cache)
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise TypeError(f"jobs: {jobs!r} is no number of threads; right would be a whole number from 1")
+        raise TypeError(f"jobs: {jobs!r} is not a number of threads; use a whole number from 1 on")
     if not isinstance(cache, (bool, str, os.PathLike)):
-        raise TypeError(f"cache: {cache!r} is none; right would be True, False or a folder")
+        raise TypeError(f"cache: {cache!r} is not valid; use True, False or a folder")
     if worker_cache is not None and executor is None:
-        raise TypeError("worker_cache: there are no workers without an executor")
+        raise TypeError("worker_cache: requires an executor; set executor as well")
     carrier = None if executor is None else Futures(checked(executor), packed(laws or []))
     # Only one thread at a time runs Python: more would compete for the interpreter.
     jobs = 1 if laws and jobs is None else jobs

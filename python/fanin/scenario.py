@@ -39,7 +39,7 @@ class Scenario:
         name: str | None = None,
     ) -> None:
         if (source is None) == (text is None):
-            raise TypeError("a scenario is of one source: a path, a dict, or text=")
+            raise TypeError("a scenario needs exactly one source; use a path, a dict, or text=")
         self._arguments: list[str] = []
         if isinstance(source, Mapping):
             self._name = name or "dict.toml"
@@ -51,7 +51,7 @@ class Scenario:
             self._name = name or "text.toml"
             self._native = _fanin.Scenario.parse(self._name, text)
         else:
-            raise TypeError(f"a scenario is a path, a dict or a text; this is a {type(source or text).__name__}")
+            raise TypeError(f"a scenario cannot be a {type(source or text).__name__}; use a path, a dict or a text")
 
     @property
     def text(self) -> str:
@@ -66,7 +66,7 @@ class Scenario:
     def set(self, key: str, value: Value) -> Scenario:
         """Set a key: `set("switch.buffer", "128 KiB")`."""
         if not isinstance(key, str):
-            raise ScenarioError(f'set: {key!r} is no key; right would be a text such as "link.rate"')
+            raise ScenarioError(f'set: {key!r} is not a key; use a text such as "link.rate"')
         value = given.plain(value)
         # As with --set, the string "5" is a number.
         written = value if isinstance(value, str) else toml.value(key, value)
@@ -76,7 +76,7 @@ class Scenario:
     def sweep(self, key: str, values: Iterable[Scalar]) -> Scenario:
         """Sweep over a key, replacing its values: `sweep("fan_in", [8, 32])`."""
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-            raise ScenarioError(f"sweep: {key}: {values!r} is no list of values; right would be such as [8, 32]")
+            raise ScenarioError(f"sweep: {key}: {values!r} is not a list of values; use a list such as [8, 32]")
         listed = [given.plain(item) for item in values]
         shown = ",".join(item if isinstance(item, str) else toml.value(f"sweep: {key}", item) for item in listed)
         said = f"sweep={{{key!r}: {listed!r}}}"
@@ -86,7 +86,7 @@ class Scenario:
         """Select these schemes, in this order: the scenario's own labels, or names such as `dctcp+gss`."""
         for name in names:
             if not isinstance(name, str):
-                raise ScenarioError(f'schemes: {name!r} is a {type(name).__name__}; right would be names, such as "dctcp"')
+                raise ScenarioError(f'schemes: {name!r} is a {type(name).__name__}; use names, such as "dctcp"')
         return self._with(self._native.schemes(list(names)), "--schemes", ",".join(names))
 
     def check(self) -> list[str]:
@@ -123,7 +123,7 @@ class Scenario:
         precision = given.plain(precision)
         if precision is not None:
             if not isinstance(precision, float) or not 0 < precision < 1:
-                raise TypeError(f"precision: {precision!r} is none; right would be a share such as 0.02")
+                raise TypeError(f"precision: {precision!r} is not valid; use a share such as 0.02")
             arguments += ["--precision", f"{precision * 100:g}%"]
         with means(jobs, cache, executor, worker_cache, progress, asked._laws()) as how:
             native, interrupted = _fanin.compare(asked._native, how, onset, precision)
@@ -146,7 +146,7 @@ class Scenario:
         asked, arguments = self._once(scheme, fan_in, seed)
         step = None if samples is None else _fanin.time_ps("samples", given.text("samples", samples, 'a time, such as "100 us"'))
         if servers is not None and step is None:
-            raise TypeError('servers: no window is kept without samples, such as samples="100 us"')
+            raise TypeError('servers: requires samples, such as samples="100 us"')
         watched = None if servers is None else given.several("servers", servers, int, "[1, 2]")
         arguments += [] if samples is None else [f"--samples={samples.replace(' ', '')}"]
         with means(1, cache, progress=False) as how:
@@ -240,13 +240,13 @@ class Scenario:
     ) -> tuple[Scenario, list[str]]:
         asked = self
         if sweep is not None and not isinstance(sweep, Mapping):
-            raise ScenarioError(f'sweep: {sweep!r} is no dict; right would be such as {{"fan_in": [8, 32]}}')
+            raise ScenarioError(f'sweep: {sweep!r} is not a dict; use one such as {{"fan_in": [8, 32]}}')
         for key, values in (sweep or {}).items():
             asked = asked.sweep(key, values)
         for name, number in (("seeds", given.plain(seeds)), ("first_seed", given.plain(first_seed))):
             if number is not None:
                 if isinstance(number, bool) or not isinstance(number, int):
-                    raise ScenarioError(f"{name}: {number!r} is no number; right would be a whole number", argument=name)
+                    raise ScenarioError(f"{name}: {number!r} is not a number; use a whole number", argument=name)
                 native = asked._native.set(f"{name}={number}", f"run.{name}={number}")
                 asked = asked._with(native, f"--{name.replace('_', '-')}", str(number))
         return asked, asked._arguments
@@ -254,7 +254,7 @@ class Scenario:
     def _once(self, scheme: str | None, fan_in: int | None, seed: int | None) -> tuple[Scenario, list[str]]:
         labels = self._native.check()[0]
         if scheme is None and len(labels) > 1:
-            raise ScenarioError(f"scheme: one run is of one; right would be one of {', '.join(labels)}", argument="scheme")
+            raise ScenarioError(f"scheme: a run has one scheme; use one of {', '.join(labels)}", argument="scheme")
         asked = self.schemes(scheme or labels[0])
         arguments = [*self._arguments, "--scheme", scheme or labels[0]]
         asked = asked._with(asked._native.set("one run", "run.seeds=1"))
@@ -278,22 +278,22 @@ def finished(comparison: Comparison, how: Means, interrupted: BaseException | No
     ending = None if how.carrier is None else how.carrier.ending
     if isinstance(interrupted, KeyboardInterrupt):
         comparison._cut_short = "stopped by Ctrl-C"
-        what = f"stopped with {done} of {planned} runs finished; this exception's `comparison` has them"
+        what = f"stopped with {done} of {planned} runs finished; they are in this exception's `comparison`"
         raise Interrupted(what, comparison) from None
     if interrupted is not None:
         raise interrupted
     if raised := comparison._native.raised:
-        comparison._cut_short = raised[0] if len(raised) == 1 else f"{raised[0]}\nand so did {len(raised) - 1} runs more"
+        comparison._cut_short = raised[0] if len(raised) == 1 else f"{raised[0]}\n{len(raised) - 1} more runs failed"
         if not done:
             raise LawError(comparison._cut_short)
-        warnings.warn(f"{done} of {planned} runs have finished: {comparison._cut_short}", CutShortWarning, stacklevel=3)
+        warnings.warn(f"{done} of {planned} runs finished: {comparison._cut_short}", CutShortWarning, stacklevel=3)
         return comparison
     if ending is not None:
         kind, why = ending
         comparison._cut_short = why
         if kind == "refused" or not done:
             raise ExecutorError(why, comparison if done else None)
-        warnings.warn(f"{done} of {planned} runs have finished: {why}", CutShortWarning, stacklevel=3)
+        warnings.warn(f"{done} of {planned} runs finished: {why}", CutShortWarning, stacklevel=3)
     return comparison
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from fanin import given
 from fanin.errors import ScenarioError
 
-RIGHT = 'right would be a text with its unit, such as "10 Gbit/s", a number, True, False or a list of these'
+RIGHT = 'use a text with its unit, such as "10 Gbit/s", a number, True, False or a list of these'
 
 
 def value(path: str, what: Any) -> str:
@@ -57,5 +57,5 @@ def table(path: str, what: Mapping[str, Any]) -> str:
 def key(name: Any) -> str:
     """A quoted key."""
     if not isinstance(name, str):
-        raise ScenarioError(f"{name!r} is a {type(name).__name__}; right would be the name of a key, a text")
+        raise ScenarioError(f"{name!r} is a {type(name).__name__}; use the name of a key, a text")
     return json.dumps(name, ensure_ascii=False)

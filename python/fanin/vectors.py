@@ -42,7 +42,7 @@ class Flow:
         elif "set" in step:
             self.window = Window(**step["set"])
         else:
-            raise ValueError(f"no such step of a law: {step}")
+            raise ValueError(f"unknown step: {step}")
 
     def shows(self, name: str) -> Any:
         """The value of this name: from the window, the result of `cut`, else the object's attribute."""

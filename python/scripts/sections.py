@@ -1,4 +1,4 @@
-"""Writes fanin/sections.py, by which editors complete the keys of a scenario; with --check says whether it is as it would be written."""
+"""Writes fanin/sections.py, with which editors complete scenario keys; with --check, checks that the file is up to date."""
 
 import keyword
 import pathlib
@@ -58,7 +58,7 @@ def written() -> str:
         for key in keys[section]:
             right = key["form"] + (f"; {key['range']}" if key["range"] else "")
             lines += [f"    {key['name']}: {kind(key['form'])}"]
-            lines += [said(f"{key['says']} Right is {right}. Default: {key['default']}.", "    ")]
+            lines += [said(f"{key['says']} Use {right}. Default: {key['default']}.", "    ")]
         parts.append("\n".join(lines) + "\n")
     lines = ["class ScenarioDict(TypedDict, total=False):", '    """A whole scenario."""', ""]
     lines += ["    title: str", "    schemes: list[str | dict[str, Any]]"]
@@ -70,4 +70,4 @@ if __name__ == "__main__":
     if "--check" not in sys.argv:
         FILE.write_text(written())
     elif FILE.read_text() != written():
-        sys.exit("python/fanin/sections.py is not what the library's keys give: python python/scripts/sections.py")
+        sys.exit("python/fanin/sections.py is out of date; run python python/scripts/sections.py")

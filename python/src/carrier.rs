@@ -1,4 +1,4 @@
-//! Python's executors as the library's carrier: `fanin/carry.py` hands parcels in and says what came of them.
+//! Python executors as the library's transport: `fanin/carry.py` submits batches and reports their results.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Transport for Futures {
     }
 
     fn give_up(&self) {
-        // There is nobody to be told where it fails: nothing is waited for any more.
+        // A failure here has no one to report to: nothing waits any more.
         Python::attach(|py| drop(self.0.call_method0(py, "give_up")));
     }
 

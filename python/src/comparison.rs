@@ -1,4 +1,4 @@
-//! What came of a comparison or a run.
+//! Result of a comparison or a run.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -10,11 +10,11 @@ use crate::frame::Table;
 use crate::lab::{claimed, held};
 use crate::show;
 
-/// What came of a comparison or a run.
+/// Result of a comparison or a run.
 #[pyclass(frozen, module = "fanin._fanin")]
 pub struct Comparison {
     of: fanin::Comparison,
-    /// The page, once it was asked for.
+    /// The page, once requested.
     page: Mutex<Option<String>>,
 }
 
@@ -26,12 +26,12 @@ impl From<fanin::Comparison> for Comparison {
 
 #[pymethods]
 impl Comparison {
-    /// What `fanin compare --json` prints, or of one run what `fanin run --json` does.
+    /// The output of `fanin compare --json`, or for one run of `fanin run --json`.
     fn json(&self) -> String {
         self.of.to_json()
     }
 
-    /// The summary, as `fanin compare --json` prints it, of one run too.
+    /// The summary as in `fanin compare --json`, also for one run.
     fn summary(&self) -> String {
         serde_json::to_string(self.of.summary()).unwrap_or_default()
     }
@@ -41,18 +41,18 @@ impl Comparison {
         self.of.tables()
     }
 
-    /// One of its tables. It says where not all runs have finished.
+    /// One of its tables, with a note if some runs have not finished.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let table = py.detach(|| self.of.table(name)).map_err(|why| raised(py, &why))?;
         let [done, planned] = self.of.finished();
         let mut says = vec![("fanin.engine".to_string(), fanin::engine().to_string())];
         if done < planned {
-            says.push(("fanin.cut_short".into(), format!("{done} of {planned} runs have finished")));
+            says.push(("fanin.cut_short".into(), format!("{done} of {planned} runs finished")));
         }
         Table::of(table, &says)
     }
 
-    /// Runs that finished, of so many that were planned.
+    /// Numbers of finished and planned runs.
     #[getter]
     fn finished(&self) -> [usize; 2] {
         self.of.finished()
@@ -64,25 +64,25 @@ impl Comparison {
         self.of.outcome().cached
     }
 
-    /// What makes results doubtful.
+    /// Warnings about the results.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.of.warnings().to_vec()
     }
 
-    /// What the user may want to know of how it went.
+    /// Notes on the execution.
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.of.outcome().notices.clone()
     }
 
-    /// Runs that a law of the caller's ended, each with what it says.
+    /// Runs ended by an error in the caller's congestion control, with its message.
     #[getter]
     fn raised(&self) -> Vec<String> {
         self.of.outcome().raised.iter().map(ToString::to_string).collect()
     }
 
-    /// Writes what the program writes into `--out`.
+    /// Write the files of `--out`.
     fn write(&self, py: Python<'_>, folder: PathBuf, arguments: Vec<String>) -> PyResult<()> {
         let out = claimed(py, folder)?;
         py.detach(|| self.of.write(out, &arguments)).map_err(|why| raised(py, &why))
@@ -98,7 +98,7 @@ impl Comparison {
         Ok(page)
     }
 
-    /// The table for a terminal, so many characters wide.
+    /// The table for a terminal of this width.
     fn shown(&self) -> String {
         show::comparison(&self.of)
     }

@@ -1,4 +1,4 @@
-//! What captures and counters of a machine show.
+//! Diagnosis of captures and counters.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use crate::failure::raised;
 use crate::lab::{Means, claimed, finished};
 
-/// What was found.
+/// Result of a diagnosis.
 #[pyclass(module = "fanin._fanin")]
 pub struct Diagnosed(fanin::Diagnosed);
 
-/// Reads captures and counters, and settles by simulation what they leave open of a scenario.
+/// Read captures and counters, and settle open settings of the scenario by simulation.
 #[pyfunction]
 pub fn diagnose(py: Python<'_>, means: Means, inputs: Vec<String>) -> PyResult<Diagnosed> {
     let found = means.in_lab(py, |lab, hear| {
@@ -24,27 +24,27 @@ pub fn diagnose(py: Python<'_>, means: Means, inputs: Vec<String>) -> PyResult<D
 
 #[pymethods]
 impl Diagnosed {
-    /// What `fanin diagnose --json` prints.
+    /// The output of `fanin diagnose --json`.
     fn json(&self) -> String {
         self.0.to_json()
     }
 
-    /// It in a sentence.
+    /// One-sentence summary.
     fn says(&self) -> &str {
         &self.0.diagnosis.verdict.says
     }
 
-    /// The text of a scenario that behaves alike, where one could be made.
+    /// The text of a matching scenario, if one could be made.
     fn scenario(&self) -> Option<String> {
         self.0.diagnosis.sketch.as_ref().map(|sketch| sketch.text())
     }
 
-    /// The page with its pictures.
+    /// The page with its charts.
     fn page(&self) -> String {
         self.0.page()
     }
 
-    /// Writes what the program writes into `--out`.
+    /// Write the files of `--out`.
     fn write(&mut self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         let out = claimed(py, folder.clone())?;
         self.0.write(out, &folder).map_err(|why| raised(py, &why))

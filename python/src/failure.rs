@@ -4,7 +4,7 @@ use fanin::{Error, Origin, Problem};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// An error of the package, with what it says.
+/// An error of the package with this message.
 fn of(py: Python<'_>, class: &str, what: &str, place: &[(&str, Bound<'_, PyAny>)]) -> PyErr {
     let made = py.import("fanin.errors").and_then(|errors| {
         let known = PyDict::new(py);
@@ -14,7 +14,7 @@ fn of(py: Python<'_>, class: &str, what: &str, place: &[(&str, Bound<'_, PyAny>)
     made.map_or_else(|broken| broken, PyErr::from_value)
 }
 
-/// What is wrong with a scenario, and where.
+/// An error in a scenario, with its place.
 pub fn problem(py: Python<'_>, problem: &Problem) -> PyErr {
     let text = |text: &str| text.into_pyobject(py).map(Bound::into_any);
     let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
@@ -30,17 +30,17 @@ pub fn problem(py: Python<'_>, problem: &Problem) -> PyErr {
     of(py, "ScenarioError", &problem.to_string(), &place)
 }
 
-/// What a caller gives that cannot be.
+/// An invalid argument.
 pub fn asked(py: Python<'_>, what: &str) -> PyErr {
     of(py, "AskedError", what, &[])
 }
 
-/// What is none of the things that can be explained.
+/// An unreadable input.
 pub fn input(py: Python<'_>, what: &str) -> PyErr {
     asked(py, what)
 }
 
-/// Any error of the library.
+/// Any library error.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error {
         Error::Scenario(what) => return problem(py, what),

@@ -1,4 +1,4 @@
-//! Tables as Arrow's streams, which every library of data frames reads: numbers and texts of the library's own columns, in one batch.
+//! Tables as Arrow streams, readable by every data frame library: the library's own columns, in one batch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// A table: any library that knows Arrow's PyCapsule interface takes it.
+/// A table with Arrow's PyCapsule interface.
 #[pyclass(frozen, module = "fanin._fanin")]
 pub struct Table {
     name: &'static str,
@@ -19,7 +19,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of a library's table, whose columns it takes over; `says` goes with it, as what is to be known of it.
+    /// Take over a library table's columns; `says` is its metadata.
     pub fn of(table: fanin::Table, says: &[(String, String)]) -> PyResult<Table> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in table.columns {
@@ -55,7 +55,7 @@ impl Table {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// What is to be known of it.
+    /// Its metadata.
     #[getter]
     fn metadata(&self) -> Vec<(String, String)> {
         let schema = self.batch.schema();
@@ -64,7 +64,7 @@ impl Table {
         says
     }
 
-    /// Bytes that its columns take.
+    /// Size of its columns in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.batch.get_array_memory_size()
@@ -81,7 +81,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A consumer casts by itself where it wants other types, as the interface allows.
+        // The interface allows consumers to cast by themselves.
         drop(requested_schema);
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));

@@ -1,4 +1,4 @@
-//! Work in a lab on a thread of its own, while the calling thread heeds signals and tells how far it is.
+//! Work in a lab on its own thread, while the calling thread handles signals and reports progress.
 
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
@@ -19,24 +19,24 @@ use crate::comparison::Comparison;
 use crate::failure::{asked, raised};
 use crate::scenario::Scenario;
 
-/// How to run: an object of `fanin.means.Means`.
+/// Execution options: an object of `fanin.means.Means`.
 #[derive(FromPyObject)]
 pub struct Means {
     jobs: Option<NonZeroUsize>,
-    /// Take finished runs from a cache and keep them there.
+    /// Read finished runs from a cache and store them there.
     cached: bool,
-    /// In place of the user's.
+    /// Cache folder, replacing the user's.
     cache: Option<PathBuf>,
     carrier: Option<Py<PyAny>>,
     worker_cache: Option<PathBuf>,
-    /// Is told how far it is, by the name of what is told and its values.
+    /// Progress callback, called with an event's name and values.
     hear: Option<Py<PyAny>>,
 }
 
-/// How long a signal may go unheeded.
+/// Maximum delay of signal handling.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What came of work, and what interrupted it, if anything did.
+/// Result of the work, and the exception that interrupted it, if any.
 type BatchResult<T> = (Result<T, Error>, Option<PyErr>);
 
 impl Means {
@@ -70,7 +70,7 @@ impl Means {
         Ok(())
     }
 
-    /// Works in a lab that a signal's handler stops when it raises.
+    /// Work in a lab; stop if a signal handler raises.
     pub fn in_lab<T: Send>(
         &self,
         py: Python<'_>,
@@ -84,7 +84,7 @@ impl Means {
                 let stop = &stop;
                 move || {
                     let lab = Python::attach(|py| self.lab(py, stop));
-                    // Nobody hears what is told after an interruption.
+                    // After an interruption nothing receives updates.
                     work(&lab, &mut |update| drop(say.send(update)))
                 }
             });
@@ -108,7 +108,7 @@ impl Means {
     }
 }
 
-/// What was worked out, or the error; what interrupted it comes first.
+/// The result or the error; an interruption comes first.
 pub fn finished<T>(py: Python<'_>, (result, interrupted): BatchResult<T>) -> PyResult<T> {
     match (result, interrupted) {
         (_, Some(interrupted)) => Err(interrupted),
@@ -117,7 +117,7 @@ pub fn finished<T>(py: Python<'_>, (result, interrupted): BatchResult<T>) -> PyR
     }
 }
 
-/// A comparison that may have been cut short, and what interrupted it.
+/// A comparison, possibly cut short, and the exception that interrupted it.
 fn compared(py: Python<'_>, came: BatchResult<fanin::Comparison>) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
     match came {
         (Ok(comparison), interrupted) => {
@@ -127,7 +127,7 @@ fn compared(py: Python<'_>, came: BatchResult<fanin::Comparison>) -> PyResult<(C
     }
 }
 
-/// Compares schemes.
+/// Compare schemes.
 #[pyfunction]
 pub fn compare(
     py: Python<'_>,
@@ -140,7 +140,7 @@ pub fn compare(
     compared(py, means.in_lab(py, |lab, hear| lab.compare(&resolved, CompareOptions { onset, precision }, hear))?)
 }
 
-/// Runs one run, and watches it where a step is given: the servers by their numbers from one, or all.
+/// Execute one run; with a step, record samples of the given servers (numbered from one), or of all.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -153,7 +153,7 @@ pub fn run(
     resolved.one_run().map_err(|why| raised(py, &why))?;
     let most = resolved.variants()[0].settings.servers();
     if let Some(number) = servers.iter().flatten().find(|number| !(1..=most).contains(*number)) {
-        return Err(asked(py, &format!("servers: there is not a server {number}; use 1 to {most}")));
+        return Err(asked(py, &format!("servers: there is no server {number}; use 1 to {most}")));
     }
     let watch = step_ps.map(|step| Watch {
         step: Time(step),
@@ -164,7 +164,7 @@ pub fn run(
     compared(py, means.in_lab(py, |lab, hear| lab.run(&resolved, watch.as_ref(), hear))?)
 }
 
-/// Writes the packets of one run at a place as pcapng: how many, and the time of the last one in seconds.
+/// Write the packets of one run at a point as pcapng; returns their number, and the time of the last one in seconds.
 #[pyfunction]
 pub fn trace(
     py: Python<'_>,
@@ -175,7 +175,7 @@ pub fn trace(
 ) -> PyResult<(usize, Option<f64>)> {
     let resolved = scenario.resolved(py)?;
     let draft =
-        Draft::open(&path).map_err(|why| asked(py, &format!("{}: it cannot be written: {why}", path.display())))?;
+        Draft::open(&path).map_err(|why| asked(py, &format!("{}: cannot write: {why}", path.display())))?;
     let capture = finished(
         py,
         means.in_lab(py, |lab, _| {
@@ -184,11 +184,11 @@ pub fn trace(
             Ok((capture.len(), capture.last().map(Time::as_secs_f64)))
         })?,
     )?;
-    draft.publish().map_err(|why| asked(py, &format!("{}: it cannot be written: {why}", path.display())))?;
+    draft.publish().map_err(|why| asked(py, &format!("{}: cannot write: {why}", path.display())))?;
     Ok(capture)
 }
 
-/// Says what to change, as one JSON object; with a folder shows it there, too.
+/// Recommend changes, as one JSON object; with a folder, also write them there.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, by name")]
 pub fn advise(
@@ -234,7 +234,7 @@ pub fn advise(
     )
 }
 
-/// Plans where objects should live, as one JSON object; with a folder writes the plan there, too.
+/// Plan object placement, as one JSON object; with a folder, also write the plan there.
 #[pyfunction]
 pub fn plan(
     py: Python<'_>,
@@ -259,12 +259,12 @@ pub fn plan(
     )
 }
 
-/// Claims a folder for results.
+/// Claim a folder for results.
 pub fn claimed(py: Python<'_>, folder: PathBuf) -> PyResult<Out> {
     Out::claim(&folder).map_err(|refusal| raised(py, &Error::Folder(refusal)))
 }
 
-/// What a lock holds, whoever died with it.
+/// The value of a lock, even if poisoned.
 pub fn held<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Laws that are classes of Python (`fanin/laws.py`): a connection has an object, which is told and asked what a law of the house is. What one
-//! raises ends its run: it unwinds to where the run was begun.
+//! Congestion controls written in Python (`fanin/laws.py`): each connection has an object with the methods of a built-in one. An
+//! exception ends its run: it unwinds to the run's start.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use pyo3::types::PyType;
 
 use crate::failure::asked;
 
-/// What one ACK of new data says. Offsets count the stream's bytes from zero; times are in picoseconds.
+/// Contents of one ACK of new data. Offsets count the stream's bytes from zero; times are in picoseconds.
 #[pyclass(frozen, get_all, module = "fanin._fanin")]
 pub struct Ack {
     /// When it arrived.
     now: u64,
-    /// Bytes that it newly acknowledges.
+    /// Newly acknowledged bytes.
     acked: u32,
     /// The first byte not yet acknowledged, after this ACK.
     una: u64,
@@ -25,7 +25,7 @@ pub struct Ack {
     nxt: u64,
     /// Whether it echoes congestion.
     ece: bool,
-    /// The round-trip time that it measured, if it did.
+    /// The round-trip time that it measured, if any.
     rtt: Option<u64>,
     /// The smoothed round-trip time.
     srtt: u64,
@@ -33,7 +33,7 @@ pub struct Ack {
 
 #[pymethods]
 impl Ack {
-    /// Such an ACK, to try a law with.
+    /// Make an ACK, to test a congestion control.
     #[new]
     #[pyo3(signature = (acked, una, nxt, *, now = 0, ece = false, rtt = None, srtt = 0))]
     fn new(acked: u32, una: u64, nxt: u64, now: u64, ece: bool, rtt: Option<u64>, srtt: u64) -> Ack {
@@ -41,12 +41,12 @@ impl Ack {
     }
 }
 
-/// The congestion window and the slow-start threshold, in bytes; what is beyond 4 GiB counts as that.
+/// The congestion window and the slow-start threshold, in bytes; values over 4 GiB are reduced to it.
 #[pyclass(get_all, set_all, module = "fanin._fanin")]
 pub struct Window {
-    /// How much may be in flight.
+    /// Bytes that may be in flight.
     cwnd: u64,
-    /// Below it the window grows by slow start.
+    /// Slow start applies below this window.
     ssthresh: u64,
 }
 
@@ -63,14 +63,14 @@ impl Window {
 
 #[pymethods]
 impl Window {
-    /// Such a window, to try a law with.
+    /// Make a window, to test a congestion control.
     #[new]
     fn new(cwnd: u64, ssthresh: u64) -> Window {
         Window { cwnd, ssthresh }
     }
 }
 
-/// How a sender stands when it meets congestion. Times are in picoseconds.
+/// A sender's state when it meets congestion. Times are in picoseconds.
 #[pyclass(frozen, get_all, module = "fanin._fanin", name = "Congestion")]
 pub struct Met {
     /// When.
@@ -85,7 +85,7 @@ pub struct Met {
 
 #[pymethods]
 impl Met {
-    /// Such a state, to try a law with.
+    /// Make a state, to test a congestion control.
     #[new]
     #[pyo3(signature = (flight, una, *, now = 0, srtt = 0))]
     fn new(flight: u32, una: u64, now: u64, srtt: u64) -> Met {
@@ -93,16 +93,16 @@ impl Met {
     }
 }
 
-/// A class, and which of the methods it has that it may go without.
+/// A class, and which optional methods it has.
 struct Class {
     class: Py<PyType>,
-    gives_way: bool,
+    is_delay_based: bool,
     samples: bool,
     begins: bool,
     observes: bool,
 }
 
-/// Brings a class as a law, under a name; `methods` are those that it has.
+/// Register a class as a congestion control; `methods` are the ones that it defines.
 #[pyfunction]
 pub fn register(
     py: Python<'_>,
@@ -110,12 +110,12 @@ pub fn register(
     class: Py<PyType>,
     methods: Vec<String>,
     ecn: bool,
-    gives_way: bool,
+    is_delay_based: bool,
 ) -> PyResult<()> {
     let has = |method: &str| methods.iter().any(|known| known == method);
     let (samples, begins, observes) = (has("sample"), has("begin"), has("observe"));
-    let source = Arc::new(Class { class, gives_way, samples, begins, observes });
-    law::register(name, Traits { ecn, gives_way }, Box::new(Of(source))).map_err(|what| asked(py, &what))
+    let source = Arc::new(Class { class, is_delay_based, samples, begins, observes });
+    law::register(name, Traits { ecn, is_delay_based }, Box::new(Of(source))).map_err(|what| asked(py, &what))
 }
 
 struct Of(Arc<Class>);
@@ -126,7 +126,7 @@ impl Source for Of {
     }
 
     fn during(&self, run: &mut (dyn FnMut() + Send)) -> Result<(), String> {
-        // A thread that the interpreter does not know would be made known to it, and forgotten, with every call.
+        // A thread unknown to the interpreter would be registered and unregistered at every call.
         let ran = Python::attach(|py| py.detach(|| catch_unwind(AssertUnwindSafe(run))));
         ran.or_else(|what| match what.downcast::<Raised>() {
             Ok(raised) => Err(raised.0),
@@ -135,7 +135,7 @@ impl Source for Of {
     }
 }
 
-/// What unwinds: a traceback.
+/// Unwinding payload: a traceback.
 struct Raised(String);
 
 fn raise(py: Python<'_>, error: &PyErr) -> ! {
@@ -144,7 +144,7 @@ fn raise(py: Python<'_>, error: &PyErr) -> ! {
     resume_unwind(Box::new(Raised(text.unwrap_or_else(|_| error.to_string()).trim_end().to_string())))
 }
 
-/// One connection's object, which is made as it is first called, and its methods.
+/// One connection's object, created at the first call, and its methods.
 #[derive(Debug)]
 struct Connection {
     of: Arc<Class>,
@@ -174,7 +174,7 @@ impl Methods {
 }
 
 impl Connection {
-    /// Calls the object; what it raises ends the run.
+    /// Call the object; an exception ends the run.
     fn call<T>(&mut self, call: impl FnOnce(Python<'_>, &Methods) -> PyResult<T>) -> T {
         Python::attach(|py| {
             let called = match &mut self.object {
@@ -186,12 +186,12 @@ impl Connection {
     }
 
     fn grow(&mut self, ack: &law::Ack, mss: u32, window: &mut law::Window) {
-        let gives_way = self.of.gives_way;
+        let is_delay_based = self.of.is_delay_based;
         *window = self.call(|py, methods| {
             let held = Py::new(py, Window::of(window))?;
             methods.grow.call1(py, (told(ack), mss, &held))?;
             let left = held.borrow(py).left();
-            allowed(window, &left, mss, gives_way).map_err(PyValueError::new_err)?;
+            allowed(window, &left, mss, is_delay_based).map_err(PyValueError::new_err)?;
             Ok(left)
         });
     }
@@ -202,16 +202,16 @@ fn told(ack: &law::Ack) -> Ack {
     Ack { now: now.0, acked, una, nxt, ece, rtt: rtt.map(|rtt| rtt.0), srtt: srtt.0 }
 }
 
-/// What laws may do to a window outside a cut.
-fn allowed(before: &law::Window, left: &law::Window, mss: u32, gives_way: bool) -> Result<(), String> {
-    let least = |value: u32| if gives_way { value.min(2 * mss) } else { value };
+/// Check a window change outside a reduction.
+fn allowed(before: &law::Window, left: &law::Window, mss: u32, is_delay_based: bool) -> Result<(), String> {
+    let least = |value: u32| if is_delay_based { value.min(2 * mss) } else { value };
     for (name, was, is, most) in
         [("cwnd", before.cwnd, left.cwnd, u32::MAX), ("ssthresh", before.ssthresh, left.ssthresh, before.ssthresh)]
     {
         if !(least(was)..=most).contains(&is) {
-            let right = match gives_way {
-                true => "two segments at the least, and an ssthresh that grows by no ACK",
-                false => "to add to cwnd alone, unless the class has gives_way = True",
+            let right = match is_delay_based {
+            true => "at least two segments, and an ssthresh that no ACK raises",
+            false => "a cwnd that does not shrink and an unchanged ssthresh, or set gives_way = True in the class",
             };
             return Err(format!("grow left {name} at {is} bytes, which was {was}; use {right}"));
         }
@@ -220,7 +220,7 @@ fn allowed(before: &law::Window, left: &law::Window, mss: u32, gives_way: bool) 
 }
 
 impl Foreign for Connection {
-    fn another(&self) -> Box<dyn Foreign> {
+    fn fresh(&self) -> Box<dyn Foreign> {
         Box::new(Connection { of: Arc::clone(&self.of), object: None })
     }
 }

@@ -1,5 +1,5 @@
-//! The library as Python calls it: values in, values out, and Python's errors. What is a matter of Python alone (defaults, progress,
-//! executors) stands in `fanin/*.py`.
+//! The library's Python interface: values in, values out, and Python's errors. Python-only parts (defaults, progress, executors) are
+//! in `fanin/*.py`.
 
 mod carrier;
 mod comparison;
@@ -22,44 +22,44 @@ use pyo3::types::PyBytes;
 
 use crate::failure::{asked, input};
 
-/// What a worker does with a parcel: carries out its runs, without the interpreter's lock.
+/// Execute a batch of runs on a worker, without the interpreter's lock.
 #[pyfunction]
 fn work<'py>(py: Python<'py>, parcel: &[u8]) -> Bound<'py, PyBytes> {
     let answer = py.detach(|| fanin::work(parcel, &AtomicBool::new(false)));
     PyBytes::new(py, &answer)
 }
 
-/// The name of the engine: another one's tables may differ.
+/// The engine's name: another engine's tables may differ.
 #[pyfunction]
 fn engine() -> &'static str {
     fanin::engine()
 }
 
-/// What `fanin explain SUBJECT --json` prints.
+/// The output of `fanin explain SUBJECT --json`.
 #[pyfunction]
 fn explain(py: Python<'_>, subject: &str) -> PyResult<String> {
     words::explained(subject).map(|object| object.to_string()).map_err(|what| input(py, &what))
 }
 
-/// What `fanin list --json` prints.
+/// The output of `fanin list --json`.
 #[pyfunction]
 fn listed() -> String {
     words::listed().to_string()
 }
 
-/// The sections of a scenario, each with what it is.
+/// The sections of a scenario, with descriptions.
 #[pyfunction]
 fn sections() -> Vec<(&'static str, &'static str)> {
     words::Settings::sections()
 }
 
-/// Where finished runs are kept unless told; nothing where the system has no such place.
+/// Default cache folder of finished runs; `None` if the system has none.
 #[pyfunction]
 fn cache_folder() -> Option<PathBuf> {
     fanin::user_cache().map(|cache| cache.folder().to_path_buf())
 }
 
-/// Runs the program: its exit code.
+/// Run the program; returns its exit code.
 #[pyfunction]
 fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| fanin_cli::main(arguments))
@@ -72,7 +72,7 @@ fn time_ps(py: Python<'_>, parameter: &str, text: &str) -> PyResult<u64> {
         Ok(time) if time > fanin::Time::ZERO => Ok(time.0),
         _ => Err(asked(
             py,
-            &format!("{parameter}: `{text}` is none; use a time above zero, such as \"100 us\""),
+            &format!("{parameter}: `{text}` is not a valid time; use a time above zero, such as \"100 us\""),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Papers: their figures reproduced, and which of their claims hold.
+//! Papers: reproduction of their figures, and verdicts on their claims.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use pyo3::prelude::*;
 use crate::failure::{asked, raised};
 use crate::lab::{Means, claimed, finished};
 
-/// What came of papers.
+/// Results of papers.
 #[pyclass(frozen, module = "fanin._fanin")]
 pub struct Reproduced {
     of: paper::Reproduced,
     card: Scorecard,
 }
 
-/// The folder of papers: one that is given, else those of this version.
+/// The folder of papers: the given one, else that of this version.
 fn folder(given: Option<PathBuf>) -> PathBuf {
     given.unwrap_or_else(|| Path::new(paper::CARRIED).to_path_buf())
 }
@@ -26,7 +26,7 @@ pub fn papers(papers_in: Option<PathBuf>) -> Vec<String> {
     paper::names(&folder(papers_in))
 }
 
-/// Reproduces papers, or one of their figures.
+/// Reproduce papers, or one of their figures.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, by name")]
 pub fn reproduce(
@@ -66,12 +66,12 @@ pub fn reproduce(
 
 #[pymethods]
 impl Reproduced {
-    /// The scorecard, as `fanin reproduce --json` prints it.
+    /// The scorecard, as in `fanin reproduce --json`.
     fn json(&self) -> String {
         serde_json::to_string(&self.card).unwrap_or_default()
     }
 
-    /// Writes what the program writes into `--out`.
+    /// Write the files of `--out`.
     fn write(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         let out = claimed(py, folder)?;
         py.detach(|| out.fill_scorecard(&self.of, &self.card)).map_err(|why| raised(py, &why.into()))

@@ -1,4 +1,4 @@
-//! Scenarios: every change gives a new one, so that a cell of a notebook can be run again.
+//! Immutable scenarios: every change gives a new one, so that a notebook cell can be run again.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::failure::{problem, raised};
 
-/// A scenario as it is written, with what was set.
+/// A scenario's text with the settings made.
 #[pyclass(frozen, module = "fanin._fanin")]
 pub struct Scenario(pub fanin::Scenario);
 
@@ -21,7 +21,7 @@ impl Scenario {
         Ok(Scenario(scenario))
     }
 
-    /// As it can be run.
+    /// The runnable scenario.
     pub fn resolved(&self, py: Python<'_>) -> PyResult<fanin::Resolved> {
         self.0.resolve().map_err(|why| raised(py, &why))
     }
@@ -29,29 +29,29 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a file; those that it names lie beside it.
+    /// Read a file; files that it names are relative to it.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Scenario> {
         fanin::Scenario::read(path).map(Scenario).map_err(|why| raised(py, &why))
     }
 
-    /// Takes a text under a name.
+    /// Take a text under a name.
     #[staticmethod]
     fn parse(py: Python<'_>, name: &str, text: String) -> PyResult<Scenario> {
         fanin::Scenario::parse(name, text).map(Scenario).map_err(|why| raised(py, &why))
     }
 
-    /// Sets a key; `argument` are the caller's own words for it.
+    /// Set a key; `argument` is the caller's expression, for errors.
     fn set(&self, py: Python<'_>, argument: &str, assignment: &str) -> PyResult<Scenario> {
         self.changed(py, |scenario| scenario.set_by(argument, assignment).map(drop))
     }
 
-    /// Sweeps over a key; `argument` are the caller's own words for it.
+    /// Sweep a key; `argument` is the caller's expression, for errors.
     fn sweep(&self, py: Python<'_>, argument: &str, axis: &str) -> PyResult<Scenario> {
         self.changed(py, |scenario| scenario.sweep_by(argument, axis).map(drop))
     }
 
-    /// Keeps these schemes alone.
+    /// Keep only these schemes.
     fn schemes(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Scenario> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         self.changed(py, |scenario| scenario.schemes(&names).map(drop))
@@ -63,7 +63,7 @@ impl Scenario {
         self.0.text()
     }
 
-    /// The laws of the caller's own that its schemes have.
+    /// The caller's own congestion controls in its schemes.
     fn laws(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
         let resolved = self.resolved(py)?;
         let mut names: Vec<_> = resolved.variants().iter().filter_map(|c| c.scheme.foreign()).collect();
@@ -72,7 +72,7 @@ impl Scenario {
         Ok(names)
     }
 
-    /// Resolves and checks all of it: labels of its schemes, and warnings.
+    /// Resolve and check the scenario: labels of its schemes, and warnings.
     fn check(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
         let resolved = self.0.resolve().map_err(|why| match &why {
             fanin::Error::Scenario(what) => problem(py, what),

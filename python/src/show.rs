@@ -1,11 +1,11 @@
-//! A comparison in a terminal: a row a scheme and point, then what was found.
+//! Text table of a comparison: one row per scheme and point, then the findings.
 
 use fanin::{Comparison, figures};
 
-/// The columns' heads.
+/// Column heads.
 const HEADS: [&str; 7] = ["scheme", "", "goodput, Mbit/s", "±", "p99", "timeouts", "drops"];
 
-/// The whole as a text.
+/// The whole text.
 pub fn comparison(comparison: &Comparison) -> String {
     let (scenario, summary) = (comparison.scenario(), comparison.summary());
     let rows = summary.rows.iter().map(|row| {
@@ -33,7 +33,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     let mut text = format!("{}\n\n", scenario.title().unwrap_or(scenario.name()));
     let [done, planned] = comparison.finished();
     if done < planned {
-        text += &format!("cut short: {done} of {planned} runs have finished\n\n");
+        text += &format!("cut short: {done} of {planned} runs finished\n\n");
     }
     for row in &rows {
         text += &(line(row) + "\n");

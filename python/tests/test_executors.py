@@ -80,7 +80,7 @@ def test_a_run_that_is_lost_three_times_is_named_and_the_others_are_there(short)
     assert any("under seed" in warning for warning in there.warnings)
     with pytest.warns(fanin.CutShortWarning):
         table = there.frame()
-    assert ("fanin.cut_short", f"{done} of {planned} runs have finished") in table.metadata
+    assert ("fanin.cut_short", f"{done} of {planned} runs finished") in table.metadata
 
 
 def test_a_worker_of_another_engine_is_refused_and_both_are_named(short):
@@ -120,7 +120,7 @@ class Mortal(ProcessPoolExecutor):
 
 def test_a_broken_pool_ends_with_what_is_done(wide):
     long = wide.set("workload.duration", "2 s")
-    with Mortal(7) as processes, pytest.warns(fanin.CutShortWarning, match="takes no more runs: BrokenProcessPool"):
+    with Mortal(7) as processes, pytest.warns(fanin.CutShortWarning, match="accepts no more runs: BrokenProcessPool"):
         there = long.compare({"fan_in": [8, 16, 32]}, executor=processes, cache=False)
     done, planned = there.finished
     assert 0 < done < planned

@@ -145,7 +145,7 @@ def test_one_that_raises_ends_its_run_with_its_traceback_and_no_other(executor):
     assert "ZeroDivisionError: integer division or modulo by zero" in str(told[0].message)
     assert "in <lambda>" in str(told[0].message)
     with pytest.warns(fanin.CutShortWarning, match="Traceback"):
-        assert ("fanin.cut_short", f"{done} of 12 runs have finished") in comparison.frame().metadata
+        assert ("fanin.cut_short", f"{done} of 12 runs finished") in comparison.frame().metadata
 
 
 def test_where_all_runs_fail_the_traceback_is_the_error():
@@ -159,12 +159,12 @@ def test_where_all_runs_fail_the_traceback_is_the_error():
 @pytest.mark.parametrize(
     ("method", "says"),
     [
-        ("def grow(self, ack, mss, window): window.cwnd -= 1", "grow left cwnd at .* would be to add to cwnd alone"),
+        ("def grow(self, ack, mss, window): window.cwnd -= 1", "grow left cwnd at .*; use a cwnd that does not shrink"),
         ("def grow(self, ack, mss, window): window.ssthresh = 1", "grow left ssthresh at 1 bytes"),
         ("def grow(self, ack, mss, window): window.cwnd = 2.5", "TypeError"),
         ("def grow(self, ack, mss, window): window.cwnd = -1", "OverflowError"),
-        ("def cut(self, cause, at, mss, window): return 1", "cut gave 1; right would be .* from two segments"),
-        ("def cut(self, cause, at, mss, window): return None", "cut gave None; right would be"),
+        ("def cut(self, cause, at, mss, window): return 1", "cut gave 1; use .* from two segments"),
+        ("def cut(self, cause, at, mss, window): return None", "cut gave None; use"),
         ("def __init__(self, more): pass", "TypeError: .*missing 1 required positional argument"),
     ],
 )
@@ -181,12 +181,12 @@ def test_what_a_law_may_not_do_is_said(method, says):
     [
         ("dctcp", laws.NewReno, "`dctcp` is a law's name already"),
         ("m21", laws.NewReno, "`m21` is a law's name already"),
-        ("a+b", laws.NewReno, r"`a\+b` is no name of a law; right would be letters"),
-        (7, laws.NewReno, "law: 7 is no name"),
-        ("py-x", lambda ack: ack, "is a function; right would be a class"),
-        ("py-x", type("X", (), {}), r"X has no grow; right would be grow\(self, ack, mss, window\)"),
-        ("py-x", type("X", (fanin.Law,), {"grow": 1}), "X.grow is no method"),
-        ("py-x", type("X", (laws.NewReno,), {"ecn": 1}), "ecn: 1 is a int; right would be True or False"),
+        ("a+b", laws.NewReno, r"`a\+b` is not a valid algorithm name"),
+        (7, laws.NewReno, "law: 7 is not a name"),
+        ("py-x", lambda ack: ack, "is a function; use a class"),
+        ("py-x", type("X", (), {}), r"X has no grow; define grow\(self, ack, mss, window\)"),
+        ("py-x", type("X", (fanin.Law,), {"grow": 1}), "X.grow is not a method"),
+        ("py-x", type("X", (laws.NewReno,), {"ecn": 1}), "ecn: 1 is a int; use True or False"),
     ],
 )
 def test_what_is_no_law_is_refused(name, made, says):
@@ -232,7 +232,7 @@ def test_a_law_that_cannot_travel_says_so():
     class Stays(laws.NewReno):
         lock = held_lock
 
-    with ThreadPoolExecutor(1) as threads, pytest.raises(fanin.AskedError, match="the law py-stays cannot travel: TypeError"):
+    with ThreadPoolExecutor(1) as threads, pytest.raises(fanin.AskedError, match="cannot send the law py-stays to workers: TypeError"):
         scenario('"py-stays"').compare(executor=threads)
 
 

@@ -43,7 +43,7 @@ def test_absent_numbers_are_null(short):
 def test_a_table_that_is_not_there_names_those_that_are(short):
     comparison = short.compare(cache=False)
     assert comparison.tables[:2] == ["summary", "slowdown"]
-    with pytest.raises(fanin.AskedError, match="there is no table `nothing` here; right would be one of summary"):
+    with pytest.raises(fanin.AskedError, match="there is no table `nothing` here; use one of summary"):
         comparison.table("nothing")
 
 
@@ -88,12 +88,12 @@ def test_two_swept_keys_show_a_heat_map(short):
 def test_a_heat_map_needs_two_keys_and_a_number(short):
     comparison = short.compare({"fan_in": [2, 8]}, seeds=1, cache=False)
     assert "<table>" not in comparison._repr_html_().split("<iframe")[0]
-    with pytest.raises(fanin.AskedError, match="swept here: fan_in; right would be two keys, such as compare"):
+    with pytest.raises(fanin.AskedError, match="swept here: fan_in; sweep two keys, such as compare"):
         comparison.heat_map()
     two = short.compare({"fan_in": [2, 8], "tcp.rto_min": ["10 ms", "200 ms"]}, seeds=1, cache=False)
     for measure in ("goodput", "point", "qct_ms", "scheme"):
         with pytest.raises(
-            fanin.AskedError, match=f"measure: '{measure}' is no number .*right would be one of .*goodput_mbps, .*qct_ms.p99"
+            fanin.AskedError, match=f"measure: '{measure}' is not a number .*use one of .*goodput_mbps, .*qct_ms.p99"
         ):
             two.heat_map(measure)
 

@@ -114,7 +114,7 @@ def test_a_diagnosis_is_the_programs_and_its_scenario_can_be_compared(program, t
     assert short.compare(cache=False).finished[0] >= 1
     with pytest.raises(fanin.AskedError, match="it cannot be read"):
         fanin.diagnose("nowhere.pcap")
-    with pytest.raises(TypeError, match="inputs: 7 is a int; right would be a list, such as"):
+    with pytest.raises(TypeError, match="inputs: 7 is a int; use a list, such as"):
         fanin.diagnose(7)
 
 

@@ -47,7 +47,7 @@ def test_a_threshold_may_be_a_plain_number_of_packets(short):
     for other in (short.set("ecn_threshold.k", 7), fanin.Scenario(text=f"{short.text}[ecn_threshold]\nk = 7\n")):
         assert other.compare(cache=False).summary["hash"] == written
     assert fanin.sections.EcnThreshold(k=7) == {"k": 7}
-    with pytest.raises(fanin.ScenarioError, match=r"7\.5 is not of that form; right would be a number of packets"):
+    with pytest.raises(fanin.ScenarioError, match=r"7\.5 is not of that form; use a number of packets"):
         short.set("ecn_threshold.k", 7.5)
 
 
@@ -75,7 +75,7 @@ def test_an_error_has_file_and_line_and_says_what_would_be_right(tmp_path):
         ("switch.bufer", "12 KiB", "did you mean `switch.buffer`"),
         ("tcp.sack", "perhaps", "true or false"),
         ("link.rate", {"a": 1}, "link.rate"),
-        ("link.rate", None, "right would be"),
+        ("link.rate", None, "use"),
         ("buffer", 1, "unknown key"),
     ],
 )
@@ -150,7 +150,7 @@ def test_wrong_types_of_how_it_is_run_name_the_parameter(short):
     ],
 )
 def test_wrong_types_and_units_name_the_parameter_and_what_would_be_right(short, parameter, call):
-    with pytest.raises((TypeError, fanin.AskedError), match=rf"(?s)^{parameter}: .*right would be"):
+    with pytest.raises((TypeError, fanin.AskedError), match=rf"(?s)^{parameter}: .*use"):
         call(short)
 
 
@@ -182,7 +182,7 @@ def test_numpys_numbers_are_numbers_wherever_a_call_takes_one(short):
     for arguments, says in [({"servers": numpy.int64(0)}, "servers: 0 is too small"), ({"seconds": numpy.float64(-1)}, "seconds: ")]:
         with pytest.raises((TypeError, fanin.AskedError), match=says):
             short.advise(**arguments)
-    with pytest.raises(TypeError, match=r"fan_in: 2\.5 is a float; right would be a whole number"):
+    with pytest.raises(TypeError, match=r"fan_in: 2\.5 is a float; use a whole number"):
         short.run("newreno", numpy.float64(2.5))
 
 

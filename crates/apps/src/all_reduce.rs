@@ -1,6 +1,6 @@
-//! Ring all-reduces, as Patarasuk and Yuan have them ("Bandwidth optimal all-reduce algorithms for clusters of workstations",
-//! JPDC 2009, section 4): of n hosts in a ring each cuts its vector into n parts. In n - 1 steps each host passes a part on to the
-//! next host, which adds its own; in n - 1 more the sums go round. A part is passed on once it has come from the host before, and
+//! Ring all-reduces after Patarasuk and Yuan ("Bandwidth optimal all-reduce algorithms for clusters of workstations",
+//! JPDC 2009, section 4): each of n hosts in a ring splits its vector into n parts. In n - 1 steps each host passes a part to the
+//! next host, which adds its own; in n - 1 more steps the sums go around. A host passes a part on once it has received it, and
 //! the next all-reduce begins when every host has all sums.
 
 use fanin_fabric::HostId;
@@ -27,11 +27,11 @@ struct Host {
     start: Stream,
     /// It has its vector.
     started: bool,
-    /// The next step in which it passes a part on.
+    /// The next step in which it sends a part.
     next: u32,
-    /// Whether the part of each step has come to it.
+    /// Whether each step's part has been received.
     came: Vec<bool>,
-    /// How many have.
+    /// Number of received parts.
     count: u32,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct AllReduce {
     start_jitter: Time,
     duration: Time,
     transfers: Transfers,
-    /// Of each transfer: the host that it goes to, and its step.
+    /// Destination host and step of each transfer.
     aims: Vec<(u32, u32)>,
     round: u32,
     round_start: Time,
     round_timeouts: u64,
-    /// Hosts that do not have all sums.
+    /// Hosts that still lack sums.
     missing: u32,
     queries: Vec<QueryRow>,
 }
@@ -100,7 +100,7 @@ impl AllReduce {
         self.pass_on(driver, id);
     }
 
-    /// A host passes on what it can: in the first step a part of its own, later what came in the step before.
+    /// Send all parts that a host can send: in the first step its own, later that received in the step before.
     fn pass_on(&mut self, driver: &mut dyn Driver, id: u32) {
         let count = self.hosts.len() as u32;
         loop {
@@ -111,7 +111,7 @@ impl AllReduce {
                 return;
             }
             host.next += 1;
-            // Parts go round: in each step that of the host one further back.
+            // Parts go around: each step sends that of the host one further back.
             let part = (id + 2 * count - step) % count;
             let rest = u64::from(u64::from(part) < self.vector % u64::from(count));
             let to = (id + 1) % count;
@@ -121,7 +121,7 @@ impl AllReduce {
         }
     }
 
-    /// A host has the part of a step.
+    /// A host has received the part of a step.
     fn came(&mut self, driver: &mut dyn Driver, id: u32, step: u32) {
         let host = &mut self.hosts[id as usize];
         host.came[step as usize] = true;

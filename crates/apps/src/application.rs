@@ -1,4 +1,4 @@
-//! What an application is, and what it may see and do.
+//! Interface between an application and its driver.
 
 use fanin_fabric::HostId;
 use fanin_spec::{
@@ -9,66 +9,65 @@ use fanin_units::{Rate, Time};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Meaning, Message};
 
-/// An application: it is told of what happens to its own connections and timers, and does what a [`Driver`] can.
+/// An application: handles events of its own connections and timers, and acts through a [`Driver`].
 pub trait Application {
-    /// What its timers mean.
+    /// Meanings of its timers.
     type Timer: From<Meaning>;
-    /// What its messages mean.
+    /// Meanings of its messages.
     type Message: From<Meaning>;
 
-    /// It begins: the workload with the run, what runs beside it with the workload.
+    /// Start: the workload with the run, background applications with the workload.
     fn start(&mut self, driver: &mut dyn Driver);
     /// A handshake is done at this end.
     fn established(&mut self, _driver: &mut dyn Driver, _at: EndpointId) {}
-    /// The last byte of a message is there.
+    /// The last byte of a message has arrived.
     fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Self::Message);
     /// The peer closed its side.
     fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId) {
         driver.close(at);
     }
-    /// The peer's host knows nothing of the connection any more: it will carry nothing.
+    /// The peer's host has lost the connection, which is unusable.
     fn broken(&mut self, _driver: &mut dyn Driver, _at: EndpointId) {}
     /// A retransmission timer has fired at this end.
     fn on_timeout(&mut self, _at: EndpointId) {}
-    /// A host has crashed: what it held is lost, and so is what its ends of connections are given to send.
+    /// A host has crashed: its state is lost, including unsent data of its connections.
     fn crashed(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
-    /// A host that had crashed is there again.
+    /// A crashed host has returned.
     fn returned(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A timer of [`Driver::after`] is due.
     fn due(&mut self, driver: &mut dyn Driver, timer: Self::Timer);
-    /// Whether what a timer does follows from the time alone: it looks at nothing that happens, and opens connections, sends and
-    /// closes over those, and sets timers, and no more. Where all that its messages do is to be counted, such an application can be
-    /// simulated in parts.
+    /// Whether a timer's actions depend only on the time: it reads no other state, and only opens connections, sends and closes over
+    /// those, and sets timers. If its messages are also only counted, such an application can be simulated in parts.
     fn foresees(&self, _timer: Self::Timer) -> bool {
         false
     }
-    /// Whether the run ends once all messages that were sent are there: then there is nothing any more that it foresees.
+    /// Whether the run ends once all sent messages have arrived; then no foreseeable timers remain.
     fn ends_when_all_is_there(&self) -> bool {
         false
     }
-    /// What was so far is left out of all figures: what runs beside the workload is told so.
+    /// Exclude everything so far from the figures; called for background applications.
     fn measure(&mut self, _view: &dyn View) {}
-    /// Adds what was measured of it.
+    /// Add its measurements.
     fn record(&self, view: &dyn View, record: &mut Record);
 }
 
-/// What an application may look at.
+/// An application's read access.
 pub trait View {
-    /// The time at hand.
+    /// The current time.
     fn now(&self) -> Time;
-    /// When the measured time began, or the workload where there is no warm-up.
+    /// Start of the measured time; the workload's start without a warm-up.
     fn measured_from(&self) -> Time;
-    /// Bytes delivered in order at an end of a connection that is still in use.
+    /// Bytes delivered in order at an end of an open connection.
     fn delivered(&self, at: EndpointId) -> u64;
-    /// Retransmission timeouts so far, anybody's.
+    /// Retransmission timeouts so far, of all connections.
     fn timeouts(&self) -> u64;
-    /// The least time in which `bytes` get from one host to another, alone in the network.
+    /// Minimum time to send `bytes` between two hosts, alone in the network.
     fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Time;
     /// The rate at which a host sends.
     fn rate(&self, host: HostId) -> Rate;
-    /// How long a host takes now for what takes `span` at its full speed.
+    /// How long a host now takes for work that takes `span` at full speed.
     fn at_work(&self, host: HostId, span: Time) -> Time;
-    /// Whether one switch joins two hosts.
+    /// Whether one switch connects two hosts.
     fn share_a_rack(&self, one: HostId, other: HostId) -> bool;
     /// The number of hosts.
     fn hosts(&self) -> u32;
@@ -76,78 +75,78 @@ pub trait View {
     fn rack(&self, host: HostId) -> u32;
     /// The number of its pod: racks under the same aggregation routers.
     fn pod(&self, host: HostId) -> u32;
-    /// What waits, and what would find room, at the ports towards a host's rack: bytes.
+    /// Queued bytes, and free space, at the ports towards a host's rack.
     fn queue_into_rack(&self, host: HostId) -> (u64, u64);
-    /// The rate of these ports together.
+    /// The total rate of these ports.
     fn rate_into_rack(&self, host: HostId) -> Rate;
-    /// The smoothed round-trip time at an end of a connection that is still in use.
+    /// The smoothed round-trip time at an end of an open connection.
     fn srtt(&self, at: EndpointId) -> Option<Time>;
-    /// What somebody watches of the run.
+    /// The run's watch, if any.
     fn watch(&self) -> Option<&Watch>;
-    /// Whether an end's connection is neither over nor broken: something may come there.
+    /// Whether an end's connection is neither over nor broken: data may still arrive.
     fn carries(&self, at: EndpointId) -> bool;
 }
 
-/// What an application may do.
+/// An application's operations.
 pub trait Driver: View {
-    /// Opens a connection from one host to another for flows of a kind.
+    /// Open a connection between two hosts for flows of a kind.
     fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
-    /// A connection from one host to another that has stood since long before, for flows of a kind.
+    /// Establish a persistent connection between two hosts for flows of a kind.
     fn stand(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
-    /// Sends a message from this end to the other, after those before; says how many bytes went before it.
+    /// Send a message to the other end, after earlier ones; returns the number of bytes before it.
     fn send(&mut self, from: EndpointId, message: Message) -> u64;
-    /// Whether this end's application reads what comes, which it does until told otherwise.
+    /// Set whether this end's application reads incoming data; it does by default.
     fn reads(&mut self, at: EndpointId, reads: bool);
-    /// Sends without end.
-    fn pour(&mut self, from: EndpointId);
-    /// Stops to pour: what has not been sent is taken back, and the sending side closed.
+    /// Send a long-lived flow.
+    fn send_endlessly(&mut self, from: EndpointId);
+    /// Stop a long-lived flow: discard unsent data, and close the sending side.
     fn stop(&mut self, at: EndpointId);
-    /// Closes an end's sending side, after what is to be sent.
+    /// Close an end's sending side after its data.
     fn close(&mut self, at: EndpointId);
-    /// Sets a timer.
+    /// Set a timer.
     fn after(&mut self, span: Time, timer: Meaning);
-    /// The workload begins, connections that stand before it apart: so does what runs beside it.
+    /// Start the workload, after connection setup; background traffic starts with it.
     fn begin(&mut self);
-    /// From now on these clients wait for answers, which a server may need so much time for.
-    fn await_answers(&mut self, clients: &[HostId], work: Time);
-    /// A client waits for nothing in a time that begins now.
+    /// These clients wait for responses from now on; a server may need up to `work` for one.
+    fn await_responses(&mut self, clients: &[HostId], work: Time);
+    /// A client waits for nothing for a time that begins now.
     fn rest(&mut self, client: HostId, span: Time);
-    /// All connections stand and the first round begins: for whoever watches.
+    /// Tell the probe that all connections are set up and the first round begins.
     fn clock_starts(&mut self);
-    /// What was so far is left out of all figures: the workload has delivered `payload`.
+    /// Exclude everything so far from all figures: the workload has delivered `payload`.
     fn measure_from_here(&mut self, payload: u64);
-    /// A round or query has ended: for whoever watches.
+    /// Tell the probe that a round or query has ended.
     fn round_ended(&mut self, round: u32);
-    /// The application has all that it wants: the run ends.
+    /// The application has finished: the run ends.
     fn finish(&mut self);
 }
 
-/// What applications measure.
+/// Measurements of applications.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Its flows.
     pub flows: Vec<FlowRow>,
     /// Its rounds or queries.
     pub queries: Vec<QueryRow>,
-    /// Payload that was delivered.
+    /// Delivered payload.
     pub payload_bytes: u64,
-    /// The time in which it was.
+    /// The time in which it was delivered.
     pub measured: Time,
     /// A job's tasks.
     pub tasks: Vec<TaskRow>,
     /// Requests of front ends.
     pub requests: Vec<RequestRow>,
-    /// Hubs, and what each did.
+    /// Hubs and their results.
     pub hubs: Vec<HubRow>,
-    /// How fast hubs were found to be.
+    /// Measured speeds of hubs.
     pub hub_speeds: Vec<HubSpeedRow>,
-    /// What was moved while it ran.
+    /// Moves during the run.
     pub gathering: Vec<GatheringRow>,
-    /// Queries of the service beside it.
+    /// Queries of the background service.
     pub service: Vec<ServiceRow>,
 }
 
-/// A row of a round or query that began at `start_ps` and took so long, or where it is not `whole` has lasted so long.
+/// A row of a round or query that began at `start_ps` and took `took`, or if it is not `whole` has lasted that long.
 pub(crate) fn round_row(round: u32, start_ps: u64, took: Time, whole: bool, timeouts: u64) -> QueryRow {
     let (qct_ps, waited_ps) = (whole.then_some(took.0), (!whole).then_some(took.0));
     QueryRow { round, start_ps, qct_ps, waited_ps, timeouts, ..QueryRow::default() }
@@ -158,7 +157,7 @@ pub(crate) fn host_of(server: u32) -> HostId {
     HostId(server + 1)
 }
 
-/// An `Application` whatever its meanings.
+/// An `Application` with erased meanings.
 #[expect(missing_docs, reason = "each is the application's of its name")]
 pub trait App {
     fn start(&mut self, driver: &mut dyn Driver);

@@ -1,5 +1,5 @@
-//! Bursts into the client: each of so many servers, drawn at random, sends its part of so many bytes, whether the burst before
-//! it is over or not. They begin for the scenario's duration, and the run ends with the last byte of the last one.
+//! Bursts into the client: randomly drawn servers each send a part of the burst's bytes, independently of earlier bursts. Bursts
+//! begin for the scenario's duration, and the run ends with the last byte of the last one.
 
 use std::sync::Arc;
 
@@ -18,38 +18,38 @@ meanings! {
     pub(crate) enum Timer {
         /// The next burst begins.
         Begin,
-        /// What has not ended long after the last one began is given up.
+        /// Give up bursts that have not ended long after the last one began.
         GiveUp,
         End,
     }
 }
 
-/// Bursts are given up so many durations after the start.
-const PATIENCE: u64 = 10;
+/// Durations after the start at which bursts are given up.
+const GIVE_UP_AFTER: u64 = 10;
 
-/// One that has begun.
+/// A started burst.
 struct Begun {
     start: Time,
     timeouts: u64,
-    /// Its flows that have not ended.
+    /// Its unfinished flows.
     missing: u32,
     row: Option<QueryRow>,
 }
 
 pub(crate) struct Bursts {
-    /// Absent only in a spec that no scenario was read for: then nothing is sent.
+    /// Absent only in a spec without a scenario: nothing is sent then.
     table: Option<Arc<Table>>,
     duration: Time,
     draws: Stream,
     peers: Stream,
-    /// All of them; of a burst the first so many, once they have changed places.
+    /// All servers; a burst uses the first ones after a partial shuffle.
     servers: Vec<u32>,
     next: Option<Burst>,
     bursts: Vec<Begun>,
     transfers: Transfers,
-    /// Of each flow.
+    /// Burst of each flow.
     burst_of: Vec<u32>,
-    /// No burst begins any more.
+    /// No more bursts begin.
     over: bool,
 }
 
@@ -69,7 +69,7 @@ impl Bursts {
         }
     }
 
-    /// Waits for the next burst.
+    /// Schedule the next burst.
     fn wait(&mut self, driver: &mut dyn Driver) {
         let Some(table) = &self.table else { return };
         let burst = table.at(self.bursts.len() as u64, || self.draws.word());
@@ -79,7 +79,7 @@ impl Bursts {
 
     fn begin(&mut self, driver: &mut dyn Driver) {
         let Some(burst) = self.next.filter(|_| !self.over) else { return };
-        // Drawn ones may have fewer bytes than servers.
+        // Drawn bursts may have fewer bytes than servers.
         let senders = u64::from(burst.fan_in).min(burst.bytes) as usize;
         let number = self.bursts.len() as u32;
         self.bursts.push(Begun {
@@ -109,7 +109,7 @@ impl Bursts {
         round_row(number as u32, burst.start.0, took, whole, view.timeouts() - burst.timeouts)
     }
 
-    /// Each burst, whole or cut off.
+    /// Each burst, complete or cut off.
     fn queries(&self, view: &dyn View) -> impl Iterator<Item = QueryRow> {
         let row =
             |(number, burst): (usize, &Begun)| burst.row.clone().unwrap_or_else(|| self.query(view, number, false));
@@ -123,10 +123,10 @@ impl Application for Bursts {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(&[HostId::CLIENT], Time::ZERO);
+        driver.await_responses(&[HostId::CLIENT], Time::ZERO);
         driver.rest(HostId::CLIENT, Time::NEVER);
         driver.after(self.duration, Timer::End.into());
-        driver.after(self.duration.saturating_mul(PATIENCE), Timer::GiveUp.into());
+        driver.after(self.duration.saturating_mul(GIVE_UP_AFTER), Timer::GiveUp.into());
         self.wait(driver);
     }
 

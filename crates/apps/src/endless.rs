@@ -1,4 +1,4 @@
-//! Flows without an end that start and stop, and what each moved between two such changes.
+//! Long-lived flows that start and stop, with the bytes of each between two such changes.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,34 @@ use fanin_units::Time;
 use super::application::{Driver, View};
 use crate::ids::ConnectionId;
 
-/// One under way.
+/// A flow in progress.
 struct Flow {
     ends: (HostId, HostId),
     connection: ConnectionId,
-    /// What it had delivered as the phase began.
+    /// Bytes delivered before the phase began.
     before: u64,
 }
 
-/// Those of one application, each by a number.
+/// The flows of one application, by number.
 #[derive(Default)]
 pub(crate) struct Endless {
     flows: BTreeMap<u32, Flow>,
-    /// A phase is a time in which none starts or stops.
+    /// A phase is a time in which no flow starts or stops.
     phase: u32,
     began: Time,
     rows: Vec<FlowRow>,
 }
 
 impl Endless {
-    /// One starts: its sender opens a connection.
+    /// Start a flow: its sender opens a connection.
     pub fn start(&mut self, driver: &mut dyn Driver, number: u32, ends: (HostId, HostId)) {
         self.next_phase(driver);
         let connection = driver.connect(ends.0, ends.1, FlowKind::Long);
-        driver.pour(connection.opener());
+        driver.send_endlessly(connection.opener());
         self.flows.insert(number, Flow { ends, connection, before: 0 });
     }
 
-    /// One stops: what its sender has not sent is not sent any more.
+    /// Stop a flow: its sender discards unsent data.
     pub fn stop(&mut self, driver: &mut dyn Driver, number: u32) {
         self.next_phase(driver);
         let opener = self.flows.remove(&number).map(|flow| flow.connection.opener());
@@ -45,12 +45,12 @@ impl Endless {
         }
     }
 
-    /// Whether none is under way.
+    /// Whether no flow is in progress.
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
-    /// What was so far is left out.
+    /// Discard everything so far.
     pub fn measure(&mut self, view: &dyn View) {
         self.next_phase(view);
         self.phase = 0;
@@ -67,7 +67,7 @@ impl Endless {
         }
     }
 
-    /// The phase under way, if it has lasted any time; times count from `clock`.
+    /// The phase in progress, if it has lasted any time; times count from `clock`.
     fn open(&self, view: &dyn View, clock: Time) -> impl Iterator<Item = FlowRow> {
         let lasts = view.now() > self.began;
         self.flows.values().filter(move |_| lasts).map(move |flow| FlowRow {
@@ -81,7 +81,7 @@ impl Endless {
         })
     }
 
-    /// A row each for each phase in which it was under way.
+    /// One row per flow and phase.
     pub fn rows(&self, view: &dyn View, clock: Time) -> impl Iterator<Item = FlowRow> {
         let over =
             self.rows.iter().map(move |row| FlowRow { start_ps: Time(row.start_ps).since(clock).0, ..row.clone() });

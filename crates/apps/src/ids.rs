@@ -1,39 +1,39 @@
-//! Numbers that cannot be taken for one another.
+//! Typed identifiers.
 
 /// The number of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(u32);
 
-/// The number of a connection: whose it is, and how many that owner had opened before it. So what others open moves no number.
+/// The number of a connection: its owner, and its index among the owner's, so that other owners' connections do not affect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(u32);
 
-/// Below a connection's owner, its place.
+/// Bits of the index below the owner.
 const PLACE_BITS: u32 = 28;
 
 impl ConnectionId {
-    /// The connection of an owner that opened `place` ones before it.
+    /// The connection of this owner with index `place`.
     pub fn new(owner: Owner, place: u32) -> ConnectionId {
         assert!(place >> PLACE_BITS == 0, "a run opens more than {} connections", 1 << PLACE_BITS);
         ConnectionId(u32::from(owner.0) << PLACE_BITS | place)
     }
 
-    /// Whose it is: zero for the workload's, one for the background's, then what else runs beside the workload.
+    /// Its owner: zero for the workload, one for the background, then background applications.
     pub fn owner(self) -> Owner {
         Owner((self.0 >> PLACE_BITS) as u8)
     }
 
-    /// How many its owner had opened before it.
+    /// Its index among its owner's connections.
     pub fn place(self) -> u32 {
         self.0 & ((1 << PLACE_BITS) - 1)
     }
 
-    /// The end that opened it. Ends are numbered so that the two of a connection lie side by side in memory.
+    /// The end that opened it. The two ends of a connection have adjacent numbers.
     pub fn opener(self) -> EndpointId {
         EndpointId(2 * self.0)
     }
 
-    /// The end that answered.
+    /// The end that accepted it.
     pub fn answerer(self) -> EndpointId {
         EndpointId(2 * self.0 + 1)
     }
@@ -52,7 +52,7 @@ impl EndpointId {
         self.0
     }
 
-    /// The connection that it is an end of.
+    /// Its connection.
     #[inline]
     pub fn connection(self) -> ConnectionId {
         ConnectionId(self.0 / 2)
@@ -70,19 +70,19 @@ impl EndpointId {
     }
 }
 
-/// Who opened a connection or set a timer, and is told of what becomes of it.
+/// Owner of connections and timers, which receives their events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(u8);
 
 impl Owner {
-    /// So many are there at the most: their numbers stand in connections' numbers.
+    /// Maximum number of owners, limited by the bits in connections' numbers.
     pub const MOST: usize = 8;
     /// The workload.
     pub const WORKLOAD: Owner = Owner(0);
-    /// The background's long flows, which nobody is told of.
+    /// The background's long-lived flows, whose events are not reported.
     pub const BACKGROUND: Owner = Owner(1);
 
-    /// One of those that run beside the workload.
+    /// A background application.
     pub fn guest(number: u8) -> Owner {
         let owner = Owner(Owner::FIRST_GUEST + number);
         assert!(usize::from(owner.0) < Owner::MOST, "more runs beside the workload than numbers have room for");
@@ -99,7 +99,7 @@ impl Owner {
         self.0
     }
 
-    /// A guest's place among guests.
+    /// Index among background applications.
     pub fn place(self) -> usize {
         usize::from(self.0 - Owner::FIRST_GUEST)
     }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_two_ends_of_a_connection_know_it_and_each_other() {
+    fn ends_identify_connection_and_peer() {
         let connection = ConnectionId::new(Owner::guest(1), 21);
         let (opener, answerer) = (connection.opener(), connection.answerer());
         assert_eq!((opener.peer(), answerer.peer()), (answerer, opener));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_connection_of_the_last_owner_has_a_number_of_its_own_and_one_more_is_refused() {
+    fn connection_numbers_have_limits() {
         let last = Owner::guest(Owner::MOST as u8 - 1 - Owner::FIRST_GUEST);
         let answerer = ConnectionId::new(last, (1 << PLACE_BITS) - 1).answerer();
         assert_eq!(answerer.number(), u32::MAX);

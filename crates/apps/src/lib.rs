@@ -1,5 +1,5 @@
-//! The applications: who asks whom for what, and what is measured of it. An [`App`] is told of its own connections, messages and
-//! timers alone, and acts through a [`Driver`]: what carries its messages, it does not know.
+//! Applications: workloads and their measurements. An [`App`] handles events of its own connections, messages and timers, and acts
+//! through a [`Driver`], which hides the transport.
 
 mod all_reduce;
 mod application;
@@ -48,7 +48,7 @@ pub fn workload(spec: &RunSpec) -> Box<dyn App> {
     }
 }
 
-/// What runs beside it, over connections and timers of its own.
+/// Its background applications, with connections and timers of their own.
 pub fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
     let mut guests: Vec<Box<dyn App>> = Vec::new();
     let workload = &spec.settings.workload;

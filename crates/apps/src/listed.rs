@@ -1,5 +1,5 @@
-//! The flows of a list, as a workload or beside one. The workload ends with the last byte of the last one, or the last stop of one
-//! without an end.
+//! Flows from a list, as a workload or as background traffic. The workload ends with the last byte of the last flow, or the last
+//! stop of a long-lived one.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ meanings! {
     pub(crate) enum Timer {
         /// A line's flow starts.
         Start(line),
-        /// One without an end stops.
+        /// A long-lived flow stops.
         Stop(line),
         End,
     }
 }
 
-/// Those flows, beside whatever workload.
+/// The listed flows, as background traffic of any workload.
 pub(crate) struct Listed {
-    /// Absent only in a spec that no scenario was read for: then nothing is sent.
+    /// Absent only in a spec without a scenario: nothing is sent then.
     flows: Option<Arc<Flows>>,
     kind: FlowKind,
     transfers: Transfers,
     endless: Endless,
-    /// Those that have not started.
+    /// Flows that have not started.
     waiting: usize,
-    /// When the first one started.
+    /// Start of the first one.
     began: Option<Time>,
 }
 

@@ -1,4 +1,4 @@
-//! Long flows: every server sends to the client without end.
+//! Long-lived flows from every server to the client.
 
 use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
@@ -18,7 +18,7 @@ meanings! {
 }
 
 pub(crate) struct Long {
-    /// Of each server.
+    /// By server.
     starts: Vec<Time>,
     start_jitter: Time,
     warm_up: Option<WarmUp>,
@@ -30,7 +30,7 @@ struct Flow {
     server: u32,
     connection: ConnectionId,
     start: Time,
-    /// What it had delivered as the measured time began.
+    /// Bytes delivered before the measured time.
     before: u64,
 }
 
@@ -55,7 +55,7 @@ impl Application for Long {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(&[HostId::CLIENT], self.start_jitter);
+        driver.await_responses(&[HostId::CLIENT], self.start_jitter);
         for (&at, server) in self.starts.iter().zip(0..) {
             driver.after(at, Timer::Open(server).into());
         }
@@ -74,7 +74,7 @@ impl Application for Long {
         match timer {
             Timer::Open(server) => {
                 let connection = driver.connect(host_of(server), HostId::CLIENT, FlowKind::Long);
-                driver.pour(connection.opener());
+                driver.send_endlessly(connection.opener());
                 self.flows.push(Flow { server, connection, start: driver.now(), before: 0 });
             }
             Timer::WarmUp => {

@@ -1,16 +1,16 @@
-//! Messages that connections carry, and what they and timers mean to the application whose they are: the simulator carries a
-//! meaning and does not look inside.
+//! Messages on connections, and the meanings of messages and timers for their application. The simulator carries meanings
+//! without interpreting them.
 
 use fanin_units::Time;
 
-/// What a connection carries: so many bytes, told of where they go when the last one is there.
+/// A message of `bytes`, reported to the receiver when the last byte arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     /// At least one.
     pub bytes: u64,
-    /// What it says.
+    /// Its meaning.
     pub meaning: Meaning,
-    /// When it ought to be there; `NEVER` where that is no matter.
+    /// Its deadline; `NEVER` for none.
     pub deadline: Time,
 }
 
@@ -21,12 +21,12 @@ impl Message {
     }
 }
 
-/// A meaning on its way: which of an application's, and a number.
+/// An encoded meaning: its kind and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
-    /// Its place among the application's meanings.
+    /// Its index among the application's meanings.
     pub kind: u8,
-    /// Its number, zero where it has none.
+    /// Its number; zero for none.
     pub number: u32,
 }
 

@@ -24,7 +24,7 @@ meanings! {
 
 pub(crate) struct OneShot {
     flows: Vec<FlowRow>,
-    /// Of each server.
+    /// By server.
     starts: Vec<Time>,
     connections: Vec<Option<ConnectionId>>,
     missing: u32,
@@ -65,7 +65,7 @@ impl OneShot {
         driver.close(connection.opener());
     }
 
-    /// What is there of a server's fragment.
+    /// Delivered bytes of a server's fragment.
     fn delivered(&self, view: &dyn View, server: usize) -> u64 {
         match (&self.flows[server], self.connections[server]) {
             (FlowRow { fct_ps: Some(_), payload_bytes, .. }, _) => payload_bytes.unwrap_or(0),
@@ -80,7 +80,7 @@ impl Application for OneShot {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(&[HostId::CLIENT], self.start_jitter);
+        driver.await_responses(&[HostId::CLIENT], self.start_jitter);
         driver.after(self.duration, Timer::End.into());
         for server in 0..self.flows.len() as u32 {
             match self.starts[server as usize] {

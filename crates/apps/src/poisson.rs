@@ -1,5 +1,5 @@
-//! Poisson flows: every host, the client too, starts flows of random size to random other hosts, independently of what
-//! is under way.
+//! Poisson flows: every host, including the client, starts flows of random size to random other hosts, independently of flows
+//! in progress.
 
 use std::sync::Arc;
 
@@ -19,26 +19,26 @@ meanings! {
         /// A host's next flow starts.
         Start(host),
         WarmUp,
-        /// What has not ended long after the last start is given up.
+        /// Give up flows that have not ended long after the last start.
         GiveUp,
         End,
     }
 }
 
-/// One host's draws.
+/// One host's random streams.
 struct Source {
     gaps: Stream,
     peers: Stream,
     sizes: Stream,
 }
 
-/// The sources and their flows, beside whatever workload.
+/// The sources and their flows, as background traffic of any workload.
 pub(crate) struct Poisson {
     kind: FlowKind,
     load: f64,
     sizes: Option<Arc<Sizes>>,
     sources: Vec<Source>,
-    /// No flow starts from then on.
+    /// No flow starts from this time on.
     until: Time,
     transfers: Transfers,
 }
@@ -60,10 +60,10 @@ impl Poisson {
         }
     }
 
-    /// Waits for a host's next flow.
+    /// Schedule a host's next flow.
     fn wait(&mut self, driver: &mut dyn Driver, host: u32) {
         let Some(sizes) = &self.sizes else { return };
-        // Payload alone is the load: headers and retransmissions come on top.
+        // The load is payload only: headers and retransmissions are extra.
         let mean_gap_ps = sizes.mean_bytes() * 8e12 / (self.load * driver.rate(HostId(host)).0 as f64);
         let gap = self.sources[host as usize].gaps.exponential(mean_gap_ps);
         if driver.now().saturating_add(gap) < self.until {
@@ -71,7 +71,7 @@ impl Poisson {
         }
     }
 
-    /// A host's flow starts.
+    /// Start a host's flow.
     fn start_flow(&mut self, driver: &mut dyn Driver, host: u32) {
         let hosts = self.sources.len() as u32;
         let (Some(source), Some(sizes)) = (self.sources.get_mut(host as usize), &self.sizes) else { return };
@@ -87,7 +87,7 @@ impl Application for Poisson {
     type Timer = Timer;
     type Message = Carried;
 
-    /// Every host begins.
+    /// Start all hosts.
     fn start(&mut self, driver: &mut dyn Driver) {
         for host in 0..self.sources.len() as u32 {
             self.wait(driver, host);
@@ -114,14 +114,14 @@ impl Application for Poisson {
 /// The poisson workload: flows start for the scenario's duration, and the run ends with the last byte of the last one.
 pub(crate) struct Alone {
     poisson: Poisson,
-    /// What was delivered by the end of the duration; `None` before.
+    /// Bytes delivered by the end of the duration; `None` before.
     payload: Option<u64>,
     warm_up: Time,
     duration: Time,
 }
 
-/// Flows are given up so many durations after the start.
-const PATIENCE: u64 = 10;
+/// Durations after the start at which flows are given up.
+const GIVE_UP_AFTER: u64 = 10;
 
 impl Alone {
     pub fn new(spec: &RunSpec) -> Alone {
@@ -135,7 +135,7 @@ impl Alone {
         Alone { poisson, payload: None, warm_up, duration }
     }
 
-    /// No flow starts any more, and none is under way.
+    /// End the run if no flow is in progress and none will start.
     fn end_if_whole(&self, driver: &mut dyn Driver) {
         if self.payload.is_some() && self.poisson.transfers.missing == 0 {
             driver.finish();
@@ -150,7 +150,7 @@ impl Application for Alone {
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
         driver.after(self.poisson.until, Timer::End.into());
-        let patience = self.duration.saturating_mul(PATIENCE);
+        let patience = self.duration.saturating_mul(GIVE_UP_AFTER);
         driver.after(self.warm_up.saturating_add(patience), Timer::GiveUp.into());
         if self.warm_up > Time::ZERO {
             driver.after(self.warm_up, Timer::WarmUp.into());
@@ -186,7 +186,7 @@ impl Application for Alone {
     fn record(&self, view: &dyn View, record: &mut Record) {
         record.flows.extend(self.poisson.transfers.rows(view, self.warm_up.0));
         record.payload_bytes = self.payload.unwrap_or_else(|| self.poisson.transfers.delivered(view));
-        // A run that is given up has ended after the duration, too.
+        // A run that is given up also ended its measured time with the duration.
         record.measured = view.now().since(self.warm_up).min(self.duration);
     }
 }

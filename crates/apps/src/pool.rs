@@ -1,4 +1,4 @@
-//! Connections between hosts: one a flow, or one that stays and carries flow after flow.
+//! Connections between hosts: one per flow, or persistent ones.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::application::Driver;
 use crate::ids::{ConnectionId, EndpointId};
 
 pub(crate) enum Pool {
-    /// Each flow has a new one, which is closed behind it.
+    /// Each flow has a new one, which is closed after it.
     New,
-    /// The first flow between two hosts opens one, by who opens and who answers; those after it follow in it.
+    /// The first flow between two hosts opens one, by opener and acceptor; later flows reuse it.
     Standing(BTreeMap<(HostId, HostId), ConnectionId>),
 }
 
 impl Pool {
-    /// Those that stay, or new ones.
+    /// Persistent or new ones.
     pub fn new(stand: bool) -> Pool {
         if stand { Pool::Standing(BTreeMap::new()) } else { Pool::New }
     }
 
-    /// A connection that one host opens, or has opened before, to another.
+    /// A connection from one host to another, new or reused.
     pub fn between(&mut self, driver: &mut dyn Driver, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         match self {
             Pool::New => driver.connect(from, to, kind),
@@ -29,7 +29,7 @@ impl Pool {
         }
     }
 
-    /// An end has sent what it had to send for a flow.
+    /// An end has sent all data of a flow.
     pub fn served(&self, driver: &mut dyn Driver, at: EndpointId) {
         if let Pool::New = self {
             driver.close(at);

@@ -1,8 +1,8 @@
-//! Rounds of one question to many: a client asks every server for its part, and asks again when the last part has come.
-//! Several clients do so each for itself.
+//! Rounds of requests to many servers: a client requests a part from every server, and starts the next round when the last part has
+//! arrived. Several clients do so independently.
 //!
-//! A barrier-synchronised read goes on for the scenario's duration, over standing connections that are opened before; a web
-//! search has so many queries, each over new connections.
+//! A barrier-synchronised read continues for the scenario's duration, over persistent connections opened before; a web
+//! search has a fixed number of queries, each over new connections.
 
 use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
@@ -16,15 +16,15 @@ use crate::streams::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {
-        /// A server has worked out its answer.
+        /// A server has computed its response.
         Serve(number),
-        /// A client asks the next server of a round that has just begun.
+        /// A client requests from the next server of a round that has just begun.
         Ask(client),
         /// A client's pause after a round is over.
         Next(client),
         WarmUp,
         End,
-        /// A connection that was being opened ought to stand by now.
+        /// A connection should have been opened by now.
         GiveUp(number),
     }
 }
@@ -36,23 +36,23 @@ meanings! {
     }
 }
 
-/// One server, as its client and the server see it.
+/// One server and its state for its client.
 struct Server {
     host: HostId,
-    /// Its connection: of this round, where each has new ones.
+    /// Its connection; of this round, if each has new ones.
     connection: Option<ConnectionId>,
-    /// Payload of its answer.
+    /// Payload of its response.
     answer: u64,
     start: Stream,
     service: Stream,
-    /// When it was asked in this round.
+    /// Time of the request in this round.
     asked: Time,
-    /// What went over the connection before its answer of this round; `None` before it is sent, or where it is there.
+    /// Bytes sent before its response of this round; `None` before it is sent, or once it has arrived.
     before: Option<u64>,
     answered: bool,
 }
 
-/// One client, and its round at hand.
+/// One client and its current round.
 struct Client {
     host: HostId,
     servers: Vec<Server>,
@@ -62,54 +62,54 @@ struct Client {
     round_timeouts: u64,
     /// Timeouts of its connections so far.
     timeouts: u64,
-    /// The next server to ask in this round, and how many have not answered.
+    /// The next server to request from in this round, and the number of missing responses.
     next: u32,
     missing: u32,
-    /// How many are still to be asked as the round begins.
+    /// Number of initial requests still to be sent in this round.
     to_ask: u32,
-    /// No round is open: none has begun, or one has ended and the next one begins after a pause or never.
+    /// No round is open: none has begun, or one has ended and the next begins after a pause or never.
     rests: bool,
     /// Rounds that have ended.
     done: u32,
 }
 
-/// So many of the longest timeouts.
-const PATIENCE: u64 = 10;
+/// Multiple of the longest timeout.
+const GIVE_UP_AFTER: u64 = 10;
 
 pub(crate) struct Rounds {
-    /// Connections stand from before the first round until the end.
+    /// Connections are persistent, from before the first round until the end.
     stand: bool,
     /// Rounds of each client after which the run ends; `None`: it ends with its duration.
     limit: Option<u32>,
-    /// Servers that a client asks at once.
+    /// Concurrency limit of a client over servers.
     at_once: u32,
     request: u64,
     service: Time,
     service_jitter: Time,
     start_jitter: Time,
-    /// From one request to the next as a round begins.
+    /// Time between initial requests of a round.
     gap: Time,
     pause: Time,
-    /// Of an answer, from when it was asked for.
+    /// Deadline of a response after its request.
     deadline: Time,
     clients: Vec<Client>,
-    /// Servers of a client: a number is a client's place times this, and a server's.
+    /// Servers per client: a number is a client's index times this, plus a server's.
     fan_in: u32,
-    /// Connections that are being opened, and ends at which they stand.
+    /// Connections being opened, and established ends.
     opened: u32,
     established: u32,
-    /// Of each connection that was opened, its client.
+    /// Client of each opened connection.
     client_of: Vec<u32>,
-    /// A connection that does not stand after this is given up, and the run with it; `None` where every host answers some time.
+    /// A connection not opened within this time is given up, and the run with it; `None` if every host responds eventually.
     patience: Option<Time>,
     warm_up: WarmUp,
-    /// When the first request that is measured went out; `NEVER` while connections are being opened.
+    /// Time of the first measured request; `NEVER` while connections are being opened.
     began: Time,
     /// Rounds that have begun.
     begun: u32,
     /// Clients that have rounds left.
     running: u32,
-    /// Payload of whole answers.
+    /// Payload of complete responses.
     payload: u64,
     flows: Vec<FlowRow>,
     queries: Vec<QueryRow>,
@@ -145,7 +145,7 @@ impl Rounds {
             opened: 0,
             established: 0,
             client_of: Vec::new(),
-            patience: spec.settings.may_fail().then(|| spec.settings.tcp.rto_max.saturating_mul(PATIENCE)),
+            patience: spec.settings.may_fail().then(|| spec.settings.tcp.rto_max.saturating_mul(GIVE_UP_AFTER)),
             warm_up: WarmUp::new(spec),
             began: Time::NEVER,
             begun: 0,
@@ -156,7 +156,7 @@ impl Rounds {
         }
     }
 
-    /// A client and its server, by a number.
+    /// The client and server of a number.
     fn of(&mut self, number: u32) -> (&mut Client, u32) {
         (&mut self.clients[(number / self.fan_in) as usize], number % self.fan_in)
     }
@@ -170,7 +170,7 @@ impl Rounds {
         connection
     }
 
-    /// Standing connections are opened one after another, so that opening them is no incast of its own.
+    /// Open persistent connections one after another, so that opening them is no incast of its own.
     fn open_next(&mut self, driver: &mut dyn Driver) {
         self.connect(driver, self.opened);
         if let Some(patience) = self.patience {
@@ -179,20 +179,20 @@ impl Rounds {
         self.opened += 1;
     }
 
-    /// What there is to open stands.
+    /// All connections are open.
     fn begin(&mut self, driver: &mut dyn Driver) {
         self.began = driver.now();
-        // Only now: beside endless flows, opening the connections could take for ever.
+        // Only now: with long-lived flows, opening the connections could take forever.
         driver.begin();
         let clients: Vec<HostId> = self.clients.iter().map(|client| client.host).collect();
-        driver.await_answers(&clients, self.service + self.service_jitter + self.start_jitter + self.gap);
+        driver.await_responses(&clients, self.service + self.service_jitter + self.start_jitter + self.gap);
         self.warm_up.begin(driver, Timer::WarmUp);
         for client in 0..self.clients.len() as u32 {
             self.begin_round(driver, client);
         }
     }
 
-    /// What was so far is no matter of the figures. Rounds under way are their first ones.
+    /// Exclude everything so far from the figures. Rounds in progress count as first ones.
     fn measure(&mut self, driver: &mut dyn Driver) {
         (self.began, self.begun) = (driver.now(), 0);
         self.flows.clear();
@@ -223,7 +223,7 @@ impl Rounds {
         self.ask_first(driver, client);
     }
 
-    /// Whether a client reads: not while it is busy sending requests.
+    /// Set whether a client reads: not while it is busy sending requests.
     fn read(&self, driver: &mut dyn Driver, client: u32, reads: bool) {
         for server in &self.clients[client as usize].servers {
             if let Some(standing) = server.connection.filter(|_| self.stand) {
@@ -232,7 +232,7 @@ impl Rounds {
         }
     }
 
-    /// Asks servers as a round begins: all that are to be asked at once, or one, and the others one after another.
+    /// Send a round's initial requests: all at once, or spaced by the gap.
     fn ask_first(&mut self, driver: &mut dyn Driver, client: u32) {
         while self.clients[client as usize].to_ask > 0 {
             self.clients[client as usize].to_ask -= 1;
@@ -266,7 +266,7 @@ impl Rounds {
         }
     }
 
-    /// A server is asked.
+    /// Send a request to a server.
     fn asked(&mut self, driver: &mut dyn Driver, number: u32) {
         let (service, service_jitter, start_jitter) = (self.service, self.service_jitter, self.start_jitter);
         let (client, id) = self.of(number);
@@ -276,7 +276,7 @@ impl Rounds {
         driver.after(driver.at_work(server.host, service).saturating_add(start), Timer::Serve(number).into());
     }
 
-    /// A server sends its answer.
+    /// A server sends its response.
     fn serve(&mut self, driver: &mut dyn Driver, number: u32) {
         let (deadline, stand) = (self.deadline, self.stand);
         let (client, id) = self.of(number);
@@ -329,7 +329,7 @@ impl Rounds {
         }
     }
 
-    /// Payload so far. Of a web search's answers only the whole ones count: its queries end with their last byte.
+    /// Payload so far. A web search counts only complete responses: its queries end with their last byte.
     fn payload(&self, view: &dyn View) -> u64 {
         let open = self.clients.iter().flat_map(|client| client.open_flows(view, self.began));
         let parts = if self.limit.is_none() { open.map(|flow| flow.delivered_bytes).sum() } else { 0 };
@@ -340,7 +340,7 @@ impl Rounds {
 impl Client {
     fn new(spec: &RunSpec, client: u32) -> Client {
         let server = |id| {
-            // With room for as many servers as there may be, so that one more moves no other client's draws.
+            // With space for the maximum number of servers, so that one more affects no other client's draws.
             let entity = client << 20 | id;
             Server {
                 host: HostId(spec.settings.server_host(client, id)),
@@ -368,12 +368,12 @@ impl Client {
         }
     }
 
-    /// Whether there is a server in this round that it has not asked, and is not about to ask.
+    /// Whether this round has a server without a sent or scheduled request.
     fn asks(&self) -> bool {
         ((self.next + self.to_ask) as usize) < self.servers.len()
     }
 
-    /// A server's answer in this round, so far as it is there.
+    /// A server's response in this round, as far as it has arrived.
     fn flow(&self, began: Time, id: u32, delivered_bytes: u64, fct_ps: Option<u64>) -> FlowRow {
         let server = &self.servers[id as usize];
         FlowRow {
@@ -388,7 +388,7 @@ impl Client {
         }
     }
 
-    /// The answers of this round that are not whole.
+    /// The incomplete responses of this round.
     fn open_flows(&self, view: &dyn View, began: Time) -> impl Iterator<Item = FlowRow> {
         let asked = if self.rests { 0 } else { self.next };
         self.servers.iter().zip(0..asked).filter(|(server, _)| !server.answered).map(move |(server, id)| {
@@ -422,7 +422,7 @@ impl Application for Rounds {
         if self.began != Time::NEVER {
             return;
         }
-        // Both ends count: a server that has not heard the client's ACK cannot answer.
+        // Both ends count: a server that has not received the client's ACK cannot respond.
         self.established += 1;
         if self.established < 2 * self.opened {
             return;
@@ -464,7 +464,7 @@ impl Application for Rounds {
         record.queries.extend(self.queries.iter().cloned());
         for client in &self.clients {
             record.flows.extend(client.open_flows(view, self.began));
-            // Of a run that never came to its first round, that one is open.
+            // In a run that never reached its first round, that round is open.
             let is_open = !client.rests || self.began == Time::NEVER;
             record.queries.extend(is_open.then(|| client.query(view, self.began, false)));
         }

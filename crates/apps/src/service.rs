@@ -1,4 +1,4 @@
-//! A query service beside a workload: at random times a random host asks others, and has its answer with the last of theirs.
+//! A query service as background traffic: at random times a random host queries others; the query ends with the last response.
 
 use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, RunSpec, Service as Settings, ServiceRow};
@@ -23,7 +23,7 @@ pub(crate) struct Service {
     gaps: Stream,
     peers: Stream,
     transfers: Transfers,
-    /// The query of each transfer, and how many answers each query still misses.
+    /// The query of each transfer, and the number of missing responses of each query.
     query_of: Vec<u32>,
     missing: Vec<u32>,
     rows: Vec<ServiceRow>,

@@ -1,4 +1,4 @@
-//! A shuffle: every host sends as much to every other one, or to a share of them drawn at random; the run ends with the
+//! A shuffle: every host sends equally much to every other one, or to a random share of them; the run ends with the
 //! last byte of the last flow.
 
 use std::cmp::Reverse;
@@ -23,7 +23,7 @@ meanings! {
 }
 
 pub(crate) struct Shuffle {
-    /// What has not started: when, from where, to where; the next one last.
+    /// Flows not started: time, source, destination; the next one last.
     waiting: Vec<(Time, u32, u32)>,
     bytes: u64,
     duration: Time,
@@ -36,12 +36,12 @@ impl Shuffle {
         let (share, hosts) = (w.pairs.in_q(32), spec.settings.hosts());
         let mut waiting = Vec::new();
         for from in 0..hosts {
-            // A draw each for every pair, so that a share moves no other pair's start.
+            // One draw per pair, so that a share affects no other pair's start.
             let mut starts = Stream::new(spec.seed, Purpose::Start, from);
             let mut picks = Stream::new(spec.seed, Purpose::Peer, from);
             for to in (0..hosts).filter(|&to| to != from) {
                 let (start, pick) = (starts.up_to(w.start_jitter), (picks.word() >> 32) as u32);
-                // A whole share is one short of what 32 bits count.
+                // A full share is one short of 2^32.
                 if pick < share || share == u32::MAX {
                     waiting.push((start, from, to));
                 }
@@ -52,7 +52,7 @@ impl Shuffle {
         Shuffle { waiting, bytes, duration: w.duration, transfers: Transfers::new(Pool::New) }
     }
 
-    /// Starts what is due, and waits for the next one.
+    /// Start due flows, and schedule the next one.
     fn go_on(&mut self, driver: &mut dyn Driver) {
         while let Some(&(at, from, to)) = self.waiting.last() {
             if at > driver.now() {
@@ -62,7 +62,7 @@ impl Shuffle {
             self.waiting.pop();
             self.transfers.start(driver, FlowKind::Shuffle, (HostId(from), HostId(to)), self.bytes);
         }
-        // Where the draw left no pair, nothing is to be waited for.
+        // The draw left no pair.
         self.end_if_whole(driver);
     }
 

@@ -1,4 +1,4 @@
-//! A driver for tests, in which nothing ever comes: it knows which connections there are, and which hosts have crashed.
+//! Test driver in which nothing ever arrives: records connections and crashed hosts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::application::{Driver, View};
 use crate::ids::{ConnectionId, EndpointId, Owner};
 use crate::message::{Meaning, Message};
 
-/// So many hosts, and what the workload opened between them.
+/// The hosts, and the connections that the workload opened.
 pub(crate) struct Still {
     hosts: u32,
     opened: Vec<(HostId, HostId)>,
@@ -109,12 +109,12 @@ impl Driver for Still {
     }
 
     fn reads(&mut self, _at: EndpointId, _reads: bool) {}
-    fn pour(&mut self, _from: EndpointId) {}
+    fn send_endlessly(&mut self, _from: EndpointId) {}
     fn stop(&mut self, _at: EndpointId) {}
     fn close(&mut self, _at: EndpointId) {}
     fn after(&mut self, _span: Time, _timer: Meaning) {}
     fn begin(&mut self) {}
-    fn await_answers(&mut self, _clients: &[HostId], _work: Time) {}
+    fn await_responses(&mut self, _clients: &[HostId], _work: Time) {}
     fn rest(&mut self, _client: HostId, _span: Time) {}
     fn clock_starts(&mut self) {}
     fn measure_from_here(&mut self, _payload: u64) {}

@@ -1,11 +1,11 @@
-//! Random streams keyed by seed, purpose and entity, so that adding a host or a probe moves no other draw.
+//! Random streams keyed by seed, purpose and entity, so that adding a host or a probe affects no other draws.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use fanin_units::{Share, Time};
 
-/// What a stream is for.
+/// Purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// When each server starts.
@@ -16,35 +16,35 @@ pub enum Purpose {
     Port = 3,
     /// When a host's Poisson flows start.
     Gap = 4,
-    /// Where they go.
+    /// Destinations of a host's Poisson flows.
     Peer = 5,
-    /// How large they are.
+    /// Sizes of a host's Poisson flows.
     Size = 6,
-    /// Where replicas lie.
+    /// Locations of replicas.
     Placement = 7,
     /// In which order a reduce fetches.
     Task = 8,
     /// How long a step of a task takes.
     Step = 9,
-    /// How late a host's packets come.
+    /// Jitter of a host's packets.
     Packet = 10,
-    /// Which of its packets are lost.
+    /// Random loss of packets.
     Loss = 11,
-    /// Which come twice.
+    /// Random duplication of packets.
     Duplication = 12,
-    /// Which come late by a fault, and how late.
+    /// Random reordering of packets, and their delay.
     Reordering = 13,
-    /// What a front end asks for, and which replica.
+    /// Objects of a front end's requests, and replicas.
     Request = 14,
-    /// Which hubs are busy with something else.
+    /// Overloaded hubs.
     Overload = 15,
-    /// Which objects a page has.
+    /// Objects of a page.
     Page = 16,
     /// When a front end's requests begin.
     Interval = 17,
-    /// What it asks for, where that is not uniform: whoever plans from requests knows them before replicas are drawn.
+    /// Non-uniform objects of its requests, known to planners before replicas are drawn.
     Asked = 18,
-    /// When bursts begin, how many servers they are of, and how large they are.
+    /// Times, numbers of servers and sizes of bursts.
     Burst = 19,
     /// When a host's clock ticks.
     Tick = 20,
@@ -54,9 +54,9 @@ pub enum Purpose {
 #[derive(Clone, Debug)]
 pub struct StreamOf<G>(G);
 
-/// One of 32 bytes.
+/// A generator with 32 bytes of state.
 pub type Stream = StreamOf<Xoshiro256PlusPlus>;
-/// One of eight bytes, for what is drawn with every packet.
+/// A generator with eight bytes of state, for draws per packet.
 pub type SmallStream = StreamOf<SplitMix64>;
 
 impl<G: Rng + SeedableRng> StreamOf<G> {
@@ -66,20 +66,20 @@ impl<G: Rng + SeedableRng> StreamOf<G> {
         StreamOf(G::seed_from_u64(key))
     }
 
-    /// Uniform in zero up to `span`, `span` excluded where it is above zero.
+    /// Uniform from zero up to `span`, exclusive if `span` is above zero.
     #[inline]
     pub fn up_to(&mut self, span: Time) -> Time {
         Time(((u128::from(self.0.next_u64()) * u128::from(span.0)) >> 64) as u64)
     }
 
-    /// Whether what happens with this share of all happens now; nothing is drawn where it never does.
+    /// Whether an event of this probability occurs; draws nothing if it never does.
     pub fn falls_into(&mut self, share: Share) -> bool {
         !share.is_zero() && share.covers(self.0.next_u64())
     }
 }
 
 impl Stream {
-    /// Uniform in the whole numbers under `n`, which is above zero.
+    /// Uniform integer below `n`, which is above zero.
     pub fn below(&mut self, n: u32) -> u32 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32
     }
@@ -103,7 +103,7 @@ impl Stream {
         libm::exp(deviation * radius * libm::cos(core::f64::consts::TAU * turn))
     }
 
-    /// The generator, for laws that draw.
+    /// The generator, for algorithms that draw.
     pub fn rng(&mut self) -> &mut Xoshiro256PlusPlus {
         &mut self.0
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_of_neighbours_differ_and_stay_within_their_span() {
+    fn adjacent_streams_differ() {
         let first: Vec<Time> =
             (0..100).map(|e| Stream::new(1, Purpose::Start, e).up_to(Time::from_micros(100))).collect();
         assert!(first.iter().all(|&t| t < Time::from_micros(100)));

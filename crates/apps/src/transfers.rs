@@ -1,4 +1,4 @@
-//! Flows between any two hosts, each a message, which its receiver may have asked for.
+//! Flows between any two hosts, each a message, optionally requested by its receiver.
 
 use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow};
@@ -9,7 +9,7 @@ use crate::ids::EndpointId;
 use crate::message::{Message, meanings};
 
 meanings! {
-    /// What the connections of transfers carry.
+    /// Contents of transfers' connections.
     pub(crate) enum Carried {
         /// A request for a flow, by the flow's number.
         Request(number),
@@ -18,38 +18,37 @@ meanings! {
     }
 }
 
-/// Those that were started, and what became of them.
+/// Started transfers and their results.
 pub(crate) struct Transfers {
     pool: Pool,
     rows: Vec<FlowRow>,
     /// Of each.
     ways: Vec<Way>,
-    /// How many have not ended.
+    /// Unfinished transfers.
     pub missing: usize,
 }
 
 /// A flow on its connection.
 struct Way {
     receiver: EndpointId,
-    /// What went before it over the connection; `None` while it has not begun.
+    /// Bytes sent before it over the connection; `None` before it begins.
     before: Option<u64>,
 }
 
 impl Transfers {
-    /// Over these connections.
+    /// Using these connections.
     pub fn new(pool: Pool) -> Transfers {
         Transfers { pool, rows: Vec::new(), ways: Vec::new(), missing: 0 }
     }
 
-    /// Starts a flow: the sender opens a connection, or has one, and sends.
+    /// Start a flow: the sender opens or reuses a connection, and sends.
     pub fn start(&mut self, driver: &mut dyn Driver, kind: FlowKind, (from, to): (HostId, HostId), bytes: u64) {
         let connection = self.pool.between(driver, from, to, kind);
         let number = self.add(driver, kind, (from, to), bytes, connection.answerer());
         self.send(driver, number);
     }
 
-    /// Asks for a flow: the receiver opens a connection, or has one, and sends a request; [`Transfers::answer`] sends what
-    /// it asks for.
+    /// Request a flow: the receiver opens or reuses a connection, and sends a request; [`Transfers::answer`] sends the flow.
     pub fn ask(
         &mut self,
         driver: &mut dyn Driver,
@@ -63,7 +62,7 @@ impl Transfers {
         driver.send(connection.opener(), Message::new(request, Carried::Request(number)));
     }
 
-    /// Sends what was asked for: the flow begins.
+    /// Send a requested flow.
     pub fn answer(&mut self, driver: &mut dyn Driver, number: u32) {
         self.rows[number as usize].start_ps = driver.now().0;
         self.send(driver, number);
@@ -98,20 +97,20 @@ impl Transfers {
         self.rows.len() as u32 - 1
     }
 
-    /// The host that a flow comes from, and its bytes.
+    /// The source host of a flow, and its bytes.
     pub fn source(&self, number: u32) -> (HostId, u64) {
         let row = &self.rows[number as usize];
         (HostId(row.from_host), row.payload_bytes.unwrap_or(0))
     }
 
-    /// The last byte of a flow is there.
+    /// The last byte of a flow has arrived.
     pub fn end(&mut self, view: &dyn View, number: u32) {
         let row = &mut self.rows[number as usize];
         row.fct_ps = Some(view.now().0 - row.start_ps);
         self.missing -= 1;
     }
 
-    /// A row each that started at `begun_ps` or later, in the order of their starts; times count from then.
+    /// One row per flow started at `begun_ps` or later, in the order of their starts; times count from then.
     pub fn rows(&self, view: &dyn View, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
         let measured = self.rows.iter().zip(&self.ways).filter(move |(row, _)| row.start_ps >= begun_ps);
         measured.map(move |(row, way)| FlowRow {
@@ -132,7 +131,7 @@ impl Transfers {
     }
 }
 
-/// What is there of a flow.
+/// Delivered bytes of a flow.
 fn delivered(view: &dyn View, row: &FlowRow, way: &Way) -> u64 {
     let whole = row.payload_bytes.unwrap_or(0);
     match (row.fct_ps, way.before) {

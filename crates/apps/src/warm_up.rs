@@ -1,4 +1,4 @@
-//! The rounds at the beginning that a scenario leaves out of all figures.
+//! Initial rounds that a scenario excludes from all figures.
 
 use fanin_spec::{RunSpec, WarmUp as Settings};
 use fanin_units::Time;
@@ -8,7 +8,7 @@ use crate::message::Meaning;
 
 pub(crate) struct WarmUp {
     settings: Option<Settings>,
-    /// Of the measured time.
+    /// Duration of the measured time.
     duration: Time,
     began: Time,
     over: bool,
@@ -20,8 +20,8 @@ impl WarmUp {
         WarmUp { settings: workload.warm_up.0, duration: workload.duration, began: Time::ZERO, over: false }
     }
 
-    /// The first round is about to begin. A round that hangs must not put the measured time off for ever: `timer` ends the
-    /// warm-up then.
+    /// The first round is about to begin. If a round hangs, `timer` ends the warm-up, so that the measured time is not delayed
+    /// forever.
     pub fn begin(&mut self, driver: &mut dyn Driver, timer: impl Into<Meaning>) {
         self.began = driver.now();
         let given = match self.settings {
@@ -32,7 +32,7 @@ impl WarmUp {
         driver.after(given.saturating_add(self.duration), timer.into());
     }
 
-    /// Whether the measured time begins with the round of this number, which begins now.
+    /// Whether the measured time begins with this round, which begins now.
     pub fn ends_with(&self, now: Time, round: u32) -> bool {
         !self.over
             && match self.settings {
@@ -42,12 +42,12 @@ impl WarmUp {
             }
     }
 
-    /// Whether nothing is measured yet.
+    /// Whether the warm-up is in progress.
     pub fn is_on(&self) -> bool {
         !self.over
     }
 
-    /// The measured time begins, at the end of which `timer` is due: the workload has delivered `payload` so far.
+    /// The measured time begins, and `timer` marks its end: the workload has delivered `payload` so far.
     pub fn end(&mut self, driver: &mut dyn Driver, payload: u64, timer: impl Into<Meaning>) {
         self.over = true;
         match self.settings {

@@ -212,14 +212,14 @@ mod tests {
     }
 
     impl Foreign for Outside {
-        fn another(&self) -> Box<dyn Foreign> {
+        fn fresh(&self) -> Box<dyn Foreign> {
             Box::new(*self)
         }
     }
 
     impl Source for Outside {
         fn start(&self) -> Box<dyn Foreign> {
-            self.another()
+            self.fresh()
         }
 
         fn during(&self, run: &mut (dyn FnMut() + Send)) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Fixed-point arithmetic as a kernel would have it: logarithm, power and cube root without floating point.
+//! Fixed-point arithmetic as in a kernel: logarithm, power and cube root without floating point.
 
 /// `1.0` with sixteen bits of fraction.
 pub const ONE_Q16: u64 = 1 << 16;
@@ -8,7 +8,7 @@ const ROOTS_OF_TWO_Q32: [u64; 16] = roots_of_two();
 
 const fn roots_of_two() -> [u64; 16] {
     let mut roots = [0; 16];
-    // Each root is the square root of the one before it, kept with 62 bits of fraction on the way.
+    // Each root is the square root of the previous one, computed with 62 bits of fraction.
     let mut last: u128 = 2 << 62;
     let mut k = 0;
     while k < 16 {
@@ -19,13 +19,13 @@ const fn roots_of_two() -> [u64; 16] {
     roots
 }
 
-/// The binary logarithm of `x_q16`, rounded down to 1/65536; zero for anything not above one.
+/// The binary logarithm of `x_q16`, rounded down to 1/65536; zero if `x_q16` is at most one.
 pub const fn log2_q16(x_q16: u64) -> u64 {
     if x_q16 <= ONE_Q16 {
         return 0;
     }
     let whole = 63 - x_q16.leading_zeros() as u64;
-    // The mantissa, in 1..2 with 31 bits of fraction: squaring it moves the next bit of the logarithm to the front.
+    // The mantissa is in 1..2 with 31 bits of fraction: squaring it shifts out the next bit of the logarithm.
     let mut mantissa = if whole >= 31 { x_q16 >> (whole - 31) } else { x_q16 << (31 - whole) };
     let mut log = (whole - 16) << 16;
     let mut bit = 1 << 15;
@@ -40,7 +40,7 @@ pub const fn log2_q16(x_q16: u64) -> u64 {
     log
 }
 
-/// Two to the power of `x_q16`, with sixteen bits of fraction; what does not fit is `u64::MAX`.
+/// Two to the power of `x_q16`, with sixteen bits of fraction; saturates at `u64::MAX`.
 pub const fn exp2_q16(x_q16: u64) -> u64 {
     let whole = x_q16 >> 16;
     if whole >= 47 {
@@ -67,7 +67,7 @@ pub const fn share_pow_q16(share_q16: u64, exponent_q16: u64) -> u64 {
     if share_q16 == 0 {
         return 0;
     }
-    // -log2(share), times the exponent: what the result is under one, as a power of two.
+    // -log2(share) times the exponent: how far the result is below one, as a power of two.
     let less_q16 = ((16 * ONE_Q16 - log2_q16(share_q16 << 16)) as u128 * exponent_q16 as u128) >> 16;
     ((1u128 << 32) / exp2_q16(less_q16 as u64) as u128) as u64
 }

@@ -1,9 +1,9 @@
-//! Packet laws: what a sender's window does on every ACK, what a port does with every packet, how ports share a memory, what
-//! windows a receiver offers.
+//! Congestion control algorithms of senders, queue disciplines of ports, shared switch memory and receive windows. The code
+//! calls each of them a *law*.
 //!
-//! Each law is written once, pure and in integers, one a file: time, randomness and settings are arguments, a law
-//! returns a verdict, and its driver acts. The file's header states the law, its source, its units and its departures;
-//! its row in [`sender`]'s or [`port`]'s table says what else there is to know of it.
+//! Each algorithm is written once, in one file, as pure integer code: time, randomness and settings are arguments; the algorithm
+//! returns a verdict and its driver acts on it. The file's header states the algorithm, its source, units and departures. Its row
+//! in the table of [`sender`] or [`port`] holds its metadata.
 #![no_std]
 
 extern crate alloc;
@@ -23,31 +23,31 @@ use alloc::vec::Vec;
 use row::Row;
 use settings::Section;
 
-/// Every row: bases, port laws, parts.
+/// Every row: congestion controls, queue disciplines, parts.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let bases = sender::Kind::ALL.iter().map(|kind| kind.row());
     let disciplines = port::Kind::ALL.iter().map(|kind| kind.row());
     bases.chain(disciplines).chain(parts::PARTS)
 }
 
-/// Every law's settings.
+/// Settings of all algorithms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Those of bases.
+    /// Settings of congestion controls.
     pub senders: sender::Settings,
-    /// Those of parts.
+    /// Settings of parts.
     pub parts: parts::Settings,
-    /// Those of port laws.
+    /// Settings of queue disciplines.
     pub ports: port::Settings,
 }
 
 impl Settings {
-    /// Each section.
+    /// Every section.
     pub fn sections(&self) -> Vec<&dyn Section> {
         [self.senders.sections(), self.parts.sections(), self.ports.sections()].concat()
     }
 
-    /// Each section, to be set.
+    /// Every section, mutable.
     pub fn sections_mut(&mut self) -> Vec<&mut dyn Section> {
         let mut all = self.senders.sections_mut();
         all.extend(self.parts.sections_mut());

@@ -1,4 +1,4 @@
-//! The parts of a scheme that stand on any base: their rows, and their settings.
+//! Parts of a scheme that combine with any congestion control: rows and settings.
 
 use crate::port::many_to_one;
 use crate::receiver::ictcp;
@@ -6,7 +6,7 @@ use crate::row::{File, Offer, Row};
 use crate::sender::gentle_slow_start;
 use crate::settings::sections;
 
-/// Gentle slow start in place of the base's.
+/// Gentle slow start, replacing the congestion control's own.
 pub const GSS: Row = Row {
     word: "gss",
     laws: &[File { law: "gentle_slow_start", text: include_str!("sender/gentle_slow_start.rs") }],
@@ -21,7 +21,7 @@ pub const GSS: Row = Row {
     ..Row::PLAIN
 };
 
-/// A window handed out by the switch.
+/// A window assigned by the switch.
 pub const M21: Row = Row {
     word: "m21",
     laws: &[
@@ -30,14 +30,14 @@ pub const M21: Row = Row {
     ],
     sections: &["m21"],
     offers: &[
-        Offer { name: "newreno+m21", aliases: &["m21"], says: "NewReno under a window that the switch hands out" },
-        Offer { name: "cubic+m21", aliases: &[], says: "CUBIC under a window that the switch hands out" },
-        Offer { name: "dctcp+m21", aliases: &[], says: "DCTCP under a window that the switch hands out" },
+        Offer { name: "newreno+m21", aliases: &["m21"], says: "NewReno under a window that the switch assigns" },
+        Offer { name: "cubic+m21", aliases: &[], says: "CUBIC under a window that the switch assigns" },
+        Offer { name: "dctcp+m21", aliases: &[], says: "DCTCP under a window that the switch assigns" },
     ],
     ..Row::PLAIN
 };
 
-/// Windows that a receiving host offers.
+/// Windows that a receiving host advertises.
 pub const ICTCP: Row = Row {
     word: "ictcp",
     laws: &[File { law: "ictcp", text: include_str!("receiver/ictcp.rs") }],
@@ -45,12 +45,12 @@ pub const ICTCP: Row = Row {
     offers: &[Offer {
         name: "newreno+ictcp",
         aliases: &["ictcp"],
-        says: "NewReno under windows that each receiving host offers out of what its link has left",
+        says: "NewReno under receive windows that each host sets from its link's free capacity",
     }],
     ..Row::PLAIN
 };
 
-/// All of them.
+/// All parts.
 pub const PARTS: [&Row; 3] = [&GSS, &M21, &ICTCP];
 
 sections! {

@@ -1,52 +1,52 @@
-//! What a law, or a part of a scheme, says of itself in its table: the registry of schemes, what explains them, the checks
-//! of what goes together, and the tests are made from rows.
+//! Metadata of an algorithm or a part of a scheme. The registry of schemes, `explain`, the checks of combinations and the tests
+//! all derive from these rows.
 
 /// One row of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What stands for it in a scheme's name.
+    /// Its word in a scheme's name.
     pub word: &'static str,
-    /// The laws that it is made of: its own, but of a part that several places follow.
+    /// Its files: its own, or several for a part that acts in several places.
     pub laws: &'static [File],
     /// The sections of a scenario that hold its settings.
     pub sections: &'static [&'static str],
-    /// What it brings into a scheme that says nothing of it: a port law's word, and `ecn`.
+    /// Parts that it adds to a scheme by default: a queue discipline's word, and `ecn`.
     pub brings: &'static [&'static str],
-    /// What it cannot go together with, by its word, and why.
+    /// Parts that it cannot be combined with, by word, and why.
     pub refuses: &'static [(&'static str, &'static str)],
-    /// Of a base: whether it takes from the window outside a cut, too, as queues grow.
-    pub gives_way: bool,
-    /// Keys of other sections that it alone looks at.
-    pub heeds: &'static [&'static str],
-    /// The schemes with it that are offered by name.
+    /// For a congestion control: whether it reduces the window as queues grow, not only on congestion.
+    pub is_delay_based: bool,
+    /// Keys of other sections that only it reads.
+    pub reads_keys: &'static [&'static str],
+    /// The named schemes that include it.
     pub offers: &'static [Offer],
 }
 
 impl Row {
-    /// What a row has where it says nothing.
+    /// Defaults of a row.
     pub const PLAIN: Row = Row {
         word: "",
         laws: &[],
         sections: &[],
         brings: &[],
         refuses: &[],
-        gives_way: false,
-        heeds: &[],
+        is_delay_based: false,
+        reads_keys: &[],
         offers: &[],
     };
 
-    /// Whether it brings this.
+    /// Whether it brings `word`.
     pub fn brings(&self, word: &str) -> bool {
         self.brings.contains(&word)
     }
 }
 
-/// A law's file.
+/// An algorithm's source file.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// The law's name: that of the file, of its vectors and of its trajectory.
+    /// The algorithm's name, also of its file, vectors and trajectory.
     pub law: &'static str,
-    /// All of it, which begins with the law's header.
+    /// The file's text, which begins with the header.
     pub text: &'static str,
 }
 
@@ -57,11 +57,11 @@ pub struct Offer {
     pub name: &'static str,
     /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What it is, in a sentence.
+    /// One-line description.
     pub says: &'static str,
 }
 
-/// A law's file as a row has it, by the file's name beside the table.
+/// An algorithm's file, named relative to the table.
 #[macro_export]
 macro_rules! file {
     ($law:ident) => {
@@ -70,8 +70,8 @@ macro_rules! file {
 }
 pub use file;
 
-/// Declares the kinds of a table, with what each says of itself: the law's type in its file beside the table, whose settings it
-/// has (`from`), and its [`Row`], which may name other files. One kind more may come with a row of its own (in brackets).
+/// Declares the kinds of a table: the type in its file beside the table, the section of its settings (`from`), and its [`Row`],
+/// which may name other files. One more kind, in brackets, may come with a row of its own.
 #[macro_export]
 macro_rules! kinds {
     (#[doc = $what:literal] $([$Other:ident($own:ty): $other:literal])? $($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
@@ -80,10 +80,10 @@ macro_rules! kinds {
         pub enum Kind { $($(#[doc = $doc])* $Law,)* $(#[doc = $other] $Other($own),)? }
 
         impl Kind {
-            /// All that are declared here.
+            /// All kinds declared here.
             pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
 
-            /// What it says of itself.
+            /// Its row.
             pub const fn row(self) -> &'static Row {
                 match self {
                     $(Kind::$Law => const {
@@ -105,13 +105,13 @@ macro_rules! kinds {
 }
 pub use kinds;
 
-/// What of a law's state a person would look at.
+/// A value of an algorithm's state to display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// What it is called.
     pub name: &'static str,
-    /// It, in units of 1/2^`bits`.
+    /// Its value, in units of 1/2^`bits`.
     pub value: u64,
-    /// How many bits of it are fraction.
+    /// Number of fraction bits.
     pub bits: u8,
 }

@@ -1,5 +1,5 @@
-//! Laws' settings as data, each section in the file of its law: keys, what they mean, their defaults and ranges, and what
-//! does not go together. How a value is written in a scenario is the matter of whoever reads one.
+//! Settings as data, each section in the file of its algorithm: keys, docs, defaults, ranges and conflicts. Readers of
+//! scenarios define how values are written.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use fanin_units::{Bytes, QueueSize, Share, Time};
 /// A setting's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// A number of something.
+    /// A number.
     Count(u32),
     /// On or off.
     Flag(bool),
@@ -22,34 +22,34 @@ pub enum Value {
     MaybeTime(Option<Time>),
     /// A size.
     Bytes(Bytes),
-    /// What a queue holds.
+    /// Capacity of a queue.
     Size(QueueSize),
-    /// What a queue holds, or what the law takes of itself.
+    /// Capacity of a queue, or derived by the algorithm.
     MaybeSize(Option<QueueSize>),
-    /// One of some words.
+    /// One of a set of words.
     Word(&'static str, &'static Words),
 }
 
-/// Words among which a setting chooses.
+/// Set of words of a setting.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What is right, in words.
+    /// Valid values, in prose.
     pub form: &'static str,
     /// All of them.
     pub all: &'static [&'static str],
 }
 
-/// What can be a setting of a law.
-pub trait Kept: Copy {
-    /// It as a value.
+/// Type of a setting.
+pub trait SettingValue: Copy {
+    /// Convert to a value.
     fn value(self) -> Value;
-    /// What a value of its kind is.
+    /// Convert from a value of its kind.
     fn of(value: Value) -> Option<Self>;
 }
 
 macro_rules! kept {
     ($($type:ty = $kind:ident,)*) => {
-        $(impl Kept for $type {
+        $(impl SettingValue for $type {
             fn value(self) -> Value {
                 Value::$kind(self)
             }
@@ -71,50 +71,50 @@ kept! {
     Option<QueueSize> = MaybeSize,
 }
 
-/// One key of a section as it stands.
+/// One key of a section with its current value.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// Its name behind that of the section, such as `red.min_th`.
+    /// Its path with the section's name, such as `red.min_th`.
     pub path: &'static str,
-    /// What it means.
+    /// Its docs.
     pub says: &'static str,
     /// Its value.
     pub value: Value,
-    /// In what range it lies, both ends among the right ones, where its declaration has one.
+    /// Its inclusive range, if declared.
     pub range: Option<(Option<Value>, Option<Value>)>,
-    /// Why it lies in that range.
+    /// Reason for the range.
     pub why: &'static str,
-    /// Why it does not matter, as the section's other keys stand.
+    /// Reason that it has no effect, given the section's other keys.
     pub idle: Option<&'static str>,
 }
 
-/// Keys that do not go together, and why.
+/// Conflicting keys and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Their paths.
     pub paths: &'static [&'static str],
-    /// What is wrong, and what would be right.
+    /// The problem and the solution.
     pub what: String,
 }
 
-/// The settings of a law, or of some laws.
+/// The settings of one algorithm, or of several.
 pub trait Section {
     /// Its name.
     fn name(&self) -> &'static str;
-    /// What it is of.
+    /// Its description.
     fn says(&self) -> &'static str;
-    /// Its keys as they stand.
+    /// Its keys with their current values.
     fn keys(&self) -> Vec<Key>;
-    /// Sets a key, if it is there and the value of its kind.
+    /// Set a key; `None` if there is no such key or the value is of another kind.
     fn set(&mut self, key: &str, value: Value) -> Option<()>;
-    /// What of it, each within its range, does not go together.
+    /// A conflict among values that are each within their range.
     fn refuses(&self) -> Option<Refusal>;
 }
 
 /// The ends of a range.
-pub fn ends<T: Kept>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value>) {
+pub fn ends<T: SettingValue>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value>) {
     let end = |bound: Bound<&T>| match bound {
         Bound::Included(&end) | Bound::Excluded(&end) => Some(end.value()),
         Bound::Unbounded => None,
@@ -122,9 +122,9 @@ pub fn ends<T: Kept>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value
     (end(range.start_bound()), end(range.end_bound()))
 }
 
-/// Declares a law's settings, its `Params`, as the file's own section. A key whose values lie in a range says so, and why where
-/// that is not plain: `#[range(1..=64, "why")]`; one that matters under some condition on the section alone says which, and
-/// why it does not otherwise: `#[needs(|params| …, "why not")]`. Behind the keys may stand what they refuse.
+/// Declares an algorithm's settings, its `Params`, as the file's own section. A key may declare a range, with a reason if that is
+/// not obvious: `#[range(1..=64, "why")]`. A key that has an effect only under a condition on the section declares it, with the
+/// reason: `#[needs(|params| …, "why not")]`. The section's conflicts may follow the keys.
 #[macro_export]
 macro_rules! params {
     ($(#[doc = $doc:literal])* $section:ident {
@@ -155,7 +155,7 @@ macro_rules! params {
                     name: stringify!($key),
                     path: concat!(stringify!($section), ".", stringify!($key)),
                     says: concat!($($kdoc),*).trim_ascii(),
-                    value: $crate::settings::Kept::value(self.$key),
+                    value: $crate::settings::SettingValue::value(self.$key),
                     range: $crate::settings::first([$($crate::settings::ends($range))?]),
                     why: concat!($($($why)?)?),
                     idle: $crate::settings::first([$({
@@ -167,7 +167,7 @@ macro_rules! params {
 
             fn set(&mut self, key: &str, value: $crate::settings::Value) -> Option<()> {
                 match key {
-                    $(stringify!($key) => self.$key = $crate::settings::Kept::of(value)?,)*
+                    $(stringify!($key) => self.$key = $crate::settings::SettingValue::of(value)?,)*
                     _ => return None,
                 }
                 Some(())
@@ -184,9 +184,9 @@ macro_rules! params {
 }
 pub use params;
 
-/// What a declaration says at most once.
-pub fn first<T, const N: usize>(said: [T; N]) -> Option<T> {
-    said.into_iter().next()
+/// The first value of a declaration that allows at most one.
+pub fn first<T, const N: usize>(values: [T; N]) -> Option<T> {
+    values.into_iter().next()
 }
 
 /// Declares an enum whose values are words in a scenario.
@@ -197,7 +197,7 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
-        impl $crate::settings::Kept for $name {
+        impl $crate::settings::SettingValue for $name {
             fn value(self) -> $crate::settings::Value {
                 static WORDS: $crate::settings::Words = $crate::settings::Words { form: $form, all: &[$($word),*] };
                 $crate::settings::Value::Word(match self { $($name::$variant => $word,)* }, &WORDS)
@@ -213,7 +213,7 @@ macro_rules! words {
 }
 pub use words;
 
-/// Declares the struct that holds some laws' sections.
+/// Declares the struct that holds the sections of several algorithms.
 #[macro_export]
 macro_rules! sections {
     ($(#[doc = $doc:literal])* $($section:ident: $params:ty,)*) => {
@@ -222,12 +222,12 @@ macro_rules! sections {
         pub struct Settings { $(#[doc = concat!("Section `[", stringify!($section), "]`.")] pub $section: $params,)* }
 
         impl Settings {
-            /// Each section.
+            /// Every section.
             pub fn sections(&self) -> alloc::vec::Vec<&dyn $crate::settings::Section> {
                 alloc::vec![$(&self.$section),*]
             }
 
-            /// Each section, to be set.
+            /// Every section, mutable.
             pub fn sections_mut(&mut self) -> alloc::vec::Vec<&mut dyn $crate::settings::Section> {
                 alloc::vec![$(&mut self.$section),*]
             }

@@ -1,32 +1,32 @@
-//! What RFCs leave a TCP to choose, and stacks choose in their own ways.
+//! Choices that RFCs leave open, on which TCP stacks differ.
 
 /// Which packets are ECN-capable, once both ends agree on ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ect {
     /// Every packet.
     All,
-    /// Every packet, once the sender knows that both ends have agreed: the first SYN is not.
+    /// Every packet once the sender knows that both ends have agreed; the first SYN is not.
     Agreed,
     /// New data segments (RFC 3168, section 6.1).
     Data,
 }
 
-/// How NewReno's fast recovery counts the segments that duplicate ACKs tell of.
+/// How NewReno's fast recovery counts the segments that duplicate ACKs report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewReno {
     /// They inflate the window (RFC 6582, section 3.2).
     Inflate,
-    /// They leave the pipe, and the window stays at ssthresh, as ns-3 has it: the first two count from the third on, and
-    /// ssthresh is half of what is left without the lost segment.
+    /// They leave the pipe, and the window stays at ssthresh, as in ns-3: the first two count from the third on, and
+    /// ssthresh is half of the flight without the lost segment.
     Pipe,
 }
 
-/// What the least retransmission timeout bounds.
+/// Quantity that the minimum retransmission timeout bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoFloor {
     /// The timeout (RFC 6298, 2.4).
     Timeout,
-    /// Its term of variance, so that the timeout is at least SRTT more, as Linux has it.
+    /// Its variance term, so that the timeout exceeds SRTT by at least this, as in Linux.
     Variance,
 }
 
@@ -35,6 +35,6 @@ pub enum RtoFloor {
 pub enum RttVariance {
     /// A smoothed deviation (RFC 6298, 2.3).
     Rfc6298,
-    /// Its largest of a round trip, as Linux has it.
+    /// Its largest deviation in a round trip, as in Linux.
     Linux,
 }

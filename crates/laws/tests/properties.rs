@@ -1,6 +1,6 @@
-//! What holds for every law, whatever comes: bounds of windows, shares and queues, and no overflow at the extremes.
+//! Invariants of every algorithm: bounds of windows, shares and queues, and no overflow at the extremes.
 //!
-//! A failure prints the smallest input that shows it; proptest keeps its seed in `properties.proptest-regressions`.
+//! A failure prints the smallest failing input; proptest keeps its seed in `properties.proptest-regressions`.
 
 #[path = "properties/fixed.rs"]
 mod fixed;
@@ -18,7 +18,7 @@ mod set;
 use fanin_laws::Settings;
 use proptest::strategy::Strategy;
 
-/// Any settings that no law refuses.
+/// Random valid settings.
 fn settings() -> impl Strategy<Value = Settings> {
     set::settings(Settings::sections, Settings::sections_mut)
 }

@@ -1,7 +1,7 @@
-//! One short story a law, told as a table that a person can review in a diff: `trajectories/*.txt`. What happens in it stands
-//! in the law's vectors, under `story`.
+//! One short timeline per algorithm, as a table for review in a diff: `trajectories/*.txt`. Its steps are in the algorithm's
+//! vectors, under `story`.
 //!
-//! `UPDATE=1 cargo test -p fanin-laws --test trajectories` writes the tables anew; review what changed.
+//! `UPDATE=1 cargo test -p fanin-laws --test trajectories` rewrites the tables; review the changes.
 
 mod support;
 
@@ -17,14 +17,14 @@ mod table;
 use support::{files, is_of_ports, is_of_receivers};
 
 #[test]
-fn every_law_tells_its_story() {
+fn trajectories_match_the_committed_tables() {
     let told = |(law, file): (&'static str, serde_json::Value)| {
         let story = &file["story"];
         let steps = story["steps"].as_array().unwrap_or_else(|| panic!("vectors/{law}.json has no story"));
         table::differs(&match law {
-            _ if is_of_ports(law) => queue::Port::new(law, story).tell(steps),
-            _ if is_of_receivers(law) => offers::Receiver::new(law, story).tell(steps),
-            _ => flow::Flow::new(law, story).tell(steps),
+            _ if is_of_ports(law) => queue::Port::new(law, story).run(steps),
+            _ if is_of_receivers(law) => offers::Receiver::new(law, story).run(steps),
+            _ => flow::Flow::new(law, story).run(steps),
         })
     };
     let others: Vec<String> = files().filter_map(told).collect();

@@ -1,4 +1,4 @@
-//! Every law answers as `vectors/*.json` says: worked out from the papers and RFCs, not from this code.
+//! Every algorithm matches `vectors/*.json`, derived from the papers and RFCs, not from this code.
 
 #[path = "vectors/drivers.rs"]
 mod drivers;
@@ -11,7 +11,7 @@ use replay::replay;
 use support::{files, is_of_ports, is_of_receivers};
 
 #[test]
-fn every_law_answers_as_its_vectors_say() {
+fn algorithms_match_their_vectors() {
     for (law, file) in files() {
         match law {
             _ if is_of_ports(law) => replay(law, &file, Port::new, Port::step),

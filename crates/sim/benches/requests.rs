@@ -1,7 +1,7 @@
-//! What requests for many objects cost, at the settings of `papers/sicc`: `make bench-requests`.
+//! Cost of requests for many objects, at the settings of `papers/sicc`: `make bench-requests`.
 //!
-//! The peak of memory with 150,000 servers and 50,000 objects a request, under each scheme of the paper's figure; then the time that
-//! a request for 1,000 objects takes to simulate under SICC, among 3,000 servers, what sets a run up counted with it.
+//! Reports peak memory with 150,000 servers and 50,000 objects per request for each scheme of the paper's figure, then the time to
+//! simulate a request for 1,000 objects with SICC among 3,000 servers, including setup.
 #![expect(clippy::disallowed_methods, reason = "it measures time, and says so")]
 
 #[path = "../tests/common/mod.rs"]
@@ -17,7 +17,7 @@ use fanin_spec::{RunSpec, Scenario, Scheme, Variant};
 const SCALE: &str = include_str!("../../../papers/sicc/scale.toml");
 const QUERIES: &str = include_str!("../../../papers/sicc/queries.toml");
 
-/// What is to hold.
+/// Limits.
 const MOST_BYTES: u64 = 4_000_000_000;
 const MOST_TIME: Duration = Duration::from_millis(10);
 
@@ -25,7 +25,7 @@ const RUNS: usize = 11;
 const REQUESTS: u32 = 50;
 
 fn main() -> ExitCode {
-    // The peak is the process's: what takes most comes first.
+    // The peak is the process's: start with the run that takes most.
     let memory = variants(SCALE).iter().all(|variant| holds(&last(variant)));
     let time = is_fast(&last(&variants(QUERIES)[0]));
     if memory && time { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -41,7 +41,7 @@ fn last(variant: &Variant) -> RunSpec {
     variant.at(variant.fan_ins().len() - 1, 1).expect("a point of the sweep")
 }
 
-/// Runs it, and prints the process's peak of memory so far; whether that is within what is to hold.
+/// Run it and print the process's peak memory so far; whether that is within the limit.
 fn holds(spec: &RunSpec) -> bool {
     black_box(run(spec));
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -60,7 +60,7 @@ fn holds(spec: &RunSpec) -> bool {
     within
 }
 
-/// Prints the median time of a request under SICC; whether it is within what is to hold.
+/// Print the median time of a request with SICC; whether it is within the limit.
 fn is_fast(spec: &RunSpec) -> bool {
     let scheme = Scheme::parse("sicc").expect("a scheme");
     let spec = checked(scheme, spec.settings.clone(), spec.fan_in, spec.seed);

@@ -1,5 +1,5 @@
-//! What an engine is made of, as manifests and the lock file have it: the crates of this workspace that one crate depends on,
-//! their sources and features, and the locked version of every library behind them.
+//! Contents of an engine by manifests and lock file: the workspace's crates that one crate depends on, their sources and
+//! features, and the locked version of every library they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -11,12 +11,12 @@ use toml::{Table, Value};
 
 /// An engine.
 pub struct Engine {
-    /// A digest of all that it is made of.
+    /// Digest of its contents.
     pub name: String,
     /// The workspace's crates in it, and libraries with their versions.
     pub crates: BTreeSet<String>,
     pub libraries: BTreeSet<String>,
-    /// The files and folders that it follows from.
+    /// Files and folders that determine it.
     pub places: Vec<PathBuf>,
 }
 
@@ -44,7 +44,7 @@ pub fn of(workspace: &Path, first: &str) -> Result<Engine, Box<dyn Error>> {
         digest.update(format!("{name} {:?}\n", own.get("features")));
         for (dependency, wanted) in table(&own, &["dependencies"]) {
             let entry = shared.get(&dependency);
-            // Its features are part of what it is.
+            // Its features are part of its contents.
             digest.update(format!("{dependency} {wanted:?} {entry:?}\n"));
             match entry.and_then(|entry| entry.get("path")) {
                 Some(_) => waiting.push(dependency),
@@ -64,7 +64,7 @@ pub fn of(workspace: &Path, first: &str) -> Result<Engine, Box<dyn Error>> {
     Ok(engine)
 }
 
-/// These libraries and all that they depend on: name, version and checksum.
+/// These libraries and their dependencies: name, version and checksum.
 fn locked(lock: &Table, first: BTreeSet<String>) -> Result<BTreeSet<String>, Box<dyn Error>> {
     let text = |package: &Value, key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let mut packages: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
@@ -73,7 +73,7 @@ fn locked(lock: &Table, first: BTreeSet<String>) -> Result<BTreeSet<String>, Box
     }
     let (mut found, mut waiting) = (BTreeSet::new(), Vec::from_iter(first));
     while let Some(wanted) = waiting.pop() {
-        // `name`, or `name version` where there are several.
+        // `name`, or `name version` if there are several.
         let mut words = wanted.split(' ');
         let (name, version) = (words.next().unwrap_or_default(), words.next());
         let several = packages.get(name).ok_or_else(|| format!("{wanted} is not in Cargo.lock"))?;
@@ -94,7 +94,7 @@ fn read(file: &Path) -> Result<Table, Box<dyn Error>> {
     Ok(text.parse()?)
 }
 
-/// A table within tables; empty where it is not there.
+/// A nested table; empty if missing.
 fn table(of: &Table, path: &[&str]) -> Table {
     path.iter().try_fold(of.clone(), |table, key| table.get(*key)?.as_table().cloned()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Names the engine: a digest of everything that a run's tables follow from, so that results kept from another engine are
-//! never taken for this one's.
+//! Names the engine: a digest of everything that determines a run's tables, so that cached results of another engine are
+//! never used.
 
 mod engine;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn Error>> {
     let workspace = Path::new("..").join("..");
     if !workspace.join("crates/sim/Cargo.toml").exists() {
-        // Packed: a version that is published never changes, nor do those of our crates that it asks for.
+        // Packed: a published version never changes, nor do those of our crates that it depends on.
         println!("cargo::rustc-env=FANIN_ENGINE={}", env!("CARGO_PKG_VERSION"));
         return Ok(());
     }

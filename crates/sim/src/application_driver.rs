@@ -1,4 +1,4 @@
-//! An application at work in the world: what it sees and does is the world's to give.
+//! An application's access to the world.
 
 use fanin_apps::{ConnectionId, Driver, EndpointId, Meaning, Message, Owner, View};
 use fanin_fabric::{HostId, LinkId};
@@ -8,7 +8,7 @@ use fanin_units::{Rate, Time};
 use crate::probe::Probe;
 use crate::world::World;
 
-/// The world as one application has it, whose the connections and timers are.
+/// The world as seen by the application that owns the connections and timers.
 pub(crate) struct ApplicationDriver<'a, P: Probe> {
     pub world: &'a mut World<P>,
     pub owner: Owner,
@@ -174,8 +174,8 @@ impl<P: Probe> Driver for ApplicationDriver<'_, P> {
         self.world.reads(at, reads);
     }
 
-    fn pour(&mut self, from: EndpointId) {
-        self.world.pour(from);
+    fn send_endlessly(&mut self, from: EndpointId) {
+        self.world.send_endlessly(from);
     }
 
     fn stop(&mut self, at: EndpointId) {
@@ -194,8 +194,8 @@ impl<P: Probe> Driver for ApplicationDriver<'_, P> {
         self.world.begin();
     }
 
-    fn await_answers(&mut self, clients: &[HostId], work: Time) {
-        self.world.await_answers(clients, work);
+    fn await_responses(&mut self, clients: &[HostId], work: Time) {
+        self.world.await_responses(clients, work);
     }
 
     fn rest(&mut self, client: HostId, span: Time) {

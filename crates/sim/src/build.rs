@@ -1,4 +1,4 @@
-//! From a spec to the ports of its network, which are set up as they are needed.
+//! Ports of a spec's network, set up when first needed.
 
 use fanin_apps::{Purpose, Stream};
 pub(crate) use fanin_assemble::fabric;
@@ -10,17 +10,17 @@ use fanin_units::{QueueSize, Time};
 use crate::link::{Departures, Link};
 use crate::pools::Pools;
 
-/// What sets ports up, each as the first flow over it begins: until then a host costs little.
+/// Sets up ports, each when its first flow begins, so that an unused host costs little.
 pub(crate) struct Ports {
     pub spec: RunSpec,
     departures: Departures,
-    /// What a switch's port holds at the most.
+    /// Buffer of a switch's port.
     pub buffer: QueueSize,
-    /// How late a host's packet comes at most.
+    /// Maximum jitter of a host's packets.
     pub jitter: Time,
-    /// What becomes of links.
+    /// Scheduled link changes.
     pub changes: Vec<Change>,
-    /// What becomes of hosts.
+    /// Scheduled host faults.
     pub host_faults: Vec<HostFault>,
 }
 
@@ -33,12 +33,12 @@ impl Ports {
         Ports { spec: spec.clone(), departures, buffer, jitter, changes, host_faults }
     }
 
-    /// What the ports of each switch share, where they do.
+    /// Shared memories of the switches, if they have any.
     pub fn pools(&self, fabric: &Fabric) -> Option<Box<Pools>> {
         Pools::new(&self.spec.settings, fabric)
     }
 
-    /// Sets the port of a link up, unless it is.
+    /// Set up the port of a link, unless done.
     pub fn set_up(&self, id: LinkId, fabric: &Fabric, link: &mut Link) {
         if link.is_ready() {
             return;
@@ -50,7 +50,7 @@ impl Ports {
         };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         let of_fault = self.host_faults.iter().any(|fault| fabric.uplink(fault.host) == id);
-        // What will have left by then is not known before.
+        // Departures cannot be computed in advance.
         let departures = if changes || of_fault { Departures::Lazy } else { self.departures };
         link.set_up(law, departures, changes, Stream::new(self.spec.seed, Purpose::Port, id.0));
     }

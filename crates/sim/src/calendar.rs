@@ -1,8 +1,8 @@
-//! The queue of events: a wheel of buckets for what happens soon, a heap for the rest.
+//! Event queue: a wheel of buckets for near events, a heap for the rest.
 //!
-//! Only a link's head is in the queue, so that nearly all events lie within one transmission and one propagation of now.
-//! The wheel spans that. Of few links nearly every bucket that is not empty has one event; where one has several, as among hundreds
-//! of busy links, they are sorted as it is their turn.
+//! Only a link's head is in the queue, so nearly all events are within one transmission and one propagation of now.
+//! The wheel spans that. With few links nearly every non-empty bucket has one event; with hundreds of busy links buckets have
+//! several, which are sorted when their turn comes.
 
 use std::hint::cold_path;
 use std::num::NonZeroU64;
@@ -17,9 +17,9 @@ const BUCKETS: usize = 4096;
 const A_WORD: usize = 64;
 const WORDS: usize = BUCKETS / A_WORD;
 
-/// No node, and behind it nothing in the hand.
+/// No node; nothing in the hand.
 const NIL: u32 = u32::MAX;
-/// No node, and behind it what the hand holds.
+/// No node; the hand holds the rest.
 const HAND: u32 = NIL - 1;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,39 +28,37 @@ struct Node {
     next: u32,
 }
 
-/// A queue of keys, at most one near one for each slot number.
+/// A queue of keys, with at most one near key per slot number.
 pub(crate) struct Calendar {
-    /// Time is shifted right by this to give the number of a bucket.
+    /// Right shift from a time to the number of its bucket.
     shift: u32,
-    /// The number of the first bucket of the word at hand, in which the key lay that was taken last: the wheel goes from
-    /// there once round.
+    /// Number of the first bucket of the current word, which contained the last key taken: the wheel covers one turn from there.
     base: u64,
-    /// Keys before this time need not be held against those far, nor against the time up to which they are served.
+    /// Keys before this time precede all far keys and the time limit.
     bound: u64,
     until: u64,
     /// The least of `far`, or `NEVER`.
     far_first: Key,
     full: [u64; WORDS],
-    /// The first key that came into a bucket: of nearly all that are not empty the only one. In a box, as it is 64 KiB, and a world is
-    /// moved a few times before it runs.
+    /// The first key of each bucket, mostly the only one. Boxed, as it is 64 KiB and a world is moved a few times before it runs.
     firsts: Box<[Key; BUCKETS]>,
-    /// Those that came after it, a list of nodes each.
+    /// Further keys of each bucket, as lists of nodes.
     heads: [u32; BUCKETS],
     nodes: Vec<Node>,
-    /// What is left of a bucket of several, the earliest last; and which.
+    /// Rest of a bucket with several keys, earliest last; and its number.
     hand: Vec<Key>,
     of_hand: usize,
     far: Heap,
 }
 
-/// Where a word lies of which the number of the first bucket is known.
+/// Index of the word with this number of its first bucket.
 #[inline(always)]
 fn word_of(base: u64) -> usize {
     base as usize / A_WORD % WORDS
 }
 
 impl Calendar {
-    /// A queue for events that mostly lie within `span` picoseconds of now, one for each of `slots`.
+    /// A queue for events mostly within `span` picoseconds of now, one for each of `slots`.
     pub fn new(span: u64, slots: usize) -> Calendar {
         let width = (span / (BUCKETS - A_WORD - 1) as u64).max(1);
         Calendar {
@@ -79,27 +77,27 @@ impl Calendar {
         }
     }
 
-    /// An empty queue for what this one is for, and all keys that are left in it.
+    /// An empty queue of the same shape, and all remaining keys.
     pub fn emptied(&mut self) -> (Calendar, Vec<Key>) {
         self.serve(Time::NEVER);
         let keys = std::iter::from_fn(|| self.pop()).collect();
         (Calendar { shift: self.shift, ..Calendar::new(1, self.nodes.len()) }, keys)
     }
 
-    /// No key is before this time, of which the wheel knows the bucket alone.
+    /// Lower bound of all keys, from the wheel's buckets.
     pub fn first(&self) -> Time {
         let near =
             self.next_word().map_or(u64::MAX, |(base, bits)| (base + u64::from(bits.trailing_zeros())) << self.shift);
         Time(near.min(self.far_first.time()))
     }
 
-    /// From now on, what comes up to this time is taken off.
+    /// Allow keys up to this time to be taken.
     pub fn serve(&mut self, until: Time) {
         self.until = until.0;
         self.look_at_far();
     }
 
-    /// Puts in what is likely to be near: the key of a slot that has none.
+    /// Insert a key that is likely to be near: the key of a slot that has none.
     #[inline(always)]
     pub fn push(&mut self, slot: usize, key: Key) {
         let bucket = key.time() >> self.shift;
@@ -115,21 +113,21 @@ impl Calendar {
         self.firsts[place] = key;
     }
 
-    /// Puts in what is not the first in its bucket.
+    /// Insert a key that is not the first in its bucket.
     #[inline(never)]
     fn push_behind(&mut self, slot: usize, place: usize, key: Key) {
         self.nodes[slot] = Node { key, next: self.heads[place] };
         self.heads[place] = slot as u32;
     }
 
-    /// Puts in what is likely to be far: a timer.
+    /// Insert a key that is likely to be far: a timer.
     #[inline(never)]
     pub fn push_far(&mut self, key: Key) {
         self.far.push(key);
         self.look_at_far();
     }
 
-    /// Takes the least key off, if one is left that comes in time.
+    /// Take the least key within the time limit.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Key> {
         let Some((base, bits)) = self.next_word() else { return self.pop_with_care().there() };
@@ -144,7 +142,7 @@ impl Calendar {
         self.pop_of_two(base, place).there()
     }
 
-    /// The next word in which a bucket is full, with the number of its first bucket.
+    /// The next word with a non-empty bucket, with the number of its first bucket.
     #[inline(always)]
     fn next_word(&self) -> Option<(u64, NonZeroU64)> {
         if let Some(bits) = NonZeroU64::new(self.full[word_of(self.base)]) {
@@ -161,7 +159,7 @@ impl Calendar {
         full.next()
     }
 
-    /// Takes all that is left off.
+    /// Remove all keys.
     pub fn clear(&mut self) {
         self.hand.clear();
         (self.full, self.heads) = ([0; WORDS], [NIL; BUCKETS]);
@@ -169,12 +167,12 @@ impl Calendar {
         self.look_at_far();
     }
 
-    /// Whether nothing is left, in time or later.
+    /// Whether no keys remain, inside or outside the time limit.
     pub fn is_empty(&self) -> bool {
         self.far_first == Key::NEVER && self.full == [0; WORDS]
     }
 
-    /// Takes the least key off of two in a bucket; `NEVER` as below.
+    /// Take the least key from a bucket of two; `NEVER` as below.
     #[inline(never)]
     fn pop_of_two(&mut self, base: u64, place: usize) -> Key {
         let first = self.firsts[place];
@@ -189,7 +187,7 @@ impl Calendar {
         self.pop_with_care()
     }
 
-    /// Takes the least key off where that may be a far one, or one of many in a bucket; `NEVER` if none comes in time.
+    /// Take the least key if it may be far, or one of several in a bucket; `NEVER` if none is within the time limit.
     #[inline(never)]
     fn pop_with_care(&mut self) -> Key {
         let near = match self.next_word() {
@@ -208,7 +206,7 @@ impl Calendar {
         key
     }
 
-    /// The least key of a bucket that is not empty, all of whose keys come into the hand.
+    /// The least key of a non-empty bucket, whose keys all move to the hand.
     fn first_of(&mut self, place: usize) -> Key {
         if self.of_hand != place {
             self.put_hand_away();
@@ -230,7 +228,7 @@ impl Calendar {
         self.hand.last().copied().unwrap_or(Key::NEVER)
     }
 
-    /// It was another bucket's turn; then came a far key, and now one of a bucket before that.
+    /// Return the hand to its bucket: a far key, and now one of an earlier bucket, came after it.
     fn put_hand_away(&mut self) {
         if !self.hand.is_empty() {
             self.first_of(self.of_hand);
@@ -249,7 +247,7 @@ impl Calendar {
         }
     }
 
-    /// Nothing is left in a bucket.
+    /// Mark a bucket as empty.
     fn empty(&mut self, place: usize) {
         self.heads[place] = NIL;
         self.full[place / A_WORD] &= !(1 << (place % A_WORD));
@@ -273,7 +271,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_out_in_order_and_in_time_wherever_they_lie(
+        fn keys_come_out_in_order_within_limit(
             pushes: Vec<(u16, u8, bool)>, span in 1u64..5000, patience in 0u64..2000,
         ) {
             let mut calendar = Calendar::new(span, pushes.len());

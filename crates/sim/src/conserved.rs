@@ -1,5 +1,5 @@
-//! What must add up at the end of a run, in release too: nothing is lost, and nothing comes from nowhere. (What ports share must
-//! add up at any time; `pools.rs` sees to it.)
+//! Conservation checks at the end of a run, in release builds too: nothing is lost, and nothing appears. (`pools.rs` checks shared
+//! memory at any time.)
 
 use fanin_apps::EndpointId;
 use fanin_spec::{FaultRow, RunTables, Totals};
@@ -8,7 +8,7 @@ use fanin_tcp::Written;
 use crate::places::Places;
 use crate::socket::{Socket, Sockets};
 
-/// What does not add up, if anything: of the packets, of each connection's bytes, of the messages sent and told of.
+/// Check packets, each connection's bytes, and messages.
 pub(crate) fn check<L: Places>(
     tables: &RunTables,
     sockets: &Sockets<L>,
@@ -23,7 +23,7 @@ pub(crate) fn check<L: Places>(
     messages(sent, received, under_way)
 }
 
-/// Both ends of a connection account for what was written.
+/// Check that both ends of a connection account for the written bytes.
 pub(crate) fn connection([one, other]: [&Socket; 2]) -> Result<(), String> {
     let check =
         |from: &Socket, to: &Socket| bytes(from.id, from.written(), from.endpoint.written(), to.endpoint.delivered());
@@ -31,7 +31,7 @@ pub(crate) fn connection([one, other]: [&Socket; 2]) -> Result<(), String> {
     check(other, one)
 }
 
-/// Every packet that was sent, or doubled by a fault, was delivered, dropped, lost by a fault, or is under way.
+/// Every packet that was sent or duplicated by a fault was delivered, dropped, lost by a fault, or is in flight.
 fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), String> {
     let &Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
         totals;
@@ -44,8 +44,8 @@ fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), String> {
     held(sent + doubled == delivered + drops + lost + under_way, "packets", what)
 }
 
-/// What the application wrote at an endpoint is what the endpoint took; of that its peer has delivered in order no more
-/// than was sent, and no less than the endpoint holds for acknowledged. What is not delivered is still out.
+/// Written bytes equal the endpoint's total; its peer has delivered at most what was sent and at least what the endpoint knows
+/// to be acknowledged. Undelivered bytes are still outstanding.
 fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Result<(), String> {
     let in_order = own.acked <= delivered && delivered <= own.sent && own.sent <= own.total;
     held(own.total == written && in_order, "bytes", || {
@@ -58,7 +58,7 @@ fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Re
     })
 }
 
-/// Every message that an application sent is there, and it was told, or it is under way.
+/// Every message that an application sent was reported to its receiver or is in flight.
 fn messages(sent: u64, received: u64, under_way: u64) -> Result<(), String> {
     held(sent == received + under_way, "messages", || {
         format!("{sent} sent, {received} received, {under_way} under way")
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_that_is_neither_delivered_nor_dropped_nor_under_way_is_missed() {
+    fn detects_a_missing_packet() {
         let whole =
             Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
         assert_eq!(packets(&whole, &[]), Ok(()));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_faults_lost_and_doubled_is_part_of_the_sum() {
+    fn sums_include_lost_and_doubled_packets() {
         let whole =
             Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
         let faults = FaultRow { lost_packets: 3, crashed_packets: 1, duplicated_packets: 4, ..FaultRow::default() };
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_were_delivered_and_never_sent_or_written_and_never_taken_are_noticed() {
+    fn detects_inconsistent_bytes() {
         let own = Written { total: 100, sent: 70, acked: 50 };
         for delivered in [50, 60, 70] {
             assert_eq!(bytes(EndpointId::new(4), 100, own, delivered), Ok(()));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_came_and_that_nobody_was_told_of_is_missed() {
+    fn detects_an_unreported_message() {
         assert_eq!(messages(7, 5, 2), Ok(()));
         let said = "messages are not conserved: 7 sent, 5 told of, 1 under way";
         assert_eq!(messages(7, 5, 1), Err(said.into()));

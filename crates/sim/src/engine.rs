@@ -1,4 +1,4 @@
-//! The loop that serves one event after another, and how a run stands in between.
+//! Event loop of a simulation run.
 
 use fanin_apps::{App, Driver, EndpointId, Owner, Record};
 use fanin_fabric::{HostId, LinkId};
@@ -16,40 +16,40 @@ use crate::slot::Slot;
 use crate::tables;
 use crate::world::World;
 
-/// A run under way, whoever watches it.
+/// A run in progress, independent of its probe.
 pub(crate) trait Steps {
-    /// Serves what happens up to a time, that time too, or a part of it; whether that was all.
+    /// Serve events up to and including a time, or some of them; whether that was all.
     fn serve(&mut self, until: Time) -> bool;
-    /// The time that the run has come to.
+    /// Current time of the run.
     fn now(&self) -> Time;
-    /// Whether nothing more will happen.
+    /// Whether the run has ended.
     fn is_done(&self) -> bool;
     /// The totals so far.
     fn totals(&self) -> Totals;
-    /// The packets caught since this was last asked.
+    /// The packets captured since the last call.
     fn caught(&mut self) -> Vec<CapturedPacket>;
-    /// The tables so far; what does not add up in them, if anything.
+    /// The tables so far, or the conservation error.
     fn finish(self: Box<Self>) -> Result<RunTables, String>;
 }
 
-/// Who is told of what happens in a world.
+/// Receives events of a world.
 pub(crate) trait Observer<P: Probe> {
-    /// What an endpoint's application has to hear of it.
+    /// Report progress at an endpoint to its application.
     fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress);
     /// A retransmission timer has fired.
     fn on_timeout(&mut self, world: &mut World<P>, at: EndpointId);
-    /// A host has crashed or is there again.
+    /// A host has crashed or returned.
     fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState);
     /// A timer is due.
     fn due(&mut self, world: &mut World<P>, timer: Timer);
-    /// Whether an event is served, which is next; nothing is any more where one is not.
+    /// Whether to serve this event, the next one; serving ends otherwise.
     #[inline(always)]
     fn takes(&mut self, _key: Key) -> bool {
         true
     }
 }
 
-/// A world and who is told of what happens there.
+/// A world and its observer.
 pub(crate) struct Running<P: Probe, T> {
     pub world: World<P>,
     pub observer: T,
@@ -58,14 +58,14 @@ pub(crate) struct Running<P: Probe, T> {
 /// The applications of a run.
 pub(crate) struct Applications {
     pub workload: Box<dyn App>,
-    /// They begin as the workload begins.
+    /// Background applications, which begin with the workload.
     guests: Vec<Box<dyn App>>,
     begun: bool,
-    /// Since when guests measure.
+    /// Time from which background applications measure.
     measured_from: Time,
 }
 
-/// So many events are served at most before it is time to look up: at a stop flag, say.
+/// Maximum events served before checking for a stop flag.
 const AT_ONCE: u64 = 1 << 14;
 
 /// Begins a run.
@@ -73,7 +73,7 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
     Box::new(begin(spec, departures, probe))
 }
 
-/// As above.
+/// The same, with an explicit probe.
 pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> Running<P, Applications> {
     let mut world = World::new(spec, departures, probe);
     let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
@@ -85,12 +85,12 @@ pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
 }
 
 impl Applications {
-    /// Tells an application something, and guests that the workload begins where it does.
+    /// Call an application, and start background applications when the workload begins.
     fn tell<P: Probe>(&mut self, world: &mut World<P>, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
         let Applications { workload, guests, begun, measured_from } = self;
         match owner {
             Owner::WORKLOAD => what(workload.as_mut(), &mut ApplicationDriver { world, owner }),
-            // Nobody waits for what has no end.
+            // Nothing waits for long-lived flows.
             Owner::BACKGROUND => {}
             _ => what(guests[owner.place()].as_mut(), &mut ApplicationDriver { world, owner }),
         }
@@ -109,7 +109,7 @@ impl Applications {
         }
     }
 
-    /// What applications have measured.
+    /// Record the measurements of all applications.
     fn record<P: Probe>(&self, world: &World<P>) -> Record {
         let mut record = Record::default();
         for app in [&self.workload].into_iter().chain(&self.guests) {
@@ -144,7 +144,7 @@ impl<P: Probe> Observer<P> for Applications {
         self.tell(world, at.connection().owner(), |app, _| app.on_timeout(at));
     }
 
-    /// All applications are told that have begun.
+    /// Tell all applications that have begun.
     fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState) {
         let guests = if self.begun { self.guests.len() as u8 } else { 0 };
         for owner in [Owner::WORKLOAD].into_iter().chain((0..guests).map(Owner::guest)) {
@@ -200,7 +200,7 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
         }
     }
 
-    /// A packet that was put off arrives.
+    /// A delayed packet arrives.
     #[cold]
     fn come_late(&mut self, link: LinkId) {
         if let Some(packet) = self.world.net.come_late(self.world.now.0, link) {
@@ -210,31 +210,31 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
 
     /// A host crashes, returns or changes its speed.
     #[cold]
-    fn befall(&mut self, number: u32) {
-        let HostFault { host, to, .. } = self.world.net.befall(self.world.now.0, number);
+    fn apply_host_fault(&mut self, number: u32) {
+        let HostFault { host, to, .. } = self.world.net.apply_host_fault(self.world.now.0, number);
         if to == HostState::Crashed {
             self.world.crash(host);
         }
         self.observer.on_host_fault(&mut self.world, host, to);
     }
 
-    /// What happens seldom. Apart, so that arrivals keep their registers.
+    /// Rare events, out of line so that arrivals keep their registers.
     #[inline(never)]
     fn happen(&mut self, event: Event) {
         let now = self.world.now.0;
         match event {
             Event::Departure(link) => self.world.net.depart(now, link),
             Event::Change(number) => self.world.net.change(now, number),
-            Event::Fault(number) => self.befall(number),
+            Event::Fault(number) => self.apply_host_fault(number),
             Event::Late(link) => self.come_late(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
             Event::App(timer) => self.observer.due(&mut self.world, timer),
         }
     }
 
-    /// Serves what happens up to a time, that time too, or a part of it; whether nothing is left of it.
+    /// Serve events up to and including a time, or some of them; whether none remain.
     ///
-    /// A function of its own, and what it goes by in fields, so that what stands around it takes none of its registers.
+    /// A separate function with its state in fields, so that the surrounding code takes none of its registers.
     #[inline(never)]
     pub fn go(&mut self, until: Time) -> bool {
         self.world.net.events.serve(until);
@@ -250,7 +250,7 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
         left > 0
     }
 
-    /// It is time for this.
+    /// Serve this event.
     #[inline(always)]
     fn happens(&mut self, key: Key) {
         self.world.now = Time(key.time());
@@ -262,7 +262,7 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
 }
 
 impl<P: Probe> Running<P, Applications> {
-    /// Nothing is left to serve by then.
+    /// No events remain up to the limit.
     #[cold]
     fn pause(&mut self, until: Time) -> bool {
         if self.world.net.events.is_empty() {
@@ -273,7 +273,7 @@ impl<P: Probe> Running<P, Applications> {
         true
     }
 
-    /// Serves what is next, whenever that is.
+    /// Serve the next event, whenever it is.
     pub fn step(&mut self) {
         self.world.net.events.serve(Time::NEVER);
         match self.world.net.events.pop() {
@@ -285,7 +285,7 @@ impl<P: Probe> Running<P, Applications> {
         }
     }
 
-    /// The tables so far; what does not add up in them, if anything.
+    /// The tables so far, or the conservation error.
     pub fn end(mut self) -> Result<RunTables, String> {
         let net = &mut self.world.net;
         net.probe.run_ends(self.world.now);

@@ -1,48 +1,48 @@
-//! What can happen, and the order of what happens at the same instant.
+//! Events and their order at the same instant.
 
 use fanin_apps::{EndpointId, Meaning, Owner};
 use fanin_fabric::LinkId;
 
 use crate::slot::Slot;
 
-/// Something that happens at a moment, but for what happens most: the head of a link arrives.
+/// An event other than the most frequent one, the arrival of a link's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A link fails, heals or changes its rate.
     Change(u32),
     /// A host crashes, returns or changes its speed.
     Fault(u32),
-    /// The first packet that waits at a port leaves it.
+    /// The first queued packet leaves a port.
     Departure(LinkId),
-    /// A packet comes late that had crossed a link before.
+    /// A delayed packet arrives that crossed a link earlier.
     Late(LinkId),
-    /// The timer of the endpoint in a slot may be due, if it lies there still.
+    /// The timer of the endpoint in a slot may be due, if the endpoint is still there.
     Endpoint(EndpointId, Slot),
     /// An application's timer is due.
     App(Timer),
 }
 
-/// An application's timer: whose, and what it means to it.
+/// An application's timer: its owner and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timer {
     pub owner: Owner,
     pub what: Meaning,
 }
 
-/// A moment and what it is for, packed so that one comparison orders both: time above, rank below.
+/// A time and an event, packed so that one comparison orders both: time above, rank below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u128);
 
-/// When a packet arrives, and its place among those that arrive at the same instant.
+/// Arrival time of a packet, and its order among those of the same instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArrivalOrder {
     pub at: u64,
-    /// How long its link had been sending without a pause as it left, in steps: the shortest comes first. Below the class of arrivals, so
+    /// How long its link had been sending without a pause at departure, in steps: the shortest comes first. Below the class of arrivals, so
     /// that it is the upper half of a key's rank.
     pub rank: u32,
 }
 
-/// Set of faults of hosts; not of changes, which so come first of all.
+/// Set for host faults; clear for link changes, which therefore come first.
 const FAULT: u64 = 1 << 31;
 const DEPARTURE: u64 = 1 << 32;
 const LATE: u64 = 1 << 33;
@@ -51,10 +51,10 @@ const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
 const CLASS: u64 = 3 << 62;
 
-/// Beside an endpoint's number, 30 bits are left for its slot.
+/// Bits of an endpoint's slot beside its number.
 const SLOT_BITS: u32 = 30;
 
-/// Busy times are told apart in steps of some four nanoseconds, up to some four seconds.
+/// Busy times are compared in steps of about 4 ns, up to about 4 s.
 const BUSY_STEP_BITS: u32 = 12;
 const BUSY_MAX: u64 = (1 << 30) - 1;
 
@@ -66,31 +66,31 @@ impl ArrivalOrder {
 }
 
 impl Key {
-    /// Later than anything.
+    /// After all other keys.
     pub const NEVER: Key = Key(u128::MAX);
 
-    /// A key of any rank: for tests of the queue.
+    /// A key of any rank, for tests of the queue.
     #[inline]
     pub fn new(time: u64, rank: u64) -> Key {
         Key((time as u128) << 64 | rank as u128)
     }
 
-    /// Changes of links come first of an instant, by their number.
+    /// Link changes come first at an instant, by number.
     pub fn change(at: u64, number: u32) -> Key {
         Key::new(at, number.into())
     }
 
-    /// Faults of hosts come next, by their number.
+    /// Host faults come next, by number.
     pub fn fault(at: u64, number: u32) -> Key {
         Key::new(at, FAULT | u64::from(number))
     }
 
-    /// Departures come before everything else that packets and endpoints do.
+    /// Departures precede all other events of packets and endpoints.
     pub fn departure(at: u64, link: LinkId) -> Key {
         Key::new(at, DEPARTURE | u64::from(link.0))
     }
 
-    /// A packet that comes late has overtaken nobody: it is the first of those that arrive.
+    /// A delayed packet has overtaken none: it is the first arrival.
     pub fn late(at: u64, link: LinkId) -> Key {
         Key::new(at, LATE | u64::from(link.0))
     }
@@ -108,12 +108,12 @@ impl Key {
         Key::new(at, ENDPOINT | u64::from(endpoint.number()) << SLOT_BITS | u64::from(slot.0))
     }
 
-    /// Applications' timers come last: the workload's first, and each one's in the order of their meanings.
+    /// Applications' timers come last: the workload's first, each application's in the order of their meanings.
     pub fn app(at: u64, Timer { owner, what }: Timer) -> Key {
         Key::new(at, APP | u64::from(owner.number()) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
     }
 
-    /// Unless it is `NEVER`.
+    /// The time, unless it is `NEVER`.
     #[inline(always)]
     pub fn there(self) -> Option<Key> {
         (self != Key::NEVER).then_some(self)
@@ -124,13 +124,13 @@ impl Key {
         (self.0 >> 64) as u64
     }
 
-    /// The link whose head arrives, if it is for that: it nearly always is.
+    /// The link whose head arrives, if this is an arrival: the common case.
     #[inline(always)]
     pub fn arrives(self) -> Option<LinkId> {
         (self.0 as u64 & CLASS == ARRIVAL).then_some(LinkId(self.0 as u32))
     }
 
-    /// What it is for, if for anything else. Apart, so that what it goes by takes no registers from arrivals.
+    /// Any other event. Out of line, so that arrivals keep their registers.
     #[inline(never)]
     pub fn event(self) -> Event {
         let (rank, number) = (self.0 as u64, self.0 as u32);

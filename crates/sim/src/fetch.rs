@@ -1,20 +1,20 @@
-//! Asks for memory before it is needed. A run of thousands of endpoints and links has more of them than a cache near the processor
-//! holds, and nearly every packet is for others than the last: it would wait for each in turn.
+//! Memory prefetch. A run with thousands of endpoints and links exceeds the processor's cache, and nearly every packet is for
+//! another endpoint than the last: each would wait for memory in turn.
 
 /// Bytes of a line of a cache.
 pub(crate) const LINE: usize = 64;
 
-/// Asks for the lines that something lies in.
+/// Prefetch all lines of a value.
 #[inline(always)]
 pub(crate) fn fetch<T>(what: &T) {
     fetch_first(what, size_of::<T>());
     if align_of::<T>() < LINE {
-        // It may begin in the middle of one.
+        // It may begin in the middle of a line.
         fetch_line(what, size_of::<T>() - 1);
     }
 }
 
-/// Asks for the lines of the first so many bytes of something.
+/// Prefetch the lines of the first `bytes` of a value.
 #[inline(always)]
 pub(crate) fn fetch_first<T>(what: &T, bytes: usize) {
     for byte in (0..bytes).step_by(LINE) {
@@ -22,7 +22,7 @@ pub(crate) fn fetch_first<T>(what: &T, bytes: usize) {
     }
 }
 
-/// Asks for the line of a byte of something. Nothing comes of it but time.
+/// Prefetch the line of one byte of a value; affects only time.
 #[inline(always)]
 fn fetch_line<T>(what: &T, byte: usize) {
     #[cfg(target_arch = "x86_64")]

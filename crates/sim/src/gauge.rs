@@ -1,16 +1,16 @@
-//! What a queue or a memory holds over time: exact sums over the run and over equal parts of it.
+//! Fill level of a queue or memory over time: exact sums over the run and over equal parts of it.
 
 use crate::histogram::Histogram;
 
-/// How a thing stands, and how it stood.
+/// Current level and its history.
 #[derive(Clone, Default)]
 pub(crate) struct Gauge {
-    /// Since when it stands so; all times are since the first request.
+    /// Time of the last change; all times count from the first request.
     since: u64,
     bytes: u64,
-    /// When its link will have sent what it has begun to send; zero of what has none.
+    /// When its link will have sent all that it has started; zero without a link.
     busy_until: u64,
-    /// What it held by how long it did.
+    /// Levels weighted by time.
     levels: Histogram,
     pub parts: Vec<Part>,
 }
@@ -34,7 +34,7 @@ impl Part {
 }
 
 impl Gauge {
-    /// From now on it holds so much, and its link is busy until then.
+    /// Set the level from now on, with its link busy until then.
     pub fn stand(&mut self, now: u64, span: u64, (bytes, busy_until): (u64, u64)) {
         self.stand_until(now, span);
         (self.bytes, self.busy_until) = (bytes, busy_until);
@@ -44,11 +44,11 @@ impl Gauge {
         }
     }
 
-    /// It has stood as it does until now.
+    /// Extend the current level until now.
     pub fn stand_until(&mut self, now: u64, span: u64) {
         let (bytes, busy_until) = (self.bytes, self.busy_until);
         self.levels.add(bytes.min(u32::MAX.into()) as u32, now - self.since);
-        // Where it was idle, there is nothing to add up.
+        // Idle time adds nothing.
         let until = if bytes > 0 { now } else { now.min(busy_until) };
         let mut from = self.since;
         while from < until {
@@ -63,24 +63,24 @@ impl Gauge {
         self.since = now;
     }
 
-    /// Parts are twice as long from now on.
+    /// Double the length of parts.
     pub fn pair_up(&mut self) {
         let pair = |pair: &[Part]| pair.iter().copied().reduce(Part::and).unwrap_or_default();
         self.parts = self.parts.chunks(2).map(pair).collect();
     }
 
-    /// The clock begins anew, so much later: what was before is forgotten.
+    /// Restart the clock this much later; discard earlier data.
     pub fn begin(&mut self, later: u64) {
         let busy_until = self.busy_until.saturating_sub(later);
         *self = Gauge { bytes: self.bytes, busy_until, ..Gauge::default() };
     }
 
-    /// All of it.
+    /// Total of all parts.
     pub fn whole(&self) -> Part {
         self.parts.iter().copied().reduce(Part::and).unwrap_or_default()
     }
 
-    /// What it held for 99 hundredths of the time at the most.
+    /// Time-weighted p99 of the level.
     pub fn p99_bytes(&self) -> u64 {
         self.levels.quantile(990).into()
     }
@@ -94,7 +94,7 @@ impl Gauge {
     }
 }
 
-/// The sum over a time, rounded; zero over no time.
+/// The average over a time, rounded; zero over no time.
 pub(crate) fn mean(sum: u128, span_ps: u64) -> u64 {
     (sum + u128::from(span_ps / 2)).checked_div(span_ps.into()).unwrap_or(0) as u64
 }

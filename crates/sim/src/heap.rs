@@ -1,4 +1,4 @@
-//! A heap of four children a node over packed keys, siblings side by side in a line of a cache.
+//! Heap with four children per node over packed keys, siblings in one cache line.
 
 use crate::event::Key;
 
@@ -9,15 +9,15 @@ struct Brood([Key; ARITY]);
 
 const ARITY: usize = 4;
 
-/// The least key's place: the last of a brood, so that all others fill theirs.
+/// Index of the least key: the last of a group of siblings, so that all others are aligned.
 const ROOT: usize = ARITY - 1;
 
-/// A min-heap. Ties cannot be told apart, since keys are all that there is.
+/// A min-heap. Ties are indistinguishable, since it holds only keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
-    /// Places that have no key hold `NEVER`.
+    /// Empty entries hold `NEVER`.
     broods: Vec<Brood>,
-    /// The place behind the last key's.
+    /// Index after the last key.
     end: usize,
 }
 
@@ -58,7 +58,7 @@ impl Heap {
         *self.at(hole) = key;
     }
 
-    /// Takes the least key off.
+    /// Take the least key.
     #[inline]
     pub fn pop(&mut self) {
         if self.end > ROOT {
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_out_in_order_whatever_the_operations(operations: Vec<Option<u16>>) {
+        fn keys_come_out_in_order(operations: Vec<Option<u16>>) {
             let (mut heap, mut model) = (Heap::default(), Vec::new());
             for operation in operations {
                 match operation.map(|time| Key::new(time.into(), 0)) {

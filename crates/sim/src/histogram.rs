@@ -1,10 +1,10 @@
-//! Weighted values: their mean exactly, percentiles to 3 %.
+//! Weighted values: exact mean, percentiles to 3 %.
 
 /// Buckets between a value and its double.
 const STEPS: usize = 32;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 
-/// Weights by value: exact below [`STEPS`], then so many buckets a doubling.
+/// Weights by value: exact below [`STEPS`], then that many buckets per doubling.
 #[derive(Clone, Default)]
 pub(crate) struct Histogram {
     weights: Vec<u64>,
@@ -14,7 +14,7 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// Adds a value that weighs so much.
+    /// Add a value with a weight.
     pub fn add(&mut self, value: u32, weight: u64) {
         let bucket = bucket(value);
         if self.weights.len() <= bucket {
@@ -31,7 +31,7 @@ impl Histogram {
         self.weight
     }
 
-    /// The mean in units of two to the minus `bits`; zero of nothing.
+    /// The mean in units of two to the minus `bits`; zero if empty.
     pub fn mean(&self, bits: u32) -> u64 {
         (self.sum << bits).checked_div(self.weight.into()).unwrap_or(0) as u64
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_lies_in_its_bucket_and_within_three_per_cent_of_its_end() {
+    fn bucket_bounds_are_within_three_percent() {
         for value in (0..100_000).chain([1 << 20, (1 << 30) + 12_345, u32::MAX]) {
             let end = upper_end(bucket(value));
             assert!(end >= value && end - value <= value / 32, "{value} ends at {end}");

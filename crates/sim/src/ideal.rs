@@ -1,10 +1,10 @@
-//! The least time that a flow can take: what its slowdown is measured by.
+//! Minimum completion time of a flow: the reference of its slowdown.
 
 use fanin_fabric::{Fabric, HostId, Link};
 use fanin_units::Time;
 
-/// The time from the first bit sent to the last byte received, alone in the network: packets of `mss` and one of what is
-/// left, which take `on_wire` bytes of a link, are stored and forwarded. There is no handshake and no window.
+/// The time from the first bit sent to the last byte received, alone in the network: packets of `mss` and a last one with the
+/// rest, which take `on_wire` bytes of a link, are stored and forwarded. No handshake, no window.
 pub(crate) fn time(
     fabric: &Fabric,
     (from, to): (HostId, HostId),
@@ -19,12 +19,12 @@ pub(crate) fn time(
     let full = on_wire(mss);
     let packet = |link: &Link, bytes: u32| u128::from(link.rate.time_for(bytes.into()).0);
     let over = |links: &[Link], bytes: u32| links.iter().map(|link| packet(link, bytes)).sum::<u128>();
-    // A terabyte at a kilobit a second takes longer than time has room for.
+    // A terabyte at a kilobit a second exceeds the range of time.
     let after_delay = |ps: u128| Time(u64::try_from(u128::from(delay) + ps).unwrap_or(Time::NEVER.0));
     if full_packets == 0 {
         return after_delay(over(&path, last));
     }
-    // The last packet catches up with those before it at one of the links; which, the largest sum tells.
+    // The last packet catches up with those before it at one of the links: that with the largest sum.
     let meets = |at: usize| {
         let slowest = path[..=at].iter().map(|link| packet(link, full)).max().unwrap_or(0);
         over(&path[..=at], full) + u128::from(full_packets - 1) * slowest + over(&path[at..], last)
@@ -55,13 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_is_sent_twice_and_crosses_two_links() {
+    fn one_packet_crosses_two_links() {
         // 1000 B at 1 Gbit/s take 8 us.
         assert_eq!(time(&fabric(1000), hosts(1, 2), 950, 1000, with_50), Time((8 + 8 + 20) * US));
     }
 
     #[test]
-    fn equal_packets_follow_one_another_at_the_slowest_link() {
+    fn equal_packets_queue_at_the_slowest_link() {
         // Three packets of 1000 B: all at the slow link, 80 us each, one at the fast, 8 us.
         for way in [hosts(0, 1), hosts(1, 0)] {
             assert_eq!(time(&fabric(100), way, 3 * 950, 950, with_50), Time((3 * 80 + 8 + 20) * US));
@@ -69,14 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_no_clock_has_room_for_is_never_and_not_a_short_one() {
+    fn overflowing_times_are_never() {
         let slow = Star { servers: 2, rate: Rate(1_000), client_rate: Rate(1_000), delay: Time::ZERO };
         assert_eq!(time(&star(&slow), hosts(1, 2), 1 << 40, 1460, |payload| payload + 42), Time::NEVER);
     }
 
     #[test]
-    fn a_short_last_packet_waits_for_the_full_one_before_it() {
-        // 1000 B, then 500 B, at equal rates: the second stands behind the first at the second link.
+    fn short_last_packet_waits_for_the_previous() {
+        // 1000 B, then 500 B, at equal rates: the second queues behind the first at the second link.
         assert_eq!(time(&fabric(1000), hosts(1, 2), 950 + 450, 950, with_50), Time((8 + 8 + 4 + 20) * US));
         // Over a fast second link it does not: 80 + 40 at the first, 4 at the second.
         assert_eq!(time(&fabric(100), hosts(0, 1), 950 + 450, 950, with_50), Time((80 + 40 + 4 + 20) * US));

@@ -1,13 +1,13 @@
-//! How often answers meet at a full port: drops that follow one another within a round trip are one incast.
+//! Count of incasts: drops at the port of responses within a round trip of each other are one incast.
 
 use fanin_fabric::LinkId;
 use fanin_units::Time;
 
-/// The port where answers meet.
+/// The port at which responses converge.
 #[derive(Clone, Copy)]
 pub(crate) struct Incasts {
     link: LinkId,
-    /// A pause of so long between two drops parts two incasts.
+    /// A longer pause between two drops separates two incasts.
     round_trip: u64,
     /// When the last drop was.
     last: Option<u64>,
@@ -15,15 +15,15 @@ pub(crate) struct Incasts {
 }
 
 impl Incasts {
-    /// A port that no answer comes to.
+    /// No port with responses.
     pub const NONE: Incasts = Incasts { link: LinkId(u32::MAX), round_trip: 0, last: None, count: 0 };
 
-    /// The port in front of a link, with the longest idle round trip of the servers behind it.
+    /// The port of this link, with the longest idle round trip of the servers behind it.
     pub fn new(link: LinkId, round_trip: Time) -> Incasts {
         Incasts { link, round_trip: round_trip.0, ..Incasts::NONE }
     }
 
-    /// The link behind that port, if answers come to any.
+    /// The link behind that port, if there is one.
     pub fn link(&self) -> Option<LinkId> {
         (self.link != Incasts::NONE.link).then_some(self.link)
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drops_within_a_round_trip_of_the_last_one_are_one_incast() {
+    fn drops_within_a_round_trip_are_one_incast() {
         let us = Time::from_micros;
         let mut incasts = Incasts::new(LinkId(3), us(20));
         for at in [100, 119, 138, 158, 159, 300] {

@@ -1,4 +1,4 @@
-//! Hosts whose packets come late: how late, each in its turn.
+//! Jitter of hosts' packets, without reordering.
 
 use fanin_apps::{Purpose, SmallStream};
 use fanin_fabric::{Fabric, LinkId};
@@ -10,22 +10,22 @@ use crate::event::ArrivalOrder;
 #[derive(Clone)]
 struct Late {
     stream: SmallStream,
-    /// By how much at most: nothing where the link is not a host's.
+    /// Maximum delay; zero if the link is not a host's.
     most: Time,
-    /// When the last one so far arrives: none comes before it.
+    /// Arrival of the latest packet so far: no packet arrives before it.
     latest: u64,
 }
 
-/// How late packets come at the other end of hosts' links. The links themselves know nothing of it: they send when they would,
-/// and only the event of an arrival is put off.
+/// Delays at the far end of hosts' links. The links are unaffected: they send at their usual times, and only the arrival event
+/// is delayed.
 #[derive(Clone)]
 pub(crate) struct Jitter {
-    /// By the link; empty where no packet is late.
+    /// By link; empty without jitter.
     links: Vec<Late>,
 }
 
 impl Jitter {
-    /// Hosts that are late by up to `most`.
+    /// Hosts with delays of up to `most`.
     pub fn new(most: Time, fabric: &Fabric, seed: u64) -> Jitter {
         let of = |link: &fanin_fabric::Link| {
             let most = if fabric.is_host(link.from) { most } else { Time::ZERO };
@@ -35,14 +35,14 @@ impl Jitter {
         Jitter { links }
     }
 
-    /// Takes over what is known of a link.
+    /// Copy the state of a link.
     pub fn take_over(&mut self, link: LinkId, from: &mut Jitter) {
         if let (Some(own), Some(other)) = (self.links.get_mut(link.index()), from.links.get_mut(link.index())) {
             std::mem::swap(own, other);
         }
     }
 
-    /// When the head of a link comes that is due then.
+    /// Arrival time of a link's head that is due at `due`.
     #[inline(always)]
     pub fn late(&mut self, link: LinkId, due: ArrivalOrder) -> ArrivalOrder {
         let Some(late) = self.links.get_mut(link.index()) else { return due };
@@ -60,7 +60,7 @@ mod tests {
 
     const MOST: Time = Time::from_micros(2);
 
-    /// When packets come over a link that are due every microsecond.
+    /// Arrival times over a link of packets that are due every microsecond.
     fn arrivals(most: Time, link: impl Fn(&Fabric) -> LinkId) -> Vec<u64> {
         let rate = Rate(10_000_000_000);
         let star = star(&Star { servers: 2, rate, client_rate: rate, delay: Time::from_micros(5) });
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hosts_packets_keep_their_order_and_none_is_late_by_more_than_the_jitter() {
+    fn jitter_keeps_order_and_bound() {
         let late = arrivals(MOST, |star| star.uplink(HostId(1)));
         let by: Vec<u64> = on_time().iter().zip(&late).map(|(on_time, late)| late - on_time).collect();
         assert!(late.is_sorted() && by.iter().all(|&by| by < MOST.0));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn each_host_has_draws_of_its_own_and_a_switch_has_none() {
+    fn only_hosts_have_jitter_draws() {
         assert_ne!(arrivals(MOST, |star| star.uplink(HostId(1))), arrivals(MOST, |star| star.uplink(HostId(2))));
         assert_eq!(arrivals(MOST, |star| star.downlink(HostId(1))), on_time());
     }

@@ -1,4 +1,4 @@
-//! How long packets take from end to end, by class: exact means, percentiles to 3 %.
+//! One-way latency of packets by class: exact means, percentiles to 3 %.
 
 use fanin_spec::{FlowKind, LatencyRow};
 use fanin_units::Time;
@@ -6,16 +6,16 @@ use fanin_units::Time;
 use crate::histogram::Histogram;
 use crate::slot::Slot;
 
-/// The clock that packets carry: 32 bits of 2^14 ps, 16 ns; it wraps after 70 s.
+/// Clock of packets' timestamps: 32 bits of 2^14 ps, 16 ns; wraps after 70 s.
 const TICK_BITS: u32 = 14;
 
-/// The time as packets carry it.
+/// A packet's timestamp for this time.
 #[inline(always)]
 pub(crate) fn stamp(now: u64) -> u32 {
     (now >> TICK_BITS) as u32
 }
 
-/// What is known of each class, data and pure ACKs apart.
+/// Latencies by class, data and pure ACKs apart.
 #[derive(Default)]
 pub(crate) struct Latencies {
     /// By pair of slots.
@@ -24,7 +24,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// The flows of a connection are of this class, at one of whose ends this slot is.
+    /// Set the class of a connection's flows by a slot of one of its ends.
     pub fn classify(&mut self, end: Slot, kind: FlowKind) {
         let pair = end.of_pair() as usize;
         if self.class.len() <= pair {
@@ -33,12 +33,12 @@ impl Latencies {
         self.class[pair] = kind;
     }
 
-    /// What was so far is left out.
+    /// Discard latencies so far.
     pub fn forget(&mut self) {
         self.classes.clear();
     }
 
-    /// A packet to this slot is there.
+    /// Record the arrival of a packet to this slot.
     pub fn record(&mut self, now: u64, sent: u32, to: Slot, data: bool) {
         let kind = self.class.get(to.of_pair() as usize).copied().unwrap_or_default();
         let place = self.classes.iter().position(|(k, d, _)| (*k, *d) == (kind, data)).unwrap_or_else(|| {
@@ -48,7 +48,7 @@ impl Latencies {
         self.classes[place].2.add(stamp(now).wrapping_sub(sent), 1);
     }
 
-    /// One row a class, data before ACKs.
+    /// One row per class, data before ACKs.
     pub fn rows(&self) -> Vec<LatencyRow> {
         let row = |(kind, data, histogram): &(FlowKind, bool, Histogram)| row(*kind, *data, histogram);
         let mut rows: Vec<LatencyRow> = self.classes.iter().map(row).collect();
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_the_mean_exactly_and_times_in_picoseconds() {
+    fn rows_have_exact_means_in_picoseconds() {
         let mut latencies = Histogram::default();
         (1..=20).for_each(|ticks| latencies.add(ticks, 1));
         let row = row(FlowKind::Fetch, true, &latencies);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_that_wraps_still_tells_the_time_between() {
+    fn wrapped_timestamps_give_intervals() {
         let mut latencies = Latencies::default();
         let sent = (1u64 << (32 + TICK_BITS)) - (5 << TICK_BITS);
         latencies.record(sent + (9 << TICK_BITS), stamp(sent), Slot(0), true);

@@ -1,9 +1,8 @@
 //! The packet-level simulator: [`run`] takes a [`RunSpec`] and gives [`RunTables`]; a [`Simulation`] does so in steps.
 //!
 //! Time is in integer picoseconds. Events are ordered by time, then by a rule of the model (departures; arrivals, those
-//! first whose link had been busy for the shortest time; endpoints' timers; the application's), never by the order in
-//! which they were made: a faster engine must not change a result. A link keeps its packets in a FIFO of its own, and
-//! only its head is in the event queue.
+//! first whose link had been busy for the shortest time; endpoints' timers; the application's), never by creation order:
+//! a faster engine must not change a result. A link keeps its packets in a FIFO of its own; only its head is in the event queue.
 
 mod application_driver;
 mod build;
@@ -60,16 +59,16 @@ pub use tap::TapPoint;
 /// The engine's name: another engine's tables may differ.
 pub const ENGINE: &str = env!("FANIN_ENGINE");
 
-/// Runs one spec; `stop` is looked at from time to time.
+/// Run one spec; checks `stop` from time to time.
 ///
 /// # Errors
-/// [`RunError`]; never on account of the spec, which is checked where scenarios are read.
+/// [`RunError`]; never because of the spec, which the scenario reader validates.
 pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
     run_with(spec, Departures::Eager, stop)
 }
 
-/// Runs one spec in so many parts, which a team serves side by side, or in one piece where [`one_core`] says why: the tables are the
-/// same.
+/// Run one spec in this many parts, which a team serves in parallel, or in one piece for the reasons of [`one_core`]: the tables are
+/// the same.
 ///
 /// # Errors
 /// As [`run`].
@@ -86,7 +85,7 @@ pub fn run_in_parts(
     }
 }
 
-/// Runs one spec with departures worked out one way or the other: both give the same tables.
+/// Run one spec with eager or lazy departures: both give the same tables.
 ///
 /// # Errors
 /// As [`run`].
@@ -96,7 +95,7 @@ pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Re
     simulation.finish()
 }
 
-/// Runs one spec and keeps the series and events that `watch` asks for beside the tables, which are the same.
+/// Run one spec and also return the series and events selected by `watch`; the tables are the same.
 ///
 /// # Errors
 /// As [`run`].
@@ -106,10 +105,10 @@ pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTable
     simulation.finish()
 }
 
-/// Runs one spec and keeps every packet that crosses the links at a point.
+/// Run one spec and return every packet that crosses the links at a point.
 ///
 /// # Errors
-/// As [`run`]; `Ok(None)` where the fabric has no such point.
+/// As [`run`]; `Ok(None)` if the fabric has no such point.
 pub fn tap(
     spec: &RunSpec,
     point: &TapPoint,
@@ -121,7 +120,7 @@ pub fn tap(
     Ok(Some((simulation.finish()?, caught)))
 }
 
-/// Where a key_value run's objects are put, before any plan: servers are hosts.
+/// Initial placement of a key_value run's objects, before any plan: servers are hosts.
 pub fn placement(spec: &RunSpec) -> Placement {
     fanin_apps::drawn(spec, &racks(spec))
 }
@@ -131,7 +130,7 @@ pub fn racks(spec: &RunSpec) -> Vec<u32> {
     fanin_apps::racks(spec)
 }
 
-/// The names of the hosts and of the ports of a spec's network: where it can be tapped.
+/// The names of the hosts and ports of a spec's network, for taps.
 pub fn tap_points(spec: &RunSpec) -> (Vec<String>, Vec<String>) {
     let fabric = build::fabric(spec);
     let hosts = (0..fabric.hosts()).map(|host| fabric.name(HostId(host).node())).collect();

@@ -1,4 +1,4 @@
-//! One direction of a link with the port in front of it.
+//! One direction of a link with its port.
 
 use std::hint::cold_path;
 
@@ -11,24 +11,24 @@ use crate::fetch::fetch;
 use crate::packet::{Packet, PacketMetadata};
 use crate::ring::Ring;
 
-/// When the departures of a port are worked out.
+/// When a port's departures are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departures {
-    /// As a packet comes: one event a link crossed.
+    /// On arrival: one event per link crossed.
     Eager,
-    /// One event each: for laws that look at a packet as it leaves, and to check the other way.
+    /// As separate events: for disciplines that inspect departing packets, and to check eager departures.
     Lazy,
 }
 
 /// A packet on the link or in the queue in front of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// When it arrives; as long as it waits in a lazy queue, when it came there.
+    /// Arrival time; while it waits in a lazy queue, the time when it entered it.
     due: ArrivalOrder,
     packet: Packet,
 }
 
-/// What a port counts.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub drops_full: u64,
@@ -52,67 +52,67 @@ impl Counts {
     }
 }
 
-/// What a link's caller has to see to.
+/// Follow-up action for a link's caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkAction {
     /// Nothing.
     Nothing,
-    /// The head of an idle link arrives then.
+    /// Schedule the arrival of an idle link's head.
     Arrival(ArrivalOrder),
-    /// The next packet leaves the queue then.
+    /// Schedule the next departure from the queue.
     Departure(u64),
-    /// The packet is gone, and what for; what it holds can be freed.
+    /// The packet was dropped for this reason; free its metadata.
     Dropped(Why),
 }
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// The port's law says so.
+    /// By the port's algorithm.
     Law(Drop),
     /// The link is down.
     Down,
 }
 
-/// One direction of a link: the FIFO holds packets on the wire first, then those that wait. It is two lines of a cache long.
+/// One direction of a link: the FIFO holds packets on the wire first, then queued ones. It is two cache lines long.
 #[repr(align(64))]
 pub(crate) struct Link {
     slots: Ring<Slot>,
-    /// Packets of the FIFO that wait: they count as the queue.
+    /// Queued packets of the FIFO.
     waiting: u32,
     departures: Departures,
-    /// A departure is in the queue of events.
+    /// A departure is scheduled.
     departing: bool,
-    /// Whether the port is set up, where there is one.
+    /// Whether the port is set up, if there is one.
     ready: bool,
-    /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
+    /// The link is down: it has a port and lazy departures, since it changes.
     down: bool,
-    /// When everything so far has left.
+    /// When all packets so far have left.
     busy_until: u64,
-    /// Since when the link has been sending without a pause.
+    /// Start of the current busy period.
     busy_from: u64,
-    /// When the first packet that waits starts.
+    /// When the first queued packet starts.
     next_start: u64,
-    /// Packets taken.
+    /// Packets accepted.
     pub packets: u64,
     port: Option<Box<Port>>,
-    /// Of packets taken, bytes on the wire.
+    /// Bytes on the wire of accepted packets.
     pub wire_bytes: u64,
     pace: Pace,
-    /// Of packets taken, those with payload.
+    /// Accepted packets with payload.
     pub data_packets: u64,
     delay: u64,
     waiting_bytes: u64,
     pub queue_max_bytes: u64,
-    /// Bytes that the wire is taken for beyond each frame.
+    /// Bytes of wire time beyond each frame.
     gap: u32,
 }
 
-/// How fast a link is: picoseconds a byte where those are whole; else bits a second, with the highest bit set.
+/// Speed of a link: picoseconds per byte if that is a whole number; else bits per second, with the highest bit set.
 #[derive(Clone, Copy)]
 struct Pace(u64);
 
-/// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
+/// The algorithm and rare counters: separate, since most links seldom need them, and many never.
 struct Port {
     law: Law,
     stream: Stream,
@@ -128,7 +128,7 @@ impl Pace {
         Pace(if whole { bits_ps / rate.0 } else { Pace::BITS_A_SECOND | rate.0 })
     }
 
-    /// What so many bytes take.
+    /// Transmission time of `bytes`.
     #[inline(always)]
     fn time_for(self, bytes: u32) -> u64 {
         match self.0 & Pace::BITS_A_SECOND {
@@ -139,7 +139,7 @@ impl Pace {
 }
 
 impl Port {
-    /// Asks the law.
+    /// Request the algorithm's verdict.
     #[inline(always)]
     fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet, metadata: &mut PacketMetadata) -> Verdict {
         let note = metadata.note(packet.beside);
@@ -148,13 +148,13 @@ impl Port {
 }
 
 impl Link {
-    /// Asks for its own memory.
+    /// Prefetch its own memory.
     #[inline(always)]
     pub fn fetch(&self) {
         fetch(self);
     }
 
-    /// Where its own memory is near: asks for that of its port, and of the place where a packet will lie.
+    /// Once its own memory is near: prefetch its port and the place of the next packet.
     #[inline(always)]
     pub fn fetch_port(&self) {
         if let Some(port) = &self.port {
@@ -163,8 +163,8 @@ impl Link {
         self.slots.fetch(self.slots.len());
     }
 
-    /// Of a long queue: asks for the memory of what will soon be looked at, at its head, where it waits and at its end. Gives the packet so
-    /// many places behind the head.
+    /// For a long queue: prefetch memory needed soon at its head, at its first queued packet and at its end. Returns the packet this
+    /// far behind the head.
     #[inline(always)]
     pub fn fetch_queue(&self, ahead: usize) -> Option<&Packet> {
         let len = self.slots.len();
@@ -177,7 +177,7 @@ impl Link {
         Some(&self.slots.get(ahead).packet)
     }
 
-    /// A link whose port is still to be set up, with so many bytes between frames.
+    /// A link without a port yet, with `gap` bytes between frames.
     pub fn new(link: &fanin_fabric::Link, gap: u32) -> Link {
         Link {
             slots: Ring::new(),
@@ -206,21 +206,21 @@ impl Link {
         self.ready
     }
 
-    /// Sets the port up, of a link that `changes` or not.
+    /// Set up the port of a link that `changes` or not.
     pub fn set_up(&mut self, law: Law, departures: Departures, changes: bool, stream: Stream) {
         self.departures = if law.needs_dequeue() { Departures::Lazy } else { departures };
         self.ready = true;
-        // What decides nothing is left out.
+        // Omit a port that never affects packets.
         let decides = changes || !law.admits_everything();
         self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default() }));
     }
 
-    /// From the next packet on, the link sends so fast.
+    /// Set the rate from the next packet on.
     pub fn set_rate(&mut self, rate: Rate) {
         self.pace = Pace::of(rate);
     }
 
-    /// Takes out what waits; what is on the wire arrives. Of a link whose departures are lazy.
+    /// Remove queued packets; packets on the wire arrive. For links with lazy departures.
     pub fn clear(&mut self) -> Vec<Packet> {
         let on_wire = self.slots.len() - self.waiting as usize;
         let waiting = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
@@ -228,7 +228,7 @@ impl Link {
         waiting
     }
 
-    /// The link takes no more packets, and those that wait are lost: gives them.
+    /// Take the link down; return the queued packets, which are lost.
     pub fn fail(&mut self) -> Vec<Packet> {
         let lost = self.clear();
         self.down = true;
@@ -236,7 +236,7 @@ impl Link {
         lost
     }
 
-    /// The link takes packets again.
+    /// Bring the link up.
     pub fn heal(&mut self) {
         self.down = false;
     }
@@ -247,7 +247,7 @@ impl Link {
         }
     }
 
-    /// How far ahead the head's arrival can lie, for packets of up to `packet` bytes.
+    /// Maximum time until the head's arrival, for packets of up to `packet` bytes.
     pub fn head_span(&self, packet: u32) -> u64 {
         self.pace.time_for(packet + self.gap) + self.delay
     }
@@ -257,12 +257,12 @@ impl Link {
         self.slots.len()
     }
 
-    /// Bytes in the queue, as of the last packet that came or left.
+    /// Bytes in the queue at the last arrival or departure.
     pub fn queue_bytes(&self) -> u64 {
         self.waiting_bytes
     }
 
-    /// Bytes in the queue at a time after the last packet that came or left.
+    /// Bytes in the queue at a time after the last arrival or departure.
     pub fn queue_at(&self, now: Time) -> u64 {
         match self.departures {
             Departures::Lazy => self.waiting_bytes,
@@ -278,7 +278,7 @@ impl Link {
         }
     }
 
-    /// The queue may hold so much, of a switch's port whose memory is shared.
+    /// Set the queue limit of a switch's port with shared memory.
     #[inline]
     pub fn set_limit(&mut self, bytes: u64) {
         if let Some(port) = &mut self.port {
@@ -286,7 +286,7 @@ impl Link {
         }
     }
 
-    /// Takes what has left by now out of the queue, where nobody is told of departures.
+    /// Remove packets that have left by now from the queue, if departures are not events.
     #[inline]
     pub fn bring_up(&mut self, now: u64) {
         if self.departures == Departures::Eager {
@@ -294,26 +294,26 @@ impl Link {
         }
     }
 
-    /// When the first packet that waits leaves the queue, where nobody is told.
+    /// When the first queued packet leaves the queue, if departures are not events.
     #[inline]
     pub fn leaves_unseen(&self) -> Option<u64> {
         (self.departures == Departures::Eager && self.waiting > 0).then_some(self.next_start)
     }
 
-    /// The longest queue is looked for from now on.
+    /// Restart the maximum queue length from now on.
     pub fn forget_longest_queue(&mut self) {
         self.queue_max_bytes = self.waiting_bytes;
     }
 
-    /// A flow through here opened before anything was simulated.
-    pub fn stands(&mut self, flow: crate::slot::Slot) {
+    /// Count a flow that opened before the simulation started.
+    pub fn count_open(&mut self, flow: crate::slot::Slot) {
         let port = self.port.as_mut();
         if let Some(many_to_one) = port.and_then(|port| port.law.many_to_one.as_mut()) {
-            many_to_one.stands(flow.0);
+            many_to_one.count_open(flow.0);
         }
     }
 
-    /// When everything that has started will have left.
+    /// When all started packets will have left.
     pub fn busy_until(&self) -> Time {
         Time(self.busy_until)
     }
@@ -322,10 +322,9 @@ impl Link {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
 
-    /// Takes a packet, beside which something may lie in `metadata`, or drops it.
+    /// Accept a packet, which may have an entry in `metadata`, or drop it.
     ///
-    /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
-    /// wait for them.
+    /// Inlined so that a packet is built in place: copying it whole from freshly written parts would wait for them.
     #[inline(always)]
     pub fn enqueue(&mut self, now: u64, packet: &Packet, metadata: &mut PacketMetadata) -> LinkAction {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
@@ -336,7 +335,7 @@ impl Link {
             return LinkAction::Dropped(Why::Down);
         }
         let idle = self.busy_until <= now;
-        // Without a port, nothing is ever dropped or marked.
+        // Without a port, nothing is dropped or marked.
         let Some(port) = &mut self.port else { return self.take(now, packet, idle, false) };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
@@ -352,7 +351,7 @@ impl Link {
         }
     }
 
-    /// Puts a packet in, marked or as it is.
+    /// Queue a packet, marked or not.
     #[inline(always)]
     fn take(&mut self, now: u64, packet: &Packet, idle: bool, mark: bool) -> LinkAction {
         self.packets += 1;
@@ -381,7 +380,7 @@ impl Link {
         slot.packet.mark(mark);
     }
 
-    /// The link is free: a packet goes onto the wire.
+    /// The link is idle: a packet goes onto the wire.
     #[inline(always)]
     fn start_at_once(&mut self, now: u64) -> u64 {
         if self.busy_until < now {
@@ -390,7 +389,7 @@ impl Link {
         now
     }
 
-    /// A packet of so many bytes waits behind others: until when.
+    /// Queue a packet of `bytes`; returns when it will have left.
     #[inline(always)]
     fn wait(&mut self, bytes: u32) -> u64 {
         if self.waiting == 0 {
@@ -402,14 +401,14 @@ impl Link {
         self.busy_until
     }
 
-    /// A frame leaves at `start`, when the link is free. Gives its arrival.
+    /// Send a frame at `start`, when the link is idle. Returns its arrival.
     #[inline]
     fn start(&mut self, start: u64, bytes: u32) -> ArrivalOrder {
         self.busy_until = start + self.pace.time_for(bytes + self.gap);
         ArrivalOrder::new(self.busy_until + self.delay, start - self.busy_from)
     }
 
-    /// Takes what has left by `now` out of the queue: departures come before arrivals.
+    /// Remove packets that have left by `now` from the queue: departures precede arrivals.
     #[inline]
     fn settle(&mut self, now: u64) {
         while self.waiting > 0 && self.next_start <= now {
@@ -421,7 +420,7 @@ impl Link {
         }
     }
 
-    /// Asks the law about the first packet that waits, which would leave now: gives it if it is dropped, and what for.
+    /// Verdict on the first queued packet, which would leave now: returns it with the reason if it is dropped.
     pub fn drop_first(&mut self, now: u64) -> Option<(Packet, Why)> {
         let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
         let at = self.slots.len() - self.waiting as usize;
@@ -436,7 +435,7 @@ impl Link {
                 None
             }
             Departure::Drop(drop) => {
-                // What waits had room.
+                // A queued packet had space.
                 let drop = if drop == Drop::NotEct { drop } else { Drop::Early };
                 *port.counts.of(drop) += 1;
                 self.waiting -= 1;
@@ -446,11 +445,11 @@ impl Link {
         }
     }
 
-    /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
+    /// Put the first queued packet onto the wire. Returns its arrival if the wire is empty, and the next departure.
     pub fn depart(&mut self, now: u64) -> (Option<ArrivalOrder>, Option<u64>) {
         self.departing = self.waiting > 1;
         if self.waiting == 0 {
-            // What would have left is lost.
+            // The queued packets were lost.
             return (None, None);
         }
         let on_wire = self.slots.len() - self.waiting as usize;
@@ -462,8 +461,8 @@ impl Link {
         ((on_wire == 0).then_some(due), (self.waiting > 0).then_some(self.busy_until))
     }
 
-    /// Of a link that leads into another part of the network: gives a packet of which it has just become known when it arrives. What
-    /// is on the wire is no longer kept.
+    /// For a link to another part of the network: hand over packets whose arrival has just become known. Packets on the wire are no
+    /// longer stored here.
     pub fn hand_over(&mut self, give: impl FnOnce(ArrivalOrder, &Packet)) {
         let waiting = self.waiting as usize;
         if self.departures == Departures::Lazy {
@@ -479,7 +478,7 @@ impl Link {
         self.slots.forget(self.slots.len() - waiting);
     }
 
-    /// At the other end of such a link: takes what arrives then. Gives that time where it is the head.
+    /// At the far end of such a link: accept an arriving packet. Returns its time if it is the head.
     pub fn take_over(&mut self, due: ArrivalOrder, packet: &Packet, beside: u32) -> Option<ArrivalOrder> {
         let slot = self.slots.push();
         slot.due = due;
@@ -488,7 +487,7 @@ impl Link {
         (self.slots.len() == 1).then_some(due)
     }
 
-    /// Becomes a link that leads into another part: gives what was handed over so far, as its other end has it.
+    /// Become a link to another part: return the packets handed over so far, as their far end sees them.
     pub fn part(&mut self, whole: &fanin_fabric::Link) -> Link {
         let waiting = match self.departures {
             Departures::Eager => 0,
@@ -508,32 +507,32 @@ impl Link {
         other
     }
 
-    /// Becomes one with its other end again.
+    /// Reunite with the far end.
     pub fn rejoin(&mut self, mut other: Link) {
         if self.departures == Departures::Lazy {
             while self.slots.len() > 0 {
                 *other.slots.push() = self.slots.pop().0;
             }
         }
-        // What has arrived is looked at as it would have been then: it may have been counted as the queue until then.
+        // Update arrived packets as of their arrival, since they may have been counted in the queue until then.
         while self.slots.len() > other.slots.len() {
             self.arrive(self.slots.get(0).due.at);
         }
         self.slots = other.slots;
     }
 
-    /// Does something to each packet on the link and in its queue.
+    /// Call `act` for each packet on the link and in its queue.
     pub fn each_packet(&mut self, mut act: impl FnMut(&mut Packet)) {
         (0..self.slots.len()).for_each(|at| act(&mut self.slots.get_mut(at).packet));
     }
 
-    /// Nothing is left on it, nor in its queue.
+    /// Whether the link and its queue are empty.
     #[inline(always)]
     pub fn rest(&mut self) {
         self.slots.rest();
     }
 
-    /// The head arrives. Gives it, and when the next one does, where that is known.
+    /// The head arrives. Returns it, and the arrival of the next one if known.
     #[inline(always)]
     pub fn arrive(&mut self, now: u64) -> (Packet, Option<ArrivalOrder>) {
         if self.waiting as usize == self.slots.len() {
@@ -557,12 +556,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_lies_in_two_lines_of_a_cache() {
+    fn link_fits_two_cache_lines() {
         assert_eq!(size_of::<Link>(), 2 * 64);
     }
 
     #[test]
-    fn a_rate_takes_for_bytes_what_it_takes_as_a_pace() {
+    fn rate_and_pace_agree() {
         for rate in [1, 7, 1_000, 3_000_000_000, 10_000_000_000, 40_000_000_000, 400_000_000_000].map(Rate) {
             for bytes in [1, 40, 1_500, 65_000] {
                 assert_eq!(Pace::of(rate).time_for(bytes), rate.time_for(bytes.into()).0, "{rate:?}");

@@ -1,4 +1,4 @@
-//! The network: links, what travels on them, and the queue of their events.
+//! The network: links, packets on them, and the event queue.
 
 mod faults;
 mod parts;
@@ -25,14 +25,14 @@ use crate::slot::Slot;
 
 pub(crate) use faults::{ByLink, Faults, Lost};
 
-/// Of so many packets behind one another, what they will need lies near in memory.
+/// Distance of prefetching in a queue, in packets.
 pub(crate) const AHEAD: usize = 4;
 
-/// What the network knows of the endpoint in a slot.
+/// The network's data about the endpoint in a slot.
 #[derive(Clone, Copy)]
 struct End {
     id: EndpointId,
-    /// Packets for it that were dropped or lost, less those that come twice; wraps.
+    /// Packets for it that were dropped or lost, minus duplicated ones; wraps.
     lost: u32,
 }
 
@@ -41,37 +41,37 @@ pub(crate) struct Net<P> {
     pub fabric: Fabric,
     pub links: Vec<Link>,
     ports: Ports,
-    /// What the ports of each switch share, where they do.
+    /// Shared memories of the switches, if they have any.
     pools: Option<Box<Pools>>,
     /// The queue of all events.
     pub events: Calendar,
-    /// The host of the endpoint in each slot, apart from what else is known of it: every hop asks for it.
+    /// The host of the endpoint in each slot, stored separately because every hop reads it.
     host_of: Vec<HostId>,
     ends: Vec<End>,
-    /// The host of every endpoint that there ever was, for a probe to ask.
+    /// The host of every endpoint ever created, for probes.
     pub hosts: BTreeMap<EndpointId, HostId>,
-    /// Packets dropped of what runs beside the workload.
+    /// Dropped packets of background traffic.
     pub beside_drops: u64,
     pub incasts: Incasts,
     metadata: PacketMetadata,
     framing: Framing,
     jitter: Jitter,
     faults: Option<Box<Faults>>,
-    /// Flows are spread by their number and this.
+    /// Seed that spreads flows, together with their number.
     flow_seed: u64,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
     pub hops: u64,
-    /// In a large run, the link that a packet was given to last by a switch.
+    /// In a large run, the link to which a switch last forwarded a packet.
     pub given_to: LinkId,
 }
 
 impl<P: Probe> Net<P> {
-    /// A network of links that carry packets of mostly up to `packet` bytes, to which `framing` comes.
+    /// A network whose links carry packets of mostly up to `packet` bytes plus `framing`.
     pub fn new(fabric: Fabric, ports: Ports, packet: u32, framing: Framing, flow_seed: u64, probe: P) -> Net<P> {
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
-        // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
+        // Twice the longest time over a link: no head of a FIFO arrives later.
         let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
         let span = 2 * (longest + ports.jitter.0);
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
@@ -102,7 +102,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Waits for what becomes of links. Flows may then take any way, so that every port is set up.
+    /// Schedule link changes. Flows may then take any path, so every port is set up.
     pub fn await_changes(&mut self) {
         if self.ports.changes.is_empty() {
             return;
@@ -136,7 +136,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up.
+    /// Add an endpoint in a slot, at a host, that receives packets from another host; set up the ports on their path.
     pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId)) {
         self.know(slot, id, host);
         for link in self.fabric.way(from, host, self.flow_of(slot)) {
@@ -144,12 +144,12 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// The port in front of a link is set up, unless it is.
+    /// Set up the port of a link, unless done.
     pub fn set_up(&mut self, link: LinkId) {
         self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
     }
 
-    /// There is a new endpoint in a slot, at a host.
+    /// Register a new endpoint in a slot, at a host.
     pub fn know(&mut self, slot: Slot, id: EndpointId, host: HostId) {
         let end = End { id, lost: 0 };
         match self.ends.get_mut(slot.index()) {
@@ -164,14 +164,14 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A connection that has stood since long before: the ports on the way of its packets to a slot, at a host, know of it.
-    pub fn stands(&mut self, slot: Slot, (host, from): (HostId, HostId)) {
+    /// Register a persistent connection with the ports on the path of its packets to a slot, at a host.
+    pub fn count_open(&mut self, slot: Slot, (host, from): (HostId, HostId)) {
         for link in self.fabric.way(from, host, self.flow_of(slot)) {
-            self.links[link.index()].stands(slot);
+            self.links[link.index()].count_open(slot);
         }
     }
 
-    /// Packets to a slot that were dropped or lost, less those that come twice.
+    /// Packets to a slot that were dropped or lost, minus duplicated ones.
     pub fn lost(&self, slot: Slot) -> u32 {
         self.ends[slot.index()].lost
     }
@@ -181,13 +181,13 @@ impl<P: Probe> Net<P> {
         self.host_of[slot.index()]
     }
 
-    /// What the packets to a slot are spread over ways of equal length by.
+    /// Hash that spreads the packets to a slot over equal-cost paths.
     #[inline]
     pub fn flow_of(&self, slot: Slot) -> u64 {
         self.flow_seed ^ u64::from(self.ends[slot.index()].id.number())
     }
 
-    /// Gives a packet to a link, which may be one from a host: of others none is late.
+    /// Pass a packet to a link, possibly one from a host: only those have jitter.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
         match self.pools.is_some() && !from_host {
@@ -196,7 +196,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// As above, at a switch whose ports share a memory. Apart, so that others pay nothing.
+    /// The same at a switch with shared memory. Out of line, so that others pay nothing.
     #[inline(never)]
     fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: &Packet) {
         if let Some(pools) = &mut self.pools {
@@ -229,7 +229,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// As above, where the link leads into another part.
+    /// The same if the link leads into another part.
     #[inline(never)]
     fn put_away(&mut self, now: u64, link: LinkId, packet: &Packet, todo: LinkAction) {
         match todo {
@@ -240,7 +240,7 @@ impl<P: Probe> Net<P> {
         self.hand_over(link);
     }
 
-    /// The queue of a link changed: if it is a switch's, whose ports share a memory, that is told.
+    /// A link's queue changed: update its switch's shared memory, if any.
     #[inline(always)]
     fn count(&mut self, now: u64, link: LinkId) {
         if let Some(pools) = &mut self.pools {
@@ -253,17 +253,17 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// What a switch's port holds at the most.
+    /// Buffer of a switch's port.
     pub fn port_buffer(&self) -> QueueSize {
         self.ports.buffer
     }
 
-    /// What of the switches' memories does not add up, if anything.
+    /// Conservation error of the switches' memories, if any.
     pub fn broken(&self) -> Option<String> {
         self.pools.as_ref().and_then(|pools| pools.broken(&self.links))
     }
 
-    /// A port drops a packet.
+    /// Count a packet that a port drops.
     #[inline(always)]
     fn dropped(&mut self, now: u64, link: LinkId, packet: &Packet, why: Why) {
         self.lose(now, link, packet.to, packet.beside);
@@ -275,7 +275,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A packet is gone.
+    /// Count a lost packet.
     fn lose(&mut self, now: u64, link: LinkId, to: Slot, beside: u32) {
         self.metadata.free(beside);
         let end = &mut self.ends[to.index()];
@@ -287,7 +287,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// The head of a link, which may be one from a host, comes to its other end.
+    /// Serve the arrival of a link's head, possibly from a host, at its far end.
     #[inline(always)]
     fn await_arrival(&mut self, link: LinkId, due: ArrivalOrder, from_host: bool) {
         let due = if from_host { self.jitter.late(link, due) } else { due };
@@ -317,7 +317,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Takes the packet off a link that arrives at its other end.
+    /// Take the arriving packet off a link.
     #[inline(always)]
     pub fn take_off(&mut self, now: u64, id: LinkId) -> Packet {
         self.hops += 1;
@@ -327,7 +327,7 @@ impl<P: Probe> Net<P> {
             self.probe.crossed(Time(now), id, to, &packet, self.metadata.of(packet.beside));
         }
         match next {
-            // What comes to a host is from a switch.
+            // Packets to a host come from a switch.
             Some(due) => self.await_arrival(id, due, !self.fabric.is_downlink(id)),
             None if P::LARGE => self.links[id.index()].rest(),
             None => {}
@@ -335,13 +335,13 @@ impl<P: Probe> Net<P> {
         packet
     }
 
-    /// A packet has arrived over a link: whether it comes out, at a host. At a switch it goes on.
+    /// A packet has arrived over a link: return it at a host, forward it at a switch.
     #[inline(always)]
     pub fn comes_out(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
         (self.faults.is_none() || self.passes(now, link, packet)) && self.goes_no_further(now, link, packet)
     }
 
-    /// As above, of one that nothing more befalls.
+    /// The same for a packet that no fault affects.
     #[inline(always)]
     fn goes_no_further(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
         if self.fabric.is_downlink(link) {
@@ -357,7 +357,7 @@ impl<P: Probe> Net<P> {
         false
     }
 
-    /// A packet has come to a switch: asks for the port in front of the last link that one behind it will take.
+    /// A packet is at a switch: prefetch the port of the last link of a packet behind it.
     #[inline(always)]
     pub fn fetch_port_behind(&self, link: LinkId) {
         if let Some(packet) = self.links[link.index()].fetch_queue(AHEAD / 2) {
@@ -365,19 +365,19 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Asks for the memory of the last link to an endpoint.
+    /// Prefetch the last link to an endpoint.
     #[inline(always)]
     fn fetch_last(&self, to: Slot) {
         self.fetch(self.fabric.downlink(self.host_of(to)));
     }
 
-    /// Asks for the memory of a link.
+    /// Prefetch a link.
     #[inline(always)]
     pub fn fetch(&self, link: LinkId) {
         self.links[link.index()].fetch();
     }
 
-    /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
+    /// Take the metadata of a delivered packet: its SACK blocks into `sack`.
     pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> SegmentMetadata<'a> {
         sack.clear();
         let beside = self.metadata.of(packet.beside);
@@ -387,20 +387,20 @@ impl<P: Probe> Net<P> {
         SegmentMetadata { sack, notes }
     }
 
-    /// Packets on links, in queues, and late.
+    /// Packets on links, in queues, and delayed.
     pub fn in_flight(&self) -> u64 {
         self.links.iter().map(|link| link.len() as u64).sum::<u64>() + self.late()
     }
 }
 
-/// The way out of a host: what an endpoint is given to send by.
+/// A host's outgoing link: the wire of an endpoint.
 pub(crate) struct Uplink<'a, P> {
     pub net: &'a mut Net<P>,
     pub now: Time,
     pub link: LinkId,
-    /// Where the other end lies.
+    /// Slot of the other end.
     pub peer: Slot,
-    /// No more than this is offered.
+    /// Maximum window to advertise.
     pub window: u32,
 }
 

@@ -1,4 +1,4 @@
-//! How full ports and the memories that they share are over time, and how busy links: over the run and over equal parts of it.
+//! Occupancy of ports and shared memories, and utilization of links: over the run and over equal parts of it.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::link::Link;
 use crate::pools::Memory;
 use crate::refusals::Refusals;
 
-/// A run has at most so many parts. As it outgrows them, each takes in its neighbour: memory is bounded.
+/// Maximum number of parts. When a run outgrows them, adjacent parts merge: memory is bounded.
 const PARTS: u64 = 200;
-/// How long a part is at first.
+/// Initial length of a part.
 const SHORTEST: u64 = Time::from_micros(1).0;
 
 /// Every port and memory, from the first request on.
 pub(crate) struct Occupancy {
     began: u64,
     ended: u64,
-    /// How long a part is.
+    /// Length of a part.
     span: u64,
-    /// By link; none of a port that no packet came to.
+    /// By link; `None` for a port without packets.
     ports: Vec<Option<Box<Gauge>>>,
-    /// By the switch: what its ports share, and what they hold of that.
+    /// By switch: size of its shared memory, and its use.
     memories: BTreeMap<NodeId, (u64, Gauge)>,
     refusals: Refusals,
 }
@@ -36,7 +36,7 @@ impl Default for Occupancy {
     }
 }
 
-/// What a port was on average over the whole time.
+/// Averages of a port over the whole time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PortAverage {
     pub queue_mean_bytes: u64,
@@ -45,7 +45,7 @@ pub(crate) struct PortAverage {
 }
 
 impl Occupancy {
-    /// A packet came to a port or left it.
+    /// A packet arrived at a port or left it.
     pub fn port(&mut self, now: Time, id: LinkId, link: &Link) {
         let now = self.make_room(now);
         if self.ports.len() <= id.index() {
@@ -55,26 +55,26 @@ impl Occupancy {
         self.ports[id.index()].get_or_insert_default().stand(now, self.span, (link.queue_bytes(), busy_until));
     }
 
-    /// What a switch's ports hold of their memory changed.
+    /// The use of a switch's shared memory changed.
     pub fn memory(&mut self, now: Time, memory: Memory<'_>) {
         let now = self.make_room(now);
         let (_, gauge) = self.memories.entry(memory.switch()).or_insert_with(|| (memory.shared(), Gauge::default()));
         gauge.stand(now, self.span, (memory.used(), 0));
     }
 
-    /// A port found no room for a packet in the memory that it shares.
+    /// A port refused a packet for lack of shared memory.
     pub fn refused(&mut self, id: LinkId, memory: Memory<'_>) {
         self.refusals.add(id, memory);
     }
 
-    /// The first request: what was before is forgotten.
+    /// The first request: discard earlier data.
     pub fn begin(&mut self, now: Time) {
         let later = now.0 - self.began;
         self.gauges().for_each(|gauge| gauge.begin(later));
         (self.began, self.span, self.refusals) = (now.0, SHORTEST, Refusals::default());
     }
 
-    /// The run is over.
+    /// End of the run.
     pub fn end(&mut self, now: Time) {
         self.ended = self.make_room(now);
         let (ended, span) = (self.ended, self.span);
@@ -86,7 +86,7 @@ impl Occupancy {
         ports.chain(self.memories.values_mut().map(|(_, gauge)| gauge))
     }
 
-    /// The time since the first request, for which there is a part then.
+    /// The time since the first request, with a part for it.
     fn make_room(&mut self, now: Time) -> u64 {
         let now = now.0 - self.began;
         while now >= PARTS * self.span {
@@ -109,14 +109,14 @@ impl Occupancy {
         }
     }
 
-    /// The parts of something in which it held or sent something: when each begins, and how long it lasts.
+    /// Non-empty parts of a gauge: start and length of each.
     fn parts<'a>(&self, gauge: &'a Gauge) -> impl Iterator<Item = (u64, u64, &'a Part)> {
         let (span, ended) = (self.span, self.ended);
         let parts = gauge.parts.iter().zip(0..).filter(|(part, _)| part.max_bytes + part.busy_ps > 0);
         parts.map(move |(part, number)| (number * span, span.min(ended - number * span), part))
     }
 
-    /// Every port over every part in which something was sent or queued.
+    /// Every port in every part with traffic or a queue.
     pub fn rows(&self, fabric: &Fabric) -> Vec<PortPartRow> {
         let ports = self.ports.iter().zip(fabric.link_ids());
         let ports = ports.filter_map(|(port, id)| Some((port.as_ref()?, fabric.link_name(id))));
@@ -149,7 +149,7 @@ impl Occupancy {
         self.memories.iter().map(row).collect()
     }
 
-    /// Every memory over every part in which something lay in it.
+    /// Every memory in every part in which it was used.
     pub fn memory_series(&self, fabric: &Fabric) -> Vec<MemoryPartRow> {
         let rows = self.memories.iter().flat_map(|(&switch, (_, gauge))| {
             self.parts(gauge).map(move |(time_ps, lasts, part)| MemoryPartRow {
@@ -163,7 +163,7 @@ impl Occupancy {
         rows.collect()
     }
 
-    /// Who held memories as packets found no room there.
+    /// Memory use by port when packets were refused.
     pub fn holders(&self, fabric: &Fabric) -> Vec<HolderRow> {
         self.refusals.rows(fabric)
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_three_waits_for_the_packets_before_it() {
+    fn burst_of_three_queues() {
         let mut port = Watched::new();
         (0..3).for_each(|_| port.packet(10, 1_000));
         // One is sent at once; 2000 B wait for a millisecond, 1000 B for one more: 3 B s in all, over 10 ms.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_being_sent_or_queued_counts_up_to_the_end() {
+    fn pending_packets_count_up_to_the_end() {
         let mut port = Watched::new();
         (0..3).for_each(|_| port.packet(0, 1_000));
         let (whole, _) = port.end(500);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_the_first_request_is_forgotten() {
+    fn discards_data_before_the_first_request() {
         let mut port = Watched::new();
         (0..3).for_each(|_| port.packet(0, 1_000));
         port.depart_until(1_500);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_grow_as_a_run_outgrows_them_and_keep_their_sums() {
+    fn growing_parts_keep_their_sums() {
         let mut port = Watched::new();
         port.packet(3, 100);
         port.packet(3, 60);

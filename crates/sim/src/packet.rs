@@ -1,4 +1,4 @@
-//! What travels on links: segments with what the simulator needs to know of them.
+//! Packets: segments with the simulator's data.
 
 use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
@@ -8,16 +8,16 @@ use fanin_units::Time;
 
 use crate::slot::Slot;
 
-/// A segment on its way to an endpoint.
+/// A segment in flight to an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Where the endpoint lies that it is for.
+    /// Slot of the destination endpoint.
     pub(crate) to: Slot,
-    /// The place of what travels beside the segment; zero for nothing.
+    /// Handle of the packet's metadata; zero for none.
     pub(crate) beside: u32,
     /// Its size in a buffer, framing included.
     pub(crate) frame_bytes: u32,
-    /// When it was sent, as `latency::stamp` has it.
+    /// Send time as `latency::stamp`.
     pub(crate) sent: u32,
     /// The segment.
     pub segment: Segment,
@@ -32,13 +32,13 @@ impl Default for Packet {
 }
 
 impl Packet {
-    /// Whether ports may mark it in place of dropping it.
+    /// Whether ports may mark it instead of dropping it.
     #[inline]
     pub(crate) fn is_ecn_capable(&self) -> bool {
         self.segment.flags.any(Flags::ECT | Flags::CE)
     }
 
-    /// Marks it where a port says so.
+    /// Mark it if a port decides so.
     #[inline]
     pub(crate) fn mark(&mut self, says_so: bool) {
         self.segment.flags |= Flags::CE.when(says_so);
@@ -50,14 +50,14 @@ impl Packet {
         self.segment.len > 0
     }
 
-    /// What a port's law reads of it.
+    /// Header fields for a port's algorithm.
     #[inline(always)]
     pub(crate) fn header(&self) -> Header {
         let flags = self.segment.flags;
         Header {
             bytes: self.frame_bytes,
             ect: self.is_ecn_capable(),
-            // Another may have its number once it is over, as ports are used again.
+            // A later flow may reuse the number, as in ports.
             flow: self.to.0,
             opens: flags.any(Flags::SYN),
             closes: flags.any(Flags::FIN | Flags::RST),
@@ -65,7 +65,7 @@ impl Packet {
     }
 }
 
-/// What travels beside segments under way, of those few that have it.
+/// Metadata of those packets in flight that have any.
 #[derive(Default)]
 pub(crate) struct PacketMetadata {
     pieces: Vec<Piece>,
@@ -79,13 +79,13 @@ struct Piece {
 }
 
 impl PacketMetadata {
-    /// Keeps what travels beside a segment; zero stands for nothing.
+    /// Store a packet's metadata; returns zero if there is none.
     #[inline(always)]
     pub fn keep(&mut self, beside: SegmentMetadata<'_>) -> u32 {
         if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside.sack, beside.notes) }
     }
 
-    /// What there is, piece by piece, so that nobody lays it out who has nothing.
+    /// Store existing metadata, passed as pieces so that packets without any pay nothing.
     #[inline(never)]
     fn keep_some(&mut self, sack: &[Block], notes: Option<HeaderOptions>) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
@@ -99,14 +99,14 @@ impl PacketMetadata {
         handle
     }
 
-    /// Keeps once more what is kept at a handle.
+    /// Duplicate the entry of a handle.
     pub fn copy(&mut self, handle: u32) -> u32 {
         let SegmentMetadata { sack, notes } = self.of(handle);
         let sack = sack.to_vec();
         self.keep(SegmentMetadata { sack: &sack, notes })
     }
 
-    /// What is kept at a handle.
+    /// The entry of a handle.
     #[inline]
     pub fn of(&self, handle: u32) -> SegmentMetadata<'_> {
         match handle {
@@ -118,7 +118,7 @@ impl PacketMetadata {
         }
     }
 
-    /// Where ports may write, of what is kept at a handle.
+    /// The header option of an entry, which ports write.
     #[inline]
     pub fn note(&mut self, handle: u32) -> Option<&mut HeaderOption> {
         let piece = self.pieces.get_mut((handle as usize).checked_sub(1)?)?;
@@ -133,10 +133,10 @@ impl PacketMetadata {
     }
 }
 
-/// A caught packet.
+/// A captured packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// When it had left the sending end of the link, or at a host that receives it, when it was there.
+    /// When it left the sending end of the link, or for a receiving host, when it arrived.
     pub time: Time,
     /// The link's name.
     pub port: String,
@@ -152,6 +152,6 @@ pub struct CapturedPacket {
     pub segment: Segment,
     /// Its SACK blocks.
     pub sack: Vec<Block>,
-    /// What ports had written, on its way and on the other one, where there is the option.
+    /// Header options that ports wrote, on its path and on the reverse path, if the connection has them.
     pub notes: Option<HeaderOptions>,
 }

@@ -1,16 +1,16 @@
-//! Where in memory endpoints lie.
+//! Storage positions of endpoints.
 
 use crate::slot::Slot;
 
-/// Where in memory the endpoint of a slot lies.
+/// Mapping from slots to storage positions.
 pub(crate) trait Places: Default {
-    /// Its place, where it has one.
+    /// A slot's position, if it has one.
     fn of(&self, slot: Slot) -> usize;
-    /// The place where a slot's endpoint will lie: this one, which is the next free one, unless it has one already.
+    /// The position for a slot's endpoint: its own, or else `next`, the next free one.
     fn give(&mut self, slot: Slot, next: usize) -> usize;
 }
 
-/// All slots lie here, each at its number.
+/// All slots are stored at their numbers.
 #[derive(Default)]
 pub(crate) struct Every;
 
@@ -25,7 +25,7 @@ impl Places for Every {
     }
 }
 
-/// The endpoints of some slots lie side by side.
+/// The endpoints of some slots are stored contiguously.
 #[derive(Default)]
 pub(crate) struct Few(Vec<u32>);
 

@@ -1,9 +1,8 @@
-//! Memories that the ports of a switch share.
+//! Memories shared by the ports of a switch.
 //!
-//! Where departures are worked out on arrival, a queue is known as of the last packet that came to it, and what a memory has given
-//! away as an upper bound. A packet that finds room with that has room. Before one is refused, ports are brought up to the time at
-//! hand, those first that something may have left for longest, until there is room or all are: then nothing of the bound is left.
-//! Where departures are events, a memory is told of each.
+//! With eager departures, a queue is known as of its last arrival, and a memory's use is an upper bound. A packet that fits under
+//! that bound fits. Before one is refused, ports are updated to the current time, the most outdated first, until the packet fits or
+//! all are up to date: the bound is exact then. With lazy departures, a memory is updated at each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,9 +16,9 @@ use crate::link::Link;
 /// The memories of a network's switches.
 #[derive(Clone)]
 pub(crate) struct Pools {
-    /// By the number of the switch.
+    /// By switch number.
     pools: Vec<Pool>,
-    /// By the link.
+    /// By link.
     shares: Vec<Share>,
 }
 
@@ -29,22 +28,22 @@ struct Pool {
     law: DynamicThreshold,
     switch: NodeId,
     ports: Vec<LinkId>,
-    /// What its ports hold of it, at the most.
+    /// Upper bound of its ports' use.
     used: u64,
-    /// Ports that hold something, each with a time before which nothing left it since it was counted.
+    /// Ports with packets, each with a time before which none left since the last count.
     stale: BinaryHeap<Reverse<(u64, LinkId)>>,
 }
 
-/// What a port holds of its switch's memory; one of a host has none.
+/// A port's use of its switch's memory; a host's port has none.
 #[derive(Clone, Copy)]
 struct Share {
     bytes: u64,
     pool: u32,
-    /// Whether it is among those that may be stale.
+    /// Whether it is listed as possibly outdated.
     listed: bool,
 }
 
-/// A switch's memory as a probe sees it: exact where departures are events.
+/// A switch's memory as seen by a probe: exact with lazy departures.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a> {
     pool: &'a Pool,
@@ -52,27 +51,27 @@ pub(crate) struct Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// Whose it is.
+    /// Its switch.
     pub fn switch(&self) -> NodeId {
         self.pool.switch
     }
 
-    /// What ports share of it.
+    /// Size of the shared part.
     pub fn shared(&self) -> u64 {
         self.pool.law.shared()
     }
 
-    /// What they hold of that.
+    /// Use of the shared part.
     pub fn used(&self) -> u64 {
         self.pool.used
     }
 
-    /// What one of its ports may hold.
+    /// Limit of one of its ports.
     pub fn threshold(&self, id: LinkId) -> u64 {
         self.pool.law.limit(self.shares[id.index()].bytes, self.pool.used)
     }
 
-    /// Ports that hold something of what is shared, and how much.
+    /// Ports that use the shared part, and how much.
     pub fn holders(&self) -> impl Iterator<Item = (LinkId, u64)> {
         let held = self.pool.ports.iter().map(|&id| (id, self.shares[id.index()].bytes));
         held.filter(|&(_, bytes)| bytes > 0)
@@ -85,7 +84,7 @@ impl Memory<'_> {
 }
 
 impl Pool {
-    /// Lists a port as one that something leaves unseen, if that is so.
+    /// List a port if packets may leave it unnoticed.
     #[inline(never)]
     fn list(&mut self, share: &mut Share, id: LinkId, link: &Link) {
         if let Some(at) = link.leaves_unseen() {
@@ -100,7 +99,7 @@ impl Share {
 }
 
 impl Pools {
-    /// The memories of a network, where its switches have such.
+    /// The memories of a network whose switches share memory.
     pub fn new(settings: &Settings, fabric: &Fabric) -> Option<Box<Pools>> {
         settings.switch.shared_buffer.0?;
         let mut ports: Vec<Vec<LinkId>> = Vec::new();
@@ -119,7 +118,7 @@ impl Pools {
         Some(Box::new(Pools { pools: ports.into_iter().zip(0..).map(pool).collect(), shares }))
     }
 
-    /// Takes over what is known of those switches, and of their ports, that are `own`.
+    /// Copy the state of the switches, and of their ports, that are `own`.
     pub fn take_over(&mut self, from: &Pools, own: impl Fn(NodeId) -> bool) {
         for (pool, other) in self.pools.iter_mut().zip(&from.pools).filter(|(pool, _)| own(pool.switch)) {
             pool.clone_from(other);
@@ -127,7 +126,7 @@ impl Pools {
         }
     }
 
-    /// Gives a switch's port the room that it has for a packet of so many bytes: whether it fits.
+    /// Set the queue limit of a switch's port for a packet of `bytes`; returns whether it fits.
     #[inline(always)]
     pub fn make_room(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) -> bool {
         let link = &mut links[id.index()];
@@ -140,7 +139,7 @@ impl Pools {
         queue + u64::from(bytes) <= limit || self.look_again(now, id, bytes, links)
     }
 
-    /// Brings ports up to now until there is room at one of them, or nothing is left to find.
+    /// Update ports to now until the packet fits or all are up to date.
     #[inline(never)]
     fn look_again(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) -> bool {
         self.count(id, &links[id.index()]);
@@ -161,7 +160,7 @@ impl Pools {
         }
     }
 
-    /// Counts what a port holds, as its link knows it.
+    /// Count a port's use, as its link knows it.
     #[inline(always)]
     pub fn count(&mut self, id: LinkId, link: &Link) {
         if link.queue_bytes() > 0 || self.shares[id.index()].bytes > 0 {
@@ -182,13 +181,13 @@ impl Pools {
         }
     }
 
-    /// The memory that a port shares; none of a host's.
+    /// The memory that a port shares; `None` for a host's.
     pub fn of(&self, id: LinkId) -> Option<Memory<'_>> {
         let pool = self.pools.get(self.shares[id.index()].pool as usize)?;
         Some(Memory { pool, shares: &self.shares })
     }
 
-    /// What a memory's ports hold as their links know it, and what it has counted.
+    /// A memory's use by its links, and as counted.
     fn sums(&self, pool: u32, links: &[Link]) -> [u64; 2] {
         let law = &self.pools[pool as usize].law;
         let ports = self.pools[pool as usize].ports.iter().map(|id| (&self.shares[id.index()], &links[id.index()]));
@@ -197,12 +196,12 @@ impl Pools {
         })
     }
 
-    /// Whether what is counted is what ports hold.
+    /// Whether the counted use equals the links'.
     fn is_exact(&self, pool: u32, links: &[Link]) -> bool {
         self.sums(pool, links) == [self.pools[pool as usize].used; 2]
     }
 
-    /// What of a memory does not add up, if anything: ports hold no more than was counted, and that is no more than there is.
+    /// Conservation error of a memory, if any: links use at most the counted bytes, which are at most the memory's.
     pub fn broken(&self, links: &[Link]) -> Option<String> {
         (0..).zip(&self.pools).find_map(|(number, pool)| {
             let ([held, counted], shared) = (self.sums(number, links), pool.law.shared());

@@ -1,4 +1,4 @@
-//! What can be watched inside a run. A run that is not watched pays nothing: its probe is empty and compiled away.
+//! Probes inside a run. An unwatched run pays nothing: its probe is empty and compiled away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,16 @@ use crate::packet::{CapturedPacket, Packet};
 use crate::places::{Every, Places};
 use crate::pools::Memory;
 
-/// Something that happens seldom enough to be kept each time.
+/// An event rare enough to record each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoggedEvent {
     /// A port dropped a packet for this endpoint.
     Drop(LinkId, EndpointId, Dropped),
     /// A packet for this endpoint was lost by a fault.
     Loss(LinkId, EndpointId, LostPacket),
-    /// An endpoint's retransmission timer fired: the first sequence number that is not acknowledged.
+    /// An endpoint's retransmission timer fired: the first unacknowledged sequence number.
     Timeout(EndpointId, u32),
-    /// The same of its timer for a lost tail.
+    /// An endpoint's tail loss probe timer fired, likewise.
     Probe(EndpointId, u32),
     /// An endpoint entered fast recovery.
     FastRetransmit(EndpointId),
@@ -34,12 +34,12 @@ pub(crate) enum LoggedEvent {
     RoundEnd(u32),
 }
 
-/// A packet that did not arrive.
+/// A lost packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostPacket {
-    /// What it was, in a word.
+    /// Kind of segment, in a word.
     kind: &'static str,
-    /// Where in its sender's stream.
+    /// Position in its sender's stream.
     seq: u32,
 }
 
@@ -56,14 +56,14 @@ impl LostPacket {
     }
 }
 
-/// A packet that a port dropped, what for, and how full it was there.
+/// A packet that a port dropped, the reason, and the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     pub packet: LostPacket,
     pub why: Why,
     /// Bytes in the port's queue.
     pub queue: u64,
-    /// The memory that it shares, if any.
+    /// Its shared memory, if any.
     pub memory: Option<Filled>,
 }
 
@@ -78,7 +78,7 @@ impl Dropped {
     }
 }
 
-/// Who held most of a memory that ports share, and how much there is.
+/// The largest user of a shared memory, and the memory's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filled {
     holder: Option<(LinkId, u64)>,
@@ -105,54 +105,54 @@ impl LoggedEvent {
     }
 }
 
-/// Is told of what happens.
+/// Receives events of a run.
 pub(crate) trait Probe {
-    /// A packet came to a port or left it.
+    /// A packet arrived at a port or left it.
     fn port(&mut self, _now: Time, _id: LinkId, _port: &Link) {}
-    /// What a switch's ports hold of the memory that they share changed.
+    /// The use of a switch's shared memory changed.
     fn memory(&mut self, _now: Time, _memory: Memory<'_>) {}
-    /// A packet that came to a port found no room in that memory.
+    /// A port refused a packet for lack of shared memory.
     fn refused(&mut self, _id: LinkId, _memory: Memory<'_>) {}
-    /// An endpoint's window stands so.
+    /// Current window of an endpoint.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet for an endpoint has crossed a link.
     fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _beside: SegmentMetadata<'_>) {}
-    /// Something else.
+    /// Any other event.
     fn happening(&mut self, _now: Time, _happening: LoggedEvent) {}
-    /// The measured time begins: its clock starts here.
+    /// The measured time begins: clocks start here.
     fn clock_starts(&mut self, _now: Time) {}
     /// The run ends.
     fn run_ends(&mut self, _now: Time) {}
-    /// How full ports were, where that is watched.
+    /// Occupancy of ports, if watched.
     fn occupancy(&self) -> Option<&Occupancy> {
         None
     }
-    /// What an application may be asked to keep besides: of that part of the run, so finely.
+    /// The part of the run, and the resolution, that an application should also record.
     fn watch(&self) -> Option<&Watch> {
         None
     }
-    /// The samples and events that were kept: `host_of` gives an endpoint's host.
+    /// The recorded samples and events; `host_of` maps an endpoint to its host.
     fn rows(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {
         Default::default()
     }
-    /// The packets that were caught since this was last asked, in the order of time.
+    /// The packets captured since the last call, by time.
     fn caught(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
         Vec::new()
     }
-    /// Whether a link leads to another part of the network, which is simulated apart.
+    /// Whether a link leads to another part of the network, which is simulated separately.
     #[inline(always)]
     fn leads_away(&self, _link: LinkId) -> bool {
         false
     }
-    /// What comes there goes to that part: when, and what travels beside it.
+    /// Hand a packet to that part: its arrival time and its metadata.
     fn hand_over(&mut self, _link: LinkId, _due: ArrivalOrder, _packet: &Packet, _beside: SegmentMetadata<'_>) {}
-    /// Where endpoints lie: of a network in one piece at their slots.
+    /// Storage of endpoints: at their slots for a joined network.
     type Places: Places;
-    /// Whether it is only a part of a network.
+    /// Whether this is only a part of a network.
     const PART: bool = false;
-    /// Whether anything is watched: what only a probe asks for need not be worked out without one.
+    /// Whether anything is watched; otherwise data that only a probe uses is not computed.
     const ON: bool;
-    /// Whether the run is so large that it asks for memory ahead: it is chosen with the run, so that others pay nothing.
+    /// Whether the run is large enough for prefetching: chosen per run, so that others pay nothing.
     const LARGE: bool = false;
 }
 
@@ -165,14 +165,14 @@ impl<const LARGE: bool> Probe for NoProbe<LARGE> {
     const LARGE: bool = LARGE;
 }
 
-/// What of the client's port is drawn over time.
+/// Quantities at the client's port that are recorded over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     /// Its queue.
     Queue,
-    /// What that may be, where the switch's ports share its memory.
+    /// The queue's limit, if the switch's ports share memory.
     Threshold,
-    /// What all of them hold of that.
+    /// Use of that memory by all ports.
     Memory,
 }
 
@@ -188,7 +188,7 @@ impl Level {
     }
 }
 
-/// A level's step at hand: its largest value, of a threshold its least, and its last one.
+/// The current step of a level: its maximum (of a threshold, its minimum), and its last value.
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     step: u64,
@@ -196,22 +196,22 @@ struct Peak {
     last: u64,
 }
 
-/// A window's step at hand and what it holds.
+/// The current step of a window, and its value.
 #[derive(Clone, Copy, Debug)]
 struct Stand {
     step: u64,
     window: Window,
 }
 
-/// Whether an endpoint is a guest's, whose windows and happenings are not kept.
+/// Whether an endpoint belongs to background traffic, which is not recorded.
 fn is_guests(endpoint: EndpointId) -> bool {
     endpoint.connection().owner() > Owner::BACKGROUND
 }
 
-/// Keeps what is watched.
+/// Records the watched data.
 pub(crate) struct Recorder {
     watch: Watch,
-    /// When the first round began: the clock of the tables starts there.
+    /// Start of the first round, where the tables' clock starts.
     began: Time,
     client_port: LinkId,
     /// By [`Level`].
@@ -243,7 +243,7 @@ impl Recorder {
         Time(step * self.watch.step.0.max(1))
     }
 
-    /// Writes out the series that are under way.
+    /// Write out the series in progress.
     fn finish(&mut self) {
         Level::ALL.into_iter().for_each(|level| self.close(level, None));
         for (endpoint, stand) in std::mem::take(&mut self.windows) {
@@ -251,7 +251,7 @@ impl Recorder {
         }
     }
 
-    /// A level stands so from now on.
+    /// Set a level from now on.
     fn stand(&mut self, now: Time, level: Level, bytes: u64) {
         let Some(step) = self.step_of(now) else { return };
         match &mut self.levels[level as usize] {
@@ -266,8 +266,8 @@ impl Recorder {
         }
     }
 
-    /// Writes out a level's step at hand, and how it stood after that where the next step with news is not its
-    /// neighbour: a row holds until the next one.
+    /// Write out a level's current step, and its value after it if the next changed step is not adjacent: a row is valid until
+    /// the next one.
     fn close(&mut self, level: Level, next: Option<u64>) {
         let Some(peak) = self.levels[level as usize].take() else { return };
         self.samples.push(Sample::Level(self.time_of(peak.step), level, peak.extreme));
@@ -376,7 +376,7 @@ impl Probe for Recorder {
 
     fn clock_starts(&mut self, now: Time) {
         self.began = now;
-        // What was seen of the opening of connections stands at the start.
+        // Samples from the opening of connections count at the start.
         self.levels = [None; 3];
         self.windows.clear();
         self.samples.clear();
@@ -384,7 +384,7 @@ impl Probe for Recorder {
     }
 }
 
-/// Who watches a run: either of the two, or both.
+/// The watchers of a run: one or both.
 pub(crate) struct Watchers {
     pub occupancy: Option<Occupancy>,
     pub recorder: Option<Recorder>,

@@ -1,4 +1,4 @@
-//! Windows that hosts offer by a law of their own, below their endpoints: where a segment leaves, it bears the lesser window.
+//! Receive windows set by hosts, below their endpoints: an outgoing segment carries the smaller window.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use fanin_units::Time;
 
 use crate::slot::Slot;
 
-/// What a receiver knows of its round trip beside what its own data measured: the least time in which more came than it had
-/// offered, of which the last part can only be an answer to an ACK that it sent meanwhile.
+/// A receiver's estimate of its round trip from received data: the least time in which more arrived than it had advertised,
+/// whose last part must be a response to an ACK sent in the meantime.
 #[derive(Clone, Copy)]
 struct RoundTrip {
     least: Time,
     began: Time,
-    /// What may still come before that.
+    /// Bytes that may still arrive before that.
     left: u32,
 }
 
 impl RoundTrip {
     const UNKNOWN: RoundTrip = RoundTrip { least: Time::NEVER, began: Time::NEVER, left: 0 };
 
-    /// Takes data that came under this window.
+    /// Count data received under this window.
     fn note(&mut self, now: Time, payload: u32, window: u32) {
         if self.began != Time::NEVER && payload <= self.left {
             self.left -= payload;
@@ -35,36 +35,36 @@ impl RoundTrip {
         (self.began, self.left) = (now, window);
     }
 
-    /// At the least what its own packets took, which may be small ones.
+    /// The round trip of its own packets, which may be small, is a lower bound.
     fn known(&self, own: Time) -> Time {
         if self.least == Time::NEVER { own } else { self.least.max(own) }
     }
 }
 
-/// One end of a connection: its host, and what it offers.
+/// One end of a connection: its host, and its window.
 struct End {
     host: u32,
     connection: Connection,
     round_trip: RoundTrip,
 }
 
-/// All hosts of a run whose scheme has such a law.
+/// All hosts of a run whose scheme has a receiver algorithm.
 pub(crate) struct Receivers {
     spec: RunSpec,
-    /// Those that have connections.
+    /// Hosts with connections.
     hosts: BTreeMap<u32, Host>,
     /// By slot.
     ends: Vec<Option<End>>,
 }
 
 impl Receivers {
-    /// Those of a spec, if any.
+    /// The receivers of a spec, if any.
     pub fn new(spec: &RunSpec) -> Option<Box<Receivers>> {
         let receivers = || Receivers { spec: spec.clone(), hosts: BTreeMap::new(), ends: Vec::new() };
         spec.scheme.ictcp.then(|| Box::new(receivers()))
     }
 
-    /// A connection begins at a host, in a slot that may have been another's.
+    /// Open a connection at a host, in a slot that may be reused.
     pub fn open(&mut self, slot: Slot, host: HostId, fabric: &Fabric) {
         if self.ends.len() <= slot.index() {
             self.ends.resize_with(slot.index() + 1, || None);
@@ -80,7 +80,7 @@ impl Receivers {
         self.ends[slot.index()] = Some(End { host: host.0, connection, round_trip: RoundTrip::UNKNOWN });
     }
 
-    /// A packet of so many bytes on the wire has come for an endpoint whose own packets had this round trip.
+    /// A packet of `bytes` on the wire has arrived for an endpoint whose own packets had this round trip.
     pub fn receive(&mut self, slot: Slot, now: Time, bytes: u32, payload: u32, own: Time) {
         if let Some(End { host, connection, round_trip }) = &mut self.ends[slot.index()]
             && let Some(host) = self.hosts.get_mut(host)
@@ -92,7 +92,7 @@ impl Receivers {
         }
     }
 
-    /// What the endpoint in a slot may offer.
+    /// Maximum window of the endpoint in a slot.
     pub fn window(&self, slot: Slot) -> u32 {
         self.ends[slot.index()].as_ref().map_or(u32::MAX, |end| end.connection.window())
     }

@@ -1,4 +1,4 @@
-//! Who held a switch's memory as packets found no room in it.
+//! Use of a switch's memory by port when packets were refused.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub(crate) struct Refusals(BTreeMap<LinkId, Refused>);
 #[derive(Default)]
 struct Refused {
     packets: u64,
-    /// What ports held of the memory as each of these came, added up.
+    /// Sum of each port's use over these refusals.
     held: BTreeMap<LinkId, u128>,
 }
 
 impl Refusals {
-    /// A port found no room for a packet.
+    /// A port refused a packet.
     pub fn add(&mut self, id: LinkId, memory: Memory<'_>) {
         let refused = self.0.entry(id).or_default();
         refused.packets += 1;
@@ -35,7 +35,7 @@ impl Refusals {
         own.map(|(_, refused)| refused.packets).sum()
     }
 
-    /// A row a port that refused and one that held, those that held most first.
+    /// One row per refusing port and memory user, largest users first.
     pub fn rows(&self, fabric: &Fabric) -> Vec<HolderRow> {
         let mut rows = Vec::new();
         for (id, refused) in &self.0 {

@@ -1,10 +1,10 @@
-//! A FIFO in a power of two of slots: it takes none before the first push, grows when it is full, and gives many back once it is empty.
+//! FIFO in a power of two of slots: empty before the first push, grows when full, shrinks once it is empty.
 
 use std::hint::cold_path;
 
 use crate::fetch::fetch;
 
-/// So many slots are given back.
+/// Minimum number of slots to free.
 const MANY: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ impl<T: Copy + Default> Ring<T> {
         Ring { slots: Box::default(), head: 0, len: 0 }
     }
 
-    /// Asks for the memory of a place so far from the head, if there is one.
+    /// Prefetch the slot this far from the head, if there is one.
     #[inline(always)]
     pub fn fetch(&self, i: usize) {
         if let Some(slot) = self.slots.get(self.head.wrapping_add(i as u32) as usize & self.slots.len().wrapping_sub(1))
@@ -52,10 +52,10 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// A place behind all others, where something may lie that was taken off: what comes in is put together there.
+    /// The slot after all others, which may hold an old value: the new value is built in place.
     #[inline(always)]
     pub fn push(&mut self) -> &mut T {
-        // Not `==`, so that there are slots is known where one is free.
+        // Not `==`, so that the compiler knows that slots exist if one is free.
         if self.len() >= self.slots.len() {
             return self.push_grown();
         }
@@ -72,7 +72,7 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// Takes the head off, which exists, and shows the place of the next, where there may be none.
+    /// Take the head, which exists, and return the slot of the next, which may be unused.
     #[inline(always)]
     pub fn pop(&mut self) -> (T, &T) {
         debug_assert!(self.len > 0);
@@ -84,14 +84,14 @@ impl<T: Copy + Default> Ring<T> {
         (value, &self.slots[next])
     }
 
-    /// Takes so many off the head.
+    /// Remove `count` from the head.
     pub fn forget(&mut self, count: usize) {
         debug_assert!(count <= self.len());
         self.head = self.at(count) as u32;
         self.len -= count as u32;
     }
 
-    /// Takes the `i`th from the head out: those before it move up.
+    /// Remove the `i`th from the head: those before it move up.
     pub fn remove(&mut self, i: usize) -> T {
         let value = *self.get(i);
         for i in (0..i).rev() {
@@ -101,7 +101,7 @@ impl<T: Copy + Default> Ring<T> {
         value
     }
 
-    /// If nothing is in it, many slots are given back. Of a hundred thousand links that were full once, few are at a time.
+    /// If empty, free a large allocation. Of a hundred thousand links that were once full, few are full at a time.
     #[inline(always)]
     pub fn rest(&mut self) {
         if self.len == 0 && self.slots.len() >= MANY {
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ring_is_a_fifo_of_which_any_can_be_taken_out(operations: Vec<Option<u8>>) {
+        fn ring_is_a_fifo_with_removal(operations: Vec<Option<u8>>) {
             let (mut ring, mut model) = (Ring::new(), VecDeque::new());
             for operation in operations {
                 match operation {

@@ -15,13 +15,13 @@ use crate::packet::CapturedPacket;
 use crate::probe::{NoProbe, Recorder, Watchers};
 use crate::tap::{Tap, TapPoint};
 
-/// Bytes that lie in a cache near the processor. A run whose packets come by more asks for what they will touch.
+/// Bytes that fit in a nearby cache. A run whose packets touch more uses prefetching.
 const NEAR: f64 = 2e6;
 
-/// A run under way. In whatever steps it is brought to its end, its tables are the same.
+/// A run in progress. Its tables do not depend on its steps.
 pub struct Simulation {
     steps: Box<dyn Steps>,
-    /// What replays it.
+    /// Command that replays it.
     replay: String,
 }
 
@@ -31,7 +31,7 @@ impl Simulation {
         Simulation::with(spec, Departures::Eager)
     }
 
-    /// Begins a run with departures worked out one way or the other: both give the same tables.
+    /// Begin a run with eager or lazy departures: both give the same tables.
     pub fn with(spec: &RunSpec, departures: Departures) -> Simulation {
         match spec.settings.measure.ports {
             true => Simulation::under(spec, None),
@@ -40,21 +40,21 @@ impl Simulation {
         }
     }
 
-    /// Begins a run that keeps the series and events that `watch` asks for.
+    /// Begin a run that records the series and events selected by `watch`.
     pub fn watched(spec: &RunSpec, watch: Watch) -> Simulation {
         Simulation::under(spec, Some(Recorder::new(watch, build::fabric(spec).downlink(HostId::CLIENT))))
     }
 
-    /// Begins a run that catches every packet that crosses the links at a point; `None` where the fabric has no such point.
+    /// Begin a run that captures every packet crossing the links at a point; `None` if the fabric has no such point.
     pub fn tapped(spec: &RunSpec, point: &TapPoint) -> Option<Simulation> {
         let tap = Tap::new(point, &build::fabric(spec))?;
         Some(Simulation::of(spec, engine::start(spec, Departures::Eager, tap)))
     }
 
-    /// A run under a recorder, where there is one, and what the spec measures of ports.
+    /// A run with a recorder, if given, and the spec's port measurements.
     fn under(spec: &RunSpec, recorder: Option<Recorder>) -> Simulation {
         let occupancy = spec.settings.measure.ports.then(Occupancy::default);
-        // Departures are events of their own, so that a queue is seen to shrink as it does.
+        // Departures are events, so that a queue is seen to shrink when it does.
         Simulation::of(spec, engine::start(spec, Departures::Lazy, Watchers { occupancy, recorder }))
     }
 
@@ -62,15 +62,15 @@ impl Simulation {
         Simulation { steps, replay: replay(spec) }
     }
 
-    /// Goes on until all that happens by a time has happened, or until the run ends, if that comes first.
+    /// Continue until all events up to a time are served, or until the run ends.
     pub fn until(&mut self, time: Time) {
         while !self.steps.serve(time) {}
     }
 
-    /// Goes on to the end; `stop` is looked at from time to time.
+    /// Continue to the end; checks `stop` from time to time.
     ///
     /// # Errors
-    /// [`RunError::Stopped`] where it was asked to stop; it can go on from there.
+    /// [`RunError::Stopped`] if it was stopped; it can continue from there.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), RunError> {
         while !self.steps.serve(Time::NEVER) {
             if stop.load(Ordering::Relaxed) {
@@ -80,7 +80,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The time that it has come to, since its beginning.
+    /// Current time since the start.
     pub fn now(&self) -> Time {
         self.steps.now()
     }
@@ -90,38 +90,38 @@ impl Simulation {
         self.steps.is_done()
     }
 
-    /// The totals so far, as its tables would have them if it ended here.
+    /// The totals so far, as in its tables if it ended here.
     pub fn totals(&self) -> Totals {
         self.steps.totals()
     }
 
-    /// The packets caught since this was last asked, in the order of time; none unless it is tapped.
+    /// The packets captured since the last call, by time; empty unless tapped.
     pub fn caught(&mut self) -> Vec<CapturedPacket> {
         self.steps.caught()
     }
 
-    /// Its tables, as it stands: of a run that has not ended, what was so far.
+    /// Its tables; for an unfinished run, the tables so far.
     ///
     /// # Errors
-    /// [`RunError::Broken`] where something was lost or came from nowhere.
+    /// [`RunError::Broken`] if a conservation check fails.
     pub fn finish(self) -> Result<RunTables, RunError> {
         let Simulation { steps, replay } = self;
         steps.finish().map_err(|what| broken(&what, &replay))
     }
 }
 
-/// Whether packets of a run come by more than lies near.
+/// Whether packets of a run touch more memory than is near.
 pub(crate) fn is_large(spec: &RunSpec) -> bool {
     touched(&spec.settings) > NEAR
 }
 
-/// What replays a run.
+/// Command that replays a run.
 pub(crate) fn replay(spec: &RunSpec) -> String {
     let at: String = spec.point.0.iter().map(|c| format!(" --sweep {}=\"{}\"", c.key, c.shown())).collect();
     format!("--schemes \"{}\"{at} --seeds 1 --first-seed {}", spec.label, spec.seed)
 }
 
-/// Something was lost or came from nowhere.
+/// A failed conservation check.
 pub(crate) fn broken(what: &str, replay: &str) -> RunError {
     RunError::Broken(format!("{what}; replay: {replay}"))
 }

@@ -1,4 +1,4 @@
-//! What a run had counted when its measured time began: a warm-up is left out of all figures.
+//! Counters at the start of the measured time: warm-up is excluded from all figures.
 
 use fanin_fabric::LinkId;
 use fanin_tcp::{Endpoint, Stats};
@@ -7,7 +7,7 @@ use fanin_units::Time;
 use crate::link::{Counts, Link};
 use crate::net::ByLink;
 
-/// What endpoints count, added up.
+/// Sums of endpoints' counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sums {
     pub data_packets: u64,
@@ -29,7 +29,7 @@ impl Sums {
         }
     }
 
-    /// Both together.
+    /// Sum of both.
     pub fn and(self, other: Sums) -> Sums {
         Sums {
             data_packets: self.data_packets + other.data_packets,
@@ -39,7 +39,7 @@ impl Sums {
         }
     }
 
-    /// What has come since.
+    /// Counts since an earlier state.
     pub fn since(self, before: Sums) -> Sums {
         Sums {
             data_packets: self.data_packets - before.data_packets,
@@ -50,7 +50,7 @@ impl Sums {
     }
 }
 
-/// What a port counts.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortSums {
     pub packets: u64,
@@ -69,7 +69,7 @@ impl PortSums {
         }
     }
 
-    /// What has come since.
+    /// Counts since an earlier state.
     pub fn since(self, before: PortSums) -> PortSums {
         let (now, then) = (self.counts, before.counts);
         PortSums {
@@ -87,13 +87,13 @@ impl PortSums {
     }
 }
 
-/// Where the measured time begins; all zero where nothing is left out.
+/// Start of the measured time; all zero without a warm-up.
 #[derive(Default)]
 pub(crate) struct MeasurementStart {
     pub at: Time,
     /// Payload of the workload.
     pub payload: u64,
-    /// Of the workload, and of what runs beside it.
+    /// Sums of the workload, and of background traffic.
     pub sums: [Sums; 2],
     pub beside_drops: u64,
     pub incasts: u64,
@@ -104,7 +104,7 @@ pub(crate) struct MeasurementStart {
 }
 
 impl MeasurementStart {
-    /// What a port has counted since then.
+    /// A port's counts since then.
     pub fn port(&self, id: LinkId, link: &Link) -> PortSums {
         PortSums::of(link).since(self.ports.get(id.index()).copied().unwrap_or_default())
     }

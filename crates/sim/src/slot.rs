@@ -1,6 +1,6 @@
-//! Where endpoints lie.
+//! Slots of endpoints.
 
-/// Where an endpoint lies while its connection is not over; another may lie there after it. Packets and timers go by it.
+/// Index of an endpoint until its connection is over; later endpoints reuse it. Packets and timers refer to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot(pub u32);
 
@@ -10,7 +10,7 @@ impl Slot {
         [Slot(2 * number), Slot(2 * number + 1)]
     }
 
-    /// Its place in a list.
+    /// Its index in a list.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -22,12 +22,12 @@ impl Slot {
         self.0 / 2
     }
 
-    /// Whether it is of the end that opened its connection.
+    /// Whether it belongs to the end that opened its connection.
     pub fn is_opener(self) -> bool {
         self.0.is_multiple_of(2)
     }
 
-    /// That of the other end.
+    /// The slot of the other end.
     #[inline]
     pub fn peer(self) -> Slot {
         Slot(self.0 ^ 1)

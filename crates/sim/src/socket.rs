@@ -1,4 +1,4 @@
-//! Endpoints at their hosts. A connection that is over gives its place to another.
+//! Endpoints at their hosts. A closed connection's slots are reused.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -14,95 +14,95 @@ use crate::places::{Every, Few, Places};
 use crate::since::Sums;
 use crate::slot::Slot;
 
-/// An endpoint, and what the world keeps beside it. It is eight lines of a cache long: with thousands of them, what is touched
-/// a packet is what counts.
+/// An endpoint with the world's data about it. It is eight cache lines long: with thousands of endpoints, memory touched per
+/// packet dominates.
 #[repr(align(64))]
 pub(crate) struct Socket {
     pub endpoint: Endpoint,
-    /// When its entry in the queue of timers is due: at its deadline or before.
+    /// When its entry in the timer queue is due: at its deadline or before.
     pub armed: Time,
     pub id: EndpointId,
-    /// The way out of its host.
+    /// Outgoing link of its host.
     pub uplink: LinkId,
-    /// What is touched a message.
-    desk: Box<MessageQueue>,
+    /// Data touched once per message.
+    messages: Box<MessageQueue>,
 }
 
-/// What an application and its endpoint have to do with each other.
+/// Per-connection message queue between an application and its endpoint.
 struct MessageQueue {
-    /// Bytes that the application gave the endpoint to send.
+    /// Bytes that the application has written.
     written: u64,
-    /// The first message on its way to it.
-    first: Option<Coming>,
-    /// Those behind it, where there are any.
+    /// The first message in flight to it.
+    first: Option<IncomingMessage>,
+    /// Further messages, if any.
     #[expect(clippy::box_collection, reason = "there are millions of desks, and few have any")]
-    rest: Option<Box<VecDeque<Coming>>>,
+    rest: Option<Box<VecDeque<IncomingMessage>>>,
 }
 
-/// A message on its way: the number of bytes that are there with its last one, and what it means.
+/// A message in flight: the stream offset of its end, and its meaning.
 #[derive(Clone, Copy)]
-struct Coming {
+struct IncomingMessage {
     until: NonZeroU64,
     what: Meaning,
 }
 
 impl Socket {
     pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
-        let desk = Box::new(MessageQueue { written: 0, first: None, rest: None });
-        Socket { endpoint, armed: Time::NEVER, id, uplink, desk }
+        let messages = Box::new(MessageQueue { written: 0, first: None, rest: None });
+        Socket { endpoint, armed: Time::NEVER, id, uplink, messages }
     }
 
-    /// Whose the connection is.
+    /// Owner of the connection.
     pub fn owner(&self) -> Owner {
         self.id.connection().owner()
     }
 
-    /// Bytes that the application gave it to send.
+    /// Bytes that the application has written.
     pub fn written(&self) -> u64 {
-        self.desk.written
+        self.messages.written
     }
 
-    /// The application gives it more to send.
+    /// The application writes more bytes.
     pub fn write(&mut self, bytes: u64) {
-        self.desk.written += bytes;
+        self.messages.written += bytes;
     }
 
-    /// The application takes back what has not been sent.
-    pub fn take_back(&mut self) {
-        self.endpoint.take_back();
-        self.desk.written = self.endpoint.written().total;
+    /// The application discards unsent bytes.
+    pub fn discard_unsent(&mut self) {
+        self.endpoint.discard_unsent();
+        self.messages.written = self.endpoint.written().total;
     }
 
-    /// A message that ends with this many bytes is on its way here.
+    /// Expect a message that ends at this byte.
     pub fn expect(&mut self, until: u64, what: Meaning) {
         let Some(until) = NonZeroU64::new(until) else { unreachable!("a message has a byte at least") };
-        let coming = Coming { until, what };
-        if self.desk.first.is_none() {
+        let coming = IncomingMessage { until, what };
+        if self.messages.first.is_none() {
             self.endpoint.wake_at(until.get());
-            self.desk.first = Some(coming);
+            self.messages.first = Some(coming);
         } else {
-            self.desk.rest.get_or_insert_default().push_back(coming);
+            self.messages.rest.get_or_insert_default().push_back(coming);
         }
     }
 
-    /// Takes the next message that is there.
+    /// Take the next complete message.
     pub fn take(&mut self) -> Option<Meaning> {
-        let Coming { until, what } = self.desk.first?;
+        let IncomingMessage { until, what } = self.messages.first?;
         if until.get() > self.endpoint.delivered() {
             self.endpoint.wake_at(until.get());
             return None;
         }
-        self.desk.first = self.desk.rest.as_mut().and_then(|rest| rest.pop_front());
+        self.messages.first = self.messages.rest.as_mut().and_then(|rest| rest.pop_front());
         Some(what)
     }
 
-    /// Messages that are not there yet.
+    /// Messages not yet complete.
     pub fn awaited(&self) -> usize {
-        usize::from(self.desk.first.is_some()) + self.desk.rest.as_ref().map_or(0, |rest| rest.len())
+        usize::from(self.messages.first.is_some()) + self.messages.rest.as_ref().map_or(0, |rest| rest.len())
     }
 }
 
-/// The endpoints of a run, or those of a part of its hosts, by slot; what lies in a slot that is free is of no account.
+/// The endpoints of a run or of a part of its hosts, by slot; contents of free slots are meaningless.
 #[derive(Default)]
 pub(crate) struct Ends<L> {
     places: L,
@@ -110,13 +110,13 @@ pub(crate) struct Ends<L> {
 }
 
 impl<L: Places> Ends<L> {
-    /// The endpoint in a slot that is in use.
+    /// The endpoint in a used slot.
     #[inline(always)]
     pub fn at(&mut self, slot: Slot) -> &mut Socket {
         &mut self.sockets[self.places.of(slot)]
     }
 
-    /// As above, to look at.
+    /// The same, shared.
     pub fn seen_at(&self, slot: Slot) -> &Socket {
         &self.sockets[self.places.of(slot)]
     }
@@ -130,7 +130,7 @@ impl<L: Places> Ends<L> {
         }
     }
 
-    /// Asks for the memory of an endpoint.
+    /// Prefetch an endpoint.
     #[inline(always)]
     pub fn fetch(&self, slot: Slot) {
         fetch(&self.sockets[self.places.of(slot)]);
@@ -138,43 +138,43 @@ impl<L: Places> Ends<L> {
 }
 
 impl Ends<Every> {
-    /// All of them, in the order of their slots.
+    /// All endpoints by slot.
     pub fn all(self) -> impl Iterator<Item = Socket> {
         self.sockets.into_iter()
     }
 }
 
 impl Ends<Few> {
-    /// Gives them away, slot by slot.
+    /// Move the endpoints out, slot by slot.
     pub fn give_away(self) -> impl FnMut(Slot) -> Option<Socket> {
         let mut sockets: Vec<Option<Socket>> = self.sockets.into_iter().map(Some).collect();
         move |slot| sockets.get_mut(self.places.of(slot))?.take()
     }
 }
 
-/// Which connections there are, and where each has its slots.
+/// Open connections and their slots.
 #[derive(Default)]
 pub(crate) struct ConnectionTable {
-    /// Pairs of slots that there are, and those that are free.
+    /// Pairs of slots created, and free ones.
     made: u32,
     free: Vec<u32>,
-    /// The pair of each connection, by owner; `OVER` where it has none any more.
+    /// The pair of each connection, by owner; `OVER` once it is closed.
     pairs: [Vec<u32>; Owner::MOST],
-    /// Connections of which an end has closed: soon they are over.
+    /// Connections with a closed end: soon they are over.
     closing: VecDeque<ConnectionId>,
-    /// What those counted that are over: the workload's, and those beside it.
+    /// Sums of closed connections: the workload's, and background traffic's.
     over: [Sums; 2],
-    /// What did not add up as a connection was over.
+    /// The first conservation error of a closed connection.
     broken: Option<String>,
 }
 
 const OVER: u32 = u32::MAX;
 
-/// So many closing connections are looked at as one is opened: more than one, so that they get fewer.
+/// Closing connections checked per opened one: more than one, so that their number falls.
 const AT_ONCE: usize = 4;
 
 impl ConnectionTable {
-    /// A new connection of `owner`, with the slots of its ends, opener first.
+    /// Open a connection of `owner`; returns the slots of its ends, opener first.
     pub fn open(&mut self, owner: Owner) -> (ConnectionId, [Slot; 2]) {
         let pair = self.free.pop().unwrap_or_else(|| {
             self.made += 1;
@@ -190,37 +190,37 @@ impl ConnectionTable {
         self.pairs[usize::from(connection.owner().number())][connection.place() as usize]
     }
 
-    /// Where an endpoint lies, unless its connection is over.
+    /// The slot of an endpoint, unless its connection is over.
     pub fn slot(&self, id: EndpointId) -> Option<Slot> {
         let pair = Some(self.pair(id.connection())).filter(|&pair| pair != OVER)?;
         Some(Slot::pair(pair)[usize::from(!id.is_opener())])
     }
 
-    /// The slots of each connection that is not over, opener first.
+    /// The slots of each open connection, opener first.
     fn slots(&self) -> impl Iterator<Item = [Slot; 2]> {
         let pairs = self.pairs.iter().flatten().filter(|&&pair| pair != OVER);
         pairs.map(|&pair| Slot::pair(pair))
     }
 
-    /// An end of a connection has heard the other one close.
+    /// An end of a connection has seen the other one close.
     pub fn closes(&mut self, at: EndpointId) {
         if self.closing.back() != Some(&at.connection()) {
             self.closing.push_back(at.connection());
         }
     }
 
-    /// Pairs of slots that there are.
+    /// Number of pairs of slots created.
     pub fn pairs_made(&self) -> u32 {
         self.made
     }
 
-    /// What was noted elsewhere of connections that close.
+    /// Add closing connections noted elsewhere.
     pub fn close_with(&mut self, other: &mut ConnectionTable) {
         self.closing.append(&mut other.closing);
     }
 
-    /// Frees the slots of some connections that are over: both ends have closed and said so, and no packet is under way to
-    /// either. `end` gives the endpoint in a slot, `lost` says how many of the packets to it were dropped.
+    /// Free the slots of some finished connections: both ends have closed and acknowledged, and no packet is in flight to
+    /// either. `end` returns the endpoint in a slot, `lost` the number of dropped packets to it.
     pub fn give_back<'a>(&mut self, end: impl Fn(Slot) -> &'a Socket, lost: impl Fn(Slot) -> u32) {
         for _ in 0..self.closing.len().min(AT_ONCE) {
             let Some(connection) = self.closing.pop_front() else { return };
@@ -231,7 +231,7 @@ impl ConnectionTable {
             let slots = Slot::pair(pair);
             let ends = slots.map(&end);
             if ends.iter().any(|end| end.endpoint.is_reset()) {
-                // It will never be whole, and keeps its place: its application may ask for it at any time.
+                // It never finishes and keeps its slots: its application may use it at any time.
                 continue;
             }
             let [a, b] = ends.map(|end| end.endpoint.stats());
@@ -253,7 +253,7 @@ impl ConnectionTable {
     }
 }
 
-/// All endpoints of a run whose connections are not over.
+/// All endpoints of a run with open connections.
 #[derive(Default)]
 pub(crate) struct Sockets<L> {
     pub ends: Ends<L>,
@@ -261,13 +261,13 @@ pub(crate) struct Sockets<L> {
 }
 
 impl<L: Places> Sockets<L> {
-    /// With room for so many.
+    /// With capacity for `endpoints`.
     pub fn with_capacity(endpoints: usize) -> Sockets<L> {
         let ends = Ends { places: L::default(), sockets: Vec::with_capacity(endpoints) };
         Sockets { ends, book: ConnectionTable::default() }
     }
 
-    /// The endpoint in a slot that is in use.
+    /// The endpoint in a used slot.
     #[inline(always)]
     pub fn at(&mut self, slot: Slot) -> &mut Socket {
         self.ends.at(slot)
@@ -278,12 +278,12 @@ impl<L: Places> Sockets<L> {
         self.book.slot(id).map(|slot| self.ends.seen_at(slot))
     }
 
-    /// The two ends of each connection that is not over, opener first.
+    /// The two ends of each open connection, opener first.
     pub fn connections(&self) -> impl Iterator<Item = [&Socket; 2]> {
         self.book.slots().map(|slots| slots.map(|slot| self.ends.seen_at(slot)))
     }
 
-    /// Does something to each endpoint whose connection is not over.
+    /// Call `act` for each endpoint of an open connection.
     pub fn each(&mut self, mut act: impl FnMut(&mut Socket)) {
         self.book.slots().flatten().for_each(|slot| act(self.ends.at(slot)));
     }
@@ -293,12 +293,12 @@ impl<L: Places> Sockets<L> {
         self.book.give_back(|slot| self.ends.seen_at(slot), lost);
     }
 
-    /// What did not add up so far.
+    /// The first conservation error so far.
     pub fn broken(&self) -> Option<&str> {
         self.book.broken.as_deref()
     }
 
-    /// What the workload's endpoints have counted, and those beside it.
+    /// Sums of the workload's endpoints, and of background traffic's.
     pub fn sums(&self) -> [Sums; 2] {
         let mut sums = self.book.over;
         for end in self.connections().flatten() {
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_touched_a_packet_lies_in_eight_lines_of_a_cache() {
+    fn socket_fits_eight_cache_lines() {
         assert_eq!(size_of::<Socket>(), 8 * 64);
     }
 }

@@ -1,5 +1,5 @@
-//! Times in which nothing comes to a client although something is wanted, and what was seen meanwhile that may tell why: which
-//! timers fired.
+//! Stalls: times in which a client receives nothing although it is waiting for data, with the timers that fired meanwhile as
+//! possible causes.
 
 use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
@@ -8,13 +8,13 @@ use fanin_units::Time;
 
 use crate::latency::stamp;
 
-/// A client's link is still for a stall if nothing comes over it for so many round trips.
+/// Round trips without an arrival on a client's link that make a stall.
 const ROUND_TRIPS: u64 = 10;
 
-/// Clues are looked through for old ones when they are so many.
+/// Number of clues at which old ones are removed.
 const CLUES: usize = 1024;
 
-/// So many times at which applications acted are kept: a packet is on its way while some others do.
+/// Number of recent application timers kept: some fire while a packet is in flight.
 const ACTS: usize = 64;
 
 /// A timer of a connection that fired.
@@ -24,7 +24,7 @@ pub(crate) struct FiredTimer {
     pub connection: ConnectionId,
     /// The hosts of its two ends.
     pub hosts: [HostId; 2],
-    /// What it was for.
+    /// Its purpose.
     pub cause: Cause,
 }
 
@@ -35,31 +35,31 @@ pub(crate) struct Stall {
     pub from: Time,
     pub to: Time,
     pub cause: Cause,
-    /// Whose packet ended it.
+    /// Sender of the packet that ended it.
     pub by: Option<HostId>,
 }
 
-/// Clients that wait.
+/// Clients that wait for data.
 pub(crate) struct Stalls {
-    /// By host, since when nothing has come for it; never of one that waits for nothing. Empty before any does.
+    /// By host, the time since which nothing has arrived; `NEVER` for one that waits for nothing. Empty before any waits.
     since: Vec<Time>,
-    /// Longer is a stall.
+    /// Minimum length of a stall.
     most: Time,
     clues: Vec<FiredTimer>,
-    /// When the workload's timers were last due, by turns.
+    /// When the workload's timers were last due, as a ring.
     acted: [Time; ACTS],
     acts: usize,
     pub ended: Vec<Stall>,
 }
 
 impl Stalls {
-    /// Nobody waits.
+    /// No client waits.
     pub fn new() -> Stalls {
         let (since, most, clues, ended) = Default::default();
         Stalls { since, most, clues, acted: [Time::ZERO; ACTS], acts: 0, ended }
     }
 
-    /// These clients wait from now on: `work` is what a server may need before it answers.
+    /// These clients wait from now on; `work` is a server's maximum service time.
     pub fn wait(&mut self, now: Time, clients: &[HostId], round_trip: Time, work: Time) {
         self.most = round_trip.saturating_mul(ROUND_TRIPS).saturating_add(work);
         let last = clients.iter().map(|host| host.0 as usize + 1).max().unwrap_or(0);
@@ -67,14 +67,14 @@ impl Stalls {
         clients.iter().for_each(|host| self.since[host.0 as usize] = now);
     }
 
-    /// Nothing is wanted there for so long.
+    /// The client waits for nothing for this long.
     pub fn rest(&mut self, now: Time, client: HostId, span: Time) {
         if let Some(since) = self.since.get_mut(client.0 as usize) {
             *since = now.saturating_add(span);
         }
     }
 
-    /// What was so far does not count.
+    /// Discard earlier times.
     pub fn forget(&mut self, now: Time) {
         for since in &mut self.since {
             *since = now.max(*since);
@@ -82,7 +82,7 @@ impl Stalls {
         self.ended.clear();
     }
 
-    /// Something has come to a host: since when nothing had, if that is a stall's time.
+    /// A packet has arrived at a host: returns the start of the stall that it ends, if any.
     #[inline(always)]
     pub fn heard(&mut self, now: Time, host: HostId) -> Option<Time> {
         let since = self.since.get_mut(host.0 as usize)?;
@@ -94,13 +94,13 @@ impl Stalls {
         (now.since(before) > self.most).then_some(before)
     }
 
-    /// The clients for whom nothing has come for a stall's time, and since when.
+    /// The clients with a stall in progress, and its start.
     pub fn open(&self, now: Time) -> impl Iterator<Item = (HostId, Time)> {
         let hosts = self.since.iter().zip(0..).map(|(&since, host)| (HostId(host), since));
         hosts.filter(move |(_, since)| now.since(*since) > self.most)
     }
 
-    /// A timer has fired.
+    /// Record a timer that has fired.
     pub fn note(&mut self, clue: FiredTimer) {
         if self.since.is_empty() {
             return;
@@ -112,19 +112,19 @@ impl Stalls {
         self.clues.push(clue);
     }
 
-    /// A timer of the workload's application is due.
+    /// Record a timer of the workload's application.
     #[inline]
     pub fn application_acts(&mut self, now: Time) {
         self.acted[self.acts % ACTS] = now;
         self.acts += 1;
     }
 
-    /// The last timer that fired since then and is meant.
+    /// The last matching timer that fired since then.
     pub fn last_clue(&self, from: Time, meant: impl Fn(&FiredTimer) -> bool) -> Option<FiredTimer> {
         self.clues.iter().rev().take_while(|clue| clue.at >= from).find(|clue| meant(clue)).copied()
     }
 
-    /// Whether an application acted in a stall that began then, as a packet with this stamp was sent.
+    /// Whether an application acted in a stall that began then, when a packet with this timestamp was sent.
     pub fn application_acted(&self, from: Time, sent: u32) -> bool {
         self.acted.iter().any(|&at| at >= from && stamp(at.0) == sent)
     }
@@ -144,17 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn while_nothing_is_wanted_there_is_no_stall() {
+    fn idle_clients_do_not_stall() {
         let mut stalls = waiting(US(0), US(0));
         assert_eq!(stalls.heard(US(100), CLIENT), None);
         stalls.rest(US(100), CLIENT, US(1_000));
-        // A last ACK comes; what is wanted from 1,100 us on comes after 200 and 201 us.
+        // A last ACK arrives; data wanted from 1,100 us on arrives after 200 and 201 us.
         let heard = [150, 1_300, 1_501].map(|at| stalls.heard(US(at), CLIENT));
         assert_eq!(heard, [None, None, Some(US(1_300))]);
     }
 
     #[test]
-    fn a_pause_of_over_ten_round_trips_and_the_servers_work_is_a_stall() {
+    fn detects_stalls_beyond_ten_round_trips() {
         let mut stalls = waiting(US(100), US(50));
         // Of 200, 250, 250, 251 and 49 us only the fourth is over 10 * 20 + 50.
         let heard = [300, 550, 800, 1_051, 1_100].map(|at| stalls.heard(US(at), CLIENT));
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn each_client_waits_for_itself_and_nobody_else_does() {
+    fn clients_stall_independently() {
         let mut stalls = Stalls::new();
         stalls.wait(US(0), &[HostId(0), HostId(2)], US(20), US(0));
         assert_eq!([0, 1, 2, 3].map(|host| stalls.heard(US(900), HostId(host)).is_some()), [true, false, true, false]);
     }
 
     #[test]
-    fn the_last_timer_of_a_stall_tells() {
+    fn last_timer_is_the_clue() {
         let mut stalls = waiting(US(0), US(0));
         let clue = |at, cause| FiredTimer {
             at: US(at),

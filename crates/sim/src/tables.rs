@@ -1,4 +1,4 @@
-//! The tables of a run, from what was counted.
+//! Tables of a run, from its counters.
 
 use fanin_apps::{Record, View};
 use fanin_fabric::{HostId, LinkId};
@@ -11,7 +11,7 @@ use crate::since::PortSums;
 use crate::stalls::Stall;
 use crate::world::World;
 
-/// The tables of a run as it stands, with what its application has measured.
+/// The tables of a run so far, with its application's measurements.
 pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
     let totals = totals(world, &record);
     let engine = Engine { events: world.events, packet_hops: world.net.hops };
@@ -55,7 +55,7 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
     }
 }
 
-/// The totals alone.
+/// The totals only.
 pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     let since = &world.since;
     let [own, beside] = world.sockets.sums();
@@ -85,7 +85,7 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
         background_fast_retransmits: beside.fast_retransmits,
         background_drops: world.net.beside_drops - since.beside_drops,
         queue_max_bytes: longest_queue(world),
-        // What was under way as the measured time began was sent in it, so that packets are conserved.
+        // Packets in flight at the start of the measured time count as sent in it, so that packets are conserved.
         injected_packets: world.net.injected + doubled_before
             - (since.delivered_packets + dropped_before + lost_before),
         delivered_packets: world.net.delivered - since.delivered_packets,
@@ -93,7 +93,7 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     }
 }
 
-/// The longest queue at the port where the workload's bytes come together.
+/// The longest queue at the port where the workload's traffic converges.
 fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
     let (fabric, links, settings) = (&world.net.fabric, &world.net.links, &world.spec.settings);
     let longest = |link: LinkId| links[link.index()].queue_max_bytes;

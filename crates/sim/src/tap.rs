@@ -1,4 +1,4 @@
-//! A tap on links: every packet that crosses them, with when.
+//! Packet capture on links.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::packet::{CapturedPacket, Packet};
 use crate::places::Every;
 use crate::probe::Probe;
 
-/// Where packets are caught.
+/// Location of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TapPoint {
-    /// What a host sends and receives, by its name, such as `client` or `server3`.
+    /// All packets that a host sends and receives, by its name, such as `client` or `server3`.
     Host(String),
-    /// What leaves a port, by its name, such as `switch>client`.
+    /// All packets that leave a port, by its name, such as `switch>client`.
     Port(String),
 }
 
-/// Keeps what crosses its links.
+/// Captures packets of its links.
 pub(crate) struct Tap {
-    /// The links, and whether time is taken at their far end; elsewhere a host's jitter is in it.
+    /// The links, and whether timestamps are taken at the far end; otherwise they include a host's jitter.
     links: Vec<(LinkId, bool)>,
     delays: Vec<Time>,
     crossings: Vec<Crossing>,
@@ -39,7 +39,7 @@ struct Crossing {
 }
 
 impl Tap {
-    /// A tap at a point of the fabric, or `None` where there is no such point.
+    /// A tap at a point of the fabric; `None` if there is no such point.
     pub fn new(point: &TapPoint, fabric: &Fabric) -> Option<Tap> {
         let links: Vec<(LinkId, bool)> = match point {
             TapPoint::Port(name) => {

@@ -1,4 +1,4 @@
-//! Hosts' timers: where the clock has ticks, a timer is served at its host's next one.
+//! Clock ticks of hosts: with ticks, a timer is served at its host's next one.
 
 use fanin_apps::{Purpose, SmallStream};
 use fanin_fabric::LinkId;
@@ -9,18 +9,18 @@ use fanin_units::Time;
 pub(crate) struct Ticks {
     /// From one to the next.
     tick: Time,
-    /// Of all hosts at one phase.
+    /// Whether all hosts tick in phase.
     together: bool,
     seed: u64,
 }
 
 impl Ticks {
-    /// Ticks so far apart; none where that is zero.
+    /// Ticks of this period; `None` if it is zero.
     pub fn new(tick: Time, together: bool, seed: u64) -> Option<Ticks> {
         (tick > Time::ZERO).then_some(Ticks { tick, together, seed })
     }
 
-    /// When the host behind this link serves a timer that is due then.
+    /// When the host behind this link serves a timer due at `due`.
     pub fn next(&self, due: Time, host: LinkId) -> Time {
         let of = if self.together { 0 } else { host.0 };
         let phase = SmallStream::new(self.seed, Purpose::Tick, of).up_to(self.tick);
@@ -36,7 +36,7 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     #[test]
-    fn a_timer_is_served_at_its_hosts_next_tick_and_hosts_tick_apart() {
+    fn timers_are_served_at_host_ticks() {
         let ticks = Ticks::new(Time::from_millis(4), false, 1).expect("not zero");
         let phases: Vec<u64> = (0..8).map(|host| ticks.next(Time::ZERO, LinkId(host)).0).collect();
         for (host, &phase) in (0..8).zip(&phases) {

@@ -1,4 +1,4 @@
-//! Endpoints on a network under a clock: what becomes of them as something happens, and what an application may do.
+//! Endpoints on a network with a clock: event handling, and the operations of applications.
 
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Owner};
 use fanin_assemble::{fabric, sender_law, tcp_params};
@@ -24,55 +24,55 @@ use crate::socket::{Socket, Sockets};
 use crate::stalls::{FiredTimer, Stall, Stalls};
 use crate::ticks::Ticks;
 
-/// A length that no run reaches: a long flow's.
+/// Length of a long-lived flow, which no run reaches.
 const ENDLESS: u64 = 1 << 50;
 
-/// The ends of a connection from one host to another: of each its number, its host and the host of its peer.
+/// The ends of a connection between two hosts: number, host and peer's host of each.
 pub(crate) fn ends_of(connection: ConnectionId, from: HostId, to: HostId) -> [(EndpointId, (HostId, HostId)); 2] {
     [(connection.opener(), (from, to)), (connection.answerer(), (to, from))]
 }
 
-/// The window that an endpoint may offer at the most.
+/// The maximum window that an endpoint may advertise.
 #[inline(always)]
 fn offered(receivers: Option<&Receivers>, slot: Slot) -> u32 {
     receivers.map_or(u32::MAX, |receivers| receivers.window(slot))
 }
 
-/// Everything that is simulated, but for the application.
+/// All simulated state except the application.
 pub(crate) struct World<P: Probe> {
     pub spec: RunSpec,
     pub now: Time,
     pub net: Net<P>,
     pub sockets: Sockets<P::Places>,
     params: Stack,
-    /// Where hosts' clocks have ticks.
+    /// Ticks of hosts' clocks, if any.
     ticks: Option<Ticks>,
     law: Law,
-    /// Where hosts have a law of what they offer.
+    /// Receiver algorithm of hosts, if any.
     receivers: Option<Box<Receivers>>,
-    /// Segments' SACK blocks pass through here.
+    /// Buffer for segments' SACK blocks.
     sack: Vec<Block>,
     /// Events served so far.
     pub events: u64,
-    /// Messages that applications sent, and those whose last byte they were told of.
+    /// Messages that applications sent, and those reported to their receivers.
     pub messages_sent: u64,
     pub messages_told: u64,
     /// Retransmission timeouts so far.
     pub timeouts: u64,
-    /// When the workload began, connections that stand before it apart: then what runs beside it begins too.
+    /// Start of the workload, without preceding connection setup: background traffic begins here too.
     pub begun: Option<Time>,
-    /// Times in which nothing comes to the client.
+    /// Stalls of clients.
     pub stalls: Stalls,
-    /// What was counted before the measured time.
+    /// Counters at the start of the measured time.
     pub since: MeasurementStart,
-    /// Where the scenario measures them.
+    /// Latencies, if the scenario measures them.
     pub latencies: Option<Box<Latencies>>,
-    /// The application has what it wants, or nothing is left that could happen.
+    /// The application has finished, or no events remain.
     pub done: bool,
 }
 
 impl<P: Probe> World<P> {
-    /// The world of a spec, before anything has happened.
+    /// The world of a spec at its start.
     pub fn new(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
         let params = Stack::from(tcp_params(spec));
         let (fabric, framing) = (fabric(spec), spec.settings.link.framing);
@@ -81,7 +81,7 @@ impl<P: Probe> World<P> {
             spec: spec.clone(),
             now: Time::ZERO,
             net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
-            // To grow would be to copy all of them.
+            // Growing would copy all of them.
             sockets: Sockets::with_capacity(if P::PART { 0 } else { 2 * spec.settings.volume().open as usize }),
             params,
             ticks: Ticks::new(params.tick, spec.settings.tcp.ticks_together, spec.seed),
@@ -100,7 +100,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// A packet has come out of a link, for its endpoint: what the application has to hear of it.
+    /// Deliver a packet to its endpoint; returns progress for the application.
     #[inline(always)]
     pub fn receive(&mut self, link: LinkId, packet: &Packet) -> Progress {
         match packet.beside {
@@ -109,7 +109,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// As above, of a packet beside which something travels. Apart, so that others pay nothing.
+    /// The same for a packet with metadata. Out of line, so that others pay nothing.
     #[inline(never)]
     fn receive_with(&mut self, link: LinkId, packet: &Packet) -> Progress {
         let mut sack = std::mem::take(&mut self.sack);
@@ -121,7 +121,7 @@ impl<P: Probe> World<P> {
 
     #[inline(always)]
     fn take(&mut self, link: LinkId, packet: &Packet, beside: SegmentMetadata<'_>) -> Progress {
-        // The link to a host has its number.
+        // The link to a host has the host's number.
         if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
             self.stall_ends(HostId(link.0), from, packet);
         }
@@ -150,8 +150,8 @@ impl<P: Probe> World<P> {
         progress
     }
 
-    /// A switch has given a packet on that came over a link, for the endpoint in a slot: if to its host, asks for the memory that it will need
-    /// there, unless it waits behind so many that this would be gone again.
+    /// A switch has forwarded a packet for the endpoint in a slot: if to its host, prefetch its memory there, unless the packet waits
+    /// behind so many that the cache line would be evicted first.
     #[inline(always)]
     pub fn fetch(&self, link: LinkId, to: Slot) {
         let (net, host) = (&self.net, self.net.host_of(to));
@@ -165,7 +165,7 @@ impl<P: Probe> World<P> {
         net.fetch_port_behind(link);
     }
 
-    /// A packet has come to its host: asks for what one some way behind it will need there.
+    /// A packet has reached its host: prefetch for one some distance behind it.
     #[inline(always)]
     pub fn fetch_behind(&self, link: LinkId) {
         self.net.links[self.net.fabric.uplink(HostId(link.0)).index()].fetch_port();
@@ -174,7 +174,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Tells the probe how an endpoint stands after a segment.
+    /// Report an endpoint's state after a segment to the probe.
     fn tell(&mut self, slot: Slot, recoveries: u32) {
         let Socket { id, endpoint, .. } = self.sockets.at(slot);
         self.net.probe.window(self.now, *id, endpoint.window());
@@ -183,7 +183,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Serves the timer of an endpoint, which may be due: what the application has to hear of it.
+    /// Serve the timer of an endpoint if it is due; returns progress for the application.
     #[cold]
     pub fn look_at_timer(&mut self, id: EndpointId, slot: Slot) -> Progress {
         let socket = self.sockets.at(slot);
@@ -193,12 +193,12 @@ impl<P: Probe> World<P> {
         socket.armed = Time::NEVER;
         let mut progress = Progress::NONE;
         if socket.endpoint.deadline() <= self.now {
-            let (before, opens) = (socket.endpoint.stats(), socket.endpoint.opens());
+            let (before, is_opening) = (socket.endpoint.stats(), socket.endpoint.is_opening());
             let late_ack = socket.endpoint.acknowledges_late(self.now);
             self.with(slot, |endpoint, call| progress = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
             // The SYN is number 0, data starts at 1.
-            let first = if opens { 0 } else { after.written().acked as u32 + 1 };
+            let first = if is_opening { 0 } else { after.written().acked as u32 + 1 };
             let on_timeout = after.stats().timeouts > before.timeouts;
             let probed = after.stats().probes > before.probes;
             if on_timeout {
@@ -207,7 +207,7 @@ impl<P: Probe> World<P> {
                 self.net.probe.window(self.now, id, after.window());
             }
             match () {
-                () if on_timeout && opens => self.note(id, slot, Cause::Syn),
+                () if on_timeout && is_opening => self.note(id, slot, Cause::Syn),
                 () if on_timeout => self.note(id, slot, Cause::Rto),
                 () if probed => {
                     self.net.probe.happening(self.now, LoggedEvent::Probe(id, first));
@@ -222,7 +222,7 @@ impl<P: Probe> World<P> {
         progress
     }
 
-    /// A timer has fired that may end a client's wait.
+    /// A timer has fired that may end a client's stall.
     fn note(&mut self, id: EndpointId, slot: Slot, cause: Cause) {
         let connection = id.connection();
         if connection.owner() == Owner::WORKLOAD {
@@ -231,7 +231,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// A packet ends a client's wait.
+    /// A packet ends a client's stall.
     #[cold]
     fn stall_ends(&mut self, client: HostId, from: Time, by: &Packet) {
         let cause = self.cause(client, from, Some(by));
@@ -239,7 +239,7 @@ impl<P: Probe> World<P> {
         self.stalls.ended.push(Stall { client, from, to: self.now, cause, by: sender });
     }
 
-    /// The stalls so far, those too that last.
+    /// All stalls so far, including those in progress.
     pub fn stalls(&self) -> Vec<Stall> {
         let open = self.stalls.open(self.now);
         let open = open.map(|(client, from)| Stall {
@@ -252,9 +252,9 @@ impl<P: Probe> World<P> {
         self.stalls.ended.iter().copied().chain(open).collect()
     }
 
-    /// What a stall was for, by what was seen since it began and the packet that ended it, if one did: the last timer of that
-    /// packet's connection, and what had become of what it sends again; else what its sender met; else a timer behind the sender,
-    /// which may be a hub.
+    /// Cause of a stall, from the timers since it began and the packet that ended it, if any: the last timer of that packet's
+    /// connection, and how the packet that it repeats was lost; else its sender's faults; else a timer behind the sender, which may
+    /// be a hub.
     fn cause(&self, client: HostId, from: Time, by: Option<&Packet>) -> Cause {
         let repairs = |clue: &FiredTimer| clue.cause != Cause::DelayedAck;
         let Some(by) = by else { return self.cause_so_far(client, from) };
@@ -262,33 +262,33 @@ impl<P: Probe> World<P> {
         let sender = self.net.host_of(by.to.peer());
         let own = self.stalls.last_clue(from, |clue| clue.connection == connection);
         match own {
-            Some(clue) if repairs(&clue) => return self.told_by(&clue),
+            Some(clue) if repairs(&clue) => return self.cause_of_timer(&clue),
             _ if self.net.was_in_trouble(sender, from) => return Cause::Host,
             Some(clue) => return clue.cause,
             None => {}
         }
         let behind = |clue: &FiredTimer| repairs(clue) && clue.hosts.contains(&sender);
         match self.stalls.last_clue(from, behind) {
-            Some(clue) => self.told_by(&clue),
-            // What a client has not asked for is no answer to it, though it is heard of.
+            Some(clue) => self.cause_of_timer(&clue),
+            // Unrequested data is no response, although it arrives.
             None if by.to.is_opener() && self.stalls.application_acted(from, by.sent) => Cause::Application,
-            // Something else came first.
+            // Something else arrived first.
             None => self.timer_that_runs(client, from),
         }
     }
 
-    /// What a stall is for that lasts: a host that is down, the last timer, or the one that runs.
+    /// Cause of a stall in progress: a host that is down, the last timer, or the pending one.
     fn cause_so_far(&self, client: HostId, from: Time) -> Cause {
         if (0..self.net.fabric.hosts()).any(|host| self.net.is_down(HostId(host))) {
             return Cause::Host;
         }
         if let Some(clue) = self.stalls.last_clue(from, |clue| clue.cause != Cause::DelayedAck) {
-            return self.told_by(&clue);
+            return self.cause_of_timer(&clue);
         }
         self.timer_that_runs(client, from)
     }
 
-    /// The next timer of the client's connections that have something to send again: it has not come, and nothing was sent for most of
+    /// The next timer of the client's connections with unacknowledged data: it has not fired, and nothing was sent for most of
     /// the stall.
     fn timer_that_runs(&self, client: HostId, from: Time) -> Cause {
         let (uplink, most) = (self.net.fabric.uplink(client), Time(from.0.midpoint(self.now.0)));
@@ -296,11 +296,11 @@ impl<P: Probe> World<P> {
         let own =
             own.filter(|[end, _]| end.owner() == Owner::WORKLOAD).flat_map(|[one, other]| [(one, other), (other, one)]);
         let missing = |(end, peer): &(&Socket, &Socket)| {
-            end.endpoint.opens() || end.endpoint.written().sent > peer.endpoint.delivered()
+            end.endpoint.is_opening() || end.endpoint.written().sent > peer.endpoint.delivered()
         };
         let waits = own.filter(missing).map(|(end, _)| end).filter(|end| end.endpoint.waits_since(most));
         let next = waits.min_by_key(|end| end.endpoint.deadline());
-        next.map_or(Cause::Unknown, |end| match end.endpoint.awaits() {
+        next.map_or(Cause::Unknown, |end| match end.endpoint.pending_timer() {
             Awaited::Handshake => Cause::Syn,
             Awaited::Timeout => Cause::Rto,
             Awaited::Probe => Cause::Probe,
@@ -308,8 +308,8 @@ impl<P: Probe> World<P> {
         })
     }
 
-    /// What a timer was for.
-    fn told_by(&self, clue: &FiredTimer) -> Cause {
+    /// Cause that a timer indicates.
+    fn cause_of_timer(&self, clue: &FiredTimer) -> Cause {
         match self.net.last_lost(clue.connection) {
             Some(Lost::OnPurpose) => Cause::InjectedLoss,
             Some(Lost::WithHost) => Cause::Host,
@@ -317,7 +317,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Keeps one entry a socket in the queue of timers, at its deadline or before.
+    /// Keep one entry per socket in the timer queue, at its deadline or before.
     fn arm(&mut self, slot: Slot) {
         let socket = self.sockets.at(slot);
         let deadline = socket.endpoint.deadline();
@@ -326,7 +326,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Arms its timer for that deadline; where hosts' clocks have ticks, the timer is served at one.
+    /// Arm its timer for that deadline; with clock ticks, it is served at one.
     fn arm_for(&mut self, slot: Slot, deadline: Time) {
         let socket = self.sockets.at(slot);
         let at = self.ticks.as_ref().map_or(deadline, |ticks| ticks.next(deadline, socket.uplink));
@@ -336,7 +336,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Calls an endpoint with what it needs, and arms its timer.
+    /// Call an endpoint, and arm its timer.
     fn with(&mut self, slot: Slot, act: impl FnOnce(&mut Endpoint, &mut Call<'_, Uplink<'_, P>>)) {
         let socket = self.sockets.at(slot);
         let window = offered(self.receivers.as_deref(), slot);
@@ -345,7 +345,7 @@ impl<P: Probe> World<P> {
         self.arm(slot);
     }
 
-    /// Opens a connection from one host to another, for flows of a kind.
+    /// Open a connection between two hosts, for flows of a kind.
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
         match self.net.is_down(from) {
@@ -382,14 +382,14 @@ impl<P: Probe> World<P> {
         Socket::new(Endpoint::new(&self.params, self.law.clone()), id, self.net.fabric.uplink(host))
     }
 
-    /// A connection that has stood since long before, from one host to another, for flows of a kind.
+    /// Establish a persistent connection between two hosts, for flows of a kind.
     pub fn stand(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
         let rtt = self.handshake_time(from, to);
         for (slot, ends) in slots.into_iter().zip([(from, to), (to, from)]) {
             let host = ends.0;
             if self.params.mcw_option {
-                self.net.stands(slot, ends);
+                self.net.count_open(slot, ends);
             }
             let down = self.net.is_down(host);
             let endpoint = &mut self.sockets.at(slot).endpoint;
@@ -401,7 +401,7 @@ impl<P: Probe> World<P> {
         connection
     }
 
-    /// The least time from a SYN to its SYN-ACK.
+    /// Minimum time from a SYN to its SYN-ACK.
     fn handshake_time(&self, from: HostId, to: HostId) -> Time {
         let fabric = &self.net.fabric;
         let packet = 40 + self.params.option_bytes() + self.params.syn_option_bytes();
@@ -410,34 +410,34 @@ impl<P: Probe> World<P> {
         Time(way(from, to) + way(to, from))
     }
 
-    /// A host forgets its connections. One that nothing has come for is heard when it returns.
+    /// A host forgets its connections. Packets that arrive afterwards are answered when it returns.
     pub fn crash(&mut self, host: HostId) {
         let uplink = self.net.fabric.uplink(host);
         self.sockets.each(|socket| {
             let endpoint = &mut socket.endpoint;
-            if socket.uplink == uplink && !endpoint.listens() && !endpoint.finished() {
+            if socket.uplink == uplink && !endpoint.is_listening() && !endpoint.finished() {
                 endpoint.abort();
             }
         });
     }
 
-    /// The least time in which `bytes` get from one host to another, alone in the network.
+    /// Minimum time to send `bytes` between two hosts, alone in the network.
     pub fn ideal_time(&self, from: HostId, to: HostId, bytes: u64) -> Time {
         let mss = self.params.mss;
-        // IP and TCP, then what the link layer adds.
+        // IP and TCP headers, then link-layer framing.
         let header = 40 + self.params.option_bytes();
         let on_wire = |payload: u32| self.spec.settings.link.framing.on_wire(payload + header);
         ideal::time(&self.net.fabric, (from, to), bytes, mss, on_wire)
     }
 
-    /// Whether the application of an end reads what comes.
+    /// Set whether an end's application reads incoming data.
     #[cold]
     pub fn reads(&mut self, at: EndpointId, reads: bool) {
         let slot = self.open_slot(at);
         self.with(slot, |endpoint, call| endpoint.reads(call, reads));
     }
 
-    /// Sends a message to the other end; says how many bytes went before it.
+    /// Send a message to the other end; returns the number of bytes before it.
     pub fn send(&mut self, from: EndpointId, Message { bytes, meaning, deadline }: Message) -> u64 {
         debug_assert!(bytes > 0, "nothing tells of a message without a last byte");
         let slot = self.open_slot(from);
@@ -448,26 +448,26 @@ impl<P: Probe> World<P> {
         before
     }
 
-    /// A message that ends with this many bytes is on its way to the endpoint in a slot.
+    /// Expect a message that ends at this byte at the endpoint in a slot.
     pub fn expect(&mut self, slot: Slot, until: u64, meaning: Meaning) {
         self.sockets.at(slot).expect(until, meaning);
     }
 
-    /// Sends without end.
-    pub fn pour(&mut self, from: EndpointId) {
+    /// Send a long-lived flow.
+    pub fn send_endlessly(&mut self, from: EndpointId) {
         self.write(self.open_slot(from), ENDLESS, Time::NEVER);
     }
 
-    /// The application at a slot sends so many bytes more.
+    /// The application at a slot writes more bytes.
     pub fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
         self.sockets.at(slot).write(bytes);
         self.with(slot, |endpoint, call| endpoint.write(call, bytes, deadline));
     }
 
-    /// Takes back what an endpoint has not sent yet, and closes its sending side.
+    /// Discard an endpoint's unsent data, and close its sending side.
     pub fn stop(&mut self, at: EndpointId) {
         let slot = self.open_slot(at);
-        self.sockets.at(slot).take_back();
+        self.sockets.at(slot).discard_unsent();
         self.close(at);
     }
 
@@ -481,19 +481,19 @@ impl<P: Probe> World<P> {
         self.with(slot, |endpoint, call| endpoint.close(call));
     }
 
-    /// Where an endpoint lies that has not closed yet.
+    /// The slot of an endpoint that has not closed yet.
     fn open_slot(&self, id: EndpointId) -> Slot {
         self.sockets.book.slot(id).unwrap_or_else(|| unreachable!("an end closes before its connection is over"))
     }
 
-    /// The next message that is there at an endpoint, of which its application is told.
+    /// The next complete message at an endpoint, for its application.
     pub fn next_message(&mut self, at: Slot) -> Option<Meaning> {
         let message = self.sockets.at(at).take()?;
         self.messages_told += 1;
         Some(message)
     }
 
-    /// The workload begins, and with it its background: long flows into the client, each from a host behind the servers.
+    /// Begin the workload and its background: long-lived flows into the client, each from a host behind the servers.
     pub fn begin(&mut self) {
         self.begun = Some(self.now);
         if self.spec.settings.workload.kind.many_to_one() {
@@ -503,28 +503,28 @@ impl<P: Probe> World<P> {
         for i in 0..self.spec.settings.workload.background {
             let host = HostId(self.spec.settings.hosts() + i);
             let connection = self.connect(Owner::BACKGROUND, host, HostId::CLIENT, FlowKind::Long);
-            self.pour(connection.opener());
+            self.send_endlessly(connection.opener());
         }
     }
 
-    /// All connections stand and the first round begins: for whoever watches.
+    /// Tell the probe that all connections are set up and the first round begins.
     pub fn clock_starts(&mut self) {
         self.net.probe.clock_starts(self.now);
     }
 
-    /// From now on clients wait for answers, which a server may need so much time for.
-    pub fn await_answers(&mut self, clients: &[HostId], work: Time) {
+    /// Clients wait for responses from now on; a server may need up to `work` for one.
+    pub fn await_responses(&mut self, clients: &[HostId], work: Time) {
         self.stalls.wait(self.now, clients, self.longest_round_trip(), work);
     }
 
-    /// Of the servers, over idle links.
+    /// Longest round trip to a server over idle links.
     fn longest_round_trip(&self) -> Time {
         let s = &self.spec.settings;
         let to = |host| s.round_trip(&self.net.fabric, host, s.full_packet());
         (1..=self.spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO)
     }
 
-    /// What was so far is left out of all figures: the workload has delivered `payload`.
+    /// Exclude everything so far from all figures: the workload has delivered `payload`.
     pub fn measure_from_here(&mut self, payload: u64) {
         self.since = MeasurementStart {
             at: self.now,
@@ -544,12 +544,12 @@ impl<P: Probe> World<P> {
         self.clock_starts();
     }
 
-    /// A round or query has ended: for whoever watches.
+    /// Tell the probe that a round or query has ended.
     pub fn round_ended(&mut self, round: u32) {
         self.net.probe.happening(self.now, LoggedEvent::RoundEnd(round));
     }
 
-    /// Tells an application after `span`.
+    /// Call an application after `span`.
     pub fn after(&mut self, span: Time, owner: Owner, what: Meaning) {
         let at = self.now.saturating_add(span);
         self.net.events.push_far(Key::app(at.0, Timer { owner, what }));

@@ -47,7 +47,7 @@ fn a_packet_allocates_nothing() {
 }
 
 #[test]
-fn what_travels_and_what_is_touched_a_packet_is_small() {
+fn packet_and_socket_are_small() {
     assert_eq!(size_of::<fanin_tcp::Segment>(), 24);
     assert_eq!(size_of::<fanin_sim::Packet>(), 40);
     assert!(size_of::<fanin_tcp::Endpoint>() <= 496, "{}", size_of::<fanin_tcp::Endpoint>());

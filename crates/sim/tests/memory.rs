@@ -43,7 +43,7 @@ fn held_after(queries: u32) -> usize {
 }
 
 #[test]
-fn a_connection_that_is_over_gives_its_memory_back() {
+fn closed_connections_free_memory() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // Powers of two, so that lists have grown alike.
     let (few, many) = (held_after(256), held_after(2_048));
@@ -54,7 +54,7 @@ fn a_connection_that_is_over_gives_its_memory_back() {
 }
 
 #[test]
-fn foresees_what_a_mapreduce_job_holds_on_one_node() {
+fn estimates_mapreduce_memory() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // No fetch crosses the network: the job's own lists are all that there is.
     let scenario = r#"

@@ -112,7 +112,7 @@ pub(crate) mod needs {
         without: "none of these schemes uses ECN; dctcp and newreno+red+ecn do",
     };
     pub(crate) const DEADLINES: Condition = Condition {
-        met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
+        met: |scheme, _| scheme.base.row().reads_keys.contains(&"workload.deadline"),
         without: "only d2tcp uses it",
     };
     pub(crate) const SEVERAL_CLIENTS: Condition =

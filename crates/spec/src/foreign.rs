@@ -16,7 +16,7 @@ pub struct Traits {
     /// It responds to ECN marks, as DCTCP does: ports mark, and receivers echo each mark.
     pub ecn: bool,
     /// It also reduces the window without a loss or mark.
-    pub gives_way: bool,
+    pub is_delay_based: bool,
 }
 
 /// Registers an algorithm under a name, replacing an earlier one; schemes that were parsed before keep the earlier one.
@@ -33,7 +33,7 @@ pub fn register(name: &str, traits: Traits, source: Box<dyn Source>) -> Result<(
     }
     let brings: &[&str] = if traits.ecn { &["ecn_threshold", ECN] } else { &[] };
     let word = Box::leak(name.to_string().into_boxed_str());
-    let law = Named::new(Row { word, brings, gives_way: traits.gives_way, ..Row::PLAIN }, source);
+    let law = Named::new(Row { word, brings, is_delay_based: traits.is_delay_based, ..Row::PLAIN }, source);
     let mut laws = LAWS.write().unwrap_or_else(PoisonError::into_inner);
     laws.retain(|known| known.row().word != name);
     laws.push(law);

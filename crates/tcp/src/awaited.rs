@@ -1,14 +1,14 @@
-//! What a sender that is still waits for.
+//! Timers of a waiting sender.
 
 /// A timer of the sending half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
-    /// A SYN or its answer is sent again.
+    /// Retransmit a SYN or SYN-ACK.
     Handshake,
     /// The retransmission timer.
     Timeout,
-    /// A tail is probed for loss.
+    /// Probe a tail for loss.
     Probe,
-    /// What may be out of order is taken for lost.
+    /// Declare data lost after the reordering window.
     Reordering,
 }

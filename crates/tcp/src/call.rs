@@ -1,17 +1,17 @@
-//! What comes with every call of an endpoint.
+//! Arguments of every endpoint call.
 
 use fanin_units::Time;
 
 use crate::params::Stack;
 use crate::segment::Wire;
 
-/// What an endpoint does not keep itself, and what its driver gives it with every call.
+/// State that the driver passes with every call instead of storing it in each endpoint.
 #[derive(Debug)]
 pub struct Call<'a, W: Wire> {
     /// The settings, the same at every call.
     pub params: &'a Stack,
     /// The time.
     pub now: Time,
-    /// Takes what is sent.
+    /// Receives outgoing segments.
     pub wire: &'a mut W,
 }

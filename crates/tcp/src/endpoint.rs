@@ -1,4 +1,4 @@
-//! The endpoint: what its driver calls, the handshake, and who gets which part of a segment.
+//! The endpoint: its driver's interface, the handshake, and the distribution of a segment's parts.
 
 use std::num::NonZeroU64;
 
@@ -13,10 +13,10 @@ use crate::params::Params;
 use crate::segment::{Block, Flags, HeaderOptions, Segment, SegmentMetadata, Wire, header_bytes, microseconds};
 use crate::tcb::{Progress, State, Stats, Tcb};
 
-/// How far what the application wrote has come, as its sender knows; bytes.
+/// Progress of written data from the sender's view; bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// In all.
+    /// Written in all.
     pub total: u64,
     /// Sent at least once.
     pub sent: u64,
@@ -28,7 +28,7 @@ pub struct Written {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     tcb: Tcb,
-    /// How losses are found, and answered.
+    /// Loss detection and recovery.
     loss: Loss,
 }
 
@@ -46,8 +46,8 @@ impl Endpoint {
         self.send_syn(call);
     }
 
-    /// Takes a connection for one that has stood since long before, its peer's settings being its own: as after a handshake that took
-    /// `rtt`, from the measured round trip of which the first timeout follows.
+    /// Start as a long-established connection whose peer has the same settings, as after a handshake with round trip `rtt`, which
+    /// sets the first timeout.
     pub fn stand(&mut self, params: &Params, now: Time, rtt: Time) {
         debug_assert_eq!(self.tcb.state, State::Listen);
         self.tcb.state = State::Established;
@@ -63,7 +63,7 @@ impl Endpoint {
         self.loss.note_rtt(rtt);
     }
 
-    /// Takes `bytes` more to send, which ought to be there by `deadline`; `NEVER` where there is none.
+    /// Send `bytes` more, due by `deadline`; `NEVER` for none.
     pub fn write(&mut self, call: &mut Call<'_, impl Wire>, bytes: u64, deadline: Time) {
         debug_assert!(!self.tcb.snd.fin, "written after close");
         let start = self.tcb.snd.end;
@@ -72,12 +72,12 @@ impl Endpoint {
         self.send_more(call);
     }
 
-    /// Forgets what was written and has not been sent.
-    pub fn take_back(&mut self) {
+    /// Discard written data that has not been sent.
+    pub fn discard_unsent(&mut self) {
         self.tcb.snd.end = self.tcb.snd.high.clamp(1, self.tcb.snd.end);
     }
 
-    /// Closes the sending side: a FIN follows the last byte.
+    /// Close the sending side: a FIN follows the last byte.
     pub fn close(&mut self, call: &mut Call<'_, impl Wire>) {
         self.tcb.snd.fin = true;
         self.send_more(call);
@@ -89,27 +89,27 @@ impl Endpoint {
         }
     }
 
-    /// The host forgets the connection and says nothing: what comes for it is answered with a reset.
+    /// Drop the connection silently; a reset answers later segments for it.
     pub fn abort(&mut self) {
         self.tcb.abort();
     }
 
-    /// Whether the connection was aborted, at this end or by the other one.
+    /// Whether either end aborted the connection.
     pub fn is_reset(&self) -> bool {
         self.tcb.state == State::Reset
     }
 
-    /// Whether nothing has come or gone yet.
-    pub fn listens(&self) -> bool {
+    /// Whether nothing has been received or sent yet.
+    pub fn is_listening(&self) -> bool {
         self.tcb.state == State::Listen
     }
 
-    /// Asks for [`Progress::awake`] when `bytes` have been delivered in all.
+    /// Request [`Progress::awake`] once `bytes` have been delivered in all.
     pub fn wake_at(&mut self, bytes: u64) {
         self.tcb.rcv.wake_at = bytes.saturating_add(1);
     }
 
-    /// Learns whether the application reads what comes. It does until told otherwise.
+    /// Set whether the application reads incoming data; it does by default.
     #[cold]
     pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
         if self.tcb.state == State::Established {
@@ -117,7 +117,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes a segment.
+    /// Process a segment.
     #[inline(always)]
     pub fn handle(
         &mut self,
@@ -132,33 +132,33 @@ impl Endpoint {
         self.handle_established(call, segment, beside)
     }
 
-    /// The earliest timer; `NEVER` where none runs.
+    /// The earliest timer; `NEVER` if none runs.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.tcb.snd.rto_at.min(self.tcb.rcv.ack_at)
     }
 
     /// Whether the handshake is under way.
-    pub fn opens(&self) -> bool {
+    pub fn is_opening(&self) -> bool {
         matches!(self.tcb.state, State::SynSent | State::SynReceived)
     }
 
-    /// Whether an ACK that was kept back is due.
+    /// Whether a delayed ACK is due.
     pub fn acknowledges_late(&self, now: Time) -> bool {
         self.tcb.rcv.ack_at <= now
     }
 
-    /// Whether something that it sent is not acknowledged, and nothing was sent since then.
+    /// Whether some sent data is unacknowledged and nothing was sent since then.
     pub fn waits_since(&self, since: Time) -> bool {
-        (self.opens() || self.tcb.snd.una < self.tcb.snd.high) && self.tcb.snd.last_sent <= since
+        (self.is_opening() || self.tcb.snd.una < self.tcb.snd.high) && self.tcb.snd.last_sent <= since
     }
 
-    /// Which of the sender's timers is next.
-    pub fn awaits(&self) -> Awaited {
-        if self.opens() { Awaited::Handshake } else { self.loss.awaits() }
+    /// The sender's next timer.
+    pub fn pending_timer(&self) -> Awaited {
+        if self.is_opening() { Awaited::Handshake } else { self.loss.pending_timer() }
     }
 
-    /// Serves the timers that are due: whether the connection is given up.
+    /// Serve due timers; returns whether the connection is given up.
     pub fn expire(&mut self, call: &mut Call<'_, impl Wire>) -> Progress {
         let stood = !self.is_reset();
         if self.tcb.rcv.ack_at <= call.now {
@@ -183,13 +183,13 @@ impl Endpoint {
         self.tcb.rcv.delivered()
     }
 
-    /// How far what was written has come. (The SYN is number 0, data starts at 1, a FIN stands behind it.)
+    /// Progress of written data. (The SYN is number 0, data starts at 1, a FIN follows it.)
     pub fn written(&self) -> Written {
         let bytes = |until: u64| until.min(self.tcb.snd.end).saturating_sub(1);
         Written { total: bytes(self.tcb.snd.end), sent: bytes(self.tcb.snd.high), acked: bytes(self.tcb.snd.una) }
     }
 
-    /// Whether the application has not been told yet what [`Endpoint::wake_at`] asked for.
+    /// Whether the wakeup requested by [`Endpoint::wake_at`] is still pending.
     pub fn is_awaited(&self) -> bool {
         self.tcb.rcv.wake_at != u64::MAX
     }
@@ -199,7 +199,7 @@ impl Endpoint {
         self.tcb.snd.una == self.tcb.snd.end + u64::from(self.tcb.snd.fin)
     }
 
-    /// Whether both sides have closed and said so.
+    /// Whether both sides have closed and acknowledged it.
     pub fn finished(&self) -> bool {
         self.tcb.snd.fin && self.all_acked() && self.tcb.rcv.closed
     }
@@ -209,7 +209,7 @@ impl Endpoint {
         self.tcb.snd.window
     }
 
-    /// The law, with its state.
+    /// The congestion control with its state.
     pub fn law(&self) -> &Law {
         &self.tcb.law
     }
@@ -219,12 +219,12 @@ impl Endpoint {
         self.tcb.snd.rtt.srtt()
     }
 
-    /// The retransmission timeout as it stands, with its backoff.
+    /// The current retransmission timeout, with its backoff.
     pub fn rto(&self, params: &Params) -> Time {
         self.tcb.snd.rtt.timeout(params)
     }
 
-    /// What it counted.
+    /// Counters.
     pub fn stats(&self) -> Stats {
         self.tcb.stats
     }
@@ -244,8 +244,8 @@ impl Endpoint {
         self.tcb.receive(call, segment)
     }
 
-    /// The handshake, a repeated SYN, a reset (RFC 9293, section 3.10.7). What travels beside the segment comes piece by piece, so
-    /// that nobody lays it out for others.
+    /// The handshake, a repeated SYN, a reset (RFC 9293, section 3.10.7). Segment options are separate arguments, so that the
+    /// common path does not build a struct.
     #[cold]
     fn handle_unusual(
         &mut self,
@@ -256,8 +256,8 @@ impl Endpoint {
     ) -> Progress {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
-            // Of a connection that is not there, a reset is no news.
-            let broken = !self.is_reset() && !self.listens();
+            // A reset has no effect without a connection.
+            let broken = !self.is_reset() && !self.is_listening();
             if broken {
                 self.abort();
             }
@@ -296,7 +296,7 @@ impl Endpoint {
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED | progress
             }
-            // A SYN-ACK sent again: our ACK of it was lost (RFC 9293, section 3.10.7.4).
+            // A SYN-ACK was retransmitted: our ACK of it was lost (RFC 9293, section 3.10.7.4).
             State::Established if syn => {
                 self.tcb.send_ack(call);
                 Progress::NONE
@@ -357,7 +357,7 @@ impl Endpoint {
         call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
-    /// The answer to a segment of no connection (RFC 9293, section 3.10.7.1).
+    /// Send a reset for a segment without a connection (RFC 9293, section 3.10.7.1).
     fn send_reset(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) {
         let header = call.params.header;
         let reset = match segment.flags.any(Flags::ACK) {

@@ -2,15 +2,15 @@
 //!
 //! The endpoint carries lengths, not bytes. It owns the handshake and the close (RFC 9293), loss recovery (RFC 6582, or
 //! RFC 6675 with 6937, or RFC 8985), the retransmission timer (RFC 6298), acknowledgements (RFC 5681, section 4.2), and ECN
-//! (RFC 3168, RFC 8257); the window's law is [`fanin_laws::sender::Law`]. Sequence numbers are 64 bits wide inside (SYN
+//! (RFC 3168, RFC 8257); [`fanin_laws::sender::Law`] controls the window. Sequence numbers are 64 bits wide internally (SYN
 //! is 0, data starts at 1) and 32 bits on the wire.
 //!
-//! Files, from below: what travels (`segment`), and what comes with a call (`call`); the state of the two halves (`snd`, `rcv`);
-//! the control block, on which all else stands (`tcb`); what the receiving half does (`receive`) and what the sending half does,
-//! by how it tells loss (`counts` or `rack`, behind `loss`); the endpoint.
+//! Files, bottom up: segments (`segment`) and call arguments (`call`); the state of the two halves (`snd`, `rcv`);
+//! the control block (`tcb`); the receiving half (`receive`) and the sending half by loss detection (`counts` or `rack`,
+//! behind `loss`); the endpoint.
 //!
-//! A driver calls [`Endpoint::handle`] with every segment, [`Endpoint::expire`] when [`Endpoint::deadline`] has come,
-//! and gives each a [`Call`]: the settings, the time, and a [`Wire`] that takes what is sent.
+//! A driver calls [`Endpoint::handle`] with every segment and [`Endpoint::expire`] at [`Endpoint::deadline`],
+//! each with a [`Call`]: the settings, the time, and a [`Wire`] that takes outgoing segments.
 
 mod awaited;
 mod call;

@@ -1,4 +1,4 @@
-//! Which loss detection an endpoint has, and what it asks of it: either answers the same calls.
+//! Choice of an endpoint's loss detection; both kinds have the same interface.
 
 use fanin_units::Time;
 
@@ -10,17 +10,17 @@ use crate::rack::Rack;
 use crate::segment::{Block, Segment, Wire};
 use crate::tcb::Tcb;
 
-/// Tells what is lost, and says what is sent: what is lost first, then what is new.
+/// Detects losses and selects the segments to send: lost ones first, then new ones.
 #[derive(Clone, Debug)]
 pub(crate) enum Loss {
     /// By counts.
     Counts(Counts),
-    /// By time, or with a probe for a lost tail. The few who ask for it keep it apart, so that the others are small.
+    /// By time, or with a tail loss probe. Boxed, since few endpoints use it and the others stay small.
     Rack(Box<Rack>),
 }
 
 impl Loss {
-    /// The one that the settings ask for.
+    /// The kind that the settings select.
     pub fn new(params: &Params) -> Loss {
         if params.sack && (params.rack || params.tail_loss_probe) {
             Loss::Rack(Box::new(Rack::new()))
@@ -29,19 +29,19 @@ impl Loss {
         }
     }
 
-    /// Takes the round trip of the handshake; ACKs bring the others.
+    /// Take the round trip of the handshake; ACKs bring the others.
     pub fn note_rtt(&mut self, rtt: Time) {
         if let Loss::Rack(rack) = self {
             rack.note_rtt(rtt);
         }
     }
 
-    /// Takes the acknowledgement of a segment, and sends what it allows.
+    /// Process a segment's acknowledgement, and send as it allows.
     #[inline(always)]
     pub fn on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) {
         let ack = tcb.ack_of(segment);
         if ack > tcb.snd.high {
-            // Nothing like it was sent (RFC 9293, section 3.10.7.4).
+            // Acknowledges data that was never sent (RFC 9293, section 3.10.7.4).
             return;
         }
         tcb.snd.rwnd = segment.window;
@@ -59,15 +59,15 @@ impl Loss {
         }
     }
 
-    /// Which timer of an open connection is next.
-    pub fn awaits(&self) -> Awaited {
+    /// The next timer of an open connection.
+    pub fn pending_timer(&self) -> Awaited {
         match self {
             Loss::Counts(_) => Awaited::Timeout,
-            Loss::Rack(rack) => rack.awaits(),
+            Loss::Rack(rack) => rack.pending_timer(),
         }
     }
 
-    /// Sends what the windows allow.
+    /// Send as the windows allow.
     pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         match self {
             Loss::Counts(counts) => counts.transmit(tcb, call),

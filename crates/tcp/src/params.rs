@@ -1,4 +1,4 @@
-//! The settings of an endpoint, and what follows from them; all endpoints of a run share both.
+//! Settings of an endpoint and values derived from them; all endpoints of a run share them.
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ use crate::segment::header_bytes;
 /// How a receiver echoes congestion marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echo {
-    /// From the mark until the sender says CWR (RFC 3168, section 6.1.3).
+    /// From the mark until the sender sets CWR (RFC 3168, section 6.1.3).
     Latched,
     /// Exactly the marked packets (RFC 8257, section 3.2).
     Exact,
@@ -23,11 +23,11 @@ pub struct Params {
     pub mss: u32,
     /// Congestion window of a new connection.
     pub initial_cwnd: u32,
-    /// Least retransmission timeout.
+    /// Minimum retransmission timeout.
     pub rto_min: Time,
-    /// What the least timeout bounds.
+    /// Quantity that the minimum timeout bounds.
     pub rto_floor: RtoFloor,
-    /// The estimate of the variance; Linux's with `rack` or `tail_loss_probe` alone.
+    /// The variance estimator; Linux's only with `rack` or `tail_loss_probe`.
     pub rtt_variance: RttVariance,
     /// Largest timeout after backoff.
     pub rto_max: Time,
@@ -37,25 +37,25 @@ pub struct Params {
     pub rto_clock: Time,
     /// Timeout of the first SYN.
     pub syn_timeout: Time,
-    /// A segment is sent again so often by timeout before the connection is given up (RFC 9293, section 3.8.3: R2); `None`: for ever.
+    /// Retransmissions by timeout before the connection is given up (RFC 9293, section 3.8.3: R2); `None`: unlimited.
     pub max_retransmissions: Option<u8>,
-    /// Keep a backed-off timeout until a segment that was sent once is acknowledged.
+    /// Keep a backed-off timeout until a segment that was sent only once is acknowledged.
     pub karn_backoff: bool,
     /// Selective acknowledgements and proportional rate reduction; off: NewReno recovery.
     pub sack: bool,
-    /// Loss by time (RFC 8985), in place of counts; with `sack` alone.
+    /// Loss by time (RFC 8985) instead of by counts; requires `sack`.
     pub rack: bool,
-    /// Of an ACK its SACKs are taken first, so that the round trip that loss is told by is that of what it acknowledges.
+    /// Process an ACK's SACKs first, so that its cumulative acknowledgement sets the round trip for loss detection.
     pub sacks_first: bool,
-    /// A probe for a lost tail (RFC 8985, section 7); with `sack` alone.
+    /// Tail loss probe (RFC 8985, section 7); requires `sack`.
     pub tail_loss_probe: bool,
-    /// How long the peer may keep an ACK back, for a probe where one segment is out (TLP.max_ack_delay).
+    /// How long the peer may delay an ACK, for a probe with one segment outstanding (TLP.max_ack_delay).
     pub max_ack_delay: Time,
-    /// Added to the reordering timer, and to the probe's where more than one segment is out.
+    /// Added to the reordering timer, and to the probe timer with more than one segment outstanding.
     pub timer_margin: Time,
-    /// Waits are whole ticks; zero: exact. When ticks are, its driver knows.
+    /// Timers are rounded up to whole ticks; zero: exact. The driver knows when ticks occur.
     pub tick: Time,
-    /// NewReno's way where there are no selective acknowledgements.
+    /// NewReno variant without selective acknowledgements.
     pub newreno: NewReno,
     /// New data on the first two duplicate ACKs.
     pub limited_transmit: bool,
@@ -63,42 +63,41 @@ pub struct Params {
     pub timestamps: bool,
     /// Segments that one ACK may cover.
     pub delayed_ack: u32,
-    /// A segment that says CWR is acknowledged at once.
+    /// Acknowledge a segment with CWR at once.
     pub ack_cwr: bool,
-    /// Longest time that an ACK waits.
+    /// Maximum delay of an ACK.
     pub delayed_ack_timeout: Time,
-    /// What came in order is not acknowledged before the application reads, or its ACK has waited for its longest time.
+    /// In-order data is not acknowledged before the application reads it or the maximum delay has passed.
     pub acks_wait_for_reader: bool,
-    /// An end that answers what it receives acknowledges nothing at once but with its answers; one that does not acknowledges what is
-    /// shorter than a full segment as it is read.
+    /// An end that responds to received data acknowledges only with its responses; one that does not acknowledges less than a
+    /// full segment when it is read.
     pub pingpong: bool,
-    /// From the fourth on, ACKs of what comes out of order in one place wait for more, a twentieth of the round trip; with `sack` alone.
+    /// From the fourth on, ACKs of out-of-order data at one place wait for more, a twentieth of the round trip; requires `sack`.
     pub ack_compression: bool,
-    /// So many segments are acknowledged at once where the sender may be short of ACKs.
+    /// Segments acknowledged at once while the sender may lack ACKs.
     pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.
     pub idle_restart: bool,
-    /// The window grows by what is acknowledged, in place of by ACKs.
+    /// Grow the window by acknowledged bytes instead of by ACKs.
     pub byte_counting: bool,
-    /// Congestion is answered by the window, in place of what was in flight; where loss is told by time, a timeout in a recovery leaves
-    /// ssthresh as the recovery has cut it.
+    /// Window reductions start from the window instead of the data in flight; with loss by time, a timeout in recovery keeps the
+    /// recovery's ssthresh.
     pub cut_window: bool,
-    /// A cut of the window that turns out to have been needless is taken back, and what came twice is told of (RFC 2883); with `rack`
-    /// or `tail_loss_probe` alone.
+    /// Undo unnecessary window reductions and report duplicates (RFC 2883); requires `rack` or `tail_loss_probe`.
     pub undo: bool,
-    /// The window grows only where it is filled; with `rack` or `tail_loss_probe` alone.
+    /// Grow the window only when it is filled; requires `rack` or `tail_loss_probe`.
     pub window_validation: bool,
     /// Receive window.
     pub receive_window: u32,
     /// ECN-capable packets; `None`: ECN is not negotiated.
     pub ect: Option<Ect>,
-    /// The receiver's echo of marks.
+    /// How the receiver echoes marks.
     pub echo: Echo,
-    /// Every segment has the option in which switches hand out windows.
+    /// Every segment has the option in which switches assign windows.
     pub mcw_option: bool,
 }
 
-/// Settings with what every segment asks of them worked out once.
+/// Settings with per-segment values precomputed.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
     params: Params,
@@ -125,18 +124,18 @@ impl Deref for Stack {
 }
 
 impl Params {
-    /// Whether there is a sender whom it helps to know what came twice.
-    pub(crate) const fn tells_of_duplicates(&self) -> bool {
+    /// Whether reports of duplicates help some sender.
+    pub(crate) const fn reports_duplicates(&self) -> bool {
         self.undo && self.sack && (self.rack || self.tail_loss_probe)
     }
 
-    /// The least term of variance in a timeout.
+    /// The minimum variance term of a timeout.
     #[inline]
     pub(crate) fn least_spread(&self) -> Time {
         if self.rto_floor == RtoFloor::Variance { self.rto_min } else { Time::ZERO }
     }
 
-    /// A wait in whole ticks.
+    /// A wait, rounded up to whole ticks.
     #[inline]
     pub(crate) fn in_ticks(&self, wait: Time) -> Time {
         if self.tick == Time::ZERO { wait } else { self.whole_ticks(wait) }
@@ -153,8 +152,8 @@ impl Params {
         12 * self.timestamps as u32 + 8 * self.mcw_option as u32
     }
 
-    /// Bytes of TCP options that only a SYN has: MSS and window scale (padded), and SACK permitted (padded) where there
-    /// are no timestamps to share its word with.
+    /// Bytes of TCP options that only a SYN has: MSS and window scale (padded), and SACK permitted (padded unless it shares the
+    /// word of the timestamps).
     pub const fn syn_option_bytes(&self) -> u32 {
         8 + if self.sack && !self.timestamps { 4 } else { 0 }
     }

@@ -1,6 +1,6 @@
-//! Proportional rate reduction: the window goes down evenly over a round trip (RFC 6937, section 3.1).
+//! Proportional rate reduction: a window reduction spread over a round trip (RFC 6937, section 3.1).
 
-/// One reduction's counts, bytes.
+/// Counters of one reduction, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prr {
     delivered: u64,
@@ -9,18 +9,18 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// A reduction begins with `flight` bytes outstanding (RecoverFS).
+    /// Begin a reduction with `flight` bytes outstanding (RecoverFS).
     pub fn new(flight: u64) -> Prr {
         Prr { delivered: 0, out: 0, recover_fs: flight.max(1) }
     }
 
-    /// How much may be sent on an ACK that says of `delivered` bytes, with the slow-start reduction bound.
+    /// Bytes to send on an ACK that delivers `delivered` bytes, with the slow-start reduction bound.
     pub fn quota(&mut self, delivered: u64, pipe: u64, ssthresh: u32, mss: u32) -> u64 {
         self.quota_within(delivered, pipe, ssthresh, mss)
     }
 
-    /// The same with so many bytes more than delivered where the pipe is small: an MSS (slow-start reduction bound), or
-    /// nothing (conservative reduction bound).
+    /// The same with `more` bytes more than delivered if the pipe is small: an MSS (slow-start reduction bound) or
+    /// zero (conservative reduction bound).
     pub fn quota_within(&mut self, delivered: u64, pipe: u64, ssthresh: u32, more: u32) -> u64 {
         let ssthresh = u64::from(ssthresh);
         self.delivered += delivered;
@@ -37,7 +37,7 @@ impl Prr {
         self.out == 0
     }
 
-    /// So many bytes were sent.
+    /// Count sent bytes.
     pub fn sent(&mut self, bytes: u64) {
         self.out += bytes;
     }

@@ -1,4 +1,4 @@
-//! The state of the receiving half: reassembly, the echo of congestion marks, SACK blocks.
+//! State of the receiving half: reassembly, the echo of congestion marks, SACK blocks.
 
 use std::num::NonZeroU64;
 
@@ -18,23 +18,23 @@ pub(crate) struct Receiver {
     pub ack_at: Time,
     /// Segments that wait for an ACK.
     pub pending: u8,
-    /// The application does not read now.
+    /// The application is not reading.
     pub unread: bool,
-    /// This end answers what it receives: it is in Linux's pingpong mode.
+    /// This end responds to received data: it is in Linux's pingpong mode.
     pub answers: bool,
-    /// ACKs out of order that were sent since `nxt` moved, as far as it is counted.
+    /// Out-of-order ACKs sent since `nxt` moved; saturates.
     pub repeated: u8,
-    /// So many ACKs more are sent at once.
+    /// ACKs still to be sent at once.
     pub quick: u8,
-    /// When data last came, in microseconds; 0 before any has.
+    /// When data last arrived, in microseconds; 0 before any.
     pub heard: u32,
     /// The echo of congestion marks is on.
     pub ece: bool,
     /// The peer's FIN is delivered.
     pub closed: bool,
-    /// Where the peer's FIN stands, once seen.
+    /// Sequence number of the peer's FIN, once seen.
     pub fin_at: Option<NonZeroU64>,
-    /// What ports have written on what came last, to echo it.
+    /// The ports' option in the last packet, to be echoed.
     pub note: HeaderOption,
     /// The timestamp to echo.
     pub ts_recent: u32,
@@ -71,7 +71,7 @@ impl Receiver {
         self.nxt.saturating_sub(1 + u64::from(self.closed))
     }
 
-    /// Remembers what ports have written on a packet, if any has.
+    /// Remember the ports' option in a packet, if any port wrote it.
     #[inline]
     pub fn keep_note(&mut self, notes: Option<HeaderOptions>) {
         if let Some(HeaderOptions { written, .. }) = notes
@@ -81,8 +81,8 @@ impl Receiver {
         }
     }
 
-    /// Remembers the time of a segment at the left edge, to echo it: of those that one ACK covers, the earliest's, and never
-    /// an older one (RFC 7323, section 4.3; the last ACK was of `nxt` where nothing waits).
+    /// Remember the timestamp of a segment at the left edge, to echo it: the earliest that an ACK covers, and never
+    /// an older one (RFC 7323, section 4.3; the last ACK was of `nxt` if none is pending).
     #[inline]
     pub fn note_time(&mut self, segment: &Segment) {
         if self.pending == 0 && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
@@ -90,7 +90,7 @@ impl Receiver {
         }
     }
 
-    /// Adds a run beyond a hole, in front of the others; one that is there already moves to the front (RFC 2018, section 4).
+    /// Add a run beyond a hole in front of the others; an existing one moves to the front (RFC 2018, section 4).
     pub fn keep(&mut self, block: Block) {
         let mut merged = block;
         self.beyond.retain(|run| {
@@ -103,7 +103,7 @@ impl Receiver {
         self.beyond.insert(0, merged);
     }
 
-    /// Moves past the runs that now follow in order.
+    /// Move past the runs that are now in order.
     pub fn close_gap(&mut self) {
         while let Some(i) = self.beyond.iter().position(|run| run.start <= self.nxt) {
             let run = self.beyond.remove(i);
@@ -111,12 +111,12 @@ impl Receiver {
         }
     }
 
-    /// Whether all of `start..end` is here already.
+    /// Whether all of `start..end` has been received.
     pub fn has(&self, start: u64, end: u64) -> bool {
         end <= self.nxt || self.beyond.iter().any(|run| run.start <= start && end <= run.end)
     }
 
-    /// Whether as much is delivered as the application waits for; it is told once.
+    /// Whether enough is delivered for the application's wakeup; true only once.
     #[inline]
     pub fn wakes(&mut self) -> bool {
         if self.nxt < self.wake_at {
@@ -126,13 +126,13 @@ impl Receiver {
         true
     }
 
-    /// ECE where the echo is on.
+    /// ECE while the echo is on.
     #[inline]
     pub fn echo_flag(&self) -> Flags {
         Flags::ECE.when(self.ece)
     }
 
-    /// A segment that carries the acknowledgement leaves: nothing waits any more.
+    /// A segment with the acknowledgement is sent: clear pending ACKs.
     #[inline]
     pub fn acked_by_segment(&mut self) {
         self.pending = 0;

@@ -1,4 +1,4 @@
-//! What the receiving half does with a segment: takes its payload and its marks, and acknowledges now or later.
+//! Receiving half: takes a segment's payload and marks, and acknowledges now or later.
 
 use std::num::NonZeroU64;
 
@@ -9,19 +9,19 @@ use crate::params::Echo;
 use crate::segment::{Block, Flags, Segment, Wire, microseconds, widen};
 use crate::tcb::{Progress, Tcb};
 
-/// So many ACKs out of order in one place leave at once (TCP_FASTRETRANS_THRESH).
+/// Out-of-order ACKs in one place that are sent at once (TCP_FASTRETRANS_THRESH).
 const REPEATED_AT_ONCE: u8 = 3;
-/// The longest that others wait for more (tcp_comp_sack_delay_ns).
+/// Maximum delay of the further ones (tcp_comp_sack_delay_ns).
 const COMPRESSION_MAX: Time = Time::from_millis(1);
 
 impl Tcb {
-    /// Takes the payload and the FIN of a segment, if it has any; acknowledges now or later.
+    /// Take a segment's payload and FIN, if any; acknowledge now or later.
     #[inline(always)]
     pub fn receive(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
         if !segment.is_pure_ack() {
             return self.take(call, segment);
         }
-        // A pure ACK's time is echoed, too, where nothing is missing before it (RFC 7323, section 4.3, rule 2).
+        // Echo a pure ACK's timestamp too, if no data is missing before it (RFC 7323, section 4.3, rule 2).
         if call.params.timestamps && widen(segment.seq, self.rcv.nxt) <= self.rcv.nxt {
             self.rcv.note_time(segment);
         }
@@ -37,9 +37,9 @@ impl Tcb {
         let end = start + u64::from(segment.len);
         let fin = segment.flags.any(Flags::FIN);
         if start <= self.rcv.nxt && end >= self.rcv.nxt && self.rcv.beyond.is_empty() && !fin {
-            // In order, nothing missing: all but a few segments.
+            // In order with nothing missing: the common case.
             if end == self.rcv.nxt {
-                self.heard_again(call);
+                self.repeated_data(call);
                 self.acknowledge_again(call, Block { start, end });
                 return Progress::NONE;
             }
@@ -49,7 +49,7 @@ impl Tcb {
                 self.rcv.note_time(segment);
             }
             match segment.flags.any(Flags::CWR) && call.params.ack_cwr && self.ecn {
-                // The sender has cut its window, perhaps to one segment: it may wait for this ACK.
+                // The sender has reduced its window, perhaps to one segment: it may wait for this ACK.
                 true => self.send_ack(call),
                 false => self.acknowledge(call, u32::from(segment.len) < call.params.mss),
             }
@@ -71,7 +71,7 @@ impl Tcb {
         if call.params.quick_acks > 0 || call.params.pingpong {
             self.acknowledge_quickly(call, false);
             if block.end > block.start && block.end <= self.rcv.nxt {
-                self.heard_again(call);
+                self.repeated_data(call);
             }
         }
         let old = match self.rcv.has(block.start, block.end) {
@@ -110,7 +110,7 @@ impl Tcb {
         call.params.pingpong && call.params.delayed_ack > 1 && !self.snd.fin
     }
 
-    /// Whether an ACK out of order waits for those of the next segments: the fourth in one place does, and what comes after it (Linux 6.1,
+    /// Whether an out-of-order ACK waits for the next segments: from the fourth in one place on (Linux 6.1,
     /// __tcp_ack_snd_check(), tcp_comp_sack_delay_ns).
     fn waits_with_others(&mut self, call: &Call<'_, impl Wire>) -> bool {
         let quick = self.rcv.quick > 0 && !self.rcv.answers;
@@ -123,10 +123,10 @@ impl Tcb {
         true
     }
 
-    /// An ACK at once, which tells of what had come before, if anything has, in front of what came out of order (RFC 2883, section 4).
+    /// Send an ACK at once; a duplicate, if any, is reported in front of the out-of-order blocks (RFC 2883, section 4).
     #[cold]
     fn acknowledge_again(&mut self, call: &mut Call<'_, impl Wire>, old: Block) {
-        let told = call.params.tells_of_duplicates() && old.end > old.start;
+        let told = call.params.reports_duplicates() && old.end > old.start;
         if told {
             self.rcv.beyond.insert(0, old);
         }
@@ -149,7 +149,7 @@ impl Tcb {
             }
             Echo::Exact => {
                 if marked != self.rcv.ece && self.rcv.pending > 0 {
-                    // What waits is acknowledged as it was marked (RFC 8257, figure 1).
+                    // Acknowledge pending data with its own marking (RFC 8257, figure 1).
                     self.send_ack(call);
                 }
                 self.rcv.ece = marked;
@@ -157,7 +157,7 @@ impl Tcb {
         }
     }
 
-    /// An ACK for a segment in order, perhaps a short one: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
+    /// Acknowledge a segment in order, perhaps a short one, now or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
     #[inline(always)]
     fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>, short: bool) {
         if (call.params.quick_acks > 0 || call.params.pingpong) && self.acknowledge_quickly(call, short) {
@@ -173,7 +173,7 @@ impl Tcb {
             if !self.rcv.unread {
                 return self.put_ack(call);
             }
-            // As many as an ACK may cover is enough to know.
+            // Saturates: the number of segments that an ACK may cover is sufficient.
             self.rcv.pending = call.params.delayed_ack as u8;
         }
         if self.rcv.ack_at == Time::NEVER {
@@ -181,7 +181,7 @@ impl Tcb {
         }
     }
 
-    /// The application reads from now on, or not: in a stack whose ACKs wait for it, what came in order meanwhile is acknowledged now.
+    /// Set whether the application reads; if ACKs wait for the application, acknowledge data received in the meantime.
     #[cold]
     pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
         self.rcv.unread = !reads && call.params.acks_wait_for_reader && call.params.delayed_ack > 1;
@@ -190,12 +190,12 @@ impl Tcb {
         }
     }
 
-    /// Whether this data segment is among those acknowledged at once: of a new connection, after a pause of a timeout
-    /// (the sender may start from a small window), after data that came again (an ACK may have been lost); unless this end answers.
-    /// Where it does not, a short one is as good as all that an ACK may cover: it is acknowledged as it is read.
+    /// Whether to acknowledge this data segment at once: on a new connection, after a pause of a timeout (the sender may start
+    /// from a small window), or after repeated data (an ACK may have been lost), unless this end responds. If it does not, a
+    /// short segment counts as much as an ACK may cover: it is acknowledged when it is read.
     #[cold]
     fn acknowledge_quickly(&mut self, call: &Call<'_, impl Wire>, short: bool) -> bool {
-        if self.unheard(call.now).is_none_or(|pause| pause > self.snd.rtt.timeout(call.params)) {
+        if self.since_last_data(call.now).is_none_or(|pause| pause > self.snd.rtt.timeout(call.params)) {
             self.rcv.quick = call.params.quick_acks;
         }
         self.rcv.heard = microseconds(call.now).max(1);
@@ -207,26 +207,26 @@ impl Tcb {
         quick && !self.rcv.answers
     }
 
-    /// Data came again.
-    fn heard_again(&mut self, call: &Call<'_, impl Wire>) {
+    /// Repeated data arrived.
+    fn repeated_data(&mut self, call: &Call<'_, impl Wire>) {
         (self.rcv.quick, self.rcv.answers) = (call.params.quick_acks, false);
     }
 
-    /// Data leaves: soon after some came it is an answer (Linux 6.1, tcp_event_data_sent()).
+    /// Data is sent: soon after received data it is a response (Linux 6.1, tcp_event_data_sent()).
     #[cold]
     pub fn answers(&mut self, call: &Call<'_, impl Wire>) {
-        self.rcv.answers |= self.unheard(call.now).is_some_and(|since| since < call.params.delayed_ack_timeout);
+        self.rcv.answers |= self.since_last_data(call.now).is_some_and(|since| since < call.params.delayed_ack_timeout);
     }
 
-    /// A delayed ACK has waited for its whole time: no answer came to carry it. Or one out of order for others.
+    /// The delay of an ACK ended: no response carried a delayed one, or an out-of-order one waited for others.
     #[cold]
     pub fn acknowledge_late(&mut self, call: &mut Call<'_, impl Wire>) {
         self.rcv.answers &= !self.rcv.beyond.is_empty();
         self.send_ack(call);
     }
 
-    /// For how long no data has come; `None` before any has.
-    fn unheard(&self, now: Time) -> Option<Time> {
+    /// Time since the last data; `None` before any.
+    fn since_last_data(&self, now: Time) -> Option<Time> {
         let since = || Time::from_micros(microseconds(now).max(1).wrapping_sub(self.rcv.heard).into());
         (self.rcv.heard != 0).then(since)
     }

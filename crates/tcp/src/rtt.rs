@@ -14,12 +14,12 @@ pub(crate) struct Rtt {
 }
 
 impl Rtt {
-    /// Before the first sample (2.1).
+    /// State before the first sample (2.1).
     pub fn new(params: &Params) -> Rtt {
         Rtt { srtt: Time::ZERO, rttvar: Time::ZERO, rto: params.rto_initial, backoff: 0 }
     }
 
-    /// Takes a sample (2.2, 2.3); the timeout is computed anew, without backoff.
+    /// Take a sample (2.2, 2.3); recompute the timeout, without backoff.
     pub fn sample(&mut self, params: &Params, r: Time) {
         if self.srtt == Time::ZERO {
             (self.srtt, self.rttvar) = (r, Time(r.0 / 2));
@@ -32,7 +32,7 @@ impl Rtt {
         self.backoff = 0;
     }
 
-    /// Another estimate takes the place of RTTVAR.
+    /// Replace RTTVAR by another estimate.
     pub fn set_variance(&mut self, params: &Params, rttvar: Time) {
         self.rttvar = rttvar;
         self.work_out(params);
@@ -46,12 +46,12 @@ impl Rtt {
         self.rto = params.in_ticks(rto).min(params.rto_max);
     }
 
-    /// Doubles the timeout (5.5).
+    /// Double the timeout (5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(32);
     }
 
-    /// Forgets the backoff.
+    /// Clear the backoff.
     pub fn forget_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -70,7 +70,7 @@ impl Rtt {
         }
     }
 
-    /// Another timeout under the same backoff: a SYN's.
+    /// Another timeout with the same backoff, for a SYN.
     pub fn backed_off_from(&self, timeout: Time, params: &Params) -> Time {
         timeout.saturating_mul(1 << self.backoff).min(params.rto_max)
     }

@@ -1,4 +1,4 @@
-//! What travels: a TCP segment's header, as numbers.
+//! TCP segment headers as numbers.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -21,7 +21,7 @@ impl Flags {
     pub const FIN: Flags = Flags(1 << 1);
     /// Reset.
     pub const RST: Flags = Flags(1 << 2);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(1 << 3);
     /// ECN echo.
     pub const ECE: Flags = Flags(1 << 4);
@@ -38,7 +38,7 @@ impl Flags {
         self.0 & bits.0 != 0
     }
 
-    /// `self` where `condition` holds, else nothing.
+    /// `self` if `condition` holds, else nothing.
     #[inline]
     pub const fn when(self, condition: bool) -> Flags {
         if condition { self } else { Flags::NONE }
@@ -60,14 +60,14 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// A segment. What few segments have travels [beside it](Beside).
+/// A segment. Rare options are [separate](Beside).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte.
     pub seq: u32,
     /// Acknowledgement number.
     pub ack: u32,
-    /// Receive window, bytes (scaled already).
+    /// Receive window, bytes (after scaling).
     pub window: u32,
     /// Timestamp, microseconds.
     pub ts_val: u32,
@@ -94,14 +94,14 @@ impl Segment {
         self.len == 0 && !self.flags.any(Flags::SYN | Flags::FIN)
     }
 
-    /// How much sequence space it takes.
+    /// Sequence space it takes.
     #[inline]
     pub(crate) fn span(&self) -> u64 {
         u64::from(self.len) + u64::from(self.flags.any(Flags::SYN)) + u64::from(self.flags.any(Flags::FIN))
     }
 }
 
-/// Bytes of IP and TCP headers with `options` bytes of options and so many SACK blocks, padded to whole words.
+/// Bytes of IP and TCP headers with `options` bytes of options and `blocks` SACK blocks, padded to whole words.
 pub(crate) fn header_bytes(options: u32, blocks: usize) -> u8 {
     let sack = if blocks == 0 { 0 } else { 2 + 8 * blocks as u32 };
     // At most 40 + 40: the option space of TCP is 40 bytes.
@@ -122,25 +122,25 @@ pub struct Block {
     pub end: u64,
 }
 
-/// What ports on the way write, and what they wrote on the other way.
+/// Options of ports along the path, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderOptions {
-    /// What they write on this packet.
+    /// Written by ports on this packet's path.
     pub written: HeaderOption,
-    /// What they had written on the last one that came to its sender.
+    /// Echo of the option of the last packet that its sender received.
     pub echoed: HeaderOption,
 }
 
-/// What travels with some segments, beside what all have.
+/// Options that only some segments have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentMetadata<'a> {
     /// SACK blocks, most recent first.
     pub sack: &'a [Block],
-    /// Room for what ports write, where the connection has the option for it.
+    /// Option for ports to write to, if the connection has it.
     pub notes: Option<HeaderOptions>,
 }
 
-/// Takes what an endpoint sends.
+/// Takes an endpoint's outgoing segments.
 pub trait Wire {
     /// Sends a segment.
     fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>);
@@ -152,7 +152,7 @@ pub(crate) fn widen(wire: u32, near: u64) -> u64 {
     near.wrapping_add_signed(i64::from(wire.wrapping_sub(near as u32) as i32))
 }
 
-/// The clock of timestamps: microseconds, of which 32 bits travel.
+/// Timestamp clock: microseconds, 32 bits on the wire.
 #[inline]
 pub(crate) fn microseconds(now: Time) -> u32 {
     (now.0 / 1_000_000) as u32

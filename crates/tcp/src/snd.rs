@@ -1,4 +1,4 @@
-//! The state of the sending half, and what it does by itself: round trips and the retransmission timer.
+//! State of the sending half, with round trips and the retransmission timer.
 
 use std::num::NonZeroU64;
 
@@ -16,29 +16,29 @@ use crate::segment::{Segment, Wire, microseconds};
 pub(crate) struct Sender {
     /// The first byte not acknowledged.
     pub una: u64,
-    /// The next byte to send: under `high` while data is sent again.
+    /// The next byte to send: below `high` during retransmission.
     pub nxt: u64,
     /// One past the highest byte sent.
     pub high: u64,
     /// One past the last byte that the application wrote.
     pub end: u64,
-    /// The application closed: a FIN stands at `end`.
+    /// The application closed: a FIN follows at `end`.
     pub fin: bool,
     pub window: Window,
     /// The peer's receive window.
     pub rwnd: u32,
     /// Recovery ends when this is acknowledged.
     pub recover: u64,
-    /// A congestion mark was answered; the next one counts when an ACK lies above this.
+    /// The last mark reduced the window; the next one counts when an ACK is above this.
     pub cwr_high: u64,
-    /// The reduction after a mark, until an ACK lies above `cwr_high`.
+    /// The reduction after a mark, until an ACK is above `cwr_high`.
     pub cwr: Option<Prr>,
-    /// The next data segment says CWR.
-    pub say_cwr: bool,
+    /// Set CWR on the next data segment.
+    pub send_cwr: bool,
     pub rtt: Rtt,
-    /// A segment whose round trip is being measured: the number after its last byte, and when it was sent.
+    /// The segment whose round trip is measured: the number after its last byte, and its send time.
     pub timed: Option<(NonZeroU64, Time)>,
-    /// What was unacknowledged when the retransmission timer last fired.
+    /// `una` when the retransmission timer last fired.
     pub timed_out: u64,
     /// When the retransmission timer fires.
     pub rto_at: Time,
@@ -46,7 +46,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Before the handshake.
+    /// State before the handshake.
     pub fn new(params: &Params) -> Sender {
         Sender {
             una: 0,
@@ -59,7 +59,7 @@ impl Sender {
             recover: 0,
             cwr_high: 0,
             cwr: None,
-            say_cwr: false,
+            send_cwr: false,
             rtt: Rtt::new(params),
             timed: None,
             timed_out: u64::MAX,
@@ -68,8 +68,8 @@ impl Sender {
         }
     }
 
-    /// A round-trip sample, where this ACK gives one: from the timestamp (RFC 7323, section 4), or of the one segment
-    /// that is timed, unless it was sent again (Karn; RFC 6298, section 3).
+    /// Take a round-trip sample if this ACK gives one: from the timestamp (RFC 7323, section 4), or of the one timed
+    /// segment, unless it was retransmitted (Karn; RFC 6298, section 3).
     #[inline]
     pub fn measure(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Option<Time> {
         let sample = if call.params.timestamps {

@@ -1,4 +1,4 @@
-//! What both halves and either loss detection stand on: the connection's state, and the segments that leave.
+//! Transmission control block: a connection's state shared by both halves, and outgoing segments.
 
 use std::hint::cold_path;
 use std::num::NonZeroU64;
@@ -17,7 +17,7 @@ use crate::segment::{
 };
 use crate::snd::Sender;
 
-/// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
+/// State of the connection (RFC 9293, section 3.3.2); the two FINs distinguish the states of the close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Listen,
@@ -27,7 +27,7 @@ pub(crate) enum State {
     Reset,
 }
 
-/// What happened that the application wants to know: a set.
+/// Set of events for the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress(u8);
 
@@ -36,11 +36,11 @@ impl Progress {
     pub const NONE: Progress = Progress(0);
     /// The handshake is done.
     pub const ESTABLISHED: Progress = Progress(1);
-    /// As many bytes are delivered as [`Endpoint::wake_at`](crate::Endpoint::wake_at) asked for.
+    /// The bytes requested by [`Endpoint::wake_at`](crate::Endpoint::wake_at) are delivered.
     pub const AWAKE: Progress = Progress(1 << 1);
-    /// The peer closed its side, and everything before is delivered.
+    /// The peer closed its side, and all earlier data is delivered.
     pub const CLOSED: Progress = Progress(1 << 2);
-    /// The connection is no more: the peer knows nothing of it, or it was given up.
+    /// The connection is gone: the peer reset it, or it was given up.
     pub const BROKEN: Progress = Progress(1 << 3);
 
     /// Whether any of `what` is in it.
@@ -49,7 +49,7 @@ impl Progress {
         self.0 & what.0 != 0
     }
 
-    /// `self` where `condition` holds, else nothing.
+    /// `self` if `condition` holds, else nothing.
     #[inline]
     pub const fn when(self, condition: bool) -> Progress {
         if condition { self } else { Progress::NONE }
@@ -64,33 +64,32 @@ impl BitOr for Progress {
     }
 }
 
-/// What an endpoint counts.
+/// Counters of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Retransmission timeouts fired, backoffs and SYN included.
+    /// Retransmission timeouts, including backoffs and SYNs.
     pub timeouts: u32,
     /// Entries into fast recovery.
     pub fast_retransmits: u32,
     /// Tails probed for loss.
     pub probes: u32,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub retransmits: u32,
-    /// Segments sent, whatever is in them; wraps.
+    /// Segments sent, of any kind; wraps.
     pub segments_sent: u32,
-    /// Segments received, whatever is in them; wraps.
+    /// Segments received, of any kind; wraps.
     pub segments_received: u32,
-    /// Data segments received that brought new bytes.
+    /// Received data segments with new bytes.
     pub data_segments: u64,
 }
 
-/// The transmission control block (RFC 9293, section 3.3.1): all that is known of a connection at one end, but for what is
-/// lost.
+/// The transmission control block (RFC 9293, section 3.3.1): all state of a connection at one end, except loss detection.
 #[derive(Clone, Debug)]
 pub(crate) struct Tcb {
     pub state: State,
     /// The peer agreed to ECN.
     pub ecn: bool,
-    /// Retransmission timeouts since something was last acknowledged.
+    /// Retransmission timeouts since the last acknowledgement of new data.
     pub retries: u8,
     pub snd: Sender,
     pub rcv: Receiver,
@@ -99,7 +98,7 @@ pub(crate) struct Tcb {
 }
 
 impl Tcb {
-    /// Before the handshake.
+    /// State before the handshake.
     pub fn new(params: &Params, law: Law) -> Tcb {
         let (snd, rcv, stats) = (Sender::new(params), Receiver::default(), Stats::default());
         Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats }
@@ -111,14 +110,14 @@ impl Tcb {
         self.state == State::Established
     }
 
-    /// The host forgets the connection.
+    /// Forget the connection.
     pub fn abort(&mut self) {
         self.state = State::Reset;
         (self.snd.rto_at, self.rcv.ack_at) = (Time::NEVER, Time::NEVER);
     }
 
-    /// The retransmission timer has fired: whether the connection is given up, as what is not acknowledged was sent again as often as
-    /// it may be. The peer is told, once, with a reset (RFC 9293, section 3.10.5, as BSD's stacks do); one that has never been heard of is not.
+    /// The retransmission timer has fired; returns whether the connection is given up, since the retransmission limit is reached.
+    /// A reset tells the peer (RFC 9293, section 3.10.5, as BSD's stacks do), unless the peer was never heard from.
     pub fn times_out(&mut self, call: &mut Call<'_, impl Wire>) -> bool {
         self.stats.timeouts += 1;
         let Some(most) = call.params.max_retransmissions.filter(|&most| self.retries >= most) else {
@@ -136,7 +135,7 @@ impl Tcb {
         true
     }
 
-    /// Whether something waits to be sent, and may be.
+    /// Whether data is ready and may be sent.
     #[inline]
     pub fn has_more(&self) -> bool {
         self.snd.nxt < self.snd.end + u64::from(self.snd.fin) && self.is_open()
@@ -148,7 +147,7 @@ impl Tcb {
         widen(segment.ack, self.snd.una)
     }
 
-    /// `una` advances to `ack`: a round-trip sample, and facts for the law.
+    /// Advance `una` to `ack`: take a round-trip sample and update the congestion control.
     #[inline(always)]
     pub fn advance(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Ack {
         let acked = (ack - self.snd.una) as u32;
@@ -166,8 +165,8 @@ impl Tcb {
         facts
     }
 
-    /// The window grows: once an ACK, or, where bytes count, as if every segment had been acknowledged by itself (RFC 3465, without its
-    /// limit, as Linux has it).
+    /// Grow the window: once per ACK or, with byte counting, as if every segment had been acknowledged separately (RFC 3465 without
+    /// its limit, as in Linux).
     #[inline(always)]
     pub fn grow(&mut self, params: &Params, facts: &Ack) {
         match params.byte_counting {
@@ -176,7 +175,7 @@ impl Tcb {
         }
     }
 
-    /// Apart, so that others pay nothing.
+    /// Out of line, so that the common path pays nothing.
     #[inline(never)]
     fn grow_by_bytes(&mut self, params: &Params, facts: &Ack) {
         let mut left = facts.acked;
@@ -187,22 +186,22 @@ impl Tcb {
         }
     }
 
-    /// Sets ssthresh after congestion with `flight` bytes outstanding and this window: what is cut is what was outstanding (RFC 5681,
-    /// section 3.1), or the window, as Linux has it.
+    /// Set ssthresh after congestion with `flight` bytes outstanding and this window: reduce the flight (RFC 5681, section 3.1) or
+    /// the window, as in Linux.
     pub fn cut(&mut self, cause: Cause, call: &Call<'_, impl Wire>, flight: u64, window: Window) {
         let flight = if call.params.cut_window { window.cwnd } else { flight as u32 };
         let at = Congestion { now: call.now, flight, una: self.snd.una, srtt: self.snd.rtt.srtt() };
         self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
     }
 
-    /// Of `flight` bytes that are not acknowledged yet, what congestion is answered by. What the last recovery sent beside
-    /// its holes may have arrived, so that no more than the window is on its way.
+    /// Part of the `flight` unacknowledged bytes that congestion reduces. Data that the last recovery sent beside its holes may
+    /// have arrived, so at most the window is in flight.
     pub fn within_window(&self, flight: u64) -> u64 {
         flight.min(self.law.usable(&self.snd.window).into())
     }
 
     /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window, of `flight` bytes outstanding. With proportional rate
-    /// reduction the window comes down over a round trip, as deployed stacks have it, else at once.
+    /// reduction the window shrinks over a round trip, as in deployed stacks, else at once.
     pub fn reduce_for_mark(&mut self, call: &Call<'_, impl Wire>, flight: u64) {
         self.cut(Cause::Ecn, call, self.within_window(flight), self.snd.window);
         if call.params.sack {
@@ -211,7 +210,7 @@ impl Tcb {
             self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
         }
         self.snd.cwr_high = self.snd.high;
-        self.snd.say_cwr = true;
+        self.snd.send_cwr = true;
     }
 
     /// The window that was marked is acknowledged.
@@ -222,7 +221,7 @@ impl Tcb {
         }
     }
 
-    /// The time that a segment bears, where it bears one. (Worked out for nobody else: it is a product.)
+    /// The timestamp of a segment, if it has one. (Computed only if needed, since it takes a multiplication.)
     #[inline]
     fn clock(&self, call: &Call<'_, impl Wire>) -> u32 {
         if !call.params.timestamps {
@@ -247,7 +246,7 @@ impl Tcb {
         }
     }
 
-    /// Room for what ports write, with the echo of what they wrote.
+    /// The option for ports, with the echo of the received one.
     #[inline]
     pub fn notes(&self, params: &Params) -> Option<HeaderOptions> {
         if !params.mcw_option {
@@ -257,13 +256,13 @@ impl Tcb {
         Some(HeaderOptions { written: HeaderOption::BLANK, echoed: self.rcv.note })
     }
 
-    /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
+    /// Send `len` bytes from `seq` on, and the FIN if they reach it.
     #[inline(never)]
     pub fn send_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) {
         self.put_data(call, seq, len);
     }
 
-    /// As above, within its caller: for the way that nearly all data takes. Gives the number that follows.
+    /// The same, inlined for the common data path. Returns the following sequence number.
     #[inline(always)]
     pub fn put_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) -> u64 {
         let fresh = seq >= self.snd.high;
@@ -274,7 +273,7 @@ impl Tcb {
         if fresh {
             if self.ecn {
                 flags |= Flags::ECT.when(len > 0 || call.params.ect_everywhere);
-                flags |= Flags::CWR.when(std::mem::take(&mut self.snd.say_cwr));
+                flags |= Flags::CWR.when(std::mem::take(&mut self.snd.send_cwr));
             }
             if self.snd.timed.is_none() {
                 self.snd.timed = NonZeroU64::new(next).map(|end| (end, call.now));
@@ -282,7 +281,7 @@ impl Tcb {
         } else {
             flags |= Flags::ECT.when(self.ecn && call.params.ect_everywhere);
             self.stats.retransmits += 1;
-            // Karn: what is sent again measures nothing, nor does what is acknowledged together with it.
+            // Karn: retransmitted data gives no sample, nor does data acknowledged together with it.
             self.snd.timed = None;
         }
         if self.snd.rto_at == Time::NEVER {
@@ -300,13 +299,13 @@ impl Tcb {
         next
     }
 
-    /// Sends a pure ACK.
+    /// Send a pure ACK.
     #[inline(never)]
     pub fn send_ack(&mut self, call: &mut Call<'_, impl Wire>) {
         self.put_ack(call);
     }
 
-    /// As above, within its caller: for the way that nearly all ACKs take.
+    /// The same, inlined for the common ACK path.
     #[inline(always)]
     pub fn put_ack(&mut self, call: &mut Call<'_, impl Wire>) {
         if call.params.sack && !self.rcv.beyond.is_empty() {
@@ -316,7 +315,7 @@ impl Tcb {
         call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
     }
 
-    /// Sends a pure ACK that tells what is here beyond a hole.
+    /// Send a pure ACK with SACK blocks.
     #[cold]
     #[inline(never)]
     fn send_ack_with_blocks(&mut self, call: &mut Call<'_, impl Wire>) {
@@ -326,7 +325,7 @@ impl Tcb {
         call.wire.send(segment, SegmentMetadata { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
     }
 
-    /// A pure ACK that leaves now.
+    /// Send a pure ACK now.
     #[inline(always)]
     fn pure_ack(&mut self, call: &Call<'_, impl Wire>, header: u8) -> Segment {
         self.rcv.acked_by_segment();

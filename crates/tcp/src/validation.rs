@@ -1,5 +1,5 @@
-//! Window validation: a window that the application does not fill does not grow, and one that was long not filled comes down.
-//! Sources: RFC 7661's idea and RFC 2861's rule, as Linux 6.1 has them: tcp_is_cwnd_limited, tcp_cwnd_validate and
+//! Window validation: a window that the application does not fill does not grow, and shrinks if long unfilled.
+//! Sources: RFC 7661's idea and RFC 2861's rule, as in Linux 6.1: tcp_is_cwnd_limited, tcp_cwnd_validate and
 //!          tcp_cwnd_application_limited.
 
 use fanin_laws::sender::Window;
@@ -7,43 +7,43 @@ use fanin_units::Time;
 
 use crate::params::Params;
 
-/// How much of the window was used.
+/// Use of the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Validation {
-    /// The window of data that is looked at ends here.
+    /// End of the observed window of data.
     until: u64,
-    /// The most that was out in it, and whether the congestion window was in the way.
+    /// The most data outstanding in it, and whether the congestion window was the limit.
     most_out: u32,
     limited: bool,
-    /// The most that was out since the window was last filled, and when that was; `NEVER` before anything was sent.
+    /// The most data outstanding since the window was last filled, and that time; `NEVER` before anything was sent.
     used: u32,
     filled_at: Time,
 }
 
-/// What stands as the sender has sent what it could.
+/// The sender's state after it sent all that it could.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub now: Time,
     pub una: u64,
     pub nxt: u64,
-    /// Bytes thought to be on their way.
+    /// Bytes estimated to be in flight.
     pub pipe: u64,
     /// Something was sent.
     pub sent: bool,
-    /// Nothing is known to be lost.
+    /// No known loss.
     pub open: bool,
     pub timeout: Time,
 }
 
 impl Validation {
-    /// Nothing was sent yet.
+    /// State before anything is sent.
     pub fn new() -> Validation {
         Validation { until: 0, most_out: 0, limited: false, used: 0, filled_at: Time::NEVER }
     }
 
-    /// Takes note of what is out; the window comes down half the way to what was used, where it was not filled for a timeout.
+    /// Note the outstanding data; shrink the window halfway to its use if it was not filled for a timeout.
     pub fn note(&mut self, at: &Usage, params: &Params, window: &mut Window) {
-        // Segments count whole.
+        // Partial segments count as whole.
         let out = ((at.nxt - at.una).div_ceil(u64::from(params.mss)) * u64::from(params.mss)) as u32;
         let limited = at.pipe + u64::from(params.mss) > u64::from(window.cwnd);
         if !at.sent && !limited {
@@ -68,7 +68,7 @@ impl Validation {
         }
     }
 
-    /// Whether the window may grow: it was in the way, or in slow start at least half of it was out.
+    /// Whether the window may grow: it was the limit or, in slow start, at least half of it was used.
     pub fn is_filled(&self, window: &Window) -> bool {
         self.limited || (window.cwnd < window.ssthresh && u64::from(window.cwnd) < 2 * u64::from(self.most_out))
     }

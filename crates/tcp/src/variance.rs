@@ -1,6 +1,6 @@
-//! The variance of the round trip, as Linux estimates it in the place of RFC 6298's RTTVAR.
+//! Round-trip variance as estimated by Linux, replacing RFC 6298's RTTVAR.
 //! Sources: Linux 6.1, tcp_rtt_estimator().
-//! Rule:    it is the largest mean deviation of a round trip, and comes down by a quarter a round trip.
+//! Rule:    it is the largest mean deviation of a round trip, and falls by a quarter per round trip.
 
 use fanin_units::Time;
 
@@ -11,29 +11,29 @@ pub(crate) struct Variance {
     /// The mean deviation, and its largest in this round trip.
     deviation: u32,
     largest: u32,
-    /// The round trip ends as more than this is acknowledged; 0 before the first sample.
+    /// The round trip ends when more than this is acknowledged; 0 before the first sample.
     until: u64,
 }
 
-/// A sample of the round trip, and what stands as it comes.
+/// A round-trip sample with the sender's state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub rtt: Time,
-    /// The mean before it; zero where it is the first.
+    /// The mean before it; zero for the first sample.
     pub srtt: Time,
     pub una: u64,
     pub nxt: u64,
-    /// Four of the least deviation.
+    /// Four times the minimum deviation.
     pub floor: Time,
 }
 
 impl Variance {
-    /// Before the first sample.
+    /// State before the first sample.
     pub fn new() -> Variance {
         Variance { rttvar: 0, deviation: 0, largest: 0, until: 0 }
     }
 
-    /// Takes a sample; returns the estimate.
+    /// Take a sample; return the estimate.
     pub fn note(&mut self, sample: &Sample) -> Time {
         let least = micros(sample.floor) / 4;
         if sample.srtt == Time::ZERO {
@@ -43,7 +43,7 @@ impl Variance {
                 // The mean is the handshake's round trip, which ended before the first byte.
                 self.begin(sample.srtt, least, 1);
             }
-            self.go_on(sample, least);
+            self.update(sample, least);
         }
         Time::from_micros(self.rttvar.into())
     }
@@ -54,8 +54,8 @@ impl Variance {
         (self.largest, self.until) = (self.rttvar, until);
     }
 
-    /// The deviation moves by a quarter of what a sample is off, by a 32nd where a sample under the mean would raise it.
-    fn go_on(&mut self, sample: &Sample, least: u32) {
+    /// Move the deviation by a quarter of the sample's error, or by a 32nd if a sample below the mean would raise it.
+    fn update(&mut self, sample: &Sample, least: u32) {
         let off = micros(Time(sample.srtt.0.abs_diff(sample.rtt.0)));
         self.deviation = match off.checked_sub(self.deviation) {
             Some(above) => self.deviation + above / if sample.rtt < sample.srtt { 32 } else { 4 },

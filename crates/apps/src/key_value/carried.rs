@@ -1,4 +1,4 @@
-//! What connections carry.
+//! Contents of messages on connections.
 
 use fanin_roles::wire::{Numbered, Size};
 
@@ -6,12 +6,12 @@ use crate::message::meanings;
 
 meanings! {
     pub(crate) enum Carried {
-        /// Messages of roles that go together.
+        /// Messages of roles that are sent together.
         Frame(number),
-        /// An object that is moved.
+        /// A migrated object.
         Copy(number),
     }
 }
 
-/// What roles say to one another, objects being numbers and values lengths.
+/// Messages between roles, with numbers for objects and lengths for values.
 pub(crate) type Message = fanin_roles::Message<Numbered, Size>;

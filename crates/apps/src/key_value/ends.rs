@@ -1,4 +1,4 @@
-//! How requests end, and what their front end does then.
+//! End of requests, and the front end's next step.
 
 use fanin_fabric::HostId;
 use fanin_roles::Node;
@@ -36,7 +36,7 @@ impl KeyValue {
         }
     }
 
-    /// A front end asks once more, which may begin the measured time.
+    /// A front end makes its next request, which may begin the measured time.
     pub(super) fn ask_next(&mut self, driver: &mut dyn Driver, front: u32) {
         if self.warm_up.ends_with(driver.now(), self.asked) {
             self.measure(driver);
@@ -44,7 +44,7 @@ impl KeyValue {
         self.ask(driver, front);
     }
 
-    /// A front end's pause is over; one that is down asks when it returns.
+    /// A front end's pause is over; one that is down sends its request when it returns.
     pub(super) fn pause_ends(&mut self, driver: &mut dyn Driver, front: u32) {
         let at = &mut self.fronts[front as usize];
         at.pauses = false;
@@ -53,13 +53,13 @@ impl KeyValue {
         }
     }
 
-    /// Whether nothing is kept of requests that are over, but by hubs that have not heard so yet.
+    /// Whether no state of finished requests remains, except at hubs that have not been notified yet.
     pub(super) fn is_tidy(&self) -> bool {
         let keeps = |front: &Front| front.role.role.requests() != front.requests.len();
         !self.fronts.iter().any(keeps) && self.post.is_tidy()
     }
 
-    /// A request is over, `whole` or cut off.
+    /// Close a request, `whole` or cut off.
     pub(super) fn close_request(&mut self, view: &dyn View, front: u32, request: u32, whole: bool) -> Request {
         let tag = self.tag(Node(front), request);
         let closed = self.fronts[front as usize].requests.remove(&request);

@@ -1,7 +1,7 @@
-//! PICC: the log of requests, the plan, and its moves over the network; before the requests begin, or period by period.
+//! PICC: the log of requests, the plan, and its moves over the network; before the requests begin, or periodically.
 //!
-//! Whoever moves an object sends its copy, and only when that has come does the new place stand in for the old. Moves are made in the
-//! plan's order, so many at once; one that needs the room that another makes waits for it.
+//! The source server sends a copy; the new location replaces the old one once the copy has arrived. Moves follow the plan's order,
+//! with limited concurrency; one that needs the space freed by another waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,29 +20,29 @@ use crate::ids::EndpointId;
 use crate::message::Message;
 use crate::streams::{Purpose, Stream};
 
-/// Copies that are on their way at once.
+/// Maximum copies in flight.
 const AT_ONCE: usize = 64;
-/// A log keeps so many requests for objects; of a longer one queries are thinned out.
+/// Maximum object requests in a log; queries of a longer log are sampled.
 const KEPT: usize = 100_000_000;
-/// Between requests that wait for one another: which of them is another's sequel is told from their order.
+/// Interval in the log between closed-loop requests: their order defines sequels.
 const APART: Time = Time::from_millis(1);
 
-/// A plan that is carried out.
+/// A plan in execution.
 pub(super) struct Gathered {
     left: VecDeque<Move>,
     under_way: BTreeMap<u32, Move>,
     next: u32,
-    /// Between two servers, the end that sends.
+    /// The sending end between two servers.
     ends: BTreeMap<(Server, Server), EndpointId>,
     pub rows: Vec<GatheringRow>,
-    /// What is asked for in the period at hand, where the next plan is made from that.
+    /// Requests of the current period, if the next plan is made from them.
     log: Option<RequestLog>,
-    /// What the last plan left.
+    /// History from the last plan.
     history: Option<Vec<Edge>>,
 }
 
 impl Gathered {
-    /// Of a run whose scheme gathers, the plan from requests like those that follow, or from these themselves; or none yet.
+    /// For a run whose scheme co-locates: a plan from requests like those of the run, or from the run's own; or none yet.
     pub fn new(spec: &RunSpec, store: &mut Store) -> Option<Gathered> {
         spec.scheme.gathering?;
         let settings = &spec.settings.placements.picc;
@@ -58,14 +58,14 @@ impl Gathered {
         Some(gathered)
     }
 
-    /// A front end asks for these.
+    /// Log a front end's request for these objects.
     pub fn asked(&mut self, at: Time, objects: impl IntoIterator<Item = Object>) {
         if let Some(log) = &mut self.log {
             log.add(at, objects);
         }
     }
 
-    /// A period is over: plans from what was asked for in it, and says whether it did. What the last plan moves is waited for.
+    /// End of a period: plan from its requests, and return whether it did. Waits for the last plan's moves.
     pub fn plan_again(&mut self, spec: &RunSpec, store: &Store) -> bool {
         if !self.under_way.is_empty() {
             return false;
@@ -76,13 +76,13 @@ impl Gathered {
         true
     }
 
-    /// Makes the plan of a log; where an object is asked for more than any server can give, all stays where it is.
+    /// Make the plan of a log; if an object is requested more than any server can serve, move nothing.
     fn take_up(&mut self, spec: &RunSpec, store: &Store, log: RequestLog) {
         let Some(gathering) = spec.scheme.gathering else { return };
         let settings = &spec.settings.placements;
-        let (sizes, placement) = store.lie();
+        let (sizes, placement) = store.sizes_and_placement();
         let fabric = spec.settings.network().expect("a spec's network fits");
-        // Host 0 asks, and holds nothing.
+        // Host 0 is the client and stores nothing.
         let capacities = [vec![Resources::default()], spec.settings.capacities(&fabric, spec.fan_in)].concat();
         // A fabric may have more hosts than servers.
         let cluster = Cluster { racks: store.racks()[..capacities.len()].to_vec(), capacities };
@@ -102,7 +102,7 @@ impl Gathered {
         self.history = Some(made.history.clone());
     }
 
-    /// Sends what can be sent now.
+    /// Send the copies that can be sent now.
     pub fn go_on(&mut self, driver: &mut dyn Driver, store: &Store) {
         while self.under_way.len() < AT_ONCE {
             let Some(&next) = self.left.front() else { break };
@@ -122,12 +122,12 @@ impl Gathered {
         }
     }
 
-    /// A copy has come.
+    /// A copy has arrived.
     pub fn came(&mut self, number: u32) -> Option<Move> {
         self.under_way.remove(&number)
     }
 
-    /// A connection is broken: what was to come over it stays where it is.
+    /// A connection is broken: objects to be sent over it stay where they are.
     pub fn broken(&mut self, at: EndpointId) {
         let broken = self.ends.iter().find(|(_, end)| end.connection() == at.connection()).map(|(of, _)| *of);
         if let Some((from, to)) = broken {
@@ -141,11 +141,11 @@ fn empty(spec: &RunSpec) -> RequestLog {
     RequestLog::new(spec.settings.key_value.objects as usize, KEPT)
 }
 
-/// What the planner has seen: each front end's requests, one front end after another.
+/// The planner's input: each front end's requests, one front end after another.
 fn log(spec: &RunSpec, store: &mut Store, learn: Learn) -> RequestLog {
     let settings = &spec.settings;
     let mut log = empty(spec);
-    // Others of the same kind.
+    // Other requests of the same distribution.
     let entity = |front| if learn == Learn::Earlier { front | 1 << 31 } else { front };
     let mut at = Time::ZERO;
     for front in 0..settings.key_value.front_ends {

@@ -1,5 +1,5 @@
-//! What there is to see of hubs in a run that is watched: by which way each object came, whom everyone waited for, and how fast
-//! hubs sent. It follows from what roles say to one another, so that these know nothing of it.
+//! Records of hubs in a watched run: each object's path, who waited for whom, and hubs' speeds. Derived from messages between
+//! roles, which need no knowledge of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,37 +21,37 @@ struct Hop {
     left: Time,
 }
 
-/// A hub as its front end and it itself speak of it.
+/// A hub, as seen by its front end and itself.
 struct Hub {
     parent: Node,
     told: Option<Time>,
     asked: Option<Time>,
     assigned: Rate,
-    /// The step at hand, in which something came from it or its speed was set.
+    /// The current step, in which bytes arrived from it or its speed was set.
     step: Option<Step>,
 }
 
-/// A step, and the bytes that came in it.
+/// A step, and its received bytes.
 #[derive(Clone, Copy)]
 struct Step {
     begins: Time,
     came_bytes: u64,
 }
 
-/// A request that began in the part of the run that is watched.
+/// A request that began in the watched part of the run.
 struct Request {
     tag: Tag,
     number: u32,
     began: Time,
     asked: Option<Time>,
     hubs: BTreeMap<Node, Hub>,
-    /// Objects at hubs, by their place in the request.
+    /// Objects at hubs, by their index in the request.
     hops: BTreeMap<(u32, Node), Hop>,
-    /// Objects at the front end: from whom each first came, and when.
+    /// Objects at the front end: the first sender, and the time.
     there: BTreeMap<u32, (Time, Node)>,
 }
 
-/// What came through a hub, or to the front end.
+/// Traffic through a hub, or to the front end.
 #[derive(Default)]
 struct Gathered {
     servers: BTreeSet<Node>,
@@ -65,10 +65,10 @@ struct Gathered {
     end: Option<Time>,
 }
 
-/// Keeps what is seen of hubs, request by request.
+/// Records of hubs, by request.
 pub(super) struct Hubs {
     watch: Watch,
-    /// The clock of the tables starts then.
+    /// Start of the tables' clock.
     clock: Time,
     requests: BTreeMap<Tag, Request>,
     rows: Vec<HubRow>,
@@ -76,12 +76,12 @@ pub(super) struct Hubs {
 }
 
 impl Hubs {
-    /// Of what begins from now on.
+    /// Record requests that begin from now on.
     pub fn new(now: Time, watch: Watch) -> Hubs {
         Hubs { watch, clock: now, requests: BTreeMap::new(), rows: Vec::new(), speeds: Vec::new() }
     }
 
-    /// What was so far is no matter of the tables.
+    /// Exclude everything so far from the tables.
     pub fn measure(&mut self, now: Time) {
         *self = Hubs::new(now, self.watch.clone());
     }
@@ -95,7 +95,7 @@ impl Hubs {
         }
     }
 
-    /// A role says something.
+    /// A role sends a message.
     pub fn says(&mut self, now: Time, from: Node, to: Node, message: &Message) {
         let step = self.step_of(now);
         let Some(request) = self.requests.get_mut(&message.tag) else { return };
@@ -120,7 +120,7 @@ impl Hubs {
         }
     }
 
-    /// A message has come to a hub, or to the front end of its request.
+    /// A message has reached a hub, or the front end of its request.
     pub fn comes(&mut self, now: Time, from: Node, at: Node, to_hub: bool, message: &Message) {
         let (step, index) = (self.step_of(now), message.index);
         let Some(request) = self.requests.get_mut(&message.tag) else { return };
@@ -136,7 +136,7 @@ impl Hubs {
                 }
                 if to_hub {
                     let hop = request.hops.entry((index, at)).or_insert(Hop { from, came: now, left: Time::NEVER });
-                    // One that was withdrawn may come again.
+                    // An object that was withdrawn may arrive again.
                     if hop.left == Time::NEVER {
                         (hop.from, hop.came) = (from, now);
                     }
@@ -148,14 +148,14 @@ impl Hubs {
         }
     }
 
-    /// A request is over: the bytes of each object that was answered, none of one that no server has.
+    /// A request is over, with the bytes of each answered object, `None` for a missing one.
     pub fn ends(&mut self, request: Tag, answers: &[Option<u64>], store: &Store) {
         let Some(request) = self.requests.remove(&request) else { return };
         self.rows.extend(request.rows(self.clock, answers, store));
         self.speeds.extend(request.speeds());
     }
 
-    /// The tables; of a request under way, `answers` says what came so far.
+    /// The tables; for a request in progress, `answers` returns the answers so far.
     pub fn record(&self, record: &mut Record, answers: impl Fn(Tag) -> Vec<Option<u64>>, store: &Store) {
         let open = self.requests.iter().flat_map(|(&tag, request)| request.rows(self.clock, &answers(tag), store));
         record.hubs = self.rows.iter().cloned().chain(open).collect();
@@ -171,7 +171,7 @@ impl Hubs {
 }
 
 impl Request {
-    /// Bytes came of a hub, or it is told a speed: the row of the step before, where this is another.
+    /// Bytes arrived from a hub, or its speed was set: write the row of the previous step, if this is another.
     fn goes_on(&mut self, step: Time, hub: Node, bytes: u64, assigned: Option<Rate>) -> Option<HubSpeedRow> {
         let of = self.hubs.get(&hub)?;
         let before = of.step.filter(|at_hand| at_hand.begins != step).map(|at_hand| self.speed(hub, of, at_hand));
@@ -192,12 +192,12 @@ impl Request {
         }
     }
 
-    /// The steps at hand.
+    /// The current steps.
     fn speeds(&self) -> impl Iterator<Item = HubSpeedRow> {
         self.hubs.iter().filter_map(|(&node, hub)| Some(self.speed(node, hub, hub.step?)))
     }
 
-    /// The front end, then hubs by their hosts.
+    /// The front end, then hubs by host.
     fn rows(&self, clock: Time, answers: &[Option<u64>], store: &Store) -> Vec<HubRow> {
         let mut gathered: BTreeMap<Node, Gathered> = BTreeMap::new();
         let mut all = Gathered::default();
@@ -237,9 +237,9 @@ impl Request {
         [front].into_iter().chain(hubs).collect()
     }
 
-    /// The hubs that an object came through, the last first, with when it was at the next.
+    /// The hubs on an object's path, last first, with the arrival time at the next node.
     fn way(&self, index: u32, came: Time, from: Node) -> impl Iterator<Item = (Node, Hop, Time)> {
-        // It left before it came there; a hub's own object, its own server gave it.
+        // It left before it arrived; a hub's own object came from its own server.
         let hop =
             move |node: Node, by: Time| Some((node, *self.hops.get(&(index, node)).filter(|h| h.left <= by)?, by));
         let next = move |(node, at, _): &(Node, Hop, Time)| hop(at.from, at.came).filter(|_| at.from != *node);
@@ -248,7 +248,7 @@ impl Request {
 }
 
 impl Gathered {
-    /// An object came, `own` where it was a server that gave it.
+    /// An object arrived, `own` if directly from a server.
     fn takes(&mut self, came: Time, from: Node, bytes: u64, own: bool) {
         self.objects += 1;
         self.payload_bytes += bytes;

@@ -1,7 +1,7 @@
-//! Front ends that ask for many small objects on many servers: the roles, over the simulator's TCP.
+//! Front ends that request many small objects from many servers: the roles, over simulated TCP.
 //!
-//! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
-//! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
+//! Every host has a data server, and is a hub when a front end makes it one. The client and the hosts after it have a front end
+//! each, which makes one request after another, or each at its own time. Roles' messages are sent as over sockets ([`post`]).
 
 mod carried;
 mod ends;
@@ -46,18 +46,18 @@ use store::Store;
 
 meanings! {
     pub(crate) enum Timer {
-        /// A data server has found what it looked for.
+        /// A data server has found an object.
         Found(lookup),
-        /// The last answer of a host's data server has left.
+        /// The last response of a host's data server has left.
         Sent(host),
-        /// What a hub or a front end waits for.
+        /// Timer of a hub or front end.
         Hub(host),
         FrontEnd(host),
         /// A front end's next request begins.
         Begins(host),
         /// Its pause after a request is over.
         Paused(host),
-        /// A period of requests is over, and the next plan is made.
+        /// End of a period of requests: make the next plan.
         Plan,
         WarmUp,
         End,
@@ -66,13 +66,13 @@ meanings! {
 
 pub use places::{drawn, fits, racks};
 
-/// How long a plan waits for what the last one moves, before it looks again.
+/// Retry interval of a plan that waits for the last one's moves.
 const SOON: Time = Time::from_millis(1);
 
-/// Rows of flows are kept of so many objects; what follows is in the sums alone.
+/// Maximum objects with rows of flows; the rest count only in the sums.
 const ROWS_MAX: usize = 200_000;
 
-/// A role, and when its timer is due; a timer that is not so any more says nothing.
+/// A role with its timer's due time; an outdated timer has no effect.
 struct Timed<R> {
     role: R,
     armed: Time,
@@ -81,18 +81,18 @@ struct Timed<R> {
 struct Front {
     role: Timed<FrontEnd<Numbered>>,
     draws: Stream,
-    /// What it asks for, where `draws` do not say so.
+    /// Stream for its objects, if `draws` is not used for them.
     asked: Stream,
-    /// When its requests begin, where they do not wait for one another.
+    /// Stream for the times of open-loop requests.
     intervals: Stream,
-    /// Those under way, by the role's number.
+    /// Requests in progress, by the role's number.
     requests: BTreeMap<u32, Request>,
     down: bool,
-    /// It waits a while before its next request.
+    /// It pauses before its next request.
     pauses: bool,
-    /// Its next request will begin by itself.
+    /// Its next request has a timer.
     awaits: bool,
-    /// Requests of the measured time that have begun, and that have ended.
+    /// Started and finished requests of the measured time.
     begun: u32,
     done: u32,
 }
@@ -100,10 +100,10 @@ struct Front {
 struct Host {
     server: DataServer<Numbered, Size>,
     service: Stream,
-    /// When the last answer has left a server that sends one after another.
+    /// When the last response of a sequential server has left.
     free_at: Time,
     hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
-    /// How often it has crashed.
+    /// Number of crashes.
     lives: u16,
 }
 
@@ -113,25 +113,25 @@ pub(crate) struct KeyValue {
     fronts: Vec<Front>,
     hosts: Vec<Host>,
     post: Post,
-    /// Messages to the same host, which no network carries.
+    /// Messages to the same host, which bypass the network.
     local: VecDeque<(Node, Message)>,
     out: Outputs<Numbered, Size>,
-    /// What data servers are looking for, each at its host, in one of its lives.
+    /// Lookups of data servers: host, its number of crashes, lookup.
     lookups: Slab<(Node, u16, Lookup<Numbered>)>,
     overloads: Stream,
     warm_up: WarmUp,
     began: Time,
-    /// Requests that have begun.
+    /// Started requests.
     asked: u32,
     payload: u64,
     flows: Vec<FlowRow>,
     queries: Vec<QueryRow>,
     requests: Vec<RequestRow>,
-    /// What is seen of hubs, where the run is watched.
+    /// Records of hubs, if the run is watched.
     hubs: Option<Box<Hubs>>,
-    /// What is moved to few servers, where the scheme does that.
+    /// Co-location, if the scheme does it.
     gathered: Option<Box<Gathered>>,
-    /// Front ends that have requests left.
+    /// Front ends with requests left.
     running: u32,
 }
 
@@ -180,13 +180,13 @@ impl KeyValue {
         }
     }
 
-    /// What of a host's work leaves room for more: objects that its data server could take, without those that it gathers as a hub.
+    /// Spare capacity of a host: objects that its data server could take, minus those that it collects as a hub.
     fn spare_io(host: &Host) -> u32 {
         let owes = host.hub.as_ref().map_or(0, |hub| hub.role.missing_objects());
         host.server.spare().saturating_sub(owes)
     }
 
-    /// A front end asks for its next objects.
+    /// Start a front end's request.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
         if self.spec.settings.fan_outs.sicc.hub == Policy::SpareIo {
             self.store.spare(self.hosts.iter().map(KeyValue::spare_io));
@@ -221,7 +221,7 @@ impl KeyValue {
         self.arm_front(driver, front);
     }
 
-    /// A front end's next request begins by itself, a random time after the last one; of one that is down, none until it returns.
+    /// Schedule a front end's next open-loop request at a random time after the last one; one that is down waits for its return.
     fn begins(&mut self, driver: &mut dyn Driver, front: u32) {
         let at = &mut self.fronts[front as usize];
         at.awaits = false;
@@ -249,12 +249,12 @@ impl KeyValue {
         driver.after(gap, Timer::Begins(front).into());
     }
 
-    /// A request of a front end in its present life.
+    /// A request of a front end since its last crash.
     fn tag(&self, origin: Node, request: u32) -> Tag {
         Tag { origin, request, epoch: self.hosts[origin.0 as usize].lives }
     }
 
-    /// Does what a role at a host wants done.
+    /// Execute the actions of a role at a host.
     fn act(&mut self, driver: &mut dyn Driver, at: Node) {
         let mut out = std::mem::take(&mut self.out);
         let mut frame = self.post.empty();
@@ -289,20 +289,20 @@ impl KeyValue {
         }
     }
 
-    /// A front end's request under way.
+    /// A front end's request in progress.
     fn request(&mut self, at: Node, request: u32) -> &mut Request {
         let requests = &mut self.fronts[at.0 as usize].requests;
         requests.get_mut(&request).unwrap_or_else(|| unreachable!("a front end says nothing of a request that is over"))
     }
 
-    /// Delivers what stays on a host, until nothing more comes of it.
+    /// Deliver host-local messages until none remain.
     fn settle(&mut self, driver: &mut dyn Driver) {
         while let Some((at, message)) = self.local.pop_front() {
             self.deliver(driver, at, at, message);
         }
     }
 
-    /// A message has come to a host: for its data server, its hub or its front end.
+    /// Deliver a message to a host's data server, hub or front end.
     fn deliver(&mut self, driver: &mut dyn Driver, from: Node, at: Node, message: Message) {
         let Message { tag, index, .. } = message;
         let host = &mut self.hosts[at.0 as usize];
@@ -340,7 +340,7 @@ impl KeyValue {
         }
     }
 
-    /// The data server of a host, with its links, which are kept as objects are.
+    /// The data server of a host, with its links, which are stored like objects.
     fn server(&self, host: Node) -> DataServer<Numbered, Size> {
         let mut server = DataServer::new(data_server_params(&self.spec, host.0));
         self.store.links(host).for_each(|(key, to)| server.link(key, to));
@@ -353,7 +353,7 @@ impl KeyValue {
         self.act(driver, at);
     }
 
-    /// An object has come to its new place: the old one has a link.
+    /// An object has reached its new location: link the old one to it.
     fn moved(&mut self, driver: &mut dyn Driver, number: u32) {
         let Some(gathered) = &mut self.gathered else { return };
         if let Some(of) = gathered.came(number) {
@@ -365,7 +365,7 @@ impl KeyValue {
         gathered.go_on(driver, &self.store);
     }
 
-    /// A period is over: the next plan is made, once what the last one moves has come.
+    /// End of a period: make the next plan once the last one's moves have arrived.
     fn plan(&mut self, driver: &mut dyn Driver) {
         let Some(gathered) = &mut self.gathered else { return };
         let planned = gathered.plan_again(&self.spec, &self.store);
@@ -373,7 +373,7 @@ impl KeyValue {
         driver.after(if planned { self.spec.settings.placements.picc.period } else { SOON }, Timer::Plan.into());
     }
 
-    /// The machine of a new hub may be busy with something else.
+    /// Overload a new hub's machine at random.
     fn strain(&mut self, at: Node, tag: Tag, swarm: Swarm) {
         let settings = &self.spec.settings.key_value;
         let overloaded = settings.overloaded.in_q(32);
@@ -387,7 +387,7 @@ impl KeyValue {
         }
     }
 
-    /// A data server looks for an object.
+    /// A data server looks up an object.
     fn look(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
         let (settings, host) = (&self.spec.settings.host, &mut self.hosts[at.0 as usize]);
         let work = settings.service_time + host.service.up_to(settings.service_jitter);
@@ -395,7 +395,7 @@ impl KeyValue {
         driver.after(driver.at_work(HostId(at.0), work), Timer::Found(number).into());
     }
 
-    /// A data server answers; one that sends one answer after another goes on when this one has left at its link's rate.
+    /// A data server responds; a sequential server continues when this response has left at its link's rate.
     fn answers(&mut self, driver: &mut dyn Driver, at: Node) {
         let one_by_one = self.spec.settings.key_value.server != ServerOrder::Parallel;
         if one_by_one && self.out.iter().any(|said| matches!(said, Output::Send { .. })) {
@@ -407,7 +407,7 @@ impl KeyValue {
         self.act(driver, at);
     }
 
-    /// An object is there, or known to be missing.
+    /// An object has arrived, or is known to be missing.
     fn known(&mut self, driver: &dyn Driver, at: Node, request: u32, index: u32, bytes: Option<u32>) {
         self.payload += u64::from(bytes.unwrap_or(0));
         let request = self.request(at, request);
@@ -430,7 +430,7 @@ impl KeyValue {
         }
     }
 
-    /// What was so far is no matter of the figures.
+    /// Exclude everything so far from the figures.
     fn measure(&mut self, driver: &mut dyn Driver) {
         (self.began, self.asked) = (driver.now(), 0);
         self.flows.clear();
@@ -468,7 +468,7 @@ impl Application for KeyValue {
         let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
         if waits {
             let fronts: Vec<HostId> = (0..self.fronts.len() as u32).map(HostId).collect();
-            driver.await_answers(&fronts, host.service_time + host.service_jitter);
+            driver.await_responses(&fronts, host.service_time + host.service_jitter);
         }
         self.warm_up.begin(driver, Timer::WarmUp);
         if self.warm_up.ends_with(driver.now(), 0) {
@@ -515,7 +515,7 @@ impl Application for KeyValue {
         self.settle(driver);
     }
 
-    /// What a host's roles knew is lost. Its front end begins a new life as it returns, and its request again.
+    /// A host's roles lose their state. Its front end restarts when it returns, and repeats its request.
     fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
         self.post.crashed(driver, Node(host));
         let cut_off = self.fronts.get(host as usize).map(|front| front.requests.keys().copied().collect::<Vec<_>>());

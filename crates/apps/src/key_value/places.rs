@@ -1,4 +1,4 @@
-//! Where objects lie: as drawn, then as a plan has moved them, with a link at each old place.
+//! Locations of objects: as drawn, then as moved by a plan, with a link at each old location.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use fanin_spec::{Problem, ReplicaRacks, Route, RunSpec};
 
 use crate::streams::{Purpose, Stream};
 
-/// A move that cannot be, by its place among the others, and why.
+/// An invalid move, by its index, and the reason.
 type Misfit = (usize, String);
 
 /// The servers of every object's replicas, and links.
 pub(super) struct Places {
     replicas: usize,
-    /// Where each replica lies.
+    /// Location of each replica.
     homes: Vec<Node>,
-    /// And where it is asked for, where that is elsewhere.
+    /// Where it is requested, if that differs.
     asked: Option<Vec<Node>>,
-    /// Objects of which a replica was moved.
+    /// Objects with a moved replica.
     moved: Vec<bool>,
-    /// By an old place and an object, the new one.
+    /// By old location and object, the new location.
     links: BTreeMap<(Node, u32), Node>,
 }
 
-/// Where a run's objects are put, before any plan: servers are hosts. With a plan, where the first seed puts them, whatever the run's
-/// own: a plan is one of a placement. A plan that lists places overrides those of its objects.
+/// Initial placement of a run's objects, before any plan: servers are hosts. With a plan, the placement of the first seed, whatever the
+/// run's own: a plan applies to one placement. A plan that lists locations overrides those of its objects.
 pub fn drawn(spec: &RunSpec, racks: &[u32]) -> Placement {
     let k = &spec.settings.key_value;
     if let Some(listed) = &spec.settings.inputs.requests {
@@ -43,7 +43,7 @@ pub fn drawn(spec: &RunSpec, racks: &[u32]) -> Placement {
     for _ in 0..k.objects {
         let first = homes.len();
         while homes.len() < first + replicas {
-            // The client has none: it asks.
+            // The client is no server.
             let server = Server(1 + places.below(spec.fan_in));
             if !homes[first..].iter().any(|&other| same(server, other)) {
                 homes.push(server);
@@ -63,10 +63,10 @@ pub fn racks(spec: &RunSpec) -> Vec<u32> {
     (0..fabric.hosts()).map(|host| fabric.rack(HostId(host))).collect()
 }
 
-/// Refuses a plan that is not for this cluster, and where its objects lie: before a run begins, of which it is not asked again.
+/// Check a plan against the cluster and its placement, before a run begins.
 ///
 /// # Errors
-/// The first move that cannot be.
+/// The first invalid move.
 pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
     let Some(plan) = &spec.settings.inputs.plan else { return Ok(()) };
     let racks = racks(spec);
@@ -83,7 +83,7 @@ pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
 }
 
 impl Places {
-    /// As drawn.
+    /// Without moves.
     pub fn unmoved(placement: &Placement) -> Places {
         let objects = placement.objects();
         let homes: Vec<Node> = (0..objects as u32).flat_map(|object| nodes(placement, object)).collect();
@@ -91,10 +91,10 @@ impl Places {
         Places { replicas, homes, asked: None, moved: vec![false; objects], links: BTreeMap::new() }
     }
 
-    /// After these moves, in their order, among so many servers; objects are asked for by that route.
+    /// After these moves in order, among `servers`; objects are requested by this route.
     ///
     /// # Errors
-    /// The first move that cannot be: of or to something that is not there, or to a rack that has another replica of the object.
+    /// The first invalid move: to or from a missing object or server, or to a rack that has another replica of the object.
     pub fn routed(
         mut placement: Placement,
         moves: &[Move],
@@ -115,7 +115,7 @@ impl Places {
         Ok(places)
     }
 
-    /// A replica has come to where it is moved.
+    /// A replica has arrived at its new location.
     pub fn moved(&mut self, of: &Move, route: Route) {
         if route == Route::Links {
             self.asked.get_or_insert_with(|| self.homes.clone());
@@ -128,34 +128,34 @@ impl Places {
         self.link(object, from, to);
     }
 
-    /// An object's old place has a link to the new one, where it is itself, and no link.
+    /// Link an object's old location to the new one, which has the object itself and no link.
     fn link(&mut self, object: u32, from: Node, to: Node) {
         self.links.insert((from, object), to);
         self.links.remove(&(to, object));
         self.moved[object as usize] = true;
     }
 
-    /// Where replicas lie, hosts being servers.
+    /// Locations of replicas, with hosts as servers.
     pub fn placement(&self) -> Placement {
         Placement::new(self.replicas, self.homes.iter().map(|home| Server(home.0)).collect())
     }
 
-    /// The servers that an object is asked for at, one a replica.
+    /// The servers at which an object is requested, one per replica.
     pub fn asked(&self, object: u32) -> &[Node] {
         self.of(self.asked.as_ref().unwrap_or(&self.homes), object)
     }
 
-    /// Those where it lies, in the same order.
+    /// The servers that store it, in the same order.
     pub fn homes(&self, object: u32) -> &[Node] {
         self.of(&self.homes, object)
     }
 
-    /// Whether a replica of it was moved.
+    /// Whether one of its replicas was moved.
     pub fn is_moved(&self, object: u32) -> bool {
         self.moved[object as usize]
     }
 
-    /// A server's links: objects, and where each is.
+    /// A server's links: objects and their locations.
     pub fn links(&self, at: Node) -> impl Iterator<Item = (u32, Node)> {
         self.links.range((at, 0)..=(at, u32::MAX)).map(|(&(_, object), &to)| (object, to))
     }
@@ -170,7 +170,7 @@ fn nodes(placement: &Placement, object: u32) -> impl Iterator<Item = Node> {
     placement.homes(Object(object)).iter().map(|home| Node(home.0))
 }
 
-/// What is wrong with where an object's replicas are to be, if anything.
+/// Check the locations of an object's replicas; returns the error, if any.
 fn refuse_homes(spec: &RunSpec, number: usize, homes: &[u32], racks: &[u32]) -> Option<String> {
     let (k, servers) = (&spec.settings.key_value, spec.fan_in);
     if number >= k.objects as usize {
@@ -193,7 +193,7 @@ fn refuse_homes(spec: &RunSpec, number: usize, homes: &[u32], racks: &[u32]) -> 
     ))
 }
 
-/// What is wrong with a move, if anything.
+/// Check a move; returns the error, if any.
 fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Result<(), String> {
     let (Object(object), Server(from), Server(to)) = (of.object, of.from, of.to);
     if object as usize >= placement.objects() {
@@ -206,7 +206,7 @@ fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Resu
     if !homes.contains(&of.from) {
         let at: Vec<String> = homes.iter().map(|home| home.0.to_string()).collect();
         return Err(format!(
-            "object {object} is not at host {from}: it is at {}; of `fanin plan`'s files placement.csv says where all objects are",
+            "object {object} is not at host {from}: it is at {}; see placement.csv of `fanin plan` for all locations",
             at.join(", ")
         ));
     }
@@ -214,7 +214,7 @@ fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Resu
         return Err(format!("object {object} is at host {to} already"));
     }
     let rack = |server: u32| racks[server as usize];
-    // Within a rack, nothing comes to another one.
+    // Moves within a rack cannot conflict.
     let other = homes.iter().find(|home| home.0 != from && rack(home.0) == rack(to) && rack(from) != rack(to));
     match other {
         Some(home) => Err(format!("object {object} has a replica at host {}, in host {to}'s rack", home.0)),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_leaves_a_link_and_is_asked_for_at_its_old_place_or_its_new_one() {
+    fn moves_leave_links() {
         let by_links = after(&[(0, 3, 4), (0, 1, 2)], Route::Links).unwrap();
         assert_eq!((by_links.asked(0), by_links.homes(0)), (&[Node(1), Node(3)][..], &[Node(2), Node(4)][..]));
         assert_eq!(links(&by_links), [(1, 0, 2), (3, 0, 4)]);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_on_is_found_by_a_link_to_a_link_and_what_comes_back_has_none() {
+    fn links_chain_and_disappear_on_return() {
         let on = after(&[(0, 3, 4), (0, 4, 6)], Route::Links).unwrap();
         assert_eq!((on.homes(0), links(&on)), (&[Node(1), Node(6)][..], vec![(3, 0, 4), (4, 0, 6)]));
         let back = after(&[(0, 3, 4), (0, 4, 3)], Route::Links).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_that_cannot_be_are_refused_the_first_of_them() {
+    fn reports_the_first_invalid_move() {
         for (of, number, told) in [
             (&[(0, 3, 4), (2, 1, 6)][..], 1, "object 2 does not exist: there are 2, the first is 0"),
             (&[(0, 3, 7)], 0, "host 7 is not a server: servers are hosts 1 to 6"),

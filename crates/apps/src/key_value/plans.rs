@@ -1,5 +1,5 @@
-//! Plans, each made once: runs that differ in a link's rate or in how they ask have the same log, and a plan of it takes as long as
-//! many of its requests. A plan follows from its arguments alone, so that nobody sees whether it was made before.
+//! Cache of plans: runs that differ in a link's rate or in how they send requests have the same log, and planning takes as long as
+//! many requests. A plan depends only on its arguments, so the cache is not observable.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,10 +9,10 @@ use fanin_placement::{
     Cluster, Edge, Gathering, Kind, Move, Placement, PlanError, RequestLog, Settings, plan, plan_groups,
 };
 
-/// So many are kept: those of a paper's points under one seed after another.
+/// Capacity: a paper's points with one seed after another.
 const KEPT: usize = 64;
 
-/// What a run needs of a plan.
+/// A plan's data that a run needs.
 pub(super) struct Made {
     pub moves: Vec<Move>,
     pub gathering: Vec<Gathering>,
@@ -24,19 +24,19 @@ type Kept = VecDeque<(u128, Place)>;
 
 static MADE: Mutex<Kept> = Mutex::new(VecDeque::new());
 
-/// What a plan is made of.
+/// Inputs of a plan.
 pub(super) struct Asked<'a> {
     pub cluster: Cluster,
     pub sizes: Vec<u64>,
     pub placement: Placement,
     pub log: RequestLog,
-    /// What the last plan left.
+    /// History from the last plan.
     pub history: Option<&'a [Edge]>,
     pub kind: Kind,
     pub settings: &'a Settings,
 }
 
-/// The plan of these, if there is one; another thread that makes it is waited for.
+/// The plan of these inputs, if there is one; waits for another thread that is making it.
 pub(super) fn planned(asked: &Asked<'_>) -> Place {
     let key = key(asked);
     let place = {
@@ -59,7 +59,7 @@ pub(super) fn planned(asked: &Asked<'_>) -> Place {
     place
 }
 
-/// Two hashes of 64 bits: one alone might be another's among millions.
+/// Two 64-bit hashes, since one may collide among millions.
 fn key(asked: &Asked<'_>) -> u128 {
     let Asked { cluster, sizes, placement, log, history, kind, settings } = asked;
     let by = format!("{kind:?} {settings:?}");
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// Twenty objects on four servers, each in a rack of its own; all are asked for together so often.
+    /// Twenty objects on four servers, each in its own rack; all are requested together `queries` times.
     fn made(queries: u64, history: Option<&[Edge]>, kind: Kind, settings: &Settings) -> Place {
         let all = Resources { storage: 1 << 20, computing: 1 << 20, io: 1 << 20, bandwidth: 1 << 30 };
         let mut log = RequestLog::new(20, usize::MAX);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_of_the_same_is_made_once_and_of_anything_else_anew() {
+    fn plans_are_cached_by_input() {
         let settings = Settings::default();
         let first = made(9, None, Kind::Picc, &settings);
         assert!(!first.get().unwrap().as_ref().unwrap().moves.is_empty());

@@ -1,26 +1,26 @@
-//! Which objects are asked for: evenly, as YCSB's zipfian workloads ask, a few more than others, or pages whose objects go together.
+//! Choice of requested objects: uniform, zipfian as in YCSB, a few hot ones, or pages of related objects.
 //!
 //! Sources: Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), for the generator of ranks; Cooper
-//! et al., "Benchmarking cloud serving systems with YCSB" (SoCC 2010), and its `ScrambledZipfianGenerator`, for what becomes of them.
+//! et al., "Benchmarking cloud serving systems with YCSB" (SoCC 2010), and its `ScrambledZipfianGenerator`, for their scattering.
 
 use fanin_spec::{KeyValue, Popularity as Kind};
 
 use crate::streams::Stream;
 
-/// YCSB draws ranks among so many whatever the number of objects, so that every object is some rank's and the hottest one's share
-/// does not hang on how many there are.
+/// YCSB draws from this many ranks whatever the number of objects, so that every object has a rank and the hottest one's share
+/// does not depend on their number.
 const YCSB_RANKS: u64 = 10_000_000_000;
 
-/// Who is asked for next.
+/// Distribution of requested objects.
 pub(super) enum Popularity {
     Uniform,
     Zipfian(Zipfian),
-    /// The first so many objects get this share of the requests, in 1/2^64.
+    /// The first objects get this share of the requests, in 1/2^64.
     TwoClass {
         popular: u32,
         share: u128,
     },
-    /// Objects that go together, page after page, and those that an own draw takes the place of.
+    /// Related objects, page by page, and the number replaced by independent draws.
     Pages {
         ranks: Zipfian,
         pages: Vec<u32>,
@@ -30,8 +30,8 @@ pub(super) enum Popularity {
     },
 }
 
-/// Ranks from zero on, of which one is asked for in proportion to 1/(rank + 1)^theta; but for the first two, which are exact, as
-/// Gray's generator comes near it.
+/// Ranks from zero on, drawn in proportion to 1/(rank + 1)^theta. As in Gray's generator, the first two are exact and the others
+/// approximate.
 #[derive(Clone, Copy)]
 pub(super) struct Zipfian {
     ranks: f64,
@@ -40,15 +40,15 @@ pub(super) struct Zipfian {
     eta: f64,
 }
 
-/// An object asked for once a request.
+/// Draws each object at most once per request.
 pub(super) struct Once {
-    /// By object, the last request that it was drawn for.
+    /// The last request for which each object was drawn.
     drawn: Vec<u32>,
     request: u32,
 }
 
 impl Popularity {
-    /// As settings say, pages drawn by `draws`.
+    /// By settings, with pages drawn from `draws`.
     pub fn new(k: &KeyValue, draws: &mut Stream) -> Popularity {
         let theta = k.zipfian.as_f64();
         match k.popularity {
@@ -71,7 +71,7 @@ impl Popularity {
         }
     }
 
-    /// Draws the objects of a request, of so many that there are: `count` of them, none twice.
+    /// Draw the objects of a request among `objects`: `count` distinct ones.
     pub fn draw(
         &self,
         objects: u32,
@@ -91,7 +91,7 @@ impl Popularity {
             &Popularity::TwoClass { popular, share } => {
                 let mut left = [objects - popular, popular];
                 for _ in 0..count {
-                    // A class of which everything is asked for already leaves the rest to the other one.
+                    // An exhausted class leaves the rest to the other one.
                     let drawn = usize::from(u128::from(draws.word()) < share);
                     let class = if left[drawn] > 0 { drawn } else { 1 - drawn };
                     left[class] -= 1;
@@ -106,7 +106,7 @@ impl Popularity {
                     let first = ranks.rank(draws) as usize * length;
                     let mut page = pages[first..first + length].to_vec();
                     let before = left;
-                    // Which of them stay: a shuffle's first ones. What an earlier page has asked for is asked for.
+                    // Those that stay are the first after a shuffle. Objects of an earlier page are already requested.
                     for place in 0..(length - replaced).min(left) {
                         let other = place + draws.below((length - place) as u32) as usize;
                         page.swap(place, other);
@@ -115,7 +115,7 @@ impl Popularity {
                             left -= 1;
                         }
                     }
-                    // A page that brings nothing new has one replaced all the same, or there were no end.
+                    // A page without new objects has at least one replaced, so that the loop ends.
                     let others = if left == before { replaced.max(1) } else { replaced };
                     for _ in 0..others.min(left) {
                         take(once.draw(|| of.object(draws, objects)), draws);
@@ -134,7 +134,7 @@ impl Zipfian {
         Zipfian { ranks: ranks as f64, theta, zeta: zeta_n, eta: left / (1.0 - zeta(2, theta) / zeta_n) }
     }
 
-    /// A rank.
+    /// Draw a rank.
     pub fn rank(&self, draws: &mut Stream) -> u64 {
         let uniform = (draws.word() >> 11) as f64 / (1u64 << 53) as f64;
         let among = uniform * self.zeta;
@@ -145,11 +145,11 @@ impl Zipfian {
             return 1;
         }
         let rank = self.ranks * libm::pow(self.eta * uniform - self.eta + 1.0, 1.0 / (1.0 - self.theta));
-        // What is rounded up to the end is the last.
+        // A value rounded up to the end is the last rank.
         (rank as u64).min(self.ranks as u64 - 1)
     }
 
-    /// An object: ranks are scattered over them by a hash, so that neighbours are not alike.
+    /// Draw an object: a hash scatters ranks, so that adjacent objects are unrelated.
     fn object(&self, draws: &mut Stream, objects: u32) -> u32 {
         (ycsb_hash(self.rank(draws)) % u64::from(objects)) as u32
     }
@@ -160,17 +160,17 @@ impl Once {
         Once { drawn: vec![0; objects as usize], request: 0 }
     }
 
-    /// Another request.
+    /// Begin another request.
     fn begin(&mut self) {
         self.request += 1;
     }
 
-    /// Whether something was not drawn for this request before now.
+    /// Whether this object was not drawn for this request before.
     fn is_new(&mut self, object: u32) -> bool {
         std::mem::replace(&mut self.drawn[object as usize], self.request) != self.request
     }
 
-    /// Draws until something comes that was not drawn for this request.
+    /// Draw until the object is new in this request.
     fn draw(&mut self, mut object: impl FnMut() -> u32) -> u32 {
         loop {
             let object = object();
@@ -181,11 +181,11 @@ impl Once {
     }
 }
 
-/// The sum of 1/i^theta for i from 1 to `n`: the first terms as they are, the rest by Euler and Maclaurin.
+/// The sum of 1/i^theta for i from 1 to `n`: the first terms exactly, the rest by Euler-Maclaurin.
 fn zeta(n: u64, theta: f64) -> f64 {
     const FIRST: u64 = 1_000;
     let term = |i: u64| libm::pow(i as f64, -theta);
-    // The smallest first, so that little is lost.
+    // The smallest first, to reduce rounding errors.
     let first: f64 = (1..=n.min(FIRST)).rev().map(term).sum();
     if n <= FIRST {
         return first;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn ycsbs_hottest_object_has_its_share_whatever_the_number_of_objects() {
+    fn ycsb_hottest_share_is_constant() {
         for objects in [1_000, 100_000] {
             let n = counts(&settings(Kind::Zipfian, objects, 1), 1_000_000);
             let hottest = (ycsb_hash(0) % u64::from(objects)) as usize;
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_used_up_leaves_the_rest_to_the_other() {
+    fn exhausted_class_falls_back_to_other() {
         for popular in [0, 1, 5, 100] {
             let k = KeyValue { popular: fanin_spec::Share::of(popular, 100), ..settings(Kind::TwoClass, 100, 100) };
             assert!(counts(&k, 3).iter().all(|&n| n == 3));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_comes_whole_but_for_what_is_replaced() {
+    fn pages_are_whole_except_replacements() {
         let k = KeyValue { pages: 20, replaced: 10, ..settings(Kind::Pages, 10_000, 50) };
         let popularity = Popularity::new(&k, &mut Stream::new(1, Purpose::Page, 0));
         let Popularity::Pages { pages, .. } = &popularity else { panic!("pages") };
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_for_as_many_pages_as_have_its_objects_whatever_they_share() {
+    fn requests_span_enough_pages() {
         for (page, replaced, per_request) in [(50, 10, 1_000), (7, 0, 40), (7, 7, 40), (100, 0, 30), (3, 0, 100)] {
             let k = KeyValue { pages: 20, page, replaced, ..settings(Kind::Pages, 1_000, per_request) };
             assert_eq!(counts(&k, 20).iter().sum::<u32>(), 20 * per_request);

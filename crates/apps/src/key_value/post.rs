@@ -1,4 +1,4 @@
-//! How roles' messages go from host to host: over a connection between the two, which stands or is opened for a request.
+//! Transport of roles' messages between hosts, over persistent connections or one per request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,36 +15,36 @@ use crate::application::{Driver, View};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message;
 
-/// Messages that go in one packet, where it has room.
+/// Messages that share a packet if they fit.
 pub(super) struct Frame {
     pub from: Node,
     pub to: Node,
-    /// Where it is awaited.
+    /// The receiving end.
     pub at: EndpointId,
     pub messages: Vec<Message>,
 }
 
-/// Of whose request a connection is, where each has its own.
+/// The request of a connection, if each has its own.
 type Of = Option<Tag>;
 
 pub(super) struct Post {
     stand: bool,
-    /// Of each host, by the other one and whose request it is for, the end that it sends by.
+    /// Sending end of each host, by the other host and the request.
     ends: Vec<BTreeMap<(Node, Of), EndpointId>>,
-    /// Of connections that an end may still hear of: whose request each is for, who opened it and who answered.
+    /// Connections with possible events: request, opener and acceptor.
     known: BTreeMap<ConnectionId, (Of, Node, Node)>,
-    /// Connections of each request under way, where each has its own.
+    /// Connections of each request in progress, if each has its own.
     own: BTreeMap<Tag, Vec<ConnectionId>>,
-    /// Machines that crashed: connections to them do not stand any more.
+    /// Crashed machines: their persistent connections are gone.
     crashed: BTreeSet<Node>,
-    /// Connections that are broken at one end.
+    /// Connections broken at one end.
     half: BTreeSet<ConnectionId>,
-    /// Pairs of machines between which one broke, the lower first: none stands between them any more.
+    /// Pairs of machines with a broken connection, the lower first: they have no persistent connection any more.
     broken: BTreeSet<(Node, Node)>,
     frames: Slab<Frame>,
-    /// With so many frames it is time to see which were lost.
+    /// Number of frames at which lost ones are removed.
     look_at: usize,
-    /// Emptied lists, to be filled again.
+    /// Emptied lists for reuse.
     empty: Vec<Vec<Message>>,
 }
 
@@ -53,11 +53,11 @@ fn pair(one: Node, other: Node) -> (Node, Node) {
     (one.min(other), one.max(other))
 }
 
-/// So many frames are kept before anybody asks whether some were lost.
+/// Minimum number of frames at which lost ones are removed.
 const FRAMES: usize = 1024;
 
 impl Post {
-    /// Between so many hosts, over connections that stand, or are opened for each request.
+    /// Between `hosts`, over persistent connections or one per request.
     pub fn new(hosts: u32, stand: bool) -> Post {
         Post {
             stand,
@@ -78,26 +78,26 @@ impl Post {
         self.empty.pop().unwrap_or_default()
     }
 
-    /// Takes an emptied list back.
+    /// Return an emptied list.
     pub fn keep(&mut self, list: Vec<Message>) {
         self.empty.push(list);
     }
 
-    /// A request begins: where each has its own connections, what is of none under way is late.
+    /// Begin a request: if each has its own connections, messages of finished ones are late.
     pub fn begin(&mut self, request: Tag) {
         if !self.stand {
             self.own.insert(request, Vec::new());
         }
     }
 
-    /// Sends messages, all of one request; gives another list to fill.
+    /// Send messages, all of one request; returns another list to fill.
     pub fn send(&mut self, driver: &mut dyn Driver, from: Node, to: Node, messages: Vec<Message>) -> Vec<Message> {
         let of = messages.first().map(|message| message.tag).filter(|_| !self.stand);
         let late = of.filter(|request| !self.own.contains_key(request));
         let end = match (self.ends[from.0 as usize].get(&(to, of)), late) {
             (Some(&end), _) => end,
             (None, None) => self.open(driver, of, from, to),
-            // Nobody closes what is of a request that is over: it has a connection for itself.
+            // A late message of a finished request has a connection for itself, which it closes.
             (None, Some(_)) => driver.connect(HostId(from.0), HostId(to.0), FlowKind::Object).opener(),
         };
         let bytes = messages.iter().map(|message| message.len() as u64).sum();
@@ -113,7 +113,7 @@ impl Post {
         self.empty()
     }
 
-    /// A connection that stands, or a new one: the end that opens it.
+    /// A persistent connection, or a new one: the end that opens it.
     fn open(&mut self, driver: &mut dyn Driver, of: Of, from: Node, to: Node) -> EndpointId {
         let (one, other) = (HostId(from.0), HostId(to.0));
         let fell = self.crashed.contains(&from) || self.crashed.contains(&to) || self.broken.contains(&pair(from, to));
@@ -131,12 +131,12 @@ impl Post {
         connection.opener()
     }
 
-    /// What has come.
+    /// Take a received frame.
     pub fn take(&mut self, number: u32) -> Frame {
         self.frames.take(number)
     }
 
-    /// A request is over, and the connections that were its own.
+    /// A request is over: close its own connections.
     pub fn over(&mut self, driver: &mut dyn Driver, request: Tag) {
         let mut own = self.own.remove(&request).unwrap_or_default();
         own.sort_by_key(|connection| self.known.get(connection).map(|(_, opener, answerer)| pair(*opener, *answerer)));
@@ -150,13 +150,13 @@ impl Post {
         }
     }
 
-    /// Whether what is to be sent goes over a connection.
+    /// Whether messages are sent over a connection.
     fn is_in_use(&self, connection: ConnectionId) -> bool {
         let end = |(of, opener, answerer): &(Of, Node, Node)| self.ends[opener.0 as usize].get(&(*answerer, *of));
         self.known.get(&connection).and_then(end) == Some(&connection.opener())
     }
 
-    /// Nothing goes over a connection any more.
+    /// Stop using a connection.
     fn disuse(&mut self, connection: ConnectionId) {
         if self.is_in_use(connection) {
             let (of, opener, answerer) = self.known[&connection];
@@ -165,7 +165,7 @@ impl Post {
         }
     }
 
-    /// An end's connection is broken, and out of use: the end's machine and its peer. Its other end may hear of it later, or never.
+    /// An end's connection is broken and no longer used; returns the end's machine and its peer. The other end may notice later, or never.
     pub fn broken(&mut self, at: EndpointId) -> Option<(Node, Node)> {
         let connection = at.connection();
         let &(_, opener, answerer) = self.known.get(&connection)?;
@@ -178,7 +178,7 @@ impl Post {
         Some(if at.is_opener() { (opener, answerer) } else { (answerer, opener) })
     }
 
-    /// A machine has crashed: what it had connections for goes over new ones, and its own requests are over.
+    /// A machine has crashed: replace its connections, and end its own requests.
     pub fn crashed(&mut self, driver: &mut dyn Driver, host: Node) {
         self.crashed.insert(host);
         for (peer, of) in std::mem::take(&mut self.ends[host.0 as usize]).into_keys() {
@@ -188,8 +188,8 @@ impl Post {
         own.into_iter().for_each(|request| self.over(driver, request));
     }
 
-    /// What a front end is told of the ports towards its rack, or measures itself: the median of its round trips, as single
-    /// ones have waited for an ACK that was kept back, or have not been measured for long.
+    /// Congestion towards a front end's rack, from its ports, or measured by the front end: the median of its round trips, since single
+    /// ones include delayed ACKs or are outdated.
     pub fn measured(&self, view: &dyn View, spec: &RunSpec, front: Node) -> Measured {
         let host = HostId(front.0);
         let (queue, buffer) = view.queue_into_rack(host);
@@ -205,7 +205,7 @@ impl Post {
         }
     }
 
-    /// Whether connections are kept of requests under way alone, or stand; of frames no more than those under way and as many again.
+    /// Whether connections are persistent or of requests in progress, and frames at most twice those in flight.
     pub fn is_tidy(&self) -> bool {
         let mut of = self.ends.iter().flat_map(BTreeMap::keys).map(|(_, of)| of);
         of.all(|of| of.is_none_or(|request| self.own.contains_key(&request))) && self.frames.len() <= self.look_at
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_a_crash_lost_are_dropped_before_they_are_as_many_again() {
+    fn lost_frames_are_removed() {
         let servers = 4 * FRAMES as u32;
         let (mut driver, mut post) = (Still::new(servers + 1), Post::new(servers + 1, true));
         let mut most = 0;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_request_that_is_over_leaves_no_connection_open() {
+    fn late_messages_leave_no_connection_open() {
         let (mut driver, mut post) = (Still::new(4), Post::new(4, false));
         post.begin(TAG);
         post.send(&mut driver, Node(0), Node(1), messages());

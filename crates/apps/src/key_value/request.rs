@@ -1,4 +1,4 @@
-//! A request of a front end, and what becomes of its objects.
+//! A front end's request, and the result of each object.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use fanin_units::Time;
 use super::store::Store;
 use crate::application::{View, round_row};
 
-/// A front end's request under way.
+/// A front end's request in progress.
 pub(super) struct Request {
     pub number: u32,
     pub began: Time,
     pub timeouts: u64,
     pub objects: Vec<u32>,
-    /// What became of them.
+    /// Results.
     pub fates: Vec<Option<Fate>>,
-    /// Bytes of those that are there.
+    /// Bytes received.
     pub payload: u64,
-    /// Who sent something of it, message by message.
+    /// Sender of each message.
     pub answered_by: Vec<Node>,
-    /// It began before the measured time, to which it does not belong.
+    /// It began before the measured time and is not counted.
     pub early: bool,
 }
 
-/// What became of an object.
+/// Result of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,
@@ -53,14 +53,14 @@ impl Request {
         (round_row(self.number, start_ps, took, whole, view.timeouts() - self.timeouts), row)
     }
 
-    /// The bytes of each object that was answered, none of one that is missing.
+    /// The bytes of each answered object, `None` for a missing one.
     pub fn answers(&self, store: &Store) -> Vec<Option<u64>> {
         let bytes = |object: &u32| store.value(Numbered((*object).into())).map_or(0, |Size(bytes)| bytes.into());
         let known = |fate: &Option<Fate>| fate.is_some_and(|fate| fate != Fate::Failed);
         self.objects.iter().zip(&self.fates).map(|(object, fate)| known(fate).then(|| bytes(object))).collect()
     }
 
-    /// It is known what became of an object: once.
+    /// Record the result of an object, once.
     pub fn ends(&mut self, index: u32, fate: Fate) {
         let before = self.fates[index as usize].replace(fate);
         assert!(before.is_none(), "object {index} of request {} ends twice", self.number);

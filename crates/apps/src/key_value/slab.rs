@@ -1,6 +1,6 @@
-//! Things that are kept for a while, each under a number.
+//! Slab of numbered values.
 
-/// A place for each; a number is given again once its thing was taken.
+/// Values by number; a number is reused once its value is taken.
 pub(super) struct Slab<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
@@ -26,7 +26,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Things that are kept.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
@@ -40,7 +40,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Takes what was put under a number, once.
+    /// Take the value of a number, once.
     pub fn take(&mut self, number: u32) -> T {
         self.free.push(number);
         self.places[number as usize].take().unwrap_or_else(|| unreachable!("{number} was taken before"))

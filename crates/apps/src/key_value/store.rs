@@ -1,4 +1,4 @@
-//! The objects: how large each is, who is asked for it, and where that is.
+//! The objects: sizes, popularity and locations.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::streams::{Purpose, Stream};
 pub(super) struct Store {
     objects: u32,
     per_request: u32,
-    /// Bytes of each object; those that no server has are behind them.
+    /// Bytes of each object, followed by those of missing ones.
     sizes: Vec<u32>,
     places: Places,
-    /// The share of objects asked for that no server has, in 1/2^32.
+    /// The share of requested objects that no server has, in 1/2^32.
     missing_q32: u32,
     /// By host.
     racks: Vec<u32>,
     /// By rack.
     pods: Vec<u32>,
-    /// By host, what it has to spare as a request begins; empty where nobody asks.
+    /// Spare capacity by host at a request's start; empty if unused.
     spare_io: Vec<u32>,
-    /// In place of what would be drawn.
+    /// Listed requests, replacing drawn ones.
     listed: Option<Arc<Requests>>,
     popularity: Popularity,
     once: Once,
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    /// Learns where hosts are, and puts the objects there.
+    /// Set the hosts' racks, and place the objects.
     pub fn locate(&mut self, spec: &RunSpec, view: &dyn View) {
         self.racks = (0..view.hosts()).map(|host| view.rack(HostId(host))).collect();
         self.pods = vec![0; self.racks.iter().max().map_or(0, |&last| last as usize + 1)];
@@ -76,12 +76,12 @@ impl Store {
         };
     }
 
-    /// A server's links: objects that it had, and where each is.
+    /// A server's links: objects and their locations.
     pub fn links(&self, at: Node) -> impl Iterator<Item = (Numbered, Node)> {
         self.places.links(at).map(|(object, to)| (Numbered(object.into()), to))
     }
 
-    /// The objects of a front end's request, listed or drawn, none twice; numbers from `objects` on are of objects that no server has.
+    /// The objects of a front end's request, listed or drawn, distinct; numbers from `objects` on are missing objects.
     pub fn draw(&mut self, number: u32, draws: &mut Stream) -> Vec<u32> {
         if let Some((_, objects)) = self.listed.as_ref().and_then(|listed| listed.get(number as usize)) {
             return objects.to_vec();
@@ -95,23 +95,23 @@ impl Store {
         request
     }
 
-    /// What front ends' requests are drawn by.
+    /// Random stream of front ends' requests.
     pub fn purpose(&self) -> Purpose {
-        // Uniform ones have always shared their stream with the draws of replicas.
+        // Uniform requests have always shared their stream with the draws of replicas.
         if matches!(self.popularity, Popularity::Uniform) { Purpose::Request } else { Purpose::Asked }
     }
 
-    /// The objects' sizes, and where they lie: hosts are servers.
-    pub fn lie(&self) -> (Vec<u64>, Placement) {
+    /// The objects' sizes and locations: hosts are servers.
+    pub fn sizes_and_placement(&self) -> (Vec<u64>, Placement) {
         (self.sizes.iter().map(|&bytes| bytes.into()).collect(), self.places.placement())
     }
 
-    /// A replica has come to where it is moved.
+    /// A replica has arrived at its new location.
     pub fn moved(&mut self, of: &Move, route: Route) {
         self.places.moved(of, route);
     }
 
-    /// Learns what hosts have to spare.
+    /// Set the hosts' spare capacities.
     pub fn spare(&mut self, of_hosts: impl Iterator<Item = u32>) {
         self.spare_io.clear();
         self.spare_io.extend(of_hosts);
@@ -122,12 +122,12 @@ impl Store {
         &self.racks
     }
 
-    /// When a front end's request begins, where that is listed.
+    /// When a listed front end's request begins.
     pub fn begins(&self, number: u32) -> Option<Time> {
         self.listed.as_ref()?.get(number as usize).map(|(begins, _)| begins)
     }
 
-    /// What a server finds.
+    /// A server's value of an object.
     pub fn value(&self, Numbered(object): Numbered) -> Option<Size> {
         self.sizes.get(object as usize).copied().map(Size)
     }
@@ -139,7 +139,7 @@ impl Store {
 
 impl Directory<Numbered> for Store {
     fn replicas(&self, &Numbered(object): &Numbered) -> &[Node] {
-        // What nobody has is asked for where it would be.
+        // A missing object is requested where it would be stored.
         self.places.asked((object % u64::from(self.objects)) as u32)
     }
 

@@ -1,4 +1,4 @@
-//! The timers of roles: one each, at its deadline or before.
+//! Timers of roles: one each, at its deadline or before.
 
 use fanin_roles::Node;
 use fanin_units::Time;
@@ -7,7 +7,7 @@ use super::{KeyValue, Timed, Timer};
 use crate::application::Driver;
 
 impl KeyValue {
-    /// Has a hub told of its deadline.
+    /// Arm a hub's timer.
     pub(super) fn arm_hub(&mut self, driver: &mut dyn Driver, host: u32) {
         let Some(hub) = &mut self.hosts[host as usize].hub else { return };
         let deadline = hub.role.deadline();

@@ -1,35 +1,35 @@
-//! A disk that everything on a node shares evenly, as MRPerf has it.
+//! Disk shared evenly by all work on a node, as in MRPerf.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fanin_units::Time;
 
-/// Reads and writes under way, each known by a number of its user.
+/// Reads and writes in progress, by a number of their user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
-    /// What each would have been given of the disk's time when it is done, soonest first.
+    /// Disk time that each needs until it is done, on a common scale, soonest first.
     ends: BinaryHeap<Reverse<(Time, u32)>>,
-    /// What each one that is under way from the beginning would have been given so far.
+    /// Disk time given so far to each work in progress since the start.
     given: Time,
-    /// When that was worked out.
+    /// When that was computed.
     at: Time,
 }
 
 impl Disk {
-    /// Something begins that takes the disk alone `work`.
+    /// Start work that takes the disk alone `work`.
     pub fn start(&mut self, now: Time, work: Time, job: u32) {
         self.advance(now);
         self.ends.push(Reverse((self.given.saturating_add(work), job)));
     }
 
-    /// When the next one is done, unless another begins before.
+    /// When the next one is done, unless another starts first.
     pub fn due(&self) -> Option<Time> {
         let Reverse((end, _)) = self.ends.peek()?;
         Some(self.at.saturating_add(end.since(self.given).saturating_mul(self.ends.len() as u64)))
     }
 
-    /// Takes one that is done.
+    /// Take one that is done.
     pub fn done(&mut self, now: Time) -> Option<u32> {
         self.advance(now);
         let Reverse((end, job)) = *self.ends.peek()?;
@@ -44,7 +44,7 @@ impl Disk {
             self.at = now;
             return;
         };
-        // What does not divide evenly is given the next time.
+        // The remainder is given the next time.
         let each = now.since(self.at).0 / sharing;
         self.given += Time(each);
         self.at += Time(each * sharing);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_under_way_at_once_shares_the_disk_evenly() {
+    fn concurrent_work_shares_the_disk() {
         let at = Time::from_micros;
         let mut disk = Disk::default();
         assert_eq!(disk.due(), None);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn work_without_end_is_never_done_and_holds_nothing_up_but_its_share() {
+    fn endless_work_takes_only_its_share() {
         let mut disk = Disk::default();
         disk.start(Time(5), Time::NEVER, 1);
         assert_eq!(disk.due(), Some(Time::NEVER));

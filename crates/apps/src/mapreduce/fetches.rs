@@ -1,4 +1,4 @@
-//! What each reduce fetches of every map's output, and in which order.
+//! Order and limits of a reduce's fetches of all maps' output.
 
 use fanin_fabric::HostId;
 
@@ -6,15 +6,15 @@ use crate::streams::Stream;
 
 /// A reduce's fetches.
 pub(super) struct Fetches {
-    /// Maps not fetched yet, in the order that it would.
+    /// Maps not fetched yet, in fetch order.
     wanted: Vec<u32>,
-    /// Nodes that it fetches from now, one entry a fetch.
+    /// Source nodes of fetches in progress, one entry per fetch.
     from: Vec<HostId>,
     done: u32,
 }
 
 impl Fetches {
-    /// Of this many maps, in a random order.
+    /// For this many maps, in random order.
     pub fn new(maps: u32, order: &mut Stream) -> Fetches {
         let mut wanted: Vec<u32> = (0..maps).collect();
         for last in (1..maps).rev() {
@@ -23,13 +23,13 @@ impl Fetches {
         Fetches { wanted, from: Vec::new(), done: 0 }
     }
 
-    /// How many are under way.
+    /// Number of fetches in progress.
     pub fn under_way(&self) -> u32 {
         self.from.len() as u32
     }
 
-    /// Begins the next one, of the first wanted map whose output can be had, from at most `a_node` at a time of one node:
-    /// `at` says where a map's output lies, if it can be had. The node that it comes from.
+    /// Begin the next one, of the first wanted map with available output, with at most `a_node` at a time from one node; `at`
+    /// returns the node with a map's output, if available. Returns the source node.
     pub fn begin_next(&mut self, a_node: u32, at: impl Fn(u32) -> Option<HostId>) -> Option<HostId> {
         let has_room = |node: &HostId| (self.from.iter().filter(|&from| from == node).count() as u32) < a_node;
         let can_be_had = |&map: &u32| at(map).filter(has_room);
@@ -39,7 +39,7 @@ impl Fetches {
         Some(node)
     }
 
-    /// One from this node is there.
+    /// A fetch from this node is complete.
     pub fn end(&mut self, from: HostId) {
         if let Some(place) = self.from.iter().position(|&node| node == from) {
             self.from.swap_remove(place);
@@ -47,7 +47,7 @@ impl Fetches {
         self.done += 1;
     }
 
-    /// All are there: wanted are none, under way are none.
+    /// Whether all are complete: none wanted, none in progress.
     pub fn are_done(&self, maps: u32) -> bool {
         self.done == maps
     }
@@ -59,7 +59,7 @@ mod tests {
     use crate::streams::Purpose;
 
     #[test]
-    fn a_reduce_fetches_every_map_once_and_so_many_at_a_time_of_a_node() {
+    fn fetches_respect_limit_per_node() {
         let mut fetches = Fetches::new(4, &mut Stream::new(1, Purpose::Task, 0));
         let on_two_nodes = |map: u32| Some(HostId(1 + map % 2));
         let mut begun: Vec<HostId> = std::iter::from_fn(|| fetches.begin_next(1, on_two_nodes)).collect();

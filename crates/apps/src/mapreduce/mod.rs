@@ -1,9 +1,9 @@
 //! A MapReduce job: maps over splits of a replicated file, a shuffle, reduces, a replicated output.
 //!
-//! After MRPerf (Wang, Butt, Pandey and Gupta, MASCOTS 2009) and Hadoop 1: a node asks for work with its heartbeat; a split is
-//! read from the own disk where a replica lies there. A node asks another one for a split or a part of a map's output, which
-//! that one reads from its disk and sends: these are packets. A node's tasks share its disk and have a core each. Host 0 keeps
-//! house: it has no tasks, and its messages are not simulated.
+//! After MRPerf (Wang, Butt, Pandey and Gupta, MASCOTS 2009) and Hadoop 1: a node requests work with its heartbeat; a split is
+//! read from the node's own disk if a replica is stored there. Otherwise a node requests a split or a part of a map's output from
+//! another one, which reads it from disk and sends it: these are packets. A node's tasks share its disk and have a core each.
+//! Host 0 is the master: it has no tasks, and its messages are not simulated.
 
 mod disk;
 mod fetches;
@@ -29,9 +29,9 @@ meanings! {
     pub(crate) enum Timer {
         /// A task's step is done.
         Step(task),
-        /// A fetch was put off by its jitter.
+        /// A fetch was delayed by its jitter.
         Fetch(put_off),
-        /// A node's disk may be done with something.
+        /// A node's disk may have finished some work.
         Disk(node),
         /// A node reports.
         Heartbeat(node),
@@ -39,21 +39,21 @@ meanings! {
     }
 }
 
-/// What a transfer between nodes is for.
+/// Purpose of a transfer between nodes.
 #[derive(Clone, Copy)]
 enum Aim {
     Split(u32),
-    /// A reduce's, by its number among reduces.
+    /// A reduce's fetch, by its number among reduces.
     Fetch(u32),
     Replica(u32),
 }
 
-/// What a node's disk works on.
+/// Work of a node's disk.
 #[derive(Clone, Copy)]
 enum DiskJob {
     /// A step of a task.
     Step(u32),
-    /// What another node asked for: a transfer.
+    /// Another node's request: a transfer.
     Serve(u32),
     /// A part of a map's output for a reduce on the same node.
     Local(u32),
@@ -68,21 +68,21 @@ pub(crate) struct MapReduce {
     duration: Time,
     tracker: Tracker,
     placement: Placement,
-    /// Maps whose output reduces may fetch: their nodes have said so.
+    /// Maps whose output reduces may fetch, since their nodes have reported it.
     available: Vec<bool>,
     /// By reduce.
     fetches: Vec<Fetches>,
-    /// Replicas of a reduce's output under way, and its own disk.
+    /// Writes of a reduce's output in progress: replicas and its own disk.
     writing: Vec<u32>,
     /// By node.
     disks: Vec<Disk>,
     disk_jobs: Vec<DiskJob>,
     jitter: Stream,
     steps: Stream,
-    /// Fetches that are put off by their jitter: the reduce, and the node that it fetches from.
+    /// Fetches delayed by their jitter: the reduce, and the source node.
     put_off: Vec<(u32, HostId)>,
     transfers: Transfers,
-    /// Of each transfer.
+    /// Purpose of each transfer.
     aims: Vec<Aim>,
     ended: Time,
 }
@@ -131,7 +131,7 @@ impl MapReduce {
         self.part() * u64::from(self.tracker.maps)
     }
 
-    /// A node reports and asks for work.
+    /// A node reports and requests work.
     fn heartbeat(&mut self, driver: &mut dyn Driver, node: HostId) {
         for map in 0..self.tracker.maps {
             let task = self.tracker.task(map);
@@ -152,7 +152,7 @@ impl MapReduce {
         driver.after(self.settings.heartbeat, Timer::Heartbeat(node.0).into());
     }
 
-    /// Reduces get to know that a map is done.
+    /// Tell reduces that a map is done.
     fn tell(&mut self, driver: &mut dyn Driver, map: u32) {
         self.available[map as usize] = true;
         for reduce in 0..self.fetches.len() as u32 {
@@ -166,7 +166,7 @@ impl MapReduce {
         driver.after(driver.at_work(node, start), Timer::Step(number).into());
     }
 
-    /// A step's time: log-normal with this median.
+    /// A step's duration: log-normal with this median.
     fn drawn(&mut self, median: Time) -> Time {
         match self.settings.task_spread.as_f64() {
             0.0 => median,
@@ -174,7 +174,7 @@ impl MapReduce {
         }
     }
 
-    /// A task's step is done: its next phase.
+    /// A task's step is done: start its next phase.
     fn advance(&mut self, driver: &mut dyn Driver, number: u32) {
         let (now, is_map) = (driver.now().0, self.tracker.is_map(number));
         let task = self.tracker.task(number);
@@ -208,7 +208,7 @@ impl MapReduce {
         }
     }
 
-    /// A map's output goes to disk; what does not fit into memory is merged there.
+    /// A map's output goes to disk; output that exceeds memory is merged there.
     fn spill(&mut self, driver: &mut dyn Driver, map: u32) {
         let bytes = self.split();
         let once = self.writing_time(bytes);
@@ -234,7 +234,7 @@ impl MapReduce {
         self.settings.disk_write.time_for(bytes)
     }
 
-    /// A task's next step is its disk's.
+    /// A task's next step uses the disk.
     fn use_disk(&mut self, driver: &mut dyn Driver, number: u32, phase: Phase, work: Time) {
         let task = self.tracker.task(number);
         task.phase = phase;
@@ -249,7 +249,7 @@ impl MapReduce {
         self.await_disk(driver, node);
     }
 
-    /// A timer that comes too early, since more was begun meanwhile, finds nothing done.
+    /// Set a timer for the disk; it is early, and finds nothing done, if more work started meanwhile.
     fn await_disk(&self, driver: &mut dyn Driver, node: HostId) {
         if let Some(due) = self.disks[node.0 as usize].due() {
             driver.after(due.since(driver.now()), Timer::Disk(node.0).into());
@@ -282,7 +282,7 @@ impl MapReduce {
         self.ask(driver, FlowKind::Split, (holder, node), self.split(), Aim::Split(map));
     }
 
-    /// Starts as many of a reduce's fetches as it may have.
+    /// Start as many of a reduce's fetches as allowed.
     fn fetch(&mut self, driver: &mut dyn Driver, reduce: u32) {
         let number = self.tracker.maps + reduce;
         let node = self.tracker.task(number).node;
@@ -310,13 +310,13 @@ impl MapReduce {
         }
     }
 
-    /// A reduce asks a node for its part of a map's output.
+    /// A reduce requests its part of a map's output from a node.
     fn request(&mut self, driver: &mut dyn Driver, reduce: u32, from: HostId) {
         let node = self.tracker.task(self.tracker.maps + reduce).node;
         self.ask(driver, FlowKind::Fetch, (from, node), self.part(), Aim::Fetch(reduce));
     }
 
-    /// A node was asked for something: it reads that from its disk.
+    /// A node reads requested data from its disk.
     fn serve(&mut self, driver: &mut dyn Driver, transfer: u32) {
         let (node, bytes) = self.transfers.source(transfer);
         self.queue_at_disk(driver, node, self.reading_time(bytes), DiskJob::Serve(transfer));
@@ -333,7 +333,7 @@ impl MapReduce {
         self.use_disk(driver, number, Phase::Merging, both);
     }
 
-    /// The output goes to the own disk and to its replicas, all at once.
+    /// Write the output to the node's disk and to its replicas in parallel.
     fn write(&mut self, driver: &mut dyn Driver, number: u32) {
         let (reduce, node) = (number - self.tracker.maps, self.tracker.task(number).node);
         let bytes = self.parts();

@@ -1,4 +1,4 @@
-//! Where the splits of the input and the replicas of the output lie.
+//! Locations of the input's splits and the output's replicas.
 
 use fanin_fabric::HostId;
 
@@ -18,8 +18,8 @@ impl Placement {
         Placement { nodes, holders: Vec::new(), draws: Stream::new(seed, Purpose::Placement, 0) }
     }
 
-    /// Draws where the next split lies, in so many replicas. HDFS: the first anywhere, the second in another rack, the third
-    /// beside the second, others anywhere.
+    /// Draw the locations of the next split's `replicas`. HDFS: the first anywhere, the second in another rack, the third
+    /// in the second's rack, others anywhere.
     pub fn add_split(&mut self, view: &dyn View, replicas: u32) {
         let first = HostId(self.draws.below(self.nodes) + 1);
         let mut chosen = vec![first];
@@ -37,20 +37,20 @@ impl Placement {
         self.holders.push(chosen);
     }
 
-    /// Draws where a replica of a node's output goes: to another one.
+    /// Draw the location of a replica of a node's output: another node.
     pub fn replica_of(&mut self, node: HostId) -> HostId {
         let other = self.draws.below(self.nodes - 1) + 1;
         HostId(if other < node.0 { other } else { other + 1 })
     }
 
-    /// The holder of a split that a node reads it from: itself, one in its rack, the first.
+    /// The holder from which a node reads a split: itself, else one in its rack, else the first.
     pub fn nearest(&self, view: &dyn View, split: u32, node: HostId) -> HostId {
         let holders = &self.holders[split as usize];
         let of = |at: &dyn Fn(HostId) -> bool| holders.iter().copied().find(|&holder| at(holder));
         of(&|holder| holder == node).or_else(|| of(&|holder| view.share_a_rack(holder, node))).unwrap_or(holders[0])
     }
 
-    /// How far a split lies from a node: on it, in its rack, elsewhere.
+    /// Distance of a split from a node: on it, in its rack, elsewhere.
     pub fn distance(&self, view: &dyn View, split: u32, node: HostId) -> u32 {
         match self.nearest(view, split, node) {
             holder if holder == node => 0,

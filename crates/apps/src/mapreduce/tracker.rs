@@ -1,4 +1,4 @@
-//! Which tasks there are, where each stands, and which node gets which.
+//! Tasks, their states, and their assignment to nodes.
 
 use fanin_fabric::HostId;
 use fanin_spec::{MapReduce as Settings, TaskRow};
@@ -6,10 +6,10 @@ use fanin_spec::{MapReduce as Settings, TaskRow};
 use super::placement::Placement;
 use crate::application::View;
 
-/// Where a task stands.
+/// State of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Nobody has it.
+    /// Not assigned.
     Waiting,
     /// Its process starts.
     Starting,
@@ -33,7 +33,7 @@ pub(super) enum Phase {
 
 pub(super) struct Task {
     pub phase: Phase,
-    /// The node that works on it: a host.
+    /// The host that runs it.
     pub node: HostId,
     pub row: TaskRow,
 }
@@ -74,20 +74,20 @@ impl Tracker {
         number < self.maps
     }
 
-    /// Those of its kind that its node has.
+    /// Slots of its kind in use on its node.
     fn slots_used(&mut self, number: u32) -> &mut u32 {
         let (node, kind) = (self.task(number).node, usize::from(!self.is_map(number)));
         &mut self.slots[node.0 as usize][kind]
     }
 
-    /// The next map for a node that asks: the waiting one whose split lies nearest.
+    /// The next map for a node: the waiting one whose split is nearest.
     pub fn map_for(&self, view: &dyn View, s: &Settings, placement: &Placement, node: HostId) -> Option<u32> {
         let waiting = |&map: &u32| self.tasks[map as usize].phase == Phase::Waiting;
         let free = self.slots[node.0 as usize][0] < s.map_slots;
         (0..self.maps).filter(|_| free).filter(waiting).min_by_key(|&map| placement.distance(view, map, node))
     }
 
-    /// The next reduce for a node that asks, once enough maps are done.
+    /// The next reduce for a node, once enough maps are done.
     pub fn reduce_for(&self, s: &Settings, node: HostId) -> Option<u32> {
         let slow_start = s.slow_start.in_q(16) as u64 * u64::from(self.maps);
         let free = self.slots[node.0 as usize][1] < s.reduce_slots && u64::from(self.done_maps) << 16 >= slow_start;
@@ -95,7 +95,7 @@ impl Tracker {
         reduces.find(|&task| self.tasks[task as usize].phase == Phase::Waiting)
     }
 
-    /// A node has a task.
+    /// Assign a task to a node.
     pub fn begin(&mut self, number: u32, node: HostId, now_ps: u64) {
         let task = self.task(number);
         (task.node, task.phase) = (node, Phase::Starting);
@@ -112,7 +112,7 @@ impl Tracker {
         *done += 1;
     }
 
-    /// Every task is done.
+    /// Whether every task is done.
     pub fn is_done(&self) -> bool {
         self.done_reduces == self.tasks.len() as u32 - self.maps
     }

@@ -1,12 +1,12 @@
-//! Controlled delay: once packets have waited too long for an interval, drop or mark, ever sooner while they still do.
+//! Controlled delay: once packets have waited too long for an interval, drop or mark them, more often while the delay lasts.
 //! Sources: RFC 8289, sections 4 and 5 (pseudocode); Nichols and Jacobson, "Controlling Queue Delay" (ACM Queue, 2012).
-//! Law:     a packet that leaves after target or longer with more than one full packet behind it is late; once all were
-//!          late for an interval, drop, and then every interval / sqrt(count) since the last time, count the drops
-//!          since, until one is not late. If that begins again within 16 intervals, count goes on from what it gained.
+//! Law:     a packet is late if it leaves after target or longer with more than one full packet behind it. Once all were late
+//!          for an interval, drop one; then drop every interval / sqrt(count), count the drops since the start, until one
+//!          is not late. If dropping restarts within 16 intervals, count resumes from its previous gain.
 //! Units:   times in ps; the square root of count has 16 bits of fraction, rounded down.
-//! Owns:    since when packets are late, the next drop, count.
-//! Departs: [`Resume::Ns2`] is what ns-2 has in place of the last clause. RFC 8289 only drops. Where ECN is used, an
-//!          ECN-capable packet is marked instead and leaves, as Linux has it: one mark a departure.
+//! Owns:    the time since which packets are late, the next drop, count.
+//! Departs: [`Resume::Ns2`] replaces the last clause by that of ns-2. RFC 8289 only drops. With ECN, an ECN-capable packet is
+//!          marked and leaves, as in Linux: one mark per departure.
 //! Checked: vectors/codel.json; tests/trajectories/codel.txt.
 
 use alloc::format;
@@ -18,12 +18,12 @@ use crate::row::Shown;
 use crate::settings::{Refusal, params, words};
 
 words! {
-    /// What count and waiting are where dropping begins again soon after it ended.
+    /// Values of count and delay if dropping restarts soon after it ended.
     Resume, "\"rfc8289\" or \"ns-2\"" {
-        /// Within 16 intervals count is what it gained the last time (RFC 8289).
+        /// Within 16 intervals count is its gain of the last time (RFC 8289).
         Rfc8289 = "rfc8289",
-        /// As ns-2 (queue/codel.cc): within 8 intervals count is two less, over 126 a 64th less, and packets have to be late for
-        /// interval / sqrt(count) alone. A drop counts once the packet behind it is late, too.
+        /// As ns-2 (queue/codel.cc): within 8 intervals count is two less, a 64th less above 126, and packets have to be late only for
+        /// interval / sqrt(count). A drop counts once the next packet is late, too.
         Ns2 = "ns-2",
     }
 }
@@ -31,13 +31,13 @@ words! {
 params! {
     /// Controlled delay (RFC 8289).
     codel {
-        /// The delay that a standing queue may have.
+        /// Acceptable standing queue delay.
         #[range(Time(1)..)]
         target: Time = Time::from_millis(5),
-        /// For how long it may be exceeded before packets are dropped or marked, about a long round trip.
+        /// Time that the delay may exceed the target before packets are dropped or marked, about a long round trip.
         #[range(..=Time::from_secs(100))]
         interval: Time = Time::from_millis(100),
-        /// How fast it drops where it begins again soon after it ended.
+        /// Drop rate if dropping restarts soon after it ended.
         resume: Resume = Resume::Rfc8289,
     }
     refuses |params| {
@@ -55,18 +55,18 @@ params! {
 #[derive(Clone, Copy, Debug)]
 pub struct CoDel {
     params: Params,
-    /// A full packet on the wire, bytes: no more than that behind a packet is no queue.
+    /// A full packet on the wire, bytes: fewer bytes behind a packet are not a queue.
     max_packet: u64,
-    /// Mark ECN-capable packets in place of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     ecn: bool,
     /// When packets will have been late for an interval; `None` while they are not late.
     late_at: Option<Time>,
     dropping: bool,
-    /// The next drop is still to be set, once the packet behind the dropped one is seen to be late too.
+    /// The next drop is scheduled only once the packet after the dropped one is late too.
     rearm: bool,
     drop_next: Time,
     count: u32,
-    /// The count with which dropping last began.
+    /// The count at the last start of dropping.
     last_count: u32,
 }
 
@@ -104,7 +104,7 @@ impl Manage for CoDel {
         if self.ecn { Congested::Mark } else { Congested::Drop }
     }
 
-    /// Drops or marks since dropping began, the head start included.
+    /// Drops or marks since dropping began, including the resumed count.
     fn shown(&self) -> Option<Shown> {
         Some(Shown { name: "count", value: self.count.into(), bits: 0 })
     }
@@ -126,7 +126,7 @@ impl CoDel {
         })
     }
 
-    /// The count to begin with.
+    /// The initial count.
     fn resumed(&self, now: Time) -> u32 {
         match self.params.resume {
             Resume::Rfc8289 => {
@@ -145,7 +145,7 @@ impl CoDel {
         now < self.drop_next.saturating_add(self.params.interval.saturating_mul(intervals))
     }
 
-    /// Whether packets, this one too, have been late for an interval (RFC 8289, section 5.5: `dodequeue`).
+    /// Whether all packets, including this one, have been late for an interval (RFC 8289, section 5.5: `dodequeue`).
     fn is_late(&mut self, now: Time, sojourn: Time, behind: u64) -> bool {
         if sojourn < self.params.target || behind <= self.max_packet {
             self.late_at = None;
@@ -157,7 +157,7 @@ impl CoDel {
         now >= late_at
     }
 
-    /// When packets that are late from now on will have been so for long enough.
+    /// When packets that are late from now on will have been late for long enough.
     fn late_after(&self, now: Time) -> Time {
         match self.params.resume {
             Resume::Ns2 if self.count > 1 && self.is_soon(now, 8) => self.after(now),
@@ -179,11 +179,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ns_2_takes_two_off_up_to_126_and_a_64th_above() {
+    fn ns_2_resumes_from_a_reduced_count() {
         let place = Place { rate: Rate(1_000_000_000), buffer: QueueSize::Packets(100), full_packet: 1500, ecn: false };
         let params = Params { resume: Resume::Ns2, ..Params::default() };
         let start = CoDel::start(&params, &place).expect("it acts everywhere");
-        // ns-2: count - 2, and where that is over 126, 0.9844 of count, rounded down.
+        // ns-2: count - 2; above 126, 0.9844 of count, rounded down.
         for (count, resumed) in [(1, 1), (2, 1), (3, 1), (4, 2), (128, 126), (129, 126), (200, 196)] {
             let codel = CoDel { count, ..start };
             assert_eq!(codel.resumed(Time::ZERO), resumed, "{count}");

@@ -1,9 +1,9 @@
-//! Drop tail: a packet that finds no room is dropped.
-//! Sources: RFC 7567, section 2 (what it is, and why it is not enough).
+//! Drop tail: drop a packet that does not fit.
+//! Sources: RFC 7567, section 2 (definition and shortcomings).
 //! Law:     admit while queue + packet <= limit.
 //! Units:   bytes on the wire, or packets of any size.
 //! Owns:    nothing.
-//! Departs: nowhere. The packet being sent is not in the queue.
+//! Departs: nowhere. The packet in transmission is not in the queue.
 //! Checked: vectors/drop_tail.json; tests/trajectories/drop_tail.txt.
 
 use fanin_units::QueueSize;
@@ -21,7 +21,7 @@ impl DropTail {
     }
 }
 
-/// Every port has this law for its room; there is nothing beyond it.
+/// Every port checks for space; drop tail adds nothing.
 impl Manage for DropTail {}
 
 /// Whether the packet fits.

@@ -1,10 +1,10 @@
-//! Threshold marking: mark every packet that finds more than K in the queue.
-//! Sources: Alizadeh et al., SIGCOMM 2010, section 3.1, item 1, and sections 3.4 and 3.5 of K; RFC 8257, section 3.1; RFC 3168, section 5.
-//! Law:     mark if queue > K, where the queue is the instantaneous one that the packet finds.
+//! Threshold marking: mark every packet that arrives to more than K in the queue.
+//! Sources: Alizadeh et al., SIGCOMM 2010, section 3.1, item 1, and, for K, sections 3.4 and 3.5; RFC 8257, section 3.1; RFC 3168, section 5.
+//! Law:     mark if queue > K, where queue is the instantaneous queue at the packet's arrival.
 //! Units:   bytes on the wire, or packets of any size.
 //! Owns:    nothing.
-//! Departs: nowhere. A packet that is not ECN-capable is dropped in place of the mark.
-//! Checked: vectors/ecn_threshold.json; tests/trajectories/ecn_threshold.txt; its own tests, of K.
+//! Departs: nowhere. A packet that is not ECN-capable is dropped instead of marked.
+//! Checked: vectors/ecn_threshold.json; tests/trajectories/ecn_threshold.txt; its own tests, for K.
 
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::Rng;
@@ -13,15 +13,15 @@ use super::manage::{Congested, Header, Manage, Place, Queue};
 use crate::settings::params;
 
 params! {
-    /// Marking above a threshold of the instantaneous queue, as DCTCP needs it.
+    /// Marking above a threshold of the instantaneous queue, for DCTCP.
     ecn_threshold {
-        /// K: a packet that finds more than this in the queue is marked, or dropped where it is not ECN-capable. "auto" takes it from the rate of the port's link: 20 packets up to 1 Gbit/s and 5 more for each further Gbit/s, so 65 at 10 Gbit/s, as the DCTCP paper has them; at most half of the port's buffer, but at least 20.
+        /// K: a packet that arrives to a longer queue is marked, or dropped if it is not ECN-capable. "auto" derives K from the link rate: 20 packets up to 1 Gbit/s plus 5 for each further Gbit/s (65 at 10 Gbit/s), as in the DCTCP paper; at most half of the port's buffer, but at least 20.
         k: Option<QueueSize> = None,
     }
 }
 
-/// K where none is set. The paper has 20 packets at 1 Gbit/s and 65 at 10: this is the line through both. It may not exceed half of
-/// the buffer, as a queue that cannot grow beyond K is never marked; nor fall below the 20, which leave room for bursts.
+/// Default K. The paper has 20 packets at 1 Gbit/s and 65 at 10 Gbit/s; this is the line through both. K is at most half of the
+/// buffer, since a queue that cannot exceed K is never marked, and at least 20, to leave space for bursts.
 pub fn by_rate(rate: Rate, buffer: QueueSize, full_packet: u64) -> QueueSize {
     const GBIT: u64 = 1_000_000_000;
     let line = 20 + rate.0.saturating_sub(GBIT) / (GBIT / 5);
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k_grows_with_the_rate_up_to_half_of_the_buffer() {
+    fn k_grows_with_the_link_rate() {
         let k = |mbit: u64, buffer| by_rate(Rate(mbit * 1_000_000), buffer, 1_500);
         let roomy = QueueSize::Packets(10_000);
         for (mbit, packets) in [(100, 20), (1_000, 20), (2_500, 27), (10_000, 65), (25_000, 140), (100_000, 515)] {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_takes_k_from_its_own_rate_unless_one_is_set() {
+    fn ports_derive_k_unless_set() {
         let place =
             Place { rate: Rate(10_000_000_000), buffer: QueueSize::Packets(250), full_packet: 1_500, ecn: true };
         let k = |k| EcnThreshold::start(&Params { k }, &place).map(|port| port.k);

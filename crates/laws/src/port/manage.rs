@@ -1,4 +1,4 @@
-//! What a port's law is told and asked.
+//! Interface of a queue discipline.
 
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::Rng;
@@ -6,18 +6,18 @@ use rand_core::Rng;
 use super::many_to_one::NO_OFFER;
 use crate::row::Shown;
 
-/// What is in the queue as the packet comes; the packet on the wire does not count.
+/// The queue at a packet's arrival; excludes the packet in transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
-    /// Bytes as they are on the wire.
+    /// Bytes on the wire.
     pub bytes: u64,
     /// Packets.
     pub packets: u32,
-    /// Since when the link has had nothing to send; `None` while it is sending.
+    /// When the link became idle; `None` while it is sending.
     pub idle_since: Option<Time>,
 }
 
-/// What a port reads of a packet.
+/// Header fields that a port reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
     /// Size on the wire.
@@ -32,35 +32,35 @@ pub struct Header {
     pub closes: bool,
 }
 
-/// What ports write into a packet on its way, where its sender left room for it, and its receiver sends back.
+/// Header option that ports write if the sender reserved it, and that the receiver echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderOption {
-    /// What [M21's ports](super::many_to_one) hand out.
+    /// The window that [M21's ports](super::many_to_one) assign.
     pub mcw: u32,
 }
 
 impl HeaderOption {
-    /// On which no port has written yet.
+    /// Not yet written by any port.
     pub const BLANK: HeaderOption = HeaderOption { mcw: NO_OFFER };
 }
 
 /// Why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drop {
-    /// There was no room.
+    /// No space.
     Full,
-    /// The law dropped it early.
+    /// Dropped early by the discipline.
     Early,
-    /// The law would have marked it, and it was not ECN-capable.
+    /// Not ECN-capable, so dropped instead of marked.
     NotEct,
 }
 
-/// What a discipline says of a packet.
+/// A discipline's verdict on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congested {
-    /// Let it pass.
+    /// Pass it.
     No,
-    /// Mark it, or drop it where it is not ECN-capable.
+    /// Mark it, or drop it if it is not ECN-capable.
     Mark,
     /// Drop it.
     Drop,
@@ -79,36 +79,36 @@ impl Congested {
     }
 }
 
-/// Where a law stands.
+/// Location of a discipline: its link and buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The rate of the port's link.
     pub rate: Rate,
-    /// What the queue holds.
+    /// Capacity of the queue.
     pub buffer: QueueSize,
-    /// What a full packet takes of it, bytes.
+    /// Buffer space of a full packet, bytes.
     pub full_packet: u64,
-    /// ECN is used: packets are marked in place of being dropped where the law can do either.
+    /// ECN is used: the discipline marks packets instead of dropping them, if it can do either.
     pub ecn: bool,
 }
 
-/// A discipline: what a port does beyond dropping what finds no room.
+/// A queue discipline: behaviour of a port beyond dropping packets that do not fit.
 pub trait Manage {
-    /// Whether it looks at packets as they leave, too.
+    /// Whether it inspects packets as they leave, too.
     const LOOKS_AT_DEPARTURES: bool = false;
 
-    /// What a packet meets as it comes. Time and chance are the driver's.
+    /// Verdict on an arriving packet. The driver provides time and randomness.
     fn enqueue(&mut self, _now: Time, _queue: &Queue, _header: &Header, _rng: &mut impl Rng) -> Congested {
         Congested::No
     }
 
-    /// What becomes of a packet that would leave after `sojourn`, with `behind` bytes in the queue behind it. After a
-    /// drop, the next packet is asked about at the same instant.
+    /// Verdict on a packet about to leave after `sojourn`, with `behind` bytes queued behind it. After a drop, the driver calls
+    /// this for the next packet at the same instant.
     fn dequeue(&mut self, _now: Time, _sojourn: Time, _behind: u64, _ect: bool) -> Congested {
         Congested::No
     }
 
-    /// What of its state is worth a look.
+    /// State to display.
     fn shown(&self) -> Option<Shown> {
         None
     }

@@ -1,10 +1,10 @@
-//! Many to one: the switch counts a port's flows and hands each an equal part of the buffer.
+//! Many to one: the switch counts a port's flows and assigns each an equal part of the buffer.
 //! Sources: Adesanmi and Mhamdi, "M21TCP: Overcoming TCP Incast Congestion in Data Centres" (CloudNet 2015),
 //!          sections III-B and III-C, item 1, equation 1.
-//! Law:     MCW = (B - MHS N) / N, MHS = 42 B; N counts flows up at SYN and SYN-ACK, down at FIN and RST, once each
-//!          however often they are sent. A packet's MCW is only lowered along its path; in the other form it carries N,
-//!          which is only raised, and the sender does the division.
-//! Units:   bytes. Where the buffer is in packets, B is that many full frames.
+//! Law:     MCW = (B - MHS N) / N, MHS = 42 B; N goes up at SYN and SYN-ACK, down at FIN and RST, once per flow however
+//!          often they are sent. Switches only lower a packet's MCW along its path. In the other form the packet carries N,
+//!          which switches only raise, and the sender does the division.
+//! Units:   bytes. A buffer in packets counts as that many full frames.
 //! Owns:    the port's set of open flows.
 //! Departs: nowhere.
 //! Checked: vectors/many_to_one.json; tests/trajectories/many_to_one.txt.
@@ -14,26 +14,26 @@ use alloc::collections::BTreeSet;
 use super::manage::{Header, HeaderOption};
 use crate::settings::{params, words};
 
-/// The least size of the headers of a packet, which equation 1 takes off once a flow.
+/// The minimum header size of a packet, which equation 1 subtracts once per flow.
 const MHS: u32 = 42;
 
-/// What no switch has written on yet.
+/// Not yet written by any switch.
 pub const NO_OFFER: u32 = u32::MAX;
 
 words! {
-    /// What M21's switches write into packets.
+    /// Value that M21's switches write into packets.
     Form, "\"window\" or \"count\"" {
-        /// The window that each flow may have: each switch only lowers it.
+        /// The window of each flow: each switch only lowers it.
         Window = "window",
-        /// The number of flows through the port: each switch only raises it, and the sender works out its window.
+        /// The number of flows through the port: each switch only raises it, and the sender computes its window.
         Count = "count",
     }
 }
 
 params! {
-    /// A window handed out by the switch (M21).
+    /// A window assigned by the switch (M21).
     m21 {
-        /// What the switches write: each flow's window, or the number of flows.
+        /// Value that the switches write: each flow's window, or the number of flows.
         offer: Form = Form::Window,
     }
 }
@@ -57,12 +57,12 @@ pub struct ManyToOne {
 }
 
 impl ManyToOne {
-    /// A port without flows in front of `buffer` bytes.
+    /// A port without flows, for a buffer of `buffer` bytes.
     pub fn new(form: Form, buffer: u64) -> ManyToOne {
         ManyToOne { form, buffer, open: BTreeSet::new(), offer: NO_OFFER }
     }
 
-    /// Counts a flow that opens or closes, and leaves on the packet the least window, the largest count of the ports so far.
+    /// Count a flow that opens or closes; write the least window or the largest count so far into the packet.
     #[inline]
     pub fn enqueue(&mut self, header: &Header, note: Option<&mut HeaderOption>) {
         if header.opens | header.closes {
@@ -75,8 +75,8 @@ impl ManyToOne {
         };
     }
 
-    /// Counts a flow that opened before anything was simulated.
-    pub fn stands(&mut self, flow: u32) {
+    /// Count a flow that opened before the simulation started.
+    pub fn count_open(&mut self, flow: u32) {
         self.open.insert(flow);
         self.offer();
     }

@@ -1,7 +1,7 @@
-//! The port: what happens to a packet that comes to a queue.
+//! Verdicts on packets that arrive at a queue.
 //!
-//! A driver asks [`Law::enqueue`] for a verdict and does as it says. A port has room for so much ([`drop_tail`]), may
-//! drop or mark earlier ([`red`], [`ecn_threshold`]) or later, as packets leave ([`codel`]: [`Law::dequeue`]), and may hand out windows ([`many_to_one`]) beside either.
+//! A driver calls [`Law::enqueue`] and acts on the verdict. A port has a limit ([`drop_tail`]). It may drop or mark earlier
+//! ([`red`], [`ecn_threshold`]) or as packets leave ([`codel`]: [`Law::dequeue`]), and may assign windows ([`many_to_one`]) as well.
 
 pub mod codel;
 pub mod drop_tail;
@@ -20,7 +20,7 @@ use many_to_one::ManyToOne;
 use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
 
-/// What becomes of a packet.
+/// Verdict on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is dropped.
@@ -32,10 +32,10 @@ pub enum Verdict {
     },
 }
 
-/// What becomes of a packet that would leave.
+/// Verdict on a packet about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It is dropped, and the next one would leave.
+    /// It is dropped; the next packet is up.
     Drop(Drop),
     /// It leaves.
     Pass {
@@ -45,22 +45,22 @@ pub enum Departure {
 }
 
 sections! {
-    /// The settings of disciplines.
+    /// Settings of disciplines.
     ecn_threshold: ecn_threshold::Params,
     red: red::Params,
     codel: codel::Params,
 }
 
-/// Declares the disciplines, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
+/// Declares the disciplines, one row each: the type in its file, the section of its settings (`from`), and its [`Row`].
 macro_rules! disciplines {
     ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
         crate::row::kinds! {
-            /// Which discipline.
+            /// Kind of discipline.
             $($(#[doc = $doc])* $Law in $file $(from $section)? { $($row)* })*
         }
 
         impl Kind {
-            /// The state of an empty port; that of drop tail where nothing is left of the law at such a place.
+            /// The state of an empty port; drop tail if the discipline has no effect at this place.
             pub fn start(self, settings: &Settings, place: &Place) -> Discipline {
                 let started = match self {
                     $(Kind::$Law => $file::$Law::start($(&settings.$section,)? place).map(Discipline::$Law),)*
@@ -69,7 +69,7 @@ macro_rules! disciplines {
             }
         }
 
-        /// What a port does beyond dropping what finds no room: its state.
+        /// State of a discipline.
         #[derive(Clone, Copy, Debug)]
         #[repr(u8)]
         pub enum Discipline { $($(#[doc = $doc])* $Law($file::$Law),)* }
@@ -107,33 +107,33 @@ disciplines! {
             },
         ],
     }
-    /// Controlled delay: drops or marks what waited too long, as it leaves.
+    /// Controlled delay: drops or marks packets that waited too long, as they leave.
     CoDel in codel from codel {
         offers: &[
             Offer {
                 name: "newreno+codel",
                 aliases: &["codel"],
-                says: "NewReno over ports that drop what waited too long",
+                says: "NewReno over ports that drop packets that waited too long",
             },
-            Offer { name: "newreno+codel+ecn", aliases: &[], says: "NewReno over ports that mark what waited too long" },
+            Offer { name: "newreno+codel+ecn", aliases: &[], says: "NewReno over ports that mark packets that waited too long" },
         ],
     }
-    /// Queues what there is room for.
+    /// Queues packets that fit.
     DropTail in drop_tail {
-        refuses: &[("ecn", "ECN needs a port law that marks; write red, codel or ecn_threshold, such as newreno+red+ecn")],
+        refuses: &[("ecn", "ECN needs a discipline that marks; use red, codel or ecn_threshold, such as newreno+red+ecn")],
     }
     /// Marks above a threshold of the instantaneous queue.
     EcnThreshold in ecn_threshold from ecn_threshold {}
 }
 
-/// One port's law.
+/// Complete algorithm of one port.
 #[derive(Clone, Debug)]
 pub struct Law {
-    /// What the queue holds; `None` holds everything.
+    /// Capacity of the queue; `None` is unlimited.
     pub limit: Option<QueueSize>,
-    /// What happens before it is full.
+    /// Early drops and marks.
     pub discipline: Discipline,
-    /// Hands out windows.
+    /// Window assignment.
     pub many_to_one: Option<ManyToOne>,
 }
 
@@ -142,15 +142,15 @@ impl Law {
     pub const UNLIMITED: Law =
         Law { limit: None, discipline: Discipline::DropTail(drop_tail::DropTail), many_to_one: None };
 
-    /// Whether no queue, however long, makes a difference to any packet.
+    /// Whether the queue's length never affects any packet.
     pub fn admits_everything(&self) -> bool {
         self.limit.is_none() && matches!(self.discipline, Discipline::DropTail(_)) && self.many_to_one.is_none()
     }
 
-    /// What becomes of a packet, on whose note the port may write. Only RED draws from `rng`.
+    /// Verdict on a packet; the port may write to its header option. Only RED draws from `rng`.
     ///
-    /// The early verdict comes before the test for room, as a queue discipline over a device queue has it: a packet
-    /// that is both early and without room counts as early.
+    /// The early verdict precedes the test for space, as with a queue discipline above a device queue: a packet that is both
+    /// early and does not fit counts as early.
     #[inline(always)]
     pub fn enqueue(
         &mut self,
@@ -174,13 +174,12 @@ impl Law {
         Verdict::Admit { mark }
     }
 
-    /// Whether the law looks at packets as they leave: then departures cannot be worked out before.
+    /// Whether the discipline inspects departing packets; departures cannot be computed in advance then.
     pub fn needs_dequeue(&self) -> bool {
         self.discipline.looks_at_departures()
     }
 
-    /// What becomes of the first packet in the queue as it would leave, after `sojourn` there, with `behind` bytes
-    /// behind it.
+    /// Verdict on the first packet in the queue as it is about to leave, after `sojourn`, with `behind` bytes behind it.
     pub fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Departure {
         match self.discipline.dequeue(now, sojourn, behind, ect).fate(ect) {
             Ok(mark) => Departure::Pass { mark },
@@ -188,7 +187,7 @@ impl Law {
         }
     }
 
-    /// What of its state is worth a look.
+    /// State to display.
     pub fn shown(&self) -> Option<Shown> {
         self.discipline.shown()
     }

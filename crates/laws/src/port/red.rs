@@ -5,11 +5,11 @@
 //! Law:     avg <- (1 - w) avg + w q, and over an idle time of m packets (1 - w)^m avg; p_b rises from 0 at min_th to
 //!          max_p at max_th (gentle: on to 1 at twice max_th); p_a = p_b / (1 - count p_b), count the packets since the
 //!          last drop or mark (wait: 0 while count p_b < 1, then p_b / (2 - count p_b)); above max_th (gentle: twice
-//!          that) always. In byte mode q is in bytes, count in mean packets, and p_a is in proportion to a packet's size.
+//!          that) always. In byte mode q is in bytes, count in mean packets, and p_a is proportional to the packet's size.
 //! Units:   avg in 1/65536 of a byte or packet, as min_th is; w in 1/2^32; probabilities in 1/65536.
 //! Owns:    avg, count.
-//! Departs: wait and byte mode's count are ns-2's. instantaneous takes q for avg, as the papers on data centres configure
-//!          it. Idle time is measured in packets of the size that has just come.
+//! Departs: wait and byte mode's count follow ns-2. instantaneous uses q as avg, as the papers on data centres configure
+//!          it. Idle time is measured in packets of the arriving packet's size.
 //! Checked: vectors/red.json; tests/trajectories/red.txt.
 
 use alloc::format;
@@ -25,31 +25,31 @@ use crate::settings::{Refusal, params};
 params! {
     /// Random early detection.
     red {
-        /// Below this nothing is dropped or marked.
+        /// No drops or marks below this average queue.
         #[needs(|red| red.target_delay.is_none(), "the thresholds follow from `red.target_delay`")]
         min_th: QueueSize = QueueSize::Packets(15),
-        /// Above this everything is, or with gentle from twice this.
+        /// All packets are dropped or marked above this average queue (with gentle: above twice this).
         #[needs(|red| red.target_delay.is_none(), "the thresholds follow from `red.target_delay`")]
         max_th: QueueSize = QueueSize::Packets(25),
-        /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
+        /// Derive the thresholds from each link's rate, replacing min_th and max_th (Adaptive RED): half of what the link sends in this time, and three times that. RED is off if the buffer is smaller than the upper threshold.
         #[range(Time(1)..=Time::from_secs(100))]
         target_delay: Option<Time> = None,
-        /// The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
-        #[needs(|red| red.byte_mode || red.target_delay.is_some(), "nothing is counted in it without `red.byte_mode` or `red.target_delay`")]
+        /// Packet size in which target_delay, and in byte mode every threshold in packets, is counted.
+        #[needs(|red| red.byte_mode || red.target_delay.is_some(), "only `red.byte_mode` and `red.target_delay` use it")]
         #[range(Bytes(1)..=Bytes(9_000))]
         mean_packet: Bytes = Bytes(500),
         /// Probability at max_th.
         max_p: Share = Share::of(1, 50),
         /// Weight of a new sample in the average queue.
-        #[needs(|red| !red.instantaneous, "`red.instantaneous` takes no average")]
+        #[needs(|red| !red.instantaneous, "`red.instantaneous` uses no average")]
         weight: Share = Share::of(1, 500),
-        /// Take the instantaneous queue in place of the average.
+        /// Use the instantaneous queue instead of the average.
         instantaneous: bool = false,
         /// Rise from max_p to 1 between max_th and twice max_th.
         gentle: bool = true,
-        /// Let 1/p packets at least pass after each that is dropped or marked (ns-2); off: p / (1 - n p) for the n-th after it (Floyd and Jacobson).
+        /// Pass at least 1/p packets after each drop or mark (ns-2); off: p / (1 - n p) for the n-th packet after it (Floyd and Jacobson).
         wait: bool = false,
-        /// Byte mode: the queue is counted in bytes, and a packet of twice mean_packet has twice the probability (ns-2); off: packets are alike.
+        /// Byte mode: count the queue in bytes; a packet of twice mean_packet has twice the probability (ns-2). Off: every packet has the same probability.
         byte_mode: bool = false,
     }
     refuses thresholds_and_weight;
@@ -62,28 +62,28 @@ fn thresholds_and_weight(red: &Params) -> Option<Refusal> {
         (QueueSize::Packets(low), QueueSize::Packets(high)) if low <= high && high > 0 => {}
         (low, high) => {
             let what = format!(
-                "RED's min_th {low} and max_th {high}: both in packets or both in bytes, the first not above the second"
+                "RED's min_th {low} and max_th {high}: use packets for both or bytes for both, with min_th at most max_th"
             );
             return Some(Refusal { paths: &["red.min_th", "red.max_th"], what });
         }
     }
-    let what = || "a weight of zero never moves RED's average".into();
+    let what = || "a weight of zero never changes RED's average; use a larger weight".into();
     (red.weight.in_q(32) == 0 && !red.instantaneous).then(|| Refusal { paths: &["red.weight"], what: what() })
 }
 
-/// Below `min_q16` nothing is dropped or marked; `max_q16` is not under it, and above zero.
+/// No drops or marks below `min_q16`; `max_q16` is at least `min_q16`, and above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// In 1/65536 of a byte or packet.
     pub min_q16: u64,
     /// In the same unit.
     pub max_q16: u64,
-    /// The queue counts in bytes, else in packets.
+    /// Queue in bytes, else in packets.
     pub in_bytes: bool,
 }
 
 impl Thresholds {
-    /// These, which are both in bytes or both in packets.
+    /// Thresholds that are both in bytes or both in packets.
     pub fn new(min_th: QueueSize, max_th: QueueSize) -> Thresholds {
         let count = |size: QueueSize| match size {
             QueueSize::Packets(packets) => packets.into(),
@@ -93,7 +93,7 @@ impl Thresholds {
         Thresholds { min_q16: count(min_th) << 16, max_q16: count(max_th) << 16, in_bytes }
     }
 
-    /// Those of a link whose queue should stand for some `target`: half of what it sends in that time, in packets of
+    /// Thresholds for a queueing delay of `target` on this link: half of what the link sends in that time, in packets of
     /// `mean_packet` bytes, at least five; and three times that (Adaptive RED, section 4).
     pub fn of_delay(target: Time, rate: Rate, mean_packet: u64) -> Thresholds {
         const PS_PER_S: u128 = 1_000_000_000_000;
@@ -103,16 +103,15 @@ impl Thresholds {
         Thresholds { min_q16, max_q16: 3 * min_q16, in_bytes: false }
     }
 
-    /// The same in bytes, `mean_packet` for a packet.
+    /// The same in bytes, with `mean_packet` bytes per packet.
     pub fn in_bytes(self, mean_packet: u64) -> Thresholds {
         let [min_q16, max_q16] =
             [self.min_q16, self.max_q16].map(|q16| q16 * if self.in_bytes { 1 } else { mean_packet });
         Thresholds { min_q16, max_q16, in_bytes: true }
     }
 
-    /// Whether a queue of at most `limit`, in packets of `mean_packet` bytes where it counts otherwise, gets as far as
-    /// the upper one.
-    pub fn lie_within(&self, limit: QueueSize, mean_packet: u64) -> bool {
+    /// Whether a queue of at most `limit` reaches the upper threshold; `mean_packet` bytes per packet if units differ.
+    pub fn fit_within(&self, limit: QueueSize, mean_packet: u64) -> bool {
         let most = match (limit, self.in_bytes) {
             (QueueSize::Packets(packets), false) => packets.into(),
             (QueueSize::Bytes(bytes), true) => bytes,
@@ -126,21 +125,21 @@ impl Thresholds {
 /// One port's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Red {
-    /// Where it begins, and where max_p is reached.
+    /// The range in which the probability rises to max_p.
     thresholds: Thresholds,
     max_p_q16: u32,
     weight_q32: u32,
     instantaneous: bool,
     gentle: bool,
     wait: bool,
-    /// Byte mode: the size of packet that has just the probability. The thresholds are in bytes.
+    /// Byte mode: the size of packet that has exactly the probability. The thresholds are in bytes.
     byte_mode: Option<NonZeroU32>,
-    /// Mark ECN-capable packets in place of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     ecn: bool,
-    /// The link's rate, for the length of an idle time in packets.
+    /// The link's rate, to count an idle time in packets.
     rate: Rate,
     avg_q16: u64,
-    /// Packets, in byte mode bytes, since the last drop or mark while the average was above min_th; `None` below it.
+    /// Packets (bytes in byte mode) since the last drop or mark while the average was above min_th; `None` below it.
     count: Option<u32>,
 }
 
@@ -170,8 +169,8 @@ impl Manage for Red {
 }
 
 impl Red {
-    /// The state of an empty port. Thresholds that follow from a delay differ by the link's rate: where the buffer ends before
-    /// the upper one, nothing of RED is left.
+    /// The state of an empty port; `None` if the buffer ends below the upper threshold that follows from a delay at the link's
+    /// rate: RED has no effect then.
     pub fn start(params: &Params, place: &Place) -> Option<Red> {
         let mean_packet = params.mean_packet.0;
         let thresholds = match params.target_delay {
@@ -179,7 +178,7 @@ impl Red {
             Some(target) => Thresholds::of_delay(target, place.rate, mean_packet),
         };
         let thresholds = if params.byte_mode { thresholds.in_bytes(mean_packet) } else { thresholds };
-        if params.target_delay.is_some() && !thresholds.lie_within(place.buffer, mean_packet) {
+        if params.target_delay.is_some() && !thresholds.fit_within(place.buffer, mean_packet) {
             return None;
         }
         Some(Red {
@@ -197,7 +196,7 @@ impl Red {
         })
     }
 
-    /// Draws against p_a, reached for sure once count p_b >= 1 (wait: 2).
+    /// Draw against p_a; certain once count p_b >= 1 (wait: 2).
     fn hits(&self, p_b_q16: u64, count: u32, size: u32, rng: &mut impl Rng) -> bool {
         let mean = self.byte_mode.map_or(1, NonZeroU32::get);
         let spent = u64::from(count / mean) * p_b_q16;
@@ -261,8 +260,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thresholds_of_a_target_delay_are_those_of_the_papers_table() {
-        // Latency in mixed Hadoop clusters, Table III, in packets; NO AQM where a buffer of 2,000 is smaller.
+    fn thresholds_by_delay_match_the_paper() {
+        // Latency in mixed Hadoop clusters, Table III, in packets; NO AQM if a buffer of 2,000 is smaller.
         let table = [
             (100, [12.5, 37.5], Some([125.0, 375.0])),
             (250, [31.25, 93.75], Some([312.5, 937.5])),
@@ -274,7 +273,7 @@ mod tests {
         let of = |us: u64, gbit: u64| {
             let found = Thresholds::of_delay(Time::from_micros(us), Rate(gbit * 1_000_000_000), 500);
             let shown = [found.min_q16, found.max_q16].map(|q16| q16 as f64 / 65_536.0);
-            found.lie_within(QueueSize::Packets(2000), 500).then_some(shown)
+            found.fit_within(QueueSize::Packets(2000), 500).then_some(shown)
         };
         let bytes = Thresholds::of_delay(Time::from_millis(1), Rate(1_000_000_000), 500).in_bytes(500);
         assert_eq!(

@@ -1,19 +1,19 @@
-//! ICTCP: receive windows of one host, raised out of what its link has left, lowered where they are not used.
+//! ICTCP: receive windows of one host, raised from its link's free capacity, lowered if unused.
 //! Sources: Wu, Feng, Guo and Zhang, "ICTCP: Incast Congestion Control for TCP in Data-Center Networks" (CoNEXT
-//!          2010; IEEE/ACM ToN, 2013), by public notes on it: they have alpha, gamma1, gamma2, bm, be, d, the slots of 2 T and T, and
-//!          three RTT. Slow start, the least window of two MSS, and 0.2 C for fairness were not found there.
-//! Law:     BWA = max(0, alpha C - BWT) of a slot's first half is what windows may grow by in its second. A connection
-//!          looks every two RTT: bm <- max(b, beta bm + (1 - beta) b), be = max(bm, rwnd / RTT), d = (be - bm) / be. Where
+//!          2010; IEEE/ACM ToN, 2013), as described in public notes: alpha, gamma1, gamma2, bm, be, d, slots of 2 T and T,
+//!          three RTT. Slow start, the least window of two MSS, and 0.2 C for fairness are not in these notes.
+//! Law:     BWA = max(0, alpha C - BWT) of a slot's first half is the quota by which windows may grow in its second. A connection
+//!          is adjusted every two RTT: bm <- max(b, beta bm + (1 - beta) b), be = max(bm, rwnd / RTT), d = (be - bm) / be. If
 //!          d <= gamma1 or d <= MSS / rwnd: one MSS more, twice as much in slow start; d > gamma2 for three RTT: one less.
-//!          Where BWA < 0.2 C, windows above the average give one MSS. A new connection has two, and slow start until its
-//!          window is lowered or held.
+//!          If BWA < 0.2 C, windows above the average lose one MSS. A new connection has two, and slow start until its
+//!          window is lowered or kept.
 //! Units:   windows and MSS in bytes; rates in bytes a second; shares in 1/65536; times in picoseconds.
-//! Owns:    the host's slot, BWA and what is left of it; each connection's window, bm, and what came since it last looked.
-//! Departs: what the paper leaves open. A slot is 2 T, T being the RTT weighted by traffic. d bytes more of a window take d / RTT of
-//!          BWA; what is left does not pass into the next slot. A look that would raise a window in a first half is put off
-//!          to the second. A look stands for its two RTT, so that the second in a row above gamma2 lowers. Where BWA does not
-//!          reach for a doubling, slow start ends, and one MSS is tried. A connection that nothing came for in ten looks' time
-//!          is as a new one. The first T is the first connection's RTT. The paper has no beta.
+//! Owns:    the host's slot, BWA and its unused part; each connection's window, bm, and bytes received since its last adjustment.
+//! Departs: where the paper leaves things open. A slot is 2 T, T being the RTT weighted by traffic. Raising a window by d bytes takes
+//!          d / RTT of BWA; unused BWA does not carry over to the next slot. A raise that is due in a first half is deferred
+//!          to the second. An adjustment covers its two RTT, so the second in a row above gamma2 lowers. If BWA does not suffice
+//!          for a doubling, slow start ends, and one MSS is tried. A connection without data for ten adjustment periods
+//!          counts as new. The first T is the first connection's RTT. The paper has no beta.
 //! Checked: vectors/ictcp.json; tests/trajectories/ictcp.txt.
 
 use fanin_units::{Rate, Share, Time};
@@ -24,31 +24,31 @@ use crate::settings::params;
 params! {
     /// ICTCP.
     ictcp {
-        /// Share of the host's link that is given out.
+        /// Share of the host's link that ICTCP assigns.
         alpha: Share = Share::of(9, 10),
-        /// Weight of the past in a connection's throughput; the paper has no value.
+        /// Weight of the past in a connection's throughput; the paper gives no value.
         beta: Share = Share::of(1, 2),
-        /// A window is raised where its connection is short of what it allows by no more than this share.
+        /// Raise the window if the measured throughput is below the expected by at most this share.
         gamma1: Share = Share::of(1, 10),
-        /// It is lowered where that is more than this share.
+        /// Lower the window if the measured throughput is below the expected by more than this share.
         gamma2: Share = Share::of(1, 2),
-        /// Windows above the average are lowered where less than this share of the link is left.
+        /// Lower windows above the average if less than this share of the link is free.
         fair_below: Share = Share::of(1, 5),
     }
 }
 
 /// The least window, and that of a new connection, in segments.
 const FLOOR: u32 = 2;
-/// So many RTT above gamma2 in a row lower a window.
-const PATIENCE: u8 = 3;
-/// A look every so many RTT.
+/// RTTs in a row above gamma2 that lower a window.
+const LOW_ROUNDS: u8 = 3;
+/// RTTs between adjustments.
 const LOOK: u64 = 2;
-/// Looks' time without data, after which a connection is as a new one.
+/// Adjustment periods without data after which a connection counts as new.
 const IDLE: u64 = 10;
 
 const SECOND: u128 = 1_000_000_000_000;
 
-/// A rate, from so many bytes in this time, which is above zero.
+/// Rate of `bytes` per `span`, which is above zero.
 fn rate(bytes: u64, span: Time) -> u64 {
     u64::try_from(u128::from(bytes) * SECOND / u128::from(span.0)).unwrap_or(u64::MAX)
 }
@@ -57,26 +57,26 @@ fn part(whole: u64, share_q16: u32) -> u64 {
     (u128::from(whole) * u128::from(share_q16) / u128::from(ONE_Q16)) as u64
 }
 
-/// What a host's connections share.
+/// State that a host's connections share.
 #[derive(Clone, Debug)]
 pub struct Host {
     params: Params,
     mss: u32,
     /// C.
     capacity: u64,
-    /// When the slot began, and half of its length; zero before the first packet.
+    /// Start and half-length of the slot; zero before the first packet.
     began: Time,
     half: Time,
     in_second: bool,
-    /// What came in the first half, all connections' and all of it.
+    /// Bytes received in the first half, over all connections.
     received: u64,
-    /// BWA as it was last, and what is left of it.
+    /// The last BWA, and its unused part.
     available: u64,
     quota: u64,
-    /// What came in this slot, and its RTT by these bytes.
+    /// Bytes received in this slot, and their RTT weighted by bytes.
     weight: u64,
     weighted_rtt: u128,
-    /// Windows of all connections together, and how many there are.
+    /// Sum of the windows of all connections, and number of connections.
     windows: u64,
     connections: u32,
 }
@@ -106,17 +106,17 @@ impl Host {
         self.available
     }
 
-    /// What of it is left to raise windows by.
+    /// The unused part of BWA, for raising windows.
     pub fn quota(&self) -> u64 {
         self.quota
     }
 
-    /// Counts what came over the link for a connection of this RTT.
+    /// Count bytes received for a connection of this RTT.
     fn count(&mut self, now: Time, bytes: u32, rtt: Time) {
         if self.half == Time::ZERO {
             (self.began, self.half) = (now, rtt);
         }
-        self.turn(now);
+        self.advance_slot(now);
         if !self.in_second {
             self.received += u64::from(bytes);
         }
@@ -124,20 +124,20 @@ impl Host {
         self.weighted_rtt += u128::from(bytes) * u128::from(rtt.0);
     }
 
-    /// Goes into the slot's second half, or into a new slot, as it is time.
-    fn turn(&mut self, now: Time) {
+    /// Enter the slot's second half, or a new slot, when it is time.
+    fn advance_slot(&mut self, now: Time) {
         loop {
-            let (gone, slot) = (now.since(self.began), self.half.saturating_mul(2));
-            if gone >= self.half && !self.in_second {
+            let (elapsed, slot) = (now.since(self.began), self.half.saturating_mul(2));
+            if elapsed >= self.half && !self.in_second {
                 let used = rate(self.received, self.half);
                 self.available = part(self.capacity, self.params.alpha.in_q(16)).saturating_sub(used);
                 (self.in_second, self.quota) = (true, self.available);
             }
-            if gone < slot {
+            if elapsed < slot {
                 return;
             }
-            // Slots follow one another, unless nothing came for a whole one.
-            self.began = if gone < slot.saturating_mul(2) { self.began.saturating_add(slot) } else { now };
+            // Slots are contiguous, unless nothing arrived for a whole one.
+            self.began = if elapsed < slot.saturating_mul(2) { self.began.saturating_add(slot) } else { now };
             if self.weight > 0 {
                 self.half = Time((self.weighted_rtt / u128::from(self.weight)) as u64).max(Time(1));
             }
@@ -155,12 +155,12 @@ impl Host {
 #[derive(Clone, Debug)]
 pub struct Connection {
     window: u32,
-    /// As the endpoint would offer without a law.
+    /// The endpoint's own receive window, without ICTCP.
     most: u32,
     slow_start: bool,
     /// bm.
     measured: u64,
-    /// What came since the last look, and when that was; `NEVER` before the first byte.
+    /// Bytes since the last adjustment, and its time; `NEVER` before the first byte.
     received: u64,
     looked: Time,
     heard: Time,
@@ -169,7 +169,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A new connection of a host, whose window is `most` at the most.
+    /// A new connection of a host, with a window of at most `most`.
     pub fn new(host: &mut Host, most: u32) -> Connection {
         let window = (FLOOR * host.mss).min(most);
         host.windows += u64::from(window);
@@ -178,13 +178,13 @@ impl Connection {
         Connection { window, most, slow_start: true, measured, received, looked, heard, low: 0 }
     }
 
-    /// It is over.
+    /// Close the connection.
     pub fn close(self, host: &mut Host) {
         host.windows -= u64::from(self.window);
         host.connections -= 1;
     }
 
-    /// The window to offer.
+    /// The window to advertise.
     pub fn window(&self) -> u32 {
         self.window
     }
@@ -194,8 +194,7 @@ impl Connection {
         self.measured
     }
 
-    /// Takes a packet of `bytes` on the link with `payload` in it; the round trip is what its host knows of it, zero where it
-    /// knows nothing yet.
+    /// Take a packet of `bytes` on the link with `payload` in it; the RTT is the host's estimate, zero if it has none yet.
     pub fn receive(&mut self, host: &mut Host, now: Time, bytes: u32, payload: u32, rtt: Time) {
         if rtt == Time::ZERO {
             return;
@@ -212,9 +211,9 @@ impl Connection {
         }
         self.heard = now;
         self.received += u64::from(payload);
-        let gone = now.since(self.looked);
-        if gone >= interval {
-            self.look(host, now, rate(self.received, gone), rtt);
+        let elapsed = now.since(self.looked);
+        if elapsed >= interval {
+            self.look(host, now, rate(self.received, elapsed), rtt);
         }
     }
 
@@ -223,7 +222,7 @@ impl Connection {
         (self.slow_start, self.measured, self.received, self.looked, self.low) = (true, 0, 0, now, 0);
     }
 
-    /// The window by how much of it is used.
+    /// Adjust the window to its use.
     fn look(&mut self, host: &mut Host, now: Time, sample: u64, rtt: Time) {
         let beta_q16 = host.params.beta.in_q(16);
         let smoothed = part(self.measured, beta_q16) + part(sample, ONE_Q16 as u32 - beta_q16);
@@ -242,7 +241,7 @@ impl Connection {
             self.raise(host, rtt);
         } else if d_q16 > host.params.gamma2.in_q(16) {
             self.low += LOOK as u8;
-            if self.low >= PATIENCE {
+            if self.low >= LOW_ROUNDS {
                 self.low = 0;
                 self.set(host, self.window.saturating_sub(host.mss));
             }
@@ -265,7 +264,7 @@ impl Connection {
         self.grows_by(host, host.mss, rtt);
     }
 
-    /// Takes what it costs out of the quota, if that is there.
+    /// Take the cost out of the quota, if it suffices.
     fn grows_by(&mut self, host: &mut Host, step: u32, rtt: Time) -> bool {
         let cost = rate(step.into(), rtt);
         let can = cost <= host.quota;

@@ -1,3 +1,3 @@
-//! Laws of receivers: what windows a host offers to those who send to it.
+//! Receiver algorithms: windows that a host advertises to its senders.
 
 pub mod ictcp;

@@ -1,4 +1,4 @@
-//! What a base law is told and asked.
+//! Interface of a congestion control.
 
 use fanin_units::Time;
 
@@ -7,18 +7,18 @@ use crate::row::Shown;
 /// The congestion window and the slow-start threshold, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How much may be in flight.
+    /// Bytes that may be in flight.
     pub cwnd: u32,
-    /// Below it the window grows by slow start.
+    /// Slow start applies below this window.
     pub ssthresh: u32,
 }
 
-/// What one ACK of new data says. Offsets count the stream's bytes from zero.
+/// Contents of one ACK of new data. Offsets count the stream's bytes from zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
-    /// Bytes that it newly acknowledges.
+    /// Newly acknowledged bytes.
     pub acked: u32,
     /// The first byte not yet acknowledged, after this ACK.
     pub una: u64,
@@ -26,13 +26,13 @@ pub struct Ack {
     pub nxt: u64,
     /// Whether it echoes congestion.
     pub ece: bool,
-    /// The round-trip time that it measured, if it did.
+    /// The round-trip time that it measured, if any.
     pub rtt: Option<Time>,
     /// The smoothed round-trip time.
     pub srtt: Time,
 }
 
-/// How a sender stands when it meets congestion.
+/// A sender's state when it meets congestion.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// When.
@@ -45,30 +45,30 @@ pub struct Congestion {
     pub srtt: Time,
 }
 
-/// Why the window is cut.
+/// Reason for a window reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Loss, found by duplicate ACKs or by the scoreboard.
+    /// Loss, detected by duplicate ACKs or by the scoreboard.
     Loss,
-    /// Loss, found by the retransmission timer.
+    /// Loss, detected by the retransmission timer.
     Timeout,
     /// A congestion mark, once a window.
     Ecn,
 }
 
-/// A base law: what a connection's window does, but for a slow start or a cap of other laws.
+/// A congestion control: evolution of a connection's window, without separate slow starts or caps.
 ///
-/// Outside a cut a law only adds to cwnd and leaves ssthresh alone, unless its row says that it gives way: then it may take
-/// from both, down to two segments. Lowering ssthresh to the window ends slow start, and keeps a window that was taken from
-/// out of it. What is in flight beyond a smaller window is not sent again: the endpoint waits until it has left.
+/// Outside a reduction it only adds to cwnd and leaves ssthresh alone, unless its row has `is_delay_based`: then it may lower both,
+/// down to two segments. Lowering ssthresh to the window ends slow start and keeps a reduced window out of it. Data in flight
+/// beyond a smaller window is not sent again: the endpoint waits until it has drained.
 pub trait Control {
-    /// Takes a round-trip sample from the handshake; ACKs bring the others.
+    /// Take a round-trip sample from the handshake; ACKs bring the others.
     fn sample(&mut self, _rtt: Time) {}
 
-    /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
+    /// The application hands over the bytes from `start` to `end` of the stream, due by `deadline`.
     fn begin(&mut self, _start: u64, _end: u64, _deadline: Time) {}
 
-    /// Learns from an ACK, in recovery too.
+    /// Process an ACK, in recovery too.
     fn observe(&mut self, _ack: &Ack) {}
 
     /// Moves the window below ssthresh.
@@ -80,7 +80,7 @@ pub trait Control {
     /// The new ssthresh after congestion, at least two segments.
     fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32;
 
-    /// What of its state is worth a look.
+    /// State to display.
     fn shown(&self) -> Option<Shown> {
         None
     }

@@ -1,16 +1,16 @@
-//! Growth in whole segments, as Linux counts it.
+//! Window growth in whole segments, as in Linux.
 //! Sources: Linux 6.1, net/ipv4/tcp_cong.c (tcp_cong_avoid_ai).
-//! Rule:    a segment of growth for every `per` segments acknowledged; where as many were counted before `per` came down, for them
-//!          too, but one.
+//! Rule:    one segment of growth for every `per` segments acknowledged; if that many were counted before `per` fell, one for
+//!          them too.
 
 use super::control::Window;
 
-/// Segments acknowledged since the window has grown.
+/// Segments acknowledged since the last growth.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credits(u32);
 
 impl Credits {
-    /// `acked` segments more, of which `per` make the window grow by one.
+    /// Count `acked` segments, with one segment of growth per `per`.
     #[inline]
     pub fn grow(&mut self, acked: u32, per: u32, mss: u32, window: &mut Window) {
         let mut grown = u32::from(self.0 >= per);

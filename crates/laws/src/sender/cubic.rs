@@ -1,10 +1,10 @@
 //! CUBIC: grow along a cubic function of the time since the last loss.
 //! Sources: RFC 9438, sections 4.1 to 4.8; with `variant = "linux"` Linux 6.1, net/ipv4/tcp_cubic.c (cubic/linux.rs).
 //! Law:     W(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd_epoch) / C); cwnd moves to W(t + RTT) within a round trip,
-//!          and is never under the window that Reno would have; on loss ssthresh <- beta flight.
+//!          and is never below Reno's window; on loss ssthresh <- beta flight.
 //! Units:   cwnd in bytes; t and K in 1/1024 s; windows of the cubic function in 1/1024 segment; C and beta in 1/1024.
 //! Owns:    the epoch, W_max, K, W_est. The endpoint owns loss recovery.
-//! Departs: time is counted in 1/1024 s (as Linux does), and (t - K) is held within 128 s.
+//! Departs: time is counted in 1/1024 s (as in Linux), and (t - K) is limited to 128 s.
 //! Checked: vectors/cubic.json; tests/trajectories/cubic.txt.
 
 mod curve;
@@ -19,9 +19,9 @@ use super::control::{Ack, Cause, Congestion, Control, Window};
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub enum Cubic {
-    /// As the RFC has it.
+    /// The RFC's.
     Rfc9438(rfc9438::Cubic),
-    /// As Linux does.
+    /// Linux's.
     Linux(linux::Cubic),
 }
 

@@ -1,11 +1,11 @@
-//! D2TCP: DCTCP that gives way the less the nearer the flow's deadline is.
+//! D2TCP: DCTCP that backs off less the nearer the flow's deadline is.
 //! Sources: Vamanan, Hasan and Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)" (SIGCOMM 2012), sections 3.1 and 3.2.
 //! Law:     p = alpha^d; on a mark, once a window, ssthresh = cwnd <- cwnd (1 - p / 2). d = Tc / D within [0.5, 2]: D is
-//!          what is left until the deadline, Tc = RTT B / (3/4 cwnd) what the B bytes left take in DCTCP's saw-tooth.
+//!          the time until the deadline, Tc = RTT B / (3/4 cwnd) the time for the remaining B bytes in DCTCP's saw-tooth.
 //! Units:   cwnd and B in bytes; alpha, p and d in 1/65536, rounded down; times in picoseconds.
-//! Owns:    the end of what is being sent and its deadline; DCTCP owns alpha. The endpoint owns loss recovery.
-//! Departs: a flow whose deadline has passed keeps d = 2, which the paper leaves open; without a deadline d is 1, and the
-//!          law is DCTCP. RTT is the smoothed one.
+//! Owns:    the end of the data being sent and its deadline; DCTCP owns alpha. The endpoint owns loss recovery.
+//! Departs: a flow whose deadline has passed keeps d = 2, which the paper leaves open; without a deadline d is 1, as in
+//!          DCTCP. RTT is the smoothed one.
 //! Checked: vectors/d2tcp.json; tests/trajectories/d2tcp.txt.
 
 use fanin_units::Time;
@@ -30,12 +30,12 @@ pub struct D2tcp {
 }
 
 impl D2tcp {
-    /// The state of a new connection, which has nothing to send yet.
+    /// The state of a new connection with nothing to send.
     pub fn start(params: &Params) -> D2tcp {
         D2tcp { dctcp: Dctcp::start(params), end: 0, deadline: Time::NEVER }
     }
 
-    /// How imminent the deadline is (section 3.2): alpha's power in a cut (section 3.1, equation 2).
+    /// Imminence of the deadline (section 3.2): exponent of alpha in a window reduction (section 3.1, equation 2).
     pub fn d_q16(&self, at: &Congestion, window: &Window) -> u64 {
         if self.deadline == Time::NEVER {
             return ONE_Q16;

@@ -1,13 +1,13 @@
-//! DCTCP: cut the window by the share of marked bytes.
+//! DCTCP: reduce the window in proportion to the share of marked bytes.
 //! Sources: RFC 8257, sections 3.3 to 3.5; Alizadeh et al., SIGCOMM 2010, section 3.
 //! Law:     alpha <- (1 - g) alpha + g F once a window, F the share of acknowledged bytes whose ACK echoed a mark;
 //!          on a mark, once a window, ssthresh = cwnd <- cwnd (1 - alpha / 2).
 //! Units:   cwnd in bytes; alpha and g in 1/65536, rounded down.
 //! Owns:    alpha, the window's acked and marked bytes. The endpoint owns loss recovery and the gate on ECE.
-//! Departs: a floor under a cut, which the RFC leaves open: two segments (Linux 6.1 and FreeBSD 14, tcp_dctcp.c and cc_dctcp.c;
-//!          the paper's arithmetic in 4.2.1) or one (ns-3 3.37's law has none of its own). Above ssthresh the window
-//!          grows by a segment for every window of whole segments acknowledged, as deployed stacks count: at DCTCP's few
-//!          segments, RFC 5681's MSS * MSS / cwnd would give a fifth less. Slow start and loss are NewReno's.
+//! Departs: a floor under a window reduction, which the RFC leaves open: two segments (Linux 6.1 and FreeBSD 14, tcp_dctcp.c and
+//!          cc_dctcp.c; the paper's arithmetic in 4.2.1) or one (ns-3 3.37 has no floor of its own). Above ssthresh the window
+//!          grows by a segment per window of whole segments acknowledged, as deployed stacks count: at DCTCP's few
+//!          segments, RFC 5681's MSS * MSS / cwnd would give a fifth less. Slow start and loss follow NewReno.
 //! Checked: vectors/dctcp.json; tests/trajectories/dctcp.txt.
 
 use fanin_units::Share;
@@ -19,15 +19,15 @@ use crate::row::Shown;
 use crate::settings::params;
 
 params! {
-    /// DCTCP (RFC 8257), and what d2tcp and l2dct take over from it.
+    /// DCTCP (RFC 8257), and the settings that d2tcp and l2dct share with it.
     dctcp {
         /// Weight of a new sample in alpha.
         #[range(Share::of(1, 1 << 17).., "it would never move alpha; the usual value is \"1/16\"")]
         g: Share = Share::of(1, 16),
         /// Alpha of a new connection.
         initial_alpha: Share = Share::of(1, 1),
-        /// Least window after a mark, in segments: 2 in Linux, FreeBSD and the paper's arithmetic (section 4.2.1), 1 where it is TCP's own, as in ns-3, whose law has no floor. A loss leaves two either way.
-        #[range(1..=2, "sources have one or the other")]
+        /// Minimum window after a mark, in segments: 2 in Linux, FreeBSD and the paper's arithmetic (section 4.2.1); 1 in ns-3, which has only TCP's own minimum. After a loss it is 2 either way.
+        #[range(1..=2, "implementations use one or the other")]
         min_window: u32 = 2,
     }
 }
@@ -35,7 +35,7 @@ params! {
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
-    /// Above zero and at most 65536, as alpha is at most.
+    /// From 1 to 65536, as alpha is at most 65536.
     g_q16: u32,
     alpha_q16: u32,
     acked: u32,
@@ -43,7 +43,7 @@ pub struct Dctcp {
     window_end: u64,
     /// Bytes acknowledged since the last step of congestion avoidance.
     towards_step: u32,
-    /// Segments that a mark leaves at the least.
+    /// Minimum segments after a mark.
     min_window: u32,
 }
 
@@ -61,7 +61,7 @@ impl Dctcp {
         }
     }
 
-    /// Counts the ACK; at the end of a window, updates alpha (RFC 8257, section 3.3, steps 1 to 8).
+    /// Count the ACK; at the end of a window, update alpha (RFC 8257, section 3.3, steps 1 to 8).
     #[inline(always)]
     pub fn count(&mut self, ack: &Ack) {
         self.acked = self.acked.saturating_add(ack.acked);
@@ -79,7 +79,7 @@ impl Dctcp {
         self.window_end = ack.nxt;
     }
 
-    /// `step` bytes for every window of whole segments acknowledged: one segment, unless a variant says otherwise.
+    /// Grow by `step` bytes per window of whole segments acknowledged: one segment, unless a variant differs.
     pub fn grow(&mut self, step: u32, ack: &Ack, mss: u32, window: &mut Window) {
         self.towards_step = self.towards_step.saturating_add(ack.acked);
         let whole = (window.cwnd - window.cwnd % mss).max(mss);
@@ -89,8 +89,8 @@ impl Dctcp {
         }
     }
 
-    /// The new ssthresh. The window after a mark (RFC 8257, section 3.5) is at least `min_window`; a variant takes alpha to
-    /// a power. The share is at most one: at most half goes.
+    /// The new ssthresh. The window after a mark (RFC 8257, section 3.5) is at least `min_window`; a variant raises alpha to
+    /// a power. The share is at most one, so at most half of the window goes.
     pub fn cut_by(
         &self,
         power_q16: impl FnOnce() -> Option<u64>,

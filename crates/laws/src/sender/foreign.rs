@@ -1,5 +1,4 @@
-//! A base law from outside the house: whoever links this crate brings it, in whatever language. It has no row in the table, and nothing of
-//! it is paid for where none is used.
+//! Congestion control from outside this crate, in any language. It has no row in the table and costs nothing unless used.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -9,46 +8,46 @@ use core::ptr;
 use super::control::Control;
 use crate::row::Row;
 
-/// One connection's state of such a law.
+/// State of one connection.
 pub trait Foreign: Control + fmt::Debug + Send {
     /// The state of another connection, which is new.
-    fn another(&self) -> Box<dyn Foreign>;
+    fn fresh(&self) -> Box<dyn Foreign>;
 }
 
 impl Clone for Box<dyn Foreign> {
     fn clone(&self) -> Box<dyn Foreign> {
-        (**self).another()
+        (**self).fresh()
     }
 }
 
-/// Where such a law comes from.
+/// Factory of external congestion controls.
 pub trait Source: Send + Sync {
     /// The state of a new connection.
     fn start(&self) -> Box<dyn Foreign>;
 
-    /// Carries a run out that has it.
+    /// Execute a run that uses it.
     ///
     /// # Errors
-    /// What the law raised, which ended the run.
+    /// The error that the algorithm raised, which ended the run.
     fn during(&self, run: &mut (dyn FnMut() + Send)) -> Result<(), alloc::string::String>;
 }
 
-/// Such a law by its name, as a scheme has it. It is never given back: schemes are plain values.
+/// An external congestion control by its name in a scheme. It is never freed: schemes are plain values.
 #[derive(Clone, Copy)]
 pub struct Named(&'static (Row, Box<dyn Source>));
 
 impl Named {
-    /// A law with what it says of itself.
+    /// A congestion control with its metadata.
     pub fn new(row: Row, source: Box<dyn Source>) -> Named {
         Named(Box::leak(Box::new((row, source))))
     }
 
-    /// What it says of itself.
+    /// Its metadata.
     pub const fn row(self) -> &'static Row {
         &self.0.0
     }
 
-    /// Where it comes from.
+    /// Its factory.
     pub fn source(self) -> &'static dyn Source {
         &*self.0.1
     }

@@ -1,11 +1,11 @@
-//! L2DCT: DCTCP weighted by the service that a flow has attained: short flows grow faster and give way less.
+//! L2DCT: DCTCP weighted by the service that a flow has attained: short flows grow faster and back off less.
 //! Sources: Munir, Qazi, Uzmi, Mushtaq, Ismail, Iqbal and Khan, "Minimizing Flow Completion Times in Data Centers"
 //!          (INFOCOM 2013), section III.
 //! Law:     w_c = 2.5 up to 200 KB sent, then falling evenly to 0.125 at 1 MB; above ssthresh cwnd grows by w_c / 2.5
 //!          segments a window; on a mark, once a window, ssthresh = cwnd <- cwnd (1 - b / 2), b = alpha^w_c.
 //! Units:   cwnd in bytes; w_c, alpha and b in 1/65536, rounded down.
 //! Owns:    where the present flow began; DCTCP owns alpha. The endpoint owns loss recovery.
-//! Departs: what is sent counts once it is acknowledged. On a standing connection every answer is a flow of its own.
+//! Departs: sent bytes count once they are acknowledged. On a persistent connection every response is a flow of its own.
 //! Checked: vectors/l2dct.json; tests/trajectories/l2dct.txt.
 
 use fanin_units::Time;
@@ -20,16 +20,16 @@ use crate::row::Shown;
 const W_MAX_Q16: u64 = 5 * ONE_Q16 / 2;
 /// The weight of a flow that has sent much (section III).
 const W_MIN_Q16: u64 = ONE_Q16 / 8;
-/// Up to here a flow has sent little, bytes.
+/// Up to these bytes a flow has sent little.
 const LITTLE: u64 = 200_000;
-/// From here it has sent much, bytes.
+/// A flow has sent much from here on, bytes.
 const MUCH: u64 = 1_000_000;
 
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct L2dct {
     dctcp: Dctcp,
-    /// Where the present flow begins in the stream.
+    /// Start of the present flow in the stream.
     start: u64,
 }
 
@@ -39,7 +39,7 @@ impl L2dct {
         L2dct { dctcp: Dctcp::start(params), start: 1 }
     }
 
-    /// The weight of a flow whose bytes are acknowledged up to `una`: alpha's power in a cut.
+    /// The weight of a flow acknowledged up to `una`: exponent of alpha in a window reduction.
     pub fn weight_q16(&self, una: u64) -> u64 {
         let sent = una.saturating_sub(self.start).clamp(LITTLE, MUCH);
         W_MAX_Q16 - (W_MAX_Q16 - W_MIN_Q16) * (sent - LITTLE) / (MUCH - LITTLE)
@@ -61,7 +61,7 @@ impl Control for L2dct {
     }
 
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-        // For a window acknowledged a share of a segment is added.
+        // A window's worth of ACKs adds a share of a segment.
         let step = (u64::from(mss) * self.weight_q16(ack.una) / W_MAX_Q16) as u32;
         self.dctcp.grow(step, ack, mss, window);
     }

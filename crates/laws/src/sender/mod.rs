@@ -1,9 +1,9 @@
-//! The sender's window: a base law, an optional gentler slow start, an optional cap.
+//! The sender's window: a congestion control, an optional gentler slow start, an optional cap.
 //!
 //! The endpoint owns the scoreboard, loss recovery, the retransmission timer, the once-a-window gate on ECE, and the
-//! [`Window`] itself. It tells the law what the application sends ([`Law::begin`]) and of every ACK ([`Law::observe`]),
-//! asks it to [`grow`](Law::grow) the window outside recovery, asks for a new ssthresh on congestion ([`Law::cut`]), and
-//! asks how much of the window is [`usable`](Law::usable).
+//! [`Window`] itself. It passes application data ([`Law::begin`]) and every ACK ([`Law::observe`]) to the algorithm, which
+//! [grows](Law::grow) the window outside recovery, sets a new ssthresh on congestion ([`Law::cut`]), and limits the
+//! [`usable`](Law::usable) window.
 
 mod control;
 mod credits;
@@ -31,18 +31,18 @@ use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
 
 sections! {
-    /// The settings of bases.
+    /// Settings of congestion controls.
     newreno: newreno::Params,
     dctcp: dctcp::Params,
     cubic: cubic::Params,
     vegas: vegas::Params,
 }
 
-/// Declares the bases, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
+/// Declares the congestion controls, one row each: the type in its file, the section of its settings (`from`), and its [`Row`].
 macro_rules! bases {
     ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
         crate::row::kinds! {
-            /// Which base law.
+            /// Kind of congestion control.
             [Foreign(foreign::Named): "One from outside."]
             $($(#[doc = $doc])* $Law in $file $(from $section)? { $($row)* })*
         }
@@ -58,7 +58,7 @@ macro_rules! bases {
             }
         }
 
-        /// The law under everything else: one connection's state.
+        /// State of a connection's congestion control.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         pub enum Base {
@@ -108,7 +108,7 @@ bases! {
         offers: &[Offer {
             name: "newreno",
             aliases: &["reno"],
-            says: "TCP NewReno over drop-tail queues: what collapses",
+            says: "TCP NewReno over drop-tail queues: the baseline that collapses",
         }],
     }
     /// RFC 9438.
@@ -127,11 +127,11 @@ bases! {
     /// DCTCP with deadlines.
     D2tcp in d2tcp from dctcp {
         brings: &["ecn_threshold", "ecn"],
-        heeds: &["workload.deadline"],
+        reads_keys: &["workload.deadline"],
         offers: &[Offer {
             name: "d2tcp",
             aliases: &[],
-            says: "DCTCP that gives way the less the nearer a flow's deadline is",
+            says: "DCTCP that backs off less the nearer a flow's deadline is",
         }],
     }
     /// DCTCP weighted by attained service.
@@ -140,35 +140,35 @@ bases! {
         offers: &[Offer {
             name: "l2dct",
             aliases: &[],
-            says: "DCTCP that gives way the less the less a flow has sent",
+            says: "DCTCP that backs off less the less a flow has sent",
         }],
     }
     /// Brakmo and Peterson: by delay.
     Vegas in vegas from vegas {
-        gives_way: true,
+        is_delay_based: true,
         offers: &[Offer {
             name: "vegas",
             aliases: &[],
-            says: "TCP Vegas over drop-tail queues: a few segments a flow stand in them",
+            says: "TCP Vegas over drop-tail queues: keeps a few segments per flow queued",
         }],
     }
 }
 
-/// One sender's law.
+/// Complete algorithm of one sender.
 #[derive(Clone, Debug)]
 pub struct Law {
     /// The maximum segment size, bytes.
     pub mss: u32,
-    /// What everything else stands on.
+    /// The congestion control.
     pub base: Base,
-    /// Growth below ssthresh, where it is not the base's.
+    /// Replacement for its slow start.
     pub slow_start: Option<GentleSlowStart>,
-    /// A cap from outside.
+    /// A cap assigned by the switch.
     pub cap: Option<MaxCwnd>,
 }
 
 impl Law {
-    /// Takes a round-trip sample from the handshake; ACKs bring the others.
+    /// Take a round-trip sample from the handshake; ACKs bring the others.
     pub fn sample(&mut self, rtt: Time) {
         self.base.sample(rtt);
         if let Some(gss) = &mut self.slow_start {
@@ -176,12 +176,12 @@ impl Law {
         }
     }
 
-    /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
+    /// The application hands over the bytes from `start` to `end` of the stream, due by `deadline`.
     pub fn begin(&mut self, start: u64, end: u64, deadline: Time) {
         self.base.begin(start, end, deadline);
     }
 
-    /// Learns from an ACK, in recovery too.
+    /// Process an ACK, in recovery too.
     #[inline(always)]
     pub fn observe(&mut self, ack: &Ack) {
         self.base.observe(ack);
@@ -190,7 +190,7 @@ impl Law {
         }
     }
 
-    /// Moves the window on an ACK of new data outside recovery: grows it, unless the base gives way.
+    /// Move the window on an ACK of new data outside recovery: a delay-based congestion control may reduce it.
     #[inline(always)]
     pub fn grow(&mut self, ack: &Ack, window: &mut Window) {
         if window.cwnd < window.ssthresh {
@@ -206,12 +206,12 @@ impl Law {
         }
     }
 
-    /// The new ssthresh after congestion; the endpoint sets the window by its recovery.
+    /// The new ssthresh after congestion; the endpoint's recovery sets the window.
     pub fn cut(&mut self, cause: Cause, at: &Congestion, window: &Window) -> u32 {
         self.base.cut(cause, at, self.mss, window)
     }
 
-    /// Takes what ports have written, where the law has a cap.
+    /// Take the ports' header option, if there is a cap.
     #[inline]
     pub fn allot(&mut self, note: &HeaderOption) {
         if let Some(cap) = &mut self.cap {
@@ -219,7 +219,7 @@ impl Law {
         }
     }
 
-    /// How much of the window may be in flight; it may be under one MSS.
+    /// Bytes of the window that may be in flight; may be under one MSS.
     #[inline]
     pub fn usable(&self, window: &Window) -> u32 {
         match &self.cap {
@@ -228,7 +228,7 @@ impl Law {
         }
     }
 
-    /// What of its state is worth a look.
+    /// State to display.
     pub fn shown(&self) -> Option<Shown> {
         match &self.slow_start {
             Some(gss) => Some(gss.shown()),

@@ -5,7 +5,7 @@
 //!          on congestion ssthresh <- max(flight / 2, 2 MSS). In Linux a window is whole segments: above, cwnd += MSS for every
 //!          cwnd acknowledged, and half a window is rounded down.
 //! Units:   bytes.
-//! Owns:    in Linux what has been acknowledged since the window grew. The endpoint owns loss recovery (RFC 6582 or 6675).
+//! Owns:    in Linux the bytes acknowledged since the last growth. The endpoint owns loss recovery (RFC 6582 or 6675).
 //! Departs: nowhere.
 //! Checked: vectors/newreno.json; tests/trajectories/newreno.txt.
 
@@ -14,11 +14,11 @@ use super::credits::Credits;
 use crate::settings::{params, words};
 
 words! {
-    /// Whose NewReno.
+    /// Variant of NewReno.
     Variant, "\"rfc5681\" or \"linux\"" {
-        /// The RFC's: above ssthresh the window moves with every ACK.
+        /// RFC 5681: above ssthresh the window moves with every ACK.
         Rfc5681 = "rfc5681",
-        /// That of Linux 6.1 (net/ipv4/tcp_cong.c): windows are whole segments.
+        /// Linux 6.1 (net/ipv4/tcp_cong.c): windows are whole segments.
         Linux = "linux",
     }
 }
@@ -26,7 +26,7 @@ words! {
 params! {
     /// NewReno (RFC 5681).
     newreno {
-        /// Whose NewReno: the RFC's, or Linux's, which counts whole segments.
+        /// Variant of NewReno: the RFC's, or Linux's, which counts whole segments.
         variant: Variant = Variant::Rfc5681,
     }
 }
@@ -34,9 +34,9 @@ params! {
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub enum NewReno {
-    /// As the RFC has it: none.
+    /// The RFC's: no state.
     Rfc5681,
-    /// As Linux does.
+    /// Linux's.
     Linux(Credits),
 }
 

@@ -1,15 +1,15 @@
-//! TCP Vegas: keep a few segments in the path's queues, told by how much longer than at best a round trip takes.
+//! TCP Vegas: keep a few segments in the path's queues, estimated from the increase of the round-trip time over its minimum.
 //! Sources: Brakmo, O'Malley and Peterson, "TCP Vegas: New Techniques for Congestion Detection and Avoidance" (SIGCOMM 1994),
 //!          sections 3.2 and 3.3; Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet"
 //!          (JSAC 1995).
 //! Law:     once a window, diff = (cwnd / BaseRTT - cwnd / RTT) BaseRTT; diff < alpha: cwnd grows by a segment; diff > beta: it
-//!          shrinks by one. Slow start doubles every other window and compares after those between, in which cwnd stands; at
-//!          diff > gamma it ends.
+//!          shrinks by one. Slow start doubles every other window and compares after the windows in between, in which cwnd is
+//!          constant; it ends at diff > gamma.
 //! Units:   cwnd in bytes; diff, alpha, beta and gamma in segments, diff in 1/65536, rounded down; times in picoseconds.
 //! Owns:    BaseRTT (the least round trip of the connection), the window's end and its RTT. The endpoint owns loss recovery.
-//! Departs: RTT is the least that a window's ACKs measured, so that a kept-back ACK does not count where others were not;
-//!          Actual is cwnd over it. A step is taken at the window's end, at once. Losses are found and answered as NewReno does,
-//!          not by Vegas's finer clock; marks likewise.
+//! Departs: RTT is the least that a window's ACKs measured, so that a delayed ACK does not count if others were not;
+//!          Actual is cwnd over it. A step is taken at once at the window's end. Loss detection and reaction follow NewReno,
+//!          without Vegas's finer clock; marks likewise.
 //! Checked: vectors/vegas.json; tests/trajectories/vegas.txt.
 
 use alloc::format;
@@ -24,20 +24,20 @@ use crate::settings::{Refusal, params};
 params! {
     /// TCP Vegas.
     vegas {
-        /// Fewer segments than this in the path's queues, and the window grows.
+        /// Grow the window if fewer segments than this are in the path's queues.
         #[range(..=1_000)]
         alpha: u32 = 2,
-        /// More segments than this in the path's queues, and the window shrinks.
+        /// Shrink the window if more segments than this are in the path's queues.
         #[range(..=1_000)]
         beta: u32 = 4,
-        /// More segments than this in the path's queues, and slow start ends.
+        /// End slow start if more segments than this are in the path's queues.
         #[range(..=1_000)]
         gamma: u32 = 1,
     }
     refuses |vegas| {
         let what = || {
             format!(
-                "Vegas's alpha {} and beta {}: a window that is to grow and to shrink; use an alpha of at most beta",
+                "Vegas's alpha {} exceeds its beta {}, so the window would both grow and shrink; use an alpha of at most beta",
                 vegas.alpha, vegas.beta
             )
         };
@@ -52,17 +52,17 @@ pub struct Vegas {
     alpha: u16,
     beta: u16,
     gamma: u16,
-    /// Slow start lets this window grow; the next one stands.
+    /// Slow start lets this window grow; the next one is constant.
     doubling: bool,
-    /// The window's end is acknowledged: this ACK is the next one's first.
+    /// The window's end is acknowledged: this ACK is the first of the next window.
     ended: bool,
-    /// The last diff, as far as 32 bits have it.
+    /// The last diff, saturated to 32 bits.
     last_q16: u32,
     /// BaseRTT; `NEVER` before the first sample.
     base_rtt: Time,
-    /// The least RTT of the window; `NEVER` while it has none.
+    /// The least RTT of the window; `NEVER` while there is none.
     rtt: Time,
-    /// What was sent as the window began; zero before the first ACK.
+    /// Bytes sent at the window's start; zero before the first ACK.
     window_end: u64,
 }
 
@@ -75,12 +75,12 @@ impl Vegas {
         Vegas { alpha, beta, gamma, doubling: true, ended: false, last_q16: 0, base_rtt, rtt, window_end: 0 }
     }
 
-    /// Of the window that ended, the segments that stood in queues: diff; `None` where it was not measured.
+    /// Segments queued during the window that ended: diff; `None` if it was not measured.
     fn queued_q16(&mut self, mss: u32, window: &Window) -> Option<u64> {
         if self.rtt == Time::NEVER {
             return None;
         }
-        // 2^32 bytes times 2^64 ps in 1/65536 fits; a share of cwnd does in 64 bits.
+        // 2^32 bytes times 2^64 ps in 1/65536 fits; a share of cwnd fits in 64 bits.
         let waiting_q16 = (u128::from(window.cwnd) * u128::from(self.rtt.since(self.base_rtt).0)) << 16;
         let queued_q16 = (waiting_q16 / (u128::from(self.rtt.0.max(1)) * u128::from(mss))) as u64;
         self.last_q16 = u32::try_from(queued_q16).unwrap_or(u32::MAX);
@@ -99,13 +99,13 @@ impl Control for Vegas {
             self.rtt = self.rtt.min(rtt);
         }
         self.ended = ack.una > self.window_end && self.window_end > 0;
-        // An end beyond what is sent was set before a timeout; the window is a new one.
+        // An end beyond the data sent dates from before a timeout; the window is a new one.
         if self.ended || self.window_end == 0 || self.window_end > ack.nxt {
             self.window_end = ack.nxt;
         }
     }
 
-    /// SIGCOMM 1994, section 3.3: doubled every other window, compared after those between.
+    /// SIGCOMM 1994, section 3.3: double every other window, compare after the windows in between.
     fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         if self.ended {
             if !self.doubling && self.queued_q16(mss, window) > Some(u64::from(self.gamma) << 16) {
@@ -129,7 +129,7 @@ impl Control for Vegas {
             window.cwnd = window.cwnd.saturating_add(mss);
         } else if queued_q16 > u64::from(self.beta) << 16 && window.cwnd > 2 * mss {
             window.cwnd = (window.cwnd - mss).max(2 * mss);
-            // A window that gives way does not go back to slow start.
+            // A reduced window does not return to slow start.
             window.ssthresh = window.ssthresh.min(window.cwnd);
         }
     }
@@ -140,7 +140,7 @@ impl Control for Vegas {
         newreno::ssthresh(at.flight, mss)
     }
 
-    /// The segments that stood in the path's queues when last compared.
+    /// Segments in the path's queues at the last comparison.
     fn shown(&self) -> Option<Shown> {
         Some(Shown { name: "queued", value: self.last_q16.into(), bits: 16 })
     }

@@ -1,4 +1,4 @@
-//! The errors that `fixed.rs` may have, against floating point.
+//! Error bounds of `fixed.rs`, against floating point.
 #![expect(clippy::disallowed_methods, reason = "a yardstick whose last digit does not matter")]
 
 use fanin_laws::fixed::{ONE_Q16, cbrt, exp2_q16, log2_q16, pow_q16};
@@ -8,21 +8,21 @@ const ONE: f64 = ONE_Q16 as f64;
 
 proptest! {
     #[test]
-    fn the_logarithm_is_rounded_down_to_a_65536th(x in any::<u64>(), shift in 0..47u32) {
+    fn logarithm_rounds_down_to_a_65536th(x in any::<u64>(), shift in 0..47u32) {
         let x = (x >> shift).max(ONE_Q16);
         let (found, exact) = (log2_q16(x) as f64, (x as f64 / ONE).log2() * ONE);
-        // Down by at most one step, and one more lost to squaring with 31 bits.
+        // Low by at most one step, plus one lost to squaring with 31 bits.
         prop_assert!(found <= exact + 0.01 && found > exact - 2.0, "{found} for {exact}");
     }
 
     #[test]
-    fn two_to_the_power_is_right_to_one_part_in_fifty_thousand(x in 0..(47u64 << 16)) {
+    fn exp2_error_is_within_bounds(x in 0..(47u64 << 16)) {
         let (found, exact) = (exp2_q16(x) as f64, (x as f64 / ONE).exp2() * ONE);
         prop_assert!((found - exact).abs() <= exact / 50_000.0 + 1.0, "{found} for {exact}");
     }
 
     #[test]
-    fn a_window_to_a_power_is_right_to_two_parts_in_ten_thousand(segments in 1.0..65_000.0f64, exponent in 0..=ONE_Q16) {
+    fn window_power_error_is_within_bounds(segments in 1.0..65_000.0f64, exponent in 0..=ONE_Q16) {
         // log2 is up to 2/65536 low, so the power is low by up to that times ln 2 times the exponent, and exp2's error.
         let x = (segments * ONE) as u64;
         let (found, exact) = (pow_q16(x, exponent) as f64, (x as f64 / ONE).powf(exponent as f64 / ONE) * ONE);
@@ -30,13 +30,13 @@ proptest! {
     }
 
     #[test]
-    fn a_power_lies_between_one_and_its_base(x in ONE_Q16..1 << 40, exponent in 0..=ONE_Q16) {
+    fn power_is_between_one_and_base(x in ONE_Q16..1 << 40, exponent in 0..=ONE_Q16) {
         let power = pow_q16(x, exponent);
         prop_assert!(power >= ONE_Q16 && power as f64 <= x as f64 * 1.0001, "{power}");
     }
 
     #[test]
-    fn the_cube_root_is_rounded_down(x in any::<u64>(), shift in 0..64u32) {
+    fn cube_root_rounds_down(x in any::<u64>(), shift in 0..64u32) {
         let x = x >> shift;
         let root = u128::from(cbrt(x));
         prop_assert!(root.pow(3) <= x.into() && (root + 1).pow(3) > x.into(), "{root}");

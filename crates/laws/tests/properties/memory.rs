@@ -1,4 +1,4 @@
-//! What holds for a memory that ports share: its vectors, its fixed points, and that no more is handed out than there is.
+//! Shared memory: vectors, fixed points, and no more bytes assigned than exist.
 
 use std::fs;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ fn read<T: FromStr>(case: &Value, key: &str) -> Option<T> {
 }
 
 #[test]
-fn a_memory_is_shared_as_its_vectors_say() {
+fn memory_matches_its_vectors() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/dynamic_threshold.json");
     let file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let mut checked = 0;
@@ -39,7 +39,7 @@ fn a_memory_is_shared_as_its_vectors_say() {
 }
 
 #[test]
-fn a_memory_that_is_all_set_apart_is_none() {
+fn fully_reserved_memory_is_none() {
     let memory = Memory { bytes: Bytes(1_000), headroom: Bytes(100), reserved: Bytes(100), alpha: Ratio::of(1, 1) };
     assert_eq!(DynamicThreshold::new(&memory, 8).map(|law| law.shared()), Some(100));
     assert_eq!(DynamicThreshold::new(&memory, 9), None);
@@ -56,9 +56,9 @@ fn memory() -> impl Strategy<Value = (Memory, u32)> {
 }
 
 proptest! {
-    /// Packets of one size go to `k` ports in turn until none takes one.
+    /// Send packets of one size to `k` ports in turn until none takes one.
     #[test]
-    fn ports_that_are_congested_alike_come_to_hold_alpha_over_one_plus_k_alpha_each(
+    fn equally_congested_ports_share_evenly(
         (memory, ports) in memory(), k in 1u32..65, packet in 64u64..1_600,
     ) {
         let (law, k) = (DynamicThreshold::new(&memory, ports).unwrap(), k.min(ports) as usize);
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_queue_may_hold_never_grows_with_what_is_used_and_never_falls_with_memory_or_alpha(
+    fn queue_limit_is_monotonic(
         (memory, ports) in memory(), taken: u64, used: [u64; 2], more in 0u64..1_000_000, times in 1u32..5,
     ) {
         let law = DynamicThreshold::new(&memory, ports).unwrap();

@@ -1,4 +1,4 @@
-//! What holds for ports: room, marks, counts.
+//! Invariants of ports: limits, marks, counts.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn place(ecn: bool) -> Place {
     Place { rate: Rate(1_000_000_000), buffer, full_packet: 1500, ecn }
 }
 
-/// Every law with settings of its own.
+/// Every discipline with random settings.
 fn discipline() -> impl Strategy<Value = (Kind, Settings, Discipline)> {
     let kind = prop::sample::select(Kind::ALL);
     (kind, settings(), any::<bool>()).prop_map(|(kind, set, ecn)| {
@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
 
     #[test]
-    fn no_port_admits_beyond_its_limit_or_marks_what_cannot_be_marked(
+    fn ports_respect_limits_and_mark_only_ect(
         limit in prop::option::of(size()),
         discipline in discipline(),
         steps in steps(),
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn a_port_answers_the_same_for_the_same_seed(
+    fn ports_are_deterministic_per_seed(
         discipline in discipline(),
         steps in steps(),
         seed in any::<u64>(),
@@ -130,7 +130,7 @@ proptest! {
     }
 
     #[test]
-    fn reds_average_lies_within_the_queues_that_it_saw(
+    fn red_average_stays_within_seen_queues(
         weight_q32 in any::<u32>(),
         lengths in prop::collection::vec((0..1000u32, any::<bool>()), 1..200),
     ) {
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn many_to_one_counts_the_flows_that_a_set_holds(buffer in 0..10_000_000u64, steps in steps()) {
+    fn many_to_one_counts_open_flows(buffer in 0..10_000_000u64, steps in steps()) {
         let (mut law, mut open) = (ManyToOne::new(Form::Window, buffer), BTreeSet::new());
         for step in steps {
             let Step::Packet { bytes, ect, flow, opens, closes } = step else { continue };
@@ -163,7 +163,7 @@ proptest! {
             } else if opens {
                 open.insert(flow);
             }
-            // Equation 1; nothing rather than less than nothing.
+            // Equation 1, saturating at zero.
             let n = open.len() as u64;
             let wanted = (n > 0).then(|| buffer.saturating_sub(42 * n) / n);
             prop_assert_eq!(u64::from(offer), wanted.unwrap_or(u32::MAX.into()));
@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn the_largest_queues_overflow_nothing() {
+fn largest_queues_do_not_overflow() {
     let queue = Queue { bytes: 1 << 46, packets: u32::MAX, idle_since: None };
     let idle = Queue { bytes: 0, packets: 0, idle_since: Some(Time::ZERO) };
     let header = Header { bytes: u32::MAX, ect: true, flow: u32::MAX, opens: true, closes: false };
@@ -210,7 +210,7 @@ fn the_largest_queues_overflow_nothing() {
 
 proptest! {
     #[test]
-    fn codel_drops_nothing_that_came_soon_enough_and_never_the_last_packet_and_marks_only_what_can_be(
+    fn codel_drops_only_late_packets(
         ecn in any::<bool>(),
         resume in prop_oneof![Just(Resume::Rfc8289), Just(Resume::Ns2)],
         target_us in 1..1000u64,
@@ -227,7 +227,7 @@ proptest! {
             let late = sojourn >= target_us && behind > 1500;
             late_since = if late { late_since.or(Some(now)) } else { None };
             if departure != (Departure::Pass { mark: false }) {
-                // ns-2 waits for less where it goes on.
+                // ns-2 waits less if dropping restarts soon.
                 let wait = if resume == Resume::Rfc8289 { interval } else { Time::ZERO };
                 prop_assert!(late_since.is_some_and(|since| now.since(since) >= wait), "{departure:?} too early");
             }

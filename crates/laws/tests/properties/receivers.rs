@@ -1,4 +1,4 @@
-//! What holds for receivers: bounds of windows, and no more given out than there is.
+//! Invariants of receivers: bounds of windows, and no more assigned than is free.
 
 use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_units::{Rate, Time};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::settings;
 
-/// A packet: after how long, of which connection, its payload, and the RTT that its host knows.
+/// A packet: time since the last, connection, payload, and the host's estimate of the RTT.
 fn packets() -> impl Strategy<Value = Vec<(u64, usize, u32, u64)>> {
     let gap = prop_oneof![0..1_000_000u64, 0..1_000_000_000u64, Just(1 << 62)];
     let rtt = prop_oneof![Just(0), Just(1), 10_000_000..1_000_000_000u64, Just(u64::MAX)];
@@ -15,7 +15,7 @@ fn packets() -> impl Strategy<Value = Vec<(u64, usize, u32, u64)>> {
 
 proptest! {
     #[test]
-    fn windows_have_two_segments_at_least_and_no_more_than_the_endpoint_offers_and_raises_cost_no_more_than_is_left(
+    fn windows_stay_within_bounds_and_quota(
         set in settings(),
         packets in packets(),
         mss in 64..9_000u32,
@@ -32,7 +32,7 @@ proptest! {
             let after = connections[which].window();
             prop_assert!((2 * mss).min(most) <= after && after <= most, "{after}");
             prop_assert!(after <= before.max(2 * mss).saturating_mul(2) && host.available() <= rate / 8);
-            // A raise is paid for, out of this half's quota or a new one.
+            // A raise is paid from this half's quota or a new one.
             prop_assert!(after <= before || after <= 2 * mss || host.quota() < slot.max(host.available()) || rtt > 1 << 60);
         }
         for connection in connections {

@@ -1,4 +1,4 @@
-//! What holds for senders: bounds of windows and shares.
+//! Invariants of senders: bounds of windows and shares.
 
 use fanin_laws::Settings;
 use fanin_laws::port::HeaderOption;
@@ -15,7 +15,7 @@ use crate::settings;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// An ACK of so many bytes, so long after the last; the round trip in microseconds.
+    /// An ACK: bytes acknowledged, time since the last ACK; the round trip in microseconds.
     Ack {
         acked: u32,
         wait_us: u64,
@@ -28,14 +28,14 @@ enum Step {
         flight: u32,
     },
     Allot(u32),
-    /// So many bytes to send within so many microseconds.
+    /// Bytes to send, and their deadline in microseconds.
     Begin {
         bytes: u64,
         within_us: Option<u64>,
     },
 }
 
-/// Every base with settings of its own, under any parts.
+/// Every congestion control with random settings, with random parts.
 fn laws() -> impl Strategy<Value = (Law, Kind, Settings)> {
     let kind = prop::sample::select(Kind::ALL);
     let parts = (any::<bool>(), prop::option::of(0..40u8));
@@ -62,25 +62,25 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![6 => ack, 2 => cut, 1 => begin, 1 => sizes().prop_map(Step::Allot)], 1..60)
 }
 
-/// The largest window after an ACK: one MSS more, or, where gentle slow start ends a window, twice the window; CUBIC's
-/// target is half as much again for a whole window acknowledged, and Reno's some MSS a window, by what is left of it after a
-/// loss.
+/// The largest window after an ACK: one MSS more, or twice the window if gentle slow start ends a window. CUBIC's target is
+/// 1.5 times the window per window acknowledged, and Reno's grows by some MSS a window, depending on the share that remains
+/// after a loss.
 fn most((law, kind, set): (&Law, Kind, &Settings), window: &Window, acked: u32) -> u64 {
     let mss = u64::from(law.mss);
     let cwnd = u64::from(window.cwnd);
     let slow_start = window.cwnd < window.ssthresh;
     match kind {
         _ if slow_start && law.slow_start.is_some() => cwnd + cwnd.max(mss) + cwnd / 1000 + 1,
-        // Under a cap, Reno's window has gone on growing.
+        // Under a cap, Reno's window has kept growing.
         Kind::Cubic if !slow_start && law.cap.is_some() => u64::MAX,
         Kind::Cubic if !slow_start => {
             let beta_q10 = u64::from(set.senders.cubic.beta.in_q(10));
             let alpha_q10 = (3 * 1024 * (1024 - beta_q10) / (1024 + beta_q10)).max(1024);
-            // Linux counts a part of a segment for a whole one, and gives one for those that were counted before.
+            // Linux counts a partial segment as a whole one, and grows once more for those counted before.
             let half = (u64::from(acked) + mss) / 2 + mss;
             cwnd + half + alpha_q10 * mss * u64::from(acked) / cwnd / 1024 + 1
         }
-        // Linux's counts what an ACK acknowledges, and gives a segment for what was counted before.
+        // Linux counts the acknowledged bytes of an ACK, and grows once more for those counted before.
         Kind::NewReno if !slow_start && set.senders.newreno.variant == newreno::Variant::Linux => {
             cwnd + mss * (u64::from(acked.div_ceil(law.mss)) / (cwnd / mss).max(1) + 2)
         }
@@ -88,7 +88,7 @@ fn most((law, kind, set): (&Law, Kind, &Settings), window: &Window, acked: u32) 
     }
 }
 
-/// The segments that a cut leaves at the least.
+/// The minimum segments after a window reduction.
 fn least(marked: bool, set: &Settings) -> u32 {
     if marked { set.senders.dctcp.min_window } else { 2 }
 }
@@ -97,7 +97,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
 
     #[test]
-    fn windows_and_shares_stay_within_their_bounds(
+    fn windows_and_shares_stay_bounded(
         law in laws(),
         cwnd in sizes(),
         ssthresh in sizes(),
@@ -119,8 +119,8 @@ proptest! {
                     let before = window;
                     law.grow(&ack, &mut window);
                     prop_assert!(u64::from(window.cwnd) <= most((&law, kind, &set), &before, acked), "{before:?} grew to {window:?}");
-                    // Only a cap takes anything away, and a base that gives way.
-                    let least = match kind.row().gives_way {
+                    // Only a cap and delay-based congestion controls reduce the window.
+                    let least = match kind.row().is_delay_based {
                         true => Window { cwnd: before.cwnd.min(2 * mss), ssthresh: before.ssthresh.min(2 * mss) },
                         false => before,
                     };
@@ -159,7 +159,7 @@ proptest! {
             prop_assert!(usable >= mss.min(64) && usable <= window.cwnd, "{usable} of {window:?} are usable");
             if law.cap.is_some() {
                 prop_assert!(usable <= handed_out.max(64), "{usable} usable of {handed_out} handed out");
-                // What the cap holds back is cut at whole segments while one fits.
+                // The cap leaves whole segments while one fits.
                 prop_assert!(usable == window.cwnd || usable < mss || usable.is_multiple_of(mss));
             }
             if let Some(alpha) = law.shown().filter(|shown| shown.name == "alpha") {
@@ -169,13 +169,13 @@ proptest! {
     }
 
     #[test]
-    fn slow_start_at_most_doubles_the_window_that_it_answers(
+    fn slow_start_at_most_doubles_the_window(
         mss in 64..9000u32,
         segments in 1..500u32,
         rtts in prop::collection::vec(1..1000u64, 1..500),
         gentle in any::<bool>(),
     ) {
-        // Every segment of a window is acknowledged, each ACK lets out what it may: one round trip.
+        // Every segment of a window is acknowledged and each ACK releases new ones: one round trip.
         let slow_start = gentle.then(GentleSlowStart::default);
         let base = Kind::NewReno.start(&Default::default());
         let mut law = Law { mss, base, slow_start, cap: None };
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn alpha_of_dctcp_stays_between_the_shares_that_it_saw(
+    fn dctcp_alpha_stays_within_seen_shares(
         g_q16 in 1..=65_536u32,
         initial in 0..=65_536u32,
         shares in prop::collection::vec(0..=10u32, 1..50),
@@ -228,7 +228,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn a_nearer_deadline_never_cuts_deeper(
+    fn nearer_deadlines_never_reduce_more(
         alpha_q16 in 0..=65_536u32,
         cwnd in 1..1000u32,
         bytes in 1..10_000_000u64,
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flow_that_has_sent_more_weighs_no_more(mut sent in prop::collection::vec(0..3_000_000u64, 2..20)) {
+    fn weight_falls_with_sent_bytes(mut sent in prop::collection::vec(0..3_000_000u64, 2..20)) {
         let mut l2dct = L2dct::start(&dctcp::Params::default());
         l2dct.begin(1, u64::MAX, Time::NEVER);
         sent.sort_unstable();
@@ -259,10 +259,10 @@ proptest! {
 }
 
 #[test]
-fn the_largest_windows_overflow_nothing() {
+fn largest_windows_do_not_overflow() {
     let mut set = Settings::default();
     set.senders.dctcp.g = Share::of(1, 1);
-    for (base, gives_way) in Kind::ALL.iter().map(|kind| (kind.start(&set.senders), kind.row().gives_way)) {
+    for (base, is_delay_based) in Kind::ALL.iter().map(|kind| (kind.start(&set.senders), kind.row().is_delay_based)) {
         for mss in [64, 1460, 9000] {
             for ssthresh in [2 * mss, u32::MAX] {
                 let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));
@@ -281,7 +281,7 @@ fn the_largest_windows_overflow_nothing() {
                     law.sample(Time(now));
                     law.observe(&ack);
                     law.grow(&ack, &mut window);
-                    assert!(window.cwnd == u32::MAX || gives_way, "{base:?}, mss {mss}");
+                    assert!(window.cwnd == u32::MAX || is_delay_based, "{base:?}, mss {mss}");
                     law.begin(0, u64::MAX, Time(now));
                     let at = Congestion { now: Time(now), flight: u32::MAX, una: now, srtt: Time(now) };
                     for cause in [Cause::Loss, Cause::Ecn] {

@@ -1,4 +1,4 @@
-//! Settings of laws at random, fan-outs' too: of every section, within the ranges that it declares.
+//! Random settings of every section, fan-outs' too, within the declared ranges.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use fanin_units::{Bytes, QueueSize, Share, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Any settings that no law refuses: of this default, whose sections these are.
+/// Random valid settings, based on this default with its sections.
 pub fn settings<S: Clone + Debug + Default>(
     sections: fn(&S) -> Vec<&dyn Section>,
     sections_mut: fn(&mut S) -> Vec<&mut dyn Section>,

@@ -1,13 +1,13 @@
-//! Files of vectors, and settings as their cases have them, whatever their laws: fan-outs' too.
+//! Vector files, and settings from their cases, for fan-outs too.
 
 use std::fs;
 use std::path::PathBuf;
 
 use fanin_laws::row::Row;
-use fanin_laws::settings::{Section, Value as Kept};
+use fanin_laws::settings::{Section, Value as Present};
 use serde_json::Value;
 
-/// The vectors of every law that these rows are made of, each once.
+/// The vectors of all algorithms in these rows, each once.
 pub fn vectors(rows: impl Iterator<Item = &'static Row>) -> impl Iterator<Item = (&'static str, Value)> {
     let mut laws: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
     laws.sort_unstable();
@@ -21,7 +21,7 @@ pub fn vectors(rows: impl Iterator<Item = &'static Row>) -> impl Iterator<Item =
     })
 }
 
-/// Sets the keys of a law's section that a case has; `place` is what it may have beside them.
+/// Set the keys of an algorithm's section from a case; `place` lists the case's other keys.
 pub fn set_from(
     case: &Value,
     law: &str,
@@ -44,18 +44,18 @@ pub fn set_from(
     }
 }
 
-/// A value of the same kind as a present one.
-fn kept(present: Kept, value: &Value) -> Option<Kept> {
+/// Parse a value of the same kind as a present one.
+fn kept(present: Present, value: &Value) -> Option<Present> {
     let text = value.as_str().map_or_else(|| value.to_string(), String::from);
     Some(match present {
-        Kept::Count(_) => Kept::Count(text.parse().ok()?),
-        Kept::Flag(_) => Kept::Flag(value.as_bool()?),
-        Kept::Share(_) => Kept::Share(text.parse().ok()?),
-        Kept::Time(_) => Kept::Time(text.parse().ok()?),
-        Kept::MaybeTime(_) => Kept::MaybeTime(Some(text.parse().ok()?)),
-        Kept::Bytes(_) => Kept::Bytes(text.parse().ok()?),
-        Kept::Size(_) => Kept::Size(text.parse().ok()?),
-        Kept::MaybeSize(_) => Kept::MaybeSize(Some(text.parse().ok()?)),
-        Kept::Word(_, words) => Kept::Word(words.all.iter().find(|word| **word == text)?, words),
+        Present::Count(_) => Present::Count(text.parse().ok()?),
+        Present::Flag(_) => Present::Flag(value.as_bool()?),
+        Present::Share(_) => Present::Share(text.parse().ok()?),
+        Present::Time(_) => Present::Time(text.parse().ok()?),
+        Present::MaybeTime(_) => Present::MaybeTime(Some(text.parse().ok()?)),
+        Present::Bytes(_) => Present::Bytes(text.parse().ok()?),
+        Present::Size(_) => Present::Size(text.parse().ok()?),
+        Present::MaybeSize(_) => Present::MaybeSize(Some(text.parse().ok()?)),
+        Present::Word(_, words) => Present::Word(words.all.iter().find(|word| **word == text)?, words),
     })
 }

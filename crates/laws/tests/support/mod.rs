@@ -1,4 +1,4 @@
-//! Laws as `vectors/*.json` name and set them: any law that has a row.
+//! Algorithms as named and configured by `vectors/*.json`.
 
 #[path = "files.rs"]
 mod files;
@@ -15,20 +15,20 @@ use serde_json::Value;
 
 use files::{set_from, vectors};
 
-/// What a case may set beside a law's own settings: what the driver says of the law's place.
+/// Keys of a case besides settings, which describe where the algorithm acts.
 const PLACE: [&str; 8] = ["mss", "option_bytes", "count_in_buffer", "limit", "ecn", "rate", "max_packet", "buffer"];
 
-/// The vectors of every law that some row is made of.
+/// The vectors of every algorithm in some row.
 pub fn files() -> impl Iterator<Item = (&'static str, Value)> {
     vectors(rows())
 }
 
-/// Whether a law is one of ports.
+/// Whether this is a port algorithm.
 pub fn is_of_ports(law: &str) -> bool {
     law == "many_to_one" || port::Kind::ALL.iter().any(|kind| kind.row().laws[0].law == law)
 }
 
-/// The law of a sender; a part of a law stands on NewReno.
+/// A sender algorithm; a part is combined with NewReno.
 pub fn sender_law(name: &str, case: &Value, mss: u32) -> Law {
     let set = settings(name, case);
     let kind = sender::Kind::ALL.iter().find(|kind| kind.row().laws[0].law == name);
@@ -45,7 +45,7 @@ pub fn sender_law(name: &str, case: &Value, mss: u32) -> Law {
     }
 }
 
-/// The law of a port.
+/// A port algorithm.
 pub fn port_law(name: &str, case: &Value) -> port::Law {
     let set = settings(name, case);
     let limit = case["limit"].as_str().map(|text| text.parse::<QueueSize>().expect("a size"));
@@ -64,7 +64,7 @@ pub fn port_law(name: &str, case: &Value) -> port::Law {
     }
 }
 
-/// Whether a law is one of receivers.
+/// Whether this is a receiver algorithm.
 pub fn is_of_receivers(law: &str) -> bool {
     law == "ictcp"
 }
@@ -75,14 +75,14 @@ pub fn receiver(case: &Value, mss: u32) -> ictcp::Host {
     ictcp::Host::new(&settings("ictcp", case).parts.ictcp, rate, mss)
 }
 
-/// A law's settings, as a case has them.
+/// An algorithm's settings from a case.
 fn settings(law: &str, case: &Value) -> Settings {
     let mut set = Settings::default();
     set_from(case, law, rows(), set.sections_mut(), &PLACE);
     set
 }
 
-/// A number, or zero where there is none.
+/// A number, or zero if missing.
 pub fn whole(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! A sender's story, round trip by round trip: every segment of a window has its own ACK, which lets out what it may.
+//! A sender's timeline, by round trip: every segment of a window has its own ACK, which releases new segments.
 
 use fanin_laws::port::HeaderOption;
 use fanin_laws::row::Shown;
@@ -19,7 +19,7 @@ pub struct Flow {
     una: u64,
     nxt: u64,
     rtt_us: u64,
-    /// What fits between the sender and a bottleneck's queue, segments; none where the round trip is as the story says.
+    /// Segments that fit between the sender and a bottleneck's queue; none if the vectors set the round trip.
     pipe: Option<u64>,
     table: Table,
 }
@@ -49,8 +49,8 @@ impl Flow {
         flow
     }
 
-    /// Tells what a story's steps do.
-    pub fn tell(mut self, steps: &[Value]) -> Table {
+    /// Execute a timeline's steps.
+    pub fn run(mut self, steps: &[Value]) -> Table {
         for step in steps {
             let said = |name: &str| step.get(name).map(whole);
             if let Some(count) = said("rounds") {
@@ -75,7 +75,7 @@ impl Flow {
         self.table
     }
 
-    /// Clean round trips, a row for every `by`.
+    /// Clean round trips, with a row every `by`.
     fn rounds(&mut self, count: u64, by: u64) {
         for round in 1..=count {
             self.acks(0);
@@ -86,13 +86,13 @@ impl Flow {
         }
     }
 
-    /// A round trip whose first ACKs echo marks: the first cuts the window, once.
+    /// A round trip whose first ACKs echo marks: the first reduces the window, once.
     fn marked_round(&mut self, marks: u32) {
         let segments = self.acks(marks);
         self.row(&format!("marks {} of {segments}", marks.min(segments)));
     }
 
-    /// A cut by the endpoint: after a timeout the window is one segment, else the new ssthresh.
+    /// A reduction by the endpoint: after a timeout the window is one segment, else the new ssthresh.
     fn cut(&mut self, word: &str) {
         let (cause, what) = match word {
             "loss" => (Cause::Loss, "loss"),
@@ -112,7 +112,7 @@ impl Flow {
         self.row("idle");
     }
 
-    /// The application hands over `bytes`, to be there within `ms` where that is given.
+    /// The application hands over `bytes`, due within `ms` if that is given.
     fn begin(&mut self, bytes: u64, ms: Option<u64>) {
         let deadline = ms.map_or(Time::NEVER, |ms| self.now + Time::from_millis(ms));
         self.law.begin(self.una, self.una + bytes, deadline);
@@ -129,7 +129,7 @@ impl Flow {
         self.window = Window { cwnd: if cause == Cause::Timeout { MSS } else { ssthresh }, ssthresh };
     }
 
-    /// Sends what the window allows, then the ACKs of what was out: how many.
+    /// Send all that the window allows, then process the ACKs of the data in flight; returns their number.
     fn acks(&mut self, marks: u32) -> u32 {
         self.round += 1;
         self.send();
@@ -150,7 +150,7 @@ impl Flow {
                 self.reduce(Cause::Ecn);
                 cut = true;
             }
-            // A whole round trip's answer goes out at its end, so that a row is a round trip.
+            // Segments released by a whole round trip are sent at its end, so that a row is a round trip.
             if self.una == end {
                 self.send();
             }
@@ -158,7 +158,7 @@ impl Flow {
         count
     }
 
-    /// Of the window that is out: what does not fit the pipe stands in the queue, and takes as long as it does in the pipe.
+    /// Round trip of the window in flight: segments beyond the pipe's capacity queue at the same rate.
     fn round_trip(&self) -> Time {
         let out = (self.nxt - self.una).div_ceil(MSS.into());
         Time::from_micros(self.pipe.map_or(self.rtt_us, |pipe| self.rtt_us * out.max(pipe) / pipe))

@@ -1,4 +1,4 @@
-//! A receiver's story, round trip by round trip: a connection sends what its window allows, evenly, beside others.
+//! A receiver's timeline, by round trip: a connection sends as its window allows, evenly, with background traffic.
 
 use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_units::Time;
@@ -12,9 +12,9 @@ const MSS: u32 = 1460;
 pub struct Receiver {
     host: Host,
     connection: Connection,
-    /// What else comes, bytes a round trip.
+    /// Background traffic, bytes a round trip.
     other_bytes: u64,
-    /// What it has to send, bytes a round trip.
+    /// Offered load, bytes a round trip.
     wants: u64,
     now: Time,
     rtt: Time,
@@ -36,8 +36,8 @@ impl Receiver {
         Receiver { host, connection, other_bytes: 0, wants: u64::MAX, now, rtt, round: 0, table }
     }
 
-    /// Tells what a story's steps do.
-    pub fn tell(mut self, steps: &[Value]) -> Table {
+    /// Execute a timeline's steps.
+    pub fn run(mut self, steps: &[Value]) -> Table {
         for step in steps {
             let said = |name: &str| step.get(name).map(whole);
             if let Some(mbps) = said("others_mbps") {
@@ -61,7 +61,7 @@ impl Receiver {
             self.now += Time(self.rtt.0 / u64::from(STEPS));
             let share = |bytes: u32| bytes * (step + 1) / STEPS - bytes * step / STEPS;
             let (own, other) = (share(bytes), share(self.other_bytes as u32));
-            // For its host, what bears none of its payload.
+            // Background packets carry none of its payload.
             self.connection.receive(&mut self.host, self.now, other, 0, self.rtt);
             self.connection.receive(&mut self.host, self.now, own, own, self.rtt);
         }

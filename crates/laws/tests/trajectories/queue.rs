@@ -1,4 +1,4 @@
-//! A port's story, packet by packet: frames of 1,500 B that take 12 us each.
+//! A port's timeline, by packet: frames of 1,500 B that take 12 us each.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub struct Port {
     waiting: VecDeque<Waiting>,
     idle_since: Option<Time>,
     sent: u32,
-    /// Every so many packets one is not ECN-capable; 0 for none.
+    /// Every n-th packet is not ECN-capable; 0 for none.
     not_ect_every: u32,
     table: Table,
 }
@@ -59,8 +59,8 @@ impl Port {
         }
     }
 
-    /// Tells what a story's steps do.
-    pub fn tell(mut self, steps: &[Value]) -> Table {
+    /// Execute a timeline's steps.
+    pub fn run(mut self, steps: &[Value]) -> Table {
         for step in steps {
             let said = |name: &str| step.get(name).map(|value| whole(value) as u32);
             if let Some(filling) = said("fill") {
@@ -141,7 +141,7 @@ impl Port {
         let Header { bytes, ect, .. } = header;
         self.waiting.push_back(Waiting { bytes, ect, since: self.now, number: self.sent });
         self.idle_since = None;
-        // Of a law that looks at packets as they leave, coming says nothing.
+        // A discipline that inspects departures has no verdict on arrivals.
         if !self.law.needs_dequeue() {
             self.row(&format!("{what}{fate}"));
         }
@@ -159,7 +159,7 @@ impl Port {
         }
     }
 
-    /// Asks about a packet that would leave.
+    /// Request the verdict on a departing packet.
     fn leaves(&mut self, packet: &Waiting) -> bool {
         let behind = self.waiting.iter().map(|packet| u64::from(packet.bytes)).sum();
         let sojourn = self.now.since(packet.since);

@@ -1,9 +1,9 @@
-//! Tables: aligned, compared line by line with the committed ones, of fan-outs too.
+//! Aligned tables, compared line by line with the committed ones; fan-outs use them too.
 
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// A story under way.
+/// Table of a timeline in progress.
 pub struct Table {
     law: &'static str,
     says: String,
@@ -28,7 +28,7 @@ impl Table {
         for row in &self.rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
-                // The second column is words, the others are numbers.
+                // The second column is text, the others are numbers.
                 let width = widths[column];
                 line += &if column == 1 { format!("{cell:<width$}  ") } else { format!("{cell:>width$}  ") };
             }
@@ -39,8 +39,8 @@ impl Table {
     }
 }
 
-/// In what a story differs from the committed one; with `UPDATE=1`, writes it anew.
-#[expect(clippy::disallowed_methods, reason = "the one switch between checking stories and writing them")]
+/// Compare with the committed table; `UPDATE=1` rewrites it.
+#[expect(clippy::disallowed_methods, reason = "the one switch between checking tables and writing them")]
 pub fn differs(table: &Table) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/trajectories/{}.txt", table.law));
     let found = table.text();
@@ -65,7 +65,7 @@ pub fn differs(table: &Table) -> Option<String> {
         }
     }
     Some(format!(
-        "\n{} tells another story:\n{diff}\nIf that is meant: UPDATE=1 cargo test -p {} --test trajectories, and \
+        "\n{} differs from the committed table:\n{diff}\nIf intended: UPDATE=1 cargo test -p {} --test trajectories, and \
          review {}\n",
         table.law,
         env!("CARGO_PKG_NAME"),

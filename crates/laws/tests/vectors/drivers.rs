@@ -1,4 +1,4 @@
-//! Senders and ports as the vectors' words drive them.
+//! Drivers of senders, ports and receivers for the vectors' steps.
 
 use std::convert::Infallible;
 
@@ -17,7 +17,7 @@ fn micros(value: &Value) -> Time {
     Time::from_micros(whole(value))
 }
 
-/// A sender's law and its window.
+/// A sender algorithm and its window.
 pub struct Flow {
     law: Law,
     window: Window,
@@ -94,7 +94,7 @@ fn window(value: &Value) -> Window {
     Window { cwnd: whole(&value["cwnd"]) as u32, ssthresh: whole(&value["ssthresh"]) as u32 }
 }
 
-/// A source of randomness that gives what the vector says.
+/// A source of randomness that returns the vector's value.
 struct Draw(f64);
 
 impl TryRng for Draw {
@@ -114,7 +114,7 @@ impl TryRng for Draw {
     }
 }
 
-/// A port's law.
+/// A port algorithm.
 pub struct Port {
     law: port::Law,
 }
@@ -170,7 +170,7 @@ impl Port {
 }
 
 impl Port {
-    /// A packet that would leave.
+    /// A packet about to leave.
     fn leave(&mut self, step: &Value, sojourn: Time) -> Vec<(&'static str, Value)> {
         let departure = self.law.dequeue(micros(&step["now_us"]), sojourn, whole(&step["behind"]), step["ect"] == true);
         let says = match departure {
@@ -211,7 +211,7 @@ impl Receiver {
     }
 }
 
-/// What a law shows, as a number.
+/// A displayed value as a number.
 fn scaled(shown: Shown) -> f64 {
     shown.value as f64 / f64::from(1 << shown.bits)
 }

@@ -1,8 +1,8 @@
-//! Replays a file of vectors, whatever its laws: fan-outs' too.
+//! Replays a file of vectors, fan-outs' too.
 
 use serde_json::Value;
 
-/// Replays a file: `start` makes a driver for a case, which answers each step with names and values.
+/// Replay a file: `start` makes a driver for a case, which returns names and values for each step.
 pub fn replay<D>(
     law: &str,
     file: &Value,
@@ -28,7 +28,7 @@ pub fn replay<D>(
     assert!(checked >= 10, "{law}: only {checked} values were checked");
 }
 
-/// What a step expects: of a sender `expect` holds names and values; of a port it is the verdict, and `expect_NAME` the rest.
+/// Expected results of a step: for a sender, `expect` holds names and values; for a port it is the verdict, and `expect_NAME` the rest.
 fn expectations(step: &Value) -> Vec<(&str, &Value)> {
     let mut expected = Vec::new();
     for (key, wanted) in step.as_object().into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! What goes wrong on purpose: packets of hosts are lost, doubled or late once they have crossed their host's link, and hosts
-//! are down or slow. A network without faults has none of this.
+//! Injected faults: packets of hosts are lost, duplicated or delayed after they crossed their host's link, and hosts are down
+//! or slow. A network without faults has no such state.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use crate::event::Key;
 use crate::packet::Packet;
 use crate::probe::{LoggedEvent, LostPacket, Probe};
 
-/// What packets met over a link.
+/// Fault counters of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub lost: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// What has come since.
+    /// Counts since an earlier state.
     fn since(self, before: Counts) -> Counts {
         Counts {
             lost: self.lost - before.lost,
@@ -37,40 +37,40 @@ impl Counts {
 /// By the link.
 pub(crate) type ByLink = BTreeMap<LinkId, Counts>;
 
-/// What became of a packet that did not arrive.
+/// How a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// A port had no room for it, or dropped it early.
+    /// A port dropped it.
     AtPort,
-    /// It was lost at random.
+    /// Random loss.
     OnPurpose,
-    /// Its host, or the one that it was for, was down.
+    /// Its source or destination host was down.
     WithHost,
 }
 
-/// A host: the draws of its packets, and how it stands.
+/// A host: its random draws and its state.
 struct Host {
     loss: SmallStream,
     duplication: SmallStream,
     reordering: SmallStream,
     down: bool,
-    /// When it last crashed, returned or changed its speed.
+    /// Time of its last crash, return or change of speed.
     on_host_fault: Option<Time>,
     pace: Share,
-    /// Of its link, were it not slow.
+    /// Link rate at full speed.
     rate: Rate,
 }
 
-/// What becomes of a packet.
+/// Random faults of a packet.
 struct Fate {
     lost: bool,
     twice: bool,
-    /// By how much it is late.
+    /// Delay.
     late: Option<u64>,
 }
 
 impl Host {
-    /// Each packet draws of each stream, whatever becomes of it by another.
+    /// Draw from each stream for every packet, whatever the other draws are.
     fn fate(&mut self, settings: &Settings) -> Fate {
         let late = self.reordering.falls_into(settings.reordering);
         Fate {
@@ -81,19 +81,19 @@ impl Host {
     }
 }
 
-/// What goes wrong, and what has.
+/// Fault settings and state.
 pub(crate) struct Faults {
     settings: Settings,
     hosts: Vec<Host>,
-    /// Packets that crossed a link and are late, the first one in front.
+    /// Delayed packets by the link that they crossed, earliest first.
     late: BTreeMap<LinkId, VecDeque<(u64, Packet)>>,
     counts: ByLink,
-    /// Of each connection, what became of the last packet that did not arrive.
+    /// How each connection's last lost packet was lost.
     last_lost: BTreeMap<ConnectionId, Lost>,
 }
 
 impl Faults {
-    /// Those of the settings, where there are any.
+    /// Faults of the settings, if there are any.
     pub fn new(settings: &Settings, fabric: &Fabric, seed: u64) -> Option<Box<Faults>> {
         let shares = [settings.loss, settings.duplication, settings.reordering];
         if shares.into_iter().all(Share::is_zero) && settings.hosts.is_empty() {
@@ -113,14 +113,14 @@ impl Faults {
         Some(Box::new(Faults { settings: settings.clone(), hosts, late, counts, last_lost }))
     }
 
-    /// A packet for an endpoint will not arrive.
+    /// A packet for an endpoint is lost.
     pub fn lost(&mut self, to: EndpointId, how: Lost) {
         self.last_lost.insert(to.connection(), how);
     }
 }
 
 impl<P: Probe> Net<P> {
-    /// Whether a packet that has crossed a link goes on there and then; one that does not is lost, or comes late.
+    /// Whether a packet that has crossed a link continues immediately; otherwise it is lost or delayed.
     #[cold]
     pub(super) fn passes(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
         let fanin_fabric::Link { from, to, .. } = *self.fabric.link(link);
@@ -129,7 +129,7 @@ impl<P: Probe> Net<P> {
             return false;
         }
         let Some(Faults { settings, hosts, .. }) = self.faults.as_deref_mut() else { return true };
-        // Of the nodes, hosts come first.
+        // Hosts are the first nodes.
         let Some(host) = hosts.get_mut(from.index()) else { return true };
         let Fate { lost, twice, late } = host.fate(settings);
         if lost {
@@ -138,7 +138,7 @@ impl<P: Probe> Net<P> {
         }
         if twice {
             let copy = Packet { beside: self.metadata.copy(packet.beside), ..*packet };
-            // One more comes than was sent.
+            // One more packet arrives than was sent.
             self.count_lost(packet, 1u32.wrapping_neg());
             self.put_off(now, link, copy, |counts| &mut counts.duplicated);
         }
@@ -148,7 +148,7 @@ impl<P: Probe> Net<P> {
         late.is_none()
     }
 
-    /// A packet that has crossed a link goes on from there at its time, behind others of that instant.
+    /// Delay a packet that has crossed a link; it continues after others of the same instant.
     fn put_off(&mut self, at: u64, link: LinkId, packet: Packet, count: fn(&mut Counts) -> &mut u64) {
         let Some(faults) = &mut self.faults else { return };
         *count(faults.counts.entry(link).or_default()) += 1;
@@ -157,14 +157,14 @@ impl<P: Probe> Net<P> {
         self.events.push_far(Key::late(at, link));
     }
 
-    /// Serves a packet that comes late over a link: at a host it comes out.
+    /// Serve a delayed packet: at a host it is delivered.
     #[cold]
     pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<Packet> {
         let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
         self.goes_no_further(now, link, &packet).then_some(packet)
     }
 
-    /// Waits for what becomes of hosts.
+    /// Schedule host faults.
     pub fn await_faults(&mut self) {
         for (fault, number) in self.ports.host_faults.iter().zip(0..) {
             self.events.push_far(Key::fault(fault.at.0, number));
@@ -172,7 +172,7 @@ impl<P: Probe> Net<P> {
     }
 
     /// A host crashes, returns or changes its speed.
-    pub fn befall(&mut self, now: u64, number: u32) -> HostFault {
+    pub fn apply_host_fault(&mut self, now: u64, number: u32) -> HostFault {
         let fault = self.ports.host_faults[number as usize];
         let uplink = self.fabric.uplink(fault.host);
         let link = &mut self.links[uplink.index()];
@@ -196,7 +196,7 @@ impl<P: Probe> Net<P> {
         fault
     }
 
-    /// From the next packet on, a link sends so fast, or a slow host's as much slower.
+    /// Set a link's rate from the next packet on, scaled by a slow host's speed.
     pub(super) fn set_rate(&mut self, id: LinkId, rate: Rate) {
         let from = self.fabric.link(id).from;
         let host = self.faults.as_mut().and_then(|faults| faults.hosts.get_mut(from.index()));
@@ -212,33 +212,33 @@ impl<P: Probe> Net<P> {
         self.faults.as_ref().is_some_and(|faults| faults.hosts[host.0 as usize].down)
     }
 
-    /// Whether a host is down or slow, or was since then.
+    /// Whether a host is down or slow, or was since `since`.
     pub fn was_in_trouble(&self, host: HostId, since: Time) -> bool {
         let troubled = |host: &Host| host.down || host.pace != Share::of(1, 1) || host.on_host_fault >= Some(since);
         self.faults.as_ref().is_some_and(|faults| troubled(&faults.hosts[host.0 as usize]))
     }
 
-    /// What became of the last packet of a connection that did not arrive, where there are faults.
+    /// How a connection's last lost packet was lost, if faults are on.
     pub fn last_lost(&self, connection: ConnectionId) -> Option<Lost> {
         self.faults.as_ref()?.last_lost.get(&connection).copied()
     }
 
-    /// How long a host takes now for what takes `span` at its full speed.
+    /// How long a host now takes for work that takes `span` at full speed.
     pub fn at_work(&self, host: HostId, span: Time) -> Time {
         self.faults.as_ref().map_or(span, |faults| Time(faults.hosts[host.0 as usize].pace.whole_of(span.0)))
     }
 
-    /// Packets that are late, off all links.
+    /// Delayed packets, off all links.
     pub(super) fn late(&self) -> u64 {
         self.faults.as_ref().map_or(0, |faults| faults.late.values().map(|late| late.len() as u64).sum())
     }
 
-    /// What packets have met so far.
+    /// Fault counters so far.
     pub fn met(&self) -> ByLink {
         self.faults.as_ref().map_or(ByLink::new(), |faults| faults.counts.clone())
     }
 
-    /// A row a link over which packets met something after they had met that.
+    /// One row per link with faults since `before`.
     pub fn fault_rows(&self, before: &ByLink) -> Vec<FaultRow> {
         let since = |(link, counts): (LinkId, Counts)| {
             let before = before.get(&link).copied().unwrap_or_default();
@@ -269,7 +269,7 @@ impl<P: Probe> Net<P> {
         self.probe.happening(Time(now), LoggedEvent::Loss(link, to, LostPacket::of(packet)));
     }
 
-    /// Of the packets to a slot so many more do not come; counts wrap.
+    /// Count `more` lost packets to a slot; counts wrap.
     fn count_lost(&mut self, packet: &Packet, more: u32) {
         let end = &mut self.ends[packet.to.index()];
         end.lost = end.lost.wrapping_add(more);

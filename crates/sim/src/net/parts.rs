@@ -1,4 +1,4 @@
-//! A network that is cut into parts, and becomes one again.
+//! Splitting a network into parts, and joining them.
 
 use fanin_fabric::LinkId;
 
@@ -11,7 +11,7 @@ use crate::parts::borders::Borders;
 use crate::probe::Probe;
 
 impl<P: Probe> Net<P> {
-    /// It has just become known when a packet arrives in another part.
+    /// Hand over a packet whose arrival in another part has just become known.
     pub(super) fn hand_over(&mut self, link: LinkId) {
         let (probe, metadata) = (&mut self.probe, &mut self.metadata);
         self.links[link.index()].hand_over(|due, packet| {
@@ -20,7 +20,7 @@ impl<P: Probe> Net<P> {
         });
     }
 
-    /// Gives the parts what is theirs. Applications' timers are left over.
+    /// Move state to the parts. Applications' timers remain.
     pub fn cut<B: Probe>(&mut self, borders: &Borders, parts: &mut [&mut Net<B>]) -> Vec<Key> {
         for id in self.fabric.link_ids() {
             let link = &mut self.links[id.index()];
@@ -56,7 +56,7 @@ impl<P: Probe> Net<P> {
         timers
     }
 
-    /// Takes back from the parts what was given to them, and what they counted meanwhile.
+    /// Take the state back from the parts, with their counters.
     pub fn join<B: Probe>(&mut self, borders: &Borders, parts: &mut [&mut Net<B>]) {
         for id in self.fabric.link_ids() {
             let part = &mut parts[borders.sends(id)];
@@ -90,7 +90,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Puts in a key that was taken out of another queue of the same network.
+    /// Insert a key taken from another queue of the same network.
     fn await_key(&mut self, key: Key) {
         match key.arrives() {
             Some(link) => self.events.push(link.index(), key),
@@ -102,7 +102,7 @@ impl<P: Probe> Net<P> {
     }
 }
 
-/// What travels beside the packets of a link comes along with them.
+/// Move the metadata of a link's packets along.
 fn carry(link: &mut Link, from: &mut PacketMetadata, to: &mut PacketMetadata) {
     link.each_packet(|packet| {
         let handle = to.keep(from.of(packet.beside));
@@ -112,7 +112,7 @@ fn carry(link: &mut Link, from: &mut PacketMetadata, to: &mut PacketMetadata) {
 }
 
 impl<const LARGE: bool> Net<Border<LARGE>> {
-    /// Takes a packet over from another part.
+    /// Accept a packet from another part.
     pub fn take_over(&mut self, handed: &CrossingPacket) {
         let CrossingPacket { link, due, ref packet, .. } = *handed;
         let beside = self.metadata.keep(handed.beside());

@@ -1,4 +1,4 @@
-//! The workload of a run in parts: its timers are served ahead of what happens, and what they order is passed on to the parts.
+//! Workload of a run in parts: serves its timers ahead of other events and passes their actions to the parts.
 
 use fanin_apps::{ConnectionId, Driver, EndpointId, Meaning, Message, Owner, View};
 use fanin_fabric::HostId;
@@ -13,14 +13,14 @@ use crate::probe::NoProbe;
 use crate::slot::Slot;
 use crate::world::{World, ends_of};
 
-/// What the workload sees and does as one of its timers is due, or a message has come.
+/// The workload's view when one of its timers is due, or a message has arrived.
 pub(crate) struct Ahead<'a, const LARGE: bool> {
     pub world: &'a mut World<NoProbe<LARGE>>,
     pub borders: &'a Borders,
     pub parts: &'a mut [Part<LARGE>],
     pub timers: &'a mut Heap,
     pub now: Key,
-    /// What was written to connections that this timer opened, opener first.
+    /// Bytes written to connections that this timer opened, opener first.
     pub written: Vec<(EndpointId, u64)>,
 }
 
@@ -159,7 +159,7 @@ impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
         unreachable!("{ACTS}")
     }
 
-    fn pour(&mut self, _from: EndpointId) {
+    fn send_endlessly(&mut self, _from: EndpointId) {
         unreachable!("{ACTS}")
     }
 
@@ -175,7 +175,7 @@ impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
         unreachable!("{ACTS}")
     }
 
-    fn await_answers(&mut self, _clients: &[HostId], _work: Time) {
+    fn await_responses(&mut self, _clients: &[HostId], _work: Time) {
         unreachable!("{ACTS}")
     }
 

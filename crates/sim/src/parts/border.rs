@@ -1,4 +1,4 @@
-//! What one part of a network hands to the others.
+//! Packets that one part of a network hands to the others.
 
 use fanin_fabric::LinkId;
 use fanin_tcp::{Block, HeaderOptions, SegmentMetadata};
@@ -15,12 +15,12 @@ pub(crate) struct CrossingPacket {
     pub link: LinkId,
     pub due: ArrivalOrder,
     pub packet: Packet,
-    /// Few have any.
+    /// Metadata; few packets have any.
     beside: Option<Box<(Vec<Block>, Option<HeaderOptions>)>>,
 }
 
 impl CrossingPacket {
-    /// What travels beside it.
+    /// Its metadata.
     pub fn beside(&self) -> SegmentMetadata<'_> {
         self.beside
             .as_ref()
@@ -28,41 +28,44 @@ impl CrossingPacket {
     }
 }
 
-/// Packets for one part, in the order in which each link had them.
-pub(crate) struct Parcel {
+/// Packets for one part, in link order.
+pub(crate) struct PacketBatch {
     pub handed: Vec<CrossingPacket>,
-    /// When the first one arrives.
+    /// Arrival of the first one.
     pub first: Time,
 }
 
-impl Default for Parcel {
-    fn default() -> Parcel {
-        Parcel { handed: Vec::new(), first: Time::NEVER }
+impl Default for PacketBatch {
+    fn default() -> PacketBatch {
+        PacketBatch { handed: Vec::new(), first: Time::NEVER }
     }
 }
 
-/// Where a part ends.
+/// Border of a part.
 pub(crate) struct Border<const LARGE: bool> {
-    /// By link: the part that it leads to, unless it is this one.
+    /// By link: the part that it leads to, if another one.
     to: Vec<Option<u8>>,
-    /// What has been handed over, by part.
-    parcels: Vec<Parcel>,
+    /// Packets handed over, by part.
+    batches: Vec<PacketBatch>,
 }
 
 impl<const LARGE: bool> Border<LARGE> {
-    /// That of a part.
+    /// The border of a part.
     pub fn new(borders: &Borders, links: impl Iterator<Item = LinkId>, part: usize) -> Border<LARGE> {
         let leads_away = |&link: &LinkId| borders.sends(link) == part && borders.crosses(link);
         let to = links.map(|link| Some(link).filter(leads_away).map(|link| borders.receives(link) as u8)).collect();
-        Border { to, parcels: (0..borders.parts).map(|_| Parcel::default()).collect() }
+        Border { to, batches: (0..borders.parts).map(|_| PacketBatch::default()).collect() }
     }
 
-    /// What has been handed over since this was last asked, by part.
-    pub fn take(&mut self) -> Vec<Parcel> {
-        // There will be about as many in the next ones.
-        let empty = |parcel: &Parcel| Parcel { handed: Vec::with_capacity(parcel.handed.len()), ..Parcel::default() };
-        let empty = self.parcels.iter().map(empty).collect();
-        std::mem::replace(&mut self.parcels, empty)
+    /// Packets handed over since the last call, by part.
+    pub fn take(&mut self) -> Vec<PacketBatch> {
+        // The next batches will be about as large.
+        let empty = |batch: &PacketBatch| PacketBatch {
+            handed: Vec::with_capacity(batch.handed.len()),
+            ..PacketBatch::default()
+        };
+        let empty = self.batches.iter().map(empty).collect();
+        std::mem::replace(&mut self.batches, empty)
     }
 }
 
@@ -76,9 +79,9 @@ impl<const LARGE: bool> Probe for Border<LARGE> {
         let some = !beside.sack.is_empty() || beside.notes.is_some();
         let beside = some.then(|| Box::new((beside.sack.to_vec(), beside.notes)));
         let Some(part) = self.to[link.index()] else { return };
-        let parcel = &mut self.parcels[usize::from(part)];
-        parcel.first = parcel.first.min(Time(due.at));
-        parcel.handed.push(CrossingPacket { link, due, packet: *packet, beside });
+        let batch = &mut self.batches[usize::from(part)];
+        batch.first = batch.first.min(Time(due.at));
+        batch.handed.push(CrossingPacket { link, due, packet: *packet, beside });
     }
 
     type Places = Few;

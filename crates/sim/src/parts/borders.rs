@@ -1,4 +1,4 @@
-//! Which part of a network each node is of, and for how long the parts need not hear of one another.
+//! Assignment of nodes to parts of a network, and the time that parts can run without synchronization.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use fanin_fabric::{Fabric, HostId, LinkId, NodeId};
 use fanin_spec::{Framing, Settings};
 use fanin_units::Time;
 
-/// IP's and TCP's headers: no packet is smaller.
+/// Size of an IP and a TCP header: no packet is smaller.
 const LEAST_PACKET: u32 = 40;
 
-/// A network in parts: whole racks with their hosts, and the switches above them dealt out evenly.
+/// A network in parts: whole racks with their hosts; the switches above them are distributed evenly.
 pub(crate) struct Borders {
     /// By node.
     of_node: Vec<u8>,
     /// By link: the parts that send over it, and that receive.
     of_link: Vec<[u8; 2]>,
     pub parts: usize,
-    /// What one part sends to another comes no sooner than this.
+    /// Minimum time from one part's sending to an arrival in another.
     pub ahead: Time,
 }
 
 impl Borders {
-    /// So many parts at the most: as many as there are racks, if those are fewer.
+    /// At most `parts`, and at most as many as there are racks.
     pub fn new(settings: &Settings, fabric: &Fabric, parts: usize) -> Borders {
         let switch = |host| fabric.link(fabric.uplink(host)).to;
         let mut racks: BTreeMap<NodeId, Vec<HostId>> = BTreeMap::new();
@@ -56,12 +56,12 @@ impl Borders {
         self.of_node[switch.index()].into()
     }
 
-    /// The part that has the port in front of a link.
+    /// The part that has a link's port.
     pub fn sends(&self, link: LinkId) -> usize {
         self.of_link[link.index()][0].into()
     }
 
-    /// The part that a link's packets come to.
+    /// The part that receives a link's packets.
     pub fn receives(&self, link: LinkId) -> usize {
         self.of_link[link.index()][1].into()
     }
@@ -72,7 +72,7 @@ impl Borders {
     }
 }
 
-/// From when a packet comes to a port until it arrives, at the least.
+/// Minimum time from a packet's arrival at a port to its arrival over the link.
 fn least_way(link: &fanin_fabric::Link, framing: Framing) -> Time {
     let frame = framing.on_wire(LEAST_PACKET);
     Time(link.delay.0 + link.rate.time_for(frame.into()).0)
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn racks_are_whole_and_parts_alike() {
+    fn racks_are_whole_and_parts_equal() {
         let fabric = leaf_spine(8, 4);
         let borders = borders(&fabric, 4);
         let of: Vec<usize> = (0..80).map(|host| borders.of_host(HostId(host))).collect();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_parts_than_racks_and_one_hears_of_another_after_a_delay_and_the_least_frame() {
+    fn parts_are_at_most_racks_with_lookahead() {
         let borders = borders(&leaf_spine(2, 1), 8);
         // 64 B, and 20 B between frames, at 10 Gbit/s.
         assert_eq!((borders.parts, borders.ahead), (2, Time(5_000_000 + 67_200)));

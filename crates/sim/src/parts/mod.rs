@@ -1,12 +1,12 @@
-//! One run on several cores, with the tables that it has on one.
+//! One run on several cores, with the same tables as on one.
 //!
-//! The network is cut by racks. What one part sends to another arrives no sooner than a link's delay later, so that for so long each
-//! part is served by itself; then they exchange what was sent (conservative synchronisation, as Unison has it for ns-3: Bai et al.,
-//! "Unison: A Parallel-Efficient and User-Transparent Network Simulation Kernel", EuroSys 2024). Events of one instant have an order
-//! by what they are, whoever finds them, so that each part serves its own in the order in which one core would.
+//! The network is split by racks. A packet from one part to another arrives at least a link's delay later, so each part is served
+//! independently for that long; then parts exchange packets (conservative synchronization, as in Unison for ns-3: Bai et al.,
+//! "Unison: A Parallel-Efficient and User-Transparent Network Simulation Kernel", EuroSys 2024). The order of simultaneous events
+//! depends only on the events, so each part serves its own in the same order as one core would.
 //!
-//! There is one workload. Its timers that look at nothing that happens are served ahead, and what they order is passed on to the
-//! parts; messages that come are told of afterwards. For a timer that looks at what has happened the parts become one again.
+//! There is one workload. Its timers that do not depend on events are served ahead, and their actions are passed to the parts;
+//! messages are reported afterwards. For a timer that depends on events, the parts are joined.
 
 mod ahead;
 pub(crate) mod border;
@@ -36,13 +36,13 @@ use borders::Borders;
 use part::{Ledger, Part, ReceivedMessage};
 pub use reasons::one_core;
 
-/// Who serves the parts of a run.
+/// Serves the parts of a run.
 pub trait Team: Sync {
-    /// Serves each part, side by side where it can, and comes back when all are served.
+    /// Serve each part, in parallel if possible; return when all are served.
     fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync);
 }
 
-/// Runs a spec that nothing keeps on one core, in so many parts.
+/// Run a spec that no reason restricts to one core, in this many parts.
 pub(crate) fn run<const LARGE: bool>(
     spec: &RunSpec,
     (parts, team): (NonZeroUsize, &impl Team),
@@ -64,18 +64,18 @@ pub(crate) fn run<const LARGE: bool>(
     run.whole.end().map_err(|what| broken(&what, &replay(spec)))
 }
 
-/// So few events are served one part after the other sooner than others hear of them.
+/// Fewer events are served faster sequentially than in parallel.
 const FEW: u64 = 1_000;
 
 struct Run<'a, T, const LARGE: bool> {
     whole: Running<NoProbe<LARGE>, Applications>,
     borders: Borders,
-    /// None while the network is in one piece.
+    /// Empty while the network is joined.
     parts: Vec<Part<LARGE>>,
-    /// The workload's, while it is not.
+    /// The workload's timers while the network is split.
     timers: Heap,
     team: &'a T,
-    /// Events that were served when all parts last were.
+    /// Events served in the last round of all parts.
     served: u64,
 }
 
@@ -90,7 +90,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
             let border = Border::new(borders, whole.net.fabric.link_ids(), number);
             let mut world = World::new(&whole.spec, Departures::Eager, border);
             world.now = whole.now;
-            Part { running: Running { world, observer: Ledger::default() }, parcels: Vec::new() }
+            Part { running: Running { world, observer: Ledger::default() }, batches: Vec::new() }
         };
         self.parts = (0..borders.parts).map(part).collect();
         let timers = whole.net.cut(borders, &mut Self::nets(&mut self.parts));
@@ -130,7 +130,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         }
     }
 
-    /// Serves what happens before the next timer that looks at it; whether it was stopped before.
+    /// Serve events before the next timer that depends on them; whether the run was stopped before.
     fn go_on(&mut self, stop: &AtomicBool) -> bool {
         let mut from = self.whole.world.now;
         loop {
@@ -139,7 +139,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
             if next == Time::NEVER {
                 return false;
             }
-            // What is sent from then on arrives later.
+            // Packets sent from then on arrive later.
             let (until, is_last) = self.foresee(Time(next.0.saturating_add(self.borders.ahead.0) - 1));
             self.serve(until);
             self.exchange();
@@ -153,7 +153,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         }
     }
 
-    /// Serves the workload's timers up to a time, or those before one that looks at what has happened: then it gives the time of that.
+    /// Serve the workload's timers up to a time, or up to one that depends on events, whose time is returned.
     fn foresee(&mut self, until: Time) -> (Time, bool) {
         loop {
             let now = self.timers.peek();
@@ -172,11 +172,11 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         }
     }
 
-    /// Serves what happens in all parts up to a time, or to the end of the run.
+    /// Serve the events of all parts up to a time, or to the end of the run.
     fn serve(&mut self, until: Time) {
         let events = |parts: &[Part<LARGE>]| parts.iter().map(|part| part.running.world.events).sum::<u64>();
         let before = events(&self.parts);
-        // With the last message that is missing anywhere it ends. So a part in which none is waits for the others.
+        // The run ends with the last missing message anywhere. A part without missing messages waits for the others.
         let missing = |parts: &[Part<LARGE>]| parts.iter().any(|part| part.running.observer.missing > 0);
         let waits = self.whole.observer.workload.ends_when_all_is_there() && missing(&self.parts);
         self.each(|part| part.waits = waits);
@@ -201,12 +201,12 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         }
     }
 
-    /// The parts give one another what they have sent, and the workload is told of what came.
+    /// Exchange packets between parts, and report received messages to the workload.
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
-            let parcels = self.parts[from].running.world.net.probe.take();
-            for (part, parcel) in self.parts.iter_mut().zip(parcels) {
-                part.parcels.push(parcel);
+            let batches = self.parts[from].running.world.net.probe.take();
+            for (part, batch) in self.parts.iter_mut().zip(batches) {
+                part.batches.push(batch);
             }
         }
         let Run { whole: Running { world, observer }, borders, parts, timers, .. } = self;

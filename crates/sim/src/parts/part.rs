@@ -1,4 +1,4 @@
-//! One part of a network that is simulated in parts: what its hosts' applications do there.
+//! One part of a split network, with its hosts' applications.
 
 use std::collections::VecDeque;
 
@@ -10,51 +10,51 @@ use fanin_units::Time;
 
 use crate::engine::{Observer, Running};
 use crate::event::{Key, Timer};
-use crate::parts::border::{Border, Parcel};
+use crate::parts::border::{Border, PacketBatch};
 use crate::slot::Slot;
 use crate::world::World;
 
-/// What an endpoint is to do as one of the workload's timers is due.
+/// An endpoint's action when one of the workload's timers is due.
 #[derive(Clone, Copy)]
 pub(crate) enum Order {
-    /// It opens its connection.
+    /// Open its connection.
     Open(Slot),
-    /// It sends so many bytes, that are wanted by then.
+    /// Send bytes, due by a deadline.
     Write(Slot, u64, Time),
-    /// A message that ends with so many bytes is on its way to it.
+    /// Expect a message that ends at this byte.
     Expect(Slot, u64, Meaning),
-    /// It closes its side.
+    /// Close its side.
     Close(Slot),
 }
 
-/// A message that has come.
+/// A received message.
 pub(crate) struct ReceivedMessage {
     pub at: Time,
     pub by: EndpointId,
     pub what: Meaning,
 }
 
-/// What a part goes by in place of its workload: what that has ordered, which counts what comes and closes what the other end closes.
+/// A part's stand-in for the workload: its orders; counts messages and closes connections that the other end closes.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// In the order of the timers.
+    /// In timer order.
     orders: VecDeque<(Key, Order)>,
     pub heard: Vec<ReceivedMessage>,
-    /// Messages that have not come.
+    /// Messages not yet received.
     pub missing: u64,
-    /// The event at hand; as the last message came, that one.
+    /// The current event; after the last message, the event that delivered it.
     now: Option<Key>,
-    /// Whether the part waits once none is missing, and what it was to serve then.
+    /// Whether the part waits once no message is missing, and up to which time it was served then.
     pub waits: bool,
     next: Option<Key>,
-    /// Nothing is served from there on.
+    /// Limit of events to serve.
     pub end: Option<Key>,
-    /// Timers at which it had orders.
+    /// Timers with orders.
     pub timers: u64,
 }
 
 impl Ledger {
-    /// The event with which the last message came.
+    /// The event that delivered the last message.
     pub fn last(&self) -> Option<Key> {
         self.now.filter(|_| self.missing == 0)
     }
@@ -107,14 +107,14 @@ impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
     }
 }
 
-/// A part and what was handed to it.
+/// A part and its received packets.
 pub(crate) struct Part<const LARGE: bool> {
     pub running: Running<Border<LARGE>, Ledger>,
-    pub parcels: Vec<Parcel>,
+    pub batches: Vec<PacketBatch>,
 }
 
 impl<const LARGE: bool> Part<LARGE> {
-    /// What is to be done as a timer is due.
+    /// Order an action for a timer's time.
     pub fn order(&mut self, at: Key, order: Order) {
         let Running { world, observer } = &mut self.running;
         if observer.orders.back().is_none_or(|(last, _)| *last != at) {
@@ -126,24 +126,24 @@ impl<const LARGE: bool> Part<LARGE> {
         observer.orders.push_back((at, order));
     }
 
-    /// Nothing happens here before.
+    /// Lower bound of the next event's time.
     pub fn first(&self) -> Time {
-        let handed = self.parcels.iter().map(|parcel| parcel.first).min().unwrap_or(Time::NEVER);
+        let handed = self.batches.iter().map(|batch| batch.first).min().unwrap_or(Time::NEVER);
         self.running.world.net.events.first().min(handed)
     }
 
-    /// Takes what was handed to it, and what it had put off.
+    /// Accept received packets, and deferred ones.
     pub fn accept(&mut self) {
         let Running { world, observer } = &mut self.running;
-        for parcel in self.parcels.drain(..) {
-            parcel.handed.iter().for_each(|handed| world.net.take_over(handed));
+        for batch in self.batches.drain(..) {
+            batch.handed.iter().for_each(|handed| world.net.take_over(handed));
         }
         if let Some(key) = observer.next.take() {
             world.net.events.push_far(key);
         }
     }
 
-    /// Serves what happens up to a time.
+    /// Serve events up to a time.
     pub fn go(&mut self, until: Time) {
         self.accept();
         while !self.running.go(until) {}

@@ -25,7 +25,7 @@ fn ring(hosts: u32) -> RunSpec {
 }
 
 #[test]
-fn every_host_sends_all_parts_but_one_twice_to_the_next_one() {
+fn hosts_send_their_parts_twice() {
     let tables = run(&ring(4));
     // 8 MB in 4 parts: 3 steps of sums and 3 of copies, 3 times.
     for from in 0..4 {
@@ -37,7 +37,7 @@ fn every_host_sends_all_parts_but_one_twice_to_the_next_one() {
 }
 
 #[test]
-fn an_all_reduce_takes_hardly_longer_than_what_one_link_has_to_carry() {
+fn all_reduce_nears_link_time() {
     let tables = run(&ring(4));
     // 6 parts of 2 MB over each link: 9.6 ms of payload at 10 Gbit/s, by 1538/1460 with headers and framing.
     let least = 9_600_000_000.0 * 1538.0 / 1460.0;
@@ -49,7 +49,7 @@ fn an_all_reduce_takes_hardly_longer_than_what_one_link_has_to_carry() {
 }
 
 #[test]
-fn a_host_without_its_vector_holds_up_the_ring_and_nobody_passes_on_what_has_not_come() {
+fn late_vector_delays_the_ring() {
     let late = but(&ring(5), |s| s.workload.start_jitter = Time::from_millis(50));
     let tables = run(&late);
     let first = |from: u32| tables.flows.iter().find(|flow| flow.from_host == from).expect("a part").start_ps;
@@ -70,7 +70,7 @@ fn a_host_without_its_vector_holds_up_the_ring_and_nobody_passes_on_what_has_not
 }
 
 #[test]
-fn parts_that_do_not_divide_evenly_add_up_to_the_vector_over_whatever_connections() {
+fn uneven_parts_add_up() {
     for connections in [Connections::Standing, Connections::New] {
         let odd = but(&ring(3), |s| {
             s.workload.fragment = Optional(Some(Bytes(10_001)));

@@ -17,14 +17,14 @@ const READS: &str = r#"
 "#;
 
 #[test]
-fn nothing_is_counted_beside_a_workload_that_is_alone() {
+fn lone_workload_has_no_background_counts() {
     let totals = run(&spec(READS, 16, 1)).totals;
     assert!(totals.drops > 0);
     assert_eq!((totals.background_bytes, totals.background_drops, totals.background_timeouts), (0, 0, 0));
 }
 
 #[test]
-fn long_flows_beside_a_workload_have_their_own_bytes_and_losses() {
+fn background_flows_are_counted_separately() {
     let totals = run(&spec(&READS.replace("duration", "background = 2\nduration"), 4, 1)).totals;
     // Between them they fill the client's link and no more.
     let mbps = |bytes: u64| bytes as f64 * 8.0 / (totals.measured_ps as f64 / 1e6);
@@ -35,7 +35,7 @@ fn long_flows_beside_a_workload_have_their_own_bytes_and_losses() {
 }
 
 #[test]
-fn a_workload_without_losses_has_none_of_its_neighbours() {
+fn background_losses_are_not_the_workloads() {
     // One small read now and then beside a service that floods its own hosts.
     let quiet = READS.replace("duration", "in_flight = 1\nduration")
         + "\n[service]\nqueries_per_s = 2000\nfan_out = 12\nanswer = \"64 KB\"\n";

@@ -43,7 +43,7 @@ fn poisson_flows_offer_their_load_at_every_host() {
 }
 
 #[test]
-fn poisson_gaps_are_exponential_and_receivers_are_all_others_alike() {
+fn poisson_gaps_and_receivers_match_distributions() {
     let tables = poisson("sizes = \"hadoop\"\nload = 0.4\nduration = \"20 s\"", 3);
     let starts: Vec<f64> = tables.flows.iter().filter(|f| f.from_host == 2).map(|f| f.start_ps as f64).collect();
     let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -60,7 +60,7 @@ fn poisson_gaps_are_exponential_and_receivers_are_all_others_alike() {
 }
 
 #[test]
-fn another_host_or_scheme_moves_no_start_and_no_size() {
+fn draws_are_independent_of_host_and_scheme() {
     let draws = |fan_in, scheme: &str| {
         let text =
             format!("schemes = [\"{scheme}\"]\n[workload]\nkind = \"poisson\"\nload = 0.5\nduration = \"200 ms\"\n");
@@ -75,7 +75,7 @@ fn another_host_or_scheme_moves_no_start_and_no_size() {
 }
 
 #[test]
-fn a_flow_alone_takes_its_ideal_time_and_a_handshake() {
+fn lone_flow_takes_ideal_time() {
     // A window that covers the path from the start, and no header but TCP's and IP's.
     let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"10 us\"\n[tcp]\ninitial_window = 1000\nreceive_window = \"1 GiB\"\n\
                 [workload]\nkind = \"flows\"\n";
@@ -101,7 +101,7 @@ fn a_flow_alone_takes_its_ideal_time_and_a_handshake() {
 }
 
 #[test]
-fn poisson_flows_beside_reads_begin_with_them_and_leave_the_readers_rows_alone() {
+fn background_poisson_flows_begin_with_reads() {
     let text = |load: &str| {
         format!(
             "schemes = [\"dctcp\"]\n[tcp]\ndelayed_ack = 1\n[switch]\nbuffer = \"4 MiB\"\n[workload]\nkind = \"barrier\"\nfragment = \"16 KiB\"\nduration = \"100 ms\"\n{load}\n"
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn packets_are_conserved_no_flow_beats_its_ideal_and_a_run_is_a_function_of_its_spec(settings in settings(), seed: u64) {
+    fn flows_conserve_packets_and_respect_ideal(settings in settings(), seed: u64) {
         for scheme in schemes(settings.workload.kind) {
             let spec = checked(scheme, settings.clone(), 3, seed);
             let tables = run(&spec);
@@ -179,7 +179,7 @@ proptest! {
 }
 
 #[test]
-fn poisson_flows_beside_a_workload_go_between_all_hosts_and_servers_are_as_many_as_answer() {
+fn background_poisson_uses_all_hosts() {
     let text = "schemes = [\"newreno\"]\n[fabric]\nhosts = 12\n[workload]\nfragment = \"4 KiB\"\nduration = \"20 ms\"\n\
                 load = 0.5\nsizes = \"hadoop\"\nbackground = 1\n";
     let tables = run(&specs(text, 4, 7).remove(0));

@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_read_is_faster_than_its_bytes_and_no_goodput_above_the_links(
+    fn reads_respect_link_rates(
         scheme in prop::sample::select(schemes(Kind::Barrier).map(|s| s.to_string()).collect::<Vec<_>>()),
         mbps in prop::sample::select(vec![100u64, 1000, 10_000]),
         delay_us in 1..100u64,
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_dropped_while_all_windows_fit_the_buffer(
+    fn no_drops_while_windows_fit(
         fan_in in 1..60u32,
         window in 1..10u32,
         buffer in 20..300u32,
@@ -64,7 +64,7 @@ proptest! {
 /// 32 MB at 1 Gbit/s take 0.26 s. Slow start's first overshoot may cost a timeout of 0.2 s; what comes after may not cost
 /// one again and again.
 #[test]
-fn one_long_flow_is_not_held_up_by_timeout_after_timeout() {
+fn long_flow_avoids_repeated_timeouts() {
     for (scheme, recovery) in
         schemes(Kind::OneShot).flat_map(|s| ["sack = true", "sack = false", "rack = true"].map(|r| (s, r)))
     {

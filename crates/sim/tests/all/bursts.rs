@@ -29,7 +29,7 @@ fn seen(tables: &RunTables) -> BTreeMap<u64, (BTreeSet<u32>, u64)> {
 }
 
 #[test]
-fn measured_bursts_are_played_in_their_order_again_and_again() {
+fn measured_bursts_repeat_in_order() {
     // 8 + 4 ms: 50 ms begin the first at 8, 20, 32 and 44, the second at 12, 24, 36 and 48 ms.
     let tables = run(&bursts("gap_us,fan_in,bytes\n8000,3,10000\n4000.5,1,7\n", 8, 1));
     let starts: Vec<u64> = tables.queries.iter().map(|query| query.start_ps / 1_000_000).collect();
@@ -42,7 +42,7 @@ fn measured_bursts_are_played_in_their_order_again_and_again() {
 }
 
 #[test]
-fn bursts_do_not_wait_for_one_another_and_all_end() {
+fn bursts_overlap_and_all_end() {
     // 1 MB each ms is the eightfold of the link.
     let tables = run(&bursts("gap_us,fan_in,bytes\n1000,20,1000000\n", 20, 1));
     assert_eq!(tables.queries.len(), 50);
@@ -52,7 +52,7 @@ fn bursts_do_not_wait_for_one_another_and_all_end() {
 }
 
 #[test]
-fn drawn_bursts_have_the_distributions_of_the_table() {
+fn drawn_bursts_match_the_table() {
     let table = "of,value,cdf\n\
         gap_us,50,0\ngap_us,150,1\n\
         fan_in,2,0.5\nfan_in,6,0.5\nfan_in,6,1\n\

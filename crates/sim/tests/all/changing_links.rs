@@ -40,7 +40,7 @@ fn cut_off(tables: &RunTables) -> Vec<&str> {
 }
 
 #[test]
-fn flows_recover_over_the_ways_that_are_left_once_a_link_has_failed() {
+fn flows_reroute_after_link_failure() {
     let whole = run(&spec(&shuffle("newreno", &[]), 7, 1));
     let failed = run(&spec(&shuffle("newreno", &["4 ms leaf1 spine1 down".into()]), 7, 1));
     assert!(failed.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
@@ -53,7 +53,7 @@ fn flows_recover_over_the_ways_that_are_left_once_a_link_has_failed() {
 }
 
 #[test]
-fn a_host_that_was_cut_off_goes_on_when_its_link_heals_and_not_before() {
+fn host_resumes_when_link_heals() {
     let changes = ["3 ms server5 leaf2 down".to_string(), "300 ms server5 leaf2 up".into()];
     let tables = run(&spec(&shuffle("newreno", &changes), 7, 1));
     let of_server5 = |flow: &&fanin_spec::FlowRow| flow.from_host == 5 || flow.to_host == 5;
@@ -67,7 +67,7 @@ fn a_host_that_was_cut_off_goes_on_when_its_link_heals_and_not_before() {
 }
 
 #[test]
-fn what_comes_to_a_link_that_is_down_is_counted_as_that_whatever_the_law_would_have_said() {
+fn drops_at_down_links_count_as_down() {
     let changes = ["3 ms server5 leaf2 down".to_string(), "300 ms server5 leaf2 up".into()];
     for scheme in ["newreno", "dctcp", "newreno+red", "newreno+codel+ecn"] {
         let host = "[host]\nqueue = \"switch\"";
@@ -81,7 +81,7 @@ fn what_comes_to_a_link_that_is_down_is_counted_as_that_whatever_the_law_would_h
 }
 
 #[test]
-fn a_link_that_slows_down_carries_so_much_less() {
+fn slower_link_carries_less() {
     let long = |changes: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[fabric]\nchanges = [{changes}]\n[workload]\nkind = \"long\"\nduration = \"2 s\"\n"
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_becomes_of_links_packets_are_conserved_and_every_flow_ends_in_the_end(
+    fn link_changes_conserve_packets(
         changes in changes(),
         scheme in prop::sample::select(schemes(Kind::Shuffle).map(|scheme| scheme.to_string()).collect::<Vec<_>>()),
         seed in 0..1000u64,

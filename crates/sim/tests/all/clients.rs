@@ -32,7 +32,7 @@ fn servers_of(tables: &RunTables, client_host: u32) -> BTreeSet<u32> {
 }
 
 #[test]
-fn clients_with_servers_of_their_own_do_not_touch_one_another() {
+fn clients_with_own_servers_are_independent() {
     let (alone, three) = (run(&with(1, Servers::Same, 4)), run(&with(3, Servers::Own, 4)));
     let took = |tables: &RunTables, host| queries_of(tables, host).iter().map(|q| q.qct_ps).collect::<Vec<_>>();
     for host in [0, 5, 10] {
@@ -69,7 +69,7 @@ fn as_many_clients_as_hosts_ask_all_others() {
 }
 
 #[test]
-fn a_second_client_moves_none_of_the_first_ones_draws() {
+fn second_client_keeps_first_clients_draws() {
     let jittered = |clients| {
         run(&but(&with(clients, Servers::Own, 3), |s| {
             (s.workload.start_jitter, s.host.service_jitter) =

@@ -51,7 +51,7 @@ fn query_times(tables: &RunTables) -> Vec<u64> {
 }
 
 #[test]
-fn a_web_search_over_standing_connections_is_a_barrier_of_so_many_rounds() {
+fn persistent_web_search_equals_barrier() {
     let queries = over(&spec(QUERIES, 5, 1), Connections::Standing);
     let rounds = but(&queries, |s| s.workload.kind = Kind::Barrier);
     let (queries, rounds) = (query_times(&run(&queries)), query_times(&run(&rounds)));
@@ -60,7 +60,7 @@ fn a_web_search_over_standing_connections_is_a_barrier_of_so_many_rounds() {
 }
 
 #[test]
-fn a_barrier_over_new_connections_is_a_web_search_without_an_end() {
+fn barrier_over_new_connections_equals_web_search() {
     let queries = spec(QUERIES, 5, 1);
     let rounds = over(&but(&queries, |s| s.workload.kind = Kind::Barrier), Connections::New);
     let (queries, rounds) = (query_times(&run(&queries)), query_times(&run(&rounds)));
@@ -69,7 +69,7 @@ fn a_barrier_over_new_connections_is_a_web_search_without_an_end() {
 }
 
 #[test]
-fn a_query_over_a_standing_connection_is_spared_the_handshake() {
+fn persistent_connections_save_the_handshake() {
     // A packet each, so that no window matters.
     let new = but(&spec(QUERIES, 5, 1), |s| s.workload.fragment = Optional(Some(Bytes(1_000))));
     let standing = query_times(&run(&over(&new, Connections::Standing)));
@@ -80,13 +80,13 @@ fn a_query_over_a_standing_connection_is_spared_the_handshake() {
 }
 
 #[test]
-fn new_connections_are_one_an_answer_and_standing_ones_one_a_server() {
+fn counts_new_and_persistent_connections() {
     let new = spec(QUERIES, 5, 1);
     assert_eq!((opened(&new), opened(&over(&new, Connections::Standing))), (30, 5));
 }
 
 #[test]
-fn a_jobs_fetches_follow_one_another_over_standing_connections_and_all_arrive() {
+fn fetches_share_persistent_connections() {
     let new = spec(JOB, 6, 1);
     let standing = over(&new, Connections::Standing);
     let [(few, some), (all, many)] = [&standing, &new].map(|spec| (opened(spec), run(spec)));
@@ -111,12 +111,12 @@ fn places(scenario: &str, beside: bool) -> Vec<u32> {
 }
 
 #[test]
-fn a_connection_that_lies_where_another_lay_has_a_number_of_its_own() {
+fn reused_slots_get_new_connection_numbers() {
     assert_eq!(places(QUERIES, false), (0..30).collect::<Vec<_>>());
 }
 
 #[test]
-fn what_runs_beside_a_workload_moves_none_of_its_connections_numbers() {
+fn background_keeps_connection_numbers() {
     let crowded = format!("{QUERIES}    load = \"80 %\"\n    sizes = \"hadoop\"\n");
     assert!(!places(&crowded, true).is_empty(), "nothing runs beside it");
     assert_eq!(places(&crowded, false), places(QUERIES, false));

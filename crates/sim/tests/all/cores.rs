@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn on_several_cores_a_run_has_the_tables_of_one(
+    fn several_cores_give_the_same_tables(
         (settings, fan_in) in settings_of(vec![Kind::Flows, Kind::Poisson, Kind::Shuffle]), seed: u64, cores in 2usize..5,
         warm_up in prop::option::of(1u64..3_000),
     ) {
@@ -59,7 +59,7 @@ proptest! {
 }
 
 #[test]
-fn parts_with_much_to_do_are_served_by_threads_and_end_together() {
+fn busy_parts_run_on_threads() {
     let text = "schemes = [\"newreno\", \"dctcp\", \"codel\", \"gss\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 5\nhosts_per_rack = 8\nspines = 3\n\
         [link]\nrate = \"10 Gbit/s\"\ndelay = \"20 us\"\n[switch]\nbuffer = \"60 packets\"\n[tcp]\nprofile = \"linux\"\n\
         [workload]\nkind = \"shuffle\"\nfragment = \"30 KB\"\nstart_jitter = \"1 ms\"\n";
@@ -73,7 +73,7 @@ fn parts_with_much_to_do_are_served_by_threads_and_end_together() {
 }
 
 #[test]
-fn what_runs_on_one_core_alone_says_why() {
+fn explains_runs_on_one_core() {
     let why = |text: &str| one_core(&spec(&format!("schemes = [\"dctcp\"]\n{text}"), 8, 1)).expect("on one core");
     let tree = "[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 3\nspines = 2\n";
     assert_eq!(
@@ -83,7 +83,6 @@ fn what_runs_on_one_core_alone_says_why() {
     assert_eq!(why("[workload]\nkind = \"shuffle\"\nfragment = \"9 KB\"\n"), "its hosts are at one switch");
     assert_eq!(
         why(&format!("{tree}[link]\ndelay = \"100 ns\"\n[workload]\nkind = \"shuffle\"\nfragment = \"9 KB\"\n")),
-        "a packet is on its way from rack to rack for 772 ns at the least, and parts must not hear of one another more often than \
-         every 1000 ns"
+        "packets take at least 772 ns from rack to rack, less than the 1000 ns that parts need between synchronizations"
     );
 }

@@ -15,7 +15,7 @@ fn workspace() -> PathBuf {
 }
 
 #[test]
-fn the_engine_is_made_of_every_crate_that_cargo_builds_into_the_simulator() {
+fn engine_includes_every_built_crate() {
     let engine = of(&workspace(), "fanin-sim").unwrap();
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "--package", "fanin-sim", "--edges", "normal", "--prefix", "none"])
@@ -59,7 +59,7 @@ fn small(folder: &Path) {
 }
 
 #[test]
-fn it_has_another_name_where_a_source_a_feature_or_a_locked_version_behind_it_changes_and_else_the_same() {
+fn engine_name_depends_on_its_contents() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     small(folder);

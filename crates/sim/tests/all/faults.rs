@@ -37,7 +37,7 @@ fn is_share(found: u64, share: f64, of: u64) -> bool {
 }
 
 #[test]
-fn of_the_packets_that_hosts_send_the_shares_are_lost_doubled_and_late_and_all_add_up() {
+fn fault_shares_match_and_add_up() {
     let tables = shuffle("loss = 0.01\nduplication = \"2 %\"\nreordering = 0.05\nreordering_delay = \"50 us\"");
     assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
     let n = sent(&tables);
@@ -58,7 +58,7 @@ fn of_the_packets_that_hosts_send_the_shares_are_lost_doubled_and_late_and_all_a
 }
 
 #[test]
-fn one_per_cent_is_lost_whatever_way_packets_have_before_them() {
+fn loss_is_independent_of_the_path() {
     let fabric = "[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nplacement = \"spread\"";
     let tables = shuffle(&format!("loss = 0.01\n{fabric}"));
     let (lost, n) = (sum(&tables, |row| row.lost_packets), sent(&tables));
@@ -66,7 +66,7 @@ fn one_per_cent_is_lost_whatever_way_packets_have_before_them() {
 }
 
 #[test]
-fn where_nothing_happens_nothing_moves() {
+fn ineffective_faults_change_nothing() {
     let tables = |faults| RunTables { engine: Engine::default(), ..shuffle(faults) };
     let plain = tables("");
     assert_eq!(plain, tables("hosts = [\"1000 s server1 crashes\"]"));
@@ -75,7 +75,7 @@ fn where_nothing_happens_nothing_moves() {
 }
 
 #[test]
-fn which_packets_are_doubled_does_not_hang_on_which_are_late() {
+fn duplication_is_independent_of_reordering() {
     // The first hundred packets of a host leave before it hears of any: a handshake takes 4 ms, they take 1.2 ms more.
     let scenario = |faults: &str| {
         format!(
@@ -98,7 +98,7 @@ fn ends(tables: &RunTables, host: u32) -> Vec<u64> {
 }
 
 #[test]
-fn a_host_that_crashes_delivers_nothing_more_and_the_run_ends_with_its_duration() {
+fn crashed_host_delivers_nothing() {
     let tables = shuffle("hosts = [\"8 ms server2 crashes\"]");
     let t = &tables.totals;
     // What was on the wire is there within two links' time.
@@ -117,7 +117,7 @@ const ONE_SHOT: &str = "schemes = [\"newreno\"]\n[tcp]\nrto_min = \"10 ms\"\nrto
                         kind = \"one-shot\"\nfragment = \"2 MB\"\nduration = \"2 s\"\n[faults]\n";
 
 #[test]
-fn senders_of_a_host_that_returns_are_told_by_a_reset_each_and_send_no_more() {
+fn returned_host_resets_its_senders() {
     let hosts = "hosts = [\"10 ms client crashes\", \"100 ms client returns\"]";
     let spec = spec(&format!("{ONE_SHOT}{hosts}"), 2, 1);
     let point = TapPoint::Port("client>switch".into());
@@ -133,7 +133,7 @@ fn senders_of_a_host_that_returns_are_told_by_a_reset_each_and_send_no_more() {
 }
 
 #[test]
-fn whoever_is_asked_while_down_answers_once_it_has_returned() {
+fn requests_to_down_hosts_complete_after_return() {
     let hosts = "hosts = [\"0 s client crashes\", \"100 ms client returns\"]";
     let tables = run(&spec(&format!("{ONE_SHOT}{hosts}"), 2, 1));
     assert!(tables.flows.iter().all(|flow| flow.fct_ps > Some(100 * MS)), "{:?}", tables.flows);
@@ -141,7 +141,7 @@ fn whoever_is_asked_while_down_answers_once_it_has_returned() {
 }
 
 #[test]
-fn a_host_that_slows_down_sends_at_that_share_of_its_rate_and_takes_as_much_longer() {
+fn slow_host_scales_rate_and_work() {
     let long = |faults: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\nduration = \"2 s\"\n[faults]\nhosts = [{faults}]\n"
@@ -167,7 +167,7 @@ fn a_host_that_slows_down_sends_at_that_share_of_its_rate_and_takes_as_much_long
 }
 
 #[test]
-fn a_slow_hosts_link_that_changes_its_rate_is_slow_at_its_new_rate_too() {
+fn slow_host_scales_new_link_rate() {
     let goodput = |changes: &str, hosts: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[fabric]\nchanges = [{changes}]\n[workload]\nkind = \"long\"\nduration = \"2 s\"\n\
@@ -233,7 +233,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_goes_wrong_a_run_ends_adds_up_and_is_the_same_in_steps_and_with_any_departures(
+    fn faulty_runs_are_consistent(
         (settings, fan_in) in faulty(),
         seed: u64,
         step_us in 100u64..5_000,
@@ -256,7 +256,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_with_faults_that_is_ended_in_the_middle_adds_up((settings, fan_in) in faulty(), seed: u64, at_us in 0u64..30_000) {
+    fn interrupted_faulty_run_adds_up((settings, fan_in) in faulty(), seed: u64, at_us in 0u64..30_000) {
         for spec in all_schemes(&settings, fan_in, seed) {
             let mut simulation = Simulation::new(&spec);
             simulation.until(Time::from_micros(at_us));
@@ -266,7 +266,7 @@ proptest! {
 }
 
 #[test]
-fn a_warm_up_is_left_out_of_the_counts_of_faults_too() {
+fn warm_up_excludes_fault_counts() {
     let scenario = "schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\nduration = \"500 ms\"\n\
                     [faults]\nloss = 0.001\nduplication = 0.1\n";
     let whole = spec(scenario, 2, 1);

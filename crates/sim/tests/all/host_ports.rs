@@ -50,7 +50,7 @@ fn fates(port: &PortRow) -> [u64; 4] {
 }
 
 #[test]
-fn a_plain_host_neither_drops_nor_marks_whatever_the_scheme() {
+fn plain_host_never_drops_or_marks() {
     for (scheme, more) in [("newreno", ""), ("dctcp", ""), ("newreno+codel", CODEL), ("newreno+red+ecn", RED)] {
         let port = sender(scheme, "", more);
         assert_eq!(fates(&port), [0; 4], "{scheme}");
@@ -60,7 +60,7 @@ fn a_plain_host_neither_drops_nor_marks_whatever_the_scheme() {
 }
 
 #[test]
-fn a_burst_longer_than_the_switchs_buffer_is_dropped_in_the_host_that_has_the_switchs_queue() {
+fn switch_queue_in_host_drops_bursts() {
     let port = sender("newreno", "queue = \"switch\"", "");
     let [full, rest @ ..] = fates(&port);
     assert!(full > 0);
@@ -68,13 +68,13 @@ fn a_burst_longer_than_the_switchs_buffer_is_dropped_in_the_host_that_has_the_sw
 }
 
 #[test]
-fn a_hosts_own_buffer_stands_over_the_switchs() {
+fn host_buffer_overrides_the_switchs() {
     let port = sender("newreno", "queue = \"switch\"\nbuffer = \"20 packets\"", "");
     assert_eq!(port.queue_max_bytes, 20 * FRAME);
 }
 
 #[test]
-fn codel_and_red_act_in_the_host_by_drops_or_with_ecn_by_marks() {
+fn codel_and_red_act_in_the_host() {
     for (law, more) in [("codel", CODEL), ("red", RED)] {
         let [_, early, not_ect, marks] = fates(&sender(&format!("newreno+{law}"), "queue = \"switch\"", more));
         assert!(early > 0, "{law}");
@@ -93,7 +93,7 @@ fn dctcps_threshold_marks_in_the_host() {
 }
 
 #[test]
-fn a_host_with_the_switchs_queue_hands_out_no_windows_of_m21() {
+fn host_assigns_no_m21_windows() {
     // A host that sends to seven would count seven flows, where the switch counts those to one host.
     let shuffle = |host: &str| {
         run(&spec(

@@ -80,7 +80,7 @@ fn alone() -> RunSpec {
 }
 
 #[test]
-fn the_way_of_one_object_is_what_it_is_by_hand() {
+fn path_of_one_object_matches_hand_calculation() {
     let tables = seen(&alone());
     let (front, hubs) = of(&tables, 0);
     // Two links of 5 us at 1 Gbit/s. To be a hub (40 B), and asked for an object (40 B), in a packet with 40 B of headers.
@@ -121,7 +121,7 @@ fn the_way_of_one_object_is_what_it_is_by_hand() {
 }
 
 #[test]
-fn a_hub_s_speed_is_what_it_was_told_and_what_came_of_it() {
+fn reports_assigned_and_actual_hub_speed() {
     let tables = watched(&alone(), Time::from_micros(50));
     let of_first = tables.hub_speeds.iter().filter(|row| row.request == 0);
     let rows: Vec<_> = of_first.map(|r| (r.time_ps, r.hub_host, r.came_bytes, r.assigned_bps)).collect();
@@ -130,7 +130,7 @@ fn a_hub_s_speed_is_what_it_was_told_and_what_came_of_it() {
 }
 
 #[test]
-fn who_waited_for_whom_in_a_small_tree() {
+fn reports_waiting_in_a_small_tree() {
     let tables = seen(&spec(TREE, 11, 1));
     // Host > whom it sends to: objects of its own; told, asked last, own there, all there, in us; left, there.
     let expected = "\
@@ -178,7 +178,7 @@ fn waited_for(front: &HubRow, hubs: &BTreeMap<u64, &HubRow>) {
 }
 
 #[test]
-fn bytes_add_up_and_parents_end_after_their_children() {
+fn hub_rows_are_consistent() {
     for hubs in [1, 2, 4] {
         let tree = TREE.replace("hubs = 1", &format!("hubs = {hubs}"));
         for seed in 1..4 {
@@ -190,7 +190,7 @@ fn bytes_add_up_and_parents_end_after_their_children() {
 }
 
 #[test]
-fn what_comes_past_a_hub_that_is_gone_counts_by_the_way_that_it_came() {
+fn objects_around_dead_hub_count_by_path() {
     let crash = TREE.replace("[workload]", "[faults]\n    hosts = [\"60 us server8 crashes\"]\n    [workload]");
     let tables = seen(&spec(&crash, 11, 1));
     holds(&tables);
@@ -199,7 +199,7 @@ fn what_comes_past_a_hub_that_is_gone_counts_by_the_way_that_it_came() {
 }
 
 #[test]
-fn what_came_of_a_hub_adds_up_to_its_objects_and_speeds_to_no_more_than_the_line() {
+fn hub_bytes_and_speeds_add_up() {
     let tables = seen(&but(&spec(TREE, 11, 1), |s| s.fan_outs.sicc.hubs = 2));
     let mut assigned: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for row in &tables.hub_speeds {
@@ -219,7 +219,7 @@ fn what_came_of_a_hub_adds_up_to_its_objects_and_speeds_to_no_more_than_the_line
 }
 
 #[test]
-fn a_run_that_is_watched_gives_the_same_tables_and_one_that_is_not_has_none_of_hubs() {
+fn only_watched_runs_have_hub_tables() {
     let spec = spec(TREE, 11, 1);
     let (plain, seen) = (run(&spec), seen(&spec));
     assert!(plain.hubs.is_empty() && plain.hub_speeds.is_empty() && !seen.hub_speeds.is_empty());
@@ -228,7 +228,7 @@ fn a_run_that_is_watched_gives_the_same_tables_and_one_that_is_not_has_none_of_h
 }
 
 #[test]
-fn requests_that_begin_outside_of_what_is_watched_or_in_the_warm_up_have_no_rows() {
+fn unwatched_requests_have_no_rows() {
     let warm = spec(&TREE.replace("queries = 3", "queries = 3\n    warm_up = \"1 rounds\""), 11, 1);
     let all = seen(&warm);
     assert_eq!((all.hubs[0].told_ps, all.requests.len()), (Some(0), 3));
@@ -240,7 +240,7 @@ fn requests_that_begin_outside_of_what_is_watched_or_in_the_warm_up_have_no_rows
 }
 
 #[test]
-fn a_request_that_the_run_s_end_cuts_off_tells_what_came_by_then() {
+fn cut_off_request_reports_its_objects() {
     let cut = spec(&TREE.replace("queries = 3", "queries = 3\n    duration = \"300 us\""), 11, 1);
     let tables = seen(&cut);
     let (front, hubs) = of(&tables, 0);
@@ -250,13 +250,13 @@ fn a_request_that_the_run_s_end_cuts_off_tells_what_came_by_then() {
 }
 
 #[test]
-fn without_hubs_there_is_nothing_to_tell() {
+fn no_hub_rows_without_hubs() {
     let tables = seen(&spec(&TREE.replace("\"sicc\"", "\"one-all\"").replace("[sicc]", "[sicc]\n    # "), 11, 1));
     assert!(tables.hubs.is_empty() && tables.hub_speeds.is_empty());
 }
 
 #[test]
-fn a_server_with_work_to_do_is_no_hub_where_hubs_are_those_with_most_to_spare() {
+fn busy_servers_are_not_chosen_as_hubs() {
     // Two front ends in the first rack ask for all objects, the second while the first waits.
     let text = TREE
         .replace("queries = 3", "queries = 1")

@@ -17,7 +17,7 @@ fn goodput(scheme: &str, servers: u32) -> f64 {
 }
 
 #[test]
-fn many_servers_keep_their_goodput_where_newreno_collapses() {
+fn sustains_goodput_where_newreno_collapses() {
     for servers in [12, 16, 20] {
         let (ictcp, newreno) = (goodput("newreno+ictcp", servers), goodput("newreno", servers));
         assert!(ictcp > 900.0 && newreno < 500.0, "{servers} servers: {ictcp} and {newreno} Mbit/s");
@@ -35,7 +35,7 @@ fn offered(servers: u32, ms: u64) -> (RunTables, u32) {
 }
 
 #[test]
-fn two_segments_of_each_server_are_the_least_and_overflow_a_port_that_does_not_hold_them() {
+fn minimum_windows_overflow_small_ports() {
     // A frame takes 1518 B of 65536: 43 of them, one on the wire, and what is between.
     let (fits, _) = offered(20, 2_000);
     assert_eq!(fits.totals.drops, 0, "40 segments and few more");
@@ -45,7 +45,7 @@ fn two_segments_of_each_server_are_the_least_and_overflow_a_port_that_does_not_h
 }
 
 #[test]
-fn one_server_alone_has_its_windows_raised_out_of_what_is_left() {
+fn lone_server_gets_larger_windows() {
     let alone = run(&spec(&barrier("newreno+ictcp", "16 MB"), 1, 1));
     // Of the 90 % that is given out, less what a segment more would take.
     assert!((700.0..960.0).contains(&alone.goodput_mbps()), "{} Mbit/s", alone.goodput_mbps());
@@ -53,7 +53,7 @@ fn one_server_alone_has_its_windows_raised_out_of_what_is_left() {
 }
 
 #[test]
-fn on_answers_of_one_packet_it_does_nothing() {
+fn one_packet_responses_are_unaffected() {
     for servers in [8, 64] {
         let tables = |scheme| run(&spec(&barrier(scheme, "1 KB"), servers, 1));
         assert_eq!(tables("newreno+ictcp"), tables("newreno"), "{servers} servers");

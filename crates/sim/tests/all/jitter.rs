@@ -30,13 +30,13 @@ fn with(jitter: PacketJitter) -> impl Fn(&mut Settings) {
 }
 
 #[test]
-fn without_jitter_a_flow_starves_behind_one_of_its_phase() {
+fn flow_starves_without_jitter() {
     let two = but(&spec(PAIR, 2, 1), with(PacketJitter::None));
     assert!(unevenness(&run(&two)) > 1_000.0);
 }
 
 #[test]
-fn with_jitter_two_flows_share_whatever_the_rate_of_the_port() {
+fn jitter_lets_flows_share_any_port() {
     for rate in [10_000, 9_900, 9_700] {
         for seed in 1..4 {
             let two = but(&spec(PAIR, 2, seed), |s| s.link.client_rate.0 = Some(Rate(rate * 1_000_000)));
@@ -61,7 +61,7 @@ duration = "2 s"
 "#;
 
 #[test]
-fn with_jitter_a_rack_moves_as_many_rounds_behind_a_port_as_fast_as_its_hosts_as_behind_a_slower_one() {
+fn jitter_evens_rounds_across_port_rates() {
     let rounds = |gbps: u64| {
         let of = |seed| but(&spec(RACK, 16, seed), |s| s.link.client_rate.0 = Some(Rate(gbps * 1_000_000_000)));
         (1..21).map(|seed| run(&of(seed)).queries.len()).sum::<usize>() as f64
@@ -73,7 +73,7 @@ fn with_jitter_a_rack_moves_as_many_rounds_behind_a_port_as_fast_as_its_hosts_as
 }
 
 #[test]
-fn no_jitter_and_jitter_up_to_no_time_give_the_same_tables() {
+fn zero_jitter_equals_none() {
     let short = but(&spec(PAIR, 2, 1), |s| s.workload.duration = Time::from_millis(20));
     let none = run(&but(&short, with(PacketJitter::None)));
     assert_eq!(none, run(&but(&short, with(PacketJitter::UpTo(Time::ZERO)))));
@@ -81,14 +81,14 @@ fn no_jitter_and_jitter_up_to_no_time_give_the_same_tables() {
 }
 
 #[test]
-fn jitter_is_drawn_from_the_seed_and_is_the_same_for_the_same_one() {
+fn jitter_depends_on_the_seed_only() {
     let short = |seed| but(&spec(PAIR, 2, seed), |s| s.workload.duration = Time::from_millis(20));
     assert_eq!(run(&short(1)), run(&short(1)));
     assert_ne!(run(&short(1)).ports, run(&short(2)).ports);
 }
 
 #[test]
-fn jitter_of_a_transmission_is_that_of_a_full_packet_on_the_slowest_link() {
+fn transmission_jitter_uses_slowest_link() {
     let two = but(&spec(PAIR, 2, 1), |s| s.link.client_rate.0 = Some(Rate(100_000_000)));
     let fabric = two.settings.network().expect("a star");
     assert_eq!(two.settings.packet_jitter(&fabric), Time(1_538 * 8 * 10_000));

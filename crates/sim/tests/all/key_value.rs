@@ -4,7 +4,7 @@ use crate::common::{but, planned, run, spec, with_plan};
 use fanin_units::Time;
 
 #[test]
-fn a_hub_has_all_of_its_own_objects_however_few_its_server_looks_for_at_once() {
+fn hub_finds_all_its_own_objects() {
     let scenario = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\nqueries = 2\nduration = \"10 s\"\n\
                     [key_value]\nobjects = 100\nper_request = 80\nreplicas = 1\nlookups = 1\ntries = 1\n\
                     [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 1\n";
@@ -25,7 +25,7 @@ fn within(all: &str, more: &str) -> String {
 }
 
 #[test]
-fn requests_begin_at_random_times_whether_others_are_over_or_not() {
+fn open_loop_requests_begin_at_random() {
     let text = within("200 ms", "[link]\nrate = \"100 Mbit/s\"\n[host]\nservice_time = \"3 ms\"\n");
     let requests = run(&spec(&text, 11, 1)).requests;
     assert_eq!(requests.len(), 200);
@@ -45,7 +45,7 @@ fn requests_begin_at_random_times_whether_others_are_over_or_not() {
 }
 
 #[test]
-fn requests_that_never_meet_take_as_long_as_one_after_another() {
+fn separate_requests_equal_sequential_ones() {
     let alone = run(&spec(PLAIN, 11, 1)).requests;
     let apart = run(&spec(&within("200 s", ""), 11, 1)).requests;
     // Which objects are asked for is drawn alike; how late packets come is not.
@@ -54,7 +54,7 @@ fn requests_that_never_meet_take_as_long_as_one_after_another() {
 }
 
 #[test]
-fn a_warm_up_leaves_out_requests_that_began_in_it_and_the_others_are_all_there() {
+fn warm_up_excludes_early_requests() {
     for warm_up in ["20 rounds", "30 ms", "300 rounds"] {
         let text = within("200 ms", "").replace("queries", &format!("warm_up = \"{warm_up}\"\nqueries"));
         for hosts in [1, 3] {
@@ -69,7 +69,7 @@ fn a_warm_up_leaves_out_requests_that_began_in_it_and_the_others_are_all_there()
 }
 
 #[test]
-fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_is_back() {
+fn returned_front_end_makes_all_requests() {
     let text = within("200 ms", "[faults]\nhosts = [\"50 ms client crashes\", \"90 ms client returns\"]\n");
     let requests = run(&spec(&text, 11, 1)).requests;
     let ms = Time::from_millis(1).0;
@@ -78,7 +78,7 @@ fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_i
 }
 
 #[test]
-fn requests_that_are_listed_begin_when_the_list_says() {
+fn listed_requests_begin_on_time() {
     let times = [0, 1, 3, 3, 10, 40].map(Time::from_millis);
     let mut list = fanin_spec::Requests::new(vec![500; 2], vec![1, 2]);
     times.iter().for_each(|&time| list.push(time, [0, 1]));
@@ -105,7 +105,7 @@ fn requests_that_are_listed_begin_when_the_list_says() {
 }
 
 #[test]
-fn servers_that_give_their_connections_up_are_asked_again_elsewhere_or_objects_fail() {
+fn given_up_connections_retry_elsewhere() {
     // A port of ten packets, and a thousand answers of a packet each at once: many are lost time and again.
     let text = format!("{PLAIN}[switch]\nbuffer = \"10 packets\"\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
         .replace(
@@ -126,7 +126,7 @@ fn servers_that_give_their_connections_up_are_asked_again_elsewhere_or_objects_f
 }
 
 #[test]
-fn of_a_server_that_cannot_be_reached_a_replica_is_asked_as_its_connection_is_given_up() {
+fn unreachable_server_falls_back_to_replica() {
     let text =
         format!("{PLAIN}changes = [\"1 ps leaf1 server3 down\"]\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
             .replace("queries = 200", "queries = 1")
@@ -152,7 +152,7 @@ fn one_server(per_request: u32, server: &str) -> u64 {
 }
 
 #[test]
-fn a_server_looks_for_all_at_once_and_sends_one_answer_after_another() {
+fn fifo_server_sends_sequentially() {
     // There: two links of 5 us at 1 Gbit/s, 40 B of headers and 36 a question; back: 40 B and 1,020 an answer.
     let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
     assert_eq!(one_server(1, "parallel"), way(76) + 20_000_000 + way(1_060));
@@ -162,7 +162,7 @@ fn a_server_looks_for_all_at_once_and_sends_one_answer_after_another() {
 }
 
 #[test]
-fn small_objects_pass_large_ones_that_a_server_has_yet_to_send() {
+fn small_objects_overtake_large_ones() {
     let text = PLAIN
         .replace("per_request = 40", "per_request = 400\nmost = \"20 KB\"")
         .replace("queries = 200", "queries = 20");
@@ -188,7 +188,7 @@ const ONE: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqu
                    [link]\nrate = \"1 Gbit/s\"\ndelay = \"5 us\"\nframing = \"0 B\"\n";
 
 #[test]
-fn an_object_that_was_moved_comes_by_its_link_or_straight_in_the_time_that_each_takes() {
+fn moved_object_latency_matches_route() {
     let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
     let took = |spec: &fanin_spec::RunSpec| run(spec).requests[0].latency_ps.expect("it ends");
     let straight = way(76) + 20_000_000 + way(1_060);
@@ -205,7 +205,7 @@ fn an_object_that_was_moved_comes_by_its_link_or_straight_in_the_time_that_each_
 }
 
 #[test]
-fn a_plan_of_no_moves_changes_nothing_under_the_seed_that_it_is_of() {
+fn empty_plan_changes_nothing() {
     let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
     let plain = |spec| fanin_spec::RunTables { engine: Default::default(), ..run(spec) };
     assert_eq!(plain(&planned(&put, |_, _| Vec::new())), plain(&put));
@@ -217,7 +217,7 @@ fn a_plan_of_no_moves_changes_nothing_under_the_seed_that_it_is_of() {
 }
 
 #[test]
-fn a_table_of_all_places_is_as_good_as_the_moves_that_lead_there() {
+fn full_placement_equals_moves() {
     let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
     let moved = but(&gathered(&put), |s| s.key_value.route = fanin_spec::Route::Direct);
     let placement = fanin_sim::placement(&put);
@@ -245,7 +245,7 @@ fn gathered(spec: &fanin_spec::RunSpec) -> fanin_spec::RunSpec {
 }
 
 #[test]
-fn a_front_end_that_asks_for_what_lies_together_asks_fewer_servers() {
+fn colocation_reduces_servers() {
     let text = PLAIN.replace("queries = 200", "queries = 20\nconnections = \"new\"");
     let random = but(&gathered(&spec(&text, 11, 1)), |s| s.key_value.route = fanin_spec::Route::Direct);
     let together = but(&random, |s| s.key_value.replica = fanin_spec::Replica::Together);
@@ -258,7 +258,7 @@ fn a_front_end_that_asks_for_what_lies_together_asks_fewer_servers() {
 }
 
 #[test]
-fn of_an_object_whose_new_place_is_dead_a_replica_is_asked_and_whoever_crashes_has_its_links_again() {
+fn dead_location_falls_back_to_replica() {
     let text =
         PLAIN.replace("queries = 200", "queries = 5").replace("objects = 1000", "objects = 1000\npatience = \"20 ms\"");
     let faults = |list: &str| format!("{text}[faults]\nhosts = [{list}]\n");
@@ -276,7 +276,7 @@ fn of_an_object_whose_new_place_is_dead_a_replica_is_asked_and_whoever_crashes_h
 }
 
 #[test]
-fn hosts_of_the_fabric_that_are_no_servers_gather_nothing() {
+fn non_servers_store_nothing() {
     let distinct = "objects = 1000\nreplicas = 2\nreplica_racks = \"distinct\"";
     let text =
         PLAIN.replace("one-all", "picc").replace("queries = 200", "queries = 5").replace("objects = 1000", distinct);
@@ -287,7 +287,7 @@ fn hosts_of_the_fabric_that_are_no_servers_gather_nothing() {
 }
 
 #[test]
-fn hubs_gather_what_was_moved_by_its_links() {
+fn hubs_collect_moved_objects() {
     let text = PLAIN.replace("one-all", "sicc").replace("queries = 200", "queries = 5");
     for row in run(&gathered(&spec(&text, 11, 1))).requests {
         assert_eq!((row.answered, row.missed, row.failed), (40, 0, 0));
@@ -306,7 +306,7 @@ fn planned_every(period: &str, more: &str) -> fanin_spec::RunTables {
 }
 
 #[test]
-fn a_plan_is_made_after_each_period_from_what_was_asked_for_in_it() {
+fn plans_follow_each_period() {
     let never = planned_every("1000 s", "");
     assert!(never.gathering.is_empty(), "the run is over before the first period");
     let often = planned_every("5 s", "replica = \"together\"\nroute = \"direct\"");
@@ -322,7 +322,7 @@ fn a_plan_is_made_after_each_period_from_what_was_asked_for_in_it() {
 }
 
 #[test]
-fn what_goes_from_place_to_place_and_back_is_found_by_its_links_after_every_plan() {
+fn links_find_objects_after_every_plan() {
     for period in ["1 s", "2 s", "7 s"] {
         let tables = planned_every(period, "");
         assert!(tables.requests.iter().all(|row| (row.answered, row.missed, row.failed) == (40, 0, 0)), "{period}");

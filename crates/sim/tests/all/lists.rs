@@ -40,7 +40,7 @@ fn mbps(row: &FlowRow, span: Time) -> f64 {
 }
 
 #[test]
-fn flows_without_an_end_have_the_link_while_they_are_there() {
+fn long_lived_flows_fill_the_link() {
     // A flow alone whose host is no faster than the port fills its host's queue, and would take long to give way.
     let tables = run(&listed(Kind::Flows, STOPPED, 4, |s| s.host.queue = HostQueue::Switch));
     let rows = long(&tables);
@@ -61,13 +61,13 @@ fn flows_without_an_end_have_the_link_while_they_are_there() {
 }
 
 #[test]
-fn a_list_whose_flows_all_end_or_stop_ends_with_the_last() {
+fn list_ends_with_its_last_flow() {
     let text = "src,dst,bytes,start_us,stop_us\n1,0,,0,5000\n3,4,1000,20,\n";
     assert_eq!(run(&listed(Kind::Flows, text, 4, |_| {})).totals.measured_ps, Time::from_millis(5).0);
 }
 
 #[test]
-fn a_stop_closes_the_connection_and_bytes_add_up_either_way() {
+fn stopped_flows_close_and_add_up() {
     // Stops before the handshake is over, in slow start, and with losses to make good.
     for stop in ["10", "60", "150", "1000", "9000"] {
         let text = format!("src,dst,bytes,start_us,stop_us\n1,0,,0,{stop}\n2,0,,0,{stop}\n4,3,2000000,0,\n");
@@ -79,7 +79,7 @@ fn a_stop_closes_the_connection_and_bytes_add_up_either_way() {
 }
 
 #[test]
-fn a_list_beside_a_workload_moves_only_whom_it_meets() {
+fn background_list_affects_only_shared_links() {
     let quiet = but(&spec(LIST, 2, 1), |s| s.fabric.hosts = Optional(Some(5)));
     let text = "src,dst,bytes,start_us,stop_us\n3,4,,0,\n4,3,50000,1000,\n";
     let beside = listed(Kind::Barrier, text, 2, |s| s.fabric.hosts = Optional(Some(5)));
@@ -94,7 +94,7 @@ fn a_list_beside_a_workload_moves_only_whom_it_meets() {
 }
 
 #[test]
-fn what_a_list_moved_in_a_warm_up_is_left_out() {
+fn warm_up_excludes_listed_bytes() {
     let text = "src,dst,bytes,start_us,stop_us\n3,4,,0,\n";
     let warmed = listed(Kind::Barrier, text, 2, |s| {
         s.fabric.hosts = Optional(Some(5));

@@ -22,7 +22,7 @@ const TWO_RACKS: &str = r#"
 "#;
 
 #[test]
-fn flows_of_another_rack_are_spread_over_both_cores() {
+fn flows_spread_over_both_cores() {
     let tables = run(&spec(&format!("schemes = [\"dctcp\"]\n{TWO_RACKS}"), 12, 1));
     let packets = |name: &str| tables.ports.iter().find(|p| p.port == name).map_or(0, |p| p.packets);
     let (one, other) = (packets("core1>tor1"), packets("core2>tor1"));
@@ -33,7 +33,7 @@ fn flows_of_another_rack_are_spread_over_both_cores() {
 }
 
 #[test]
-fn a_flow_keeps_its_way_so_that_nothing_is_reordered() {
+fn flows_keep_their_path() {
     // Without loss, duplicate ACKs would come from reordering alone.
     let far = format!("schemes = [\"newreno\"]\n{TWO_RACKS}");
     let tables = run(&spec(&far, 12, 1));
@@ -41,7 +41,7 @@ fn a_flow_keeps_its_way_so_that_nothing_is_reordered() {
 }
 
 #[test]
-fn m21_keeps_every_switch_on_the_way_from_overflowing_whichever_form_it_has() {
+fn m21_prevents_overflow_at_every_switch() {
     // The bottleneck is the link between the switches: the port there counts the flows of the far servers alone.
     let narrow = |offer: &str| {
         format!(
@@ -105,7 +105,7 @@ fn trees() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_shuffle_sends_as_much_between_all_pairs_and_a_share_of_it_between_as_many() {
+fn shuffle_covers_all_or_some_pairs() {
     let shuffle = |pairs: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[fabric]\nkind = \"fat-tree\"\narity = 4\n\
@@ -130,7 +130,7 @@ fn a_shuffle_sends_as_much_between_all_pairs_and_a_share_of_it_between_as_many()
 }
 
 #[test]
-fn a_flow_within_a_rack_stays_there_and_one_between_pods_passes_a_core() {
+fn flows_take_shortest_paths() {
     let scenario = |server: u32| {
         format!(
             "schemes = [\"newreno\"]\n[fabric]\nkind = \"fat-tree\"\narity = 4\n\
@@ -154,7 +154,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_network_conserves_its_packets_and_gives_the_same_bytes_each_way(
+    fn any_network_conserves_packets(
         network in prop_oneof![networks(), trees()],
         scheme in prop::sample::select(schemes(Kind::OneShot).map(|scheme| scheme.to_string()).collect::<Vec<_>>()),
         seed in 0..1000u64,

@@ -42,7 +42,7 @@ fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> usize {
 }
 
 #[test]
-fn every_task_ends_and_its_phases_follow_one_another() {
+fn every_task_ends_in_phase_order() {
     let (_, tables) = job(1);
     assert_eq!((tasks(&tables, "map").len(), tasks(&tables, "reduce").len()), (20, 9));
     for task in &tables.tasks {
@@ -58,7 +58,7 @@ fn every_task_ends_and_its_phases_follow_one_another() {
 }
 
 #[test]
-fn each_reduce_fetches_its_part_of_every_map_and_only_what_lies_elsewhere_travels() {
+fn reduces_fetch_remote_parts_over_network() {
     let (spec, tables) = job(2);
     let (maps, reduces) = (tasks(&tables, "map"), tasks(&tables, "reduce"));
     let part = spec.settings.mapreduce.input.0 / 20 / 9;
@@ -76,7 +76,7 @@ fn each_reduce_fetches_its_part_of_every_map_and_only_what_lies_elsewhere_travel
 }
 
 #[test]
-fn the_output_has_as_many_replicas_as_are_asked_for() {
+fn output_has_the_configured_replicas() {
     let (_, tables) = job(3);
     let replicas: Vec<_> = tables.flows.iter().filter(|f| f.class == FlowKind::Replica).collect();
     assert_eq!(replicas.len(), 9);
@@ -103,7 +103,7 @@ fn slots_and_fetches_keep_to_their_limits() {
 }
 
 #[test]
-fn maps_read_where_their_split_lies_unless_no_slot_is_free_there() {
+fn maps_prefer_local_splits() {
     let remote: usize =
         (0..5).map(|seed| job(seed).1.flows.iter().filter(|f| f.class == FlowKind::Split).count()).sum();
     // Three replicas on twelve nodes with two slots each: of a hundred maps hardly any has to read from afar.
@@ -111,13 +111,13 @@ fn maps_read_where_their_split_lies_unless_no_slot_is_free_there() {
 }
 
 #[test]
-fn a_job_gives_the_same_tables_again_and_others_under_another_seed() {
+fn job_depends_on_the_seed_only() {
     assert_eq!(job(5).1, job(5).1);
     assert_ne!(job(5).1.flows, job(6).1.flows);
 }
 
 #[test]
-fn a_job_that_cannot_end_in_time_says_so() {
+fn unfinished_job_is_reported() {
     let spec = spec(&JOB.replace("\"100 s\"", "\"500 ms\""), 12, 1);
     let tables = run(&spec);
     assert_eq!((tables.queries[0].qct_ps, tables.totals.rounds), (None, 0));
@@ -125,7 +125,7 @@ fn a_job_that_cannot_end_in_time_says_so() {
 }
 
 #[test]
-fn no_packet_is_faster_than_its_way_and_measuring_changes_nothing() {
+fn latencies_respect_the_path() {
     let (plain, tables) = job(7);
     let with = run(&but(&plain, |settings| settings.measure.latency = true));
     assert_eq!((&with.totals, &with.flows, &with.tasks), (&tables.totals, &tables.flows, &tables.tasks));
@@ -171,7 +171,7 @@ fn ends_ms(text: &str) -> (Vec<u64>, u64) {
 }
 
 #[test]
-fn tasks_of_a_node_have_a_core_each_and_share_its_disk() {
+fn tasks_share_the_nodes_disk() {
     // Both maps: 50 ms of start, 100 to read on half a disk, 64 of work, 200 to write. The reduce then reads its parts one
     // after another (50 + 50), writes and reads them as one (200 + 100), works (128) and writes (200).
     assert_eq!(ends_ms(ONE_NODE), (vec![414, 414], 414 + 100 + 300 + 128 + 200));
@@ -183,13 +183,13 @@ fn tasks_of_a_node_have_a_core_each_and_share_its_disk() {
 }
 
 #[test]
-fn a_map_whose_output_is_over_the_sort_buffer_writes_reads_and_writes_it() {
+fn large_map_output_is_merged() {
     let parts = ONE_NODE.replace("task_start", "sort_buffer = \"3999 KB\"\n    task_start");
     assert_eq!(ends_ms(&parts).0, vec![214 + 2 * (100 + 50 + 100); 2]);
 }
 
 #[test]
-fn reduces_hear_of_a_map_with_its_nodes_next_heartbeat_unless_at_once() {
+fn reduces_learn_of_maps_by_heartbeat() {
     let (_, at_once) = ends_ms(ONE_NODE);
     let (_, heartbeat) = ends_ms(&ONE_NODE.replace("at-once", "heartbeat"));
     assert_eq!(heartbeat - at_once, 500 - 414);

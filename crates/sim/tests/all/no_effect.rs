@@ -175,7 +175,7 @@ fn try_all<'a>(base: &str, docs: &'a [KeyDoc], seen: &Mutex<Seen<'a>>) {
 }
 
 #[test]
-fn what_is_warned_of_moves_no_table_and_each_key_moves_one_where_it_is_not() {
+fn warned_keys_have_no_effect() {
     let docs: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(tried).collect();
     let (bases, next, seen) = (bases(), AtomicUsize::new(0), Mutex::new(Seen::default()));
     // Side by side: the longest test of all would else end alone.

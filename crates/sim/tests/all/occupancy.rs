@@ -38,7 +38,7 @@ const RACKS: &str = r#"
 "#;
 
 #[test]
-fn a_run_whose_ports_are_measured_gives_the_same_tables() {
+fn measuring_ports_keeps_the_tables() {
     for plain in specs(RACKS, 7, 1) {
         let (without, with) = (run(&plain), measured(&plain));
         let bare = |row: PortRow| PortRow { queue_mean_bytes: None, queue_p99_bytes: None, busy_ppm: None, ..row };
@@ -110,7 +110,7 @@ proptest! {
     /// Little: bytes that wait on average are bytes that come a second times how long each waits. Nothing is lost, so
     /// that what packets take beyond transmission and propagation is their waiting, at the host and at the switch.
     #[test]
-    fn the_mean_queue_is_the_rate_of_arrivals_times_the_mean_wait(servers in 2u32..12, seed: u64) {
+    fn mean_queue_satisfies_littles_law(servers in 2u32..12, seed: u64) {
         let spec = spec(STAR, servers, seed);
         let tables = run(&spec);
         prop_assert_eq!(tables.totals.drops, 0);
@@ -143,7 +143,7 @@ proptest! {
 }
 
 #[test]
-fn a_memorys_use_is_what_its_ports_hold_beyond_what_is_reserved_for_them() {
+fn memory_use_is_sum_of_ports() {
     let shared = STAR.replace("buffer = \"10 MB\"", "shared_buffer = \"100 KB\"\nreserved = \"2 KB\"");
     let shared = spec(&shared.replace("ports = true", "ports = false"), 5, 1);
     let tables = measured(&shared);

@@ -30,7 +30,7 @@ fn ended(tables: &RunTables) -> Vec<&QueryRow> {
 }
 
 #[test]
-fn rounds_follow_each_other_after_the_pause_and_take_as_long_as_without_it() {
+fn pauses_separate_rounds() {
     for kind in [Kind::Barrier, Kind::WebSearch] {
         let plain = but(&spec(READS, 2, 1), |settings| settings.workload.kind = kind);
         let (tables, plain) = (run(&paused(&plain)), run(&plain));
@@ -56,13 +56,13 @@ fn the_last_query_has_no_pause_behind_it() {
 }
 
 #[test]
-fn a_run_that_ends_in_a_pause_has_no_round_that_was_cut_off() {
+fn run_ending_in_pause_has_no_open_round() {
     let tables = run(&but(&spec(READS, 2, 1), |settings| settings.workload.pause = Time::from_secs(1)));
     assert_eq!((tables.totals.rounds, tables.totals.rounds_open), (1, 0));
 }
 
 #[test]
-fn windows_stay_over_a_pause_unless_they_restart_after_idle() {
+fn windows_persist_over_pauses() {
     let plain = paused(&spec(READS, 1, 1));
     let restarted = but(&plain, |settings| settings.tcp.idle_restart = true);
     let (plain, restarted) = (run(&plain), run(&restarted));
@@ -75,7 +75,7 @@ fn windows_stay_over_a_pause_unless_they_restart_after_idle() {
 }
 
 #[test]
-fn each_front_end_of_a_key_value_workload_pauses_for_itself() {
+fn front_ends_pause_independently() {
     let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 5\npause = \"3 ms\"\n\
                 [key_value]\nobjects = 200\nper_request = 20\nfront_ends = 2\n";
     let tables = run(&spec(text, 4, 1));
@@ -90,7 +90,7 @@ fn each_front_end_of_a_key_value_workload_pauses_for_itself() {
 }
 
 #[test]
-fn requests_with_a_gap_are_answered_one_after_another() {
+fn spaced_requests_complete_in_order() {
     let gap = Time::from_millis(1);
     let gapped = |s: &mut fanin_spec::Settings| s.workload.request_gap = gap;
     let tables = run(&but(&spec(READS, 4, 1), gapped));
@@ -108,7 +108,7 @@ fn requests_with_a_gap_are_answered_one_after_another() {
 }
 
 #[test]
-fn where_acks_wait_for_a_reader_an_answer_of_more_than_a_window_goes_on_once_all_are_asked() {
+fn reader_delays_large_responses() {
     for waits in [false, true] {
         let tables = run(&but(&spec(READS, 4, 1), |s| {
             s.workload.request_gap = Time::from_millis(5);
@@ -124,7 +124,7 @@ fn where_acks_wait_for_a_reader_an_answer_of_more_than_a_window_goes_on_once_all
 }
 
 #[test]
-fn an_answer_before_the_last_request_makes_room_for_one_more_behind_it() {
+fn early_response_allows_another_request() {
     // Two at once: each answer takes 0.9 ms, less than the gap, so that a server is asked every millisecond, and none twice.
     let plain = spec(READS, 4, 1);
     let tables = run(&but(&plain, |s| {

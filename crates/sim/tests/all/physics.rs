@@ -26,7 +26,7 @@ fn fixed_fragment(scheme: &str, fan_in: u32) -> fanin_spec::RunTables {
 }
 
 #[test]
-fn newreno_collapses_where_the_papers_have_it_collapse() {
+fn newreno_collapses_as_in_the_papers() {
     let few = fixed_fragment("newreno", 2).goodput_mbps();
     let many = fixed_fragment("newreno", 32);
     assert!(many.goodput_mbps() < 400.0, "{} Mbit/s with 32 servers, {few} with 2", many.goodput_mbps());
@@ -49,7 +49,7 @@ fn a_window_under_one_segment_still_moves() {
 }
 
 #[test]
-fn dctcp_keeps_the_queue_near_its_threshold_in_steady_state() {
+fn dctcp_queue_stays_near_threshold() {
     // Alizadeh et al., SIGCOMM 2010, section 3.3: with long flows the queue peaks at K + N packets. The senders' own links
     // are faster, so that the queue stands at the switch; slow start's one overshoot, up to a window that doubles within
     // a round trip, comes on top: 2 (C RTT + K) packets in all, C RTT being 83.
@@ -81,7 +81,7 @@ fn dctcp_keeps_the_queue_near_its_threshold_in_steady_state() {
 }
 
 #[test]
-fn the_queue_overflows_first_at_the_fan_in_that_arithmetic_gives() {
+fn queue_overflows_at_calculated_fan_in() {
     // N senders with w segments each fill what the wire and the buffer hold at N* = (C RTT + B) / (w MSS): with new
     // connections at once, 10 segments of 1,518 B, and 250 packets, between 25 and 32 senders.
     let scenario = r#"
@@ -100,7 +100,7 @@ fn the_queue_overflows_first_at_the_fan_in_that_arithmetic_gives() {
 }
 
 #[test]
-fn one_flow_takes_the_time_that_arithmetic_gives() {
+fn one_flow_takes_the_calculated_time() {
     // One segment of 1,000 B over a handshake: SYN, SYN-ACK, then the segment with its FIN, at 1 Gbit/s and 25 us a link.
     // SYN and SYN-ACK are packets of 52 B; the handshake's ACK of 40 B leaves just before the segment. Ethernet adds 38 B,
     // to the ACK 44, so that its frame has 64; a plain 2 B is what it says.
@@ -116,7 +116,7 @@ fn one_flow_takes_the_time_that_arithmetic_gives() {
 }
 
 #[test]
-fn ethernet_takes_more_of_the_wire_than_of_a_buffer() {
+fn ethernet_overhead_differs_on_wire() {
     // Eight segments of 1,500 B from each of four hosts, that open the connections: each with a SYN of 52 B, and an ACK of
     // 40 B. On the wire that is 38 B more, and 84 for the ACK.
     let scenario = r#"
@@ -136,7 +136,7 @@ fn ethernet_takes_more_of_the_wire_than_of_a_buffer() {
 }
 
 #[test]
-fn an_idle_barrier_waits_for_the_retransmission_timeout() {
+fn barrier_stalls_until_timeout() {
     let tables = fixed_fragment("newreno", 64);
     let slow = tables.queries.iter().filter_map(|q| q.qct_ps).filter(|&qct| qct > Time::from_millis(200).0).count();
     assert!(slow * 2 > tables.totals.rounds as usize, "{slow} of {} rounds waited", tables.totals.rounds);
@@ -161,7 +161,7 @@ fn deep(scheme: &str, more: &str) -> (f64, u64, u64, u64) {
 }
 
 #[test]
-fn codel_keeps_the_link_busy_over_a_short_queue_by_drops_or_with_ecn_by_marks() {
+fn codel_keeps_a_short_busy_queue() {
     let codel = "[codel]\ntarget = \"800 us\"\ninterval = \"1500 us\"";
     let (plain, long, ..) = deep("newreno", codel);
     for (scheme, by_drops) in [("newreno+codel", true), ("newreno+codel+ecn", false), ("dctcp+codel", false)] {
@@ -173,7 +173,7 @@ fn codel_keeps_the_link_busy_over_a_short_queue_by_drops_or_with_ecn_by_marks() 
 }
 
 #[test]
-fn reds_thresholds_from_a_delay_go_by_the_rate_of_the_link_and_vanish_where_the_buffer_ends_before() {
+fn red_delay_thresholds_follow_link_rate() {
     let red = |delay: &str| format!("[red]\ninstantaneous = true\ntarget_delay = \"{delay}\"");
     let (_, long, ..) = deep("newreno+red+ecn", &red("4 ms"));
     let (_, short, _, marks) = deep("newreno+red+ecn", &red("500 us"));
@@ -183,7 +183,7 @@ fn reds_thresholds_from_a_delay_go_by_the_rate_of_the_link_and_vanish_where_the_
 }
 
 #[test]
-fn a_port_counts_packets_with_data_apart_from_those_without() {
+fn ports_count_data_packets_separately() {
     let text = "schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"14600 B\"\n";
     let tables = run(&spec(text, 4, 1));
     let port = |name: &str| tables.ports.iter().find(|port| port.port == name).unwrap();
@@ -196,7 +196,7 @@ fn a_port_counts_packets_with_data_apart_from_those_without() {
 }
 
 #[test]
-fn gentle_slow_start_doubles_on_an_idle_link_unless_the_handshake_counts() {
+fn gss_doubles_without_handshake_samples() {
     let takes = |scheme: &str, gss: &str| {
         let text = format!(
             "schemes = [\"{scheme}\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n[switch]\nbuffer = \"4 MB\"\n\

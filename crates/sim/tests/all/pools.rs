@@ -67,7 +67,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_lone_congested_port_holds_alpha_over_one_plus_alpha_of_the_memory(
+    fn lone_port_reaches_its_fixed_point(
         memory in 100_000u64..500_000, alpha in alphas(), fan_in in 4u32..12,
     ) {
         let tables = run(&newreno(rack(memory, alpha), fan_in));
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn ports_that_are_congested_alike_hold_alpha_over_one_plus_k_alpha_each(
+    fn equal_ports_reach_their_fixed_point(
         memory in 100_000u64..400_000, alpha in alphas(), k in 2u32..7, senders in 3u32..5,
     ) {
         let mut s = rack(memory, alpha);
@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn more_memory_or_alpha_never_lowers_the_largest_burst_that_a_lone_port_absorbs(
+    fn absorbed_burst_is_monotonic(
         memory in 20_000u64..90_000, alpha in alphas(), fan_in in 2u32..5, more in 1u64..50_000, times in 2u32..5,
         (reserved, headroom, gbits) in (0u64..1_000, 0u64..5_000, 1u64..40),
     ) {
@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn where_a_packet_finds_no_room_it_is_said_who_held_the_memory() {
+fn refusals_report_memory_users() {
     // With an alpha of 8 the client's port comes to hold eight ninths. 300 us later a second one finds little left.
     let mut s = rack(500_000, Ratio::of(8, 1));
     s.measure.ports = true;
@@ -133,7 +133,7 @@ fn where_a_packet_finds_no_room_it_is_said_who_held_the_memory() {
 }
 
 #[test]
-fn a_switch_has_its_own_memory_and_hosts_have_none() {
+fn only_switches_have_shared_memory() {
     let scenario = r#"
         schemes = ["newreno"]
         [fabric]
@@ -164,7 +164,7 @@ fn a_switch_has_its_own_memory_and_hosts_have_none() {
 }
 
 #[test]
-fn ports_of_a_rate_mark_and_drop_by_what_is_said_of_them() {
+fn per_rate_settings_apply_to_ports() {
     let run_with = |ports: &str| {
         let scenario = format!(
             r#"

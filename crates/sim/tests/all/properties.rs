@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn departures_worked_out_early_or_late_give_the_same_tables((settings, fan_in) in settings(), seed: u64) {
+    fn eager_and_lazy_departures_agree((settings, fan_in) in settings(), seed: u64) {
         for spec in all_schemes(&settings, fan_in, seed) {
             let (eager, lazy) = (run(&spec), run_as(&spec, Departures::Lazy));
             prop_assert_eq!(&eager.totals, &lazy.totals, "{}", spec.label);

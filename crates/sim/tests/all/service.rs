@@ -29,7 +29,7 @@ fn tables(text: &str, seed: u64) -> RunTables {
 }
 
 #[test]
-fn queries_come_at_their_rate_from_hosts_all_over() {
+fn queries_arrive_at_their_rate() {
     let queries: Vec<_> = (0..5).flat_map(|seed| tables(LONG, seed).service).collect();
     // 500 are expected, with a standard deviation of 22.
     assert!((400..600).contains(&queries.len()), "{}", queries.len());
@@ -61,7 +61,7 @@ fn a_service_is_no_part_of_the_workload() {
 }
 
 #[test]
-fn a_watched_servers_window_is_that_of_its_own_connection() {
+fn watched_window_is_of_own_connection() {
     let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: (0..8).collect() };
     let seen = watch(&spec(LONG, 8, 1), all, &AtomicBool::new(false)).expect("it ends");
     let mut places: Vec<_> =

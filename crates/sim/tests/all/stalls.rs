@@ -25,7 +25,7 @@ const READS: &str =
     "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"1 s\"\n";
 
 #[test]
-fn a_window_that_is_lost_whole_is_waited_for_by_a_timeout() {
+fn lost_window_stalls_until_timeout() {
     let tables = mostly(&format!("{READS}[switch]\nbuffer = \"64 KiB\"\n"), 32, Cause::Rto);
     // The least timeout, less what others had still to send.
     let stall = tables.stalls.iter().max_by_key(|stall| stall.took_ps).unwrap();
@@ -34,7 +34,7 @@ fn a_window_that_is_lost_whole_is_waited_for_by_a_timeout() {
 }
 
 #[test]
-fn a_lost_tail_is_waited_for_by_a_probe_and_no_timeout() {
+fn lost_tail_stalls_until_probe() {
     let text =
         format!("{READS}[switch]\nbuffer = \"64 KiB\"\n[tcp]\nprofile = \"linux\"\n").replace("newreno", "cubic");
     let tables = run(&spec(&text, 16, 1));
@@ -42,14 +42,14 @@ fn a_lost_tail_is_waited_for_by_a_probe_and_no_timeout() {
 }
 
 #[test]
-fn a_lone_segment_waits_for_a_delayed_ack() {
+fn lone_segment_stalls_on_delayed_ack() {
     let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[tcp]\ninitial_window = 1\n\
                 [workload]\nkind = \"web-search\"\nfragment = \"6000 B\"\nqueries = 20\n";
     assert!(mostly(text, 4, Cause::DelayedAck).stalls.len() >= 20);
 }
 
 #[test]
-fn a_handshake_that_a_full_port_drops_is_waited_for_by_its_syn() {
+fn dropped_handshake_stalls_until_syn() {
     let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[host]\npacket_jitter = \"none\"\n[switch]\nbuffer = \"8 packets\"\n\
                 [workload]\nkind = \"one-shot\"\nfragment = \"100 B\"\n";
     let tables = run(&spec(text, 40, 1));
@@ -64,14 +64,14 @@ fn a_handshake_that_a_full_port_drops_is_waited_for_by_its_syn() {
 }
 
 #[test]
-fn what_faults_have_lost_is_told_from_what_ports_drop() {
+fn distinguishes_faults_from_drops() {
     let text = format!("{READS}[switch]\nbuffer = \"1 MiB\"\n[faults]\nloss = \"1 %\"\n");
     let tables = mostly(&text, 2, Cause::InjectedLoss);
     assert_eq!(tables.totals.drops, 0);
 }
 
 #[test]
-fn a_host_that_crashes_or_is_slow_is_waited_for() {
+fn crashed_and_slow_hosts_cause_stalls() {
     let fault = |what: &str| format!("{READS}[switch]\nbuffer = \"8 MiB\"\n[faults]\nhosts = [\"{what}\"]\n");
     let crashed = mostly(&fault("20 ms server3 crashes"), 8, Cause::Host);
     // Nothing ends it but the run.
@@ -84,7 +84,7 @@ fn a_host_that_crashes_or_is_slow_is_waited_for() {
 }
 
 #[test]
-fn servers_that_send_to_others_first_are_waited_for_as_applications() {
+fn busy_servers_cause_application_stalls() {
     let text = "schemes = [\"one-all\"]\n[link]\nrate = \"100 Mbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"8 MiB\"\n\
                 [tcp]\ninitial_window = 100\n[workload]\nkind = \"key_value\"\nqueries = 20\n\
                 [key_value]\nobjects = 100\nreplicas = 1\nper_request = 1\nfront_ends = 6\nserver = \"fifo\"\n\
@@ -96,7 +96,7 @@ fn servers_that_send_to_others_first_are_waited_for_as_applications() {
 }
 
 #[test]
-fn every_client_and_every_burst_is_waited_for() {
+fn stalls_cover_every_client_and_burst() {
     let text = format!("{READS}clients = 3\nservers = \"own\"\n[switch]\nbuffer = \"32 KiB\"\n");
     let tables = mostly(&text, 32, Cause::Rto);
     let mut clients: Vec<u32> = tables.stalls.iter().map(|stall| stall.client_host).collect();

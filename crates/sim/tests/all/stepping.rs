@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_that_is_ended_in_the_middle_has_lost_nothing(
+    fn interrupted_run_conserves_packets(
         (settings, fan_in) in settings(),
         seed: u64,
         at_us in 0u64..20_000,
@@ -73,7 +73,7 @@ proptest! {
 }
 
 #[test]
-fn the_time_is_where_it_was_asked_to_stop_and_at_the_end_where_the_run_ended() {
+fn now_is_the_requested_time() {
     let spec = spec(INCAST, 8, 1);
     let mut simulation = Simulation::new(&spec);
     assert_eq!((simulation.now(), simulation.is_done()), (Time::ZERO, false));
@@ -91,7 +91,7 @@ fn the_time_is_where_it_was_asked_to_stop_and_at_the_end_where_the_run_ended() {
 }
 
 #[test]
-fn a_run_that_was_told_to_stop_goes_on_from_there() {
+fn stopped_run_can_continue() {
     let spec = spec(INCAST, 8, 1);
     let mut simulation = Simulation::new(&spec);
     assert_eq!(simulation.run(&AtomicBool::new(true)), Err(fanin_spec::RunError::Stopped));
@@ -101,7 +101,7 @@ fn a_run_that_was_told_to_stop_goes_on_from_there() {
 }
 
 #[test]
-fn a_watched_run_and_a_tapped_one_can_be_stepped_too() {
+fn watched_and_tapped_runs_can_step() {
     let (spec, never) = (spec(INCAST, 8, 1), AtomicBool::new(false));
     let all = Watch { step: Time::from_micros(50), from: Time::ZERO, to: Time::NEVER, servers: vec![0, 3] };
     let mut watched = Simulation::watched(&spec, all.clone());

@@ -34,7 +34,7 @@ fn conserved(tables: &RunTables) -> bool {
 }
 
 #[test]
-fn rounds_of_a_warm_up_are_in_no_figure_and_those_behind_it_are_the_same() {
+fn warm_up_rounds_are_excluded() {
     let whole = tables("", 16);
     let warmed = tables("warm_up = \"2 rounds\"", 16);
     let begin = whole.queries[2].start_ps;
@@ -55,7 +55,7 @@ fn rounds_of_a_warm_up_are_in_no_figure_and_those_behind_it_are_the_same() {
 }
 
 #[test]
-fn a_time_of_warm_up_ends_with_the_round_in_which_it_is_over() {
+fn timed_warm_up_ends_with_a_round() {
     let whole = tables("", 4);
     let warmed = tables("warm_up = \"10 ms\"", 4);
     let next = whole.queries.iter().find(|query| query.start_ps >= 10_000_000_000).unwrap();
@@ -65,7 +65,7 @@ fn a_time_of_warm_up_ends_with_the_round_in_which_it_is_over() {
 }
 
 #[test]
-fn a_round_that_hangs_in_the_warm_up_does_not_put_the_measured_time_off_for_ever() {
+fn hung_round_does_not_block_measurement() {
     // Nothing can come back: every answer is lost.
     let dead = BARRIER.replace("duration = \"400 ms\"", "duration = \"10 ms\"\nwarm_up = \"1 round\"")
         + "\n[fabric]\nchanges = [\"1 ms switch client down\"]\n";
@@ -76,7 +76,7 @@ fn a_round_that_hangs_in_the_warm_up_does_not_put_the_measured_time_off_for_ever
 }
 
 #[test]
-fn a_web_search_asks_all_its_queries_behind_the_warm_up() {
+fn web_search_measures_all_queries() {
     let search = BARRIER.replace("duration", "kind = \"web-search\"\nqueries = 5\nwarm_up = \"3 rounds\"\nduration");
     let warmed = run(&spec(&search, 8, 1));
     let whole = run(&spec(&search.replace("queries = 5", "queries = 8").replace("3 rounds", "0 rounds"), 8, 1));
@@ -87,7 +87,7 @@ fn a_web_search_asks_all_its_queries_behind_the_warm_up() {
 }
 
 #[test]
-fn long_and_poisson_flows_are_measured_behind_a_time() {
+fn flows_are_measured_after_warm_up() {
     let long = BARRIER.replace("duration", "kind = \"long\"\nwarm_up = \"100 ms\"\nduration");
     let tables = run(&spec(&long, 4, 1));
     assert_eq!(tables.totals.measured_ps, 400_000_000_000);
@@ -109,7 +109,7 @@ fn long_and_poisson_flows_are_measured_behind_a_time() {
 }
 
 #[test]
-fn ports_that_are_measured_are_so_behind_the_warm_up_either_way() {
+fn ports_are_measured_after_warm_up() {
     let spec = |ports: bool| {
         let scenario = BARRIER.replace("duration", "warm_up = \"3 rounds\"\nduration");
         spec(&format!("{scenario}\n[measure]\nports = {ports}\nlatency = true\n"), 16, 1)

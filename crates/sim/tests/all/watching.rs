@@ -30,7 +30,7 @@ fn a_watched_run_gives_the_same_tables() {
 }
 
 #[test]
-fn a_large_run_which_asks_for_memory_ahead_gives_the_same_tables() {
+fn prefetching_keeps_the_tables() {
     let large = "schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"8 KiB\"\nduration = \"10 s\"";
     let of = spec(large, 2_000, 1);
     // A watched one does not ask.
@@ -53,7 +53,7 @@ fn every_drop_and_timeout_is_seen() {
 }
 
 #[test]
-fn the_samples_hold_the_longest_queue_and_the_asked_servers() {
+fn samples_include_longest_queue() {
     let seen = watched(Time::from_micros(100));
     let longest = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.value_bytes).max();
     assert_eq!(longest, Some(seen.totals.queue_max_bytes));
@@ -73,7 +73,7 @@ fn a_series_has_at_most_one_sample_a_step() {
 }
 
 #[test]
-fn a_sample_of_the_queue_holds_until_the_next_one() {
+fn queue_samples_are_valid_until_next() {
     let step = Time::from_micros(100);
     let seen = watched(step);
     let queue: Vec<_> = seen.samples.iter().filter(|s| s.series == "queue").collect();
@@ -92,7 +92,7 @@ fn rounds_end_on_the_clock_of_the_queries() {
 }
 
 #[test]
-fn a_threshold_and_what_ports_hold_of_their_memory_add_up_at_an_alpha_of_one() {
+fn threshold_and_use_add_up() {
     let all = Watch { step: Time::from_micros(1), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
     let plain = spec(
         "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"100 KB\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"50 ms\"\n",
@@ -132,7 +132,7 @@ const SQUEEZED: &str = r#"
 "#;
 
 #[test]
-fn a_drop_says_which_packet_was_lost_and_who_held_the_memory() {
+fn drops_report_packet_and_memory_user() {
     let flows = "src,dst,bytes,start_us,stop_us\n6,1,,0,\n7,1,,0,\n8,1,,0,\n";
     let scenario = Scenario::parse("squeezed.toml", SQUEEZED).unwrap();
     let variants = scenario.variants_with(&|_| Ok(("flows.csv".into(), flows.into()))).unwrap();

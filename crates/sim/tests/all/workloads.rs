@@ -64,7 +64,7 @@ fn other(path: &str, kind: Kind) -> &'static str {
 }
 
 #[test]
-fn a_key_that_names_its_workloads_moves_those_and_no_other() {
+fn scoped_keys_affect_their_workloads() {
     // Sections that are of one workload, no_effect.rs has.
     let own = ["mapreduce", "key_value"];
     let here = |doc: &fanin_spec::KeyDoc| !doc.workloads.is_empty() && !own.contains(&doc.section());

@@ -1,4 +1,4 @@
-//! Loss by counts, of duplicate ACKs or of what the peer has beyond a hole: good times, and what may be sent.
+//! Loss detection by counts, of duplicate ACKs or of SACKed data beyond a hole: normal operation, and the send limits.
 //! Sources: RFC 5681; RFC 3042; RFC 6582; RFC 6675, RFC 6937.
 //! Owns:    the scoreboard (scoreboard.rs), and recovery (recovery.rs).
 
@@ -12,20 +12,20 @@ use crate::tcb::Tcb;
 use recovery::Recovery;
 use scoreboard::Scoreboard;
 
-/// What is known to be lost, by counts.
+/// State of loss detection by counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     board: Scoreboard,
     recovery: Recovery,
     dup_acks: u32,
-    /// What limited transmit sent since the first of them, bytes.
+    /// Bytes that limited transmit sent since the first duplicate.
     limited: u32,
-    /// Bytes that duplicates took out of the pipe, where they do not inflate the window.
+    /// Bytes that duplicates took out of the pipe, if they do not inflate the window.
     gone: u64,
 }
 
 impl Counts {
-    /// Takes the acknowledgement of a segment, and sends what it allows.
+    /// Process a segment's acknowledgement, and send as it allows.
     #[inline(always)]
     pub fn on_ack(
         &mut self,
@@ -36,7 +36,7 @@ impl Counts {
         ack: u64,
     ) {
         if tcb.snd.una == tcb.snd.high {
-            // Nothing is out: the segment says nothing but the window.
+            // Nothing is outstanding: only the segment's window matters.
             return self.transmit(tcb, call);
         }
         if sack.is_empty() && self.board.is_empty() {
@@ -71,7 +71,7 @@ impl Counts {
         let sacked = self.board.bytes() - before;
         if ack > tcb.snd.una {
             self.board.advance(ack);
-            // What the cumulative ACK passes over was counted when it was SACKed.
+            // Bytes under the cumulative ACK were counted when they were SACKed.
             let gone = before + sacked - self.board.bytes();
             self.on_new_ack(tcb, call, segment, ack, sacked as i64 - gone as i64);
         } else if sacked > 0 && ack == tcb.snd.una {
@@ -80,13 +80,13 @@ impl Counts {
     }
 
     /// RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the same acknowledgement number. With SACK,
-    /// only an ACK with news for the scoreboard is a duplicate (RFC 6675, section 2).
+    /// only an ACK that updates the scoreboard is a duplicate (RFC 6675, section 2).
     #[inline]
     fn is_duplicate(&self, tcb: &Tcb, params: &Params, segment: &Segment, ack: u64) -> bool {
         !params.sack && ack == tcb.snd.una && tcb.snd.high > ack && segment.is_pure_ack()
     }
 
-    /// An ACK that advances `una`. `sacked` is what the scoreboard gained, less what passed under the cumulative ACK.
+    /// Process an ACK that advances `una`. `sacked` is the scoreboard's gain, less bytes that the cumulative ACK now covers.
     #[inline(always)]
     fn on_new_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, ack: u64, sacked: i64) {
         let facts = tcb.advance(call, segment, ack);
@@ -122,7 +122,7 @@ impl Counts {
         }
     }
 
-    /// Sends as much as the reduction after a mark allows.
+    /// Send as much as the reduction after a mark allows.
     fn transmit_reduced(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, acked: u64) {
         let Some(mut prr) = tcb.snd.cwr else { return };
         let pipe = self.in_flight(tcb) - self.board.bytes();
@@ -134,7 +134,7 @@ impl Counts {
         tcb.snd.cwr = Some(prr);
     }
 
-    /// Sends new data (after a timeout: old data first) as long as the windows allow.
+    /// Send new data (after a timeout: old data first) as long as the windows allow.
     #[inline]
     pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         if !tcb.has_more() {
@@ -146,8 +146,8 @@ impl Counts {
         self.transmit_within(tcb, call, tcb.law.usable(&tcb.snd.window));
     }
 
-    /// Sends as long as `cwnd` allows. Where no hole is known, as nearly always, what is allowed is worked out once: so far as tests go, it
-    /// is held against what is worked out around holes, segment by segment.
+    /// Send as long as `cwnd` allows. The common case, without known holes, computes the limit once; tests compare it with the
+    /// segment by segment computation.
     #[inline]
     pub fn transmit_within(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
         if !self.board.is_empty() {
@@ -161,7 +161,7 @@ impl Counts {
             let len = tcb.snd.end.saturating_sub(seq).min(longest);
             let end = seq + len;
             debug_assert_eq!((len, until), (self.segment_length(tcb, call.params, window), self.allowed(tcb, window)));
-            // What does not fit whole waits (RFC 9293, 3.8.6.2.1); a FIN alone needs no room, as it is one number long.
+            // A segment that does not fit whole waits (RFC 9293, 3.8.6.2.1); a FIN alone is one number long and needs no space.
             let fits = if len > 0 { end <= until } else { tcb.snd.fin && end == tcb.snd.end };
             if !fits {
                 return;
@@ -171,7 +171,7 @@ impl Counts {
         }
     }
 
-    /// As above, where the peer has runs beyond a hole.
+    /// The same if the peer has data beyond a hole.
     #[cold]
     fn transmit_around_holes(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
         let window = u64::from(cwnd.min(tcb.snd.rwnd));
@@ -183,7 +183,7 @@ impl Counts {
             let len = self.segment_length(tcb, call.params, window);
             let end = tcb.snd.nxt + len;
             let fin = tcb.snd.fin && end == tcb.snd.end;
-            // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
+            // A FIN alone is one number long and needs no space; a segment that does not fit whole waits (RFC 9293, 3.8.6.2.1).
             if (len == 0 && !fin) || (len > 0 && end > self.allowed(tcb, window)) {
                 return;
             }
@@ -196,7 +196,7 @@ impl Counts {
         }
     }
 
-    /// How far data may go: the congestion window bounds what is in flight, the peer's what lies above its acknowledgement. In
+    /// Limit of sending: the congestion window bounds the data in flight, the peer's window the data above its acknowledgement. In
     /// recovery the two differ.
     #[inline]
     fn allowed(&self, tcb: &Tcb, window: u64) -> u64 {
@@ -208,8 +208,7 @@ impl Counts {
         in_window.min(una + u64::from(tcb.snd.rwnd))
     }
 
-    /// The length of the segment at `nxt`: up to the MSS, the window where that is under it, and the next run that the
-    /// peer has.
+    /// The length of the segment at `nxt`: up to the MSS, the window if that is smaller, and the next SACKed run.
     #[inline]
     fn segment_length(&self, tcb: &Tcb, params: &Params, window: u64) -> u64 {
         let left = tcb.snd.end.saturating_sub(tcb.snd.nxt);
@@ -220,7 +219,7 @@ impl Counts {
         len
     }
 
-    /// Bytes thought to be on their way outside fast recovery.
+    /// Bytes estimated to be in flight outside fast recovery.
     #[inline]
     pub fn in_flight(&self, tcb: &Tcb) -> u64 {
         match self.recovery {

@@ -1,4 +1,4 @@
-//! The sending half in bad times: fast retransmit and fast recovery, with and without SACK, and timeouts.
+//! Loss recovery by counts: fast retransmit and fast recovery, with and without SACK, and timeouts.
 
 use fanin_laws::sender::{Ack, Cause, Window};
 use fanin_laws::stack::NewReno;
@@ -11,18 +11,18 @@ use crate::prr::Prr;
 use crate::segment::{Block, Wire};
 use crate::tcb::Tcb;
 
-/// Duplicate ACKs that mean loss.
+/// Duplicate ACKs that indicate loss.
 const DUP_THRESH: u32 = 3;
 
-/// What is going on.
+/// Phase of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Recovery {
-    /// Nothing is known to be lost.
+    /// No known loss.
     #[default]
     Open,
     /// NewReno's fast recovery (RFC 6582).
     Fast {
-        /// No partial ACK has come yet: the next one restarts the timer (section 4, "impatient").
+        /// No partial ACK yet: the next one restarts the timer (section 4, "impatient").
         first: bool,
     },
     /// Recovery with the scoreboard (RFC 6675), paced by proportional rate reduction (RFC 6937).
@@ -35,25 +35,25 @@ pub(super) enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sack {
     prr: Prr,
-    /// The highest byte sent again (HighRxt), one past it; a rescue leaves it alone.
+    /// One past the highest retransmitted byte (HighRxt); a rescue does not move it.
     high_rxt: u64,
     /// A rescue retransmission was made (RFC 6675, section 4, NextSeg rule 4).
     rescued: bool,
 }
 
-/// By which of NextSeg()'s rules a segment is sent (RFC 6675, section 4).
+/// NextSeg() rule by which a segment is sent (RFC 6675, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// A hole that is lost, or where there is nothing else, one that may be (rules 1 and 3).
+    /// A lost hole or, if there is nothing else, one that may be lost (rules 1 and 3).
     Hole,
     /// New data (rule 2).
     New,
-    /// Once, the last segment of all, where nothing above the cumulative ACK tells of its loss (rule 4).
+    /// Once, the last segment, if no SACK above the cumulative ACK can report its loss (rule 4).
     Rescue,
 }
 
 impl Counts {
-    /// A duplicate ACK; `sacked` bytes are news.
+    /// Process a duplicate ACK with `sacked` newly SACKed bytes.
     #[cold]
     pub(super) fn on_duplicate(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, sacked: u64) {
         self.dup_acks += 1;
@@ -69,7 +69,7 @@ impl Counts {
             }
             Recovery::Open => self.enter_recovery(tcb, call, sacked),
             Recovery::Fast { .. } => {
-                // Each duplicate says that a segment has left (RFC 6582, section 3.2, step 3).
+                // Each duplicate means that a segment has left (RFC 6582, section 3.2, step 3).
                 match call.params.newreno {
                     NewReno::Inflate => tcb.snd.window.cwnd = tcb.snd.window.cwnd.saturating_add(call.params.mss),
                     NewReno::Pipe => self.take_out_of_pipe(tcb, call.params),
@@ -81,7 +81,7 @@ impl Counts {
         }
     }
 
-    /// RFC 3042: one new segment a duplicate ACK, two beyond the window in all.
+    /// RFC 3042: one new segment per duplicate ACK, two beyond the window in all.
     fn limited_transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         if tcb.snd.nxt < tcb.snd.end {
             let beyond = self.dup_acks.min(2) * call.params.mss;
@@ -92,35 +92,35 @@ impl Counts {
         }
     }
 
-    /// Recovery starts too when the scoreboard says that the first segment is lost (RFC 6675, section 5, step 2).
+    /// Enter recovery also if the scoreboard shows that the first segment is lost (RFC 6675, section 5, step 2).
     pub(super) fn look_for_loss(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, delivered: u64) {
         if self.board.lost_below(call.params.mss) > tcb.snd.una {
             self.enter_recovery(tcb, call, delivered);
         }
     }
 
-    /// Fast retransmit (RFC 6582, section 3.2, step 2; RFC 6675, section 5, step 4); this ACK says of `delivered` bytes.
+    /// Fast retransmit (RFC 6582, section 3.2, step 2; RFC 6675, section 5, step 4); this ACK delivers `delivered` bytes.
     ///
-    /// The guard lets an ACK of exactly `recover` through, as deployed stacks do: the RFC's "more than recover" would
-    /// leave the first loss after a timeout to another timeout.
+    /// The guard accepts an ACK of exactly `recover`, as deployed stacks do: the RFC's "more than recover" would leave the
+    /// first loss after a timeout to another timeout.
     fn enter_recovery(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, delivered: u64) {
         if tcb.snd.una < tcb.snd.recover {
             return;
         }
         tcb.stats.fast_retransmits += 1;
         let flight = tcb.snd.high - tcb.snd.una;
-        // A mark in the same window has cut already (RFC 3168, section 6.1.2).
+        // A mark in the same window has reduced it already (RFC 3168, section 6.1.2).
         if tcb.snd.una > tcb.snd.cwr_high || !tcb.ecn {
             let less = match call.params.newreno {
                 NewReno::Pipe if !call.params.sack => call.params.mss.saturating_add(self.gone as u32),
-                // What limited transmit sent does not count (RFC 5681, section 3.2, step 2; RFC 6675, section 5, step 4.2).
+                // Limited transmit's data does not count (RFC 5681, section 3.2, step 2; RFC 6675, section 5, step 4.2).
                 _ if self.dup_acks > 0 => self.limited,
                 _ => 0,
             };
             let within = tcb.within_window(flight.saturating_sub(less.into()));
             tcb.cut(Cause::Loss, call, within, tcb.snd.window);
-            // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
-            tcb.snd.say_cwr = tcb.ecn;
+            // CWR reports every reduction to the peer, whatever its reason (RFC 3168, section 6.1.2).
+            tcb.snd.send_cwr = tcb.ecn;
         }
         tcb.snd.cwr = None;
         tcb.snd.recover = tcb.snd.high;
@@ -145,7 +145,7 @@ impl Counts {
         }
     }
 
-    /// An ACK of new data while something is being recovered.
+    /// Process an ACK of new data during recovery.
     #[cold]
     pub(super) fn on_ack_in_recovery(
         &mut self,
@@ -165,7 +165,7 @@ impl Counts {
                 self.transmit(tcb, call);
             }
             Recovery::Fast { .. } if full => {
-                // RFC 6582, section 3.2, step 3, full acknowledgement: the first choice, which bursts least, or the second.
+                // RFC 6582, section 3.2, step 3, full acknowledgement: the first option, which bursts least, or the second.
                 let flight = (tcb.snd.high - tcb.snd.una) as u32;
                 let most = match call.params.newreno {
                     NewReno::Inflate => flight.max(call.params.mss).saturating_add(call.params.mss),
@@ -181,7 +181,7 @@ impl Counts {
                 self.transmit(tcb, call);
             }
             Recovery::Fast { first } => {
-                // Partial acknowledgement: resend, deflate, and leave the timer alone after the first.
+                // Partial acknowledgement: resend, deflate, and restart the timer only at the first.
                 if first {
                     tcb.snd.rearm(call);
                 }
@@ -207,21 +207,21 @@ impl Counts {
         }
     }
 
-    /// A duplicate takes a segment out of the pipe: at most everything but the first segment can have left.
+    /// Take a duplicate's segment out of the pipe: at most everything but the first segment can have left.
     fn take_out_of_pipe(&mut self, tcb: &Tcb, params: &Params) {
         let most = (tcb.snd.high - tcb.snd.una).saturating_sub(params.mss.into());
         self.gone = (self.gone + u64::from(params.mss)).min(most);
     }
 
-    /// What an ACK covers beyond its first segment had been taken out of the pipe by duplicates, if anything had.
+    /// Undo the pipe reduction for acknowledged bytes beyond the first segment, as far as duplicates reduced it.
     #[cold]
     pub(super) fn settle_pipe(&mut self, tcb: &Tcb, params: &Params, acked: u32) {
         let most = (tcb.snd.high - tcb.snd.una).saturating_sub(params.mss.into());
         self.gone = self.gone.saturating_sub(acked.saturating_sub(params.mss).into()).min(most);
     }
 
-    /// An ACK that leaves something out of the pipe shows a hole at its front, which is sent again where the window
-    /// allows (ns-3's accounting).
+    /// An ACK that leaves something out of the pipe shows a hole at its front; resend it if the window allows (ns-3's
+    /// accounting).
     #[cold]
     pub(super) fn resend_hole(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         let room = u64::from(tcb.law.usable(&tcb.snd.window).min(tcb.snd.rwnd));
@@ -235,7 +235,7 @@ impl Counts {
         self.dup_acks = 0;
     }
 
-    /// Sends the first unacknowledged segment again, whatever the window; returns its length in sequence numbers.
+    /// Resend the first unacknowledged segment, regardless of the window; returns its length in sequence numbers.
     fn resend_first(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) -> u64 {
         let una = tcb.snd.una;
         let hole = self.board.hole(una).map_or(tcb.snd.high, |hole| hole.end);
@@ -244,7 +244,7 @@ impl Counts {
         len + u64::from(tcb.snd.fin && una + len == tcb.snd.end)
     }
 
-    /// As much as proportional rate reduction allows, of what RFC 6675 chooses.
+    /// Send the segments that RFC 6675 selects, as far as proportional rate reduction allows.
     fn recover_from_holes(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, mut sack: Sack, delivered: u64) {
         let mss = u64::from(call.params.mss);
         let pipe = self.pipe(tcb, call.params, &sack);
@@ -255,7 +255,7 @@ impl Counts {
             && let Some((next, rule)) = self.next_segment(tcb, call.params, &sack)
         {
             let len = next.end - next.start;
-            // Whole segments only: a part would count as one at the peer.
+            // Whole segments only: the peer would count a part as a whole one.
             if len > left && len >= mss {
                 break;
             }
@@ -275,7 +275,7 @@ impl Counts {
         self.recovery = Recovery::Sack(sack);
     }
 
-    /// SetPipe() (RFC 6675, section 4): bytes thought to be on their way.
+    /// SetPipe() (RFC 6675, section 4): bytes estimated to be in flight.
     fn pipe(&self, tcb: &Tcb, params: &Params, sack: &Sack) -> u64 {
         let una = tcb.snd.una;
         let lost = self.board.missing(una, self.board.lost_below(params.mss));
@@ -283,7 +283,7 @@ impl Counts {
         tcb.snd.high - una - self.board.bytes() - lost + resent
     }
 
-    /// NextSeg() (RFC 6675, section 4): what to send next, and by which rule.
+    /// NextSeg() (RFC 6675, section 4): the next segment to send, and the rule that selects it.
     fn next_segment(&self, tcb: &Tcb, params: &Params, sack: &Sack) -> Option<(Block, Rule)> {
         let mss = u64::from(params.mss);
         let cut = |hole: Block| Block { end: hole.end.min(hole.start + mss), ..hole };
@@ -320,12 +320,12 @@ impl Counts {
         let again = tcb.snd.timed_out == tcb.snd.una;
         tcb.snd.timed_out = tcb.snd.una;
         if !again {
-            // The same segment's next timeouts leave ssthresh as it is (RFC 5681, equation 4 and what follows it).
+            // Further timeouts of the same segment leave ssthresh unchanged (RFC 5681, equation 4 and the text after it).
             let flight = self.in_flight(tcb);
             match self.recovery {
                 Recovery::Fast { .. } | Recovery::Sack(_) => {
-                    // Inflated by duplicates: ssthresh is what the flow had. A recovery whose retransmission was lost goes
-                    // on sending, up to the peer's window: what half of that is must not raise it ("no more than").
+                    // Duplicates inflated the window: the flow's window is ssthresh. If recovery's retransmission was lost, recovery keeps
+                    // sending up to the peer's window; half of that must not raise ssthresh ("no more than").
                     let had = tcb.snd.window.ssthresh;
                     tcb.cut(Cause::Timeout, call, flight, Window { cwnd: had, ..tcb.snd.window });
                     tcb.snd.window.ssthresh = tcb.snd.window.ssthresh.min(had);
@@ -335,7 +335,7 @@ impl Counts {
         }
         tcb.snd.rtt.back_off();
         tcb.snd.window.cwnd = call.params.mss;
-        tcb.snd.say_cwr = tcb.ecn;
+        tcb.snd.send_cwr = tcb.ecn;
         tcb.snd.cwr = None;
         self.recovery = Recovery::Loss;
         self.dup_acks = 0;
@@ -346,7 +346,7 @@ impl Counts {
         tcb.snd.rto_at = Time::NEVER;
         self.transmit(tcb, call);
         if tcb.snd.rto_at == Time::NEVER {
-            // The windows let nothing out (a receive window of zero): ask again later.
+            // The windows allow nothing (a receive window of zero): retry later.
             tcb.snd.rearm(call);
         }
     }

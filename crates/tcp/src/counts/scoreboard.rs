@@ -1,4 +1,4 @@
-//! What the peer has beyond a hole: sorted, disjoint runs of sequence numbers (RFC 6675, section 3).
+//! SACKed data beyond a hole: sorted, disjoint runs of sequence numbers (RFC 6675, section 3).
 
 use crate::Block;
 
@@ -10,19 +10,19 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Bytes known to be at the peer beyond the cumulative ACK.
+    /// Bytes SACKed beyond the cumulative ACK.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether nothing is known.
+    /// Whether nothing is SACKed.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// One past the highest byte known to be at the peer.
+    /// One past the highest SACKed byte.
     pub fn end(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.end)
     }
@@ -43,7 +43,7 @@ impl Scoreboard {
         self.runs.splice(first..last, [merged]);
     }
 
-    /// Drops what the cumulative ACK covers.
+    /// Remove data that the cumulative ACK covers.
     pub fn advance(&mut self, una: u64) {
         let gone = self.runs.partition_point(|run| run.end <= una);
         for run in self.runs.drain(..gone) {
@@ -57,7 +57,7 @@ impl Scoreboard {
         }
     }
 
-    /// The first hole at or above `from`: its start and its end, the start of the next run; `None` above all runs.
+    /// The first hole at or above `from`, ending at the start of the next run; `None` above all runs.
     pub fn hole(&self, from: u64) -> Option<Block> {
         let mut start = from;
         for run in &self.runs[self.runs.partition_point(|run| run.end <= from)..] {
@@ -69,14 +69,13 @@ impl Scoreboard {
         None
     }
 
-    /// Where sending goes on from `from`: past the run that it lies in.
+    /// Where sending resumes from `from`: past the run that contains it.
     pub fn skip(&self, from: u64) -> u64 {
         let next = self.runs.get(self.runs.partition_point(|run| run.end <= from));
         next.map_or(from, |run| if run.start <= from { run.end } else { from })
     }
 
-    /// Below this, every byte that is not at the peer is lost (IsLost()): three runs lie above it, or more than two
-    /// segments' bytes.
+    /// Below this, every byte that is not SACKed is lost (IsLost()): three runs are above it, or more than two segments' bytes.
     pub fn lost_below(&self, mss: u32) -> u64 {
         let mut above = 0;
         for (count, run) in self.runs.iter().rev().enumerate() {
@@ -88,7 +87,7 @@ impl Scoreboard {
         0
     }
 
-    /// Bytes of `from..to` that are not at the peer.
+    /// Bytes of `from..to` that are not SACKed.
     pub fn missing(&self, from: u64, to: u64) -> u64 {
         if to <= from {
             return 0;
@@ -107,7 +106,7 @@ mod tests {
     use super::Scoreboard;
     use crate::Block;
 
-    /// Every byte on its own.
+    /// Reference model with one entry per byte.
     #[derive(Debug, Default)]
     struct Model(BTreeSet<u64>);
 
@@ -144,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_scoreboard_answers_as_a_set_of_bytes_does(steps in steps(), mss in 1..8u32) {
+        fn scoreboard_matches_a_set_of_bytes(steps in steps(), mss in 1..8u32) {
             let (mut board, mut model, mut una) = (Scoreboard::default(), Model::default(), 0);
             for step in steps {
                 match step {

@@ -1,9 +1,8 @@
-//! What is out, and what of it is lost.
-//! Sources: RFC 8985, sections 5 and 6; RFC 6675, section 4, IsLost(), where only the probe is on.
-//! Rule:    what was sent a round trip and a reordering window before something that has arrived is lost, a
-//!          retransmission too.
-//! Owns:    a record of every segment that is out, in place of the scoreboard.
-//! Departs: the reordering window's multiple stays 1, whatever duplicates the peer tells of; min_RTT is the connection's, without a
+//! Outstanding segments and their losses.
+//! Sources: RFC 8985, sections 5 and 6; RFC 6675, section 4, IsLost(), if only the probe is on.
+//! Rule:    a segment, also a retransmission, is lost if something sent a round trip and a reordering window later has arrived.
+//! Owns:    a record of every outstanding segment, replacing the scoreboard.
+//! Departs: the reordering window's multiple stays 1, whatever duplicates the peer reports; min_RTT is the connection's, without a
 //!          filter.
 
 use fanin_units::Time;
@@ -14,7 +13,7 @@ use crate::call::Call;
 use crate::params::Params;
 use crate::segment::{Block, Wire, microseconds, widen};
 
-/// Segments above that mean loss, or that end the patience for reordering.
+/// Segments above a hole that indicate loss, or that end the reordering window.
 const DUP_THRESH: u32 = 3;
 
 impl Rack {
@@ -23,8 +22,8 @@ impl Rack {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
-    /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes. RACK.rtt is left at that of what is taken last, for which the RFC
-    /// names no order.
+    /// 6.2, steps 1 to 3: take an ACK's deliveries; returns their bytes. RACK.rtt ends as that of the last one taken; the RFC
+    /// defines no order.
     pub(super) fn deliver(
         &mut self,
         call: &Call<'_, impl Wire>,
@@ -71,7 +70,7 @@ impl Rack {
                 && segment.start + u64::from(segment.len) <= end
             {
                 if !segment.sacked {
-                    // The timestamp echoed is that of the left edge, and says nothing of what lies beyond a hole.
+                    // The echoed timestamp is that of the left edge, and says nothing about data beyond a hole.
                     delivered += self.note_delivery(now, &segment, before, None);
                     self.sacked += segment.span();
                     self.sacked_segments += 1;
@@ -93,11 +92,11 @@ impl Rack {
         let rtt = now.since(segment.at);
         if !segment.resent {
             self.note_rtt(rtt);
-            // Step 3: below what had arrived, and sent once.
+            // Step 3: below delivered data, and sent once.
             self.reordered |= end < fack;
         }
         self.fack = self.fack.max(end);
-        // Step 2: an ACK that comes too early is of the transmission before.
+        // Step 2: an ACK that arrives too early belongs to the previous transmission.
         let early = echo.is_some_and(|echo| (echo.wrapping_sub(microseconds(segment.at)) as i32) < 0);
         if !segment.resent || !(early || rtt < self.min_rtt) {
             self.rtt = rtt;
@@ -118,7 +117,7 @@ impl Rack {
     #[inline]
     pub(super) fn detect(&mut self, call: &Call<'_, impl Wire>, srtt: Time) -> u64 {
         self.reorder_at = Time::NEVER;
-        // Without holes and retransmissions everything that is out was sent after everything delivered.
+        // Without holes and retransmissions all outstanding data was sent after all delivered data.
         match self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
             true => 0,
             false if call.params.rack => self.detect_by_time(call, srtt),
@@ -149,8 +148,7 @@ impl Rack {
         before - self.pipe
     }
 
-    /// IsLost() (RFC 6675, section 4): three runs above, or more than two segments' bytes. What was sent again is not
-    /// lost twice.
+    /// IsLost() (RFC 6675, section 4): three runs above, or more than two segments' bytes. Retransmissions are not lost twice.
     fn detect_by_count(&mut self, params: &Params) -> u64 {
         let before = self.pipe;
         let (mut runs, mut bytes, mut within) = (0, 0, false);
@@ -174,8 +172,8 @@ impl Rack {
         self.lost_segments += 1;
     }
 
-    /// 6.3: what a timeout takes for lost: the first segment, and what is overdue; everything, where time tells nothing.
-    pub(super) fn lose_on_timeout(&mut self, call: &Call<'_, impl Wire>, srtt: Time) {
+    /// 6.3: data that a timeout marks as lost: the first segment and overdue ones; everything without loss by time.
+    pub(super) fn mark_lost_on_timeout(&mut self, call: &Call<'_, impl Wire>, srtt: Time) {
         let patience = self.rtt.saturating_add(self.reordering_window(srtt));
         for i in 0..self.sent.len() {
             let segment = self.sent[i];
@@ -186,7 +184,7 @@ impl Rack {
         }
     }
 
-    /// Splits a segment, where the window has come under its length.
+    /// Split a segment that is longer than the window.
     pub(super) fn split(&mut self, i: usize, len: u32) {
         let whole = self.sent[i];
         let rest = Sent { start: whole.start + u64::from(len), len: whole.len - len, ..whole };

@@ -1,7 +1,7 @@
-//! RACK-TLP: loss by time, and a probe for a lost tail, over a list of the segments that are out.
+//! RACK-TLP: loss detection by time, and a tail loss probe, over a list of outstanding segments.
 //! Sources: RFC 8985, sections 5 to 7; RFC 6937, and RFC 9937 for its bound.
-//! Owns:    recovery, and three timers behind the endpoint's one deadline. What is lost is found in losses.rs; the probe
-//!          is in probe.rs; what was cut in vain is given back in undo.rs.
+//! Owns:    recovery, and three timers behind the endpoint's one deadline. losses.rs detects losses, probe.rs holds the
+//!          probe, undo.rs reverts unnecessary window reductions.
 //! Departs: no F-RTO.
 
 mod losses;
@@ -26,10 +26,10 @@ use out::Sent;
 use probe::Probe;
 use undo::Cut;
 
-/// What is going on.
+/// Phase of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is known to be lost.
+    /// No known loss.
     Open,
     /// Fast recovery, paced by proportional rate reduction.
     Recovery(Prr),
@@ -37,17 +37,17 @@ enum Phase {
     Loss,
 }
 
-/// What one ACK brought.
+/// Effects of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     delivered: u64,
     lost: u64,
 }
 
-/// The sender's state where loss is told by time or a tail is probed.
+/// State of a sender with loss detection by time or a tail loss probe.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// What is out, by sequence number.
+    /// Outstanding segments by sequence number.
     sent: VecDeque<Sent>,
     /// Bytes neither delivered nor lost.
     pipe: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Rack {
     /// RACK.min_RTT, RACK.rtt.
     min_rtt: Time,
     rtt: Time,
-    /// When the most recently sent segment of those delivered was sent, and its end (RACK.xmit_ts, RACK.end_seq).
+    /// Send time and end of the delivered segment that was sent last (RACK.xmit_ts, RACK.end_seq).
     newest: (Time, u64),
     /// The highest sequence number delivered (RACK.fack).
     fack: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    /// Nothing is out.
+    /// No outstanding segments.
     pub fn new() -> Rack {
         Rack {
             sent: VecDeque::new(),
@@ -97,8 +97,8 @@ impl Rack {
         }
     }
 
-    /// Which of its timers is next.
-    pub fn awaits(&self) -> Awaited {
+    /// The next timer.
+    pub fn pending_timer(&self) -> Awaited {
         match self.rto_at.min(self.probe_at).min(self.reorder_at) {
             next if next == self.reorder_at => Awaited::Reordering,
             next if next == self.probe_at => Awaited::Probe,
@@ -106,7 +106,7 @@ impl Rack {
         }
     }
 
-    /// Takes an acknowledgement.
+    /// Process an acknowledgement.
     #[inline(always)]
     pub fn on_ack(
         &mut self,
@@ -121,7 +121,7 @@ impl Rack {
         }
     }
 
-    /// Takes one that may say something. Apart, so that ends that receive pay little.
+    /// The general case, out of line, so that receiving ends pay little.
     #[inline(never)]
     fn take(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block], ack: u64) {
         let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
@@ -139,7 +139,7 @@ impl Rack {
             };
             let repaired = self.settle_probe(ack, duplicate) && self.phase == Phase::Open;
             if repaired {
-                probe::answer_repaired_loss(tcb, call, flight);
+                probe::react_to_repaired_loss(tcb, call, flight);
             }
             if call.params.undo {
                 self.undo(tcb, call, segment, facts.is_some());
@@ -155,49 +155,49 @@ impl Rack {
         }
     }
 
-    /// Whether nothing is out, to be sent, or awaited: then an ACK says nothing. So it is at an end that receives.
+    /// Whether nothing is outstanding, unsent or awaited, as at a receiving end: an ACK has no effect then.
     #[inline]
     fn rests(&self, tcb: &Tcb, call: &Call<'_, impl Wire>) -> bool {
         let quiet = self.sent.is_empty() && self.phase == Phase::Open && self.cut.is_none() && self.probe.is_none();
         quiet && !tcb.has_more() && tcb.snd.cwr.is_none() && tcb.snd.window.cwnd >= call.params.mss
     }
 
-    /// Takes the last cut back, where this acknowledgement tells that it was needless.
+    /// Undo the last window reduction if this acknowledgement shows that it was unnecessary.
     fn undo(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment, advanced: bool) {
         let Some(cut) = self.cut else { return };
-        let original = advanced && cut.is_of_the_original(call.params.timestamps.then_some(segment.ts_ecr));
-        let duplicates = cut.came_twice();
+        let original = advanced && cut.acks_original(call.params.timestamps.then_some(segment.ts_ecr));
+        let duplicates = cut.all_duplicated();
         let over = tcb.snd.una >= tcb.snd.recover;
         let needless = match self.phase {
             Phase::Open => duplicates,
-            // What was sent again and is on its way yet comes before the rest is known of.
+            // Retransmissions in flight arrive before the rest is known.
             Phase::Recovery(_) => duplicates || original && (over || self.resent() == 0),
             Phase::Loss => advanced && (duplicates || original),
         };
         if needless {
             if original || self.phase == Phase::Loss {
-                self.find_again();
+                self.unmark_losses();
             }
             let window = &mut tcb.snd.window;
             window.cwnd = window.cwnd.max(cut.before.cwnd);
             window.ssthresh = window.ssthresh.max(cut.before.ssthresh);
-            tcb.snd.say_cwr = false;
+            tcb.snd.send_cwr = false;
             (self.cut, self.phase) = (None, Phase::Open);
         }
     }
 
-    /// A cut of this window, to be taken back perhaps.
-    fn to_take_back(&self, tcb: &Tcb, call: &Call<'_, impl Wire>, before: Window) -> Option<Cut> {
+    /// Record a reduction of this window for a possible undo.
+    fn undoable(&self, tcb: &Tcb, call: &Call<'_, impl Wire>, before: Window) -> Option<Cut> {
         call.params.undo.then(|| Cut::new(tcb.snd.una, before, self.resent()))
     }
 
-    /// Segments on their way for another time.
+    /// Retransmitted segments in flight.
     fn resent(&self) -> u32 {
         self.sent.iter().filter(|segment| segment.resent && !segment.sacked && !segment.lost).count() as u32
     }
 
-    /// Nothing is lost, then.
-    fn find_again(&mut self) {
+    /// Clear all loss marks.
+    fn unmark_losses(&mut self) {
         for segment in self.sent.iter_mut().filter(|segment| segment.lost) {
             segment.lost = false;
             self.pipe += segment.span();
@@ -217,7 +217,7 @@ impl Rack {
         facts
     }
 
-    /// Ends recovery, begins it, or grows the window: where bytes count, by what was delivered, what ends a recovery included.
+    /// End recovery, begin it, or grow the window; with byte counting, an ACK that ends recovery grows it too.
     fn change_phase(
         &mut self,
         tcb: &mut Tcb,
@@ -262,31 +262,31 @@ impl Rack {
         tcb.stats.fast_retransmits += 1;
         let before = tcb.snd.window;
         self.cut = None;
-        // A mark in the same window has cut already (RFC 3168, section 6.1.2).
+        // A mark in the same window has reduced it already (RFC 3168, section 6.1.2).
         if tcb.snd.una > tcb.snd.cwr_high || !tcb.ecn {
-            // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
+            // Limited transmit's data does not count (RFC 6675, section 5, step 4.2).
             let within = tcb.within_window(flight);
             tcb.cut(Cause::Loss, call, within, before);
-            tcb.snd.say_cwr = tcb.ecn;
-            self.cut = self.to_take_back(tcb, call, before);
+            tcb.snd.send_cwr = tcb.ecn;
+            self.cut = self.undoable(tcb, call, before);
         }
         tcb.snd.cwr = None;
         tcb.snd.recover = tcb.snd.high;
         self.probe = None;
         self.probe_at = Time::NEVER;
-        // As much as was cut is what the reduction is spread over.
+        // The reduction is spread over the quantity that was reduced.
         let whole = if call.params.cut_window { before.cwnd.into() } else { flight };
         self.phase = Phase::Recovery(Prr::new(whole));
     }
 
-    /// Sends what the ACK allows.
+    /// Send as the ACK allows.
     fn send_on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, news: News, advanced: bool) {
         let (mss, ssthresh) = (u64::from(call.params.mss), tcb.snd.window.ssthresh);
         let quota = match (&mut self.phase, &mut tcb.snd.cwr) {
             (Phase::Recovery(prr), _) => {
-                // Grow back only while recovery goes well (RFC 9937, section 6: SafeACK).
+                // Grow back only while recovery makes progress (RFC 9937, section 6: SafeACK).
                 let bound = if advanced && news.lost == 0 { call.params.mss } else { 0 };
-                // At least what was found lost first; and never silence, when no ACK can come any more.
+                // At least the first loss; and never silence when no ACK can arrive any more.
                 let least = if prr.untouched() || self.pipe == 0 { mss } else { 0 };
                 prr.quota_within(news.delivered, self.pipe, ssthresh, bound).max(least)
             }
@@ -297,14 +297,14 @@ impl Rack {
         self.send(tcb, call, tcb.snd.window.cwnd);
     }
 
-    /// Sends what the windows allow.
+    /// Send as the windows allow.
     pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         if tcb.has_more() {
             self.send(tcb, call, tcb.law.usable(&tcb.snd.window));
         }
     }
 
-    /// Sends lost segments, then new ones, as long as `cwnd` allows.
+    /// Send lost segments, then new ones, as long as `cwnd` allows.
     fn send(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
         let before = self.pipe;
         let mut next = 0;
@@ -319,7 +319,7 @@ impl Rack {
         let high = tcb.snd.high;
         if self.lost_segments == 0 {
             let limit = match self.phase {
-                // Outside recovery what the peer has counts too, but for limited transmit's two segments (RFC 3042).
+                // Outside recovery SACKed data counts too, except limited transmit's two segments (RFC 3042).
                 Phase::Open if self.sacked > 0 => {
                     let beyond =
                         if call.params.limited_transmit { self.sacked.min(2 * u64::from(call.params.mss)) } else { 0 };
@@ -342,13 +342,13 @@ impl Rack {
         }
         self.start_timers(tcb, call);
         if tcb.snd.high > high {
-            // 7.2: new data starts the probe's timer anew.
+            // 7.2: new data restarts the probe timer.
             self.schedule_probe(call, tcb.snd.rtt.srtt());
         }
         tcb.snd.rto_at = self.rto_at.min(self.probe_at).min(self.reorder_at);
     }
 
-    /// What could be sent from `before` on was.
+    /// Note the window's use: all that could be sent from `before` on was sent.
     fn note_usage(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, before: u64) {
         let usage = Usage {
             now: call.now,
@@ -362,7 +362,7 @@ impl Rack {
         self.validation.note(&usage, call.params, &mut tcb.snd.window);
     }
 
-    /// Sends a lost segment again; a part of it, where it alone is over the window.
+    /// Resend a lost segment, or a part of it if it exceeds the window by itself.
     fn resend_if_room(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, i: usize, cwnd: u32) -> bool {
         let (len, room) = (u64::from(self.sent[i].len), u64::from(cwnd).saturating_sub(self.pipe));
         if len > room {
@@ -388,13 +388,13 @@ impl Rack {
             cut.note_resent(call.now);
         }
         if i == 0 {
-            // As deployed stacks have it: the first segment is given a whole timeout whenever it is sent.
+            // As in deployed stacks: the first segment gets a full timeout whenever it is sent.
             self.rto_at = Time::NEVER;
         }
         tcb.send_data(call, segment.start, segment.len.into());
     }
 
-    /// The length of a new segment, if there is one and the windows have room.
+    /// The length of a new segment, if there is one and the windows allow it.
     #[inline]
     fn room(&self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, limit: u64) -> Option<u64> {
         let start = tcb.snd.high;
@@ -425,7 +425,7 @@ impl Rack {
         tcb.snd.high = tcb.snd.nxt;
     }
 
-    /// RFC 6298, 5.1 and 5.2: the retransmission timer runs while something is out, and only then.
+    /// RFC 6298, 5.1 and 5.2: the retransmission timer runs only while data is outstanding.
     fn start_timers(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>) {
         if self.sent.is_empty() {
             (self.rto_at, self.probe_at, self.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
@@ -444,7 +444,7 @@ impl Rack {
                 self.change_phase(tcb, call, tcb.snd.high - tcb.snd.una, 0, None);
                 self.send_on_ack(tcb, call, News { delivered: 0, lost }, false);
             } else {
-                // No ACK, so no new quota: what was found lost makes room in the window.
+                // No ACK, so no new quota: the detected losses free space in the window.
                 self.send(tcb, call, tcb.law.usable(&tcb.snd.window));
             }
         } else if self.probe_at <= call.now {
@@ -470,21 +470,21 @@ impl Rack {
             let flight = (tcb.snd.high - tcb.snd.una).min(window.cwnd.max(call.params.mss).into());
             tcb.cut(Cause::Timeout, call, flight, window);
             match recovering && call.params.cut_window {
-                // The recovery has cut it already (tcp_enter_loss).
+                // Recovery has reduced it already (tcp_enter_loss).
                 true => tcb.snd.window.ssthresh = before.ssthresh,
-                false => self.cut = self.to_take_back(tcb, call, before),
+                false => self.cut = self.undoable(tcb, call, before),
             }
         }
         tcb.snd.rtt.back_off();
-        tcb.snd.say_cwr = tcb.ecn;
+        tcb.snd.send_cwr = tcb.ecn;
         tcb.snd.cwr = None;
         tcb.snd.recover = tcb.snd.high;
         tcb.snd.timed = None;
-        self.lose_on_timeout(call, tcb.snd.rtt.srtt());
+        self.mark_lost_on_timeout(call, tcb.snd.rtt.srtt());
         self.phase = Phase::Loss;
         self.probe = None;
         (self.rto_at, self.probe_at, self.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
-        // The loss window: one segment beside what is not taken for lost.
+        // The loss window: one segment besides those not marked lost.
         tcb.snd.window.cwnd = u32::try_from(self.pipe).unwrap_or(u32::MAX).saturating_add(call.params.mss);
         let usable = tcb.law.usable(&tcb.snd.window).max(1);
         if let Some(first) = self.sent.front()

@@ -1,8 +1,8 @@
-//! What is known of a segment that is out (RFC 8985, section 5.2).
+//! Record of an outstanding segment (RFC 8985, section 5.2).
 
 use fanin_units::Time;
 
-/// A segment that is out.
+/// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub start: u64,
@@ -12,7 +12,7 @@ pub(super) struct Sent {
     pub fin: bool,
     pub resent: bool,
     pub sacked: bool,
-    /// Lost, and not sent again since.
+    /// Lost, and not retransmitted since.
     pub lost: bool,
 }
 

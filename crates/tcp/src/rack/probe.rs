@@ -1,9 +1,9 @@
 //! The tail loss probe.
 //! Sources: RFC 8985, section 7.
-//! Rule:    a tail of which two round trips bring no news is probed with one segment.
-//! Owns:    when to probe, and the probe that has not been told of.
-//! Departs: without DSACK (`undo`) a probe that was not needed is known by its duplicate ACK alone (7.4.1, case 4); the
-//!          pipe counts a probe that repeats a segment together with it, once.
+//! Rule:    probe a tail with one segment if two round trips bring no ACK for it.
+//! Owns:    the probe timer, and the unresolved probe.
+//! Departs: without DSACK (`undo`) only its duplicate ACK identifies an unnecessary probe (7.4.1, case 4); the
+//!          pipe counts a probe that repeats a segment together with that segment, once.
 
 use fanin_laws::sender::Cause;
 use fanin_units::Time;
@@ -16,7 +16,7 @@ use crate::tcb::Tcb;
 /// PTO before the first round-trip sample (7.2).
 const PTO_INITIAL: Time = Time::from_secs(1);
 
-/// A loss probe that has not been told of (TLP.end_seq, TLP.is_retrans).
+/// An unresolved loss probe (TLP.end_seq, TLP.is_retrans).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub end: u64,
@@ -24,7 +24,7 @@ pub(super) struct Probe {
 }
 
 impl Rack {
-    /// 7.2: when to probe the tail.
+    /// 7.2: schedule the probe of the tail.
     pub(super) fn schedule_probe(&mut self, call: &Call<'_, impl Wire>, srtt: Time) {
         let quiet = self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none();
         if !call.params.tail_loss_probe || !quiet || self.sent.is_empty() {
@@ -36,13 +36,13 @@ impl Rack {
         self.probe_at = call.now.saturating_add(call.params.in_ticks(rounds.saturating_add(more))).min(self.rto_at);
     }
 
-    /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
+    /// 7.4.1: resolve the probe by an ACK; returns true if the probe repaired a loss.
     pub(super) fn settle_probe(&mut self, ack: u64, duplicate: bool) -> bool {
         let Some(probe) = self.probe else { return false };
         if ack < probe.end {
             return false;
         }
-        // New data on the probe's behalf answers by itself; a duplicate says that the probe was not needed.
+        // A probe of new data resolves itself; a duplicate means that the probe was unnecessary.
         let repaired = probe.again && !duplicate && ack > probe.end;
         if repaired || !probe.again || duplicate {
             self.probe = None;
@@ -50,8 +50,7 @@ impl Rack {
         repaired
     }
 
-    /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
-    /// anew.
+    /// 7.3: send new data, regardless of the congestion window, or else the last segment again; restart the retransmission timer.
     pub(super) fn probe_tail(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         tcb.stats.probes += 1;
         self.probe_at = Time::NEVER;
@@ -67,11 +66,11 @@ impl Rack {
     }
 }
 
-/// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
-pub(super) fn answer_repaired_loss(tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64) {
+/// The probe repaired a loss: reduce the window as for any other (7.4.1, TLP_process_ack(), case 3).
+pub(super) fn react_to_repaired_loss(tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64) {
     if tcb.snd.cwr.is_none() {
         tcb.cut(Cause::Loss, call, tcb.within_window(flight), tcb.snd.window);
         tcb.snd.window.cwnd = tcb.snd.window.cwnd.min(tcb.snd.window.ssthresh);
-        tcb.snd.say_cwr = tcb.ecn;
+        tcb.snd.send_cwr = tcb.ecn;
     }
 }

@@ -1,4 +1,4 @@
-//! RFC 9293, section 3.8.3, and RFC 1122, section 4.2.3.5: how often a segment is sent again before its connection is given up.
+//! RFC 9293, section 3.8.3, and RFC 1122, section 4.2.3.5: retransmissions before a connection is given up.
 
 use crate::common::{Script, window_of};
 use fanin_tcp::Params;
@@ -8,7 +8,7 @@ fn twice() -> Params {
 }
 
 #[test]
-fn after_so_many_retransmissions_the_next_timeout_ends_the_connection_with_a_reset() {
+fn resets_after_the_last_retransmission() {
     Script::client(twice()).run(
         "20 write 1000
          20 > . 1:1001 ack 1
@@ -28,7 +28,7 @@ fn after_so_many_retransmissions_the_next_timeout_ends_the_connection_with_a_res
 }
 
 #[test]
-fn what_is_acknowledged_begins_the_count_anew() {
+fn acknowledgement_resets_the_retry_count() {
     Script::client(twice()).run(
         "20 write 2000
          20 > . 1:1001 ack 1
@@ -45,7 +45,7 @@ fn what_is_acknowledged_begins_the_count_anew() {
 }
 
 #[test]
-fn a_syn_that_nobody_answers_is_given_up_without_a_word_and_one_that_is_answered_with_a_reset() {
+fn gives_up_unanswered_and_reset_syns() {
     Script::new(twice()).run(
         "0 connect
          0 > S 0:0
@@ -65,7 +65,7 @@ fn a_syn_that_nobody_answers_is_given_up_without_a_word_and_one_that_is_answered
 }
 
 #[test]
-fn a_handshake_that_took_retransmissions_costs_the_data_none() {
+fn handshake_retries_do_not_count_for_data() {
     Script::new(twice()).run(
         "0 connect
          0 > S 0:0
@@ -82,7 +82,7 @@ fn a_handshake_that_took_retransmissions_costs_the_data_none() {
 }
 
 #[test]
-fn where_loss_is_told_by_time_probes_do_not_count_and_timeouts_do() {
+fn rack_counts_timeouts_but_not_probes() {
     let params = Params { sack: true, rack: true, tail_loss_probe: true, max_retransmissions: Some(1), ..window_of(1) };
     Script::client(params).run(
         "20 write 1000
@@ -97,7 +97,7 @@ fn where_loss_is_told_by_time_probes_do_not_count_and_timeouts_do() {
 }
 
 #[test]
-fn where_nothing_is_said_it_goes_on() {
+fn retries_forever_without_a_limit() {
     let script = Script::client(window_of(1)).run("20 write 1000\n20 > . 1:1001 ack 1\n220 > . 1:1001 ack 1");
     (0..4).fold((script, 220, 400), |(script, at, wait), _| {
         (script.run(&format!("{} > . 1:1001 ack 1\n{0} broken no", at + wait)), at + wait, 2 * wait)

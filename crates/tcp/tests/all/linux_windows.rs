@@ -1,5 +1,5 @@
-//! How Linux grows and cuts a window, and when it acknowledges, where the RFCs do otherwise. The round trip is 10 ms, segments carry
-//! 1,000 B.
+//! Linux's window growth, reductions and acknowledgements where they differ from the RFCs. The round trip is 10 ms, segments
+//! carry 1,000 B.
 
 use crate::common::{Script, window_of};
 use fanin_tcp::Params;
@@ -8,15 +8,15 @@ fn counted(segments: u32) -> Params {
     Params { byte_counting: true, ..window_of(segments) }
 }
 
-/// So many segments of 1,000 B at 20.
+/// Send `segments` of 1,000 B at 20.
 fn sends(segments: u32) -> String {
     let lines = (0..segments).map(|i| format!("20 > . {}:{} ack 1\n", 1 + i * 1000, 1001 + i * 1000));
     format!("20 write {}\n{}", segments * 1000, lines.collect::<String>())
 }
 
 #[test]
-fn in_slow_start_a_window_grows_by_all_that_an_ack_is_of() {
-    // RFC 3465 with L without bound, in place of RFC 5681's one segment an ACK.
+fn slow_start_grows_by_acknowledged_bytes() {
+    // RFC 3465 with unlimited L, replacing RFC 5681's one segment per ACK.
     Script::client(counted(4)).run(&sends(4)).run(
         "30 < . 1:1 ack 2001
          30 cwnd 6000
@@ -30,9 +30,9 @@ fn in_slow_start_a_window_grows_by_all_that_an_ack_is_of() {
 }
 
 #[test]
-fn above_ssthresh_a_window_grows_by_a_segment_a_round_trip_whatever_acks_are_delayed() {
-    // A timeout with four segments out leaves ssthresh at two, and a window of one. Of the four that are acknowledged at once the first
-    // takes it to two in slow start, the others by MSS^2/cwnd each: 500, 400 and 344.
+fn grows_linearly_despite_delayed_acks() {
+    // A timeout with four segments outstanding leaves ssthresh at two, and a window of one. Of the four segments acknowledged together,
+    // the first grows it to two in slow start, the others by MSS^2/cwnd each: 500, 400 and 344.
     Script::client(counted(4)).run(&sends(4)).run(
         "220 > . 1:1001 ack 1
          230 < . 1:1 ack 4001
@@ -41,8 +41,8 @@ fn above_ssthresh_a_window_grows_by_a_segment_a_round_trip_whatever_acks_are_del
 }
 
 #[test]
-fn a_loss_cuts_the_window_as_it_stood_where_the_setting_says_so() {
-    // Of a window of ten segments four are out. Half of the one is five segments, of the other two.
+fn cut_window_reduces_the_whole_window() {
+    // Four segments of a window of ten are outstanding. Half of the window is five segments, half of the flight two.
     let lost = "30 < . 1:1 ack 1 sack 1001:2001
         31 < . 1:1 ack 1 sack 1001:3001
         32 < . 1:1 ack 1 sack 1001:4001
@@ -54,8 +54,8 @@ fn a_loss_cuts_the_window_as_it_stood_where_the_setting_says_so() {
 }
 
 #[test]
-fn what_came_in_order_is_acknowledged_as_the_application_reads_it() {
-    // __tcp_ack_snd_check: more than a full segment is acknowledged at once where the window moves, which it does as the application reads.
+fn acks_in_order_data_when_read() {
+    // __tcp_ack_snd_check: more than a full segment is acknowledged at once if the window moves, which it does when the application reads.
     let params = Params { delayed_ack: 2, acks_wait_for_reader: true, ..window_of(10) };
     Script::server(params).run(
         "20 reads no
@@ -68,7 +68,7 @@ fn what_came_in_order_is_acknowledged_as_the_application_reads_it() {
          26 < . 4001:5001 ack 1
          26 > . 1:1 ack 5001",
     );
-    // At the latest after the longest wait of an ACK; out of order at once.
+    // At the latest after the maximum ACK delay; out of order at once.
     Script::server(params).run(
         "20 reads no
          20 < . 1:1001 ack 1
@@ -77,14 +77,14 @@ fn what_came_in_order_is_acknowledged_as_the_application_reads_it() {
          70 < . 3001:4001 ack 1
          70 > . 1:1 ack 2001",
     );
-    // What is shorter than a full segment, too, where it is acknowledged as it is read.
+    // Less than a full segment too, if it is acknowledged when read.
     Script::server(Params { pingpong: true, ..params }).run(
         "20 reads no
          20 < . 1:501 ack 1
          25 reads yes
          25 > . 1:1 ack 501",
     );
-    // Elsewhere an application that is busy holds nothing up.
+    // Otherwise a busy application delays nothing.
     Script::server(Params { delayed_ack: 2, ..window_of(10) }).run(
         "20 reads no
          20 < . 1:1001 ack 1
@@ -94,7 +94,7 @@ fn what_came_in_order_is_acknowledged_as_the_application_reads_it() {
 }
 
 #[test]
-fn an_end_that_answers_acknowledges_with_its_answers() {
+fn responses_carry_acknowledgements() {
     // Linux 6.1: tcp_event_data_sent() enters pingpong mode; tcp_cleanup_rbuf() acknowledges a short segment at once outside it.
     let params = Params { delayed_ack: 2, pingpong: true, ..window_of(10) };
     Script::server(params).run(
@@ -106,7 +106,7 @@ fn an_end_that_answers_acknowledges_with_its_answers() {
          35 < . 1501:2001 ack 1001
          75 > . 1001:1001 ack 2001",
     );
-    // An ACK that had to wait for its whole time ends it, as does data that comes again; what is sent long after is no answer.
+    // An ACK that had to wait for its full delay ends the mode, as does repeated data; data sent much later is not a response.
     Script::server(params).run(
         "20 < . 1:1001 ack 1
          25 write 1000
@@ -129,7 +129,7 @@ fn an_end_that_answers_acknowledges_with_its_answers() {
          36 < . 1001:1501 ack 1001
          36 > . 1001:1001 ack 1501",
     );
-    // Its quick ACKs wait as well.
+    // Quick ACKs wait as well.
     Script::server(Params { quick_acks: 3, ..params }).run(
         "20 < . 1:1001 ack 1
          20 > . 1:1 ack 1001
@@ -150,7 +150,7 @@ fn the_ack_of_a_fin_waits_for_this_ends_own_fin() {
          25 close
          25 > F. 1:1 ack 2",
     );
-    // At the latest after the longest wait of an ACK; with a full segment that waits, at once.
+    // At the latest after the maximum ACK delay; at once together with a pending full segment.
     Script::server(params).run(
         "20 < F. 1:1 ack 1
          60 > . 1:1 ack 2",
@@ -166,7 +166,7 @@ fn the_ack_of_a_fin_waits_for_this_ends_own_fin() {
          30 < F. 1:1 ack 2
          30 > . 2:2 ack 2",
     );
-    // Where hosts acknowledge every segment, a FIN is acknowledged at once, too.
+    // If hosts acknowledge every segment, a FIN is acknowledged at once, too.
     Script::server(Params { delayed_ack: 1, ..params }).run(
         "20 < F. 1:1 ack 1
          20 > . 1:1 ack 2",
@@ -174,9 +174,9 @@ fn the_ack_of_a_fin_waits_for_this_ends_own_fin() {
 }
 
 #[test]
-fn from_the_fourth_on_acks_out_of_order_wait_for_more() {
-    // __tcp_ack_snd_check(): three duplicates leave at once; then one leaves a twentieth of the round trip of 10 ms after the first that
-    // waits. What fills a hole is acknowledged at once, and so is what comes out of order in another place.
+fn compresses_acks_from_the_fourth_on() {
+    // __tcp_ack_snd_check(): three duplicates are sent at once; then one a twentieth of the round trip of 10 ms after the first that
+    // waits. A segment that fills a hole, or is out of order at another place, is acknowledged at once.
     let params = Params { sack: true, ack_compression: true, ..window_of(10) };
     Script::server(params).run(
         "20 < . 1001:2001 ack 1
@@ -194,7 +194,7 @@ fn from_the_fourth_on_acks_out_of_order_wait_for_more() {
          22 < . 8001:9001 ack 1
          22 > . 1:1 ack 7001 sack 8001:9001",
     );
-    // What came twice is told of at once.
+    // Duplicates are reported at once.
     Script::server(Params { undo: true, rack: true, ..params }).run(
         "20 < . 1001:5001 ack 1
          20 > . 1:1 ack 1 sack 1001:5001

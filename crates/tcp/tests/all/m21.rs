@@ -1,4 +1,4 @@
-//! M21's window option: offered by switches, echoed by the receiver, kept by the sender (section III-C).
+//! M21's window option: written by switches, echoed by the receiver, applied by the sender (section III-C).
 
 use crate::common::{MSS, Script, newreno, window_of};
 use fanin_laws::sender::Law;
@@ -9,7 +9,7 @@ fn m21() -> Params {
     Params { mcw_option: true, ..window_of(8) }
 }
 
-/// NewReno under M21's cap; the segments carry the option's eight bytes.
+/// NewReno with M21's cap; the segments carry the option's eight bytes.
 fn capped() -> Law {
     Law { cap: Some(MaxCwnd::new(8)), ..newreno() }
 }
@@ -28,7 +28,7 @@ fn the_option_takes_eight_bytes_of_every_segment() {
 }
 
 #[test]
-fn a_sender_offers_the_largest_window_for_switches_to_lower() {
+fn sender_writes_the_largest_window() {
     Script::client(m21()).run(
         "20 write 100
          20 > . 1:101 ack 1 offer 4294967295",
@@ -59,7 +59,7 @@ fn a_switch_that_writes_nothing_leaves_the_echo() {
 }
 
 #[test]
-fn the_window_of_the_handshake_counts_from_the_first_data_on() {
+fn handshake_window_limits_first_data() {
     // SYN and SYN-ACK carry it: 3,008 less the option's own 8 bytes holds three segments.
     Script::with_law(m21(), capped()).run(
         "0 connect
@@ -82,7 +82,7 @@ fn a_syns_offer_is_echoed_on_the_syn_ack() {
 }
 
 #[test]
-fn a_smaller_window_holds_the_sender_and_a_larger_one_lets_it_go_on() {
+fn sender_follows_the_assigned_window() {
     Script::client_with_law(m21(), capped()).run(
         "20 write 20000
          20 > . 1:1001 ack 1
@@ -123,8 +123,8 @@ fn a_window_under_one_segment_sends_short_segments() {
 }
 
 #[test]
-fn a_window_of_nothing_still_sends_sixty_four_bytes() {
-    // The law's departure: a sender that sends nothing would never learn a new window.
+fn zero_window_still_sends_sixty_four_bytes() {
+    // Departure from the paper: an idle sender would never learn a new window.
     Script::with_law(m21(), capped()).run(
         "0 connect
          0 > S 0:0

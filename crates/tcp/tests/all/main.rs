@@ -1,4 +1,4 @@
-//! An endpoint, in one program: to link is what takes long.
+//! All endpoint tests in one program, since linking takes longest.
 
 mod common;
 mod giving_up;

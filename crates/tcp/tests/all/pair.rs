@@ -1,5 +1,5 @@
-//! Two endpoints over a network that loses, delays, reorders, repeats and marks: whatever the settings, every byte is
-//! delivered once and in order, both ends finish, and nobody sends beyond the peer's window.
+//! Two endpoints over a network that loses, delays, reorders, repeats and marks packets: with all settings, every byte is
+//! delivered once and in order, both ends finish, and neither sends beyond the peer's window.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const MSS: u32 = 500;
 
-/// The law with number `n`: a base, with or without gentle slow start. Neighbours have nothing to do with one another.
+/// Congestion control number `n`, with or without gentle slow start. Adjacent numbers are unrelated.
 fn law(n: u32, params: &Params) -> Law {
     let scattered = (n.wrapping_mul(2_654_435_761) >> 8) as usize;
     Law {
@@ -25,7 +25,7 @@ fn law(n: u32, params: &Params) -> Law {
     }
 }
 
-/// The settings with number `n`: every combination of the switches has some, under whatever acknowledges and times as Linux does.
+/// Settings number `n`: each combination of the switches occurs, with various ACK and timer settings of Linux.
 fn settings(mut n: u32) -> Params {
     let scattered = n.wrapping_mul(2_654_435_761) >> 8;
     let mut pick = |choices: u32| {
@@ -60,7 +60,7 @@ fn settings(mut n: u32) -> Params {
         rtt_variance: if scattered.is_multiple_of(3) { RttVariance::Linux } else { RttVariance::Rfc6298 },
         max_ack_delay: Time::from_millis(2),
         timer_margin: Time::ZERO,
-        // Its network knows no ticks: waits are whole ones all the same.
+        // The network has no ticks: waits are rounded all the same.
         tick: Time::from_millis(u64::from(pick(2))),
         acks_wait_for_reader: false,
         pingpong: scattered % 5 < 2,
@@ -75,10 +75,10 @@ fn settings(mut n: u32) -> Params {
     }
 }
 
-/// Each combination of the switches comes once, under whatever laws it falls to.
+/// Number of combinations of the switches; each occurs once.
 const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 2 * 2 * 2 * 2;
 
-/// Runs a case, and says how to run it again where it fails.
+/// Run a case; a failure says how to run it again.
 fn check(case: &Case, replay: &str) -> Result<(), String> {
     let result = catch_unwind(AssertUnwindSafe(|| run(case)));
     let why = match result {
@@ -98,7 +98,7 @@ fn case(n: u32, seed: u64, faults: Faults, bytes: [u64; 2], receive_window: u32)
 }
 
 #[test]
-fn every_combination_of_settings_delivers_everything_once() {
+fn every_combination_delivers_once() {
     let faults = Faults { loss: 40, delay: 30, repeat: 5, mark: 100, lossy_packets: 400 };
     let every = |first: u32| {
         for n in (first..COMBINATIONS).step_by(2) {
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(3000), ..ProptestConfig::default() })]
 
     #[test]
-    fn a_pair_delivers_everything_once_over_any_network(
+    fn any_network_delivers_everything_once(
         n in 0..COMBINATIONS,
         seed in any::<u64>(),
         loss in 0..300u32,

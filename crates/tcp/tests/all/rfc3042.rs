@@ -14,8 +14,8 @@ fn four_out(params: Params) -> Script {
 }
 
 #[test]
-fn each_of_the_first_two_duplicate_acks_lets_a_new_segment_out() {
-    // Section 2: the window itself stays.
+fn first_two_duplicates_send_new_segments() {
+    // Section 2: the window itself does not change.
     four_out(Params { limited_transmit: true, ..window_of(4) }).run(
         "30 < . 1:1 ack 1
          30 > . 4001:5001 ack 1
@@ -29,7 +29,7 @@ fn each_of_the_first_two_duplicate_acks_lets_a_new_segment_out() {
 }
 
 #[test]
-fn what_limited_transmit_sent_does_not_count_in_ssthresh() {
+fn ssthresh_excludes_limited_transmit() {
     // RFC 5681, section 3.2, step 2: "additional data sent in limited transmit MUST NOT be included". Four segments out,
     // two more by limited transmit: ssthresh = max(4,000 / 2, 2,000), not 6,000 / 2.
     four_out(Params { limited_transmit: true, ..window_of(4) }).run(
@@ -55,7 +55,7 @@ fn the_peers_window_bounds_limited_transmit() {
 }
 
 #[test]
-fn without_limited_transmit_the_first_two_duplicates_let_nothing_out() {
+fn first_two_duplicates_send_nothing_when_off() {
     // The third inflates the window to 2,000 + 3 * 1,000, which one new segment fits.
     four_out(window_of(4)).run(
         "30 < . 1:1 ack 1
@@ -68,7 +68,7 @@ fn without_limited_transmit_the_first_two_duplicates_let_nothing_out() {
 
 #[test]
 fn limited_transmit_never_sends_old_data() {
-    // Everything is out: nothing new, nothing sent.
+    // Everything is sent: there is no new data to send.
     Script::client(Params { limited_transmit: true, ..window_of(4) }).run(
         "20 write 4000
          20 > . 1:1001 ack 1

@@ -7,7 +7,7 @@ fn data() -> Params {
     Params { ect: Some(Ect::Data), ..window_of(8) }
 }
 
-/// Eight segments with ECT are out, sent at 20; `more` bytes wait.
+/// Eight segments with ECT are outstanding, sent at 20; `more` bytes are unsent.
 fn eight_out(params: Params, more: u32) -> Script {
     let mut script = format!("20 write {}\n", 8000 + more);
     for i in 0..8 {
@@ -48,7 +48,7 @@ fn a_peer_that_does_not_accept_gets_no_ecn() {
 }
 
 #[test]
-fn who_does_not_speak_ecn_does_not_accept_it() {
+fn declines_ecn_when_off() {
     Script::new(plain()).run(
         "0 < SEW 0:0
          0 > S. 0:0 ack 1",
@@ -68,7 +68,7 @@ fn new_data_is_ecn_capable_and_pure_acks_are_not() {
 
 #[test]
 fn with_ect_on_all_every_packet_is_capable() {
-    // RFC 8257, section 3.1 notes it; a setting.
+    // RFC 8257, section 3.1 mentions it; a setting.
     Script::client(Params { ect: Some(Ect::All), ..window_of(8) }).run(
         "20 write 1000
          20 > . 1:1001 ack 1 ect
@@ -79,8 +79,8 @@ fn with_ect_on_all_every_packet_is_capable() {
 }
 
 #[test]
-fn with_ect_on_agreed_every_packet_but_the_first_syn_is_capable() {
-    // ns-2's DCTCP: who has sent the SYN does not know yet, who answers it does.
+fn ect_agreed_excludes_the_first_syn() {
+    // ns-2's DCTCP: the sender of the SYN does not know yet, the sender of the SYN-ACK does.
     Script::new(Params { ect: Some(Ect::Agreed), ..plain() }).run(
         "0 connect
          0 > SEW 0:0
@@ -107,7 +107,7 @@ fn a_retransmission_is_not_ecn_capable() {
 }
 
 #[test]
-fn a_mark_is_echoed_until_the_sender_says_cwr() {
+fn echoes_mark_until_cwr() {
     // Section 6.1.3.
     Script::server(data()).run(
         "20 < . 1:1001 ack 1 ce
@@ -142,8 +142,8 @@ fn data_carries_the_echo_too() {
 }
 
 #[test]
-fn an_echo_halves_the_window_at_once_and_only_once_a_window() {
-    // Section 6.1.2. Eight out: ssthresh = max(flight / 2, 2 SMSS): the ACK leaves 7,000 out: 3,500.
+fn echo_halves_the_window_once() {
+    // Section 6.1.2. Eight outstanding: ssthresh = max(flight / 2, 2 SMSS); the ACK leaves 7,000: 3,500.
     eight_out(data(), 100_000).run(
         "30 < .E 1:1 ack 1001
          30 ssthresh 3500
@@ -172,7 +172,7 @@ fn the_window_does_not_grow_on_an_ack_with_an_echo() {
 }
 
 #[test]
-fn a_pure_ack_with_an_echo_and_no_news_cuts_nothing() {
+fn echo_without_new_ack_reduces_nothing() {
     eight_out(data(), 0).run(
         "30 < .E 1:1 ack 1
          30 cwnd 8000",
@@ -180,7 +180,7 @@ fn a_pure_ack_with_an_echo_and_no_news_cuts_nothing() {
 }
 
 #[test]
-fn cwr_stands_on_the_first_new_data_and_not_on_a_retransmission() {
+fn cwr_is_set_on_new_data_only() {
     // Section 6.1.2: "the first new data packet sent after the window reduction".
     eight_out(data(), 100_000).run(
         "30 < .E 1:1 ack 1001
@@ -192,7 +192,7 @@ fn cwr_stands_on_the_first_new_data_and_not_on_a_retransmission() {
 }
 
 #[test]
-fn after_a_fast_retransmit_the_sender_says_cwr() {
+fn fast_retransmit_sets_cwr() {
     // Section 6.1.2: the window is reduced "for any reason (because of a retransmit timeout, a Fast Retransmit, or in
     // response to an ECN Notification)".
     eight_out(data(), 100_000).run(
@@ -207,7 +207,7 @@ fn after_a_fast_retransmit_the_sender_says_cwr() {
 }
 
 #[test]
-fn after_a_timeout_the_sender_says_cwr() {
+fn timeout_sets_cwr() {
     eight_out(data(), 100_000).run(
         "220 > . 1:1001 ack 1
          230 < . 1:1 ack 8001
@@ -217,7 +217,7 @@ fn after_a_timeout_the_sender_says_cwr() {
 }
 
 #[test]
-fn a_loss_in_the_window_of_a_mark_cuts_no_further() {
+fn loss_after_mark_reduces_no_further() {
     // Section 6.1.2: once a window, whether marked or lost.
     eight_out(data(), 0).run(
         "30 < .E 1:1 ack 1001
@@ -231,9 +231,9 @@ fn a_loss_in_the_window_of_a_mark_cuts_no_further() {
 }
 
 #[test]
-fn with_sack_a_mark_brings_the_window_down_over_a_round_trip() {
-    // Proportional rate reduction, as deployed stacks do. The ACK leaves 7 out: ssthresh 3.5, RecoverFS 7: one segment for
-    // two that arrive. Allowed after 1, 2, 3, 4 arrivals: 0.5, 1, 1.5, 2.
+fn with_sack_marks_reduce_gradually() {
+    // Proportional rate reduction, as in deployed stacks. The ACK leaves 7: ssthresh 3.5, RecoverFS 7: one segment per two
+    // arrivals. Allowed after 1, 2, 3, 4 arrivals: 0.5, 1, 1.5, 2.
     eight_out(Params { sack: true, ..data() }, 100_000).run(
         "30 < .E 1:1 ack 1001
          30 ssthresh 3500
@@ -255,7 +255,7 @@ fn exact(delayed_ack: u32) -> Params {
 }
 
 #[test]
-fn the_exact_echo_marks_just_what_was_marked() {
+fn exact_echo_matches_the_marks() {
     // RFC 8257, section 3.2.
     Script::server(exact(1)).run(
         "20 < . 1:1001 ack 1 ce
@@ -268,7 +268,7 @@ fn the_exact_echo_marks_just_what_was_marked() {
 }
 
 #[test]
-fn a_change_of_state_acknowledges_at_once_what_waits() {
+fn mark_change_acks_pending_data_at_once() {
     // RFC 8257, figure 1: an ACK with the old state, up to the segment before the change. Then the new state delays.
     Script::server(exact(2)).run(
         "20 < . 1:1001 ack 1 ect
@@ -296,7 +296,7 @@ fn without_a_change_of_state_acks_are_delayed_as_ever() {
 }
 
 #[test]
-fn a_segment_that_says_cwr_is_acknowledged_at_once_where_that_is_asked_for() {
+fn ack_cwr_acknowledges_at_once() {
     let script = |ack_cwr| Script::server(Params { ack_cwr, ..exact(2) });
     script(true).run(
         "20 < .W 1:1001 ack 1 ect

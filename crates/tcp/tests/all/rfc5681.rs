@@ -1,4 +1,4 @@
-//! RFC 5681: the congestion window, fast retransmit, idle restart, and when the receiver acknowledges.
+//! RFC 5681: the congestion window, fast retransmit, idle restart, and acknowledgement times.
 
 use crate::common::{Script, plain, window_of};
 use fanin_tcp::Params;
@@ -10,7 +10,7 @@ fn sent(count: u32) -> String {
 }
 
 #[test]
-fn slow_start_adds_one_segment_for_each_one_acknowledged() {
+fn slow_start_adds_one_segment_per_ack() {
     // Section 3.1, equation 2.
     Script::client(window_of(2)).run(
         "20 write 100000
@@ -28,7 +28,7 @@ fn slow_start_adds_one_segment_for_each_one_acknowledged() {
 }
 
 #[test]
-fn slow_start_adds_one_segment_for_an_ack_of_several() {
+fn slow_start_counts_acks_not_segments() {
     // Section 3.1: cwnd += min(N, SMSS), here N = 2,000.
     Script::client(window_of(2)).run(
         "20 write 2000
@@ -40,7 +40,7 @@ fn slow_start_adds_one_segment_for_an_ack_of_several() {
 }
 
 #[test]
-fn slow_start_adds_no_more_than_is_acknowledged() {
+fn slow_start_adds_at_most_acked_bytes() {
     Script::client(window_of(2)).run(
         "20 write 300
          20 > . 1:301 ack 1
@@ -76,7 +76,7 @@ fn congestion_avoidance_adds_one_segment_a_window() {
 }
 
 #[test]
-fn the_third_duplicate_ack_sends_the_first_segment_again_and_halves() {
+fn retransmits_after_three_duplicate_acks() {
     // Section 3.2, steps 2 to 4: ssthresh = 8,000 / 2, cwnd = ssthresh + 3 SMSS.
     Script::client(window_of(8)).run(&format!(
         "20 write 8000
@@ -141,8 +141,8 @@ fn an_ack_while_nothing_is_outstanding_is_no_duplicate() {
 }
 
 #[test]
-fn ssthresh_is_cut_once_however_often_a_segment_times_out() {
-    // Section 3.1, after equation 4: FlightSize at the second timeout is what the first one left.
+fn repeated_timeouts_reduce_ssthresh_once() {
+    // Section 3.1, after equation 4: FlightSize at the second timeout is that after the first one.
     Script::client(window_of(8)).run(&format!(
         "20 write 8000
          {}
@@ -200,7 +200,7 @@ fn after_a_lost_syn_ack_the_window_is_one_segment() {
     );
 }
 
-/// The window grows to 12 segments, then nothing is sent for 500 ms, over the timeout of 200 ms.
+/// The window grows to 12 segments, then the sender is idle for 500 ms, longer than the timeout of 200 ms.
 const IDLE: &str = "20 write 2000
     20 > . 1:1001 ack 1
     20 > . 1001:2001 ack 1
@@ -211,7 +211,7 @@ const IDLE: &str = "20 write 2000
     530 > . 2001:3001 ack 1";
 
 #[test]
-fn after_an_idle_time_of_one_timeout_the_window_restarts() {
+fn window_restarts_after_idle_timeout() {
     // Section 4.1: RW = min(IW, cwnd).
     let script = Script::client(Params { idle_restart: true, ..plain() }).run(IDLE);
     script.run("530 cwnd 10000");
@@ -247,7 +247,7 @@ fn a_shorter_idle_time_leaves_the_window() {
 }
 
 #[test]
-fn the_window_is_kept_over_an_idle_time_where_the_setting_says_so() {
+fn idle_restart_can_be_disabled() {
     Script::client(plain()).run(IDLE).run("530 cwnd 12000");
 }
 
@@ -270,7 +270,7 @@ fn every_second_segment_is_acknowledged_at_once() {
 }
 
 #[test]
-fn a_single_segment_is_acknowledged_when_the_timer_fires() {
+fn delayed_ack_timer_acks_single_segment() {
     // Section 4.2: within 500 ms; here 40 ms.
     Script::server(delayed()).run(
         "20 < . 1:1001 ack 1
@@ -312,7 +312,7 @@ fn a_segment_out_of_order_is_acknowledged_at_once() {
 }
 
 #[test]
-fn a_segment_that_fills_part_of_a_gap_is_acknowledged_at_once() {
+fn acks_gap_filling_segment_at_once() {
     // Section 4.2: "when it receives a data segment that fills in all or part of a gap".
     Script::server(delayed()).run(
         "20 < . 3001:4001 ack 1

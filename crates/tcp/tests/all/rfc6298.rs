@@ -6,18 +6,18 @@ use fanin_laws::sender::gentle_slow_start::{self, GentleSlowStart};
 use fanin_tcp::{Params, RttVariance};
 use fanin_units::Time;
 
-/// Timeouts small enough to see the estimator.
+/// Timeouts small enough to show the estimator.
 fn sharp() -> Params {
     Params { rto_min: Time::from_millis(1), ..window_of(10) }
 }
 
-/// Linux's variance, which comes with loss told by time.
+/// Linux's variance, used with loss detection by time.
 fn linux() -> Params {
     Params { rtt_variance: RttVariance::Linux, sack: true, rack: true, ..sharp() }
 }
 
 #[test]
-fn before_the_first_sample_the_timeout_is_the_initial_one() {
+fn timeout_starts_at_the_initial_value() {
     // 2.1.
     Script::new(plain()).run(
         "0 connect
@@ -27,7 +27,7 @@ fn before_the_first_sample_the_timeout_is_the_initial_one() {
 }
 
 #[test]
-fn the_first_sample_gives_srtt_and_half_of_it_as_variance() {
+fn first_sample_sets_srtt_and_variance() {
     // 2.2: SRTT = R, RTTVAR = R / 2, RTO = R + 4 R / 2 = 3 R. The handshake took 10 ms.
     Script::client(sharp()).run(
         "10 srtt 10
@@ -36,7 +36,7 @@ fn the_first_sample_gives_srtt_and_half_of_it_as_variance() {
 }
 
 #[test]
-fn later_samples_move_srtt_by_an_eighth_and_the_variance_by_a_quarter() {
+fn later_samples_smooth_srtt_and_variance() {
     // 2.3, from SRTT = 10, RTTVAR = 5, with R' = 18:
     // RTTVAR = 3/4 * 5 + 1/4 * |10 - 18| = 5.75; SRTT = 7/8 * 10 + 1/8 * 18 = 11; RTO = 11 + 23 = 34.
     // Then R' = 11: RTTVAR = 4.3125, SRTT = 11, RTO = 28.25.
@@ -55,13 +55,12 @@ fn later_samples_move_srtt_by_an_eighth_and_the_variance_by_a_quarter() {
 }
 
 #[test]
-fn linux_takes_the_largest_deviation_of_a_round_trip_and_lets_it_down_by_a_quarter_a_round_trip() {
+fn linux_variance_is_largest_recent_deviation() {
     // tcp_rtt_estimator(). From SRTT = 10 and a deviation of 5 (the handshake took 10 ms): a sample of 18 makes the deviation
-    // 5 + (8 - 5) / 4 = 5.75, and RTO = 11 + 4 * 5.75. The round trip before is over, whose largest that is; in the one that begins the
-    // largest starts from none.
-    // Then three ACKs of one round trip, whose samples of 11 are off by nothing. The first makes the deviation 5.75 * 3/4 = 4.313, and
-    // ends the round trip before: RTTVAR = 5.75 - (5.75 - 4.313) / 4 = 5.391, RTO = 11 + 4 * 5.391. The others leave it there, where
-    // RFC 6298 would have come to 3.235 and 2.426.
+    // 5 + (8 - 5) / 4 = 5.75, the largest of the round trip that ends, and RTO = 11 + 4 * 5.75. The next round trip starts from none.
+    // Then three ACKs of one round trip with samples of 11 have no error. The first makes the deviation 5.75 * 3/4 = 4.313 and
+    // ends the previous round trip: RTTVAR = 5.75 - (5.75 - 4.313) / 4 = 5.391, RTO = 11 + 4 * 5.391. The others leave it
+    // unchanged, while RFC 6298 would reach 3.235 and 2.426.
     Script::client(linux()).run(
         "20 write 1000
          20 > . 1:1001 ack 1
@@ -80,8 +79,8 @@ fn linux_takes_the_largest_deviation_of_a_round_trip_and_lets_it_down_by_a_quart
 }
 
 #[test]
-fn in_linux_a_sample_under_the_mean_raises_the_deviation_by_a_32nd() {
-    // SRTT = 10, a deviation of 5; a sample of 1 is off by 9: 5 + 4 / 32 = 5.125, where RFC 6298 has 6. SRTT = 8.875.
+fn linux_damps_deviation_below_the_mean() {
+    // SRTT = 10, a deviation of 5; a sample of 1 is off by 9: 5 + 4 / 32 = 5.125, but 6 in RFC 6298. SRTT = 8.875.
     Script::client(linux()).run(
         "20 write 1000
          20 > . 1:1001 ack 1
@@ -98,7 +97,7 @@ fn the_clocks_granularity_is_the_least_variance() {
 }
 
 #[test]
-fn where_a_clock_has_ticks_the_timeout_is_whole_ticks() {
+fn timeout_rounds_up_to_ticks() {
     // A first sample of 10 ms makes 10 + 4 * 5 = 30 ms: eight ticks of 4 ms. Of a minimum of 33 ms, nine.
     let ticks = Params { tick: Time::from_millis(4), ..sharp() };
     Script::client(ticks).run("10 rto 32");
@@ -120,7 +119,7 @@ fn the_timeout_is_never_over_the_maximum() {
 }
 
 #[test]
-fn the_timer_starts_with_the_first_segment_and_not_again_with_the_next() {
+fn timer_starts_with_the_first_segment() {
     // 5.1.
     Script::client(sharp()).run(
         "20 write 1000
@@ -145,7 +144,7 @@ fn the_timer_stops_when_everything_is_acknowledged() {
 
 #[test]
 fn an_ack_of_new_data_starts_the_timer_anew() {
-    // 5.3. The minimum of 200 ms stands.
+    // 5.3. The minimum of 200 ms applies.
     Script::client(plain()).run(
         "20 write 2000
          20 > . 1:1001 ack 1
@@ -167,7 +166,7 @@ fn a_duplicate_ack_leaves_the_timer() {
 }
 
 #[test]
-fn each_timeout_sends_the_first_segment_and_doubles_the_timeout() {
+fn timeouts_retransmit_and_back_off() {
     // 5.4, 5.5, 5.6.
     Script::client(plain()).run(
         "20 write 2000
@@ -197,8 +196,8 @@ fn the_doubled_timeout_ends_at_the_maximum() {
 }
 
 #[test]
-fn a_segment_sent_again_gives_no_sample() {
-    // Section 3, Karn's algorithm: SRTT stays 10, whichever of the two the ACK is for.
+fn retransmissions_give_no_sample() {
+    // Section 3, Karn's algorithm: SRTT stays 10, whichever transmission the ACK is for.
     Script::client(plain()).run(
         "20 write 1000
          20 > . 1:1001 ack 1
@@ -209,7 +208,7 @@ fn a_segment_sent_again_gives_no_sample() {
 }
 
 #[test]
-fn nothing_acknowledged_with_a_segment_sent_again_gives_a_sample() {
+fn acks_covering_retransmissions_give_no_sample() {
     // The third segment was timed and never sent again, but its ACK waited for the first.
     Script::client(window_of(4)).run(
         "20 write 4000
@@ -226,7 +225,7 @@ fn nothing_acknowledged_with_a_segment_sent_again_gives_a_sample() {
     );
 }
 
-/// One timeout at 220; its repair at 230 lets new data out.
+/// One timeout at 220; its repair at 230 releases new data.
 const BACKED_OFF: &str = "20 write 3000
      20 > . 1:1001 ack 1
      220 > . 1:1001 ack 1
@@ -235,9 +234,9 @@ const BACKED_OFF: &str = "20 write 3000
      230 > . 2001:3001 ack 1";
 
 #[test]
-fn with_karns_backoff_the_timeout_stays_doubled_until_a_segment_sent_once_is_acknowledged() {
-    // Section 3 and 5.5 to 5.7: the ACK of the segment sent again takes no sample, so the timeout of 400 ms stands; the
-    // next segments' ACK takes one.
+fn karn_backoff_lasts_until_a_clean_sample() {
+    // Section 3 and 5.5 to 5.7: the ACK of the retransmission gives no sample, so the timeout stays 400 ms; the
+    // next segments' ACK gives one.
     Script::client(Params { karn_backoff: true, ..window_of(1) }).run(BACKED_OFF).run(
         "230 rto 400
          230 deadline 630
@@ -247,7 +246,7 @@ fn with_karns_backoff_the_timeout_stays_doubled_until_a_segment_sent_once_is_ack
 }
 
 #[test]
-fn without_karns_backoff_any_ack_of_new_data_forgets_the_doubling() {
+fn new_ack_clears_backoff_without_karn() {
     // As deployed stacks do.
     Script::client(Params { karn_backoff: false, ..window_of(1) }).run(BACKED_OFF).run(
         "230 rto 200
@@ -269,7 +268,7 @@ fn a_syn_sent_again_gives_no_sample() {
 }
 
 #[test]
-fn a_law_is_told_of_a_round_trip_to_the_picosecond() {
+fn passes_round_trips_in_picoseconds() {
     // One picosecond over the handshake's is the longest so far: all of the range between the two.
     let counts = gentle_slow_start::Params { handshake: true, ..Default::default() };
     let law = Law { slow_start: Some(GentleSlowStart::start(&counts)), ..newreno() };

@@ -3,7 +3,7 @@
 use crate::common::{Script, window_of};
 use fanin_tcp::{NewReno, Params};
 
-/// Ten segments are out at 20 and more is waiting; three duplicate ACKs have come, and the first was sent again at 32.
+/// Ten segments are outstanding at 20 and more data is unsent; after three duplicate ACKs the first was resent at 32.
 fn in_recovery(params: Params) -> Script {
     let mut script = String::from("20 write 100000\n");
     for i in 0..10 {
@@ -14,7 +14,7 @@ fn in_recovery(params: Params) -> Script {
 }
 
 #[test]
-fn recovery_halves_the_flight_and_adds_the_three_that_left() {
+fn recovery_halves_flight_and_adds_three() {
     // Section 3.2, step 2: ssthresh = 10,000 / 2, cwnd = 5,000 + 3 * 1,000.
     in_recovery(window_of(10)).run(
         "32 ssthresh 5000
@@ -25,7 +25,7 @@ fn recovery_halves_the_flight_and_adds_the_three_that_left() {
 
 #[test]
 fn each_further_duplicate_inflates_the_window() {
-    // Step 3 and 4: the window of 8,000 reaches past the ten segments out with the third duplicate more.
+    // Step 3 and 4: with the third further duplicate the window of 8,000 extends past the ten outstanding segments.
     in_recovery(window_of(10)).run(
         "33 < . 1:1 ack 1
          33 cwnd 9000
@@ -38,7 +38,7 @@ fn each_further_duplicate_inflates_the_window() {
 }
 
 #[test]
-fn a_partial_ack_sends_the_next_lost_segment_and_deflates() {
+fn partial_ack_resends_and_deflates() {
     // Step 5, partial: cwnd = 8,000 - 3,000 acknowledged + 1,000, since at least one SMSS is acknowledged.
     in_recovery(window_of(10)).run(
         "42 < . 1:1 ack 3001
@@ -50,9 +50,9 @@ fn a_partial_ack_sends_the_next_lost_segment_and_deflates() {
 }
 
 #[test]
-fn a_partial_ack_sends_new_data_where_the_deflated_window_allows() {
-    // Five more duplicates inflate to 13,000 and let three new segments out (up to 13,001). The partial ACK of one segment
-    // takes 1,000 off and adds it back: 1,001 + 13,000 lets one more out.
+fn partial_ack_sends_new_data() {
+    // Five more duplicates inflate to 13,000 and release three new segments (up to 13,001). The partial ACK of one segment
+    // takes 1,000 off and adds it back: 1,001 + 13,000 releases one more.
     in_recovery(window_of(10)).run(
         "33 < . 1:1 ack 1
          33 < . 1:1 ack 1
@@ -85,8 +85,8 @@ fn only_the_first_partial_ack_restarts_the_timer() {
 }
 
 #[test]
-fn a_full_ack_ends_recovery_at_the_lesser_of_ssthresh_and_flight() {
-    // Step 5, full, choice 1: min(5,000, max(0, 1,000) + 1,000) = 2,000: nothing is out when everything is acknowledged.
+fn full_ack_ends_recovery() {
+    // Step 5, full, choice 1: min(5,000, max(0, 1,000) + 1,000) = 2,000: nothing is outstanding after a full acknowledgement.
     in_recovery(window_of(10)).run(
         "42 < . 1:1 ack 10001
          42 cwnd 2000
@@ -101,8 +101,8 @@ fn a_full_ack_ends_recovery_at_the_lesser_of_ssthresh_and_flight() {
 }
 
 #[test]
-fn duplicates_of_what_recovery_sent_start_no_second_recovery() {
-    // Section 3.2, step 2: recover. After a timeout, duplicates of the old flight say nothing.
+fn old_duplicates_start_no_recovery() {
+    // Section 3.2, step 2: recover. After a timeout, duplicates of the old flight have no effect.
     in_recovery(window_of(10)).run(
         "220 > . 1:1001 ack 1
          220 cwnd 1000
@@ -133,8 +133,8 @@ fn pipe() -> Params {
 }
 
 #[test]
-fn the_pipe_variant_halves_what_is_left_and_does_not_inflate() {
-    // ssthresh = (10,000 - 1,000) / 2, and the window is just that.
+fn pipe_variant_does_not_inflate() {
+    // ssthresh = (10,000 - 1,000) / 2, and the window equals it.
     in_recovery(pipe()).run(
         "32 ssthresh 4500
          32 cwnd 4500",
@@ -142,8 +142,8 @@ fn the_pipe_variant_halves_what_is_left_and_does_not_inflate() {
 }
 
 #[test]
-fn in_the_pipe_variant_duplicates_leave_the_pipe() {
-    // Ten out, one gone at entry: 9,000. Each duplicate takes 1,000: after six, 3,000, and a fourth segment fits in 4,500.
+fn pipe_variant_counts_duplicates_out() {
+    // Ten outstanding, one removed at entry: 9,000. Each duplicate takes 1,000: after six, 3,000, and a fourth segment fits in 4,500.
     in_recovery(pipe()).run(
         "33 < . 1:1 ack 1
          33 < . 1:1 ack 1
@@ -158,7 +158,7 @@ fn in_the_pipe_variant_duplicates_leave_the_pipe() {
 }
 
 #[test]
-fn in_the_pipe_variant_a_full_ack_leaves_the_window_at_ssthresh_and_grows_it_once() {
+fn pipe_variant_full_ack_keeps_ssthresh() {
     // Choice 2 of step 5, then congestion avoidance's 1,000 * 1,000 / 4,500 = 222 bytes.
     in_recovery(pipe()).run(
         "42 < . 1:1 ack 10001
@@ -171,9 +171,9 @@ fn in_the_pipe_variant_a_full_ack_leaves_the_window_at_ssthresh_and_grows_it_onc
 }
 
 #[test]
-fn in_the_pipe_variant_partial_acks_never_take_more_out_of_the_pipe_than_is_there() {
-    // Ten out, nothing more to send, and twelve duplicates (some segments came twice): nine are gone at most. Then partial
-    // ACKs of one segment each leave nine, eight, seven out: fewer than the nine.
+fn pipe_variant_never_underflows() {
+    // Ten outstanding, no unsent data, and twelve duplicates (some segments arrived twice): at most nine have left. Then partial
+    // ACKs of one segment each leave nine, eight, seven: fewer than the nine.
     let mut script = String::from("20 write 10000\n");
     for i in 0..10 {
         script.push_str(&format!("20 > . {}:{} ack 1\n", 1 + i * 1000, 1001 + i * 1000));
@@ -192,7 +192,7 @@ fn in_the_pipe_variant_partial_acks_never_take_more_out_of_the_pipe_than_is_ther
 }
 
 #[test]
-fn in_recovery_too_nothing_is_sent_beyond_the_peers_window() {
+fn recovery_respects_the_peers_window() {
     // RFC 9293, section 3.8.6: the pipe shrinks, the peer's window of ten segments does not move.
     let mut script = String::from("20 < . 1:1 ack 1 win 10000\n20 write 100000\n");
     for i in 0..10 {

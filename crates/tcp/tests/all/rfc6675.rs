@@ -8,7 +8,7 @@ fn receiver() -> Script {
 }
 
 #[test]
-fn the_first_block_is_the_one_that_the_segment_belongs_to() {
+fn first_block_contains_the_segment() {
     // RFC 2018, section 4; the others follow by recency.
     receiver().run(
         "20 < . 1001:2001 ack 1
@@ -23,7 +23,7 @@ fn the_first_block_is_the_one_that_the_segment_belongs_to() {
 }
 
 #[test]
-fn four_blocks_fit_without_timestamps_and_three_beside_them() {
+fn timestamps_leave_space_for_three_blocks() {
     // RFC 2018, section 3: 2 + 8 n bytes of 40. Four blocks: 34, padded to 36; three beside the 12 of timestamps: 26 + 12,
     // padded to 40.
     let five = "20 < . 1001:2001 ack 1
@@ -44,7 +44,7 @@ fn four_blocks_fit_without_timestamps_and_three_beside_them() {
 }
 
 #[test]
-fn the_blocks_that_are_left_keep_their_order_when_one_is_delivered() {
+fn remaining_blocks_keep_their_order() {
     // Filling the hole at 1 delivers 1001:2001, which was reported last; 7001 was reported before 5001 and 3001.
     receiver().run(
         "20 < . 3001:4001 ack 1
@@ -61,7 +61,7 @@ fn the_blocks_that_are_left_keep_their_order_when_one_is_delivered() {
 }
 
 #[test]
-fn a_segment_that_comes_again_out_of_order_puts_its_block_first() {
+fn repeated_segment_moves_its_block_first() {
     // RFC 2018, section 4: the first block is the one with "the segment which triggered this ACK".
     receiver().run(
         "20 < . 1001:2001 ack 1
@@ -82,7 +82,7 @@ fn without_sack_no_blocks_are_sent() {
     );
 }
 
-/// Ten segments are out, sent at 20, and `more` bytes wait.
+/// Ten segments are outstanding, sent at 20, and `more` bytes are unsent.
 fn ten_out(more: u32) -> Script {
     ten_out_with(Params { sack: true, ..window_of(10) }, more)
 }
@@ -110,7 +110,7 @@ fn three_acks_with_news_start_recovery() {
 }
 
 #[test]
-fn an_ack_without_news_for_the_scoreboard_is_no_duplicate() {
+fn ack_without_new_sack_is_no_duplicate() {
     // RFC 6675, section 2.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 1001:2001
@@ -122,8 +122,8 @@ fn an_ack_without_news_for_the_scoreboard_is_no_duplicate() {
 }
 
 #[test]
-fn the_scoreboard_starts_recovery_before_the_third_duplicate() {
-    // RFC 6675, section 4, IsLost(): more than (DupThresh - 1) * SMSS bytes above are SACKed (here 3,000, told by one ACK:
+fn sacked_bytes_start_recovery_early() {
+    // RFC 6675, section 4, IsLost(): more than (DupThresh - 1) * SMSS bytes above are SACKed (here 3,000, reported by one ACK:
     // the two before were lost). Section 5, step 2.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 1001:4001
@@ -133,9 +133,9 @@ fn the_scoreboard_starts_recovery_before_the_third_duplicate() {
 }
 
 #[test]
-fn three_separate_runs_start_recovery_before_the_third_duplicate() {
-    // IsLost(): DupThresh discontiguous sequences above, told by the second ACK. Segments 3, 5 and 7 are there. Lost are 1
-    // and 2 (three runs lie above); two runs lie above 4. Pipe = 10 - 3 - 2 + 1 resent = 8, over ssthresh 5: the quota is
+fn three_runs_start_recovery_early() {
+    // IsLost(): DupThresh discontiguous sequences above, reported by the second ACK. Segments 3, 5 and 7 are SACKed. Segments 1
+    // and 2 are lost (three runs are above); two runs are above 4. Pipe = 10 - 3 - 2 + 1 resent = 8, over ssthresh 5: the quota is
     // 3 * 5 / 10 = 1.5 segments less the one sent.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 2001:3001
@@ -146,7 +146,7 @@ fn three_separate_runs_start_recovery_before_the_third_duplicate() {
 }
 
 #[test]
-fn next_seg_sends_lost_segments_first_then_new_data_and_never_what_was_sacked() {
+fn next_seg_sends_losses_before_new_data() {
     // RFC 6675, section 4, NextSeg() rules 1 and 2. Lost: 1 and 3.
     ten_out(100_000).run(
         "30 < . 1:1 ack 1 sack 1001:2001
@@ -170,7 +170,7 @@ fn next_seg_sends_lost_segments_first_then_new_data_and_never_what_was_sacked() 
 }
 
 #[test]
-fn where_there_is_no_new_data_a_hole_that_may_be_lost_is_sent() {
+fn next_seg_falls_back_to_possible_losses() {
     // NextSeg() rule 3: nothing new to send, segment 6 is below the highest SACKed byte and not (yet) lost.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 1001:5001
@@ -187,8 +187,8 @@ fn where_there_is_no_new_data_a_hole_that_may_be_lost_is_sent() {
 
 #[test]
 fn the_rescue_leaves_high_rxt_alone() {
-    // NextSeg() rule 4: "HighRxt MUST NOT be updated". The first segment is lost, and so are all of the last five. The
-    // rescue sends the tenth; when it is SACKed, the four before it are holes like any other, and are repaired without a
+    // NextSeg() rule 4: "HighRxt MUST NOT be updated". The first segment is lost, and so are the last five. The
+    // rescue sends the tenth; once it is SACKed, the four before it are ordinary holes and are repaired without a
     // timeout. ssthresh = 5,000.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 1001:4001
@@ -214,7 +214,7 @@ fn the_rescue_leaves_high_rxt_alone() {
 }
 
 #[test]
-fn recovery_ends_at_ssthresh_when_everything_is_acknowledged() {
+fn recovery_ends_at_ssthresh() {
     // RFC 6675, section 5, step A; RFC 6937: cwnd = ssthresh.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 1001:4001
@@ -226,9 +226,8 @@ fn recovery_ends_at_ssthresh_when_everything_is_acknowledged() {
 }
 
 #[test]
-fn after_a_timeout_what_was_sacked_is_not_sent_again() {
-    // RFC 6675, section 5.1. Segments 3 and 4 are there: the loss window of one sends 1; its ACK lets 2 and, past the run,
-    // 5 out.
+fn timeout_does_not_resend_sacked_data() {
+    // RFC 6675, section 5.1. Segments 3 and 4 are SACKed: the loss window of one sends 1; its ACK releases 2 and, past the run, 5.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 2001:3001
          31 < . 1:1 ack 1 sack 2001:4001
@@ -245,7 +244,7 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
     );
 }
 
-/// Of `ten_out`, segments 2 to `arrived` arrive, one a millisecond; 1 is sent again and does not. What that lets out, up to
+/// After `ten_out`, segments 2 to `arrived` arrive, one a millisecond; 1 is resent and lost again. This releases data up to
 /// segment `last`: one for two until pipe is ssthresh, five, then one for one (RFC 6937).
 fn stuck_recovery(arrived: u32, last: u32) -> String {
     let mut script = String::from("30 < . 1:1 ack 1 sack 1001:4001\n30 > . 1:1001 ack 1\n30 ssthresh 5000\n");
@@ -261,7 +260,7 @@ fn stuck_recovery(arrived: u32, last: u32) -> String {
 }
 
 #[test]
-fn a_recovery_soon_after_another_halves_the_window_and_not_what_arrived() {
+fn second_recovery_halves_the_window() {
     // RFC 5681, section 3.1: "no more than" half of the flight. The first recovery sends 11 to 16 beside its hole and
     // leaves a window of five. 11 is lost: six are outstanding, of which 12, 13 and 14 have arrived.
     let mut script = stuck_recovery(10, 14);
@@ -282,15 +281,15 @@ fn a_recovery_soon_after_another_halves_the_window_and_not_what_arrived() {
 
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
-    // RFC 5681, section 3.1: "no more than" half of the flight. The retransmission of 1 is lost too; every later ACK lets
-    // new data out, to the twentieth segment. Half of those twenty would be 10,000, where recovery had 5,000.
+    // RFC 5681, section 3.1: "no more than" half of the flight. The retransmission of 1 is lost too; every later ACK releases
+    // new data, up to the twentieth segment. Half of those twenty would be 10,000, but recovery had 5,000.
     let mut script = stuck_recovery(20, 20);
     script.push_str("220 > . 1:1001 ack 1\n220 timeouts 1\n220 ssthresh 5000\n220 cwnd 1000");
     ten_out(10_000).run(&script);
 }
 
 #[test]
-fn a_block_that_covers_more_than_was_sent_is_ignored() {
+fn ignores_blocks_beyond_sent_data() {
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 5001:20001
          30 < . 1:1 ack 1 sack 5001:20002
@@ -301,7 +300,7 @@ fn a_block_that_covers_more_than_was_sent_is_ignored() {
 
 #[test]
 fn new_data_in_recovery_stays_within_the_peers_window() {
-    // The peer's window is ten segments from 1 on: the quota lets no eleventh out, and rule 4 sends the last again.
+    // The peer's window is ten segments from 1 on: the quota allows no eleventh, and rule 4 resends the last.
     ten_out(100_000).run(
         "30 < . 1:1 ack 1 sack 1001:4001 win 10000
          30 > . 1:1001 ack 1

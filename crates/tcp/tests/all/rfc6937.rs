@@ -1,6 +1,6 @@
 //! RFC 6937: proportional rate reduction.
 //!
-//! The worked case has ten segments out and one lost, the first. ssthresh = 5,000, RecoverFS = 10,000.
+//! The example has ten segments outstanding and the first one lost. ssthresh = 5,000, RecoverFS = 10,000.
 
 use crate::common::{Script, window_of};
 use fanin_tcp::Params;
@@ -14,10 +14,10 @@ fn ten_out(more: u32) -> Script {
 }
 
 #[test]
-fn the_quota_is_what_arrived_times_the_reduction_less_what_was_sent() {
-    // Section 3.1: sndcnt = ceil(prr_delivered * ssthresh / RecoverFS) - prr_out while pipe > ssthresh, in bytes; what does
-    // not fill a segment waits. Twenty segments out, the first is lost; ssthresh = 10, RecoverFS = 20. Entry at the 3rd
-    // duplicate: delivered 1, the first is sent again; pipe = 20 - 3 SACKed - 1 lost + 1 = 17. Then
+fn quota_is_proportional_to_delivered_bytes() {
+    // Section 3.1: sndcnt = ceil(prr_delivered * ssthresh / RecoverFS) - prr_out while pipe > ssthresh, in bytes; less than
+    // a segment waits. Twenty segments outstanding, the first is lost; ssthresh = 10, RecoverFS = 20. Entry at the 3rd
+    // duplicate: delivered 1, the first is resent; pipe = 20 - 3 SACKed - 1 lost + 1 = 17. Then
     //   delivered  2   3    4   5    6   7    8   9
     //   pipe      16  15   14  14   13  13   12  12   before sending
     //   allowed    1  1.5   2  2.5   3  3.5   4  4.5
@@ -47,8 +47,8 @@ fn the_quota_is_what_arrived_times_the_reduction_less_what_was_sent() {
 }
 
 #[test]
-fn at_ssthresh_one_segment_leaves_for_each_that_arrives() {
-    // Ten out, the first lost. Entry: pipe = 10 - 3 - 1 + 1 = 7. Two duplicates bring it to ssthresh; from there on the
+fn sends_one_per_delivered_at_ssthresh() {
+    // Ten outstanding, the first lost. Entry: pipe = 10 - 3 - 1 + 1 = 7. Two duplicates reduce it to ssthresh; from there the
     // slow-start bound keeps it: min(ssthresh - pipe, ...) = 1 on each.
     ten_out(100_000).run(
         "30 < . 1:1 ack 1 sack 1001:2001
@@ -73,9 +73,9 @@ fn at_ssthresh_one_segment_leaves_for_each_that_arrives() {
 }
 
 #[test]
-fn what_arrived_before_recovery_does_not_count() {
-    // Section 3.1: DeliveredData is what "the current ACK indicates"; limited transmit has answered the two before. Ten
-    // out and two by limited transmit: RecoverFS = 12, ssthresh = 5. Entry: 1 delivered, nothing but the first goes.
+fn quota_excludes_earlier_deliveries() {
+    // Section 3.1: DeliveredData is what "the current ACK indicates"; limited transmit has used the two before. Ten
+    // outstanding and two by limited transmit: RecoverFS = 12, ssthresh = 5. Entry: 1 delivered, only the first is sent.
     let params = Params { sack: true, limited_transmit: true, ..window_of(10) };
     let mut script = String::from("20 write 100000\n");
     for i in 0..10 {
@@ -101,8 +101,8 @@ fn what_arrived_before_recovery_does_not_count() {
 }
 
 #[test]
-fn under_ssthresh_the_pipe_is_refilled_by_slow_start() {
-    // Section 3.1, PRR-SSRB. Seven of ten are lost: 1 to 7. At the third duplicate, 3,000 bytes above tell so. Pipe = 10 - 3 -
+fn refills_pipe_by_slow_start() {
+    // Section 3.1, PRR-SSRB. Seven of ten are lost: 1 to 7. At the third duplicate, 3,000 bytes above show it. Pipe = 10 - 3 -
     // 7 + 1 resent = 1. Limit = max(delivered - out, DeliveredData) + 1 = max(1 - 1, 1) + 1 = 2; ssthresh - pipe = 4.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 7001:8001
@@ -123,7 +123,7 @@ fn under_ssthresh_the_pipe_is_refilled_by_slow_start() {
 }
 
 #[test]
-fn the_window_ends_where_the_law_said_whatever_was_lost() {
+fn recovery_ends_at_the_algorithms_ssthresh() {
     // Section 3: "cwnd = ssthresh" at the end.
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 3001:6001

@@ -30,7 +30,7 @@ fn a_passive_opener_echoes_the_syns_time() {
 }
 
 #[test]
-fn an_ack_of_a_segment_sent_again_gives_a_sample_of_the_one_that_it_answers() {
+fn timestamps_give_samples_of_retransmissions() {
     // Section 4 (RTTM): no ambiguity, so Karn does not apply. The first transmission took 45 ms: from SRTT = 10,
     // RTTVAR = 5, R' = 45: SRTT = 70/8 + 45/8 = 14.375.
     Script::client(stamped()).run(
@@ -53,7 +53,7 @@ fn data_in_order_is_echoed_at_once() {
 }
 
 #[test]
-fn a_delayed_ack_echoes_the_earliest_segment_that_it_covers() {
+fn delayed_acks_echo_the_earliest_segment() {
     // Section 4.2, (A), and 4.3, rule 2: SEG.SEQ <= Last.ACK.sent, so that the sample includes the delay.
     Script::server(Params { timestamps: true, delayed_ack: 2, ..plain() }).run(
         "20 < . 1:1001 ack 1 ts 500
@@ -88,7 +88,7 @@ fn a_segment_that_fills_a_hole_is_echoed() {
 }
 
 #[test]
-fn a_pure_acks_time_is_echoed_unless_something_is_missing_before_it_or_waits_for_its_ack() {
+fn echoes_pure_acks_time_at_left_edge() {
     // Section 4.3, rule 2: SEG.SEQ <= Last.ACK.sent, of every segment.
     Script::client(stamped()).run(
         "20 write 1000
@@ -104,7 +104,7 @@ fn a_pure_acks_time_is_echoed_unless_something_is_missing_before_it_or_waits_for
 
 #[test]
 fn an_older_time_is_never_echoed() {
-    // Section 4.3, rule 2: SEG.TSval >= TS.Recent. The repeated segment was overtaken on its way.
+    // Section 4.3, rule 2: SEG.TSval >= TS.Recent. The repeated segment was overtaken in the network.
     Script::server(Params { timestamps: true, ..plain() }).run(
         "20 < . 1:1001 ack 1 ts 500
          20 > . 1:1 ack 1001 ecr 500

@@ -13,7 +13,7 @@ fn rack(segments: u32) -> Params {
     Params { tail_loss_probe: false, ..both(segments) }
 }
 
-/// Sends so many segments at 20; `more` bytes wait.
+/// Send `segments` at 20; `more` bytes are unsent.
 fn out(params: Params, segments: u32, more: u32) -> Script {
     let mut script = format!("20 write {}\n", segments * 1000 + more);
     for i in 0..segments {
@@ -24,7 +24,7 @@ fn out(params: Params, segments: u32, more: u32) -> Script {
 
 #[test]
 fn a_tail_is_probed_after_two_round_trips() {
-    // 7.2 and 7.3: PTO = 2 SRTT; nothing is unsent, so the last segment goes again, and the RTO starts anew.
+    // 7.2 and 7.3: PTO = 2 SRTT; no data is unsent, so the last segment is resent, and the RTO restarts.
     out(both(10), 3, 0).run(
         "20 deadline 40
          40 > . 2001:3001 ack 1
@@ -47,7 +47,7 @@ fn one_segment_waits_for_a_delayed_ack_too() {
 
 #[test]
 fn a_probe_comes_at_the_latest_when_the_timeout_would() {
-    // 7.2: PTO is at most what is left of the RTO; the probe takes its place, and a timeout comes one RTO later.
+    // 7.2: PTO is at most the remaining RTO; the probe replaces it, and a timeout follows one RTO later.
     out(Params { max_ack_delay: Time::from_millis(500), ..both(10) }, 1, 0).run(
         "20 deadline 220
          220 > . 1:1001 ack 1
@@ -62,7 +62,7 @@ fn a_probe_comes_at_the_latest_when_the_timeout_would() {
 }
 
 #[test]
-fn a_probe_is_new_data_where_there_is_any_whatever_the_window() {
+fn probe_prefers_new_data() {
     // 7.3.
     out(both(2), 2, 3000).run(
         "40 > . 2001:3001 ack 1
@@ -76,7 +76,7 @@ fn a_probe_is_new_data_where_there_is_any_whatever_the_window() {
 }
 
 #[test]
-fn new_data_and_its_acknowledgement_start_the_probes_timer_anew() {
+fn new_data_restarts_the_probe_timer() {
     // 7.2.
     out(both(10), 3, 0).run(
         "25 write 1000
@@ -101,8 +101,8 @@ fn a_tail_is_probed_once() {
 }
 
 #[test]
-fn a_loss_that_the_probe_repaired_cuts_the_window_once() {
-    // 7.4.1, case 3: no duplicate came, and an ACK goes beyond what the probe had sent again.
+fn repaired_loss_reduces_window_once() {
+    // 7.4.1, case 3: no duplicate arrived, and an ACK covers more than the probe's retransmission.
     out(both(10), 3, 0).run(
         "30 < . 1:1 ack 1001
          50 > . 2001:3001 ack 1
@@ -122,7 +122,7 @@ fn a_loss_that_the_probe_repaired_cuts_the_window_once() {
 }
 
 #[test]
-fn a_duplicate_says_that_the_probe_was_not_needed() {
+fn duplicate_marks_probe_as_unnecessary() {
     // 7.4.1, case 4: both copies arrived.
     out(both(10), 3, 0).run(
         "40 > . 2001:3001 ack 1
@@ -137,8 +137,8 @@ fn a_duplicate_says_that_the_probe_was_not_needed() {
 }
 
 #[test]
-fn what_the_probe_brings_to_light_is_recovered_without_a_timeout() {
-    // 7.4.2: all three are lost, and the probe is SACKed: what was sent before it is lost.
+fn probe_reveals_losses_without_timeout() {
+    // 7.4.2: all three are lost, and the probe is SACKed: everything sent before it is lost.
     out(both(10), 3, 0).run(
         "40 > . 2001:3001 ack 1
          50 < . 1:1 ack 1 sack 2001:3001
@@ -154,8 +154,8 @@ fn what_the_probe_brings_to_light_is_recovered_without_a_timeout() {
 }
 
 #[test]
-fn what_was_sent_before_something_delivered_is_lost_after_the_reordering_window() {
-    // 6.2, steps 4 and 5, and the reordering timer of 6.3: RACK.rtt + min_RTT / 4 after it was sent, with one SACK alone.
+fn marks_loss_after_reordering_window() {
+    // 6.2, steps 4 and 5, and the reordering timer of 6.3: RACK.rtt + min_RTT / 4 after sending, with a single SACK.
     out(rack(10), 4, 0).run(
         "30 < . 1:1 ack 1 sack 1001:2001
          30 fast 0
@@ -167,8 +167,8 @@ fn what_was_sent_before_something_delivered_is_lost_after_the_reordering_window(
 }
 
 #[test]
-fn three_segments_delivered_beyond_end_the_patience() {
-    // 6.2, step 4: RACK.segs_sacked >= DupThresh, and no reordering was ever seen.
+fn three_segments_beyond_end_the_reordering_window() {
+    // 6.2, step 4: RACK.segs_sacked >= DupThresh, and no reordering was seen.
     out(rack(10), 5, 0).run(
         "30 < . 1:1 ack 1 sack 1001:4001
          30 > . 1:1001 ack 1
@@ -177,8 +177,8 @@ fn three_segments_delivered_beyond_end_the_patience() {
 }
 
 #[test]
-fn reordering_that_was_seen_keeps_the_patience() {
-    // 6.2, steps 3 and 4: 1:1001 was sent once and came after 1001:2001.
+fn seen_reordering_keeps_the_reordering_window() {
+    // 6.2, steps 3 and 4: 1:1001 was sent once and arrived after 1001:2001.
     out(rack(10), 6, 0).run(
         "30 < . 1:1 ack 1 sack 1001:2001
          31 < . 1:1 ack 2001
@@ -192,8 +192,8 @@ fn reordering_that_was_seen_keeps_the_patience() {
 }
 
 #[test]
-fn a_retransmission_is_lost_when_something_sent_after_it_arrives() {
-    // 6.2, step 5: marked by time, retransmissions too; the window is not cut again.
+fn detects_lost_retransmissions() {
+    // 6.2, step 5: losses by time include retransmissions; the window is not reduced again.
     out(rack(10), 10, 10_000).run(
         "30 < . 1:1 ack 1 sack 1001:4001
          30 > . 1:1001 ack 1
@@ -214,8 +214,8 @@ fn a_retransmission_is_lost_when_something_sent_after_it_arrives() {
 }
 
 #[test]
-fn an_ack_that_comes_too_early_is_of_the_first_transmission() {
-    // 6.2, step 2: a round trip under min_RTT. What was sent again before 2001:3001 is not lost by it.
+fn early_ack_belongs_to_first_transmission() {
+    // 6.2, step 2: a round trip under min_RTT. The retransmission before 2001:3001 is not lost by it.
     out(rack(10), 6, 0).run(
         "30 < . 1:1 ack 1 sack 1001:2001 3001:6001
          30 > . 1:1001 ack 1
@@ -228,8 +228,8 @@ fn an_ack_that_comes_too_early_is_of_the_first_transmission() {
 }
 
 #[test]
-fn a_timeout_takes_for_lost_the_first_segment_and_what_is_overdue() {
-    // 6.3: what was sent 5 ms ago is not.
+fn timeout_marks_first_and_overdue_segments() {
+    // 6.3: a segment sent 5 ms ago is not.
     out(rack(10), 1, 0).run(
         "30 < . 1:1 ack 1001
          40 write 1000
@@ -245,7 +245,7 @@ fn a_timeout_takes_for_lost_the_first_segment_and_what_is_overdue() {
 }
 
 #[test]
-fn the_margin_comes_on_top_of_the_reordering_timer_and_of_the_probes() {
+fn margin_extends_reordering_and_probe_timers() {
     let margin = Params { timer_margin: Time::from_millis(8), ..both(10) };
     out(margin, 3, 0).run(
         "20 deadline 48
@@ -256,8 +256,8 @@ fn the_margin_comes_on_top_of_the_reordering_timer_and_of_the_probes() {
 }
 
 #[test]
-fn where_a_clock_has_ticks_probes_and_reordering_wait_whole_ones() {
-    // Two round trips of 10 ms are three ticks of 7 ms; the reordering window of 2.5 ms and what is left of the round trip, 0.5 ms, one.
+fn rack_timers_round_up_to_ticks() {
+    // Two round trips of 10 ms are three ticks of 7 ms; the reordering window of 2.5 ms and the rest of the round trip, 0.5 ms, one.
     let ticks = Params { tick: Time::from_millis(7), ..both(10) };
     out(ticks, 3, 0).run(
         "20 deadline 41
@@ -268,7 +268,7 @@ fn where_a_clock_has_ticks_probes_and_reordering_wait_whole_ones() {
 }
 
 #[test]
-fn a_probe_without_rack_leaves_loss_to_be_counted() {
+fn probe_without_rack_counts_losses() {
     // RFC 6675, section 4: more than two segments' bytes beyond.
     out(Params { rack: false, ..both(10) }, 6, 0).run(
         "30 < . 1:1 ack 1 sack 1001:3001
@@ -280,7 +280,7 @@ fn a_probe_without_rack_leaves_loss_to_be_counted() {
 }
 
 #[test]
-fn without_selective_acknowledgements_loss_is_counted_whatever_else_is_on() {
+fn without_sack_losses_are_counted() {
     // RFC 8985, section 4: SACK is required. No probe at 40, and three duplicate ACKs mean loss (RFC 5681, section 3.2).
     out(Params { sack: false, ..both(10) }, 4, 0).run(
         "20 deadline 220
@@ -312,8 +312,8 @@ fn linux_bounds_the_variance_and_not_the_timeout() {
 }
 
 #[test]
-fn a_sender_that_may_be_short_of_acks_gets_them_at_once() {
-    // Linux's quick ACKs: the first segments of a connection, and again after data that came twice, or after a pause.
+fn quick_acks_serve_a_starting_sender() {
+    // Linux's quick ACKs: the first segments of a connection, and again after repeated data or a pause.
     let params = Params { delayed_ack: 2, quick_acks: 2, ..plain() };
     Script::server(params).run(
         "20 < . 1:1001 ack 1
@@ -337,10 +337,10 @@ fn a_sender_that_may_be_short_of_acks_gets_them_at_once() {
 }
 
 #[test]
-fn the_round_trip_that_loss_is_told_by_is_that_of_what_an_ack_delivers_last() {
-    // Three segments at 20, of which two are lost; the first's ACK is delayed, and comes at 50 with the SACK of a fourth, sent at 38. By the
-    // fourth's round trip of 12 ms and 2.5 ms of reordering (a quarter of the least round trip) they were lost at 34.5: both go at
-    // once. By the first's of 30 ms they are lost at 52.5, as a timer says, which lets one go.
+fn rack_rtt_is_that_of_last_delivery() {
+    // Three segments at 20, of which two are lost; the first's ACK is delayed, and arrives at 50 with the SACK of a fourth, sent at 38. By
+    // the fourth's round trip of 12 ms and 2.5 ms of reordering (a quarter of the least round trip) they were lost at 34.5: both are
+    // resent at once. By the first's of 30 ms they are lost at 52.5, by a timer that releases one.
     let script = "20 write 3000
         20 > . 1:1001 ack 1
         20 > . 1001:2001 ack 1

@@ -3,7 +3,7 @@
 use crate::common::{Script, plain, window_of};
 
 #[test]
-fn an_active_opener_sends_syn_and_acknowledges_the_syn_ack() {
+fn active_open_acknowledges_syn_ack() {
     // Section 3.5, figure 6.
     Script::new(plain()).run(
         "0 connect
@@ -15,7 +15,7 @@ fn an_active_opener_sends_syn_and_acknowledges_the_syn_ack() {
 }
 
 #[test]
-fn a_passive_opener_answers_syn_with_syn_ack() {
+fn passive_open_sends_syn_ack() {
     Script::new(plain()).run(
         "0 < S 0:0
          0 > S. 0:0 ack 1
@@ -27,7 +27,7 @@ fn a_passive_opener_answers_syn_with_syn_ack() {
 }
 
 #[test]
-fn data_written_before_the_handshake_follows_its_acknowledgement() {
+fn early_data_follows_the_handshake() {
     Script::new(plain()).run(
         "0 connect
          0 > S 0:0
@@ -39,7 +39,7 @@ fn data_written_before_the_handshake_follows_its_acknowledgement() {
 }
 
 #[test]
-fn a_lost_syn_is_sent_again_after_one_two_and_four_timeouts() {
+fn syn_retries_back_off() {
     // The SYN's timeout here is 1 s; RFC 6298, 5.5 doubles it.
     Script::new(plain()).run(
         "0 connect
@@ -54,7 +54,7 @@ fn a_lost_syn_is_sent_again_after_one_two_and_four_timeouts() {
 }
 
 #[test]
-fn a_lost_syn_ack_is_sent_again_by_the_timer_and_on_a_repeated_syn() {
+fn retransmits_syn_ack_on_timer_and_syn() {
     Script::new(plain()).run(
         "0 < S 0:0
          0 > S. 0:0 ack 1
@@ -100,7 +100,7 @@ fn data_is_cut_into_segments_of_one_mss_and_the_rest() {
 }
 
 #[test]
-fn each_side_closes_with_a_fin_that_the_other_acknowledges() {
+fn each_side_closes_with_a_fin() {
     // Section 3.6, figure 12: our FIN first.
     Script::client(plain()).run(
         "20 close
@@ -115,7 +115,7 @@ fn each_side_closes_with_a_fin_that_the_other_acknowledges() {
 }
 
 #[test]
-fn the_side_that_is_closed_first_may_go_on_sending() {
+fn half_closed_side_may_send() {
     Script::client(plain()).run(
         "20 < F. 1:1 ack 1
          20 > . 1:1 ack 2
@@ -143,7 +143,7 @@ fn both_sides_may_close_at_once() {
 }
 
 #[test]
-fn a_fin_travels_with_the_last_data_where_the_close_comes_in_time() {
+fn fin_rides_on_the_last_data() {
     Script::client(window_of(1)).run(
         "20 write 1500
          20 > . 1:1001 ack 1
@@ -168,7 +168,7 @@ fn a_lost_fin_is_sent_again() {
 }
 
 #[test]
-fn a_fin_beyond_a_hole_counts_only_once_the_hole_is_filled() {
+fn fin_beyond_hole_waits_for_data() {
     Script::server(plain()).run(
         "20 < F. 1001:2001 ack 1
          20 > . 1:1 ack 1
@@ -192,7 +192,7 @@ fn a_repeated_fin_is_acknowledged_again() {
 
 #[test]
 fn a_reset_ends_everything_at_once() {
-    // Section 3.5.3: no answer, no timer.
+    // Section 3.5.3: no response, no timer.
     Script::client(plain()).run(
         "20 write 5000
          20 > . 1:1001 ack 1
@@ -211,15 +211,15 @@ fn a_reset_ends_everything_at_once() {
 }
 
 #[test]
-fn a_reset_of_what_is_not_there_is_no_news() {
+fn ignores_reset_without_connection() {
     // Section 3.10.7.1 and 3.10.7.2.
     Script::new(plain()).run("5 < R 0:0\n 5 broken no\n 6 < S 0:0\n 6 > S. 0:0 ack 1");
     Script::client(plain()).run("20 abort\n 25 < R 1:1\n 25 broken no\n 5000 silent");
 }
 
 #[test]
-fn an_end_that_has_forgotten_the_connection_answers_with_a_reset_and_sends_nothing_else() {
-    // Section 3.10.7.1: a reset bears the acknowledgement's number, or acknowledges all that came.
+fn aborted_end_only_sends_resets() {
+    // Section 3.10.7.1: a reset bears the acknowledgement's number, or acknowledges all received data.
     Script::client(plain()).run(
         "20 write 1000
          20 > . 1:1001 ack 1
@@ -239,13 +239,13 @@ fn an_end_that_has_forgotten_the_connection_answers_with_a_reset_and_sends_nothi
 }
 
 #[test]
-fn an_acknowledgement_that_comes_where_no_connection_was_opened_is_answered_with_a_reset() {
+fn resets_ack_without_connection() {
     // Section 3.10.7.2.
     Script::new(plain()).run("5 < . 1:501 ack 9\n 5 > R 9:9 ack 0\n 6 < S 0:0\n 6 > S. 0:0 ack 1");
 }
 
 #[test]
-fn an_opener_whose_syn_is_answered_with_a_reset_gives_up() {
+fn reset_of_syn_ends_the_open() {
     // Section 3.10.7.3.
     Script::new(plain()).run(
         "0 connect
@@ -286,8 +286,8 @@ fn an_old_ack_changes_nothing() {
 }
 
 #[test]
-fn no_more_is_sent_than_the_peers_window_allows() {
-    // Section 3.8.6: 2,500 bytes of window hold two whole segments; what does not fit whole waits (3.8.6.2.1).
+fn respects_the_peers_window() {
+    // Section 3.8.6: 2,500 bytes of window hold two whole segments; the rest waits (3.8.6.2.1).
     Script::client(plain()).run(
         "20 < . 1:1 ack 1 win 2500
          20 write 5000
@@ -312,7 +312,7 @@ fn a_window_of_zero_stops_the_sender_until_it_opens() {
 }
 
 #[test]
-fn the_endpoint_says_its_own_window() {
+fn advertises_its_receive_window() {
     let params = fanin_tcp::Params { receive_window: 12_345, ..plain() };
     Script::new(params).run(
         "0 connect
@@ -321,7 +321,7 @@ fn the_endpoint_says_its_own_window() {
 }
 
 #[test]
-fn repeated_data_is_acknowledged_and_not_delivered_twice() {
+fn acks_repeated_data_without_delivery() {
     // Section 3.10.7.4: an unacceptable segment brings an ACK.
     Script::server(plain()).run(
         "20 < . 1:1001 ack 1
@@ -334,7 +334,7 @@ fn repeated_data_is_acknowledged_and_not_delivered_twice() {
 }
 
 #[test]
-fn data_that_overlaps_what_is_here_brings_only_its_new_part() {
+fn delivers_only_new_part_of_overlap() {
     Script::server(plain()).run(
         "20 < . 1:1001 ack 1
          20 > . 1:1 ack 1001
@@ -345,7 +345,7 @@ fn data_that_overlaps_what_is_here_brings_only_its_new_part() {
 }
 
 #[test]
-fn data_out_of_order_is_kept_and_delivered_with_what_was_missing() {
+fn delivers_out_of_order_data_later() {
     Script::server(plain()).run(
         "20 < . 1001:2001 ack 1
          20 > . 1:1 ack 1

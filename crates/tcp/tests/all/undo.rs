@@ -1,5 +1,5 @@
-//! A cut that turns out to have been needless is taken back: RFC 2883 and 3708, RFC 3522 and 4015, as Linux 6.1 has them. The round
-//! trip is 10 ms, segments carry 1,000 B.
+//! Undo of unnecessary window reductions: RFC 2883 and 3708, RFC 3522 and 4015, as in Linux 6.1. The round trip is 10 ms,
+//! segments carry 1,000 B.
 
 use crate::common::{Script, plain, window_of};
 use fanin_tcp::Params;
@@ -8,7 +8,7 @@ fn undoing() -> Params {
     Params { sack: true, rack: true, undo: true, ..window_of(10) }
 }
 
-/// Five segments at 20; the first is held up on its way, the others' ACKs bring its retransmission.
+/// Five segments at 20; the first is delayed in the network, and the others' ACKs trigger its retransmission.
 const HELD_UP: &str = "20 write 5000
     20 > . 1:1001 ack 1
     20 > . 1001:2001 ack 1
@@ -24,8 +24,8 @@ const HELD_UP: &str = "20 write 5000
     33 cwnd 2500";
 
 #[test]
-fn what_comes_twice_is_told_of_in_front_of_what_is_out_of_order() {
-    // RFC 2883, section 4: under the acknowledgement (4.1.1); within a run beyond a hole, which then follows (4.1.2).
+fn reports_duplicates_before_other_blocks() {
+    // RFC 2883, section 4: below the acknowledgement (4.1.1); within a run beyond a hole, which then follows (4.1.2).
     let params = Params { undo: true, sack: true, rack: true, ..plain() };
     let twice = "20 < . 1:1001 ack 1
         20 > . 1:1 ack 1001
@@ -38,7 +38,7 @@ fn what_comes_twice_is_told_of_in_front_of_what_is_out_of_order() {
         24 < . 501:1501 ack 1
         24 > . 1:1 ack 1501 sack 501:1001 2001:3001";
     Script::server(params).run(twice);
-    // To those whom it does not help it is not told.
+    // No report to senders that cannot use it.
     let once = "20 < . 1:1001 ack 1
         20 > . 1:1 ack 1001
         21 < . 1:1001 ack 1
@@ -49,14 +49,14 @@ fn what_comes_twice_is_told_of_in_front_of_what_is_out_of_order() {
 }
 
 #[test]
-fn as_all_that_was_sent_again_came_twice_the_window_is_what_it_was() {
-    // RFC 3708: the only retransmission since the cut. ssthresh was without bound.
+fn restores_window_after_duplicate_reports() {
+    // RFC 3708: the only retransmission since the reduction. ssthresh was unlimited.
     Script::client(undoing()).run(HELD_UP).run(
         "42 < . 1:1 ack 5001 sack 1:1001
          42 cwnd 10000
          42 ssthresh 4294967295",
     );
-    // Without the setting nothing is given back.
+    // Without the setting nothing is undone.
     Script::client(Params { undo: false, ..undoing() }).run(HELD_UP).run(
         "42 < . 1:1 ack 5001 sack 1:1001
          42 cwnd 2500",
@@ -64,7 +64,7 @@ fn as_all_that_was_sent_again_came_twice_the_window_is_what_it_was() {
 }
 
 #[test]
-fn a_duplicate_of_what_was_sent_before_the_cut_tells_nothing_of_it() {
+fn ignores_duplicates_from_before_the_reduction() {
     Script::client(undoing()).run(
         "12 write 1000
          12 > . 1:1001 ack 1
@@ -88,9 +88,9 @@ fn a_duplicate_of_what_was_sent_before_the_cut_tells_nothing_of_it() {
 }
 
 #[test]
-fn an_ack_of_the_first_transmission_takes_the_cut_back_at_once() {
-    // RFC 3522, section 3: the echo is older than the first retransmission. The segments went out at 20, the retransmission at 32. The
-    // ACK makes the window of ten segments grow by one, as any other does.
+fn undoes_reduction_on_ack_of_original() {
+    // RFC 3522, section 3: the echo is older than the first retransmission. The segments were sent at 20, the retransmission at 32. The
+    // ACK grows the window of ten segments by one, as any other does.
     let stamped = Params { timestamps: true, ..undoing() };
     let held_up = |ecr: u32| {
         HELD_UP
@@ -106,8 +106,8 @@ fn an_ack_of_the_first_transmission_takes_the_cut_back_at_once() {
 }
 
 #[test]
-fn a_timeout_whose_segment_was_only_late_is_taken_back() {
-    // RFC 4015: the window of ten segments that a timeout had taken to one; the ACK makes it grow.
+fn undoes_spurious_timeout() {
+    // RFC 4015: the window of ten segments that a timeout reduced to one; the ACK grows it.
     let stamped = Params { timestamps: true, ..undoing() };
     let late = "20 write 1000
         20 > . 1:1001 ack 1
@@ -125,8 +125,8 @@ fn a_timeout_whose_segment_was_only_late_is_taken_back() {
 }
 
 #[test]
-fn in_linux_a_timeout_in_a_recovery_leaves_ssthresh_as_the_recovery_has_cut_it() {
-    // tcp_enter_loss(): half of ten segments, and not half of those five as the retransmission is lost too.
+fn linux_timeout_in_recovery_keeps_ssthresh() {
+    // tcp_enter_loss(): half of ten segments, not half of those five when the retransmission is lost too.
     let lost = HELD_UP.split("32 ssthresh").next().unwrap();
     for (cut_window, once, twice) in [(true, 5_000, 5_000), (false, 2_500, 2_000)] {
         Script::client(Params { cut_window, ..undoing() }).run(lost).run(&format!(

@@ -1,4 +1,4 @@
-//! Window validation (RFC 7661's idea, RFC 2861's rule) as Linux has it. The round trip is 10 ms, the window ten segments of 1,000 B.
+//! Window validation (RFC 7661's idea, RFC 2861's rule) as in Linux. The round trip is 10 ms, the window ten segments of 1,000 B.
 
 use crate::common::{Script, plain};
 use fanin_tcp::Params;
@@ -7,7 +7,7 @@ fn validated() -> Params {
     Params { window_validation: true, idle_restart: true, sack: true, rack: true, ..plain() }
 }
 
-/// Six segments of a window of ten, which are acknowledged one by one.
+/// Six segments of a window of ten, acknowledged one by one.
 const SIX: &str = "20 write 6000
     20 > . 1:1001 ack 1
     20 > . 1001:2001 ack 1
@@ -25,13 +25,13 @@ const SIX: &str = "20 write 6000
     30 cwnd 12000";
 
 #[test]
-fn in_slow_start_a_window_grows_to_twice_what_was_out() {
+fn slow_start_grows_to_twice_the_flight() {
     let params = validated();
     Script::client(params).run(SIX);
 }
 
 #[test]
-fn a_window_of_which_little_is_used_does_not_grow() {
+fn underused_window_does_not_grow() {
     let params = validated();
     Script::client(params).run(
         "20 write 2000
@@ -44,7 +44,7 @@ fn a_window_of_which_little_is_used_does_not_grow() {
 }
 
 #[test]
-fn a_window_that_was_in_the_way_grows_by_all_that_is_acknowledged_of_it() {
+fn limiting_window_grows_by_acked_bytes() {
     let params = validated();
     let mut script = "20 write 12000\n".to_string();
     (0..10).for_each(|i| script.push_str(&format!("20 > . {}:{} ack 1\n", 1 + i * 1000, 1001 + i * 1000)));
@@ -61,8 +61,8 @@ fn a_window_that_was_in_the_way_grows_by_all_that_is_acknowledged_of_it() {
 }
 
 #[test]
-fn a_window_that_was_not_filled_for_a_timeout_comes_down_half_the_way_to_what_was_used() {
-    // The timeout is 200 ms. The window of 12 was last filled at 20; in use are never more than the initial ten.
+fn unfilled_window_decays_halfway() {
+    // The timeout is 200 ms. The window of 12 was last filled at 20; at most the initial ten are used.
     let params = validated();
     Script::client(params).run(SIX).run(
         "150 write 2000
@@ -78,7 +78,7 @@ fn a_window_that_was_not_filled_for_a_timeout_comes_down_half_the_way_to_what_wa
 }
 
 #[test]
-fn without_idle_restart_an_unfilled_window_stands() {
+fn unfilled_window_stays_without_idle_restart() {
     let params = validated();
     Script::client(Params { idle_restart: false, ..params }).run(SIX).run(
         "150 write 2000

@@ -1,4 +1,4 @@
-//! Sequence numbers wrap at 32 bits on the wire, and nowhere else.
+//! Sequence numbers wrap at 32 bits, only on the wire.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ struct Pipe(VecDeque<(Segment, Vec<Block>)>);
 
 impl Wire for Pipe {
     fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>) {
-        // On the wire, a block has 32 bits too.
+        // On the wire, a block has 32 bits, too.
         let low = |number: u64| u64::from(number as u32);
         let sack = beside.sack.iter().map(|block| Block { start: low(block.start), end: low(block.end) }).collect();
         self.0.push_back((segment, sack));

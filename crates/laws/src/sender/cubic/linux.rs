@@ -1,13 +1,13 @@
-//! CUBIC as Linux has it.
+//! CUBIC as in Linux.
 //! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh).
-//! Law:     a segment of growth for every `per` segments acknowledged (credits.rs). per = cwnd / (W(t) - cwnd), or 100 cwnd where
-//!          the function is not above the window, at most 20 before the first loss; at most cwnd / (W_est - cwnd) where Reno's window is larger; at least 2. It is worked out anew
-//!          as the window has moved by a segment, and where it stands after seven ticks: what Reno's window has gained meanwhile
-//!          counts then, at once. The function is looked at once a tick, Reno's window each time.
+//! Law:     one segment of growth for every `per` segments acknowledged (credits.rs). per = cwnd / (W(t) - cwnd), or 100 cwnd if
+//!          the function is not above the window, at most 20 before the first loss; at most cwnd / (W_est - cwnd) if Reno's window is
+//!          larger; at least 2. per is updated when the window has grown by a segment, or after seven ticks without growth:
+//!          Reno's growth in between then counts at once. The function is evaluated once a tick, Reno's window each time.
 //! Units:   windows in whole segments; times in ticks of 4 ms, K in 1/1024 s.
-//! Owns:    the stage, W_max, K, W_est, `per`, what is counted. The endpoint owns loss recovery.
-//! Departs: W(t) is taken a smoothed round trip ahead, in place of the least one; a stage does not leave out the time in which a
-//!          connection was idle; no HyStart.
+//! Owns:    the stage, W_max, K, W_est, `per`, the counted segments. The endpoint owns loss recovery.
+//! Departs: W(t) is taken a smoothed round trip ahead, instead of the least one; a stage includes the connection's idle
+//!          time; no HyStart.
 //! Checked: vectors/cubic.json.
 
 use fanin_units::Time;
@@ -19,7 +19,7 @@ use super::params::Params;
 
 /// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);
-/// So many ticks `per` stands, at the most, while the window does (HZ / 32).
+/// Ticks that `per` stays the same at most while the window does (HZ / 32).
 const HOLD: u32 = 250 / 32;
 /// No stage has begun.
 const NONE: u32 = u32::MAX;
@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
-    /// What is left of the window after a loss, in 1/1024.
+    /// Share of the window that remains after a loss, in 1/1024.
     beta_q10: u16,
     /// C, segments a cubed second, in 1/1024; above zero.
     c_q10: u16,
@@ -38,10 +38,10 @@ pub struct Cubic {
     epoch: u32,
     k: u32,
     origin: u32,
-    /// What Reno would have, and what was acknowledged that it has not grown by.
+    /// Reno's window, and acknowledged segments that it has not grown by yet.
     w_est: u32,
     acked: u32,
-    /// Segments to be acknowledged for one of growth; worked out for this window at this time.
+    /// Segments to be acknowledged per segment of growth; computed for this window at this time.
     per: u32,
     credits: Credits,
     looked_for: u32,
@@ -73,7 +73,7 @@ impl Cubic {
         let now = (ack.now.0 / JIFFY.0) as u32;
         self.acked = self.acked.saturating_add(acked);
         if self.looked_for != cwnd || now.wrapping_sub(self.looked_at) > HOLD {
-            // The function is looked at once a tick.
+            // Evaluate the function once a tick.
             if self.epoch == NONE || now != self.looked_at {
                 (self.looked_for, self.looked_at) = (cwnd, now);
                 if self.epoch == NONE {
@@ -116,7 +116,7 @@ impl Cubic {
         if self.w_max == 0 { per.min(20) } else { per }
     }
 
-    /// Reno's window grows by a segment for so many that a flow with its own factor would have the same as Reno has (RFC 9438, 4.3).
+    /// Reno's window grows by a segment per this many segments, so that with this beta it matches Reno's average (RFC 9438, 4.3).
     fn by_reno(&mut self, cwnd: u32) -> u32 {
         let beta = u32::from(self.beta_q10);
         let eighths = 8 * (1024 + beta) / 3 / (1024 - beta).max(1);

@@ -1,4 +1,4 @@
-//! CUBIC as its RFC has it (`super`).
+//! CUBIC as in RFC 9438 (`super`).
 
 use fanin_units::Time;
 
@@ -9,23 +9,22 @@ use super::params::Params;
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
-    /// What is left of the window after a loss, in 1/1024.
+    /// Share of the window that remains after a loss, in 1/1024.
     beta_q10: u16,
-    /// C, segments a cubed second, in 1/1024; above zero.
+    /// C, segments per second cubed, in 1/1024; above zero.
     c_q10: u16,
     fast_convergence: bool,
-    /// The plateau that the next stage aims at, bytes; zero where it starts at its own: before the first reduction, and
-    /// after a timeout.
+    /// The plateau of the next stage, bytes; zero if it starts at its own: before the first reduction, and after a timeout.
     w_max: u32,
     /// The window before the last reduction, bytes (cwnd_prior).
     prior: u32,
-    /// The start of the present stage of congestion avoidance; `NEVER` before its first ACK.
+    /// The start of the current stage of congestion avoidance; `NEVER` before its first ACK.
     epoch: Time,
     /// The time at which the function reaches its plateau, ticks.
     k: u32,
     /// The plateau, bytes.
     origin: u32,
-    /// What Reno would have, in 1/1024 byte.
+    /// Reno's window, in 1/1024 byte.
     w_est_q10: u64,
 }
 
@@ -65,7 +64,7 @@ impl Cubic {
         let beta = u64::from(self.beta_q10);
         self.prior = window.cwnd;
         self.w_max = if cause == Cause::Timeout {
-            // 4.8: the stage after a timeout has K = 0, and its own first window for W_max.
+            // 4.8: the stage after a timeout has K = 0, and its own first window as W_max.
             0
         } else if self.fast_convergence && window.cwnd < self.w_max {
             (u64::from(window.cwnd) * (1024 + beta) / 2048) as u32

@@ -1,19 +1,19 @@
-//! Scripts of segments, one step a line, so that a test reads like a trace.
+//! Scripts of segments, one step per line, so that a test reads like a trace.
 //!
 //! ```text
-//! 0    connect              what the application does: connect, write BYTES, close
-//! 0    > S 0:0              what the endpoint must send, at exactly this time (milliseconds), and nothing else
-//! 10   < S. 0:0 ack 1       what arrives
-//! 10   cwnd 2000            what must hold: see `check`
+//! 0    connect              the application's action: connect, write BYTES, close
+//! 0    > S 0:0              the only segment that the endpoint must send, at exactly this time (milliseconds)
+//! 10   < S. 0:0 ack 1       an arriving segment
+//! 10   cwnd 2000            a condition: see `check`
 //! ```
 //!
 //! A segment is `FLAGS START:END`, then any of `ack N`, `win N`, `sack A:B C:D`, `ect`, `ce`, `hdr N`, `offer N`,
 //! `echo N`, `ts MS`, `ecr MS`. Flags are S F R, `.` for ACK, E for ECE, W for CWR. Sequence numbers count from the SYN,
-//! which is 0; START:END is the payload's. What an expectation leaves out is not compared, but for flags, ECN bits,
-//! SACK blocks and, where the ACK flag is set, the acknowledgement number.
+//! which is 0; START:END is the payload's. Fields omitted from an expectation are not compared, except flags, ECN bits,
+//! SACK blocks and, with the ACK flag, the acknowledgement number.
 //!
-//! Time passes from line to line: timers fire on the way, and what they send must be expected. A failure prints the
-//! script up to the line that failed.
+//! Time passes from line to line; segments that timers send on the way must be expected. A failure prints the script up to
+//! the line that failed.
 #![allow(dead_code)]
 
 mod segment;
@@ -31,7 +31,7 @@ pub use segment::{Sent, Spec};
 /// The payload of a full segment.
 pub const MSS: u32 = 1000;
 
-/// Plain TCP: every option off, an initial window of ten segments, the timer at least 200 ms.
+/// Plain TCP: every option off, an initial window of ten segments, a minimum timeout of 200 ms.
 pub fn plain() -> Params {
     Params {
         mss: MSS,
@@ -74,12 +74,12 @@ pub fn plain() -> Params {
     }
 }
 
-/// [`plain`] with an initial window of so many segments.
+/// [`plain`] with an initial window of `segments`.
 pub fn window_of(segments: u32) -> Params {
     Params { initial_cwnd: segments * MSS, ..plain() }
 }
 
-/// NewReno without anything on top.
+/// NewReno without any parts.
 pub fn newreno() -> Law {
     Law { mss: MSS, base: Kind::NewReno.start(&Default::default()), slow_start: None, cap: None }
 }
@@ -93,13 +93,13 @@ impl Wire for Outbox {
     }
 }
 
-/// One endpoint and the script that it has followed.
+/// One endpoint and the script so far.
 pub struct Script {
     stack: Stack,
     endpoint: Endpoint,
     outbox: Outbox,
     now: Time,
-    /// The application was told that the connection is no more.
+    /// The application saw the connection break.
     broken: bool,
     told: String,
 }
@@ -110,7 +110,7 @@ impl Script {
         Script::with_law(params, newreno())
     }
 
-    /// A new endpoint under a law.
+    /// A new endpoint with this congestion control.
     pub fn with_law(params: Params, law: Law) -> Script {
         let endpoint = Endpoint::new(&params, law);
         Script {
@@ -128,7 +128,7 @@ impl Script {
         Script::client_with_law(params, newreno())
     }
 
-    /// [`Script::client`] under a law.
+    /// [`Script::client`] with this congestion control.
     pub fn client_with_law(params: Params, law: Law) -> Script {
         let ecn = params.ect.is_some();
         let all = if params.ect == Some(Ect::All) { "ect" } else { "" };
@@ -153,7 +153,7 @@ impl Script {
         ))
     }
 
-    /// Follows a script.
+    /// Execute a script.
     #[track_caller]
     pub fn run(mut self, script: &str) -> Script {
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -196,7 +196,7 @@ impl Script {
         Ok(())
     }
 
-    /// Lets time pass, with the timers that fall due before or at `to`.
+    /// Let time pass to `to`, inclusive, with all timers due.
     fn pass_until(&mut self, to: Time) {
         while self.endpoint.deadline() <= to {
             self.now = self.endpoint.deadline();
@@ -216,7 +216,7 @@ impl Script {
         wanted.matches(&sent).map_err(|what| format!("{what}: {}", segment::show(&sent)))
     }
 
-    /// What must hold: `cwnd`, `ssthresh` (bytes), `srtt`, `rto` (ms), `deadline` (ms or never), `delivered` (bytes),
+    /// Conditions: `cwnd`, `ssthresh` (bytes), `srtt`, `rto` (ms), `deadline` (ms or never), `delivered` (bytes),
     /// `timeouts`, `probes`, `fast`, `resent` (counts), `finished`, `all-acked`, `broken` (yes or no).
     fn check(&self, what: &str, wanted: &str) -> Result<(), String> {
         let (endpoint, stats) = (&self.endpoint, self.endpoint.stats());
@@ -248,13 +248,13 @@ impl Script {
         Some(format!("not expected: {} {}", millis(*time), segment::show(sent)))
     }
 
-    /// The endpoint, for what a script cannot say.
+    /// The endpoint, for actions that scripts lack.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 }
 
-/// The end of a test: everything that was sent has been expected.
+/// At the end of a test every sent segment must have been expected.
 impl Drop for Script {
     fn drop(&mut self) {
         if !std::thread::panicking()
@@ -265,7 +265,7 @@ impl Drop for Script {
     }
 }
 
-/// Milliseconds with up to nine digits behind the point.
+/// Milliseconds with up to nine decimals.
 fn at(text: &str) -> Result<Time, String> {
     format!("{text} ms").parse().map_err(|why| format!("{text}: {why}"))
 }

@@ -1,4 +1,4 @@
-//! A segment as a script writes it.
+//! Segments in script notation.
 
 use fanin_laws::port::HeaderOption;
 use fanin_tcp::{Block, Flags, HeaderOptions, Segment};
@@ -6,7 +6,7 @@ use fanin_units::Time;
 
 use super::{at, millis, number};
 
-/// A segment with what travels beside it.
+/// A segment with its options.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub segment: Segment,
@@ -14,7 +14,7 @@ pub struct Sent {
     pub notes: Option<HeaderOptions>,
 }
 
-/// What a script says of a segment.
+/// A script's description of a segment.
 #[derive(Clone, Debug)]
 pub struct Spec {
     flags: Flags,
@@ -66,7 +66,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The segment that arrives; its timestamp is the time unless the script says another.
+    /// The segment that arrives; its timestamp is the time unless the script has another.
     pub fn sent(&self, now: Time) -> Sent {
         let segment = Segment {
             seq: self.start as u32,
@@ -83,7 +83,7 @@ impl Spec {
         Sent { segment, sack: self.sack.clone(), notes: Some(HeaderOptions { written, echoed }) }
     }
 
-    /// Whether what was sent is what was said; else what differs.
+    /// Compare a sent segment with the script's; returns the difference.
     pub fn matches(&self, sent: &Sent) -> Result<(), &'static str> {
         let Sent { segment: sent, sack, notes } = sent;
         let [offer, echo] = handed(*notes);
@@ -112,12 +112,12 @@ impl Spec {
     }
 }
 
-/// What ports handed out on the way of a segment, and on the way back; all ones where none did.
+/// Windows that ports assigned along a segment's path and along the reverse path; all ones if none did.
 fn handed(notes: Option<HeaderOptions>) -> [u32; 2] {
     notes.map_or([u32::MAX; 2], |HeaderOptions { written, echoed }| [written.mcw, echoed.mcw])
 }
 
-/// A segment in the words of a script.
+/// A segment in script notation.
 pub fn show(Sent { segment, sack, notes }: &Sent) -> String {
     let [offer, echo] = handed(*notes);
     let Segment { seq, ack, header, .. } = *segment;

@@ -1,4 +1,4 @@
-//! A network of two endpoints, driven by its own small event queue.
+//! Network of two endpoints, driven by a small event queue of its own.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,19 +9,18 @@ use fanin_units::Time;
 
 use crate::common::Sent;
 
-/// What goes wrong, in packets of a thousand; only the first `lossy_packets` packets are at risk, so that every run
-/// can end.
+/// Impairments, in packets per thousand; they affect only the first `lossy_packets` packets, so that every run can end.
 #[derive(Clone, Copy, Debug)]
 pub struct Faults {
-    /// Packets that never arrive.
+    /// Lost packets.
     pub loss: u32,
     /// Packets that take up to four times as long, and are overtaken.
     pub delay: u32,
-    /// Packets that arrive twice.
+    /// Packets delivered twice.
     pub repeat: u32,
     /// ECN-capable packets that are marked.
     pub mark: u32,
-    /// How many packets are at risk.
+    /// Number of packets that may be impaired.
     pub lossy_packets: u32,
 }
 
@@ -32,13 +31,13 @@ pub struct Case {
     pub law: Law,
     pub seed: u64,
     pub faults: Faults,
-    /// What each side writes, in `writes` parts.
+    /// Bytes that each side writes, in `writes` parts.
     pub bytes: [u64; 2],
     pub writes: u64,
 }
 
 const ONE_WAY: Time = Time::from_micros(500);
-/// A run that needs more has not ended.
+/// Limit of events after which a run counts as hung.
 const EVENTS_MAX: u32 = 60_000;
 const TIME_MAX: Time = Time::from_secs(300);
 
@@ -84,7 +83,7 @@ struct Run<'a> {
     events: BTreeMap<(Time, u32), Event>,
     scheduled: u32,
     packets: u32,
-    /// One past the highest sequence number that each side may use: the acknowledgements that reached it, and the window.
+    /// One past the highest sequence number that each side may use, from received acknowledgements and windows.
     may_send: [u64; 2],
     /// One past the highest sequence number that each side has sent.
     sent: [u64; 2],
@@ -92,7 +91,7 @@ struct Run<'a> {
     trace: Vec<String>,
 }
 
-/// Runs a case to its end; says what went wrong, with the last lines of its trace.
+/// Run a case to its end; an error has the last lines of its trace.
 pub fn run(case: &Case) -> Result<(), String> {
     let end = || Endpoint::new(&case.params, case.law.clone());
     let mut run = Run {
@@ -141,13 +140,13 @@ impl Run<'_> {
             let (all, parts) = (self.case.bytes[at], self.case.writes);
             for part in 0..parts {
                 let bytes = all * (part + 1) / parts - all * part / parts;
-                // Some writes come at once, some after an idle time of up to 50 ms.
+                // Some writes follow at once, some after an idle time of up to 50 ms.
                 let wait = if part == 0 { 0 } else { self.random.below(50_000_000_000) };
                 let time = Time(part * 1_000_000_000 + wait);
                 self.schedule(time, Event::Writes { at, bytes, last: part + 1 == parts });
             }
         }
-        // Parts of one side in order, whatever the times drawn.
+        // Keep one side's parts in order, whatever times were drawn.
         for at in 0..2 {
             let mine: Vec<_> = self
                 .events
@@ -204,7 +203,7 @@ impl Run<'_> {
         self.post(at, outbox)
     }
 
-    /// What an arriving acknowledgement allows its receiver to send.
+    /// Record how far an arriving acknowledgement allows its receiver to send.
     fn note_ack(&mut self, at: usize, segment: &Segment) {
         let ack = u64::from(segment.ack);
         if segment.flags.any(Flags::ACK) && ack <= self.sent[at] {
@@ -248,7 +247,7 @@ impl Run<'_> {
             return Err("a header of an impossible size".to_string());
         }
         let ack = u64::from(segment.ack);
-        // The first may tell of what came twice.
+        // The first block may report a duplicate.
         let news = if self.case.params.undo { sack.get(1..).unwrap_or(&[]) } else { sack };
         if news.iter().any(|block| block.start <= ack) || sack.iter().any(|block| block.end <= block.start) {
             return Err("a SACK block at or below the cumulative acknowledgement".to_string());

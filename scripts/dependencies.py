@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks what each crate may depend on, that units, laws and fan-outs do without the standard library, and that simulator and lab do
-without an operating system: a browser can run a comparison and report on it.
+"""Checks each crate's dependencies, that units, laws and fan-outs do not use the standard library, and that simulator and lab do not
+use an operating system, so that a browser can run and report a comparison.
 
-The arrows between crates are the house's plan (docs/design.md): a change here is a change of that plan. Clocks, hash
-containers' order, platform float functions and sockets are clippy's part (clippy.toml).
+The permitted dependencies are those of docs/design.md: change both together. Clocks, hash
+containers' order, platform float functions and sockets are checked by clippy (clippy.toml).
 """
 
 import json
@@ -71,7 +71,7 @@ ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout f
 ALLOWED_IN_BUILDS = {"fanin-sim": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
-# What these are made of takes nothing from an operating system.
+# These crates and their dependencies must not use an operating system.
 WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-report", "fanin-papers", "fanin-advise", "fanin-page"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
 SYSTEMS = set("env fs io net os process thread time".split())
@@ -90,7 +90,7 @@ def arrows(package):
     """What is wrong with one crate's dependencies."""
     name = package["name"]
     if name not in ALLOWED:
-        yield f"{name} is not in the plan: add it to scripts/purity.py and docs/design.md"
+        yield f"{name} is not listed: add it to scripts/dependencies.py and docs/design.md"
         return
     inside, outside = (set(part.split()) for part in ALLOWED[name])
     sources = pathlib.Path(package["manifest_path"]).parent / "src"
@@ -101,29 +101,29 @@ def arrows(package):
         if kind == "build":
             allowed = ALLOWED_IN_BUILDS.get(name, set())
         if other not in allowed:
-            yield f"{name} may not depend on {other} ({kind}): see scripts/purity.py"
+            yield f"{name} may not depend on {other} ({kind}): see scripts/dependencies.py"
         word = (dependency["rename"] or other).replace("-", "_")
         if kind == "normal" and not re.search(rf"\b{word}\b(::|;)", text):
-            yield f"{name} depends on {other} and does not use it"
+            yield f"{name} depends on {other} but does not use it"
 
 
 def says_no_std(package):
     root = pathlib.Path(package["manifest_path"]).parent / "src" / "lib.rs"
     text = root.read_text()
     if not re.search(r"^#!\[no_std\]$", text, re.M):
-        yield f"{package['name']} does not say #![no_std]"
+        yield f"{package['name']} lacks #![no_std]"
     if re.search(r"(?<!#\[cfg\(test\)\]\n)^extern crate std;", text, re.M):
-        yield f"{package['name']} takes std back"
+        yield f"{package['name']} uses std"
 
 
 def without_system(package):
-    """Where a crate takes something from an operating system."""
+    """Uses of the operating system in a crate."""
     folder = pathlib.Path(package["manifest_path"]).parent
     for file in sorted((folder / "src").rglob("*.rs")):
         text = without_tests(without_comments(file.read_text()))
         taken = {path[1] for _, path, _ in uses(text) if path[0] == "std" and len(path) > 1}
         for word in sorted((taken | set(re.findall(r"\bstd::(\w+)", text))) & SYSTEMS):
-            yield f"{file.relative_to(ROOT)} takes std::{word}: {' and '.join(WITHOUT_SYSTEM)} must do without"
+            yield f"{file.relative_to(ROOT)} uses std::{word}, which {' and '.join(WITHOUT_SYSTEM)} must not use"
 
 
 def made_of(names):
@@ -133,7 +133,7 @@ def made_of(names):
 
 
 def compiles_for(target, crates):
-    """Whether crates compile for a target; None where that target cannot be had."""
+    """Whether crates compile for a target; None if that target is not available."""
     def sysroot_has_it():
         out = subprocess.run(
             ["rustc", "--print", "target-libdir", "--target", target],
@@ -154,23 +154,23 @@ def compiles_for(target, crates):
 def main():
     found = packages()
     wrong = [line for package in found for line in arrows(package)]
-    wrong += [f"{name} is in the plan and not there" for name in ALLOWED.keys() - {p["name"] for p in found}]
+    wrong += [f"{name} is listed but does not exist" for name in ALLOWED.keys() - {p["name"] for p in found}]
     wrong += [line for package in found if package["name"] in WITHOUT_STD for line in says_no_std(package)]
     pure = made_of(WITHOUT_SYSTEM)
     wrong += [line for package in found if package["name"] in pure for line in without_system(package)]
     for target, crates, lacks in [(BARE_TARGET, WITHOUT_STD, "std"), (BROWSERS_TARGET, WITHOUT_SYSTEM, "operating system")]:
         compiled = compiles_for(target, crates)
         if compiled is None:
-            print(f"purity: skipped compiling for {target}: rustup cannot install that target here")
+            print(f"dependencies: skipped compiling for {target}: rustup cannot install that target here")
         elif not compiled:
             wrong.append(f"{' and '.join(crates)} cannot be compiled for {target}, which has no {lacks}")
     for line in wrong:
-        print(f"purity: {line}")
+        print(f"dependencies: {line}")
     if wrong:
         sys.exit(1)
     print(
-        f"purity: {len(found)} crates depend on what they may; {' and '.join(WITHOUT_STD)} do without std, "
-        f"{' and '.join(WITHOUT_SYSTEM)} without a system"
+        f"dependencies: {len(found)} crates OK; {' and '.join(WITHOUT_STD)} without std, "
+        f"{' and '.join(WITHOUT_SYSTEM)} without an operating system"
     )
 
 

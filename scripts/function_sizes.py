@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every function fits a screen: at most 70 lines from its `fn` (in Python its `def`) to its last brace, with
-signature, comments and blank lines. Tests, build scripts and the scripts in Python count, too."""
+"""Checks that every function has at most 70 lines from its `fn` (in Python its `def`) to its last brace, including signature,
+comments and blank lines. Tests, build scripts and Python scripts count, too."""
 
 import ast
 import pathlib
@@ -12,7 +12,7 @@ from rust import end_of, without_comments
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST = 70
 
-# A function's signature up to its body; an array's length may stand in it.
+# A function's signature up to its body; it may include an array's length.
 FUNCTION = re.compile(r"\bfn\s+(\$?\w+)(?:\[[^\]]*\]|[^;{}\[])*\{")
 
 
@@ -41,12 +41,12 @@ def main():
             lines = last - first + 1
             count, longest = count + 1, max(longest, lines)
             if lines > MOST:
-                wrong.append(f"{file.relative_to(ROOT)}:{first}: {name} has {lines} lines; it may have {MOST}")
+                wrong.append(f"{file.relative_to(ROOT)}:{first}: {name} has {lines} lines; the limit is {MOST}")
     for line in wrong:
-        print(f"rooms: {line}")
+        print(f"function sizes: {line}")
     if wrong:
         sys.exit(1)
-    print(f"rooms: of {count} functions the longest has {longest} lines")
+    print(f"function sizes: {count} functions, the longest has {longest} lines")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that no more than two files of a crate import one another in a circle: what stands in a circle can only be read,
-and changed, as a whole.
+"""Checks that no import cycle of a crate has more than two files: files in a cycle can only be understood and changed together.
 
 An import is a path through `use`, `crate::`, `super::` or a module of the file's own; it leads to the file that declares what
-it names, so that a re-export on the way (`pub use` in a `lib.rs`) is none of the circle. Unit tests do not count.
+it names, so that a re-export on the path (`pub use` in a `lib.rs`) is not part of the cycle. Unit tests do not count.
 """
 
 import pathlib
@@ -36,7 +35,7 @@ class Crate:
         return ((name, path) for public, path, name in uses(self.texts[module]) if public)
 
     def absolute(self, module, path):
-        """A path from the crate's root; None where it leads out of the crate."""
+        """A path from the crate's root; None if it leads out of the crate."""
         path = list(path)
         if path[0] == "crate":
             return tuple(path[1:])
@@ -64,14 +63,14 @@ class Crate:
     def imports(self, module):
         """The modules that a file imports from."""
         body = USE.sub("", self.texts[module])
-        # What is passed on alone is not made use of.
+        # A pure re-export is not a use.
         used = [path for public, path, name in uses(self.texts[module]) if not public or re.search(rf"\b{name}\b", body)]
         used += [tuple(path.split("::")) for path in PATH.findall(body)]
         absolute = (self.absolute(module, path) for path in used)
         return {self.declared_in(path) for path in absolute if path is not None} - {module, None}
 
 
-def circles(graph):
+def cycles(graph):
     """The strongly connected parts of a graph, after Tarjan."""
     number, low, stack, found = {}, {}, [], []
 
@@ -100,15 +99,15 @@ def main():
     for sources in sorted(ROOT.glob("crates/*/src")):
         crate = Crate(sources)
         files += len(crate.files)
-        for circle in circles({module: crate.imports(module) for module in crate.files}):
+        for circle in cycles({module: crate.imports(module) for module in crate.files}):
             if len(circle) > MOST:
                 names = " ".join(str(crate.files[module].relative_to(sources)) for module in circle)
-                wrong.append(f"{sources.parent.name}: more than {MOST} files import one another: {names}")
+                wrong.append(f"{sources.parent.name}: import cycle of more than {MOST} files: {names}")
     for line in wrong:
-        print(f"circles: {line}")
+        print(f"import cycles: {line}")
     if wrong:
         sys.exit(1)
-    print(f"circles: of {files} files no more than {MOST} import one another")
+    print(f"import cycles: {files} files, no cycle of more than {MOST}")
 
 
 if __name__ == "__main__":
