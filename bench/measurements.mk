@@ -1,0 +1,189 @@
+# Measurements and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
+
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops siege hunger sanitize web-check web-test web-picture
+
+measurements: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
+
+cost-functions: build ## list instructions per packet by function
+	@scripts/setup.sh valgrind
+	@python3 scripts/cost.py --functions
+
+digests-update: build ## rewrite bench/digests.json
+	@python3 scripts/digests.py --update
+
+cost-update: build ## rewrite bench/cost.json
+	@scripts/setup.sh valgrind
+	@python3 scripts/cost.py --update
+
+bench: build ## compare speed with ns-3 (installs ns-3; minutes)
+	@python3 bench/run.py
+
+bench-against: build ## compare speed with the engine of another commit, REV; gives no verdict
+	@python3 bench/drift.py $(if $(REV),--rev $(REV))
+
+bench-htsim: build ## compare speed with csg-htsim, built from HTSIM=/path/to/csg-htsim
+	@scripts/setup.sh htsim
+	@python3 bench/htsim.py $(if $(HTSIM),"$(HTSIM)")
+
+bench-cores: build ## compare a shuffle among 1,000 hosts on two cores and one
+	@python3 bench/cores.py
+
+bench-python: build ## compare 5,000 short runs on a Dask cluster with local threads; build a frame of a million rows
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/cluster.py
+	@target/python/tools/bin/python bench/python/frame.py
+
+bench-python-first: build ## measure the time from import to a first result
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/first.py
+
+bench-python-laws: ## measure the cost of an algorithm in Python against Rust, on work B
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/laws.py
+
+bench-python-paper: build ## compare quick verdicts of PAPER (m21) on a Dask cluster with local ones
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/paper.py --paper $(or $(PAPER),m21)
+
+bench-python-faults: ## kill a worker in each of SWEEPS (20) sweeps on a Dask cluster; tables must not change
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/faults.py --sweeps $(or $(SWEEPS),20)
+
+bench-tree: ## measure the time to form swarms and their tree (S-10)
+	@scripts/setup.sh rust
+	@cargo bench --quiet --locked --package fanin-fanout --bench tree
+
+bench-roles: ## measure the time per message of front end, hub and data server
+	@scripts/setup.sh rust
+	@cargo bench --quiet --locked --package fanin-roles --bench roles
+
+bench-requests: ## measure memory and time of a request for 1,000 objects on 150,000 servers
+	@scripts/setup.sh rust
+	@cargo bench --quiet --locked --package fanin-sim --bench requests
+
+bench-placement: build ## compare plans with mt-KaHyPar's and METIS's on twenty logs (an hour), and measure planning times
+	@scripts/setup.sh rust
+	@scripts/partitioners.sh
+	@target/placement/venv/bin/python bench/placement/run.py
+	@python3 bench/placement/large.py
+	@cargo bench --quiet --locked --package fanin-placement --bench plan
+	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
+
+torture: ## run CASES (10000) random schedules of faults, requests and moves from FIRST (1000), and SCENARIOS (2000) random scenarios
+	@scripts/setup.sh rust
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
+	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
+	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::wh -- --nocapture
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_bytes machine::plans --nocapture
+	@cargo build --quiet --release --locked --package fanin-cli
+	@python3 bench/verdicts.py --cases $(or $(SCENARIOS),2000) --first $(or $(FIRST),1000)
+
+linux-validate: ## measure Linux's table in an emulated machine (an hour of a core): bench/reference/linux-servers-6.1.json
+	@scripts/setup.sh rust
+	@python3 bench/linux/record.py
+
+linux-check: build ## compare three random points (SEED) with a real kernel
+	@python3 bench/linux/check.py --seed $(or $(SEED),1)
+
+linux-instant: ## run SCENARIO on User-mode Linux 6.12 with an infinitely fast processor (builds it first)
+	@python3 bench/linux/instant.py $(or $(SCENARIO),bench/scenarios/linux-instant.toml)
+
+linux-instant-record: ## record a grid of points on that kernel (40 minutes of a core; resumes)
+	@python3 bench/linux/record_instant.py
+
+linux-instant-judge: build ## compare fanin with that record: goodput, p99 and verdict
+	@python3 bench/linux/judge_instant.py
+
+advise-lines: build ## run the commands of `fanin advise` for Linux and SONiC in network namespaces (needs root)
+	@python3 bench/advise/lines.py
+
+advise-check: build ## apply the first remedy for ten random clusters (SEED) on Linux 6.12 in time travel; compare gain and prediction (minutes)
+	@python3 bench/linux/advise_instant.py --seed $(or $(SEED),1)
+
+advise-check-slow: build ## apply the first remedy for two slow clusters (SEED) on Linux 6.1 in an emulated machine
+	@python3 bench/linux/advise.py --seed $(or $(SEED),1)
+
+advise-bench: build ## compare the first remedy with a grid search on 24 random clusters or SEEDS (an hour or two; resumes)
+	@python3 bench/advise/clusters.py $(SEEDS)
+
+advise-papers: build ## rewrite docs/advised.md: advice on the papers' settings (minutes)
+	@python3 bench/advise/papers.py
+
+validate-check: build ## check that docs/validation.md is current
+	@python3 bench/validate.py --check
+
+diagnose-bench: build ## measure accuracy of `fanin diagnose` on random scenarios, and its speed
+	@python3 bench/diagnose/measure.py --cases $(or $(CASES),30) --first $(or $(FIRST),1) --speed 1
+
+diagnose-check: build ## diagnose captures of a real kernel at random points (SEED)
+	@python3 bench/diagnose/kernel.py --seed $(or $(SEED),1) --keep $$(mktemp -d)/kernel
+
+diagnose-tshark: build ## compare counts of `fanin diagnose` with tshark's
+	@scripts/setup.sh tshark
+	@python3 bench/diagnose/tshark.py
+
+fuzz-check: ## check that the fuzzers compile
+	@scripts/setup.sh rust
+	@cargo check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+
+conformance: build ## run clients' own test suites against memcached and `fanin front`
+	@scripts/setup.sh memcached
+	@python3 bench/conformance.py
+
+differential: build ## send the same random bytes to memcached and `fanin front` for SECONDS (60) and compare
+	@scripts/setup.sh memcached
+	@python3 bench/differential.py --seconds $(or $(SECONDS),60)
+
+bench-front: build ## compare `fanin front` with nutcracker: CPU, latency, memory
+	@scripts/setup.sh memcached nutcracker
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@python3 bench/front.py --idle
+
+bench-front-against: build ## compare CPU per key with another build, OTHER=/path/to/fanin; gives no verdict
+	@scripts/setup.sh memcached
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@python3 bench/front_against.py "$(OTHER)"
+
+bench-windows: build ## compare concurrency limits of `fanin front` with predictions, in namespaces (needs root)
+	@scripts/setup.sh memcached
+	@python3 bench/windows.py
+
+bench-settings: build ## measure the cost of multiget scheduling and of a log with slow servers
+	@scripts/setup.sh memcached
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@python3 bench/settings.py
+
+bench-loops: build ## measure the cost of event loops: epoll, io_uring and tokio relays, `fanin front`, nutcracker
+	@scripts/setup.sh memcached nutcracker
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@cargo build --quiet --release --locked --manifest-path bench/relay/Cargo.toml
+	@python3 bench/loops.py
+
+siege: build ## attack `fanin front` with hostile servers, CASES (200000) in memory, and clients for SECONDS (1800)
+	@scripts/setup.sh rust memcached
+	CASES=$(or $(CASES),200000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::whatever_servers -- --nocapture
+	@python3 bench/siege.py --seconds $(or $(SECONDS),1800)
+
+hunger: build ## attack `fanin front` with clients and servers that exhaust memory, with a budget of 64 MiB
+	@scripts/setup.sh memcached
+	@python3 bench/hunger.py
+
+sanitize: ## run the ring's tests under AddressSanitizer (nightly)
+	@scripts/setup.sh fuzz
+	@scripts/sanitize.sh
+
+web-check: ## check that the web bundle is current
+	@web/scripts/setup.sh
+	@npm --prefix web run check --silent
+
+web-test: ## test a report and a scorecard in headless Chromium (part of `make test`)
+	@scripts/setup.sh rust
+	@web/scripts/test.sh
+
+web-picture: build ## rewrite docs/report.png
+	@web/scripts/setup.sh chromium
+	@rm -rf $(WEB_REPORT)
+	@target/release/fanin compare scenarios/fixed-fragment.toml --schemes newreno,dctcp,newreno+m21 --fan-in 2,4,8,16,32,64,128 --out $(WEB_REPORT) >/dev/null
+	@node web/scripts/picture.mjs $(WEB_REPORT)/report.html

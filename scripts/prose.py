@@ -1,0 +1,70 @@
+"""Prose check: refuses words and phrases that docs/style.md replaces, in documents, help texts, messages, comments and names."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Phrases with plainer alternatives (docs/style.md).
+PHRASES = re.compile(
+    r"\b(right would be|unless told|stands? still|stood still|hardly (?:an?|any|anything)|so many|is no (?:name|number|goal|law)"
+    r"|nothing is known|what nobody|falls short|gives? way|luggage|errands?|(?:is|are|was|were) told|says so|where there is none"
+    r"|for want of|hangs? on|have to do with|by itself alone)\b",
+    re.IGNORECASE,
+)
+# "What" at the start of a clause usually hides a noun.
+WHAT = re.compile(r"(?:^|[.:;,] )what ", re.IGNORECASE | re.MULTILINE)
+LONGEST_NAME = 64
+WHAT_SHARE = 0.05
+
+# The page of style quotes what it replaces; generated pages are checked at their sources.
+QUOTED = {"docs/style.md"}
+
+
+def documents():
+    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "python/*.md", "bench/*.md"):
+        for path in sorted(ROOT.glob(pattern)):
+            if str(path.relative_to(ROOT)) not in QUOTED:
+                yield path
+
+
+def sources():
+    for folder in ("crates", "python/src"):
+        yield from sorted((ROOT / folder).rglob("*.rs"))
+
+
+def main():
+    found, comments, whats = [], 0, 0
+
+    def refuse(path, number, text, why):
+        found.append(f"{path.relative_to(ROOT)}:{number}: {why}: {text.strip()[:100]}")
+
+    for path in documents():
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if match := PHRASES.search(re.sub(r"`[^`]*`", "", line)):
+                refuse(path, number, line, f"`{match.group()}`")
+    for path in sources():
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            text = line.strip()
+            if text.startswith("//"):
+                comments += 1
+                whats += bool(re.search(r"\bwhat\b", text, re.IGNORECASE))
+            if text.startswith("//") or '"' in text:
+                if match := PHRASES.search(re.sub(r"`[^`]*`", "", text)):
+                    refuse(path, number, line, f"`{match.group()}`")
+            name = re.match(r"(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)", text)
+            if name and len(name.group(1)) > LONGEST_NAME:
+                refuse(path, number, line, f"a name of over {LONGEST_NAME} letters")
+    share = whats / max(1, comments)
+    if share > WHAT_SHARE:
+        found.append(f"{100 * share:.1f} % of comment lines contain `what`, more than {100 * WHAT_SHARE:.0f} %")
+    for line in found:
+        print(line)
+    if found:
+        sys.exit(f"prose: {len(found)} places to rewrite, see docs/style.md")
+    print(f"prose: {comments} comment lines and all documents are clean")
+
+
+if __name__ == "__main__":
+    main()
