@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn detects_an_unreported_message() {
         assert_eq!(messages(7, 5, 2), Ok(()));
-        let said = "messages are not conserved: 7 sent, 5 told of, 1 under way";
+        let said = "messages are not conserved: 7 sent, 5 received, 1 under way";
         assert_eq!(messages(7, 5, 1), Err(said.into()));
     }
 }
