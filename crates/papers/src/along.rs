@@ -1,4 +1,4 @@
-//! What a paper's figure is drawn over: the number of senders, or another key that its scenario sweeps.
+//! Axis of a paper's figure: the number of senders, or another swept key.
 
 use fanin_spec::{FAN_IN, Point, Variant};
 
@@ -7,15 +7,15 @@ use fanin_spec::{FAN_IN, Point, Variant};
 pub struct Along {
     /// The key: `fan_in`, `link.client_rate`.
     pub key: String,
-    /// The unit in which the scenario writes all of its values; empty where they have none.
+    /// The unit of all its values; empty if they have none.
     unit: String,
 }
 
 impl Along {
-    /// The one key that moves in a scenario's sweep; the number of senders where none does.
+    /// The only swept key of a scenario; the number of senders if none is swept.
     ///
     /// # Errors
-    /// A sweep of several keys, or of what are no numbers of one unit.
+    /// A sweep of several keys, or of values that are not numbers of one unit.
     pub fn of(variant: &Variant) -> Result<Along, String> {
         let moving = variant.moving();
         let first = &variant.points[0].point.0;
@@ -24,7 +24,7 @@ impl Along {
             [one] => first[*one].key.clone(),
             [one, other, ..] => {
                 let (one, other) = (&first[*one].key, &first[*other].key);
-                return Err(format!("sweeps `{one}` and `{other}`: a figure is drawn over one key"));
+                return Err(format!("sweeps `{one}` and `{other}`: a figure has one axis; sweep one key"));
             }
         };
         if key == FAN_IN {
@@ -34,16 +34,16 @@ impl Along {
         let unit = values().next().and_then(|first| Some(number(&first)?.1.to_string()));
         match unit.filter(|unit| values().all(|value| number(&value).is_some_and(|(_, other)| other == unit))) {
             Some(unit) => Ok(Along { key, unit }),
-            None => Err(format!("sweeps `{key}`, whose values are no numbers of one unit")),
+            None => Err(format!("sweeps `{key}`, whose values are not numbers of one unit")),
         }
     }
 
-    /// Whether it is the number of senders.
+    /// Whether this is the number of senders.
     pub fn is_fan_in(&self) -> bool {
         self.key == FAN_IN
     }
 
-    /// Where a point lies.
+    /// The x value of a point.
     pub fn x(&self, point: &Point, fan_in: u32) -> Option<f64> {
         match self.is_fan_in() {
             true => Some(fan_in.into()),
@@ -51,17 +51,17 @@ impl Along {
         }
     }
 
-    /// All of a contender's points, in their order.
+    /// The x values of a variant's points, in order.
     pub fn xs(&self, variant: &Variant) -> Vec<f64> {
         variant.points.iter().filter_map(|at| self.x(&at.point, at.settings.servers())).collect()
     }
 
-    /// Points as a claims file has them: `[2, 4]`.
+    /// Points in the notation of a claims file: `[2, 4]`.
     pub fn listed(xs: &[f64]) -> String {
         format!("[{}]", xs.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
     }
 
-    /// The axis' words: `senders`, `client rate, Mbit/s`.
+    /// The axis title: `senders`, `client rate, Mbit/s`.
     pub fn axis(&self) -> String {
         if self.is_fan_in() {
             return "senders".into();
@@ -71,7 +71,7 @@ impl Along {
     }
 }
 
-/// A value as it is written: its number and its unit.
+/// The number and the unit of a written value.
 fn number(shown: &str) -> Option<(f64, &str)> {
     let (number, unit) = shown.split_once(' ').unwrap_or((shown, ""));
     Some((number.parse().ok()?, unit))

@@ -1,15 +1,15 @@
-//! What a figure shows that no run gives: an algorithm's own time, or what it works out.
+//! Measurements without a simulation run: an algorithm's own time, or a computed result.
 
 use super::measure::Measure;
 
-/// What is carried out by itself.
+/// A measurement without a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Apart {
-    /// Swarms and their tree, formed for so many target servers, and timed.
+    /// Forms swarms and their tree for these numbers of target servers, and times it.
     Swarms(Vec<u32>),
-    /// A placement, planned from a period's queries, of which there are so many an hour, and timed.
+    /// Plans a placement from a period's queries at these rates an hour, and times it.
     Planning(Vec<u32>),
-    /// A server's queue of objects of these sizes.
+    /// Orders a server's queue of objects of these sizes.
     Queue(Vec<u32>),
 }
 
@@ -23,7 +23,7 @@ impl Apart {
         }
     }
 
-    /// What it gives, and nothing else.
+    /// Its only measure.
     pub fn measure(&self) -> Measure {
         match self {
             Apart::Swarms(_) => Measure::TreeMs,
@@ -32,7 +32,7 @@ impl Apart {
         }
     }
 
-    /// Where its points are.
+    /// Its x values.
     pub fn xs(&self) -> Vec<f64> {
         match self {
             Apart::Swarms(xs) | Apart::Planning(xs) => xs.iter().map(|&x| x.into()).collect(),
@@ -40,7 +40,7 @@ impl Apart {
         }
     }
 
-    /// The words of what its points are along.
+    /// Its x axis title.
     pub(super) fn axis(&self) -> &'static str {
         match self {
             Apart::Swarms(_) => "target servers",
@@ -49,7 +49,7 @@ impl Apart {
         }
     }
 
-    /// Whether it is worked out, so that nothing in it is due to chance.
+    /// Whether the result is computed exactly, without any chance.
     pub(super) fn is_exact(&self) -> bool {
         matches!(self, Apart::Queue(_))
     }

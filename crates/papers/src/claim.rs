@@ -1,21 +1,21 @@
-//! A claim as it is written: the keys of each class, and what is wrong with them.
+//! Parsing and validation of claims: the keys of each class.
 
 use serde::Deserialize;
 
 use super::judge::{Bound, MUCH, Range, Shape, Takes, Test, Verdict};
 use super::measure::Measure;
 
-/// Settings that take a claim's cause away, and the verdict that is then expected.
+/// Settings that remove a claim's cause, and the verdict expected then.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Without {
-    /// As `--set` takes them: `tcp.rto_min=1 ms`.
+    /// In `--set` notation: `tcp.rto_min=1 ms`.
     pub set: Vec<String>,
     /// The claim's verdict under these settings.
     pub verdict: Verdict,
 }
 
-/// Every key that a claim of some class may have.
+/// The keys of all classes.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawClaim {
@@ -50,7 +50,7 @@ pub(super) struct RawClaim {
     shape: Option<String>,
 }
 
-/// A value alone, or a list.
+/// A single value, or a list.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum OneOrMore<T> {
@@ -67,7 +67,7 @@ impl<T: Clone> OneOrMore<T> {
     }
 }
 
-/// The classes, and the keys of each beside `at`, `from` and `to`.
+/// The classes, and the keys of each in addition to `at`, `from` and `to`.
 const CLASSES: [(&str, &[&str]); 10] = [
     ("order", &["above", "below", "or_equal", "whole"]),
     ("much", &["above", "below", "at_least"]),
@@ -82,8 +82,7 @@ const CLASSES: [(&str, &[&str]); 10] = [
 ];
 
 impl Test {
-    /// Reads a claim's class and what belongs to it; `names` are the figure's curves, `xs` where it measures, if that is
-    /// known before anything runs.
+    /// Reads a claim's class and its keys; `names` are the figure's curves, `xs` its x values if they are known before any run.
     pub(super) fn read(raw: &RawClaim, names: &[String], xs: Option<&[f64]>) -> Result<Test, String> {
         raw.has_no_other_keys()?;
         let class = &raw.class;
@@ -130,7 +129,7 @@ impl Test {
                 };
                 let (curves, over) = (curve()?, curves("over", &raw.over)?);
                 if over.len() != 1 && over.len() != curves.len() {
-                    return Err("`over` has one curve, or one for each of `curve`".into());
+                    return Err("`over` takes one curve, or one for each of `curve`".into());
                 }
                 Test::Factor { curves, over, takes: raw.takes()?, times, at_least, range }
             }
@@ -139,20 +138,20 @@ impl Test {
                 let over = match over.as_deref() {
                     None => None,
                     Some([one]) => Some(one.clone()),
-                    Some(_) => return Err("`over` has one curve".into()),
+                    Some(_) => return Err("`over` takes one curve".into()),
                 };
                 let percent = raw.value.ok_or("class \"share\" needs `value`")?;
                 Test::Share { curves: curve()?, over, percent, range }
             }
             "shape" => Test::Shape { curves: curve()?, shape: raw.shape()?, range },
-            // Any other class is refused above.
+            // `has_no_other_keys` has refused any other class.
             _ => Test::None { curves: curve()?, range },
         })
     }
 }
 
 impl RawClaim {
-    /// A key that means nothing to the class would be a claim that is not judged as it is written.
+    /// Refuses keys of other classes: they would be ignored silently.
     fn has_no_other_keys(&self) -> Result<(), String> {
         let Some((class, keys)) = CLASSES.iter().find(|(class, _)| *class == self.class) else {
             let classes = CLASSES.map(|(class, _)| class).join(", ");
@@ -182,20 +181,20 @@ impl RawClaim {
         }
     }
 
-    /// The paper's onset and its steps.
+    /// The paper's collapse point and its grid.
     fn onset(&self) -> Result<(f64, Vec<f64>), String> {
         let grid = self.grid.clone().ok_or("class \"onset\" needs `grid`, the paper's own steps")?;
         if !grid.windows(2).all(|pair| pair[0] < pair[1]) {
             return Err(format!("the steps of `grid` must rise: {grid:?}"));
         }
-        let at = self.onset.ok_or("class \"onset\" needs `onset`; that there is none is class \"holds\"")?;
+        let at = self.onset.ok_or("class \"onset\" needs `onset`; for a curve without collapse use class \"holds\"")?;
         match grid.contains(&at) {
             true => Ok((at, grid)),
-            false => Err(format!("`onset` is no step of the grid {grid:?}")),
+            false => Err(format!("`onset` is not a step of the grid {grid:?}")),
         }
     }
 
-    /// The share that a curve has to hold: half unless told.
+    /// The share that a curve has to sustain; half by default.
     fn percent(&self) -> Result<f64, String> {
         let percent = self.percent.unwrap_or(50.0);
         match percent > 0.0 && percent <= 100.0 {
@@ -228,17 +227,19 @@ impl RawClaim {
             None => Ok(Takes::Each),
             Some("mean") => Ok(Takes::Mean),
             Some("largest") => Ok(Takes::Largest),
-            Some(other) => Err(format!("takes = \"{other}\": use mean or largest, or no such line for each point")),
+            Some(other) => {
+                Err(format!("takes = \"{other}\": use mean or largest; to judge each point, remove the line"))
+            }
         }
     }
 
-    /// The x values that the claim is of.
+    /// The x values that the claim covers.
     fn range(&self, xs: Option<&[f64]>) -> Result<Range, String> {
         match (&self.at, self.from, self.to) {
             (Some(at), None, None) => {
                 let at = at.list();
                 if at.is_empty() {
-                    return Err("`at` names no point".into());
+                    return Err("`at` lists no points".into());
                 }
                 match at.iter().find(|x| xs.is_some_and(|xs| !xs.contains(x))) {
                     Some(x) => Err(format!("nothing is measured at {x}; the figure has {:?}", xs.unwrap_or_default())),
@@ -254,7 +255,7 @@ impl RawClaim {
                     _ => Ok(Range::Within(from, to)),
                 }
             }
-            _ => Err("`at` stands alone, or `from` and `to` do".into()),
+            _ => Err("use either `at`, or `from` and `to`".into()),
         }
     }
 }

@@ -1,31 +1,31 @@
-//! A curve of a figure: at every x one value a seed.
+//! Curves of a figure: one value per seed at every x.
 
 use fanin_lab::stats::{Interval, mean_interval, six_digits};
 
 /// One line of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What the legend calls it: the scheme's label, or the model's.
+    /// Its name in the legend: the label of a scheme or model.
     pub name: String,
-    /// By rising x.
+    /// In ascending order of x.
     pub points: Vec<Point>,
-    /// Whether it was worked out and not run, so that nothing in it is due to chance.
+    /// Whether it was computed rather than simulated: it is not subject to chance.
     pub exact: bool,
-    /// What its numbers are of.
+    /// Units of its values.
     pub axes: Axes,
 }
 
-/// The units of a curve's numbers, for words.
+/// The units of a curve's values, for messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axes {
-    /// Behind a value, with a space before it: ` Mbit/s`; empty of an index or a probability.
+    /// Suffix of a value, with a leading space: ` Mbit/s`; empty for an index or a probability.
     pub unit: String,
-    /// What the curve is drawn over: `senders`, `time, ms`, `round`.
+    /// The x axis: `senders`, `time, ms`, `round`.
     pub over: String,
 }
 
 impl Axes {
-    /// Of axes as charts have them: `goodput, Mbit/s` over `senders`.
+    /// From a chart's axis titles: `goodput, Mbit/s` over `senders`.
     pub fn of(value: &str, over: &str) -> Axes {
         let unit = match value.rsplit_once(", ") {
             Some((_, unit)) if unit.starts_with('%') => " %".into(),
@@ -36,7 +36,7 @@ impl Axes {
         Axes { unit, over: over.into() }
     }
 
-    /// Where a point lies: `16 senders`, `350 ms`, `round 3`.
+    /// An x value with its unit: `16 senders`, `350 ms`, `round 3`.
     pub fn place(&self, x: f64) -> String {
         let over = self.over.as_str();
         match over.rsplit_once(", ") {
@@ -49,19 +49,19 @@ impl Axes {
     }
 }
 
-/// What was measured at one x.
+/// The values measured at one x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The number of senders, of the round, or a time.
+    /// A number of senders, a round, or a time.
     pub x: f64,
-    /// The mean over seeds with its 95 % interval.
+    /// The mean over seeds with its 95 % CI.
     pub y: Interval,
-    /// One value a seed, in the order of seeds.
+    /// One value per seed, in seed order.
     pub values: Vec<f64>,
 }
 
 impl Point {
-    /// `None` where there are no values.
+    /// `None` if there are no values.
     pub fn new(x: f64, values: Vec<f64>) -> Option<Point> {
         let y = mean_interval(&values)?.six_digits();
         Some(Point { x: six_digits(x), y, values: values.into_iter().map(six_digits).collect() })
@@ -69,7 +69,7 @@ impl Point {
 }
 
 impl Curve {
-    /// The points from `from` to `to`, both included.
+    /// The points from `from` to `to`, inclusive.
     pub fn within(&self, from: f64, to: f64) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(move |p| p.x >= from && p.x <= to)
     }

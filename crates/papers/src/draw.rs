@@ -1,4 +1,4 @@
-//! From what runs of a paper gave to its figures: curves, and claims judged by them.
+//! Figures from a paper's runs: curves, and the claims judged by them.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::measure::{Measure, Over};
 use super::reproduced::{Chart, DrawnFigure, JudgedClaim, Spared};
 use super::sensitivity::Sensitivity;
 
-/// Where a figure's values are found: its scenario, a scheme's label, a measure, and the bits of the number where it is.
+/// Key of a figure's values: scenario, scheme label, measure, and the bits of x.
 type Place = (String, String, Measure, u64);
 
-/// What the runs of a paper gave.
+/// The results of a paper's runs.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// One value a seed.
+    /// One value per seed.
     values: BTreeMap<Place, Vec<f64>>,
-    /// One series a seed.
+    /// One series per seed.
     series: BTreeMap<Place, Vec<Vec<(f64, f64)>>>,
-    /// By scenario, scheme and where it is: runs of a point that were planned, and those that were spared.
+    /// Runs of a point, planned and skipped, by scenario, scheme and x.
     runs: BTreeMap<(String, String, u64), [usize; 2]>,
-    /// What points' means are to be known to, before the rest is spared.
+    /// The precision at which the remaining runs of a point are skipped.
     precision: f64,
 }
 
 impl Measured {
-    /// Takes what figures want of a run of a scenario at a number of what it sweeps; runs come in the order of their seeds.
+    /// Collects the measures that figures need from a run at one x; runs arrive in seed order.
     pub fn take<'a>(
         &mut self,
         (scenario, x): (&str, f64),
@@ -45,7 +45,7 @@ impl Measured {
         }
     }
 
-    /// Takes what other runs gave, behind what there is.
+    /// Appends the results of other runs.
     pub fn join(&mut self, other: Measured) {
         for (place, values) in other.values {
             self.values.entry(place).or_default().extend(values);
@@ -55,25 +55,25 @@ impl Measured {
         }
     }
 
-    /// Half of the 95 % interval of a point's mean query time, as a share of it.
+    /// Half-width of the 95 % CI of a point's mean query time, as a share of the mean.
     pub fn width(&self, scenario: &str, scheme: &str, x: f64) -> Option<f64> {
         let place = (scenario.to_string(), scheme.to_string(), Measure::QueryMs, x.to_bits());
         let point = Point::new(x, self.values.get(&place)?.clone())?;
         Some((point.y.hi - point.y.lo) / 2.0 / point.y.mean)
     }
 
-    /// A run is planned that is spared once its point's mean is known to this share of it.
+    /// Records a planned run, to be skipped once its point's mean is known to this precision.
     pub fn plan(&mut self, scenario: &str, scheme: &str, x: f64, precision: f64) {
         self.precision = precision;
         self.runs.entry((scenario.into(), scheme.into(), x.to_bits())).or_default()[0] += 1;
     }
 
-    /// A run that was planned is spared.
+    /// Records that a planned run was skipped.
     pub fn spare(&mut self, scenario: &str, scheme: &str, x: f64) {
         self.runs.entry((scenario.into(), scheme.into(), x.to_bits())).or_default()[1] += 1;
     }
 
-    /// What of a figure's runs was spared.
+    /// A figure's skipped runs.
     fn spared(&self, figure: &Figure) -> Option<Spared> {
         let Source::Runs { scenario, schemes, xs, .. } = &figure.source else { return None };
         let places = schemes.iter().flat_map(|scheme| xs.iter().map(move |x| (scheme, x.to_bits())));
@@ -89,7 +89,7 @@ impl Measured {
         Some(all).filter(|all| all.spared > 0)
     }
 
-    /// Takes what was carried out by itself: a curve's values at a point, time after time.
+    /// Records a measurement without a run: repeated values of a curve at one point.
     pub fn give(&mut self, measure: Measure, curve: &str, x: f64, values: Vec<f64>) {
         self.values.insert((String::new(), curve.to_string(), measure, x.to_bits()), values);
     }
@@ -103,7 +103,7 @@ impl Measured {
                 by_x(self.series.get(&place(x)).map_or(&[], Vec::as_slice))
             }
             (_, Some(&x)) => {
-                // Of one run: times of different runs do not match.
+                // Of one run: the times of different runs do not match.
                 let first = self.series.get(&place(x)).and_then(|all| all.first());
                 first.into_iter().flatten().filter_map(|&(x, y)| Point::new(x, vec![y])).collect()
             }

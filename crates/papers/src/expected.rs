@@ -1,4 +1,4 @@
-//! The verdicts that were recorded: `papers/NAME/expected.json`.
+//! Recorded verdicts: `papers/NAME/expected.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::judge::Verdict;
 use super::reproduced::Mode;
 use super::scorecard::Scorecard;
 
-/// Verdicts by claim, of the full and of the quick reproduction.
+/// Verdicts by claim, for the full and the quick reproduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
@@ -17,19 +17,19 @@ pub struct Expected {
     quick: BTreeMap<String, Verdict>,
 }
 
-/// A verdict that is not the recorded one.
+/// A verdict that differs from the recorded one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The claim.
     pub id: String,
-    /// What was recorded, if anything was.
+    /// The recorded verdict, if any.
     pub was: Option<Verdict>,
-    /// What it is.
+    /// The current verdict.
     pub is: Verdict,
 }
 
 impl Expected {
-    /// What is recorded of one way to run.
+    /// The verdicts recorded for a mode.
     fn of(&self, mode: Mode) -> &BTreeMap<String, Verdict> {
         match mode {
             Mode::Full => &self.full,
@@ -37,12 +37,12 @@ impl Expected {
         }
     }
 
-    /// Whether nothing is recorded of this way to run: then nothing can have changed.
+    /// Whether no verdicts are recorded for this mode.
     pub fn is_empty(&self, mode: Mode) -> bool {
         self.of(mode).is_empty()
     }
 
-    /// The claims of one paper whose verdict is not the recorded one.
+    /// The claims of one paper whose verdict differs from the recorded one.
     pub fn changed(&self, paper: &str, card: &Scorecard) -> Vec<Changed> {
         let recorded = self.of(card.mode);
         let own = card.claims().filter(|(name, _)| *name == paper);
@@ -55,8 +55,7 @@ impl Expected {
             .collect()
     }
 
-    /// Notes the verdicts of one paper: those of its figures that were not asked for stay, those of claims that it no
-    /// longer has go.
+    /// Records the verdicts of one paper: keeps those of figures that were not reproduced, and drops those of removed claims.
     pub fn note(&mut self, paper: &Paper, card: &Scorecard) {
         let recorded = match card.mode {
             Mode::Full => &mut self.full,

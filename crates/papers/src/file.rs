@@ -1,5 +1,5 @@
-//! `claims.toml`: the figures of a paper and what it claims of them. Strict: whatever cannot be judged is refused, with
-//! file and line, before anything is run.
+//! Reader of `claims.toml`: the figures of a paper and its claims. It rejects anything that cannot be judged, with file and
+//! line, before any run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -18,33 +18,31 @@ use super::judge::Test;
 use super::measure::{Measure, Over};
 use super::reproduced::Setting;
 
-/// What is wrong with a paper's folder: always the place and what would be right.
+/// An error in a paper's folder: the place, the problem and the fix.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct PaperProblem(pub String);
 
-/// The file that has a paper's figures and claims.
+/// The file of a paper's figures and claims.
 pub const CLAIMS: &str = "claims.toml";
 
-/// Gives the contenders of a scenario that lies beside a paper, under some assignments; `None` where there is none of that
-/// name.
+/// Returns the variants of a scenario in the paper's folder, under some assignments; `None` if there is no such scenario.
 pub type Scenarios<'a> = dyn Fn(&str, &[String]) -> Result<Option<Vec<Variant>>, PaperProblem> + 'a;
 
-/// A paper, read and checked.
+/// A parsed and validated paper.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// The folder's own name: `m21`.
+    /// The name of its folder: `m21`.
     pub name: String,
     /// The paper's title.
     pub title: String,
-    /// Where its files are.
+    /// Its folder.
     pub folder: PathBuf,
-    /// How narrow the interval of a point's mean query time is to be, as a share of it, where runs are added until it is; of a full
-    /// reproduction.
+    /// Target half-width of the CI of a point's mean query time, as a share of the mean; a full reproduction adds runs until it is reached.
     pub precision: Option<f64>,
     /// Seeds of a quick reproduction.
     pub quick_seeds: u32,
-    /// Keys that a quick reproduction sets: of all scenarios, and then of single ones.
+    /// Keys that a quick reproduction sets, in all or in single scenarios.
     pub quick_set: Vec<Setting>,
     /// Its figures.
     pub figures: Vec<Figure>,
@@ -53,37 +51,37 @@ pub struct Paper {
 /// A figure.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// The id of the papers' index: `M-6`.
+    /// Its id in the index of papers: `M-6`.
     pub id: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What its curves come from.
+    /// The source of its curves.
     pub source: Source,
-    /// What is drawn, a chart each.
+    /// The measures to draw, one chart each.
     pub draws: Vec<Measure>,
     /// Whether the charts' y axis is logarithmic.
     pub log: bool,
-    /// What a chart is drawn over: each curve over the last of these that does not stand after it in the legend.
+    /// Curves whose ratios are drawn: each curve over the last of these that precedes it in the legend.
     pub over: BTreeMap<Measure, Vec<String>>,
-    /// What the paper says of it.
+    /// The paper's claims about it.
     pub claims: Vec<Claim>,
 }
 
-/// Where a figure's curves come from.
+/// The source of a figure's curves.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Runs of a scenario.
     Runs {
         /// The file, in the paper's folder.
         scenario: String,
-        /// Its schemes, in the legend's order.
+        /// Its schemes, in legend order.
         schemes: Vec<String>,
-        /// What its sweep is along.
+        /// The swept key.
         along: Along,
-        /// Points of that; one, where the figure is of rounds or times.
+        /// Its values; a single one if the figure is over rounds or time.
         xs: Vec<f64>,
     },
-    /// What is carried out by itself.
+    /// A measurement without a run.
     Apart(Apart),
     /// Closed forms at these numbers of flows.
     Model {
@@ -94,77 +92,77 @@ pub enum Source {
     },
 }
 
-/// A curve that is worked out, not run.
+/// A curve of a closed form.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCurve {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
-    /// The rate of the bottleneck.
+    /// The bottleneck rate.
     #[serde(deserialize_with = "quantity")]
     pub rate: Rate,
-    /// What its queue holds.
+    /// The queue's capacity.
     #[serde(deserialize_with = "quantity")]
     pub buffer: QueueSize,
-    /// The round-trip time without a queue.
+    /// The round-trip time without queueing.
     #[serde(deserialize_with = "quantity")]
     pub rtt: Time,
-    /// A full packet on the wire.
+    /// The size of a full packet on the wire.
     #[serde(deserialize_with = "quantity")]
     pub packet: Bytes,
-    /// Which form: `doubles`, `by_one`, `printed`, or `window` with a window.
+    /// The form: `doubles`, `by_one`, `printed`, or `window` with a window.
     pub form: ModelForm,
-    /// The window, packets, where the form is `window`.
+    /// The window, packets, for the form `window`.
     pub window: Option<f64>,
 }
 
-/// A text with its unit, such as "10 Gbit/s".
+/// Parses text with a unit, such as "10 Gbit/s".
 fn quantity<'de, D: Deserializer<'de>, Q: FromStr<Err: Display>>(from: D) -> Result<Q, D::Error> {
     let text = String::deserialize(from)?;
-    text.parse().map_err(|why| serde::de::Error::custom(format!("\"{text}\" is not a value here: {why}")))
+    text.parse().map_err(|why| serde::de::Error::custom(format!("\"{text}\" is not a valid value here: {why}")))
 }
 
 /// The forms of the incast probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelForm {
-    /// Equations 4 to 6, mended; every window doubles.
+    /// Equations 4 to 6, corrected; every window doubles.
     Doubles,
-    /// Equations 4 to 6, mended; every window grows by one packet.
+    /// Equations 4 to 6, corrected; every window grows by one packet.
     ByOne,
     /// Equation 6 as printed.
     Printed,
-    /// Equations 1 to 3, mended, at a given window.
+    /// Equations 1 to 3, corrected, at a given window.
     Window,
 }
 
-/// What the paper says, and how it is judged.
+/// A claim of the paper, and how to judge it.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// `M-6.2`.
     pub id: String,
     /// In plain words.
     pub says: String,
-    /// Where the paper says it.
+    /// Its place in the paper.
     pub place: String,
-    /// What is read off the runs for it.
+    /// The measure that it is judged by.
     pub measure: Measure,
-    /// The class with what it needs.
+    /// The class with its parameters.
     pub test: Test,
-    /// Why it fails or stays undecided, where it does: what was found by looking.
+    /// The investigated cause, if it fails or is undecided.
     pub why: Option<String>,
-    /// How it comes out where that cause is taken away.
+    /// The expected verdict without that cause.
     pub without: Option<Without>,
-    /// What is to be known of it however it comes out.
+    /// A remark that applies whatever the verdict.
     pub note: Option<String>,
-    /// The claim whose measurement it repeats: it is shown, and not counted again.
+    /// The claim whose measurement it repeats: it is shown, but not counted again.
     pub repeats: Option<String>,
-    /// It is the project's own, where the paper says nothing: it is shown, and not counted.
+    /// Whether it is the project's own claim, absent from the paper: it is shown, but not counted.
     pub own: bool,
 }
 
 impl Claim {
-    /// Whether it is counted among what the paper says.
+    /// Whether it counts among the paper's claims.
     pub fn counts(&self) -> bool {
         self.repeats.is_none() && !self.own
     }
@@ -185,7 +183,7 @@ struct RawPaper {
 struct RawQuick {
     seeds: Spanned<u32>,
     set: Option<Spanned<Vec<String>>>,
-    /// Of single scenarios, by their files.
+    /// For single scenarios, by file.
     #[serde(default)]
     scenario: BTreeMap<String, Spanned<Vec<String>>>,
 }
@@ -226,7 +224,7 @@ struct RawFigure {
     claim: Vec<Spanned<RawClaim>>,
 }
 
-/// Where a claims file is being read.
+/// The context of a claims file being read.
 struct Reader<'a> {
     path: PathBuf,
     text: &'a str,
@@ -240,7 +238,7 @@ impl Reader<'_> {
 }
 
 impl Paper {
-    /// The paper with what its claims look at alone: no other curves, and nothing drawn.
+    /// The paper reduced to the curves that its claims need, without charts.
     pub fn for_its_claims(&self) -> Paper {
         let mut paper = self.clone();
         for figure in &mut paper.figures {
@@ -252,10 +250,10 @@ impl Paper {
         paper
     }
 
-    /// What the `claims.toml` of a folder says, checked, with the scenarios that lie beside it.
+    /// Parses and validates the `claims.toml` of a folder and the scenarios beside it.
     ///
     /// # Errors
-    /// The first thing that is wrong, with file and line.
+    /// The first error, with file and line.
     pub fn parse(folder: &Path, text: &str, scenarios: &Scenarios) -> Result<Paper, PaperProblem> {
         let reader = Reader { path: folder.join(CLAIMS), text };
         let raw: RawPaper = toml::from_str(text)
@@ -273,12 +271,12 @@ impl Paper {
         for figure in raw.figure {
             let at = figure.id.span().start;
             if !ids.insert(figure.id.get_ref().clone()) {
-                return Err(reader.problem(at, format!("figure `{}` is given twice", figure.id.get_ref())));
+                return Err(reader.problem(at, format!("duplicate figure `{}`", figure.id.get_ref())));
             }
             figures.push(read_figure(&reader, scenarios, figure, &mut ids)?);
         }
         if figures.is_empty() {
-            return Err(reader.problem(0, "no [[figure]]: nothing would be judged"));
+            return Err(reader.problem(0, "no [[figure]]: add at least one"));
         }
         let paper = Paper {
             name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -293,14 +291,14 @@ impl Paper {
             let counted = |id: &String| paper.claims().any(|other| other.id == *id && other.counts());
             if let Some(gone) = claim.repeats.as_ref().filter(|id| !counted(id)) {
                 let at = text.find(&format!("repeats = \"{gone}\"")).unwrap_or(0);
-                let what = format!("claim `{}` repeats `{gone}`, which is no claim that is counted", claim.id);
+                let what = format!("claim `{}` repeats `{gone}`, which is not a counted claim", claim.id);
                 return Err(reader.problem(at, what));
             }
         }
         let own = paper.scenarios();
         if let Some((gone, set)) = quick.scenario.iter().find(|(name, _)| !own.contains(name.as_str())) {
             let own = own.into_iter().collect::<Vec<_>>().join(", ");
-            let what = format!("quick: no figure is of the scenario `{gone}`: use one of {own}");
+            let what = format!("quick: no figure uses the scenario `{gone}`; use one of {own}");
             return Err(reader.problem(set.span().start, what));
         }
         for scenario in own {
@@ -312,12 +310,12 @@ impl Paper {
         Ok(paper)
     }
 
-    /// What a quick reproduction sets of a scenario.
+    /// The keys that a quick reproduction sets in a scenario.
     pub fn quick_set_of(&self, scenario: &str) -> Vec<String> {
         self.quick_set.iter().filter(|setting| setting.is_of(scenario)).map(|s| s.assignment.clone()).collect()
     }
 
-    /// The settings that take causes away, each with the paper of those claims alone whose cause it is.
+    /// The settings that remove causes, each with the paper reduced to the claims that have the cause.
     pub fn without_causes(&self) -> Vec<(Vec<String>, Paper)> {
         let sets: BTreeSet<&Vec<String>> =
             self.claims().filter_map(|claim| Some(&claim.without.as_ref()?.set)).collect();
@@ -337,7 +335,7 @@ impl Paper {
         self.figures.iter().flat_map(|figure| &figure.claims)
     }
 
-    /// The scenarios of its figures, each once.
+    /// The scenarios of its figures, without duplicates.
     pub fn scenarios(&self) -> BTreeSet<&str> {
         let sources = self.figures.iter().map(|figure| &figure.source);
         let scenarios = sources.filter_map(|source| match source {
@@ -357,7 +355,7 @@ fn read_figure(
     let at = raw.id.span().start;
     let id = raw.id.into_inner();
     let Some(first) = raw.draws.first().copied() else {
-        return Err(reader.problem(at, format!("figure `{id}` draws nothing: give draws = [\"goodput_mbps\"]")));
+        return Err(reader.problem(at, format!("figure `{id}` draws nothing: add draws = [\"goodput_mbps\"]")));
     };
     let apart = match (raw.targets, raw.rates, raw.sizes) {
         (Some(targets), None, None) if rise(&targets) => Some(Apart::Swarms(targets)),
@@ -397,18 +395,18 @@ fn read_figure(
             return Err(reader.problem(at, format!("claim `{}` of figure `{id}`: its id would be {id}.1", raw.id)));
         }
         if !ids.insert(raw.id.clone()) {
-            return Err(reader.problem(at, format!("claim `{}` is given twice", raw.id)));
+            return Err(reader.problem(at, format!("duplicate claim `{}`", raw.id)));
         }
         let problem = |what: String| reader.problem(at, format!("claim `{}`: {what}", raw.id));
         let measure = raw.measure.unwrap_or(first);
-        source.gives(measure).map_err(|what| problem(format!("is of {what}")))?;
+        source.gives(measure).map_err(|what| problem(format!("uses {what}")))?;
         let xs = matches!(measure.over(), Over::FanIn | Over::Flows).then(|| source.xs());
         let test = Test::read(&raw, &source.curves(), xs.as_deref()).map_err(problem)?;
         let RawClaim { id, says, r#where: place, why, without, note, repeats, own, .. } = raw;
         claims.push(Claim { measure, id, says, place, test, why, without, note, repeats, own: own.unwrap_or(false) });
     }
     if claims.is_empty() {
-        return Err(reader.problem(at, format!("figure `{id}` has no claim: every figure is judged")));
+        return Err(reader.problem(at, format!("figure `{id}` has no claim: add at least one")));
     }
     Ok(Figure { id, title: raw.title, source, draws: raw.draws, log: raw.log, over: raw.over, claims })
 }
@@ -423,7 +421,7 @@ impl Source {
         }
     }
 
-    /// The numbers of senders or flows, or of what else is swept.
+    /// The numbers of senders or flows, or the values of another swept key.
     fn xs(&self) -> Vec<f64> {
         match self {
             Source::Runs { xs, .. } => xs.clone(),
@@ -432,45 +430,45 @@ impl Source {
         }
     }
 
-    /// Whether a chart of it can be drawn over these curves: one must stand first in the legend.
+    /// Whether a chart of it can be drawn over these curves: one must come first in the legend.
     fn has_under(&self, measure: Measure, draws: &[Measure], names: &[String]) -> Result<(), String> {
         if !draws.contains(&measure) || measure.over() != Over::FanIn {
-            return Err("has `over` for what it does not draw, or not over senders".into());
+            return Err("has `over` for a measure that it does not draw, or that is not over senders".into());
         }
         let curves = self.curves();
         if let Some(unknown) = names.iter().find(|name| !curves.contains(name)) {
-            return Err(format!("is drawn over `{unknown}`, which is none of its curves: {}", curves.join(", ")));
+            return Err(format!("is drawn over `{unknown}`, which is not one of its curves: {}", curves.join(", ")));
         }
         match curves.first() {
             Some(first) if names.contains(first) => Ok(()),
-            _ => Err("is drawn over no curve that stands first in its legend".into()),
+            _ => Err("has `over` without the first curve of its legend".into()),
         }
     }
 
-    /// Whether a measure can be read off it.
+    /// Whether it has a measure.
     fn gives(&self, measure: Measure) -> Result<(), String> {
         match (self, measure.over()) {
             (Source::Apart(apart), _) if measure == apart.measure() => Ok(()),
-            (Source::Apart(apart), _) => Err(format!("what it does not give: use {}", apart.measure().word())),
-            (_, _) if measure == Measure::TreeMs => Err("how long swarms take to form: give targets = [1000]".into()),
-            (_, _) if measure == Measure::ComputingMs => Err("how long a plan takes: give rates = [1000]".into()),
-            (_, _) if measure == Measure::QueueMean => Err("a queue of objects: give sizes = [400, 2]".into()),
+            (Source::Apart(apart), _) => {
+                Err(format!("a measure that it does not have: use {}", apart.measure().word()))
+            }
+            (_, _) if measure == Measure::TreeMs => Err("the time to form swarms: add targets = [1000]".into()),
+            (_, _) if measure == Measure::ComputingMs => Err("the computing time of a plan: add rates = [1000]".into()),
+            (_, _) if measure == Measure::QueueMean => Err("a queue of objects: add sizes = [400, 2]".into()),
             (Source::Model { .. }, Over::Flows) | (Source::Runs { .. }, Over::FanIn) => Ok(()),
             (Source::Runs { xs, .. }, Over::Rounds | Over::Time | Over::Shares | Over::Hosts) if xs.len() == 1 => {
                 Ok(())
             }
             (Source::Runs { .. }, Over::Rounds | Over::Time | Over::Shares | Over::Hosts) => {
-                Err("what is over rounds or over time, which is of one fan-in: give fan_in = [8]".into())
+                Err("a measure over rounds or time, which needs a single fan-in: set fan_in = [8]".into())
             }
-            (Source::Runs { .. }, Over::Flows) => {
-                Err("a closed form, which no run gives: give [[figure.model]]".into())
-            }
-            (Source::Model { .. }, _) => Err("what only runs give: give a scenario".into()),
+            (Source::Runs { .. }, Over::Flows) => Err("a closed form: add [[figure.model]]".into()),
+            (Source::Model { .. }, _) => Err("a measure of runs: add a scenario".into()),
         }
     }
 }
 
-/// Whether numbers of senders or flows are some, and rise.
+/// Whether the list is non-empty and rises.
 fn rise<T: PartialOrd>(xs: &[T]) -> bool {
     !xs.is_empty() && xs.windows(2).all(|pair| pair[0] < pair[1])
 }
@@ -484,7 +482,10 @@ fn model(curves: Vec<ModelCurve>, flows: Option<Vec<u32>>) -> Result<Source, Str
             return Err("has a curve of packets of 0 B: a full packet has some 1500 B".into());
         }
         if (curve.form == ModelForm::Window) != curve.window.is_some() {
-            return Err(format!("has curve `{}`: a window goes with form = \"window\" and with no other", curve.name));
+            return Err(format!(
+                "has curve `{}`: `window` is required with form = \"window\", and applies only to it",
+                curve.name
+            ));
         }
         if curves[..i].iter().any(|other| other.name == curve.name) {
             return Err(format!("has curve `{}` twice", curve.name));
@@ -504,7 +505,7 @@ fn runs(
     let at = scenario.span().start;
     let scenario = scenario.into_inner();
     let Some(variants) = scenarios(&scenario, &[])? else {
-        return Err(reader.problem(at, format!("there is no `{scenario}` beside it")));
+        return Err(reader.problem(at, format!("no scenario `{scenario}` in its folder")));
     };
     let labels: Vec<String> = variants.iter().map(|c| c.label.clone()).collect();
     let schemes = schemes.unwrap_or_else(|| labels.clone());
@@ -515,15 +516,15 @@ fn runs(
         return Err(reader.problem(at, format!("{scenario} has no scheme `{unknown}`; it has {}", labels.join(", "))));
     }
     if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
-        return Err(reader.problem(at, format!("scheme `{twice}` is given twice")));
+        return Err(reader.problem(at, format!("duplicate scheme `{twice}`")));
     }
-    let Some(variant) = variants.first() else { return Err(reader.problem(at, "no scheme takes part")) };
+    let Some(variant) = variants.first() else { return Err(reader.problem(at, "the scenario has no schemes")) };
     let along = Along::of(variant).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;
     let (key, wanted) = match (fan_in, points, along.is_fan_in()) {
         (fan_in, None, true) => ("fan_in", fan_in),
         (None, points, false) => ("points", points),
         (_, Some(_), true) => {
-            return Err(reader.problem(at, "points = [..] is of another swept key: use fan_in"));
+            return Err(reader.problem(at, "`points` is for another swept key: use fan_in"));
         }
         (Some(_), _, false) => {
             let what = format!("fan_in = [..]: {scenario} sweeps `{}`; use points", along.key);

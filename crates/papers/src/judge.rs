@@ -1,4 +1,4 @@
-//! The classes of claims, and when each passes. Tolerances come from the class, never from a result.
+//! Classes of claims and their pass conditions. Tolerances depend on the class, never on a result.
 
 mod bounds;
 mod mark;
@@ -22,40 +22,40 @@ pub(super) use much::MUCH;
 pub use seen::{Range, Verdict};
 pub use shape::Shape;
 
-/// A claim's class, with what it needs.
+/// A claim's class and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
-    /// Every curve of `above` lies above every one of `below`: means in that order and 95 % intervals apart, at every
-    /// point, or at nine of ten where it is said of a whole curve; `or_equal`, where not to be below is enough.
+    /// Every curve of `above` is above every one of `below`: means in that order and 95 % CIs disjoint, at every point, or
+    /// at 9 of 10 points for a claim about a whole curve. With `or_equal` it suffices not to be below.
     Order { above: Vec<String>, below: Vec<String>, range: Range, or_equal: bool, whole: bool },
-    /// Every curve of `above` is at least so many times every one of `below`, at every point: held exactly.
+    /// Every curve of `above` is at least `times` times every one of `below`, at every point, without tolerance.
     Much { above: Vec<String>, below: Vec<String>, times: f64, range: Range },
-    /// Every curve of `above` rises faster than every one of `below`: slopes in that order, their 95 % intervals apart.
+    /// Every curve of `above` rises faster than every one of `below`: slopes in that order, their 95 % CIs disjoint.
     Steeper { above: Vec<String>, below: Vec<String>, range: Range },
-    /// Where each curve collapses, or passes a value, within a step of the paper's own grid.
+    /// Where each curve collapses, or passes a value, within one step of the paper's grid.
     Onset { curves: Vec<String>, at: f64, past: Option<f64>, grid: Vec<f64>, range: Range },
-    /// No collapse: every point at least so many per cent of the curve's best up to it, or of what the line gives.
+    /// No collapse: every point is at least `percent` of the curve's best up to it, or of `line`.
     Holds { curves: Vec<String>, line: Option<f64>, percent: f64, range: Range },
     /// A value, within 15 %; or a bound.
     Level { curves: Vec<String>, bound: Bound, range: Range },
-    /// One curve is so many times another, the one beside it in `over`: within a factor of 1.5; "at least" has no upper end.
+    /// A curve is `times` times its counterpart in `over`: within a factor of 1.5; "at least" has no upper end.
     Factor { curves: Vec<String>, over: Vec<String>, takes: Takes, times: f64, at_least: bool, range: Range },
-    /// So many per cent, within 5 points; of `over`, what is gained or lost against it.
+    /// A percentage, within 5 points; with `over`, the gain or loss relative to it.
     Share { curves: Vec<String>, over: Option<String>, percent: f64, range: Range },
-    /// What the curve does.
+    /// The curve's shape.
     Shape { curves: Vec<String>, shape: Shape, range: Range },
     /// Zero in every seed.
     None { curves: Vec<String>, range: Range },
 }
 
-/// What a level is held to.
+/// The bound of a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// Within 15 % of it.
     Near(f64),
-    /// Not under it.
+    /// At least this.
     AtLeast(f64),
-    /// Not over it.
+    /// At most this.
     AtMost(f64),
 }
 
@@ -64,14 +64,14 @@ pub enum Bound {
 pub struct Judgement {
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What was seen, in words.
+    /// The measured result, in words.
     pub measured: String,
-    /// What would pass, in words.
+    /// The condition to pass, in words.
     pub expected: String,
 }
 
 impl Test {
-    /// The class' name.
+    /// The name of the class.
     pub fn class(&self) -> &'static str {
         match self {
             Test::Order { .. } => "order",
@@ -87,7 +87,7 @@ impl Test {
         }
     }
 
-    /// The curves that it looks at.
+    /// The curves it needs.
     pub fn curves(&self) -> impl Iterator<Item = &String> {
         let (curves, others): (&[String], &[String]) = match self {
             Test::Order { above, below, .. } | Test::Much { above, below, .. } | Test::Steeper { above, below, .. } => {
@@ -150,7 +150,7 @@ impl Test {
         }
     }
 
-    /// What it expects, for its figure.
+    /// Its expectation, as marked in the figure.
     pub fn mark(&self, curves: &[Curve]) -> Mark {
         let mean = |name: &str, x: f64| curves.iter().find(|c| c.name == name)?.at(x).map(|p| p.y.mean);
         let one = |_: &Curve, _: f64| Some(1.0);
@@ -208,7 +208,7 @@ impl Test {
         }
     }
 
-    /// What would pass, in words.
+    /// The condition to pass, in words.
     fn expects(&self, axes: &Axes) -> String {
         let unit = &axes.unit;
         match self {
@@ -261,7 +261,7 @@ impl Test {
 impl Bound {
     fn bounds(self) -> Bounds {
         let (least, most) = match self {
-            // To six digits, as all that is reported: the last bit must not tip what lies on the edge.
+            // To six digits, as reported: the last bit must not decide a value on the edge.
             Bound::Near(value) => (six_digits(value - 0.15 * value.abs()), six_digits(value + 0.15 * value.abs())),
             Bound::AtLeast(least) => (least, f64::INFINITY),
             Bound::AtMost(most) => (f64::NEG_INFINITY, most),
@@ -274,7 +274,7 @@ fn times_bounds(times: f64, at_least: bool) -> Bounds {
     Bounds { least: times / 1.5, most: if at_least { f64::INFINITY } else { times * 1.5 } }
 }
 
-/// A claim of several curves is one of each.
+/// Combines the results of a claim about several curves.
 fn together(seen: Vec<(&String, Seen)>) -> Seen {
     let several = seen.len() > 1;
     let worst = seen.iter().map(|(_, (verdict, _))| *verdict).max().unwrap_or(Verdict::Fail);

@@ -1,8 +1,8 @@
-//! A paper as data: its figures, what it says of them, and whether that holds here.
+//! Published papers as data: figures, claims, and whether the claims hold in this simulator.
 //!
-//! A folder `papers/NAME` has scenarios, `claims.toml` ([`Paper::parse`]), the verdicts that were recorded ([`Expected`],
-//! `expected.json`), and how far they hang on what the paper leaves open ([`Sensitivity`], `sensitivity.json`). From what runs of
-//! the scenarios gave ([`Measured`]) each figure's [`Curve`]s are drawn and the claims judged: a [`Scorecard`].
+//! A folder `papers/NAME` has scenarios, `claims.toml` ([`Paper::parse`]), the recorded verdicts ([`Expected`], `expected.json`),
+//! and their dependence on parameters that the paper leaves open ([`Sensitivity`], `sensitivity.json`). The runs of the scenarios
+//! ([`Measured`]) give each figure's [`Curve`]s, by which its claims are judged: a [`Scorecard`].
 
 mod along;
 mod apart;

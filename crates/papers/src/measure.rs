@@ -1,4 +1,4 @@
-//! What is read off a run for a figure: a number a run, or a series.
+//! Measures of runs for figures: a number per run, or a series.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use fanin_lab::stats::{Percentiles, percentiles_with_open};
 use fanin_lab::tasks;
 
-/// What a measure is drawn over.
+/// The x axis of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The number of senders, or what else is swept: one value a run.
+    /// The number of senders, or another swept key: one value per run.
     FanIn,
     /// The rounds of runs with one fan-in.
     Rounds,
     /// The time of the first run with one fan-in.
     Time,
-    /// The shares of what runs with one fan-in asked for.
+    /// Shares of the requested objects, in runs with one fan-in.
     Shares,
     /// The hosts of runs with one fan-in.
     Hosts,
@@ -29,23 +29,23 @@ pub enum Over {
 /// Flat periods shorter than this are ordinary waiting.
 const LEAST_FLAT: Time = Time::from_millis(100);
 
-/// What gives a measure.
+/// The source of a measure.
 #[derive(Clone, Copy)]
 enum Gives {
-    /// A run gives a number.
+    /// A number per run.
     Run(fn(&RunSpec, &RunTables) -> Option<f64>),
-    /// A run gives a series: x and y.
+    /// A series of x and y per run.
     Series(Over, fn(&RunSpec, &RunTables) -> Vec<(f64, f64)>),
-    /// No run gives it: a closed form, or what is measured apart.
+    /// A closed form or a measurement without a run.
     Form(Over),
 }
 
-/// Declares measures: what each is, its axis' words, and what gives it, `watched` if a run has to be watched for it.
+/// Declares measures: description, axis title and source; `watched` if it needs a watched run.
 macro_rules! measures {
     (|$spec:ident, $tables:ident|
         $($(#[doc = $doc:literal])+ $name:ident, $axis:literal, $kind:ident $($more:ident)* $(= $of:expr)?;)*
     ) => {
-        /// What a figure's axis shows.
+        /// A measure of a figure's y axis.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
         #[cfg_attr(test, derive(ts_rs::TS))]
         #[serde(rename_all = "snake_case")]
@@ -54,17 +54,17 @@ macro_rules! measures {
         }
 
         impl Measure {
-            /// All of them, with what they are.
+            /// All of them, with descriptions.
             pub const ALL: &[(Measure, &str)] = &[$((Measure::$name, concat!($($doc),+).trim_ascii()),)*];
 
-            /// The axis' words, its unit last.
+            /// The axis title, ending in its unit.
             pub fn axis(self) -> &'static str {
                 match self {
                     $(Measure::$name => $axis,)*
                 }
             }
 
-            /// Whether a run has to be watched for it.
+            /// Whether it needs a watched run.
             pub fn watches(self) -> bool {
                 match self {
                     $(Measure::$name => measures!(@watched $($more)*),)*
@@ -90,56 +90,55 @@ macro_rules! measures {
 measures! { |spec, tables|
     /// Goodput, Mbit/s.
     GoodputMbps, "goodput, Mbit/s", run = Some(tables.goodput_mbps());
-    /// Mean time of a round or query, ms; one that the run's end cut off took longer than it had waited; where none was begun, the time given.
+    /// Mean time of a round or query, ms. Unfinished ones count with the time waited so far; if none started, the run's duration.
     QueryMs, "query time, ms", run = {
         let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
         Some(query_times(tables).map_or(given, |times| times.mean / 1e9))
     };
     /// Retransmission timeouts in the whole run.
     Timeouts, "timeouts a run", run = Some(tables.totals.timeouts as f64);
-    /// Rounds or queries, of those finished, in which a timeout fired, per cent.
+    /// Percentage of finished rounds or queries in which a timeout fired.
     TimeoutQueriesPct, "queries with a timeout, %", run = {
         let hit = finished(tables).filter(|q| q.timeouts > 0).count();
-        // A run whose only query never ended had one for certain.
+        // If the only query never ended, it certainly had one.
         Some(if finished(tables).count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished(tables).count() as f64 })
     };
-    /// The median time of a query, ms; those that were cut off took longer than they had waited.
+    /// The median query time, ms; unfinished queries count with the time waited so far.
     QueryP50Ms, "median query time, ms", run = query_times(tables).map(|times| times.p50 as f64 / 1e9);
-    /// The 95th percentile of it, ms.
+    /// The 95th percentile of query times, ms.
     QueryP95Ms, "95th percentile of query times, ms", run = query_times(tables).map(|times| times.p95 as f64 / 1e9);
-    /// The 99th percentile of the times of the queries of a service beside the workload, ms; those that were cut off took longer
-    /// than they had waited.
+    /// The 99th percentile of the query times of a background service, ms; unfinished ones count with the time waited so far.
     ServiceP99Ms, "99th percentile of the service's query times, ms", run =
         times(tables.service.iter().map(|query| (query.qct_ps, query.waited_ps))).map(|times| times.p99 as f64 / 1e9);
-    /// Jain's index over what a run's flows got, from 0 to 1.
+    /// Jain's index over the throughputs of a run's flows, from 0 to 1.
     Jain, "Jain's index", run = fanin_lab::fairness::jain(tables, spec.fan_in, spec.settings.clients());
     /// Jain's index within a round, or between two starts or stops of a list's long flows: the mean over these.
     JainRounds, "Jain's index within a round", run = fanin_lab::stats::mean(&fanin_lab::fairness::jain_by_round(tables));
-    /// What each long flow of a list got, Mbit/s, by the host that it comes from: of a host with several their mean.
+    /// Throughput of each long flow of a list, Mbit/s, by source host; the mean for a host with several.
     LongMbps, "throughput of a long flow, Mbit/s", series Hosts = long_mbps(tables);
-    /// The mean queue at the port to the client over time, full packets; `measure.ports` has to be on.
+    /// The mean queue at the port to the client over time, full packets; requires `measure.ports`.
     QueueMeanPackets, "mean queue, packets", run = client_queue(spec, tables, |port| port.queue_mean_bytes);
-    /// Its 99th percentile over time, for which that has to be on, too.
+    /// The 99th percentile of that queue over time; requires `measure.ports`.
     QueueP99Packets, "99th percentile of the queue, packets", run = client_queue(spec, tables, |port| port.queue_p99_bytes);
     /// The longest queue there.
     QueueMaxPackets, "longest queue, packets", run = client_queue(spec, tables, |port| Some(port.queue_max_bytes));
-    /// When the last round that was wanted ended, ms; where it did not, the time that it was given.
+    /// When the last configured round ended, ms; if it did not, the run's time limit.
     FinishMs, "end of the last round, ms", run = {
         let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
         Some(tables.queries.last().and_then(end_ms).unwrap_or(given))
     };
     /// Packets dropped at all ports.
     Drops, "packets dropped a run", run = Some(tables.totals.drops as f64);
-    /// Incasts at the client's port: runs of drops there, each within an idle round trip of the one before.
+    /// Incasts at the client's port: series of drops there, each within an idle round trip of the one before.
     Incasts, "incasts a run", run = Some(tables.totals.incasts as f64);
-    /// How long a MapReduce job took, s; where it did not end, the time that it was given.
+    /// How long a MapReduce job took, s; if it did not end, the run's time limit.
     RuntimeS, "run time, s", run = Some(runtime_s(tables));
-    /// Payload delivered over that time, by node that works, Mbit/s.
+    /// Payload delivered over that time, per worker node, Mbit/s.
     ThroughputNodeMbps, "throughput a node, Mbit/s", run = {
         let megabits = tables.totals.payload_bytes as f64 * 8.0 / 1e6;
         Some(megabits / runtime_s(tables) / f64::from(spec.fan_in))
     };
-    /// Mean time of a packet, ACKs too, from the sending to the receiving host, us; `measure.latency` has to be on.
+    /// Mean time of a packet, including ACKs, from sending to receiving host, us; requires `measure.latency`.
     LatencyUs, "latency a packet, us", run = {
         let rows = || tables.latency.iter();
         let packets: u64 = rows().map(|row| row.packets).sum();
@@ -148,78 +147,78 @@ measures! { |spec, tables|
     };
     /// The share of a MapReduce job's time from its first fetch to its last, per cent.
     ShuffleSharePct, "shuffle's share of the run time, %", run = share_of_runtime(tables, |task| task.shuffle_start_ps);
-    /// The same from when the first reduce starts, as the logs of Hadoop and MRPerf count the shuffle: waiting for maps included.
+    /// The same from the start of the first reduce, as the logs of Hadoop and MRPerf count the shuffle: it includes waiting for maps.
     ShuffleLoggedPct, "shuffle's share of the run time from the first reduce's start, %", run = share_of_runtime(tables, |task| Some(task.start_ps));
-    /// The median length of the periods of at least 100 ms in which the first server's cwnd does not move, ms.
+    /// The median length of the periods of at least 100 ms in which the first server's cwnd does not change, ms.
     FlatMs, "flat period, ms", run watched = {
         let mut flats: Vec<u64> = flats(tables).iter().map(|(_, length)| length.0).collect();
         fanin_lab::stats::percentiles(&mut flats).map(|p| p.p50 as f64 / 1e9)
     };
-    /// How many such periods there are.
+    /// The number of such periods.
     Flats, "flat periods a run", run watched = Some(flats(tables).len() as f64);
-    /// When the first of them begins, ms.
+    /// The start of the first such period, ms.
     FirstFlatMs, "start of the first flat period, ms", run watched = flats(tables).first().map(|(start, _)| start.0 as f64 / 1e9);
     /// When each round ended, ms, by round.
     RoundEndMs, "end of the round, ms", series Rounds = {
         tables.queries.iter().filter_map(|q| Some((f64::from(q.round) + 1.0, end_ms(q)?))).collect()
     };
-    /// Answers received by then, by the time in ms.
-    Answers, "answers received", series Time = {
+    /// Responses received so far, by time in ms.
+    Answers, "responses received", series Time = {
         let mut ends: Vec<u64> = tables.flows.iter().filter_map(|f| Some(f.start_ps + f.fct_ps?)).collect();
         ends.sort_unstable();
         (1..).zip(ends).map(|(n, end): (u32, u64)| (end as f64 / 1e9, n.into())).collect()
     };
-    /// The first server's cwnd, segments, by the time in ms.
+    /// The first server's cwnd, segments, by time in ms.
     CwndSegments, "cwnd, segments", series watched Time = {
         let mss = spec.settings.tcp.mss.0 as f64;
         cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
     };
-    /// When that share of the objects that were asked for is there, ms from when their request began, by the share in per cent.
+    /// Time until that share of the requested objects has arrived, ms since the start of their request, by the share in per cent.
     ObjectMs, "time of an object, ms", series Shares = tenths(tables.flows.iter().filter_map(|flow| flow.fct_ps));
-    /// When that share of the requests is whole, ms from when each began, by the share in per cent.
+    /// Time until that share of the requests is complete, ms since the start of each, by the share in per cent.
     QueryShareMs, "time of a request, ms", series Shares = tenths(tables.requests.iter().filter_map(|row| row.latency_ps));
-    /// The mean over requests of what they brought over the time that they took, per cent of the client's link.
-    EfficiencyPct, "what requests bring over time, % of the downlink", run = {
+    /// The mean over requests of payload divided by request time, per cent of the client's link rate.
+    EfficiencyPct, "payload over request time, % of the downlink", run = {
         let s = &spec.settings;
         let bytes_ps = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 8e12;
         let of = |row: &RequestRow| Some(row.payload_bytes as f64 / row.latency_ps? as f64 / bytes_ps * 100.0);
         fanin_lab::stats::mean(&tables.requests.iter().filter_map(of).collect::<Vec<_>>())
     };
-    /// Hosts that answer the front end itself, a request.
-    AnsweringServers, "hosts that answer a request", run = {
+    /// Hosts that respond to the front end itself, per request.
+    AnsweringServers, "hosts that respond to a request", run = {
         let whole = tables.requests.iter().filter(|row| row.latency_ps.is_some());
         fanin_lab::stats::mean(&whole.map(|row| row.answering_hosts as f64).collect::<Vec<_>>())
     };
-    /// Servers of a plan that have what was gathered.
+    /// Servers of a plan that store co-located objects.
     GatheringServers, "gathering servers", run = Some(tables.gathering.len() as f64);
-    /// What is asked of them, all together, per cent of the requests that they can answer.
-    GatheringCpuPct, "requests of gathering servers, % of what they can answer", run = used(tables, |row| (row.requests, row.requests_most));
-    /// The same of their memory.
-    GatheringMemoryPct, "memory of gathering servers, % of what they have", run = used(tables, |row| (row.memory_bytes, row.memory_most_bytes));
-    /// Packets with payload that crossed a rack's uplink, retransmissions too, a request.
+    /// Load of these servers in total, per cent of the requests they can serve.
+    GatheringCpuPct, "requests of co-locating servers, % of capacity", run = used(tables, |row| (row.requests, row.requests_most));
+    /// The memory of these servers in total, per cent of their capacity.
+    GatheringMemoryPct, "memory of co-locating servers, % of capacity", run = used(tables, |row| (row.memory_bytes, row.memory_most_bytes));
+    /// Data packets that crossed a rack's uplink, including retransmissions, per request.
     InterRackPackets, "packets between racks a request", run = {
         let up = tables.ports.iter().filter(|port| matches!(port.tier.as_str(), "leaf up" | "tor up"));
         let packets: u64 = up.map(|port| port.data_packets).sum();
         Some(packets as f64 / tables.queries.len().max(1) as f64)
     };
-    /// How long it takes to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
+    /// Time to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
     TreeMs, "time to form swarms and tree, ms", form FanIn;
-    /// How long a computer takes a query for what a scheme works out, ms, by the queries an hour: measured, not simulated.
+    /// Computing time of a scheme per query, ms, by the queries an hour: measured, not simulated.
     ComputingMs, "computing time a query, ms", form FanIn;
-    /// The mean time until an object of a server's queue is sent, in the time that a unit of size takes.
+    /// The mean time until an object of a server's queue is sent, in units of the time to send one unit of size.
     QueueMean, "mean time until an object is sent, 1/g", form FanIn;
-    /// Map tasks at work, by the time in ms.
-    Maps, "maps at work", series Time = tasks::maps(tables);
-    /// Reduce tasks that fetch, or wait for maps to fetch from, by the time in ms.
+    /// Running map tasks, by time in ms.
+    Maps, "running maps", series Time = tasks::maps(tables);
+    /// Reduce tasks that fetch, or wait for maps to fetch from, by time in ms.
     Shuffling, "reduces that shuffle or wait to", series Time = tasks::shuffling(tables);
-    /// Reduce tasks that merge, reduce or write, by the time in ms.
+    /// Reduce tasks that merge, reduce or write, by time in ms.
     Reducing, "reduces past their shuffle", series Time = tasks::reducing(tables);
     /// The probability of incast, by the number of flows: a closed form, no run (`fanin explain model`).
     IncastProbability, "probability of incast", form Flows;
 }
 
 impl Measure {
-    /// What it is drawn over.
+    /// Its x axis.
     pub fn over(self) -> Over {
         match self.gives() {
             Gives::Run(_) => Over::FanIn,
@@ -227,24 +226,24 @@ impl Measure {
         }
     }
 
-    /// Its word in a claims file.
+    /// Its name in a claims file.
     pub fn word(self) -> String {
         serde_json::to_value(self).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
     }
 
-    /// The words of what it is drawn over.
+    /// The title of its x axis.
     pub fn over_axis(self) -> &'static str {
         match self.over() {
             Over::FanIn => "senders",
             Over::Rounds => "round",
             Over::Time => "time, ms",
-            Over::Shares => "objects answered, %",
+            Over::Shares => "objects received, %",
             Over::Hosts => "sending host",
             Over::Flows => "flows",
         }
     }
 
-    /// The number that a run gives; `None` where it has none.
+    /// The number for a run; `None` if it has none.
     pub fn of_run(self, spec: &RunSpec, tables: &RunTables) -> Option<f64> {
         match self.gives() {
             Gives::Run(number) => number(spec, tables),
@@ -252,7 +251,7 @@ impl Measure {
         }
     }
 
-    /// The series that a run gives: x and y; nothing where it has none.
+    /// The series for a run: x and y; empty if it has none.
     pub fn series(self, spec: &RunSpec, tables: &RunTables) -> Vec<(f64, f64)> {
         match self.gives() {
             Gives::Series(_, series) => series(spec, tables),
@@ -261,25 +260,25 @@ impl Measure {
     }
 }
 
-/// Percentiles of the times of queries, those that were cut off among them.
+/// Percentiles of query times, including unfinished queries.
 fn query_times(tables: &RunTables) -> Option<Percentiles> {
     times(tables.queries.iter().map(|query| (query.qct_ps, query.waited_ps)))
 }
 
-/// Percentiles of times, of those that ended and of those that had waited when they were cut off.
+/// Percentiles of times; unfinished ones count with the time waited so far.
 fn times(queries: impl Iterator<Item = (Option<u64>, Option<u64>)> + Clone) -> Option<Percentiles> {
     let mut ended: Vec<u64> = queries.clone().filter_map(|(took, _)| took).collect();
     let mut open: Vec<u64> = queries.filter_map(|(_, waited)| waited).collect();
     percentiles_with_open(&mut ended, &mut open).map(|(times, _)| times)
 }
 
-/// What a port to the client tells of its queue, in full packets; `None` where it is not measured.
+/// The queue of a port to the client, in full packets; `None` if it was not measured.
 fn client_queue(spec: &RunSpec, tables: &RunTables, of: impl Fn(&PortRow) -> Option<u64>) -> Option<f64> {
     let port = tables.ports.iter().find(|port| port.port.ends_with(">client"))?;
     Some(of(port)? as f64 / spec.settings.full_frame().0 as f64)
 }
 
-/// What each host's long flows of a list got over the measured time: the mean of a flow, by the number of the host.
+/// Throughput of each host's long flows over the measured time: the mean per flow, by host number.
 fn long_mbps(tables: &RunTables) -> Vec<(f64, f64)> {
     let mut hosts: BTreeMap<u32, (u64, BTreeSet<u32>)> = BTreeMap::new();
     for flow in tables.flows.iter().filter(|flow| flow.class == FlowKind::Long) {
@@ -292,7 +291,7 @@ fn long_mbps(tables: &RunTables) -> Vec<(f64, f64)> {
     hosts.iter().map(|(host, moved)| (f64::from(*host), mbps(moved))).collect()
 }
 
-/// By which time each tenth of them is over, ms.
+/// The time by which each tenth of them is complete, ms.
 fn tenths(times: impl Iterator<Item = u64>) -> Vec<(f64, f64)> {
     let mut times: Vec<u64> = times.collect();
     times.sort_unstable();
@@ -301,14 +300,14 @@ fn tenths(times: impl Iterator<Item = u64>) -> Vec<(f64, f64)> {
     (1..=10).filter_map(|tenth| point(10 * tenth)).collect()
 }
 
-/// What gathering servers are asked for, all together, per cent of what they can give.
+/// Load of co-locating servers in total, per cent of their capacity.
 fn used(tables: &RunTables, of: impl Fn(&GatheringRow) -> (u64, u64)) -> Option<f64> {
     let (used, most) =
         tables.gathering.iter().map(of).fold((0u64, 0u64), |(a, b), (c, d)| (a + c, b.saturating_add(d)));
     (most > 0).then(|| 100.0 * used as f64 / most as f64)
 }
 
-/// The rounds or queries that ended.
+/// Finished rounds or queries.
 fn finished(tables: &RunTables) -> impl Iterator<Item = &QueryRow> {
     tables.queries.iter().filter(|query| query.qct_ps.is_some())
 }
@@ -317,12 +316,12 @@ fn end_ms(query: &QueryRow) -> Option<f64> {
     Some((query.start_ps + query.qct_ps?) as f64 / 1e9)
 }
 
-/// The job's time; of one that did not end, all of the run.
+/// The job's time; if it did not end, the whole run.
 fn runtime_s(tables: &RunTables) -> f64 {
     tables.totals.measured_ps as f64 / 1e12
 }
 
-/// From the first of what reduces begin to the last fetch, of the job's time, per cent.
+/// From the earliest `begin` of a reduce to the last fetch, in per cent of the job's time.
 fn share_of_runtime(tables: &RunTables, begin: impl Fn(&TaskRow) -> Option<u64>) -> Option<f64> {
     let reduces = || tables.tasks.iter().filter(|task| task.kind == "reduce");
     let from = reduces().filter_map(begin).min()?;
@@ -334,7 +333,7 @@ fn cwnds(tables: &RunTables) -> impl Iterator<Item = (Time, u64)> {
     tables.samples.iter().filter(|s| s.series == "cwnd").map(|s| (Time(s.time_ps), s.value_bytes))
 }
 
-/// The periods of at least [`LEAST_FLAT`] between two changes of cwnd: when each begins, and how long it is.
+/// The periods of at least [`LEAST_FLAT`] between two changes of cwnd: start and length.
 fn flats(tables: &RunTables) -> Vec<(Time, Time)> {
     let mut changes: Vec<(Time, u64)> = Vec::new();
     for (at, bytes) in cwnds(tables) {
@@ -367,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_flow_has_what_it_got_in_all_its_phases_and_a_host_the_mean_of_its_flows() {
+    fn long_flow_throughput_covers_all_phases_averaged_by_host() {
         let moved = |from_host, to_host, delivered_bytes| fanin_spec::FlowRow {
             class: FlowKind::Long,
             from_host,
@@ -383,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_does_not_move_for_100_ms_is_flat() {
+    fn a_window_unchanged_for_100_ms_is_flat() {
         let sample = |ms: u64, value_bytes| {
             let (series, time_ps) = ("cwnd".into(), ms * 1_000_000_000);
             fanin_spec::SampleRow { series, time_ps, value_bytes, ..Default::default() }
@@ -395,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_lasts_from_the_first_fetch_or_start_to_the_last_fetch() {
+    fn shuffle_lasts_from_first_fetch_or_start_to_last_fetch() {
         let mut tables = RunTables { tasks: vec![reduce(1, 2, 5, 9), reduce(0, 3, 7, 10)], ..RunTables::default() };
         tables.totals.measured_ps = 10_000_000_000;
         assert_eq!(share_of_runtime(&tables, |task| task.shuffle_start_ps), Some(50.0));
@@ -403,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_has_one_mean_query_time_for_a_paper_and_for_a_comparison() {
+    fn papers_and_comparisons_agree_on_mean_query_time() {
         let text =
             "schemes = [\"newreno\"]\n[workload]\nfragment = \"1 KB\"\n[sweep]\nfan_in = [2]\n[run]\nseeds = 1\n";
         let variants = Scenario::parse("x.toml", text).and_then(|scenario| scenario.variants()).unwrap();

@@ -1,4 +1,4 @@
-//! The report of a reproduction: each figure redrawn in the paper's own axes, its claims and their verdicts beside it.
+//! HTML report of a reproduction: each figure redrawn on the paper's axes, beside its claims and verdicts.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use super::sensitivity::Sensitivity;
 use fanin_lab::stats::six_digits;
 use fanin_report::{DrawnChart, DrawnCurve, Expected, Page, prose, quoted, text};
 
-/// What the charts' code reads.
+/// The data that the charts read.
 #[derive(serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct ScorecardData<'a> {
-    /// The version of this form.
+    /// Schema version.
     schema: u32,
-    /// What tells this page from a comparison's.
+    /// Distinguishes this page from a comparison's.
     #[cfg_attr(test, ts(type = "\"scorecard\""))]
     kind: &'static str,
     figures: Vec<PaperFigure<'a>>,
@@ -33,20 +33,20 @@ struct PaperFigure<'a> {
     claims: Vec<DrawnClaim<'a>>,
 }
 
-/// A claim as its figure shows it.
+/// A claim as shown beside its figure.
 #[derive(serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct DrawnClaim<'a> {
     id: &'a str,
-    /// The curves that it is of.
+    /// The curves it is about.
     curves: &'a [String],
 }
 
-/// A curve over the mean of another at each x.
+/// A curve's ratio to the mean of another at each x.
 fn over<'a>(curve: &'a Curve, base: &Curve) -> DrawnCurve<'a> {
     let mut ratios = drawn(curve);
     for (i, point) in curve.points.iter().enumerate() {
-        // Without a value to stand over there is none.
+        // Without a value of the other curve there is no ratio.
         let under = base.at(point.x).map_or(f64::INFINITY, |p| p.y.mean);
         for values in [&mut ratios.y, &mut ratios.lo, &mut ratios.hi] {
             if let Some(value) = values.get_mut(i) {
@@ -57,7 +57,7 @@ fn over<'a>(curve: &'a Curve, base: &Curve) -> DrawnCurve<'a> {
     ratios
 }
 
-/// A curve with its intervals, where it has any.
+/// A curve with its CIs, if any.
 fn drawn<'a>(curve: &'a Curve) -> DrawnCurve<'a> {
     let points = &curve.points;
     let name = curve.name.as_str();
@@ -74,7 +74,7 @@ fn drawn<'a>(curve: &'a Curve) -> DrawnCurve<'a> {
     }
 }
 
-/// A chart with what its claims expect.
+/// A chart with the expectations of its claims.
 fn chart_of<'a>(chart: &'a Chart, claims: &'a [JudgedClaim]) -> DrawnChart<'a> {
     let bases = bases(chart);
     let curve = |curve: &'a Curve| match bases.get(curve.name.as_str()) {
@@ -91,8 +91,8 @@ fn chart_of<'a>(chart: &'a Chart, claims: &'a [JudgedClaim]) -> DrawnChart<'a> {
         x: chart.x.clone().into(),
         y: match chart.over.as_slice() {
             [] => chart.y.into(),
-            [one] => format!("{}, over that of {one}", chart.y),
-            several => format!("{}, each over that of {}", chart.y, several.join(" or ")),
+            [one] => format!("{}, relative to {one}", chart.y),
+            several => format!("{}, each relative to {}", chart.y, several.join(" or ")),
         },
         steps: chart.measure.over() == Over::Time,
         bars: chart.measure.over() == Over::FanIn && chart.curves.iter().all(one_x),
@@ -102,7 +102,7 @@ fn chart_of<'a>(chart: &'a Chart, claims: &'a [JudgedClaim]) -> DrawnChart<'a> {
     }
 }
 
-/// By a curve's name that whose ratios to it are drawn: the last of `over` up to it.
+/// The curve whose ratio is drawn, by curve name: the last of `over` up to it in the legend.
 fn bases<'a>(chart: &'a Chart) -> BTreeMap<&'a str, &'a Curve> {
     let mut base: Option<&Curve> = None;
     let with_base = |curve: &'a Curve| {
@@ -127,7 +127,7 @@ impl<'a> PaperFigure<'a> {
 }
 
 impl Reproduced {
-    /// The page, in one file that asks for no other.
+    /// The page, a self-contained file.
     pub fn html(&self, card: &Scorecard) -> String {
         let drawn = self
             .papers
@@ -144,17 +144,17 @@ impl Reproduced {
             body += &(open_html(&paper.name, &paper.sensitivity, scored) + "</section>\n");
         }
         body += &format!(
-            "<p class=\"origin\">fanin {}. Every value that is drawn, seed by seed, stands in <code>figures.csv</code> beside \
-             this page.</p>\n</main>\n",
+            "<p class=\"origin\">fanin {}. The file <code>figures.csv</code> beside this page has every plotted value, seed by \
+             seed.</p>\n</main>\n",
             text(&card.fanin)
         );
-        // Numbers and texts: there is nothing in them that JSON lacks.
+        // The data has only numbers and strings, which JSON can always represent.
         let data = serde_json::to_string(&data).unwrap_or_default();
         Page { title: &format!("{names}: fanin"), body: &body, data: &data }.html()
     }
 }
 
-/// The command that makes one figure under the same conditions.
+/// The command that reproduces one figure under the same conditions.
 fn command(paper: &str, figure: &str, conditions: &Conditions) -> String {
     let mut command = format!("fanin reproduce {} --figure {}", quoted(paper), quoted(figure));
     if conditions.mode == Mode::Quick {
@@ -172,8 +172,8 @@ fn command(paper: &str, figure: &str, conditions: &Conditions) -> String {
 fn head(names: &str, conditions: &Conditions, card: &Scorecard) -> String {
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     let mode = match conditions.mode {
-        Mode::Full => "the papers’ full settings",
-        Mode::Quick => "quick: fewer seeds and shorter runs than the papers’",
+        Mode::Full => "full settings of the papers",
+        Mode::Quick => "quick: fewer seeds and shorter runs than in the papers",
     };
     let set: String = conditions.set.iter().map(|set| format!("; with {}", set.assignment)).collect();
     let undecided = match count.undecided {
@@ -190,7 +190,7 @@ fn head(names: &str, conditions: &Conditions, card: &Scorecard) -> String {
     )
 }
 
-/// A link a figure; the charts' code adds the button for colours.
+/// A link per figure; the charts' code adds the theme button.
 fn nav(card: &Scorecard) -> String {
     let figures = card.papers.iter().flat_map(|p| &p.figures);
     let link = |f: &ScoredFigure| format!("<a href=\"#{id}\">{id}</a>\n", id = text(&f.id));
@@ -200,7 +200,7 @@ fn nav(card: &Scorecard) -> String {
     )
 }
 
-/// Which figures hold, at a glance.
+/// An overview of the figures that hold.
 fn overview(card: &Scorecard) -> String {
     let mut rows = String::new();
     for paper in &card.papers {
@@ -231,11 +231,11 @@ fn overview(card: &Scorecard) -> String {
     format!(
         "<section aria-labelledby=\"overview\">\n<h2 id=\"overview\">Overview</h2>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"overview\">\n<table class=\"overview\">\n\
-         <thead><tr><th scope=\"col\">paper</th><th scope=\"col\">figure</th><th scope=\"col\" class=\"words\">what it shows</th>\
+         <thead><tr><th scope=\"col\">paper</th><th scope=\"col\">figure</th><th scope=\"col\" class=\"words\">title</th>\
          <th scope=\"col\">claims held</th><th scope=\"col\">fragile</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
-         <p class=\"note\">A claim’s class sets its tolerance. It is undecided where these seeds do not tell, and fragile where it \
-         holds and fails within the plausible ranges of what the paper leaves open. One that repeats another’s measurement is \
-         not counted again, nor is one of the project’s own, where the paper says nothing.</p>\n</section>\n"
+         <p class=\"note\">A claim’s class sets its tolerance. A claim is undecided if these seeds cannot decide it, and fragile \
+         if it holds and fails within the plausible ranges of parameters that the paper leaves open. Claims that repeat another’s \
+         measurement, and the project’s own claims, are not counted.</p>\n</section>\n"
     )
 }
 
@@ -268,7 +268,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
         chips += &chip("repeats", &format!("repeats {id}"));
     }
     if claim.own {
-        chips += &chip("repeats", "the project’s own");
+        chips += &chip("repeats", "added by the project");
     }
     let hangs_on = claim.open_words();
     let words = |class: &str, words: &str| match words {
@@ -277,7 +277,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
     };
     format!(
         "<li class=\"claim {}\" data-claim=\"{}\" tabindex=\"0\"><p class=\"head\">{} <b>{}</b> {}</p>\
-         <p class=\"seen\">Measured {}; passes with {} ({}; {}).</p>{}{}{}</li>\n",
+         <p class=\"seen\">Measured: {}. Expected: {} ({}; {}).</p>{}{}{}</li>\n",
         claim.verdict.word(),
         text(&claim.id),
         chips.trim_start(),
@@ -293,7 +293,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
     )
 }
 
-/// What each setting that the paper leaves open changes: its other readings, beside this one.
+/// The effect of each open parameter: its other values beside the scenarios' own.
 fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> String {
     if sensitivity.tried.is_empty() {
         return String::new();
@@ -301,7 +301,7 @@ fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> Str
     let claims = || scored.figures.iter().flat_map(|figure| &figure.claims);
     let counted = |id: &str| claims().any(|claim| claim.id == id && claim.counts());
     let here = sensitivity.claims.iter().filter(|(id, hanging)| counted(id) && hanging.here == Verdict::Pass).count();
-    let mut rows = format!("<tr><th scope=\"row\">as the scenarios have it</th><td>{here}</td><td></td></tr>\n");
+    let mut rows = format!("<tr><th scope=\"row\">as in the scenarios</th><td>{here}</td><td></td></tr>\n");
     for change in sensitivity.changes(&counted) {
         let verdicts = change.verdicts.iter().map(|(id, verdict)| format!("{id} {}", verdict.says()));
         rows += &format!(
@@ -312,17 +312,17 @@ fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> Str
         );
     }
     let most = match sensitivity.most(&counted) {
-        Some((key, n)) => format!(" Most fragile claims, {n}, hang on <code>{}</code>.", text(key)),
+        Some((key, n)) => format!(" Most fragile claims ({n}) depend on <code>{}</code>.", text(key)),
         None => String::new(),
     };
     let id = format!("open-{}", text(name));
     format!(
-        "<section class=\"open-settings\" aria-labelledby=\"{id}\">\n<h3 id=\"{id}\">What the paper leaves open</h3>\n\
-         <p class=\"note\">One setting at a time is another; how many claims hold then, and which change. With fewer seeds than \
-         above, as <code>sensitivity.md</code> says.{most}</p>\n\
+        "<section class=\"open-settings\" aria-labelledby=\"{id}\">\n<h3 id=\"{id}\">Parameters that the paper leaves open</h3>\n\
+         <p class=\"note\">Each row changes one setting: the number of claims that hold, and the verdicts that change. These runs \
+         use fewer seeds than those above; see <code>sensitivity.md</code>.{most}</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}\">\n<table>\n\
          <thead><tr><th scope=\"col\">setting</th><th scope=\"col\">claims that hold</th>\
-         <th scope=\"col\" class=\"words\">verdicts that change</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
+         <th scope=\"col\" class=\"words\">changed verdicts</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
          </section>\n"
     )
 }

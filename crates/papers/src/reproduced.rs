@@ -1,4 +1,4 @@
-//! How papers are reproduced, and what comes out.
+//! Conditions and results of a reproduction.
 
 use core::fmt;
 use core::time::Duration;
@@ -11,64 +11,64 @@ use super::sensitivity::{ClaimSensitivity, Sensitivity};
 use fanin_lab::stats::six_digits;
 use fanin_report::Mark;
 
-/// How much of a paper's settings is run.
+/// Which settings to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The paper's own.
+    /// Those of the paper.
     Full,
-    /// Fewer seeds and shorter runs, as its claims file has them.
+    /// Fewer seeds and shorter runs, as set in the claims file.
     Quick,
 }
 
-/// How a paper is reproduced.
+/// The conditions of a reproduction.
 #[derive(Clone, Debug)]
 pub struct Conditions {
     /// Full or quick.
     pub mode: Mode,
-    /// In place of the scenarios' number of seeds.
+    /// Overrides the scenarios' number of seeds.
     pub seeds: Option<u32>,
-    /// In place of the scenarios' first seed.
+    /// Overrides the scenarios' first seed.
     pub first_seed: Option<u64>,
-    /// Keys of scenarios that are set, as `--set` does.
+    /// Scenario keys to set, as with `--set`.
     pub set: Vec<Setting>,
 }
 
-/// A key of some or of all scenarios, set to a value.
+/// A key to set in some or all scenarios.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// `path.to.key=VALUE`.
     pub assignment: String,
-    /// The scenarios' files; all where there is none.
+    /// The scenarios' files; empty for all.
     pub scenarios: Vec<String>,
 }
 
 impl Setting {
-    /// A key of all scenarios.
+    /// A key to set in all scenarios.
     pub fn everywhere(assignment: &str) -> Setting {
         Setting { assignment: assignment.into(), scenarios: Vec::new() }
     }
 
-    /// Whether it sets a key of this scenario.
+    /// Whether it applies to this scenario.
     pub fn is_of(&self, scenario: &str) -> bool {
         self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
     }
 }
 
-/// What came out.
+/// The results.
 #[derive(Clone, Debug)]
 pub struct Reproduced {
-    /// How they were reproduced.
+    /// The conditions.
     pub conditions: Conditions,
-    /// The papers, in the order that was asked for.
+    /// The papers, in the requested order.
     pub papers: Vec<DrawnPaper>,
     /// Runs that came from the cache.
     pub cached_runs: usize,
-    /// Wall time of it all.
+    /// Total wall time.
     pub wall: Duration,
-    /// User CPU time of all runs, those of the cache as they were measured then.
+    /// User CPU time of all runs; for cached runs as originally measured.
     pub cpu: Duration,
-    /// What the user may want to know of the cache.
+    /// Notices about the cache for the user.
     pub notices: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub struct DrawnPaper {
     pub title: String,
     /// Its figures.
     pub figures: Vec<DrawnFigure>,
-    /// How its verdicts hang on what it leaves open.
+    /// How its verdicts depend on the parameters it leaves open.
     pub sensitivity: Sensitivity,
 }
 
@@ -94,26 +94,26 @@ pub struct DrawnFigure {
     pub title: String,
     /// Whether the y axis is logarithmic.
     pub log: bool,
-    /// One chart a measure that is drawn.
+    /// One chart per measure.
     pub charts: Vec<Chart>,
     /// Its claims with their verdicts.
     pub claims: Vec<JudgedClaim>,
-    /// What of its runs was not needed; `None` where all were.
+    /// Skipped runs; `None` if all were needed.
     pub spared: Option<Spared>,
 }
 
-/// Runs that were not needed, since their points' means were known well enough.
+/// Runs skipped because the means of their points were known precisely enough.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Spared {
-    /// Half of a mean's 95 % interval, as a share of the mean: what it was to be known to.
+    /// The target: half-width of a mean's 95 % CI, as a share of the mean.
     pub precision: f64,
-    /// The figure's points, all schemes'.
+    /// The figure's points over all schemes.
     pub points: usize,
-    /// Those that were stopped early.
+    /// Points that were stopped early.
     pub early: usize,
     /// Runs that were planned.
     pub runs: usize,
-    /// Those of them that were not made.
+    /// Planned runs that were skipped.
     pub spared: usize,
 }
 
@@ -128,15 +128,15 @@ impl fmt::Display for Spared {
 /// One chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What is drawn.
+    /// The measure.
     pub measure: Measure,
-    /// The words of the axes.
+    /// The x axis title.
     pub x: String,
-    /// The words of the axes.
+    /// The y axis title.
     pub y: &'static str,
-    /// The curves, in the legend's order.
+    /// The curves, in legend order.
     pub curves: Vec<Curve>,
-    /// The curves that it is drawn over; none where it shows values as they are.
+    /// The curves whose ratios are drawn; empty if values are drawn as they are.
     pub over: Vec<String>,
 }
 
@@ -147,8 +147,8 @@ pub struct JudgedClaim {
     pub claim: Claim,
     /// The outcome.
     pub judgement: Judgement,
-    /// What it expects, for its figure.
+    /// Its expectation, as marked in the figure.
     pub mark: Mark,
-    /// How it hangs on what the paper leaves open; `None` where nobody looked.
+    /// How it depends on the open parameters; `None` if this was not tried.
     pub hanging: Option<ClaimSensitivity>,
 }

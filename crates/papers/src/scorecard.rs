@@ -1,4 +1,4 @@
-//! `scorecard.json`: the contract that programs read.
+//! `scorecard.json`, the machine-readable result.
 
 use serde::Serialize;
 
@@ -9,9 +9,9 @@ use fanin_lab::stats::six_digits;
 /// Every claim of the reproduced figures, with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scorecard {
-    /// The version of this form: 1.
+    /// Schema version: 1.
     pub schema: u32,
-    /// The version of the program.
+    /// fanin's version.
     pub fanin: String,
     /// Full or quick.
     pub mode: Mode,
@@ -21,7 +21,7 @@ pub struct Scorecard {
     pub cpu_s: f64,
     /// Runs that came from the cache.
     pub cached_runs: usize,
-    /// By paper, in the order that was asked for.
+    /// By paper, in the requested order.
     pub papers: Vec<ScoredPaper>,
 }
 
@@ -39,11 +39,11 @@ pub struct ScoredPaper {
 pub struct ScoredFigure {
     /// `M-6`.
     pub id: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// Its claims.
     pub claims: Vec<ScoredClaim>,
-    /// What of its runs was not needed; absent where all were.
+    /// Skipped runs; absent if all were needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spared: Option<Spared>,
 }
@@ -53,85 +53,85 @@ pub struct ScoredFigure {
 pub struct ScoredClaim {
     /// `M-6.2`.
     pub id: String,
-    /// What the paper says, in plain words.
+    /// The paper's statement, in plain words.
     pub says: String,
-    /// Where it says so.
+    /// Its place in the paper.
     pub r#where: String,
     /// The class that sets the tolerance.
     pub class: &'static str,
     /// `pass`, `fail` or `undecided`.
     pub verdict: Verdict,
-    /// What was seen.
+    /// The measured result.
     pub measured: String,
-    /// What would pass.
+    /// The condition to pass.
     pub expected: String,
-    /// Whether the verdict keeps over the ranges of what the paper leaves open; `None` where nobody looked.
+    /// Whether the verdict is stable over the ranges of the open parameters; `None` if this was not tried.
     pub robust: Option<bool>,
-    /// What it was in the runs beside which that was tried, which may have other seeds than these; absent where nobody looked.
+    /// The verdict in the baseline of those trials, whose seeds may differ; absent if it was not tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tried_beside: Option<Verdict>,
-    /// Where its verdict was another than that; absent where it nowhere was, or nobody looked.
+    /// Settings under which the verdict differs from that baseline; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hangs_on: Vec<HangsOn>,
-    /// Only where it does not pass: what was found to be the cause.
+    /// The cause, only if it does not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What is to be known of it however it comes out.
+    /// A remark that applies whatever the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The claim whose measurement it repeats: it is not counted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
-    /// Whether it is the project's own: it is not counted. Absent where it is the paper's.
+    /// Whether it is the project's own claim, which is not counted; absent for the paper's claims.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
 }
 
 impl ScoredClaim {
-    /// Whether it is counted among what the paper says.
+    /// Whether it counts among the paper's claims.
     pub fn counts(&self) -> bool {
         self.repeats.is_none() && !self.own
     }
 
-    /// What the verdict is under other readings of what the paper leaves open; `None` where it is the same under all that were tried.
+    /// The verdict under other values of the open parameters; `None` if it never changes.
     pub fn open_words(&self) -> Option<String> {
         let there = self.hangs_on.iter().map(|on| format!("{} with `{}`", on.verdict.says(), on.setting));
         let there = there.collect::<Vec<_>>().join(", ");
         let head = match self.robust {
-            Some(false) => "Fragile, since what the paper leaves open decides",
-            _ => "What the paper leaves open changes it, though not from holding to failing",
+            Some(false) => "Fragile: it depends on parameters that the paper leaves open",
+            _ => "Parameters that the paper leaves open change it, though not from pass to fail",
         };
         let here = self.tried_beside.map_or("stands", Verdict::says);
-        (!there.is_empty()).then(|| format!("{head}: it {here} as the scenarios have it, {there}."))
+        (!there.is_empty()).then(|| format!("{head}. It {here} as in the scenarios, {there}."))
     }
 }
 
-/// A setting of what the paper leaves open under which a claim's verdict is another.
+/// A value of an open parameter that changes a claim's verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HangsOn {
     /// `tcp.delayed_ack=1`.
     pub setting: String,
-    /// What it is then.
+    /// The verdict with it.
     pub verdict: Verdict,
 }
 
-/// How many claims, each measurement once.
+/// Numbers of claims, each measurement counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// All of them.
     pub all: usize,
-    /// Those that hold.
+    /// Claims that hold.
     pub held: usize,
-    /// Those that seeds do not tell.
+    /// Claims that these seeds cannot decide.
     pub undecided: usize,
-    /// Those whose verdict is another within the range of something that the paper leaves open.
+    /// Claims whose verdict changes within the range of an open parameter.
     pub fragile: usize,
-    /// Those of which nobody knows whether it is.
+    /// Claims for which this was not tried.
     pub untried: usize,
 }
 
 impl Count {
-    /// Counts those that are the paper's and repeat no other.
+    /// Counts the paper's claims that repeat no other.
     pub fn of<'a>(claims: impl Iterator<Item = &'a ScoredClaim>) -> Count {
         claims.filter(|claim| claim.counts()).fold(Count::default(), |count, claim| Count {
             all: count.all + 1,
@@ -144,7 +144,7 @@ impl Count {
 }
 
 impl Scorecard {
-    /// Scores what came out, by a program of this version.
+    /// Scores the results; `version` is fanin's.
     pub fn new(reproduced: &Reproduced, version: &str) -> Scorecard {
         let papers = reproduced.papers.iter().map(|paper| ScoredPaper {
             paper: paper.name.clone(),

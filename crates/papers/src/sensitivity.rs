@@ -1,4 +1,4 @@
-//! How far verdicts hang on what a paper leaves open: one parameter at a time goes to either end of its plausible range.
+//! Sensitivity of verdicts to open parameters: each goes to either end of its plausible range, one at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::Verdict;
 
-/// What was found, by claim.
+/// Sensitivity by claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sensitivity {
@@ -16,37 +16,37 @@ pub struct Sensitivity {
     pub claims: BTreeMap<String, ClaimSensitivity>,
 }
 
-/// How far one claim's verdict hangs on them.
+/// The sensitivity of one claim's verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimSensitivity {
-    /// As the scenarios have it.
+    /// The verdict with the scenarios' own values.
     pub here: Verdict,
-    /// By the setting under which it is another.
+    /// The differing verdicts, by setting.
     pub there: BTreeMap<String, Verdict>,
 }
 
 impl ClaimSensitivity {
-    /// Whether the claim holds under some settings and fails under others. A change from or to undecided is not beyond chance.
+    /// Whether the claim holds under some settings and fails under others. A change from or to undecided may be chance.
     pub fn fragile(&self) -> bool {
         let is = |verdict| self.here == verdict || self.there.values().any(|&other| other == verdict);
         is(Verdict::Pass) && is(Verdict::Fail)
     }
 }
 
-/// What one setting changes.
+/// The effect of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
     /// `tcp.delayed_ack=1`.
     pub setting: &'a str,
     /// How many claims hold under it.
     pub held: usize,
-    /// The claims whose verdict is another under it, with that.
+    /// The claims whose verdict changes, with the new one.
     pub verdicts: Vec<(&'a str, Verdict)>,
 }
 
 impl Sensitivity {
-    /// What each setting changes of the claims that count, in the order in which they were tried.
+    /// The effects of each setting on the claims that count, in the order of trial.
     pub fn changes<'a>(&'a self, counts: &dyn Fn(&str) -> bool) -> Vec<Change<'a>> {
         let of = |setting: &'a String| {
             let claims = || self.claims.iter().filter(|(id, _)| counts(id));
@@ -58,7 +58,7 @@ impl Sensitivity {
         self.tried.iter().map(of).collect()
     }
 
-    /// The parameter that most of the fragile claims hang on, and how many do.
+    /// The parameter that most fragile claims depend on, and their number.
     pub fn most(&self, counts: &dyn Fn(&str) -> bool) -> Option<(&str, usize)> {
         let key = |setting: &'_ str| setting.split('=').next().unwrap_or_default().len();
         let mut by_key: BTreeMap<&str, usize> = BTreeMap::new();
@@ -68,7 +68,7 @@ impl Sensitivity {
             let keys: BTreeSet<&str> = settings.map(|setting| &setting[..key(setting)]).collect();
             keys.into_iter().for_each(|key| *by_key.entry(key).or_default() += 1);
         }
-        // Of equal ones the first.
+        // The first of equal ones.
         by_key.into_iter().rev().max_by_key(|&(_, claims)| claims)
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_fragile_where_it_holds_under_one_setting_and_fails_under_another() {
+    fn claims_are_fragile_if_they_hold_and_fail_by_setting() {
         assert!(hanging(Pass, &[("a=1", Fail)]).fragile() && hanging(Fail, &[("a=1", Pass)]).fragile());
         assert!(hanging(Undecided, &[("a=1", Pass), ("a=2", Fail)]).fragile());
         assert!(!hanging(Pass, &[]).fragile() && !hanging(Undecided, &[("a=1", Pass)]).fragile());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_setting_changes_is_counted_by_the_claims_that_count() {
+    fn changes_are_counted_by_claims_that_count() {
         let claims = [
             ("X-1.1", hanging(Pass, &[("a=1", Fail), ("a=2", Fail)])),
             ("X-1.2", hanging(Fail, &[("b=1", Pass)])),

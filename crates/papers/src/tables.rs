@@ -3,7 +3,7 @@
 use super::reproduced::Reproduced;
 
 impl Reproduced {
-    /// One row a value: paper, figure, measure, curve, x, the seed's place, y.
+    /// One row per value: paper, figure, measure, curve, x, seed index, y.
     pub fn curve_rows(&self) -> Vec<CurveRow> {
         let mut rows = Vec::new();
         for paper in &self.papers {
@@ -39,13 +39,13 @@ pub struct CurveRow {
     pub paper: String,
     /// `M-6`.
     pub figure: String,
-    /// Names y and its unit.
+    /// The name and the unit of y.
     pub measure: String,
-    /// What the legend calls it.
+    /// The curve's name in the legend.
     pub curve: String,
-    /// Where it stands.
+    /// Its x.
     pub x: f64,
-    /// The seed's place, from zero.
+    /// The seed's index, from zero.
     pub run: u64,
     /// The value.
     pub y: f64,

@@ -1,4 +1,4 @@
-//! What the charts' code knows of the pages' data: `web/src/data.ts`, made from the structs that are written into them.
+//! TypeScript types of the pages' data: generates `web/src/data.ts` from the Rust structs.
 
 #[cfg(test)]
 mod tests {
@@ -11,7 +11,7 @@ mod tests {
 
     use crate::ScorecardData;
 
-    /// The declarations of a type and of those that it is made of, by name.
+    /// The declarations of a type and of its parts, by name.
     struct Declarations {
         config: Config,
         found: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ mod tests {
 
     impl TypeVisitor for Declarations {
         fn visit<T: TS + 'static + ?Sized>(&mut self) {
-            // Numbers, lists and their like are the language's own.
+            // Numbers and lists are built into TypeScript.
             if T::output_path().is_none() {
                 return;
             }
@@ -33,7 +33,7 @@ mod tests {
         }
     }
 
-    /// A text whose comments have one line, where they need no more.
+    /// Puts doc comments of one line on one line.
     fn short(text: &str) -> String {
         let text = text.replace("/**\n * ", "/** ").replace("\n */", " */");
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the one switch between checking what is generated and writing it")]
-    fn what_the_charts_know_of_the_data_is_made_from_the_structs() {
+    fn typescript_types_match_the_structs() {
         let mut all = Declarations { config: Config::new().with_large_int("number"), found: BTreeMap::new() };
         all.visit::<Report>();
         all.visit::<ScorecardData>();

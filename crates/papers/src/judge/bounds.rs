@@ -1,10 +1,10 @@
-//! Values that have to lie between bounds: the classes `level`, `factor`, `share` and `holds`; and `none`.
+//! Classes with bounds: `level`, `factor`, `share`, `holds` and `none`.
 
 use super::seen::{NOTHING, Range, Seen, Verdict, figure, nothing, with_half};
 use crate::curve::{Axes, Curve, Point};
 use fanin_lab::stats::{Interval, mean};
 
-/// What of several ratios is held to a factor.
+/// Which of several ratios has to meet a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// Each of them.
@@ -15,7 +15,7 @@ pub enum Takes {
     Largest,
 }
 
-/// The bounds of a value; without an end, infinity is.
+/// The bounds of a value; infinite if there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
     pub least: f64,
@@ -23,7 +23,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Undecided where the interval crosses a bound.
+    /// Undecided if the interval crosses a bound.
     fn judge(self, y: &Interval) -> Verdict {
         match () {
             () if y.lo >= self.least && y.hi <= self.most => Verdict::Pass,
@@ -32,7 +32,7 @@ impl Bounds {
         }
     }
 
-    /// Every point in its own right.
+    /// Judges each point on its own.
     fn judge_all(self, points: &[&Point], unit: &str, axes: &Axes) -> Seen {
         let verdicts: Vec<Verdict> = points.iter().map(|p| self.judge(&p.y)).collect();
         let worst = verdicts.iter().copied().max().unwrap_or(Verdict::Fail);
@@ -57,30 +57,29 @@ impl Bounds {
     }
 }
 
-/// The curve itself.
+/// Judges the curve's values.
 pub(super) fn level(curve: &Curve, bounds: Bounds, range: &Range) -> Seen {
     range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, &curve.axes.unit, &curve.axes))
 }
 
-/// The curve's best up to there.
+/// The curve's best up to `x`.
 pub(super) fn best(curve: &Curve, x: f64) -> f64 {
     curve.within(f64::NEG_INFINITY, x).map(|p| p.y.mean).fold(0.0, f64::max)
 }
 
-/// The curve's points, each in per cent of what the line gives, or of the curve's own best up to there: what only rises has
-/// not collapsed.
+/// The curve's points, each as a percentage of the line, or of the curve's own best up to it: a rising curve has not collapsed.
 pub(super) fn holds(curve: &Curve, line: Option<f64>, percent: f64, range: &Range) -> Seen {
     let Some(points) = range.points(curve) else { return nothing() };
     let share = |p: &&Point| {
         let whole = line.unwrap_or_else(|| best(curve, p.x));
         (whole > 0.0).then(|| Point::new(p.x, p.values.iter().map(|value| 100.0 * value / whole).collect()))?
     };
-    // Where nothing ever moved there is nothing that could hold.
+    // A curve that is zero throughout sustains nothing.
     let Some(shares) = points.iter().map(share).collect::<Option<Vec<Point>>>() else { return nothing() };
     Bounds { least: percent, most: f64::INFINITY }.judge_all(&shares.iter().collect::<Vec<_>>(), " %", &curve.axes)
 }
 
-/// The curve over another.
+/// The ratio of the curve to another.
 pub(super) fn factor(curve: &Curve, over: &Curve, takes: Takes, bounds: Bounds, range: &Range) -> Seen {
     let ratios = match ratios(curve, over, range) {
         Ok(ratios) => ratios,
@@ -103,7 +102,7 @@ pub(super) fn factor(curve: &Curve, over: &Curve, takes: Takes, bounds: Bounds, 
     }
 }
 
-/// The curve, or what it gains over another, in per cent.
+/// The curve, or its gain over another, in per cent.
 pub(super) fn share(curve: &Curve, over: Option<&Curve>, bounds: Bounds, range: &Range) -> Seen {
     let Some(over) = over else {
         return range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, " %", &curve.axes));
@@ -118,8 +117,8 @@ pub(super) fn share(curve: &Curve, over: Option<&Curve>, bounds: Bounds, range: 
     }
 }
 
-/// The ratio of two curves' means at each x, with a value a seed that has this mean and the scatter of the ratio: seed
-/// by seed, since the schemes of a figure see the same draws. Or why there is none.
+/// The ratio of two curves' means at each x, with one value per seed that has this mean and the scatter of the ratio. Ratios
+/// are taken seed by seed, since the schemes of a figure see the same draws. Otherwise why there is none.
 fn ratios(curve: &Curve, over: &Curve, range: &Range) -> Result<Vec<Point>, String> {
     let (Some(points), Some(unders)) = (range.points(curve), range.points(over)) else { return Err(NOTHING.into()) };
     if let Some(zero) = unders.iter().find(|p| p.y.mean == 0.0) {
@@ -135,7 +134,7 @@ fn ratios(curve: &Curve, over: &Curve, range: &Range) -> Result<Vec<Point>, Stri
     points.iter().map(ratio).collect::<Option<_>>().ok_or_else(|| NOTHING.into())
 }
 
-/// Zero in every seed: one that is not is enough, so that no seeds leave it open.
+/// Zero in every seed: a single other value fails, whatever further seeds give.
 pub(super) fn none(curve: &Curve, range: &Range) -> Seen {
     let Some(points) = range.points(curve) else { return nothing() };
     let hit: Vec<&Point> = points.iter().filter(|p| p.values.iter().any(|&v| v != 0.0)).copied().collect();

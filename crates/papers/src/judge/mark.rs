@@ -1,4 +1,4 @@
-//! What a claim expects, as its figure shows it: how far the measured curve is from it.
+//! Marks of claims in figures: expected values beside the measured curve.
 
 use fanin_lab::stats::six_digits;
 use fanin_report::{Band, Mark};
@@ -7,20 +7,20 @@ use super::onset::neighbours;
 use super::seen::Range;
 use crate::curve::Curve;
 
-/// Bounds and the paper's own value at one x, by what they are taken of there.
+/// Bounds and the paper's own value at one x, relative to a base.
 pub(super) struct Wanted {
     pub least: f64,
     pub most: f64,
     pub reported: Option<f64>,
 }
 
-/// How a mark is made of a claim.
+/// Builds a mark from a claim.
 pub(super) trait Marking {
-    /// Of these curves at these x.
+    /// For these curves and x values.
     fn of(names: impl IntoIterator<Item = String>, range: &Range, curves: &[Curve]) -> Self;
-    /// An onset beside this one.
+    /// Adds the collapse points that would pass.
     fn with_onset(self, grid: &[f64], at: f64) -> Self;
-    /// Bounds of each curve, in units of `base` at each x that has one.
+    /// Adds bounds for each curve, in units of `base` at each x that has one.
     fn with_bands(
         self,
         range: &Range,

@@ -4,10 +4,10 @@ use super::bounds::{self, Bounds, Takes};
 use super::seen::{Range, Seen, Verdict};
 use crate::curve::Curve;
 
-/// What "much" and "significantly" are at least, where neither text nor figure has a factor: no name for less than a quarter more.
+/// Least factor of "much" and "significantly" if neither text nor figure gives one.
 pub(crate) const MUCH: f64 = 1.25;
 
-/// Every one of `above` at least so many times every one of `below`, at every point. Any number is many times none.
+/// Every one of `above` is at least `times` times every one of `below`, at every point. Any number is many times zero.
 pub(super) fn much(above: &[Curve], below: &[Curve], times: f64, range: &Range) -> Seen {
     let pairs = above.iter().flat_map(|high| below.iter().map(move |low| (high, low)));
     let mut worst = (Verdict::Pass, Vec::new());

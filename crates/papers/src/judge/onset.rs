@@ -4,16 +4,16 @@ use super::seen::{Range, Seen, Verdict, nothing};
 use crate::curve::{Curve, Point};
 use fanin_lab::stats::{mean, onset as collapse, resampled};
 
-/// How often seeds are drawn anew.
+/// Number of bootstrap samples of the seeds.
 const TIMES: usize = 1_000;
 
-/// The steps of a grid beside one of its own.
+/// The steps of a grid next to one of its own.
 pub(super) fn neighbours(grid: &[f64], at: f64) -> (f64, f64) {
     let place = grid.iter().position(|&x| x == at).unwrap_or(0);
     (grid[place.saturating_sub(1)], grid[(place + 1).min(grid.len() - 1)])
 }
 
-/// Undecided where the curve of the same seeds, drawn anew, says otherwise in more than one in twenty.
+/// Undecided if more than 5 % of bootstrap samples of the seeds disagree.
 pub(super) fn onset(curve: &Curve, at: f64, past: Option<f64>, grid: &[f64], range: &Range) -> Seen {
     let Some(points) = range.points(curve) else { return nothing() };
     let seeds = points.iter().map(|p| p.values.len()).min().unwrap_or(0);
@@ -38,7 +38,7 @@ pub(super) fn onset(curve: &Curve, at: f64, past: Option<f64>, grid: &[f64], ran
     (if decided { Verdict::of(holds(found)) } else { Verdict::Undecided }, words)
 }
 
-/// The first point that has collapsed, or is past a value, there and at the next.
+/// The first point at which it and its successor have collapsed, or are past a value.
 fn first(means: &[f64], past: Option<f64>) -> Option<usize> {
     let Some(limit) = past else { return collapse(means) };
     let over = |i: usize| means.get(i).is_none_or(|&y| y > limit);

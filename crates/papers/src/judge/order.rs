@@ -3,11 +3,10 @@
 use super::seen::{NOTHING, Range, Verdict, with_half};
 use crate::curve::{Curve, Point};
 
-/// Fewer seeds than these tell no order.
+/// An order needs at least this many seeds.
 const LEAST_SEEDS: usize = 3;
 
-/// Every one of `above` over every one of `below`; `or_equal`, where it is enough not to be below; `whole`, where nine of
-/// ten points are.
+/// Every one of `above` over every one of `below`; `or_equal`: not below suffices; `whole`: 9 of 10 points suffice.
 pub(super) fn order(above: &[Curve], below: &[Curve], range: &Range, or_equal: bool, whole: bool) -> (Verdict, String) {
     let (mut kept, mut total, mut reversed, mut few, mut words) = (0, 0usize, false, false, Vec::new());
     for (high, low) in above.iter().flat_map(|a| below.iter().map(move |b| (a, b))) {
@@ -47,8 +46,8 @@ pub(super) fn order(above: &[Curve], below: &[Curve], range: &Range, or_equal: b
     (verdict, measured)
 }
 
-/// One point against another: undecided where means are in that order and intervals overlap. Two values without any scatter
-/// that are equal are not in that order, and no seeds will change it.
+/// Compares two points: undecided if means are in that order and intervals overlap. Two equal values without any scatter
+/// fail, since no further seeds will separate them.
 fn stands(high: &Point, low: &Point, or_equal: bool) -> Verdict {
     let (a, b) = (&high.y, &low.y);
     match or_equal {

@@ -1,24 +1,24 @@
-//! What judging a claim is made of: verdicts, the points that it is of, and words about them.
+//! Verdicts, points of claims, and their wording.
 
 use serde::{Deserialize, Serialize};
 
 use crate::curve::{Curve, Point};
 use fanin_lab::stats::Interval;
 
-/// The outcome. The worse of two is the larger: a claim of several points has the worst of theirs.
+/// The outcome. The worse of two is the larger: a claim about several points gets the worst of theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It holds.
     Pass,
-    /// These seeds do not tell.
+    /// These seeds cannot decide it.
     Undecided,
     /// It does not hold.
     Fail,
 }
 
 impl Verdict {
-    /// The word of scorecards.
+    /// Its word in scorecards.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -27,7 +27,7 @@ impl Verdict {
         }
     }
 
-    /// What it says of a claim in a sentence: "it passes".
+    /// Its verb in a sentence: "it passes".
     pub fn says(self) -> &'static str {
         match self {
             Verdict::Pass => "passes",
@@ -41,17 +41,17 @@ impl Verdict {
     }
 }
 
-/// The x values that a claim is of.
+/// The x values that a claim covers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
-    /// These alone.
+    /// Only these.
     At(Vec<f64>),
     /// All from the first to the second.
     Within(f64, f64),
 }
 
 impl Range {
-    /// The points of a curve that lie in it; `None` where one that it names is missing, or there is none at all.
+    /// The points of a curve in this range; `None` if a listed one is missing, or there is none.
     pub(super) fn points<'a>(&self, curve: &'a Curve) -> Option<Vec<&'a Point>> {
         let points: Vec<&Point> = match self {
             Range::At(xs) => xs.iter().map(|&x| curve.at(x)).collect::<Option<_>>()?,
@@ -61,10 +61,10 @@ impl Range {
     }
 }
 
-/// What was seen of a curve, with what that says of the claim.
+/// A verdict with the measured result.
 pub(super) type Seen = (Verdict, String);
 
-/// A point that was not measured passes nothing.
+/// The result at a point without a measurement, which always fails.
 pub(super) const NOTHING: &str = "nothing was measured there";
 
 pub(super) fn nothing() -> Seen {

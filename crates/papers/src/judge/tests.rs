@@ -1,17 +1,17 @@
-//! Each class on curves made by hand, at the edges of its tolerance.
+//! Tests of each class on synthetic curves, at the edges of its tolerance.
 
 use super::seen::NOTHING;
 use super::*;
 use crate::curve::Point;
 use Verdict::{Fail, Pass, Undecided};
 
-/// A curve with these values at each x, one a seed.
+/// A curve with these values at each x, one per seed.
 fn seeds(name: &str, points: &[(f64, &[f64])]) -> Curve {
     let points = points.iter().filter_map(|&(x, values)| Point::new(x, values.to_vec())).collect();
     Curve { name: name.into(), points, exact: false, axes: Axes::default() }
 }
 
-/// A curve of three seeds that agree.
+/// A curve of three equal seeds.
 fn curve(name: &str, points: &[(f64, f64)]) -> Curve {
     let points = points.iter().filter_map(|&(x, y)| Point::new(x, vec![y; 3])).collect();
     Curve { name: name.into(), points, exact: false, axes: Axes::default() }
@@ -45,8 +45,8 @@ fn above(range: Range, whole: bool) -> Test {
 }
 
 #[test]
-fn an_order_needs_intervals_that_do_not_touch() {
-    // Of 9, 10 and 11 the half interval is 4.3027 / sqrt(3) = 2.484.
+fn order_needs_disjoint_intervals() {
+    // For 9, 10 and 11 the half-width is 4.3027 / sqrt(3) = 2.484.
     let high = seeds("a", &[(1.0, &[9.0, 10.0, 11.0])]);
     let low = |mean: f64| seeds("b", &[(1.0, &[mean - 1.0, mean, mean + 1.0])]);
     let judge = |low| above(ALL, false).judge(&[high.clone(), low]);
@@ -61,7 +61,7 @@ fn an_order_needs_intervals_that_do_not_touch() {
 }
 
 #[test]
-fn fewer_than_three_seeds_tell_no_order_but_of_what_was_worked_out() {
+fn order_needs_three_seeds_unless_curves_are_exact() {
     let two = |name, y: f64| seeds(name, &[(1.0, &[y, y])]);
     let judged = above(ALL, false).judge(&[two("a", 9.0), two("b", 1.0)]);
     assert_eq!(judged.verdict, Undecided);
@@ -73,7 +73,7 @@ fn fewer_than_three_seeds_tell_no_order_but_of_what_was_worked_out() {
 }
 
 #[test]
-fn an_order_that_may_be_equal_fails_only_where_intervals_are_apart_the_other_way() {
+fn or_equal_fails_only_if_intervals_are_disjoint_and_reversed() {
     let at_least = Test::Order { above: a(), below: names(&["b"]), range: ALL, or_equal: true, whole: false };
     let point = |name, mean: f64| seeds(name, &[(1.0, &[mean - 1.0, mean, mean + 1.0])]);
     for (low, expected) in [(9.0, Pass), (10.0, Pass), (10.1, Undecided), (14.9, Undecided), (15.0, Fail)] {
@@ -83,7 +83,7 @@ fn an_order_that_may_be_equal_fails_only_where_intervals_are_apart_the_other_way
 }
 
 #[test]
-fn much_is_at_least_a_quarter_more_or_the_factor_that_is_told_at_every_point() {
+fn much_needs_a_quarter_more_or_the_given_factor() {
     let much = |times| Test::Much { above: a(), below: names(&["b"]), times, range: ALL };
     let low = of("b", &[4.0, 8.0]);
     assert!(holds(&much(MUCH), &[of("a", &[5.0, 10.0]), low.clone()]));
@@ -96,7 +96,7 @@ fn much_is_at_least_a_quarter_more_or_the_factor_that_is_told_at_every_point() {
 }
 
 #[test]
-fn a_curve_is_steeper_where_its_slope_is_above_the_others_for_certain() {
+fn steeper_needs_disjoint_slope_intervals() {
     let steeper = Test::Steeper { above: a(), below: names(&["b"]), range: ALL };
     let scatter = |name, up: f64, by: f64| {
         let point = |x: f64| [up * x - by, up * x, up * x + by];
@@ -106,14 +106,14 @@ fn a_curve_is_steeper_where_its_slope_is_above_the_others_for_certain() {
     assert_eq!(verdict(&steeper, &[scatter("a", 3.0, 0.1), scatter("b", 2.0, 0.1)]), Pass);
     assert_eq!(verdict(&steeper, &[scatter("a", 3.0, 1.0), scatter("b", 2.0, 1.0)]), Undecided);
     assert_eq!(verdict(&steeper, &[scatter("a", 2.0, 1.0), scatter("b", 2.1, 1.0)]), Fail);
-    // How high it is is no matter, and neither which of two falls is the steeper one.
+    // Heights are irrelevant, and neither of two equal falls is the steeper one.
     assert!(holds(&steeper, &[of("a", &[1.0, 3.0, 5.0]), of("b", &[91.0, 92.0, 93.0])]));
     assert!(holds(&steeper, &[of("a", &[9.0, 8.0, 7.0]), of("b", &[9.0, 7.0, 5.0])]));
     assert_eq!(verdict(&steeper, &[of("a", &[1.0]), of("b", &[1.0])]), Fail, "a point has no slope");
 }
 
 #[test]
-fn any_number_is_many_times_none_but_none_is_not() {
+fn any_positive_value_is_much_more_than_zero() {
     let much = Test::Much { above: a(), below: names(&["b"]), times: MUCH, range: ALL };
     assert!(holds(&much, &[of("a", &[5.0, 0.5]), of("b", &[4.0, 0.0])]));
     assert!(holds(&much, &[of("a", &[0.5]), of("b", &[0.0])]));
@@ -124,7 +124,7 @@ fn any_number_is_many_times_none_but_none_is_not() {
 }
 
 #[test]
-fn an_order_is_undecided_where_more_intervals_overlap_than_are_forgiven_and_no_mean_is_reversed() {
+fn order_is_undecided_if_too_many_intervals_overlap() {
     let low = seeds("b", &[(1.0, &[1.0, 2.0, 3.0]); 10].map(|(x, y)| (x, &y[..])));
     let low = Curve { points: (1..).map(f64::from).zip(low.points).map(|(x, p)| Point { x, ..p }).collect(), ..low };
     let high = |overlapping: usize, reversed: usize| {
@@ -149,7 +149,7 @@ fn an_order_is_undecided_where_more_intervals_overlap_than_are_forgiven_and_no_m
 }
 
 #[test]
-fn an_order_of_a_whole_curve_needs_nine_of_ten_points() {
+fn order_of_a_whole_curve_needs_9_of_10_points() {
     let low = of("b", &[1.0; 10]);
     let high = |wrong: usize| of("a", &(0..10).map(|i| if i < wrong { 0.5 } else { 2.0 }).collect::<Vec<_>>());
     assert!(holds(&above(ALL, true), &[high(1), low.clone()]));
@@ -160,7 +160,7 @@ fn an_order_of_a_whole_curve_needs_nine_of_ten_points() {
 }
 
 #[test]
-fn an_order_holds_at_the_points_that_are_named_and_for_every_pair_of_curves() {
+fn order_holds_at_listed_points_for_every_pair_of_curves() {
     let curves = [of("a", &[1.0, 5.0]), of("b", &[2.0, 3.0]), of("c", &[0.0, 6.0])];
     assert!(holds(&above(Range::At(vec![2.0]), false), &curves));
     assert!(!holds(&above(Range::At(vec![1.0]), false), &curves));
@@ -180,7 +180,7 @@ fn onset(at: f64, past: Option<f64>, grid: &[f64]) -> Test {
 }
 
 #[test]
-fn an_onset_may_be_one_step_of_the_papers_grid_away() {
+fn onset_may_be_one_grid_step_away() {
     let grid = [1.0, 2.0, 4.0, 8.0, 16.0];
     let falls_at = |n: f64| curve("a", &grid.map(|x| (x, if x >= n { 40.0 } else { 100.0 })));
     let at = |at| onset(at, None, &grid);
@@ -188,14 +188,14 @@ fn an_onset_may_be_one_step_of_the_papers_grid_away() {
         assert_eq!(verdict(&at(8.0), &[falls_at(n)]), expected, "{n}");
     }
     assert_eq!(verdict(&at(8.0), &[falls_at(99.0)]), Fail, "no onset at all");
-    // The grid ends: what would be a step further is not there.
+    // At the end of the grid there is no further step.
     assert!(holds(&at(16.0), &[falls_at(8.0)]) && holds(&at(1.0), &[falls_at(2.0)]));
     assert_eq!(at(16.0).judge(&[falls_at(8.0)]).expected, "onset in 8..16");
     assert_eq!(at(16.0).judge(&[falls_at(99.0)]).measured, "no onset up to 16 (means over 3 seeds)");
 }
 
 #[test]
-fn a_fall_that_recovers_at_the_next_point_is_no_onset() {
+fn a_drop_that_recovers_at_the_next_point_is_no_onset() {
     let at = |at| onset(at, None, &[1.0, 2.0, 3.0, 4.0]);
     assert!(!holds(&at(2.0), &[of("a", &[100.0, 40.0, 90.0, 95.0])]));
     assert!(holds(&at(2.0), &[of("a", &[100.0, 40.0, 45.0, 95.0])]), "what comes back later has collapsed");
@@ -203,7 +203,7 @@ fn a_fall_that_recovers_at_the_next_point_is_no_onset() {
 }
 
 #[test]
-fn an_onset_past_a_value_is_where_it_stays_over_it() {
+fn onset_past_a_value_is_where_the_curve_stays_above() {
     let at = |at| onset(at, Some(10.0), &[1.0, 2.0, 3.0, 4.0]);
     assert!(holds(&at(1.0), &[of("a", &[5.0, 10.1, 11.0, 12.0])]));
     assert!(!holds(&at(1.0), &[of("a", &[5.0, 10.1, 9.0, 12.0])]), "it comes back at 3 and passes at 4");
@@ -211,28 +211,28 @@ fn an_onset_past_a_value_is_where_it_stays_over_it() {
 }
 
 #[test]
-fn an_onset_is_undecided_where_seeds_drawn_anew_disagree_about_it() {
-    // Collapsed from 3 on where the mean of its seeds is under 50.
+fn onset_is_undecided_if_bootstrap_samples_disagree() {
+    // Collapsed from 3 on if the mean of its seeds is under 50.
     let at = onset(4.0, None, &[1.0, 2.0, 3.0, 4.0]);
     let with = |third: &[f64]| {
         let high = vec![100.0; third.len()];
         let low = vec![10.0; third.len()];
         seeds("a", &[(1.0, &high), (2.0, &high), (3.0, third), (4.0, &low)])
     };
-    // At 3 or at 4: either is within a step of 4.
+    // At 3 or at 4: both are within a step of 4.
     assert_eq!(verdict(&at, &[with(&[100.0, 0.0, 100.0, 0.0])]), Pass);
     let first = onset(2.0, None, &[1.0, 2.0, 3.0, 4.0]);
     let judged = first.judge(&[with(&[100.0, 0.0, 90.0, 0.0])]);
     assert_eq!(judged.verdict, Undecided, "{}", judged.measured);
     assert!(judged.measured.starts_with("onset at 3 (means over 4 seeds; drawn anew, "), "{}", judged.measured);
-    // Of ten seeds one is high: under half unless it is drawn six times or more.
+    // One of ten seeds is high: under half unless the sample has it six times or more.
     let one = [100.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     assert_eq!(verdict(&first, &[with(&one)]), Pass);
     assert!(first.judge(&[with(&[0.0])]).measured.ends_with("(of one seed)"));
 }
 
 #[test]
-fn a_curve_holds_where_every_point_has_half_of_its_best_up_to_there() {
+fn holds_needs_half_of_the_best_so_far_at_every_point() {
     let hold = |range| Test::Holds { curves: a(), line: None, percent: 50.0, range };
     assert_eq!(verdict(&hold(ALL), &[of("a", &[100.0, 50.0, 80.0])]), Pass);
     assert_eq!(verdict(&hold(ALL), &[of("a", &[10.0, 50.0, 80.0])]), Pass, "what rises has not collapsed");
@@ -243,14 +243,14 @@ fn a_curve_holds_where_every_point_has_half_of_its_best_up_to_there() {
     assert_eq!(judged.measured, "1 of 5 points outside: 49.90 % at 3");
     assert_eq!(judged.expected, "every point at least 50 % of the best up to it");
     assert_eq!(verdict(&hold(Range::Within(4.0, 9.0)), std::slice::from_ref(&dips)), Pass);
-    // The best is the whole curve's: what is low at all points that the claim names does not hold.
+    // The best is the whole curve's: a curve that is low at all listed points fails.
     assert_eq!(verdict(&hold(Range::At(vec![3.0])), &[dips]), Fail);
     let scatters = seeds("a", &[(1.0, &[100.0, 100.0, 100.0]), (2.0, &[100.0, 60.0, 20.0])]);
     assert_eq!(verdict(&hold(ALL), &[scatters]), Undecided, "60 ± 99");
 }
 
 #[test]
-fn a_curve_holds_against_a_line_where_every_point_has_its_share() {
+fn holds_against_a_line_needs_the_share_at_every_point() {
     let hold = Test::Holds { curves: a(), line: Some(1_000.0), percent: 85.0, range: ALL };
     for (value, expected) in [(850.0, Pass), (849.0, Fail)] {
         assert_eq!(verdict(&hold, &[of("a", &[900.0, value])]), expected, "{value}");
@@ -259,8 +259,8 @@ fn a_curve_holds_against_a_line_where_every_point_has_its_share() {
 }
 
 #[test]
-fn values_are_undecided_where_their_interval_crosses_a_bound() {
-    // 4.3027 / sqrt(3) = 2.484 either side.
+fn values_are_undecided_if_intervals_cross_a_bound() {
+    // ± 4.3027 / sqrt(3) = 2.484.
     let point = |name, mean: f64| seeds(name, &[(1.0, &[mean - 1.0, mean, mean + 1.0])]);
     let level = |bound| Test::Level { curves: a(), bound, range: ALL };
     let cases = [
@@ -274,11 +274,11 @@ fn values_are_undecided_where_their_interval_crosses_a_bound() {
         }
     }
     assert_eq!(level(Bound::AtLeast(10.0)).judge(&[point("a", 10.0)]).measured, "10.00 ± 2.484 at 1");
-    // Of several points or curves the worst counts.
+    // The worst of several points or curves counts.
     let two = Test::Level { curves: names(&["a", "b"]), bound: Bound::AtLeast(10.0), range: ALL };
     assert_eq!(verdict(&two, &[point("a", 10.0), point("b", 20.0)]), Undecided);
     assert_eq!(verdict(&two, &[point("a", 10.0), point("b", 2.0)]), Fail);
-    // 25 % gained within 5 points: 60 ± 2.484 over 48 is 25 ± 5.17 points.
+    // A gain of 25 % within 5 points: 60 ± 2.484 over 48 is 25 ± 5.17 points.
     let share = Test::Share { curves: a(), over: Some("b".into()), percent: 25.0, range: ALL };
     let base = seeds("b", &[(1.0, &[48.0, 48.0, 48.0])]);
     assert_eq!(verdict(&share, &[point("a", 60.0), base.clone()]), Undecided);
@@ -290,7 +290,7 @@ fn values_are_undecided_where_their_interval_crosses_a_bound() {
 }
 
 #[test]
-fn a_ratio_is_taken_seed_by_seed() {
+fn ratios_are_taken_seed_by_seed() {
     // Both scatter by a half, together: the ratio is 2 in every seed.
     let curves = [seeds("a", &[(1.0, &[10.0, 20.0, 30.0])]), seeds("b", &[(1.0, &[5.0, 10.0, 15.0])])];
     let factor =
@@ -303,7 +303,7 @@ fn a_ratio_is_taken_seed_by_seed() {
 }
 
 #[test]
-fn a_factor_may_be_of_the_mean_or_of_the_largest_ratio() {
+fn factor_takes_the_mean_or_the_largest_ratio() {
     let curves = [of("a", &[1.0, 4.0, 10.0]), of("b", &[1.0, 1.0, 1.0])];
     let factor = |takes, times| {
         let over = names(&["b"]);
@@ -317,7 +317,7 @@ fn a_factor_may_be_of_the_mean_or_of_the_largest_ratio() {
 }
 
 #[test]
-fn each_curve_of_a_factor_stands_over_its_own() {
+fn each_curve_of_a_factor_has_its_own_denominator() {
     let curves = [of("a", &[10.0]), of("b", &[20.0]), of("c", &[1.0]), of("d", &[2.0])];
     let factor = |over: &[&str]| Test::Factor {
         curves: names(&["a", "b"]),
@@ -332,7 +332,7 @@ fn each_curve_of_a_factor_stands_over_its_own() {
 }
 
 #[test]
-fn a_level_may_be_15_per_cent_off_at_every_point() {
+fn level_tolerates_15_percent_at_every_point() {
     let level = |bound| Test::Level { curves: a(), bound, range: ALL };
     for (value, pass) in [(85.0, true), (115.0, true), (84.9, false), (115.1, false)] {
         assert_eq!(holds(&level(Bound::Near(100.0)), &[of("a", &[100.0, value])]), pass, "{value}");
@@ -343,7 +343,7 @@ fn a_level_may_be_15_per_cent_off_at_every_point() {
 }
 
 #[test]
-fn a_bound_is_held_exactly() {
+fn bounds_have_no_tolerance() {
     let level = |bound| Test::Level { curves: a(), bound, range: ALL };
     let at = |value: f64| [of("a", &[value])];
     assert!(holds(&level(Bound::AtLeast(10.0)), &at(10.0)) && !holds(&level(Bound::AtLeast(10.0)), &at(9.99)));
@@ -351,7 +351,7 @@ fn a_bound_is_held_exactly() {
 }
 
 #[test]
-fn a_claim_of_several_curves_needs_each_of_them() {
+fn claims_on_several_curves_need_all_of_them() {
     let level = Test::Level { curves: names(&["a", "b"]), bound: Bound::AtLeast(10.0), range: ALL };
     let judged = level.judge(&[of("a", &[12.0]), of("b", &[9.0])]);
     assert_eq!(judged.verdict, Fail);
@@ -359,15 +359,15 @@ fn a_claim_of_several_curves_needs_each_of_them() {
 }
 
 #[test]
-fn no_time_is_told_to_lie_below_nothing() {
-    // Of 1, 1 and 297 the half interval is 4.3027 * 170.9 / sqrt(3) = 424.6.
+fn intervals_of_times_end_at_zero() {
+    // For 1, 1 and 297 the half-width is 4.3027 * 170.9 / sqrt(3) = 424.6.
     let wide = seeds("a", &[(1.0, &[1.0, 1.0, 297.0])]);
     let level = Test::Level { curves: a(), bound: Bound::AtLeast(200.0), range: ALL };
     assert_eq!(level.judge(&[wide]).measured, "99.67 (0 to 524.2) at 1");
 }
 
 #[test]
-fn a_factor_may_be_off_by_one_and_a_half_and_at_least_has_no_upper_end() {
+fn factor_tolerates_one_and_a_half_and_at_least_is_open() {
     let factor = |at_least| Test::Factor {
         curves: a(),
         over: names(&["b"]),
@@ -385,7 +385,7 @@ fn a_factor_may_be_off_by_one_and_a_half_and_at_least_has_no_upper_end() {
 }
 
 #[test]
-fn a_factor_over_zero_fails_and_says_where() {
+fn a_zero_denominator_fails_and_is_reported() {
     let curves = [of("a", &[4.0, 4.0]), of("b", &[0.0, 1.0])];
     for range in [Range::At(vec![1.0, 2.0]), ALL] {
         let over = names(&["b"]);
@@ -396,7 +396,7 @@ fn a_factor_over_zero_fails_and_says_where() {
 }
 
 #[test]
-fn a_share_may_be_five_points_off() {
+fn share_tolerates_five_points() {
     let share =
         |over: Option<&str>, percent| Test::Share { curves: a(), over: over.map(String::from), percent, range: ALL };
     for (value, pass) in [(35.0, true), (45.0, true), (34.9, false), (45.1, false)] {
@@ -414,7 +414,7 @@ fn shape(shape: Shape) -> Test {
 }
 
 #[test]
-fn a_curve_rises_where_its_slope_is_above_zero_for_certain() {
+fn rises_needs_a_slope_interval_above_zero() {
     let rising = seeds("a", &[(1.0, &[1.0, 1.1]), (2.0, &[2.0, 2.1]), (3.0, &[3.0, 2.9])]);
     assert!(holds(&shape(Shape::Rises), std::slice::from_ref(&rising)) && !holds(&shape(Shape::Falls), &[rising]));
     let falling = seeds("a", &[(1.0, &[3.0, 3.1]), (2.0, &[2.0, 2.1]), (3.0, &[1.0, 0.9])]);
@@ -428,7 +428,7 @@ fn a_curve_rises_where_its_slope_is_above_zero_for_certain() {
 }
 
 #[test]
-fn a_curve_is_flat_where_its_last_point_is_within_a_tenth_of_its_first() {
+fn flat_needs_the_last_point_within_10_percent_of_the_first() {
     for (last, pass) in [(110.0, true), (90.0, true), (110.1, false), (89.9, false)] {
         assert_eq!(holds(&shape(Shape::Flat), &[of("a", &[100.0, 400.0, last])]), pass, "{last}");
     }
@@ -439,7 +439,7 @@ fn a_curve_is_flat_where_its_last_point_is_within_a_tenth_of_its_first() {
 }
 
 #[test]
-fn a_curve_is_linear_where_a_line_explains_95_per_cent() {
+fn linear_needs_a_line_that_explains_95_percent() {
     assert!(holds(&shape(Shape::Linear), &[of("a", &[1.0, 2.0, 3.0, 4.1])]));
     // R² of 1, 4, 9, 16 over 1 to 4 is 0.969; of powers of four, 0.80.
     assert!(holds(&shape(Shape::Linear), &[of("a", &[1.0, 4.0, 9.0, 16.0])]));
@@ -457,7 +457,7 @@ fn none_means_zero_in_every_seed() {
 }
 
 #[test]
-fn what_was_not_measured_fails_in_every_class() {
+fn missing_measurements_fail_in_every_class() {
     let (curves, over) = (a(), "b".to_string());
     for range in [Range::At(vec![1.0, 2.0]), Range::Within(3.0, 9.0)] {
         let range = || range.clone();
@@ -491,7 +491,7 @@ fn what_was_not_measured_fails_in_every_class() {
 }
 
 #[test]
-fn what_a_claim_expects_is_marked_in_the_units_of_its_figure() {
+fn marks_are_in_the_units_of_the_figure() {
     let curves = [of("a", &[10.0, 30.0, 20.0]), of("b", &[1.0, 2.0, 4.0])];
     let range = || Range::Within(2.0, 9.0);
     let band = |test: Test| {
@@ -526,7 +526,7 @@ fn what_a_claim_expects_is_marked_in_the_units_of_its_figure() {
         [None; 3],
         "what they were to stand over is missing there"
     );
-    // Of several ratios together no point has bounds, and of an order or a shape there are none.
+    // Several ratios combined, an order and a shape have no bounds at any point.
     let mean =
         Test::Factor { curves: a(), over: over(), takes: Takes::Mean, times: 3.0, at_least: false, range: range() };
     for test in [mean, above(range(), true)] {
@@ -539,7 +539,7 @@ fn what_a_claim_expects_is_marked_in_the_units_of_its_figure() {
 }
 
 #[test]
-fn every_number_of_a_judgement_has_its_unit() {
+fn all_numbers_of_a_judgement_have_units() {
     let axes = Axes::of("goodput, Mbit/s", "senders");
     let curve = Curve { axes, ..curve("a", &[(1.0, 352.0), (16.0, 77.5)]) };
     let range = Range::At(vec![1.0, 16.0]);
