@@ -1,4 +1,4 @@
-// A chart of one x: a bar a curve, with its 95 % interval, in the legend's order, and what claims expect of it.
+// A chart of one x: a bar per curve in legend order, with its 95 % CI and the expectations of claims.
 
 import type { Band, DrawnChart, DrawnCurve } from "./data";
 import { el } from "./dom";
@@ -9,11 +9,11 @@ import { three } from "./format";
 export function bars(chart: DrawnChart, claims: Claims): HTMLElement {
   const values = [...chart.curves.map(({ y }) => y[0] ?? 0), ...reported(chart)];
   const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
-  // The interval of few seeds may reach far over what was measured; it must not flatten the bars.
+  // The CI of a few seeds may be much wider than the values; it must not flatten the bars.
   const top = chart.curves.reduce((most, { hi }) => Math.max(most, Math.min(hi[0] ?? 0, 1.4 * largest)), largest);
   const drawn = chart.curves.map((curve) => {
     const track = el("div", { class: "track" });
-    const row = el("tr", {}, el("th", { scope: "row" }, curve.name), el("td", {}, track), el("td", {}, said(curve)));
+    const row = el("tr", {}, el("th", { scope: "row" }, curve.name), el("td", {}, track), el("td", {}, described(curve)));
     return { curve, track, row };
   });
   const draw = () => {
@@ -30,7 +30,7 @@ export function bars(chart: DrawnChart, claims: Claims): HTMLElement {
   return el("table", { class: "bars" }, el("tbody", {}, ...rows));
 }
 
-/** Where a value stands in a bar's place. */
+/** The position of a value along a bar. */
 function share(of: number, top: number): string {
   return `${(100 * Math.min(Math.max(of, 0), top)) / top}%`;
 }
@@ -53,7 +53,7 @@ function bar(curve: DrawnCurve, top: number, ratios: boolean): HTMLElement[] {
   ];
 }
 
-/** What a claim expects of a bar; what has one end only is all on that side of it, and drawn in full alone. */
+/** The expectation of a claim for a bar; a single bound covers everything on its side. */
 function wanted({ least, most, reported }: Band, top: number, full: boolean): HTMLElement[] {
   const [lo, hi, value] = [least[0] ?? null, most[0] ?? null, reported[0] ?? null];
   const drawn = (lo !== null && hi !== null) || (full && (lo !== null || hi !== null));
@@ -62,7 +62,7 @@ function wanted({ least, most, reported }: Band, top: number, full: boolean): HT
   return marks;
 }
 
-function said({ y, lo, hi }: DrawnCurve): string {
+function described({ y, lo, hi }: DrawnCurve): string {
   const [value, low, high] = [y[0], lo[0], hi[0]];
   if (value === undefined) return "none";
   return low !== undefined && high !== undefined && high > low ? `${three(value)} ± ${three((high - low) / 2)}` : three(value);

@@ -33,8 +33,8 @@ export function distributions(report: Report, schemes: Schemes): HTMLElement {
   const label = el("label", { for: "point" }, `${report.axis.title.charAt(0).toUpperCase()}${report.axis.title.slice(1)} `, select);
   const controls = el("div", { class: "title" }, label, ...(report.many_to_one ? [switcher] : []));
   const caption = report.many_to_one
-    ? "Share of all queries, or of all single answers, that took no longer; all seeds together."
-    : "Share of all flows that took no longer; all seeds together.";
+    ? "Share of queries, or of single responses, that completed within this time; all seeds pooled."
+    : "Share of flows that completed within this time; all seeds pooled.";
   return section("cdf", "Completion times", el("figure", {}, controls, chart.frame, el("figcaption", {}, caption)));
 }
 

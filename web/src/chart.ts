@@ -10,7 +10,7 @@ export interface Line {
   colour: string;
 }
 
-/** What stands beside the cursor: a title and its lines; none hides it. */
+/** The tooltip: a title and its lines; hidden without any. */
 export type Hover = (u: uPlot) => { title: string; lines: Line[] } | undefined;
 
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
@@ -71,7 +71,7 @@ export function wide(least: number): (u: uPlot, values: string[] | null) => numb
     font(ctx, 1);
     const labels = (values ?? []).map((value) => ctx.measureText(String(value)).width);
     ctx.restore();
-    // A tick of 4 and a gap of 5 stand between label and plot; the outer 2 are air.
+    // A tick of 4 and a gap of 5 between label and plot; an outer margin of 2.
     return Math.ceil(Math.max(least, ...labels.map((label) => label + 4 + 5 + 2)));
   };
 }
@@ -147,7 +147,7 @@ export function reference(value: number, words: string): uPlot.Plugin {
   });
 }
 
-/** The least index whose value is over `x`, less one: where a value that stands until the next was set. */
+/** The last index whose value is at most `x`. */
 export function at(values: ArrayLike<number>, x: number): number {
   let low = 0;
   let high = values.length;

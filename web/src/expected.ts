@@ -23,7 +23,7 @@ export class Claims {
     return chart.expected.filter(({ claim }) => claim === at.id).map(({ mark }) => ({ mark, full: true }));
   }
 
-  /** Whether a curve stands back behind those of the claim that is looked at. */
+  /** Whether a curve is faded behind those of the selected claim. */
   fades(curve: string): boolean {
     return this.at !== undefined && !this.at.curves.includes(curve);
   }
@@ -43,13 +43,13 @@ export class Claims {
   }
 }
 
-/** The values that a chart's axis has room for, beside its curves: what the paper reports. */
+/** The paper's values, which a chart's axis must include. */
 export function reported(chart: DrawnChart): number[] {
   const bands = chart.expected.flatMap(({ mark }) => mark.bands);
   return bands.flatMap((band) => band.reported).filter((value): value is number => value !== null);
 }
 
-/** Draws what claims expect. */
+/** Draws the expectations of claims. */
 export function expected(chart: DrawnChart, claims: Claims, schemes: Schemes): uPlot.Plugin {
   return drawing(true, (u, c, ratio) => {
     for (const { mark, full } of claims.marks(chart)) {

@@ -48,16 +48,16 @@ function figureParts(figure: PaperFigure, schemes: Schemes, claims: Claims): HTM
   return [schemes.buttons(`Curves of ${figure.id} shown`), ...charts];
 }
 
-/** What stands in a chart for what its claims expect. */
+/** The legend of a chart's marks of claims. */
 function legend(chart: DrawnChart): string[] {
   const some = [
-    ...(reported(chart).length > 0 ? ["a diamond is what the paper says, shaded what would pass"] : []),
-    ...(chart.expected.some(({ mark }) => mark.onset.length > 0) ? ["a bar on the axis is where an onset would pass"] : []),
+    ...(reported(chart).length > 0 ? ["a diamond marks the paper’s value, shading the values that would pass"] : []),
+    ...(chart.expected.some(({ mark }) => mark.onset.length > 0) ? ["a bar on the axis marks the collapse points that would pass"] : []),
   ];
   return some.length > 0 ? [`${capital(some.join("; "))}.`] : [];
 }
 
-/** A chart of curves, which follows the buttons of its names; and the claim that is looked at; `id` is what its words call it. */
+/** A chart of curves that follows the buttons of its names and the selected claim; `id` is its name in the text description. */
 export function curves(id: string, chart: DrawnChart, log: boolean, schemes: Schemes, claims = new Claims()): HTMLElement {
   const drawn = new Chart(says(id, chart), 300, () => draw(chart, log, schemes, claims));
   schemes.onChange(() => drawn.draw());
@@ -118,7 +118,7 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes, claims: Claims)
   const values = [...scaled.flatMap((curve) => curve.y), ...reported(chart)];
   const positive = values.filter((value) => value > 0).reduce((a, b) => Math.min(a, b), Infinity);
   const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
-  // The band of few seeds may reach far over what was measured; it must not flatten the curves.
+  // The band of a few seeds may be much wider than the values; it must not flatten the curves.
   const top = scaled.flatMap((curve) => curve.hi).reduce((a, b) => Math.max(a, Math.min(b, 1.4 * largest)), largest);
   const logarithmic = log && positive < Infinity;
   const low = logarithmic ? positive / 1.4 : 0;
@@ -130,10 +130,10 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes, claims: Claims)
   const hover: Hover = (u) => {
     const x = chart.steps ? u.posToVal(u.cursor.left ?? 0, "x") : xs[u.cursor.idx ?? -1];
     if (x === undefined) return undefined;
-    const said = shown
+    const values = shown
       .map((curve) => ({ name: curve.name, value: read(curve, x, chart.steps), colour: schemes.colour(curve.name) }))
       .filter((line): line is typeof line & { value: string } => line.value !== undefined);
-    return { title: where(chart, x), lines: said };
+    return { title: where(chart, x), lines: values };
   };
   const [first, last] = [xs[0] ?? 0, xs[xs.length - 1] ?? 1];
   const margin = (last - first) * 0.02 || 1;

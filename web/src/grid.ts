@@ -29,8 +29,8 @@ export function grid(report: Report, schemes: Schemes): HTMLElement[] {
     schemes.onChange(() => (table.hidden = !schemes.shows(scheme)));
     return table;
   });
-  const of = known ? "what the network allows" : "the most that any point has";
-  const caption = `Mean goodput in ${unit.name}; green is all of ${of}, red is none.`;
+  const of = known ? "the network’s upper bound" : "the highest value of any point";
+  const caption = `Mean goodput in ${unit.name}; green is 100 % of ${of}, red is 0 %.`;
   const frame = el("div", { class: "scroll grids", tabindex: "0", role: "region", "aria-labelledby": "grid" }, ...maps);
   return [el("figure", {}, el("h3", { id: "grid" }, "Goodput over both axes"), frame, el("figcaption", {}, caption))];
 }

@@ -48,16 +48,16 @@ function caption({ seed, ports, left_out, span_ms, buffer }: Heat): string {
   const memories = ports.filter(isMemory).length;
   const drawn =
     left_out === 0
-      ? "Every port that carried packets is drawn."
-      : `Of each tier the ports with the largest mean queues, ${ports.length - memories} in all; ${left_out} more carried packets and are left out.`;
+      ? "Shows all active ports."
+      : `Shows the ${ports.length - memories} ports with the largest mean queues of their tiers; ${left_out} other active ports are omitted.`;
   const holds =
     memories === 0
-      ? `a switch port’s buffer holds ${buffer}`
-      : `a port may hold ${buffer} of its switch’s memory where no other is congested, and a memory’s colour is of what its ports share`;
+      ? `a switch port’s buffer is ${buffer}`
+      : `a port can use ${buffer} of its switch’s memory while no other is congested, and a memory’s colour is its share in use`;
   return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; ${holds}.`;
 }
 
-/** Whether a row is of what a switch's ports share: that has no link. */
+/** Whether a row is a switch's shared memory, which has no link. */
 function isMemory(row: HeatRow): boolean {
   return row.busy_percent.length === 0;
 }
@@ -111,7 +111,7 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
     const part = Math.floor(u.posToVal(u.cursor.left ?? 0, "x") / span_ms);
     if (row === undefined || typeof row === "string") return undefined;
     const [mean, longest] = [row.mean_bytes[part] ?? 0, row.max_bytes[part] ?? 0];
-    const [what, full] = isMemory(row) ? ["in use", "what ports share"] : ["queue", "the buffer"];
+    const [what, full] = isMemory(row) ? ["in use", "the shared memory"] : ["queue", "the buffer"];
     const of = (value: number) => `${show(value)}, ${three((100 * value) / row.full_bytes)} % of ${full}`;
     const lines = [
       { name: `mean ${what}`, value: of(mean), colour: colour(mean, row) },
@@ -159,7 +159,7 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
 
 type TierRow = Tier & Swept & { scheme: string; hosts: number };
 
-/** Tiers as a table: what the maps show in figures, over all ports and seeds. */
+/** A table of tiers: the maps' values over all ports and seeds. */
 function tiers(rows: ReportRow[], schemes: Schemes): HTMLElement {
   const all = rows.flatMap((row) => row.tiers.map((tier): TierRow => ({ ...tier, scheme: row.scheme, hosts: row.hosts, keys: row.keys })));
   const percent = (share: number) => `${three(share * 100)} %`;

@@ -1,4 +1,4 @@
-// A lane a server, as a trace viewer has them: answers, what was lost, waits for timers, and repairs.
+// A lane per server, as in a trace viewer: responses, losses, waits for timers, and retransmits.
 
 import type uPlot from "uplot";
 import { at, font } from "./chart";
@@ -27,7 +27,7 @@ interface Lane {
   window?: ServerWindow;
 }
 
-/** The lanes of a story, the first one on top. */
+/** The lanes of a timeline, the first one on top. */
 export class Lanes {
   readonly all: Lane[];
 
@@ -55,7 +55,7 @@ export class Lanes {
     return this.all.length - lane - 0.5;
   }
 
-  /** Bars of answers and waits, then the marks over them. */
+  /** Bars of responses and waits, with marks on top. */
   draw(u: uPlot, c: CanvasRenderingContext2D, ratio: number): void {
     const { series, gap, bad } = colours();
     const x = (us: number) => u.valToPos(ms(us), "x", true);
@@ -82,7 +82,7 @@ export class Lanes {
     }
   }
 
-  /** A wait's words, where what is in view of it has room for them. */
+  /** The label of a wait, if its visible part is wide enough. */
   private label(u: uPlot, c: CanvasRenderingContext2D, ratio: number, [from, to, y]: [number, number, number], words: string): void {
     const left = Math.max(from, u.bbox.left);
     const right = Math.min(to, u.bbox.left + u.bbox.width);
@@ -94,8 +94,8 @@ export class Lanes {
     c.fillText(words, (left + right) / 2, y);
   }
 
-  /** What is in a lane between two times, of the one at a height. */
-  said(y: number, from: number, to: number): { title: string; lines: { name: string; value: string; colour: string }[] } {
+  /** Events and waits between two times in the lane at a height. */
+  describe(y: number, from: number, to: number): { title: string; lines: { name: string; value: string; colour: string }[] } {
     const place = Math.min(this.all.length - 1, Math.max(0, Math.floor(this.all.length - y)));
     const lane = this.all[place];
     if (!lane) return { title: "", lines: [] };

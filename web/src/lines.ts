@@ -1,4 +1,4 @@
-// A line a name with its band over seeds: what a sweep and a paper's figure are drawn of.
+// A line per name with its band over seeds, for sweeps and papers' figures.
 
 import uPlot from "uplot";
 import { font } from "./chart";
@@ -15,7 +15,7 @@ export interface Point {
 
 export const NONE: Point = { value: null, lo: null, hi: null };
 
-/** Series, bands and values for uPlot: `columns` has the points of each label over one x; steps stand until the next; what fades stands back. */
+/** Series, bands and values for uPlot: `columns` has the points of each label over one x; steps hold until the next value; faded curves are behind. */
 export function lines(schemes: Schemes, labels: readonly string[], columns: readonly Point[][], steps = false, fades = (_label: string) => false) {
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
@@ -37,7 +37,7 @@ export function lines(schemes: Schemes, labels: readonly string[], columns: read
       label,
       stroke: colour,
       dash: schemes.dash(label),
-      // Wider than what is drawn over it, so that each of those that coincide is seen.
+      // Wider than the line above it, so that coinciding lines stay visible.
       width: (steps ? 1.5 : 2) + 3 * Math.min(over, 3),
       points: steps ? { show: false } : { show: true, size: 6 + 3 * Math.min(over, 3), fill: colour },
       ...(stepped ? { paths: stepped } : {}),
@@ -53,7 +53,7 @@ export function coincide(one: readonly Point[], other: readonly Point[]): boolea
   return both.length > 0 && both.every(([a, b]) => Math.abs(a - b) <= 0.01 * Math.max(Math.abs(a), Math.abs(b)));
 }
 
-/** From so many schemes on, colours tell them apart no more: labels stand at the curves' ends. */
+/** With this many schemes colours are ambiguous: labels are drawn at the ends of curves. */
 const MANY = 8;
 
 /** The width that labels at curves' ends take; none where colours do. */

@@ -1,8 +1,8 @@
-// The data of the page, and what is asked of them more than once.
+// The data of the page, and common lookups.
 
 import type { Report, ReportRow, ScorecardData, Spread } from "./data";
 
-/** The data that stands in the page. */
+/** The data embedded in the page. */
 export function read(): Report | ScorecardData {
   const text = document.getElementById("data")?.textContent ?? "";
   const data = JSON.parse(text) as Report | ScorecardData;

@@ -1,4 +1,4 @@
-// The schemes that are shown, chosen once for every chart, story and table.
+// The selected schemes, shared by all charts, timelines and tables.
 
 import { el } from "./dom";
 import { colours } from "./theme";
@@ -40,7 +40,7 @@ export class Schemes {
     this.listeners.push(listener);
   }
 
-  /** A button a scheme; `what` they show. */
+  /** A button per scheme; `what` is the group's label. */
   buttons(what = "Schemes shown"): HTMLElement {
     const buttons = this.labels.map((label) => {
       const button = el("button", { type: "button", "aria-pressed": "true" }, swatch(this, label), label);

@@ -66,7 +66,7 @@ export function sortable<R extends { scheme: string }>(
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": heading }, whole);
 }
 
-/** Sorts by a column; what is absent comes last either way, and equal rows keep their order. */
+/** Stable sort by a column; missing values are last in either direction. */
 function sort<R>(rows: { row: R }[], column: Column<R>, way: 1 | -1): void {
   rows.sort((a, b) => {
     const [x, y] = [column.key(a.row), column.key(b.row)];

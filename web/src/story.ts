@@ -9,11 +9,11 @@ import { LANE, Lanes, losses } from "./lanes";
 import { type Schemes, swatch } from "./schemes";
 import { colours } from "./theme";
 
-/** A story a scheme; nothing where none was told. */
+/** One timeline per scheme, if any. */
 export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.stories.length === 0) return [];
   const guide =
-    "One run of each scheme, watched: where it collapses, sags or is slow, else at the largest fan-in. It opens on what led to the longest wait, where there is one. Drag over a chart to zoom, double-click to see it whole.";
+    "One run of each scheme, watched: at a point where it collapses, degrades or is slow, else at the largest fan-in. The initial view shows the longest wait and its cause. Drag to zoom, double-click to reset.";
   const articles = report.stories.map((story) => article(story, schemes));
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }
@@ -38,9 +38,9 @@ function article(story: Story, schemes: Schemes): HTMLElement {
   return whole;
 }
 
-/** What stands in the lanes. */
+/** The legend of the lanes. */
 const LEGEND =
-  "A server’s bar lasts from its question to its answer; a tick is a lost packet, a cross on its window too, a triangle a fast retransmit, a diamond a timer that fired, and the red box its wait for it.";
+  "Bar: from a server’s request to its response. Tick, or cross on its window: lost packet. Triangle: fast retransmit. Diamond: a timer fired. Red box: wait for the timer.";
 
 const ms = (us: number) => us / 1e3;
 
@@ -51,9 +51,9 @@ class Panels {
   private readonly lanes: Lanes;
   private readonly hidden = new Set<string>();
   private readonly cursor: uPlot.SyncPubSub;
-  /** What is zoomed to, so that charts made anew show it too. */
+  /** The zoomed range, kept for redrawn charts. */
   private view: [number, number];
-  /** The width of all three axes on the left, so that the charts stand under each other. */
+  /** The common width of the left axes, which aligns the charts. */
   private left = LEFT;
 
   constructor(private readonly story: Story) {
@@ -200,7 +200,7 @@ class Panels {
       return { title: moment(x), lines };
     };
     const base = this.common(hover, false);
-    // What a port may hold of a shared memory moves with what others hold.
+    // A port's limit in a shared memory depends on the use by other ports.
     const limit = shared ? [] : [reference(buffer_bytes, `buffer, ${buffer}`)];
     const labels = drawing(false, (u, c, ratio) => this.gapLabels(u, c, ratio));
     const options = {
@@ -258,8 +258,8 @@ class Panels {
     const hover: Hover = (u) => {
       const left = u.cursor.left ?? 0;
       const [from, to] = [u.posToVal(left - 6, "x") * 1e3, u.posToVal(left + 6, "x") * 1e3];
-      const said = this.lanes.said(u.posToVal(u.cursor.top ?? 0, "y"), from, to);
-      return { title: `${said.title}, ${moment(u.posToVal(left, "x"))}`, lines: said.lines };
+      const near = this.lanes.describe(u.posToVal(u.cursor.top ?? 0, "y"), from, to);
+      return { title: `${near.title}, ${moment(u.posToVal(left, "x"))}`, lines: near.lines };
     };
     const base = this.common(hover, true);
     const middles = this.lanes.all.map((_, lane) => this.lanes.middle(lane));
@@ -281,13 +281,13 @@ function moment(x: number): string {
   return `${x.toFixed(x < 10 ? 3 : 2)} ms`;
 }
 
-/** A value that stands until the next. */
+/** A value that holds until the next. */
 function stepped(colour: string, width: number, fill?: string): uPlot.Series {
   const paths = uPlot.paths.stepped?.({ align: 1 });
   return { stroke: colour, width, spanGaps: true, points: { show: false }, ...(fill ? { fill } : {}), ...(paths ? { paths } : {}) };
 }
 
-/** Times in ms, with both ends of the story, so that to reset the zoom shows it whole. */
+/** Times in ms with both ends of the timeline, so that resetting the zoom shows all of it. */
 function framed([us, values]: [number[], number[]], length_us: number): uPlot.AlignedData {
   const inside = us.filter((t) => t > 0 && t < length_us).length;
   const first = us[0] === 0 ? (values[0] ?? null) : null;

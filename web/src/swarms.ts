@@ -10,7 +10,7 @@ import { Schemes, swatch } from "./schemes";
 export function swarms(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.swarms.length === 0) return [];
   const guide =
-    "Of the run above, the slowest request of those watched. A hub stands under the one that it sends to; a bar is its time, and bold is whom the front end waited for.";
+    "The slowest watched request of the run above. Each hub is below the one that it sends to; bars show its phases, and bold marks the critical path.";
   const articles = report.swarms.map((of) => article(of, schemes));
   return [section("swarms", "The tree of one request", el("p", {}, guide), ...articles)];
 }
@@ -23,12 +23,12 @@ function article(of: Swarms, schemes: Schemes): HTMLElement {
   const figure = el(
     "figure",
     {},
-    el("div", { class: "title" }, el("h4", {}, "Who waited for whom"), legend()),
+    el("div", { class: "title" }, el("h4", {}, "Critical path"), legend()),
     el("ol", { class: "tree" }, ...rows(of), el("li", { class: "scale" }, el("span"), el("span", {}, "0", el("i", {}, time(of.length_ms))))),
     el("figcaption", {}, `Time is since the request began${into}.${rest}`),
-    el("div", { class: "title" }, el("h4", {}, "Speeds of hubs, Mbit/s"), names.buttons(`Speeds under ${of.scheme} shown`)),
+    el("div", { class: "title" }, el("h4", {}, "Rates of hubs, Mbit/s"), names.buttons(`Rates under ${of.scheme} shown`)),
     curves(`hubs under ${of.scheme}`, of.speeds, false, names),
-    el("figcaption", {}, "Of hubs that send to the front end itself: what came of them, and what those were told that had something left to send. Drag to zoom, double-click to see all."),
+    el("figcaption", {}, "Actual rates of the hubs that send to the front end itself, and the assigned rates of those with data left to send. Drag to zoom, double-click to reset."),
   );
   const whole = el("article", {}, title, el("p", {}, of.says), figure);
   schemes.onChange(() => (whole.hidden = !schemes.shows(of.scheme)));
@@ -70,11 +70,11 @@ function words(node: SwarmNode, above: SwarmNode | undefined): HTMLElement {
   const from = `from ${servers} ${servers === 1 ? "server" : "servers"} of its own`;
   const own = servers === 0 ? "" : own_objects === objects ? ` ${from}` : `, ${own_objects} ${from}`;
   const sent = above ? `; sent by ${at(node.left_ms)}, at ${above.host} by ${at(node.end_ms)}` : "";
-  const waited = waited_for === null ? "nothing came through it" : `waited for ${waited_for} until ${at(node.last_ms)}${sent}`;
+  const waited = waited_for === null ? "forwarded nothing" : `waited for ${waited_for} until ${at(node.last_ms)}${sent}`;
   return el("div", {}, el("b", {}, host), ` ${what}: ${objects} objects${own}`, el("small", {}, waited));
 }
 
-/** From when it was told until all that came through it was where it sends to, by what it waited for. */
+/** From its task until its receiver has everything, by phase. */
 function bar(node: SwarmNode, length_ms: number): HTMLElement {
   const track = el("div", { class: "track", "aria-hidden": "true" });
   let from = node.told_ms ?? 0;

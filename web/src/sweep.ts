@@ -51,7 +51,7 @@ function chooser(all: string[], view: View): HTMLElement {
   return el("div", { class: "title" }, el("label", { for: "curve" }, "Shown ", select));
 }
 
-/** The onsets of a scheme, by what stands at them. */
+/** The collapse points of a scheme, by label. */
 function onsetsOf(report: Report, label: string): ReportRow[] {
   const places = report.schemes.find((scheme) => scheme.label === label)?.onsets ?? [];
   return report.rows.filter((row) => row.scheme === label && places.includes(row.place));
@@ -88,11 +88,11 @@ function goodput(report: Report, schemes: Schemes, view: View): HTMLElement {
     }),
   );
   redrawn(chart, schemes, view);
-  const caption = "Mean over seeds, with its 95 % interval as a band. The dotted line is what the network allows, where that is known. A ring marks an onset: under half of the scheme’s own best before, there and at the next point.";
+  const caption = "Mean over seeds; the band is the 95 % CI. The dotted line is the network’s upper bound, if known. A ring marks a collapse point: goodput there and at the next point is below half of the scheme’s best so far.";
   return el("figure", {}, el("h3", {}, "Goodput"), chart.frame, el("figcaption", {}, caption));
 }
 
-/** A dotted line at what the network allows, to whichever scheme it allows most. */
+/** A dotted line at the largest upper bound of any scheme. */
 function allowed(report: Report, view: View, unit: number): uPlot.Plugin {
   const most = (place: number) => Math.max(...report.rows.filter((row) => row.place === place).map((row) => row.allowed_mbps ?? 0));
   const along = points(report).filter((row) => row.curve === view.curve);
@@ -109,7 +109,7 @@ function allowed(report: Report, view: View, unit: number): uPlot.Plugin {
     if (!first) return;
     font(c, ratio);
     c.textAlign = "left";
-    const text = "what the network allows";
+    const text = "upper bound";
     // Within the chart, wherever its first point is.
     const last = u.bbox.left + u.bbox.width - c.measureText(text).width;
     c.fillText(text, Math.max(u.bbox.left, Math.min(u.valToPos(first.x, "x", true), last)), u.valToPos(first.y, "y", true) + 14 * ratio);

@@ -7,7 +7,7 @@ import { bound } from "./read";
 import type { Schemes } from "./schemes";
 import { type Column, figures, sortable, swept } from "./sortable";
 
-/** What stands in a row under keys with dots between. */
+/** The value at a dotted path in a row. */
 function share(row: ReportRow, at: string): number | null {
   const found = at.split(".").reduce<unknown>((part, key) => (part as Record<string, unknown> | null)?.[key], row);
   return typeof found === "number" ? found : null;

@@ -10,7 +10,7 @@ export interface Colours {
   bad: string;
   warn: string;
   gap: string;
-  /** Of schemes and servers; each stands out from the ground by at least 3:1. */
+  /** Colours of schemes and servers, with a contrast of at least 3:1 to the background. */
   series: readonly string[];
   /** From a short queue to a full buffer. */
   heat: readonly string[];

@@ -1,4 +1,4 @@
-//! Distributions of completion times, thinned to what a chart can show.
+//! Distributions of completion times, thinned to a chart's resolution.
 
 use fanin_spec::{RunSpec, RunTables};
 
@@ -10,15 +10,15 @@ use fanin_lab::workload_fcts;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Cdf {
     scheme: String,
-    /// The point's place in the sweep.
+    /// The point's index in the sweep.
     place: usize,
-    /// Of queries.
+    /// Query completion times.
     qct: Curve,
-    /// Of flows.
+    /// Flow completion times.
     fct: Curve,
 }
 
-/// Rising times, and the share of all times that are no larger: under one at the end where some were cut off.
+/// Rising times, and the share of all times up to each: it ends below one if some flows or queries did not finish.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 struct Curve {
@@ -26,7 +26,7 @@ struct Curve {
     share: Vec<f64>,
 }
 
-/// Steps of even height; the percentiles that the table names come besides.
+/// Steps of equal height; the percentiles of the table are added.
 const STEPS: usize = 180;
 const NAMED_PER_MILLE: [usize; 5] = [500, 950, 990, 999, 1000];
 
@@ -65,7 +65,7 @@ impl Curve {
             let (took, left) = times[rank - 1];
             let ms = six_digits(took as f64 / 1e9);
             let share = six_digits(1.0 - left);
-            // Of equal times the last says how many there are.
+            // The last of equal times has their count.
             if curve.ms.last() == Some(&ms) {
                 curve.share.pop();
                 curve.ms.pop();
@@ -84,13 +84,13 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     #[test]
-    fn few_times_are_all_kept() {
+    fn keeps_all_of_few_times() {
         let curve = Curve::of(vec![3 * MS, MS, 2 * MS, 2 * MS], Vec::new());
         assert_eq!(curve, Curve { ms: vec![1.0, 2.0, 3.0], share: vec![0.25, 0.75, 1.0] });
     }
 
     #[test]
-    fn what_never_ended_is_missing_from_the_top_of_the_curve() {
+    fn unfinished_queries_lower_the_end_of_the_curve() {
         let curve = Curve::of(vec![MS, 2 * MS], vec![9 * MS, 9 * MS]);
         assert_eq!(curve, Curve { ms: vec![1.0, 2.0], share: vec![0.25, 0.5] });
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn many_times_are_thinned_and_stay_exact_at_the_named_percentiles() {
+    fn thinning_keeps_the_named_percentiles_exact() {
         let curve = Curve::of((1..=54_321).rev().map(|i| i * MS).collect(), Vec::new());
         assert!(curve.ms.len() <= 200, "{}", curve.ms.len());
         for per_mille in [500, 950, 990, 999, 1000] {

@@ -1,4 +1,4 @@
-//! Charts as a page draws them: curves, and what a claim expects of them.
+//! Charts of a page: curves and the expectations of claims.
 
 use std::borrow::Cow;
 
@@ -6,24 +6,24 @@ use fanin_lab::stats::six_digits;
 
 use crate::points::thinned;
 
-/// A chart as the page draws it.
+/// A chart as drawn.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[allow(missing_docs, reason = "plain data, named for what it is")]
 pub struct DrawnChart<'a> {
     pub x: Cow<'a, str>,
     pub y: String,
-    /// Whether a value stands until the next.
+    /// Whether a value holds until the next.
     pub steps: bool,
-    /// Whether there is one x: a bar a curve.
+    /// Whether there is only one x: each curve is a bar.
     pub bars: bool,
-    /// Whether values are ratios to a curve's.
+    /// Whether values are ratios to another curve.
     pub ratios: bool,
     pub curves: Vec<DrawnCurve<'a>>,
     pub expected: Vec<Expected<'a>>,
 }
 
-/// A curve by columns; `lo` and `hi` are empty where every point is of one run.
+/// A curve by columns; `lo` and `hi` are empty if every point is of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[allow(missing_docs, reason = "plain data, named for what it is")]
@@ -35,7 +35,7 @@ pub struct DrawnCurve<'a> {
     pub hi: Vec<f64>,
 }
 
-/// What a claim expects, as a chart of its measure shows it: in ratios, where those are drawn.
+/// A claim's expectation in a chart of its measure, as ratios if the chart shows ratios.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[allow(missing_docs, reason = "plain data, named for what it is")]
@@ -44,41 +44,41 @@ pub struct Expected<'a> {
     pub mark: Mark,
 }
 
-/// What a claim is of and what it expects, in the units of its measure.
+/// A claim's curves and expectation, in the units of its measure.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Mark {
-    /// The curves that it is of.
+    /// The curves it is about.
     pub curves: Vec<String>,
-    /// The first and the last x that it is of; empty where nothing was measured.
+    /// The first and the last x that it covers; empty if nothing was measured.
     pub span: Vec<f64>,
-    /// The least and the largest onset that would pass; empty where it is of none.
+    /// The least and the largest collapse point that would pass; empty if it has none.
     pub onset: Vec<f64>,
-    /// Where the paper has it.
+    /// The paper's collapse point.
     pub reported_onset: Option<f64>,
-    /// What its curves may be, each.
+    /// The bounds of each curve.
     pub bands: Vec<Band>,
 }
 
-/// Between what a curve has to lie at each x.
+/// The bounds of a curve at each x.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[allow(missing_docs, reason = "plain data, named for what it is")]
 pub struct Band {
     pub curve: String,
     pub x: Vec<f64>,
-    /// Without a value there is no bound.
+    /// No value means no bound.
     pub least: Vec<Option<f64>>,
     pub most: Vec<Option<f64>>,
-    /// What the paper says.
+    /// The paper's values.
     pub reported: Vec<Option<f64>>,
 }
 
-/// A chart shows no more points of a curve over time than these.
+/// Maximum number of points of a curve over time.
 const MOST_POINTS: usize = 4_000;
 
 impl<'a> DrawnCurve<'a> {
-    /// A curve whose points are of one run each.
+    /// A curve with one run per point.
     pub fn of_one_run(name: impl Into<Cow<'a, str>>, points: &[(f64, f64)]) -> DrawnCurve<'a> {
         let (x, y) = thinned(points, f64::INFINITY, MOST_POINTS).into_iter().unzip();
         DrawnCurve { name: name.into(), x, y, lo: Vec::new(), hi: Vec::new() }
@@ -86,7 +86,7 @@ impl<'a> DrawnCurve<'a> {
 }
 
 impl DrawnChart<'static> {
-    /// What stood in one run, by name, each value until the next.
+    /// Values over time in one run, by name; each holds until the next.
     pub fn over_time(
         x: &'static str,
         y: impl Into<String>,
@@ -100,7 +100,7 @@ impl DrawnChart<'static> {
 }
 
 impl Mark {
-    /// In units of `base`, a curve's at each x; without one there is no bound.
+    /// Divides by `base`, a curve's value at each x; without one there is no bound.
     pub fn over(&self, base: &dyn Fn(&str, f64) -> Option<f64>) -> Mark {
         let mut mark = self.clone();
         for Band { curve, x, least, most, reported } in &mut mark.bands {

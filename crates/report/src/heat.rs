@@ -1,4 +1,4 @@
-//! Ports over one run of a scheme: the fullest of them, tier by tier, and the memories that they share.
+//! Heat map of ports in one run of a scheme: the fullest of each tier, and the memories they share.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,51 +8,51 @@ use fanin_spec::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, RunS
 use super::points::round_to;
 use fanin_lab::place_of;
 
-/// A row a port, a column a part of the run.
+/// A row per port, a column per time slice.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Heat {
     scheme: String,
-    /// Where in the sweep, in words.
+    /// The sweep point, in words.
     at: String,
     seed: u64,
-    /// What a switch port holds, as the scenario says it and in bytes.
+    /// The buffer of a switch port, as in the scenario and in bytes.
     buffer: String,
     buffer_bytes: u64,
-    /// How long a part is.
+    /// The length of a slice.
     span_ms: f64,
-    /// In the order of the tiers.
+    /// In tier order.
     ports: Vec<HeatRow>,
-    /// Ports that carried packets and have no row here.
+    /// Number of active ports without a row here.
     left_out: usize,
-    /// Who held a memory as packets found no room in it, in words.
+    /// Sentences on the holders of a memory at the time of its drops.
     refusals: Vec<String>,
 }
 
-/// A port, or what a switch's ports share, with a value a part.
+/// A port or a switch's shared memory, with one value per slice.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 struct HeatRow {
     port: String,
     tier: String,
-    /// What it is full with.
+    /// Its capacity.
     full_bytes: u64,
     mean_bytes: Vec<u64>,
     max_bytes: Vec<u64>,
-    /// How busy its link was; empty of a memory, which has none.
+    /// Utilization of its link; empty for a memory.
     busy_percent: Vec<u64>,
 }
 
-/// So many ports are drawn.
+/// Maximum number of ports.
 const SHOWN: usize = 32;
-/// And so many memories, below the ports.
+/// Maximum number of memories, below the ports.
 const MEMORIES: usize = 8;
-/// Of so many ports it is said who held the memory, and of each so many holders.
+/// Maximum number of ports in `refusals`, and of holders for each.
 const REFUSING: usize = 6;
 const HOLDERS: usize = 3;
 
 impl Heat {
-    /// `None` where ports were not measured, or none had a queue.
+    /// `None` if ports were not measured, or none had a queue.
     pub fn new(spec: &RunSpec, tables: &RunTables) -> Option<Heat> {
         let span_ps = tables.port_series.first()?.span_ps;
         let number = |part: &PortPartRow| (part.time_ps / span_ps) as usize;
@@ -95,7 +95,7 @@ impl Heat {
     }
 }
 
-/// A row a memory, those with the largest mean use first.
+/// A row per memory, in descending order of mean use.
 fn memories(tables: &RunTables, count: usize) -> Vec<HeatRow> {
     let mut fullest: Vec<&MemoryRow> = tables.memories.iter().filter(|memory| memory.used_max_bytes > 0).collect();
     fullest.sort_by_key(|memory| Reverse(memory.used_mean_bytes));
@@ -118,7 +118,7 @@ fn memories(tables: &RunTables, count: usize) -> Vec<HeatRow> {
     fullest.into_iter().take(MEMORIES).map(row).collect()
 }
 
-/// A sentence a port that found no room, those with the most packets first.
+/// A sentence per port that dropped packets for lack of memory, in descending order of drops.
 fn refusals(holders: &[HolderRow]) -> Vec<String> {
     let mut ports: Vec<&[HolderRow]> = holders.chunk_by(|a, b| a.port == b.port).collect();
     ports.sort_by_key(|rows| Reverse(rows[0].refused_packets));
@@ -137,14 +137,14 @@ fn refusals(holders: &[HolderRow]) -> Vec<String> {
         }
         let (port, packets) = (&rows[0].port, rows[0].refused_packets);
         format!(
-            "Packets that found no room at {port}: {packets}. Of what was held as they came: {}.",
+            "Packets dropped at {port} for lack of memory: {packets}. The memory was held by: {}.",
             shares.join(", ")
         )
     };
     ports.iter().take(REFUSING).map(sentence).collect()
 }
 
-/// The ports with the largest mean queues, tier by tier; none that never had a queue. No tier crowds out another.
+/// The ports with the largest mean queues in tier order, none without a queue. Each tier has a share of the rows.
 fn fullest(all: &[PortRow]) -> Vec<&PortRow> {
     let mut ports: Vec<&PortRow> = all.iter().filter(|port| port.queue_max_bytes > 0).collect();
     ports.sort_by_key(|port| Reverse((port.queue_mean_bytes, port.busy_ppm)));
@@ -156,7 +156,7 @@ fn fullest(all: &[PortRow]) -> Vec<&PortRow> {
         *rank += 1;
     }
     let share = SHOWN / seen.len().max(1);
-    // Beyond its share, a tier has what others leave.
+    // Tiers get rows beyond their share only if others leave some.
     ranked.sort_by_key(|(rank, _)| *rank >= share);
     ranked.truncate(SHOWN);
     ranked.sort_by_key(|(rank, port)| (TIERS.iter().position(|tier| *tier == port.tier), *rank));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_ports_of_each_tier_are_drawn_and_the_others_are_counted() {
+    fn draws_the_fullest_ports_of_each_tier() {
         let tier = |n| if n < 3 { "leaf up" } else { ["leaf down", "host up"][(n / 30) as usize] };
         let heat = heat((0..60).map(|n| port(n, tier(n))).collect(), vec![part("p39", 0, 7)]).expect("measured");
         assert_eq!((heat.ports.len(), heat.left_out), (32, 28));
@@ -205,7 +205,7 @@ mod tests {
             let own: Vec<&str> = heat.ports.iter().filter(|row| row.tier == tier).map(|row| &*row.port).collect();
             (own.len(), own[0].to_string(), own[own.len() - 1].to_string())
         };
-        // Ten rows a tier; the leaves' ways up, of which one never had a queue, leave eight to the fullest of the others.
+        // Ten rows per tier; the leaves' uplinks, one of which never had a queue, leave eight to the fullest of the others.
         assert_eq!(names("host up"), (20, "p59".into(), "p40".into()));
         assert_eq!(names("leaf up"), (2, "p2".into(), "p1".into()));
         assert_eq!(names("leaf down"), (10, "p29".into(), "p20".into()));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_a_row_are_empty() {
+    fn slices_without_a_row_are_empty() {
         let series = vec![part("p1", 0, 7), part("p1", 8, 9)];
         let heat = heat(vec![port(1, "host up")], series).expect("measured");
         let row = &heat.ports[0];
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_stand_below_the_ports_that_share_them_with_what_they_are_full_with() {
+    fn memories_follow_their_ports_with_capacity() {
         let memory =
             MemoryRow { switch: "leaf1".into(), shared_bytes: 900, used_max_bytes: 80, ..MemoryRow::default() };
         let in_part = |time_ms, used_mean_bytes| MemoryPartRow {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_who_held_the_memory_at_the_port_with_the_most_refusals_first() {
+    fn names_memory_holders_for_ports_with_the_most_drops() {
         let held = |port: &str, refused_packets, holder: &str, held_mean_bytes| HolderRow {
             port: port.into(),
             refused_packets,
@@ -259,15 +259,15 @@ mod tests {
         assert_eq!(
             refusals(&rows),
             [
-                "Packets that found no room at b: 7. Of what was held as they came: c 50 %, that port itself 30 %, d 15 %, \
+                "Packets dropped at b for lack of memory: 7. The memory was held by: c 50 %, that port itself 30 %, d 15 %, \
                  2 more ports 5 %.",
-                "Packets that found no room at a: 2. Of what was held as they came: that port itself 100 %.",
+                "Packets dropped at a for lack of memory: 2. The memory was held by: that port itself 100 %.",
             ]
         );
     }
 
     #[test]
-    fn ports_that_were_not_measured_are_not_drawn() {
+    fn omits_ports_without_measurements() {
         assert!(heat(vec![port(1, "host up")], Vec::new()).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! A comparison's page: its words as plain HTML around its charts.
+//! A comparison's page: plain HTML text and charts.
 
 use super::Report;
 use super::page::{Page, text};
@@ -6,9 +6,9 @@ use fanin_lab::Verdict;
 use fanin_lab::figures::capital;
 
 impl Report {
-    /// The page, in one file that asks for no other.
+    /// The page, a self-contained file.
     pub fn html(&self) -> String {
-        // A report is numbers and texts: there is nothing in it that JSON lacks.
+        // The data has only numbers and strings, which JSON can always represent.
         let data = serde_json::to_string(self).unwrap_or_default();
         let charts = "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
         let [head, warnings, findings] = [self.head(), self.warnings(), self.findings()];
@@ -32,7 +32,7 @@ impl Report {
         }
         let items: String = self.warnings.iter().map(|warning| format!("<li>{}</li>\n", text(warning))).collect();
         format!(
-            "<section aria-labelledby=\"warnings\">\n<h2 id=\"warnings\">Settings to look at</h2>\n\
+            "<section aria-labelledby=\"warnings\">\n<h2 id=\"warnings\">Settings to check</h2>\n\
              <ul class=\"warnings\">\n{items}</ul>\n</section>\n"
         )
     }
@@ -41,9 +41,9 @@ impl Report {
         let mut html = String::from("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
         for finding in &self.findings {
             let (class, chip) = match finding.verdict {
-                Verdict::Holds => ("holds", "holds"),
+                Verdict::Holds => ("holds", "sustains"),
                 Verdict::Slow => ("slow", "slow"),
-                Verdict::Sags => ("sags", "sags"),
+                Verdict::Sags => ("sags", "degrades"),
                 Verdict::Collapses => ("collapses", "collapses"),
                 Verdict::Open => ("open", "open"),
                 Verdict::Overall => ("overall", ""),
@@ -66,10 +66,10 @@ impl Report {
 
     fn origin(&self) -> String {
         format!(
-            "<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">How to make it again</h2>\n\
-             <p>This command makes the same results, to the byte, on any machine and with any number of threads:</p>\n\
+            "<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Reproduce this report</h2>\n\
+         <p>This command gives byte-identical results on any machine and with any number of threads:</p>\n\
              <pre tabindex=\"0\" class=\"command\">{}</pre>\n\
-             <p>fanin {}; resolved scenario <code>{}</code>. Tables of every run lie beside this page.</p>\n\
+         <p>fanin {}; resolved scenario <code>{}</code>. The folder of this page has the tables of every run.</p>\n\
              <h3>The scenario, {}</h3>\n<pre tabindex=\"0\">{}</pre>\n</section>\n",
             text(&self.command),
             text(&self.fanin),

@@ -1,27 +1,27 @@
-//! One server in a story: when it was asked and had answered, and when it heard nothing until a timer fired.
+//! Lane of one server in a timeline: responses, and waits for a timer.
 
 use fanin_spec::{EventRow, RunTables};
 
 use super::stall::server_of;
 
-/// A time in which a server, or the client that asks it, hears nothing of the other until a timer fires.
+/// A period in which a server, or the client at the other end, receives nothing until a timer fires.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Wait {
     pub from_us: f64,
     pub to_us: f64,
-    /// The timer's word: `timeout` or `probe`.
+    /// The kind of timer: `timeout` or `probe`.
     pub timer: String,
 }
 
-/// When a server was asked, and had answered; what had not ended does so with the story.
+/// The server's responses, from request to completion; unfinished ones end with the timeline.
 pub(super) fn answers(seen: &RunTables, server: &str, us: impl Fn(u64) -> f64, [from, to]: [u64; 2]) -> Vec<[f64; 2]> {
     let own = seen.flows.iter().filter(|flow| flow.to_host == 0 && format!("server{}", flow.from_host) == server);
     let spans = own.map(|flow| (flow.start_ps, flow.fct_ps.map_or(to, |took| flow.start_ps.saturating_add(took))));
     spans.filter(|&(start, end)| end > from && start < to).map(|(start, end)| [us(start), us(end.min(to))]).collect()
 }
 
-/// Its waits: each since the last thing that it was seen to hear or to lose, up to the timer. Samples are of steps that begin then.
+/// Its waits: each from the last packet received or lost up to the timer. A sample's time is the start of its step.
 pub(super) fn waits(seen: &RunTables, server: &str, us: impl Fn(u64) -> f64, (from, step): (u64, u64)) -> Vec<Wait> {
     let own = |e: &&EventRow| e.what != "round_end" && server_of(e) == server;
     let is_timer = |e: &&EventRow| matches!(e.what.as_str(), "timeout" | "probe");
@@ -31,7 +31,7 @@ pub(super) fn waits(seen: &RunTables, server: &str, us: impl Fn(u64) -> f64, (fr
     timers
         .map(|timer| {
             let before = seen.events.iter().filter(own).map(|e| e.time_ps).filter(|&at| at < timer.time_ps);
-            // In the timer's own step the window is as the timer left it.
+            // In the timer's own step the window is already reduced.
             let heard = heard[..heard.partition_point(|&at| at + step < timer.time_ps)].last().copied();
             let since = before.max().max(heard).unwrap_or(from);
             Wait { from_us: us(since), to_us: us(timer.time_ps), timer: timer.what.clone() }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_lasts_from_its_question_to_its_last_byte_or_to_the_end_of_the_story() {
+    fn responses_last_from_request_to_last_byte_or_the_end() {
         let flow = |from_host, start: u64, took: Option<u64>| FlowRow {
             from_host,
             start_ps: start * US,
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_lasts_from_what_was_last_heard_or_lost_to_the_timer_whichever_it_is() {
+    fn waits_last_from_the_last_arrival_or_loss_to_the_timer() {
         let event = |at_us: u64, what: &str, at: &str, to: &str| EventRow {
             time_ps: at_us * US,
             what: what.into(),

@@ -1,7 +1,7 @@
-//! The report: one HTML file that tells what a comparison found, and shows what happened inside.
+//! HTML report of a comparison: findings, charts, and timelines of single runs.
 //!
-//! [`report`] gathers the data from finished runs and watches one run a scheme again; [`Report::html`] writes the page.
-//! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
+//! [`report`] collects the data from finished runs and watches one more run per scheme; [`Report::html`] writes the page.
+//! Both depend only on scenario and seeds: no clock, no local path, the same bytes with any `--jobs`.
 
 mod cdf;
 mod chart;
@@ -40,57 +40,57 @@ use timeline::Timeline;
 
 pub use page::{Page, prose, quoted, text};
 
-/// Everything that the page shows; the JSON in it has this form.
+/// The data of the page; its JSON has this form.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
-    /// The version of this form: 1.
+    /// Schema version: 1.
     schema: u32,
-    /// The version of the program.
+    /// fanin's version.
     fanin: String,
-    /// What the scenario says of itself, else its file's name.
+    /// The scenario's title, else its file name.
     title: String,
-    /// The scenario file's own name.
+    /// The scenario's file name.
     scenario: String,
-    /// The name of the resolved scenario: equal for equal settings.
+    /// The hash of the resolved scenario: equal for equal settings.
     hash: String,
-    /// The command, without what changes no result: threads, and where results go.
+    /// The command, without options that do not affect results (threads, output folder).
     command: String,
     /// The scenario's text as it was read.
     scenario_text: String,
     /// The cluster; the workload and its seeds.
     setting: [String; 2],
-    /// What is to be known of all figures.
+    /// Notes on all figures.
     notes: Vec<String>,
-    /// Whether many send to one client; otherwise there are no rounds, and no sweep is drawn.
+    /// Whether many servers send to one client; otherwise there are no rounds, and no sweep is drawn.
     many_to_one: bool,
-    /// The rate of the client's link, or of all hosts' links together where flows go between any two.
+    /// The rate of the client's link, or the total of all hosts' links if flows have any destination.
     line_mbps: f64,
-    /// What was set and has no effect, or not the one that was meant.
+    /// Settings without effect, or with an unintended one.
     warnings: Vec<String>,
-    /// What was found, in words: of all schemes first, then scheme by scheme.
+    /// Findings: of all schemes first, then scheme by scheme.
     findings: Vec<Finding>,
-    /// The schemes, in the order of the command.
+    /// The schemes, in command order.
     schemes: Vec<SchemeFacts>,
-    /// What is drawn along the bottom: its title, and whether it is a logarithmic one.
+    /// The x axis: its title, and whether it is logarithmic.
     axis: AxisFacts,
     /// By scheme, then point.
     rows: Vec<ReportRow>,
-    /// Columns of shares, which stand last in the table of points.
+    /// Columns of shares, the last ones in the table of points.
     shares: Vec<ShareColumn>,
     /// Distributions of times: by scheme, then point.
     cdfs: Vec<Cdf>,
-    /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
+    /// Timeline of one run per scheme; absent if its run could not be watched.
     stories: Vec<Timeline>,
-    /// The hubs of one request in the same run of each scheme that has any.
+    /// The hubs of one request in the same runs, for schemes with hubs.
     swarms: Vec<Swarms>,
-    /// Phases of the job in the same run of each scheme, where the workload is one.
+    /// Phases of the job in the same runs, if the workload is one.
     phases: Vec<Phases>,
-    /// Ports over time in that run, where they are measured.
+    /// Ports over time in those runs, if measured.
     heats: Vec<Heat>,
 }
 
-/// A scheme and the places of its onsets, one a curve, where the seeds tell one.
+/// A scheme and its collapse points, one per curve, if the seeds decide it.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 struct SchemeFacts {
@@ -103,7 +103,7 @@ struct SchemeFacts {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 struct ShareColumn {
     head: &'static str,
-    /// Where it stands in a row: keys with dots between.
+    /// Its path in a row: keys joined by dots.
     at: String,
 }
 
@@ -115,8 +115,7 @@ struct AxisFacts {
     log: bool,
 }
 
-/// Gathers the report of a comparison, with one more run a scheme, which is watched. A `stop` leaves out the stories
-/// that are not told by then.
+/// Builds the report of a comparison and watches one more run per scheme. A `stop` omits the remaining timelines.
 ///
 /// # Errors
 /// A watched run that broke an invariant.
@@ -139,7 +138,7 @@ pub fn report(
     for (label, _) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         let Some((spec, tables)) = timeline::choose(&runs, label, &rows) else { continue };
-        // A story is one of rounds at the client.
+        // A timeline shows rounds at the client.
         if many_to_one && let Some((window, seen)) = timeline::look(runner, spec, tables, stop)? {
             stories.push(Timeline::new(spec, window, &seen));
             swarms.extend(Swarms::new(spec, &seen));
@@ -178,7 +177,7 @@ pub fn report(
     })
 }
 
-/// The columns of shares of which some row has a value.
+/// The columns of shares with a value in some row.
 fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
     let cells: Vec<Vec<Value>> = rows.iter().map(SummaryRow::cells).collect();
     let told = |(place, _): &(usize, Part)| cells.iter().any(|row| matches!(row[*place], Value::Real(Some(_))));
@@ -186,7 +185,7 @@ fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
     shown.filter_map(|(_, part)| Some(ShareColumn { head: part.head?, at: part.json })).collect()
 }
 
-/// Where each row lies on the axis: at its number, or of what is not a number as many steps on as values came before.
+/// The x of each row: its number, or for other values the index of the value.
 fn xs(axis: &Axis, rows: &[SummaryRow]) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = rows.iter().map(|row| axis.number(row)).collect();
     let mut ticks: Vec<String> = Vec::new();
@@ -202,14 +201,14 @@ fn xs(axis: &Axis, rows: &[SummaryRow]) -> Vec<f64> {
     numbers.unwrap_or_else(|| rows.iter().map(step).collect())
 }
 
-/// Numbers of senders double; of others so do those that span a decade.
+/// Numbers of senders use a logarithmic axis; so do other values that span a decade.
 fn is_log(axis: &Axis, xs: &[f64]) -> bool {
     let least = xs.iter().copied().fold(f64::INFINITY, f64::min);
     let most = xs.iter().copied().fold(0.0, f64::max);
     axis.doubles() || (least > 0.0 && most >= 10.0 * least)
 }
 
-/// The command for a shell, without what changes no result.
+/// The command, quoted for a shell, without options that do not affect results.
 fn command(arguments: &[String]) -> String {
     const WITH_VALUE: [&str; 3] = ["--jobs", "--out", "--on"];
     const ALONE: [&str; 2] = ["--json", "--no-cache"];
@@ -238,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn the_command_leaves_out_what_changes_no_result() {
+    fn command_omits_options_that_do_not_affect_results() {
         let command = said(&["compare", "a.toml", "--jobs", "2", "--out=d", "--seeds", "3", "--out", "e", "--json"]);
         assert_eq!(command, "fanin compare a.toml --seeds 3");
     }
 
     #[test]
-    fn the_command_can_be_given_to_a_shell() {
+    fn command_is_quoted_for_a_shell() {
         assert_eq!(
             said(&["compare", "my file.toml", "--set", "link.rate='1 Gbit/s'", ""]),
             r#"fanin compare 'my file.toml' --set 'link.rate='\''1 Gbit/s'\''' ''"#

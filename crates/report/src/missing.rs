@@ -1,4 +1,4 @@
-//! The packet that a wait is for: which one was lost, where, and what filled that place.
+//! Lost packets that cause a wait: which packet, where, and the drop's reason.
 
 use fanin_spec::EventRow;
 
@@ -19,10 +19,10 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// The packet that a timer of an end of a connection is for: its last copy that was lost, of up to `segment` bytes.
+    /// The packet that the timer of a connection retransmits: its last lost copy, of up to `segment` bytes.
     pub fn of(timer: &EventRow, segment: u64, events: &[EventRow], us: impl Fn(u64) -> f64) -> Option<Missing> {
         let first = timer.seq?;
-        // What the timer sends again begins within the packet, and numbers wrap.
+        // The retransmission starts within the packet, and sequence numbers wrap.
         let covers = |seq: u64| (first as u32).wrapping_sub(seq as u32) < (segment.max(1) as u32);
         let lost = |e: &&EventRow| matches!(e.what.as_str(), "drop" | "loss") && e.of == timer.at && e.to == timer.to;
         let mut before = events.iter().filter(|e| e.time_ps < timer.time_ps).filter(lost).filter(|e| e.packet != "ack");
@@ -31,7 +31,7 @@ impl Missing {
         Some(Missing { packet: named(packet), port: packet.at.clone(), lost_us, why: why(packet) })
     }
 
-    /// What follows a semicolon.
+    /// A clause for use after a semicolon.
     pub fn clause(&self) -> String {
         let Missing { packet, port, why, .. } = self;
         format!("{packet} was lost at {port}, {why}")
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_request_is_named_with_its_port_and_who_held_the_shared_memory() {
+    fn names_lost_request_port_and_memory_holder() {
         let shared = EventRow {
             holder: "switch>server1".into(),
             holder_bytes: Some(1_440_000),

@@ -1,17 +1,17 @@
-//! A page in one file that asks for no other: words as plain HTML, data as JSON, and the charts' code.
+//! Self-contained HTML page: text, JSON data, and the charts' code.
 
 use fanin_lab::figures::disturbs;
 
 const SCRIPT: &str = include_str!("../web/report.js");
 const STYLE: &str = include_str!("../web/report.css");
 
-/// What a page is made of.
+/// The content of a page.
 pub struct Page<'a> {
     /// Its title.
     pub title: &'a str,
     /// HTML.
     pub body: &'a str,
-    /// JSON, which the charts' code reads; empty where the body is all there is.
+    /// JSON for the charts; empty if the page has none.
     pub data: &'a str,
 }
 
@@ -22,7 +22,7 @@ impl Page<'_> {
         page += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
         page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
         page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
-        // Nothing may be fetched, whatever a scenario's text says.
+        // Nothing may be fetched, whatever a scenario's text contains.
         page += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
                  script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n";
         page += &format!("<title>{}</title>\n", text(self.title));
@@ -37,12 +37,12 @@ impl Page<'_> {
     }
 }
 
-/// A text in which every character that disturbs is replaced; lines and tabs stay.
+/// Replaces control and bidi characters, except newlines and tabs.
 fn calm(raw: &str) -> String {
     raw.chars().map(|c| if disturbs(c) && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-/// A text as HTML shows it.
+/// Escapes text for HTML.
 pub fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for c in calm(raw).chars() {
@@ -57,10 +57,10 @@ pub fn text(raw: &str) -> String {
     safe
 }
 
-/// A sentence in which what stands between backticks is code.
+/// Escapes a sentence for HTML and formats text between backticks as code.
 pub fn prose(raw: &str) -> String {
     let parts: Vec<&str> = raw.split('`').collect();
-    // Without its end a backtick is one.
+    // An unmatched backtick is literal.
     if parts.len().is_multiple_of(2) {
         return text(raw);
     }
@@ -71,7 +71,7 @@ pub fn prose(raw: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./,:=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
@@ -82,14 +82,14 @@ mod tests {
     use super::{Page, prose, text};
 
     #[test]
-    fn neither_words_nor_data_of_a_page_turn_a_line_round_or_disturb_a_terminal() {
+    fn pages_contain_no_bidi_or_control_characters() {
         assert_eq!(text("a\u{202e}b\u{2066}c\u{1b}d\u{9b}e\n\t"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\n\t");
         let page = Page { title: "a\u{202e}", body: "", data: "{\"label\":\"a\u{202e}b\u{2028}</script>\"}" }.html();
         assert!(!page.contains(['\u{202e}', '\u{2028}']) && page.contains("a\u{fffd}b\u{fffd}\\u003c/script>"));
     }
 
     #[test]
-    fn what_stands_between_backticks_is_code_and_one_alone_is_itself() {
+    fn text_between_backticks_is_code() {
         assert_eq!(prose("as `a<b>` and `c`"), "as <code>a&lt;b&gt;</code> and <code>c</code>");
         assert_eq!(prose("it`s & so"), "it`s &amp; so");
     }

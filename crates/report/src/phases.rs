@@ -1,4 +1,4 @@
-//! The phases of one MapReduce job of a scheme over time.
+//! Phases of a scheme's MapReduce job over time.
 
 use fanin_lab::stats::six_digits;
 use fanin_lab::tasks;
@@ -7,19 +7,19 @@ use fanin_spec::{RunSpec, RunTables};
 use crate::chart::DrawnChart;
 use fanin_lab::place_of;
 
-/// How many tasks are in each phase.
+/// Number of tasks in each phase.
 #[derive(Debug, Clone, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Phases {
     scheme: String,
-    /// Where in the sweep, in words.
+    /// The sweep point, in words.
     at: String,
     seed: u64,
     chart: DrawnChart<'static>,
 }
 
 impl Phases {
-    /// The tasks at work of a run's job, phase by phase; `None` of a run without one.
+    /// The running tasks of a run's job by phase; `None` for a run without a job.
     pub fn new(spec: &RunSpec, tables: &RunTables) -> Option<Phases> {
         if tables.tasks.is_empty() {
             return None;
@@ -27,7 +27,7 @@ impl Phases {
         let curve = |(words, count): (&str, tasks::AtWork)| {
             (words.into(), count(tables).into_iter().map(|(ms, tasks)| (six_digits(ms), tasks)).collect())
         };
-        let chart = DrawnChart::over_time("time, ms", "tasks at work", &tasks::PHASES.map(curve));
+        let chart = DrawnChart::over_time("time, ms", "running tasks", &tasks::PHASES.map(curve));
         Some(Phases { scheme: spec.label.clone(), at: place_of(spec), seed: spec.seed, chart })
     }
 }

@@ -1,16 +1,16 @@
-//! Points of a series, as few and as short as a page needs them.
+//! Thinning and rounding of a series' points.
 
 use std::cmp::Ordering;
 use std::ops::Sub;
 
-/// The value to a multiple of `unit`, printed without digits beyond it.
+/// Rounds to a multiple of `unit`, without digits beyond it.
 pub(super) fn round_to(value: f64, unit: f64) -> f64 {
     let scale = (1.0 / unit).round();
     (value * scale).round() / scale
 }
 
-/// At most about `most` points: of neighbours no further apart than `apart` the first, the least, the largest and the
-/// last are kept, so that no peak and no fall is lost.
+/// At most about `most` points: keeps the first, least, largest and last of neighbours within `apart`, so that all
+/// peaks and dips remain.
 pub(crate) fn thinned<T>(points: &[(T, T)], apart: T, most: usize) -> Vec<(T, T)>
 where
     T: Copy + PartialOrd + Sub<Output = T>,

@@ -1,4 +1,4 @@
-//! Rows of the summary, with what the charts' bands need besides.
+//! Rows of the summary, with the data of the charts' bands.
 
 use fanin_spec::{RunSpec, RunTables};
 
@@ -11,17 +11,17 @@ use fanin_lab::{Axis, SummaryRow};
 pub(super) struct ReportRow {
     #[serde(flatten)]
     summary: SummaryRow,
-    /// The point's place in the sweep.
+    /// The point's index in the sweep.
     place: usize,
     hosts: u32,
-    /// Where it lies on the axis, and what stands there.
+    /// Its x, and the label there.
     x: f64,
     tick: String,
-    /// Which of the curves it is on; empty where there is one.
+    /// The name of its curve; empty if there is only one.
     curve: String,
-    /// Other keys that move than the number of servers, with their values.
+    /// The other swept keys with their values.
     keys: Vec<(String, String)>,
-    /// Of the seeds' own percentiles of query times the smallest and the largest.
+    /// The range of query-time percentiles over the seeds.
     qct_ms_over_seeds: OverSeeds,
 }
 

@@ -1,13 +1,13 @@
-//! Runs and rows made up for tests.
+//! Synthetic runs and rows for tests.
 
 use fanin_lab::SummaryRow;
 use fanin_lab::stats::Interval;
 use fanin_spec::{RunSpec, Scenario};
 
-/// Fan-in, goodput in Mbit/s of the 1000 that are allowed, and timeouts of ten rounds.
+/// Fan-in, goodput in Mbit/s of an upper bound of 1000, and timeouts in ten rounds.
 pub(crate) type Point = (u32, f64, f64);
 
-/// A run of a small scenario, over every fan-in up to 256, so that a point's place follows from it.
+/// A run of a small scenario over every fan-in up to 256, which determines a point's index.
 pub(crate) fn run(scheme: &str, fan_in: u32, seed: u64) -> RunSpec {
     let fan_ins: Vec<u32> = (1..=256).collect();
     let text = format!("schemes = [{scheme:?}]\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
@@ -15,7 +15,7 @@ pub(crate) fn run(scheme: &str, fan_in: u32, seed: u64) -> RunSpec {
     variants[0].run(fan_in, seed).unwrap()
 }
 
-/// The rows of a scheme; what its timeouts take is all that it lacks.
+/// The rows of a scheme; only the time of its timeouts is missing.
 pub(crate) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
     let row = |&(fan_in, goodput, timeouts): &Point| SummaryRow {
         scheme: scheme.into(),

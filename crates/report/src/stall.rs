@@ -1,4 +1,4 @@
-//! Where a round stands still: nothing reaches the client until a timer fires or a host answers, which and why it had to.
+//! Stalls of a round: idle periods at the client until a timer fires or a host responds, with their causes.
 
 use fanin_spec::{Cause, EventRow, RunSpec, RunTables, SampleRow};
 
@@ -6,50 +6,50 @@ use super::missing::Missing;
 use super::points::round_to;
 use super::window::Window;
 
-/// A time in which nothing reaches the client.
+/// A period in which nothing reaches the client.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Stall {
-    /// Since the start of the story.
+    /// Since the start of the timeline.
     pub from_us: f64,
     pub to_us: f64,
-    /// The server whose packet ends it; empty where the run does.
+    /// The server whose packet ends it; empty if the run ends first.
     pub server: String,
-    /// What it waits for, in words: `timeouts`, `tail-loss probes`.
+    /// The awaited event, in words: `timeouts`, `tail-loss probes`.
     pub waits_for: &'static str,
-    /// How many more servers time out before the next round, the first one not counted.
+    /// Number of further servers that time out before the next round.
     pub others: usize,
-    /// Of a wait for a timeout, what that server had lost; `None` where the events do not say.
+    /// The losses of that server that led to a timeout; `None` if the events do not show them.
     pub loss: Option<Loss>,
-    /// The packet that the timer sent again; `None` where no timer ended it, or nothing was lost.
+    /// The packet that the timer retransmits; `None` if no timer ended the stall, or nothing was lost.
     pub missing: Option<Missing>,
 }
 
-/// The server of a connection that something happened on: the end that does not ask.
+/// The server of a connection's event: the end that does not send requests.
 pub(super) fn server_of(event: &EventRow) -> &str {
     let lost = matches!(event.what.as_str(), "drop" | "loss");
     let end = if lost { &event.of } else { &event.at };
     if end == CLIENT { &event.to } else { end }
 }
 
-/// The name of the host that a story is of.
+/// The name of the client host.
 const CLIENT: &str = "client";
 
-/// Why a server heard nothing until its timer ran out.
+/// Why a server received nothing until its timer expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Loss {
-    /// Every packet of its window was dropped.
+    /// All packets of its window were dropped.
     WholeWindow { packets: u64 },
-    /// Some were, and too few came through behind them for a fast retransmit.
+    /// Some packets were dropped, and too few arrived after them for a fast retransmit.
     TooFewDuplicates { lost: u64, window: u64 },
-    /// It was in fast recovery, which did not end.
+    /// Its fast recovery did not complete.
     RecoveryStalled,
 }
 
 impl Loss {
-    /// What follows "server7, which".
+    /// A clause for use after "server7, which".
     pub fn clause(self) -> String {
         let packets = |n: u64| if n == 1 { "1 packet".into() } else { format!("{n} packets") };
         match self {
@@ -59,12 +59,12 @@ impl Loss {
                 "lost {} of a window of {window} and got too few duplicate ACKs for a fast retransmit",
                 packets(lost)
             ),
-            Loss::RecoveryStalled => "did not come out of its fast recovery".into(),
+            Loss::RecoveryStalled => "did not complete its fast recovery".into(),
         }
     }
 }
 
-/// Every stall of the client's within a part of a run that was watched.
+/// All stalls of the client within the watched part of a run.
 pub(super) fn stalls(spec: &RunSpec, window: Window, seen: &RunTables) -> Vec<Stall> {
     let (events, samples) = (&seen.events, &seen.samples);
     let (from_ps, to_ps) = (window.from.0, window.to.0);
@@ -145,7 +145,7 @@ mod tests {
             .collect()
     }
 
-    /// Samples of a queue that stands still from 30 to 230 ms, with server7's window before it.
+    /// Samples of a queue that is idle from 30 to 230 ms, with server7's window before it.
     fn still(window: u64) -> Vec<SampleRow> {
         let mut samples = queue(&[0, 10, 20, 30, 230, 231]);
         let cwnd =
@@ -162,7 +162,7 @@ mod tests {
         event(ms, "drop", "switch>client", "server7")
     }
 
-    /// A run that stands still from 30 to 230 ms, for a timeout of server7's.
+    /// A run that is idle from 30 to 230 ms, until a timeout at server7.
     fn seen(window: u64, events: &[EventRow]) -> RunTables {
         let row = StallRow {
             start_ps: 30 * MS,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_no_timeout_ends_has_no_loss_to_tell_of_and_what_is_not_shown_is_none() {
+    fn waits_without_a_timeout_have_no_loss() {
         let mut probed = seen(2, &[lost(26)]);
         probed.stalls[0].cause = Cause::Probe;
         let found = stalls(&spec(), shown(0), &probed);
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_earlier_rounds_are_no_cause() {
+    fn losses_of_earlier_rounds_are_ignored() {
         let events = [lost(20), event(24, "round_end", "client", "0"), event(229, "timeout", "server7", "")];
         assert_eq!(losses(2, &events), [None]);
     }
 
     #[test]
-    fn a_cause_is_told_in_words() {
+    fn describes_causes_in_words() {
         let told = [
             Loss::WholeWindow { packets: 1 },
             Loss::WholeWindow { packets: 4 },
@@ -238,6 +238,6 @@ mod tests {
         assert_eq!(told[0], "lost its whole window, 1 packet");
         assert_eq!(told[1], "lost its whole window of 4 packets");
         assert_eq!(told[2], "lost 1 packet of a window of 3 and got too few duplicate ACKs for a fast retransmit");
-        assert_eq!(told[3], "did not come out of its fast recovery");
+        assert_eq!(told[3], "did not complete its fast recovery");
     }
 }

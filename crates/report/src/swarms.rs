@@ -1,4 +1,4 @@
-//! The swarms of one request: the tree of their hubs, who waited for whom, and how fast hubs sent.
+//! Swarms of one request: the tree of hubs, the critical path, and the hubs' rates.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,24 +10,24 @@ use crate::chart::DrawnChart;
 use fanin_lab::figures::time;
 use fanin_lab::place_of;
 
-/// The slowest whole request of those that were watched.
+/// The slowest complete request among the watched ones.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Swarms {
     scheme: String,
-    /// Where in the sweep, in words.
+    /// The sweep point, in words.
     at: String,
     seed: u64,
-    /// When the request began in the run; every other time is since then.
+    /// When the request began in the run; all other times are relative to it.
     start_ms: f64,
-    /// Until when times are drawn.
+    /// The end of the drawn time.
     length_ms: f64,
-    /// The front end, and behind it each hub under the one that it sends to, those that end last first.
+    /// The front end, then each hub after the one that it sends to, in descending order of end time.
     nodes: Vec<SwarmNode>,
-    /// Hubs that are not among these.
+    /// Number of hubs that are not shown.
     left_out: usize,
     speeds: DrawnChart<'static>,
-    /// The request in words: whom the front end waited for, and that one, and so on.
+    /// A description of the request and of its critical path.
     says: String,
 }
 
@@ -37,33 +37,33 @@ pub(super) struct Swarms {
 struct SwarmNode {
     host: String,
     rack: u32,
-    /// How many hubs further the front end is; that of the front end is 0.
+    /// Number of hubs between it and the front end; 0 for the front end.
     depth: usize,
-    /// Whether the front end waited for it last, or for one that waited for it.
+    /// Whether it is on the critical path: the front end waited for it last, directly or through other hubs.
     critical: bool,
-    /// Servers that it had objects of itself, these objects, and all that came through it.
+    /// Servers whose objects it collects itself, these objects, and all objects sent through it.
     servers: u64,
     own_objects: u64,
     objects: u64,
-    /// When it was told, had all objects of its own servers, had all, and had sent all; when all that was where it sends to.
+    /// When it got its task, had all objects of its own servers, had all objects, and had sent all; when its receiver had all of them.
     told_ms: Option<f64>,
     own_ms: Option<f64>,
     last_ms: Option<f64>,
     left_ms: Option<f64>,
     end_ms: Option<f64>,
-    /// Whom its last object came from.
+    /// The host that its last object came from.
     waited_for: Option<String>,
 }
 
-/// So many hubs are drawn, and the speeds of so many that send to the front end.
+/// Maximum number of hubs, and of hubs whose rates are drawn.
 const SHOWN: usize = 40;
 const CURVES: usize = 5;
-/// Speeds are means over parts of the request, so long that a hub sends some packets in each: no more and no fewer than these.
+/// Rates are means over slices long enough for a hub to send some packets in each, within these limits.
 const PACKETS: usize = 4;
 const PARTS: [usize; 2] = [12, 60];
 
 impl Swarms {
-    /// `None` where nobody asked hubs.
+    /// `None` if no hubs were used.
     pub fn new(spec: &RunSpec, seen: &RunTables) -> Option<Swarms> {
         let of = |request: u32| seen.requests.iter().find(|row| row.request == request);
         let fronts = seen.hubs.iter().filter(|row| row.parent_host.is_none());
@@ -96,14 +96,14 @@ impl Swarms {
 struct Tree<'a> {
     front: &'a HubRow,
     hubs: &'a [&'a HubRow],
-    /// The hubs that the front end waited for, one behind the other.
+    /// The hubs on the critical path, from the front end on.
     critical: Vec<&'a HubRow>,
 }
 
-/// From the front end to the hub that its last object came from, and on.
+/// From the front end to the hub that sent its last object, and on.
 fn critical<'a>(front: &HubRow, hubs: &[&'a HubRow]) -> Vec<&'a HubRow> {
     let by_host: BTreeMap<u64, &HubRow> = hubs.iter().map(|hub| (hub.hub_host.into(), *hub)).collect();
-    // It has had its last object from itself where that was its own server's.
+    // Its last object came from itself if it was its own server's.
     let next = |of: &HubRow| of.last_host.filter(|&host| host != u64::from(of.hub_host));
     let hub =
         |of: &HubRow| next(of).and_then(|host| by_host.get(&host).copied()).filter(|hub| hub.end_ps <= of.last_ps);
@@ -113,7 +113,7 @@ fn critical<'a>(front: &HubRow, hubs: &[&'a HubRow]) -> Vec<&'a HubRow> {
 impl<'a> Tree<'a> {
     fn nodes(&self) -> Vec<SwarmNode> {
         let mut shown: Vec<&HubRow> = self.hubs.to_vec();
-        // A hub ends after those below it, so that none is shown without the one that it sends to.
+        // A hub ends after those below it, so each is shown with its receiver.
         shown.sort_by_key(|hub| (Reverse(hub.end_ps), hub.hub_host));
         shown.truncate(SHOWN);
         let mut nodes = Vec::new();
@@ -121,10 +121,10 @@ impl<'a> Tree<'a> {
         nodes
     }
 
-    /// A row and those below it.
+    /// Adds a row and those below it.
     fn add(&self, nodes: &mut Vec<SwarmNode>, shown: &[&HubRow], of: &HubRow, depth: usize) {
         nodes.push(self.node(of, depth));
-        // What is sent to the front end's host is for the front end, though it may be a hub, too.
+        // Data for the front end's host is for the front end, even if it is also a hub.
         let below = |hub: &&&HubRow| hub.parent_host == Some(of.hub_host.into());
         for hub in shown.iter().filter(below).filter(|_| depth == 0 || of.hub_host != self.front.hub_host) {
             self.add(nodes, shown, hub, depth + 1);
@@ -150,7 +150,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Those that send to the front end itself, the last first.
+    /// The hubs that send to the front end itself, in descending order of end time.
     fn roots(&self) -> Vec<&'a HubRow> {
         let to_front = |hub: &&HubRow| hub.parent_host == Some(self.front.hub_host.into()) && hub.end_ps.is_some();
         let mut roots: Vec<&HubRow> = self.hubs.iter().copied().filter(to_front).collect();
@@ -158,7 +158,7 @@ impl<'a> Tree<'a> {
         roots
     }
 
-    /// What those hubs send that send to the front end itself, and were told to, beside the rate of its link in Mbit/s.
+    /// Actual and assigned rates of the hubs that send to the front end itself, and its link's rate, in Mbit/s.
     fn speeds(&self, rows: &[&HubSpeedRow], span: (u64, u64), line: f64) -> DrawnChart<'static> {
         let roots = self.roots();
         let of = |is: &dyn Fn(u32) -> bool| {
@@ -173,35 +173,35 @@ impl<'a> Tree<'a> {
         };
         let mut drawn: Vec<(String, Vec<(f64, f64)>)> = vec![
             ("line rate".into(), vec![(0.0, line), (ms(span.0, span.1), line)]),
-            ("told to all hubs".into(), told(rows, &roots, span)),
-            ("from all hubs".into(), points(&all)),
+            ("assigned to all hubs".into(), assigned(rows, &roots, span)),
+            ("sent by all hubs".into(), points(&all)),
         ];
         drawn.retain(|(_, points)| !points.is_empty());
         let curve = |hub: &&HubRow| (name(hub.hub_host.into()), points(&of(&|host| host == hub.hub_host)));
         drawn.extend(roots.iter().take(CURVES).map(curve));
-        DrawnChart::over_time("time since the request began, ms", "speeds of hubs, Mbit/s", &drawn)
+        DrawnChart::over_time("time since the request began, ms", "rates of hubs, Mbit/s", &drawn)
     }
 
     fn in_words(&self, took_ps: Option<u64>) -> String {
         let Tree { front, hubs, critical } = self;
-        let took = took_ps.map_or("is cut off".into(), |ps| format!("takes {}", time(ps as f64 / 1e9)));
+        let took = took_ps.map_or("did not finish".into(), |ps| format!("takes {}", time(ps as f64 / 1e9)));
         let (roots, objects) = (self.roots().len(), front.objects);
         let mut text = format!(
-            "Request {}, the slowest of those watched, {took}: {objects} objects through {} hubs, of which {roots} sent to the front end itself.",
+            "Request {}, the slowest watched one, {took}: {objects} objects through {} hubs, of which {roots} sent to the front end itself.",
             front.request,
             hubs.len(),
         );
         let mut who = "The front end".to_string();
         for of in [*front].iter().chain(critical) {
             let last = of.last_host.filter(|&host| host != u64::from(of.hub_host));
-            let whom = last.map_or("what it had itself".into(), name);
+            let whom = last.map_or("its own objects".into(), name);
             text += &format!("{} {who} waited for {whom}", if of.parent_host.is_none() { "" } else { "," });
             who = whom;
         }
         text + "." + &self.times_in_words().unwrap_or_default()
     }
 
-    /// Where the time of what the front end waited for went: a hub had everything as the one below it had sent its last.
+    /// Breaks down the time of the critical path: a hub has everything once the one below it has sent its last object.
     fn times_in_words(&self) -> Option<String> {
         let first = self.critical.last()?;
         let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
@@ -211,15 +211,14 @@ impl<'a> Tree<'a> {
         let gathered = between(self.front.told_ps, first.last_ps)?;
         let [sent, on_the_way] = [sum(|hub| [hub.last_ps, hub.left_ps])?, sum(|hub| [hub.left_ps, hub.end_ps])?];
         let [gathered, sent, on_the_way] = [gathered, sent, on_the_way].map(|ps| time(ps as f64 / 1e9));
-        let (who, they) =
-            (name(first.hub_host.into()), if self.critical.len() == 1 { "it" } else { "one after another" });
+        let (who, they) = (name(first.hub_host.into()), if self.critical.len() == 1 { "it" } else { "each in turn" });
         Some(format!(
-            " {gathered} of it went until {who} had everything, {sent} while {they} sent on what it had, {on_the_way} on the way."
+            " Of this time, {gathered} passed until {who} had everything, {sent} while {they} sent it on, and {on_the_way} in transit."
         ))
     }
 }
 
-/// What stands in ms since a time.
+/// Time since a start, in ms.
 fn ms(from_ps: u64, to_ps: u64) -> f64 {
     round_to(to_ps.saturating_sub(from_ps) as f64 / 1e9, 1e-6)
 }
@@ -229,7 +228,7 @@ fn name(host: u64) -> String {
     if host == 0 { "client".into() } else { format!("server{host}") }
 }
 
-/// The mean speed of what came in each part of a time, in Mbit/s: it counts from what had come before it on.
+/// The mean rate of the arrivals in each slice, in Mbit/s.
 fn means(came: &[&HubSpeedRow], (from, to): (u64, u64), parts: usize) -> Vec<f64> {
     let part = (to - from) as f64 / parts as f64;
     let mut bits = vec![0.0; parts];
@@ -249,8 +248,8 @@ fn means(came: &[&HubSpeedRow], (from, to): (u64, u64), parts: usize) -> Vec<f64
     bits.iter().map(|bits| bits / part * 1e6).collect()
 }
 
-/// The speeds that hubs were told together, those that still had something to send, in Mbit/s by ms.
-fn told(rows: &[&HubSpeedRow], roots: &[&HubRow], (from, to): (u64, u64)) -> Vec<(f64, f64)> {
+/// The total assigned rate of hubs with data left to send, in Mbit/s by ms.
+fn assigned(rows: &[&HubSpeedRow], roots: &[&HubRow], (from, to): (u64, u64)) -> Vec<(f64, f64)> {
     let is_root = |host: u32| roots.iter().any(|hub| hub.hub_host == host);
     let told = rows
         .iter()
@@ -282,7 +281,7 @@ mod tests {
 
     const US: u64 = 1_000_000;
 
-    /// A hub of a request that began at 10 us: told, own there, all there, of whom; left, there, in us since then.
+    /// A hub of a request that began at 10 us: assigned, own complete, all complete, last sender; sent, end, in us since then.
     fn hub(host: u32, parent: u64, [told, own, last, of, left, end]: [u64; 6]) -> HubRow {
         let at = |us: u64| Some((us + 10) * US);
         HubRow {
@@ -299,7 +298,7 @@ mod tests {
         }
     }
 
-    /// The front end waits for host 8, that for 4, that for its server 5; 9 ends before, and nothing came through 7.
+    /// The front end waits for host 8, which waits for 4, which waits for its server 5; 9 ends earlier, and 7 forwards nothing.
     fn seen() -> RunTables {
         let front = HubRow { parent_host: None, left_ps: None, end_ps: None, ..hub(0, 0, [0, 0, 100, 8, 0, 0]) };
         let nothing = HubRow { hub_host: 7, parent_host: Some(8), ..HubRow::default() };
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn hubs_stand_under_whom_they_send_to_the_last_first_and_whom_everyone_waited_for_is_marked() {
+    fn hubs_follow_their_receiver_and_the_critical_path_is_marked() {
         let drawn = swarms(&seen());
         let rows: Vec<_> = drawn.nodes.iter().map(|node| (&*node.host, node.depth, node.critical)).collect();
         let expected = [
@@ -351,18 +350,18 @@ mod tests {
     }
 
     #[test]
-    fn the_words_follow_whom_was_waited_for_and_their_times_add_up_to_the_request_s() {
+    fn description_follows_the_critical_path_and_adds_up() {
         let says = swarms(&seen()).says;
         assert_eq!(
             says,
-            "Request 0, the slowest of those watched, takes 100 us: 1 objects through 4 hubs, of which 2 sent to the front end \
-             itself. The front end waited for server8, server8 waited for server4, server4 waited for server5. 20.0 us of it \
-             went until server4 had everything, 60.0 us while one after another sent on what it had, 20.0 us on the way."
+            "Request 0, the slowest watched one, takes 100 us: 1 objects through 4 hubs, of which 2 sent to the front end \
+             itself. The front end waited for server8, server8 waited for server4, server4 waited for server5. Of this time, \
+             20.0 us passed until server4 had everything, 60.0 us while each in turn sent it on, and 20.0 us in transit."
         );
     }
 
     #[test]
-    fn the_slowest_request_that_is_whole_is_told() {
+    fn describes_the_slowest_complete_request() {
         let mut seen = seen();
         for (request, latency_ps) in [(1, None), (2, Some(200 * US)), (3, Some(200 * US))] {
             let of = |row: &HubRow| HubRow { request, ..row.clone() };
@@ -370,11 +369,11 @@ mod tests {
             seen.hubs.extend(hubs);
             seen.requests.push(RequestRow { request, latency_ps, ..RequestRow::default() });
         }
-        assert!(swarms(&seen).says.starts_with("Request 2, the slowest of those watched, takes 200 us"));
+        assert!(swarms(&seen).says.starts_with("Request 2, the slowest watched one, takes 200 us"));
     }
 
     #[test]
-    fn speeds_are_means_of_what_came_and_end_with_their_hubs() {
+    fn rates_are_means_of_arrivals_and_end_with_their_hubs() {
         let tables = seen();
         let rows: Vec<&HubSpeedRow> = tables.hub_speeds.iter().collect();
         let span = (10 * US, 110 * US);
@@ -384,11 +383,11 @@ mod tests {
         let expected = [160.0, 160.0, 80.0, 0.0, 0.0];
         assert!(speeds.iter().zip(expected).all(|(mbps, right)| (mbps - right).abs() < 1e-6), "{speeds:?}");
         let roots = [&tables.hubs[3], &tables.hubs[4]];
-        assert_eq!(told(&rows, &roots, span), [(0.0, 1_000.0), (0.05, 600.0), (0.06, 900.0), (0.1, 0.0)]);
+        assert_eq!(assigned(&rows, &roots, span), [(0.0, 1_000.0), (0.05, 600.0), (0.06, 900.0), (0.1, 0.0)]);
     }
 
     #[test]
-    fn of_very_many_hubs_those_that_end_last_are_shown_and_the_others_counted() {
+    fn shows_the_hubs_that_end_last_and_counts_the_others() {
         let mut seen = seen();
         seen.hubs.extend((100..200).map(|host| hub(host, 0, [1, 2, 2, 3, 3, 4])));
         let drawn = swarms(&seen);
@@ -397,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_asked_hubs_there_is_no_tree() {
+    fn runs_without_hubs_have_no_tree() {
         assert!(Swarms::new(&run("newreno", 16, 1), &RunTables::default()).is_none());
     }
 }

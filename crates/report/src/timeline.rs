@@ -1,4 +1,4 @@
-//! What happened inside one run of a scheme: the run is watched again, and its round that tells most is kept.
+//! Timeline of one run of a scheme, watched again around its most informative round.
 
 use core::sync::atomic::AtomicBool;
 
@@ -13,47 +13,47 @@ use fanin_lab::focus;
 use fanin_lab::place_of;
 use fanin_lab::{Broken, Runner, Seen, SummaryRow};
 
-/// One run, watched for some rounds.
+/// A few watched rounds of one run.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Timeline {
     pub scheme: String,
-    /// The point's place in the sweep, and where that is in words.
+    /// The point's index in the sweep, and its description.
     pub place: usize,
     pub at: String,
     pub seed: u64,
-    /// When it begins in the run; every other time is since then.
+    /// Its start in the run; all other times are relative to it.
     pub start_ms: f64,
     pub length_us: f64,
-    /// Whether a round stands still.
+    /// Whether a round stalls.
     pub stalled: bool,
-    /// How long the first round of the story takes, if it ends.
+    /// Duration of the first round shown, if it ends.
     pub round_ms: Option<f64>,
-    /// What the client's port holds, as the scenario says it and in bytes.
+    /// The buffer of the client's port, as in the scenario and in bytes.
     pub buffer: String,
     pub buffer_bytes: u64,
-    /// What a packet carries.
+    /// Payload of a full packet.
     pub mss_bytes: u64,
     pub queue: Series,
-    /// What the queue may be, and what all ports hold of what they share; empty where the switch's ports share no memory.
+    /// The queue's limit, and the use of the shared memory by all ports; empty if the switch's ports share no memory.
     pub threshold: Series,
     pub memory: Series,
-    /// Windows of some servers, in the order in which they time out; the last one is for comparison.
+    /// Windows of some servers, in order of their timeouts; the last one is for comparison.
     pub windows: Vec<ServerWindow>,
     pub drops: Happenings,
     pub fast_retransmits: Happenings,
     pub timeouts: Happenings,
-    /// Timers for lost tails that fired.
+    /// Tail-loss probes that fired.
     pub probes: Happenings,
     pub round_ends_us: Vec<f64>,
     pub stalls: Vec<Stall>,
-    /// What is shown at first: what led to the longest stall and where that begins, else all.
+    /// The initial view: the longest stall's start and its causes, else everything.
     pub opens_us: [f64; 2],
-    /// The story in words.
+    /// A description in words.
     pub says: String,
 }
 
-/// A value that stands from each time to the next.
+/// A value that holds until the next time.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Series {
@@ -66,30 +66,30 @@ pub(super) struct Series {
 pub(super) struct ServerWindow {
     server: String,
     cwnd: Series,
-    /// From question to answer.
+    /// From request to completion.
     answers_us: Vec<[f64; 2]>,
     waits: Vec<Wait>,
 }
 
-/// Things that happened: `servers` names each one's server.
+/// Events of a kind: `servers` names each one's server.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(super) struct Happenings {
-    /// How many there were; some may be left out below.
+    /// Their number, including those omitted below.
     total: usize,
     us: Vec<f64>,
     servers: Vec<String>,
 }
 
-/// Servers whose windows are watched, and those of them that are shown.
+/// Numbers of watched servers and of shown ones.
 const WATCHED: usize = 256;
 const SHOWN: usize = 8;
-/// Points of a series, and happenings of a kind.
+/// Maximum numbers of a series' points, and of events of a kind.
 const QUEUE_POINTS: usize = 2_000;
 const WINDOW_POINTS: usize = 600;
 const HAPPENINGS: usize = 3_000;
 
-/// The run that is told: of the median seed by goodput, where the scheme collapses or sags, else at the largest fan-in.
+/// The run to show: of the median seed by goodput, at a point where the scheme collapses or degrades, else at the largest fan-in.
 pub(super) fn choose<'a>(
     runs: &[(&'a RunSpec, &'a RunTables)],
     label: &str,
@@ -102,7 +102,7 @@ pub(super) fn choose<'a>(
     of_point.get(of_point.len().checked_sub(1)? / 2).copied()
 }
 
-/// Watches the run again, and the part that tells most; `None` where a stop came first, or the runner cannot look inside.
+/// Watches the run again and returns its most informative part; `None` after a stop, or if the runner cannot watch runs.
 pub(super) fn look(
     runner: &dyn Runner,
     spec: &RunSpec,
@@ -120,7 +120,7 @@ pub(super) fn look(
     }
 }
 
-/// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
+/// The servers of a round in descending order of completion; if there are too many, the last ones and, for comparison, the first.
 fn slowest(tables: &RunTables, round: u32, servers: u32) -> Vec<u32> {
     let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == Some(round.into()) && f.from_host > 0).collect();
     flows.sort_by_key(|f| (std::cmp::Reverse(f.fct_ps.unwrap_or(u64::MAX)), f.from_host));
@@ -131,7 +131,7 @@ fn slowest(tables: &RunTables, round: u32, servers: u32) -> Vec<u32> {
     shortened(last, WATCHED)
 }
 
-/// The first of a list and the last one, `most` in all.
+/// The first elements of a list and its last one, `most` in all.
 fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
     if list.len() > most {
         let last = list.len() - 1;
@@ -141,7 +141,7 @@ fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
     list
 }
 
-/// The windows of the servers that are shown.
+/// The windows of the shown servers.
 fn windows(seen: &RunTables, window: Window, us: impl Fn(u64) -> f64) -> Vec<ServerWindow> {
     let (from, to, step) = (window.from.0, window.to.0, window.step().0);
     let cwnds = || seen.samples.iter().filter(|s| s.series == "cwnd");
@@ -163,18 +163,18 @@ fn windows(seen: &RunTables, window: Window, us: impl Fn(u64) -> f64) -> Vec<Ser
 }
 
 impl Timeline {
-    /// What the longest wait that is shown is for, and the packet that was lost.
+    /// The cause of the longest wait shown, and the lost packet.
     pub fn seen(&self) -> Option<Seen> {
         let stall = self.longest_stall()?;
         let waits = time((stall.to_us - stall.from_us) / 1e3);
         let lost = stall.loss.map(|loss| loss.clause());
         let text = match (stall.others, lost) {
-            (0, Some(lost)) => format!("In the round shown below everyone waits {waits} for one flow that {lost}"),
-            (0, None) => format!("In the round shown below everyone waits {waits} for one flow"),
+            (0, Some(lost)) => format!("The round shown below waits {waits} for one flow that {lost}"),
+            (0, None) => format!("The round shown below waits {waits} for one flow"),
             (n, Some(lost)) => {
-                format!("In the round shown below everyone waits {waits} for {} flows; the first {lost}", n + 1)
+                format!("The round shown below waits {waits} for {} flows; the first {lost}", n + 1)
             }
-            (n, None) => format!("In the round shown below everyone waits {waits} for {} flows", n + 1),
+            (n, None) => format!("The round shown below waits {waits} for {} flows", n + 1),
         };
         let missing = stall.missing.as_ref().map_or(String::new(), |missing| format!("; {}", missing.clause()));
         Some(Seen { scheme: self.scheme.clone(), place: self.place, says: format!("{text}{missing}.") })
@@ -187,7 +187,7 @@ impl Timeline {
         let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
         let length_us = us(window.to.0);
         let frame = settings.link.framing.on_wire(settings.full_packet().0 as u32);
-        // While the link is busy, its queue moves at least once in the time of a packet.
+        // While the link is busy, its queue changes at least once per packet time.
         let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
         let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame.into()).0.saturating_mul(2));
         let series = |kind: &str| {
@@ -205,7 +205,7 @@ impl Timeline {
             }
         };
         let first = queries.iter().find(|q| q.start_ps >= from);
-        // The end of the round before falls on the story's start.
+        // The end of the round before falls on the timeline's start.
         let ends = events.iter().filter(|e| e.what == "round_end" && e.time_ps > from);
         let mut timeline = Timeline {
             scheme: spec.label.clone(),
@@ -237,8 +237,8 @@ impl Timeline {
         timeline
     }
 
-    /// What led to the longest stall, from the first drop or timeout since the stall before its packet was lost, and enough of
-    /// the stall to be seen; `None` where there is none.
+    /// From the first drop or timeout after the stall that preceded the loss, to enough of the longest stall to be visible; `None`
+    /// if there is no stall.
     fn cause(&self) -> Option<[f64; 2]> {
         let longest = self.longest_stall()?;
         let lost_us = longest.missing.as_ref().map_or(longest.from_us, |missing| missing.lost_us);
@@ -246,21 +246,21 @@ impl Timeline {
         let earliest = before.fold(0.0, f64::max);
         let causes = [&self.drops.us, &self.fast_retransmits.us, &self.timeouts.us].into_iter().flatten().copied();
         let first = causes.filter(|&us| us >= earliest && us <= longest.from_us).fold(longest.from_us, f64::min);
-        // Where it all happened at once, a little of what was before.
+        // If all of it happened at once, include a little of the time before.
         let lead = (longest.from_us - first).max((longest.to_us - longest.from_us) / 50.0);
         let from = (longest.from_us - 1.2 * lead).max(0.0);
         let to = longest.from_us + 0.6 * (longest.from_us - from).max(lead);
         Some([from, to.min(longest.to_us)])
     }
 
-    /// The stall that takes longest.
+    /// The longest stall.
     pub fn longest_stall(&self) -> Option<&Stall> {
         let length = |s: &Stall| s.to_us - s.from_us;
         self.stalls.iter().reduce(|a, b| if length(b) > length(a) { b } else { a })
     }
 
     fn in_words(&self) -> String {
-        // Of a round that stalls, what comes after it is only shown.
+        // After the end of a stalled round, events are shown but not counted.
         let end = if self.stalled { self.round_ends_us.first().copied().unwrap_or(f64::MAX) } else { f64::MAX };
         let many = |of: &Happenings, what: &str| match of.until(end) {
             0 => format!("no {what}"),
@@ -268,7 +268,7 @@ impl Timeline {
             n => format!("{n} {what}s"),
         };
         let rounds = match (self.stalled, self.round_ends_us.len()) {
-            (true, _) => "The first round that stands still".into(),
+            (true, _) => "The first round that stalls".into(),
             (false, 0) => format!("The first {}", time(self.length_us / 1e3)),
             (false, 1) => "The first round".into(),
             (false, n) => format!("The first {n} rounds"),
@@ -283,15 +283,15 @@ impl Timeline {
         );
         text += &match self.longest_stall() {
             Some(stall) => self.wait_in_words(stall),
-            None if self.stalled => " The link to the client is busy while the timeouts run.".into(),
+            None if self.stalled => " The link to the client is busy during the timeouts.".into(),
             None => {
                 let most = self.queue.bytes.iter().max().copied().unwrap_or(0);
                 let share = most as f64 / self.buffer_bytes.max(1) as f64 * 100.0;
                 let of = match self.threshold.bytes.is_empty() {
                     true => "its buffer of",
-                    false => "what it may hold where no other port is congested,",
+                    false => "its limit without congestion at other ports,",
                 };
-                format!(" The queue at the client's port takes at most {share:.0} % of {of} {}.", self.buffer)
+                format!(" The queue at the client's port reaches at most {share:.0} % of {of} {}.", self.buffer)
             }
         };
         text
@@ -299,7 +299,7 @@ impl Timeline {
 
     fn wait_in_words(&self, stall: &Stall) -> String {
         let mut text = format!(
-            " From {} to {} nothing reaches the client: everyone waits for {}{}",
+            " From {} to {} nothing reaches the client: the round waits for {}{}",
             time(stall.from_us / 1e3),
             time(stall.to_us / 1e3),
             stall.waits_for,
@@ -317,14 +317,14 @@ impl Timeline {
         if let Some(round) = self.round_ms {
             let lasts = (stall.to_us - stall.from_us) / 1e3;
             let share = lasts / round * 100.0;
-            text += &format!(" The round takes {}; {} of it, {share:.0} %, is this wait.", time(round), time(lasts));
+            text += &format!(" The round takes {}, of which this wait is {}, {share:.0} %.", time(round), time(lasts));
         }
         text
     }
 }
 
 impl Happenings {
-    /// How many there were until then.
+    /// The number of events up to a time.
     fn until(&self, end_us: f64) -> usize {
         match self.us.iter().rposition(|&us| us <= end_us) {
             _ if end_us == f64::MAX => self.total,
@@ -340,7 +340,7 @@ impl Series {
     }
 }
 
-/// The number in `server12`, so that names sort as people count.
+/// The number in `server12`, for natural sort order.
 fn number(name: &str) -> u64 {
     name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
 }
@@ -378,13 +378,13 @@ mod tests {
     }
 
     #[test]
-    fn the_median_seed_is_told_where_the_scheme_collapses() {
+    fn shows_the_median_seed_at_the_collapse() {
         let points = [(4, 600.0, 1.0), (8, 90.0, 1.0), (16, 900.0, 0.0)];
         assert_eq!(chosen(&points), Some((8, 3)));
     }
 
     #[test]
-    fn what_does_not_collapse_is_told_where_it_sags_else_at_the_largest_fan_in() {
+    fn without_collapse_shows_degradation_or_largest_fan_in() {
         let falls = [(4, 900.0, 0.0), (8, 600.0, 0.0), (16, 700.0, 0.0)];
         assert_eq!(chosen(&falls), Some((8, 3)));
         let holds = [(8, 900.0, 0.0), (16, 900.0, 0.0)];
@@ -392,12 +392,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_of_a_scheme_without_finished_runs() {
+    fn schemes_without_finished_runs_have_no_timeline() {
         assert_eq!(chosen(&[]), None);
         assert_eq!(chosen(&[(99, 900.0, 0.0)]), None);
     }
 
-    /// What is said of a wait of 200 ms for server7, which lost all it sent, and for `others` more.
+    /// The description of a wait of 200 ms for server7, which lost its whole window, and for `others` more servers.
     fn said(others: usize) -> String {
         let loss = Some(Loss::WholeWindow { packets: 2 });
         let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, others, loss, ..Stall::default() };
@@ -405,9 +405,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_told_with_what_was_lost_and_one_for_several_flows_counts_them() {
-        let one =
-            "In the round shown below everyone waits 200 ms for one flow that lost its whole window of 2 packets.";
+    fn describes_a_wait_with_its_loss_and_number_of_flows() {
+        let one = "The round shown below waits 200 ms for one flow that lost its whole window of 2 packets.";
         assert_eq!(said(0), one);
         let several = "waits 200 ms for 5 flows; the first lost its whole window of 2 packets.";
         assert!(said(4).ends_with(several), "{}", said(4));
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn thinning_keeps_peaks_and_falls_and_what_stands_apart() {
+    fn thinning_keeps_peaks_dips_and_isolated_points() {
         let mut points: Vec<(u64, u64)> = (0..10_000).map(|i| (i, 50 + i % 7)).collect();
         points[1_234].1 = 900;
         points[7_000].1 = 0;
@@ -433,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_that_answer_last_come_first_and_the_first_to_answer_last() {
+    fn servers_are_sorted_by_completion_latest_first() {
         let flow =
             |server: u32, fct_ps| FlowRow { round: Some(2), from_host: server + 1, fct_ps, ..FlowRow::default() };
         let mut flows = vec![flow(0, Some(5)), flow(1, None), flow(2, Some(9)), flow(3, Some(1))];
@@ -443,7 +442,7 @@ mod tests {
         assert_eq!(slowest(&tables, 7, 3), [0, 1, 2]);
     }
 
-    /// A story of 220 ms with a stall from 20 ms to 210 ms, and with drops then.
+    /// A timeline of 220 ms with a stall from 20 ms to 210 ms, and with these drops.
     fn opening(drops_us: &[f64], earlier: Option<Stall>) -> Option<[f64; 2]> {
         let stall = |from_us, to_us| Stall { from_us, to_us, ..Stall::default() };
         let drops = Happenings { total: drops_us.len(), us: drops_us.to_vec(), servers: Vec::new() };
@@ -452,18 +451,18 @@ mod tests {
     }
 
     #[test]
-    fn a_story_opens_on_the_drops_and_the_beginning_of_the_wait_that_they_led_to() {
+    fn opens_on_drops_and_the_start_of_their_wait() {
         assert_eq!(opening(&[10_000.0, 15_000.0, 215_000.0], None), Some([8_000.0, 27_200.0]));
     }
 
     #[test]
-    fn a_story_opens_on_what_came_after_the_wait_before() {
+    fn opens_after_the_preceding_wait() {
         let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, ..Stall::default() };
         assert_eq!(opening(&[500.0, 15_000.0], Some(earlier)), Some([14_000.0, 23_600.0]));
     }
 
     #[test]
-    fn a_story_opens_before_the_first_loss_though_another_wait_came_between() {
+    fn opens_before_the_first_loss_despite_a_wait_between() {
         let earlier = Stall { from_us: 12_000.0, to_us: 18_000.0, ..Stall::default() };
         let missing = Missing { lost_us: 9_000.0, ..Missing::default() };
         let stall = Stall { from_us: 20_000.0, to_us: 210_000.0, missing: Some(missing), ..Stall::default() };
@@ -473,20 +472,20 @@ mod tests {
     }
 
     #[test]
-    fn a_story_whose_drops_all_fell_as_the_wait_began_shows_a_little_before() {
+    fn opens_slightly_before_drops_at_the_start_of_a_wait() {
         let [from, to] = opening(&[20_000.0], None).expect("a stall");
         assert!(from < 17_000.0 && to > 21_000.0 && to < 30_000.0, "{from} to {to}");
     }
 
     #[test]
-    fn a_story_that_begins_with_its_wait_opens_on_a_part_of_that() {
+    fn a_timeline_beginning_with_a_wait_opens_on_part_of_it() {
         let stall = Stall { from_us: 0.0, to_us: 100_000.0, ..Stall::default() };
         let timeline = Timeline { length_us: 110_000.0, stalls: vec![stall], ..Timeline::default() };
         assert_eq!(timeline.cause(), Some([0.0, 1_200.0]));
     }
 
     #[test]
-    fn a_story_without_a_wait_opens_whole() {
+    fn a_timeline_without_a_wait_opens_whole() {
         assert_eq!(Timeline { length_us: 9.0, ..Timeline::default() }.cause(), None);
     }
 }

@@ -1,26 +1,26 @@
-//! Which part of a run a story shows.
+//! Selection of the part of a run that a timeline shows.
 
 use fanin_spec::{QueryRow, RunSpec, RunTables, StallRow};
 use fanin_units::Time;
 
-/// A part of a run, from round to round.
+/// A part of a run, by rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub from: Time,
     pub to: Time,
-    /// Where the servers' times are looked up: the round that stalls, else the first that is shown.
+    /// The round to look up servers' times in: the one that stalls, else the first one shown.
     pub round: u32,
-    /// Whether that round stands still, or waits for a timeout beside others' answers.
+    /// Whether that round is idle, or waits for a timeout while others respond.
     pub stalls: bool,
 }
 
-/// No story is longer, unless the timeout itself is.
+/// Maximum length, unless the timeout itself is longer.
 const LONGEST: Time = Time::from_millis(400);
-/// What is shown where nothing stalls.
+/// Number of rounds shown if none stalls.
 const ROUNDS: usize = 3;
 
 impl Window {
-    /// The first round that stands still for a fourth of its time, or that a timeout stalls, with a margin; else the first rounds.
+    /// The first round that is idle for a fourth of its time or that a timeout stalls, with a margin; else the first rounds.
     pub fn of(spec: &RunSpec, tables: &RunTables) -> Window {
         let rto_min = spec.settings.tcp.rto_min;
         let times_out = |q: &QueryRow| q.timeouts > 0 && q.qct_ps.is_none_or(|ps| ps >= rto_min.0);
@@ -49,7 +49,7 @@ impl Window {
         }
     }
 
-    /// So finely that a thousand packets can be told apart; what is watched is thinned afterwards.
+    /// Fine enough to tell a thousand packets apart; samples are thinned afterwards.
     pub fn step(&self) -> Time {
         Time(((self.to.0 - self.from.0) / 200_000).max(100_000))
     }
@@ -66,7 +66,7 @@ mod tests {
         run("newreno", 8, 1)
     }
 
-    /// Rounds back to back: how long each takes in ms, and its timeouts.
+    /// Consecutive rounds: how long each takes in ms, and its timeouts.
     fn window(rounds: &[(Option<u64>, u64)]) -> Window {
         let mut start_ps = 0;
         let mut queries = Vec::new();
@@ -83,12 +83,12 @@ mod tests {
 
     #[test]
     fn the_first_round_that_waits_for_a_timeout_is_shown_with_a_margin() {
-        // The second round has a timeout that nobody waits for.
+        // The second round has a timeout that nothing waits for.
         assert_eq!(window(&[(Some(20), 0), (Some(20), 1), (Some(220), 2), (Some(240), 3)]), ms(40, 271, 2, true));
     }
 
     #[test]
-    fn where_nothing_stalls_the_first_three_rounds_are_shown() {
+    fn without_stalls_the_first_three_rounds_are_shown() {
         assert_eq!(window(&[(Some(20), 0); 9]), ms(0, 63, 0, false));
         assert_eq!(window(&[(Some(20), 0)]), ms(0, 21, 0, false));
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn nothing_is_shown_after_the_run() {
-        // Rounds are asked for over five seconds.
+        // Rounds are requested for five seconds.
         assert_eq!(window(&[(Some(4_900), 0), (None, 9)]), ms(4_900, 5_000, 1, true));
     }
 
