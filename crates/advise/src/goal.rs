@@ -124,7 +124,7 @@ mod tests {
         for wrong in
             ["fast", "p99 > 10 ms", "goodput < 80 %", "p99 < 10", "goodput > x %", "goodput > -3 %", "p98 < 1 ms"]
         {
-            assert!(of(wrong).unwrap_err().contains("no goal; use"), "{wrong}");
+            assert!(of(wrong).unwrap_err().contains("is not a goal"), "{wrong}");
         }
     }
 

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes_stand_side_by_side_and_sizes_that_nobody_has_are_left_out() {
+    fn omits_sizes_without_flows() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(slowdown(&Axis::of(&[]), &summary, 100), "");

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_that_begin_where_much_has_come_in_a_row_or_come_together_are_a_queues() {
+    fn losses_in_bursts_are_a_queues() {
         let (late, lost) = of_rows(40, |_, place| u64::from(place == 900));
         assert!(!late.alone(lost));
         let (together, lost) = of_rows(40, |row, place| u64::from(place / 20 == row));

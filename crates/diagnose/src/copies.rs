@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_packet_at_another_place_is_a_copy_and_one_sent_again_is_not() {
+    fn distinguishes_copies_from_retransmissions() {
         let mut copies = Copies::default();
         assert_eq!(copies.look(1_000_000, &data(7, 1)), None);
         assert_eq!(copies.look(3_000_000, &data(7, 2)), Some(Copy { after: 2_000_000, from: Some(1) }));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_identification_only_what_comes_at_once_is_a_copy_at_the_same_place() {
+    fn copies_without_an_ip_id_are_immediate() {
         let mut copies = Copies::default();
         assert_eq!(copies.look(1_000_000, &data(0, 1)), None);
         assert!(copies.look(1_050_000, &data(0, 1)).is_some());

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_found_behind_every_link_layer_and_tunnel_though_only_its_headers_were_kept() {
+    fn finds_segments_in_every_link_layer_and_tunnel() {
         let ip = packet();
         let ether = with(&[&[2; 12][..], &[8, 0]].concat(), &ip);
         let vlan = with(&[&[2; 12][..], &[0x81, 0, 0, 5, 8, 0]].concat(), &ip);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tcp_or_a_later_piece_is_left_alone_and_a_cut_header_is_unclear() {
+    fn skips_other_protocols_and_fragments() {
         let mut piece = packet();
         piece[7] = 9;
         assert_eq!(seen(101, &piece, 140), Seen::Other);

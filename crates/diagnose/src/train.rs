@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_never_long_show_a_rate_and_pauses_between_them_do_not_count() {
+    fn short_trains_show_a_rate_without_their_pauses() {
         let mut train = Train::default();
         let mut now = 0;
         for packet in 0..3000 {

@@ -303,7 +303,7 @@ fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
 }
 
 #[test]
-fn a_sweep_that_was_stopped_goes_on_where_it_stopped_and_repeats_no_run() {
+fn a_stopped_sweep_continues_without_repeats() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path(), "engine");
     let variants = variants(3);

@@ -262,11 +262,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_the_house_cannot_be_taken_and_one_that_is_not_modelled_can() {
+    fn registers_only_names_that_are_not_built_in() {
         let brought = |name| register(name, Traits::default(), Box::new(Outside { fails: false }));
-        for (name, why) in
-            [("dctcp", "already"), ("reno", "already"), ("ecn", "already"), ("sicc", "already"), ("A b", "no name")]
-        {
+        for (name, why) in [
+            ("dctcp", "built-in"),
+            ("reno", "built-in"),
+            ("ecn", "built-in"),
+            ("sicc", "built-in"),
+            ("A b", "not a valid"),
+        ] {
             assert!(brought(name).unwrap_err().contains(why), "{name}");
         }
         brought("bbr").unwrap();

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn squeezed_is_the_port_that_loses_most_while_others_hold_the_memory() {
+    fn finds_the_port_that_loses_most_to_others() {
         // At a, 10 packets found 300 B at b and 100 at a; at b, 50 found all of 400 B at b itself.
         let holders = vec![held("s>a", "s>b", 10, 300), held("s>a", "s>a", 10, 100), held("s>b", "s>b", 50, 400)];
         let memories = vec![MemoryRow { switch: "s".into(), ..memory(500, [0; 3], 60) }];

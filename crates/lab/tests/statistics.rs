@@ -41,7 +41,7 @@ fn an_interval_of_goodputs_stays_between_nothing_and_line_rate() {
 }
 
 #[test]
-fn what_does_not_scatter_or_is_one_value_is_its_own_bounded_interval() {
+fn equal_values_have_a_zero_width_interval() {
     for values in [&[905.3][..], &[905.3, 905.3, 905.3]] {
         let i = bounded_interval(values, 1000.0).unwrap();
         assert!((i.hi - i.lo).abs() < 1e-9 && (i.mean - 905.3).abs() < 1e-9, "{i:?}");
@@ -102,7 +102,7 @@ fn jain_is_one_where_all_share_alike_and_one_nth_where_one_has_all() {
 }
 
 #[test]
-fn the_onset_is_the_first_point_that_stays_under_half_of_the_best_before_it() {
+fn finds_the_first_lasting_fall_below_half() {
     assert_eq!(onset(&[900.0, 905.0, 212.0, 180.0]), Some(2));
     assert_eq!(onset(&[900.0, 905.0, 452.5, 460.0]), None, "half is not under half");
     assert_eq!(onset(&[900.0, 300.0, 800.0, 300.0, 200.0]), Some(3), "a dip that is over at the next point is none");

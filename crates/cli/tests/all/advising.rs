@@ -29,7 +29,7 @@ fn advise(place: &Place, more: &[&str]) -> Value {
 }
 
 #[test]
-fn a_rack_that_collapses_is_told_what_helps_with_lines_and_a_command_that_gives_the_same_figure() {
+fn advises_a_collapsing_rack_with_commands() {
     let place = Place::with(RACK);
     let advice = advise(&place, &[]);
     assert_eq!((&advice["schema"], &advice["needed"]), (&1.into(), &true.into()));
@@ -50,7 +50,7 @@ fn a_rack_that_collapses_is_told_what_helps_with_lines_and_a_command_that_gives_
 }
 
 #[test]
-fn what_is_printed_of_a_cluster_in_a_line_runs_in_a_fresh_folder_and_gives_the_same_figures() {
+fn printed_commands_reproduce_the_advice() {
     let (place, fresh) = (Place::with(RACK), Place::with(RACK));
     let line = "advise --servers 32 --rate 10Gbit/s --answer 64KiB --set switch.buffer=256KiB --budget 4M";
     let arguments: Vec<&str> = line.split(' ').collect();
@@ -75,7 +75,7 @@ fn what_is_printed_of_a_cluster_in_a_line_runs_in_a_fresh_folder_and_gives_the_s
 }
 
 #[test]
-fn every_remedy_that_is_ranked_has_scripts_by_place_which_a_shell_reads() {
+fn ranked_remedies_have_valid_shell_scripts() {
     let place = Place::with(RACK);
     let advice = advise(&place, &["--out", "made", "--set", "tcp.profile=linux"]);
     let ranked = advice["remedies"].as_array().unwrap().iter().filter(|one| one["apart"].is_null());
@@ -98,7 +98,7 @@ fn every_remedy_that_is_ranked_has_scripts_by_place_which_a_shell_reads() {
 }
 
 #[test]
-fn a_cluster_that_grows_is_shown_now_and_then_and_what_helps_is_of_then() {
+fn growth_shows_both_states_and_its_remedies() {
     let place = Place::with(&RACK.replace("[4, 24]", "[2]").replace("64 KiB\"\n[tcp]", "128 KiB\"\n[tcp]"));
     let advice = advise(&place, &["--grow-to", "24"]);
     assert_eq!((&advice["today"]["servers"], &advice["grown"]["servers"]), (&2.into(), &24.into()));
@@ -151,7 +151,7 @@ fn advice_is_the_same_to_the_byte_however_many_threads_there_are() {
 }
 
 #[test]
-fn a_goal_puts_what_meets_it_first_by_effort_and_says_so_where_nothing_does() {
+fn a_goal_ranks_remedies_that_meet_it_by_effort() {
     let place = Place::with(RACK);
     let advice = advise(&place, &["--goal", "goodput > 60 %"]);
     let meets: Vec<bool> = advice["remedies"]
@@ -168,7 +168,7 @@ fn a_goal_puts_what_meets_it_first_by_effort_and_says_so_where_nothing_does() {
 }
 
 #[test]
-fn a_cluster_in_a_line_is_saved_as_the_scenario_that_was_taken_and_a_calm_one_is_left_alone() {
+fn saves_the_scenario_of_a_described_cluster() {
     let place = Place::with(RACK);
     let line = [
         "advise",

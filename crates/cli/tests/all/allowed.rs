@@ -150,7 +150,7 @@ fn least_mean(goodputs: &[f64]) -> f64 {
 }
 
 #[test]
-fn no_run_beats_what_is_allowed_and_nine_in_ten_of_those_that_nothing_hinders_come_near() {
+fn unhindered_runs_come_close_to_the_upper_bound() {
     let (mut tried, mut free, mut near) = (0, 0, 0);
     for case in 0..CASES {
         let (text, drawn) = scenario(&mut Draws(case));
@@ -187,7 +187,7 @@ fn no_run_beats_what_is_allowed_and_nine_in_ten_of_those_that_nothing_hinders_co
 }
 
 #[test]
-fn one_standing_connection_without_jitter_comes_within_a_tenth_of_what_is_allowed() {
+fn one_persistent_connection_is_within_10_percent_of_the_bound() {
     for case in 0..60 {
         let mut draws = Draws(case);
         let text = format!(

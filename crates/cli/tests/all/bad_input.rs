@@ -88,7 +88,7 @@ fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
 }
 
 #[test]
-fn a_fabric_whose_parts_do_not_fit_says_which_number_is_wrong_and_what_would_fit() {
+fn names_the_wrong_number_of_a_fabric() {
     let leaves = "kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 3\nspines = 2";
     let pods = "kind = \"fat-tree\"\nhosts_per_rack = 3\nspines = 2";
     let cases: &[(&str, &str, &str)] = &[
@@ -270,7 +270,7 @@ fn a_scenario_may_come_through_a_pipe_or_standard_input() {
 }
 
 #[test]
-fn names_and_labels_neither_paint_nor_turn_the_terminal_nor_run_in_a_spreadsheet() {
+fn names_are_safe_in_terminals_and_spreadsheets() {
     let text = "\
 title = \"a\\u001b[31mb\\u202ec\"
 [workload]
@@ -367,7 +367,7 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn clients_and_pauses_that_cannot_be_are_refused_with_what_would_be_right() {
+fn refuses_impossible_clients_and_pauses() {
     let cases = [
         ("workload.clients=0", "`workload.clients` of 0: use 1 to 4096"),
         ("workload.clients=4097", "`workload.clients` of 4097: use 1 to 4096"),
@@ -390,7 +390,7 @@ fn clients_and_pauses_that_cannot_be_are_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn bursts_that_cannot_be_are_refused_with_the_line_and_what_would_be_right() {
+fn refuses_invalid_bursts_with_their_line() {
     let place = Place::with("[workload]\nkind = \"bursts\"\nbursts = \"b.csv\"\nduration = \"5 ms\"\n");
     let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "4"];
     for (table, told) in [
@@ -409,7 +409,7 @@ fn bursts_that_cannot_be_are_refused_with_the_line_and_what_would_be_right() {
 }
 
 #[test]
-fn frames_that_contradict_the_segments_are_refused_and_those_alone_make_them() {
+fn refuses_frames_that_contradict_the_segments() {
     let place = Place::with(SMALL);
     for (set, told) in [
         (&["link.frames=jumbo", "tcp.mss=1460 B"][..], "`tcp.mss` of 1460 B contradicts `link.frames = \"jumbo\"`"),
@@ -448,7 +448,7 @@ fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn a_plan_for_another_cluster_is_refused_with_its_line_before_any_run() {
+fn refuses_a_plan_for_another_cluster() {
     let scenario = "[workload]\nkind = \"key_value\"\n[key_value]\nplacement = \"plan.csv\"\nobjects = 50\nper_request = 10\nreplicas = 1\n";
     let place = Place::with(scenario);
     let arguments = ["compare", "my.toml", "--schemes", "one-all", "--fan-in", "3"];
@@ -480,7 +480,7 @@ fn a_plan_for_another_cluster_is_refused_with_its_line_before_any_run() {
 }
 
 #[test]
-fn a_placement_that_cannot_be_planned_is_refused_with_what_would_be_right() {
+fn refuses_impossible_placements() {
     let cases = [
         ("key_value.replica_racks=any", "use `key_value.replica_racks = \"distinct\"`"),
         ("picc.memory=500 B", "of 500 B: increase it"),
@@ -533,7 +533,7 @@ fn what_is_not_modelled_is_refused_with_what_comes_near() {
 }
 
 #[test]
-fn a_block_that_is_taken_away_leaves_room_for_a_fragment_in_either_order() {
+fn a_removed_block_permits_a_fragment() {
     let place = Place::with(SMALL);
     for keys in [["workload.block=none", "workload.fragment=10KB"], ["workload.fragment=10KB", "workload.block=none"]] {
         let set = ["--set", keys[0], "--set", keys[1], "--set", "workload.duration=5 ms"];

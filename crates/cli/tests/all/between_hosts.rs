@@ -86,7 +86,7 @@ fn poisson_flows_come_out_as_tables_and_in_the_report() {
 }
 
 #[test]
-fn the_number_of_jobs_and_a_second_run_change_nothing_of_flows_between_hosts() {
+fn jobs_and_reruns_do_not_change_any_to_any_flows() {
     let place = Place::with(POISSON);
     let table = |jobs: &str, out: &str| {
         place.says(&["compare", "my.toml", "--no-cache", "--jobs", jobs, "--out", out]);

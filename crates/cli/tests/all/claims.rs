@@ -184,7 +184,7 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
 }
 
 #[test]
-fn quick_settings_that_do_not_resolve_are_refused_even_by_a_full_run() {
+fn a_full_run_refuses_invalid_quick_settings() {
     let set = line("set = [\"workload.duration=2 ms\"]");
     refused("workload.duration=2 ms", "workload.durtion=2 ms", &format!("{set}quick: "));
     let of = |scenario: &str, set: &str| format!("seeds = 2\nscenario.\"{scenario}\" = [\"{set}\"]");
@@ -200,7 +200,7 @@ fn quick_settings_that_do_not_resolve_are_refused_even_by_a_full_run() {
 }
 
 #[test]
-fn a_scenario_with_an_impossible_combination_of_schemes_is_refused_with_its_own_line() {
+fn names_the_line_of_an_impossible_scheme() {
     let place = tiny();
     let path = place.path("papers/tiny/rounds.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -222,7 +222,7 @@ fn a_setting_that_does_not_resolve_is_refused_as_it_was_written() {
 }
 
 #[test]
-fn open_parameters_that_cannot_be_moved_are_refused_before_anything_runs() {
+fn refuses_invalid_open_parameters_before_running() {
     let place = tiny();
     let message = place.refuses(&["reproduce", "tiny", "--sensitivity"]);
     assert!(message.contains("papers/tiny/sensitivity.toml: "), "{message}");

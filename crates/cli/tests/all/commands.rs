@@ -15,7 +15,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn a_new_scenario_of_every_fabric_is_of_that_fabric_and_runs_as_it_is() {
+fn new_scenarios_run_on_every_fabric() {
     let place = Place::with("");
     assert_eq!(place.says(&["new"]), place.says(&["new", "star"]));
     for (fabric, own) in [("star", "rate"), ("leaf-spine", "spines"), ("fat-tree", "arity"), ("edges", "edges")] {
@@ -33,7 +33,7 @@ fn a_new_scenario_of_every_fabric_is_of_that_fabric_and_runs_as_it_is() {
 }
 
 #[test]
-fn a_new_scenario_has_a_line_of_comment_above_each_key_and_no_key_of_other_workloads() {
+fn new_scenarios_comment_each_key() {
     let place = Place::with("");
     for fabric in ["star", "leaf-spine", "fat-tree", "edges"] {
         let text = place.says(&["new", fabric]);
@@ -182,7 +182,7 @@ replica_racks = \"distinct\"
 ";
 
 #[test]
-fn the_table_fits_in_100_columns_and_has_no_colour_where_nobody_sees_it() {
+fn tables_fit_100_columns_without_colour() {
     let all = REGISTRY.iter().map(|e| e.name);
     let asks = |name: &&str| Scheme::parse(name).unwrap().is_of_objects();
     let (asking, others): (Vec<&str>, Vec<&str>) = all.partition(asks);
@@ -340,7 +340,7 @@ fn explain_model_shows_each_closed_form_with_its_source() {
 }
 
 #[test]
-fn a_long_run_is_foretold_and_told_of_line_by_line_where_there_is_no_terminal() {
+fn announces_long_runs_and_prints_progress_lines() {
     let place = Place::with("[workload]\nfragment = \"4 KiB\"\nduration = \"100000 s\"\n");
     let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "2", "--seeds", "2", "--no-cache"];
     let child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -33,7 +33,7 @@ fn a_run_on_several_cores_writes_the_tables_of_one() {
 }
 
 #[test]
-fn a_run_that_keeps_to_one_core_says_why_and_more_cores_than_there_are_are_warned_of() {
+fn warns_about_cores_that_a_run_cannot_use() {
     let place = Place::with("[workload]\nfragment = \"64 KiB\"\nduration = \"20 ms\"\n");
     let told = place.command(&[&RUN[..], &["--cores", "4096"]].concat()).output().unwrap();
     let told = String::from_utf8(told.stderr).unwrap().replace('\n', " ");

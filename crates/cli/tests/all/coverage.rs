@@ -50,7 +50,7 @@ fn goodputs(specs: &[RunSpec]) -> Vec<f64> {
 }
 
 #[test]
-fn nine_intervals_in_ten_hold_the_mean_and_none_leaves_what_is_possible() {
+fn intervals_cover_the_mean_and_stay_in_range() {
     for (scenario, scheme, fan_in, besides) in POINTS {
         let specs = specs(scenario, scheme, fan_in, besides);
         let line_mbps = specs[0].settings.line_rate() as f64 / 1e6;

@@ -34,7 +34,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn many_servers_are_found_with_their_timeouts_and_the_scenario_that_is_written_can_be_compared() {
+fn diagnoses_many_servers_and_writes_a_scenario() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));
     assert_eq!(found["schema"], 1);
@@ -81,7 +81,7 @@ fn one_server_alone_is_no_incast() {
 }
 
 #[test]
-fn a_capture_that_is_cut_off_gives_what_can_be_said_and_the_byte_where_it_ends() {
+fn diagnoses_a_truncated_capture_up_to_its_end() {
     let place = captured("24");
     let bytes = fs::read(place.path("t.pcapng")).unwrap();
     fs::write(place.path("cut.pcapng"), &bytes[..bytes.len() / 2 + 1]).unwrap();
@@ -116,7 +116,7 @@ fn what_is_no_recording_is_refused() {
 }
 
 #[test]
-fn the_repositorys_own_capture_has_its_scenario_beside_it_and_a_stub_of_it_gets_no_verdict() {
+fn diagnoses_the_bundled_capture() {
     let place = Place::with(MY);
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnosing/client.pcap.gz");
     let found = json(&place.says(&["diagnose", capture.to_str().unwrap(), "--out", "found", "--json"]));
@@ -170,7 +170,7 @@ fn commands_that_record_are_printed_and_a_device_is_a_name() {
 }
 
 #[test]
-fn recordings_go_into_a_new_folder_and_no_tool_of_the_users_path_is_run() {
+fn records_into_a_new_folder_with_system_tools() {
     let place = Place::with(MY);
     let tools = place.path("tools");
     fs::create_dir(&tools).unwrap();
@@ -217,7 +217,7 @@ fn a_lossy_link_is_no_incast_and_its_scenario_loses_as_much() {
 }
 
 #[test]
-fn what_a_recording_leaves_open_is_settled_so_that_rounds_take_as_long_as_those_that_were_seen() {
+fn calibrates_open_parameters_to_the_measured_rounds() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));
     let took: Vec<f64> =

@@ -70,7 +70,7 @@ fn sighup_is_ignored() {
 }
 
 #[test]
-fn a_plan_that_is_refused_is_not_in_force_after_a_kill_and_not_right_for_check() {
+fn a_refused_plan_is_not_applied_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let write = |table: &str| {
         fs::write(folder.path().join("placement.csv"), table).unwrap();

@@ -45,7 +45,7 @@ const UNITS: [&str; 16] =
     ["s", "ms", "us", "ns", "ps", "B", "KB", "MB", "KiB", "MiB", "GiB", "TiB", "bit/s", "Mbit/s", "Gbit/s", "packets"];
 
 #[test]
-fn the_dictionary_of_the_fuzzer_has_every_section_key_and_word_that_the_settings_declare() {
+fn the_fuzzers_dictionary_has_all_keys_and_words() {
     let mut words = BTreeSet::new();
     for key in fanin(&["explain", "scenario", "--json"])["keys"].as_array().unwrap() {
         words.extend(text(&key["key"]).split('.').map(String::from));

@@ -46,7 +46,7 @@ fn the_page_of_limits_is_what_the_list_says() {
 }
 
 #[test]
-fn every_name_of_what_is_not_modelled_is_answered_so_and_is_nothing_that_is() {
+fn explains_every_name_of_a_limit() {
     let mut seen = BTreeSet::new();
     for limit in limits() {
         for name in names(&limit) {
@@ -70,7 +70,7 @@ fn every_name_of_what_is_not_modelled_is_answered_so_and_is_nothing_that_is() {
 }
 
 #[test]
-fn a_scheme_that_is_not_modelled_is_refused_as_such_and_not_for_its_spelling() {
+fn refuses_unmodelled_schemes_with_their_limit() {
     for scheme in ["bbr", "bbr+ecn", "dctcp+pfc", "RDMA"] {
         let output = Command::new(env!("CARGO_BIN_EXE_fanin"))
             .args(["compare", "scenarios/fixed-fragment.toml", "--schemes", scheme])

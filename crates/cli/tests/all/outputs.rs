@@ -101,7 +101,7 @@ fn a_folder_is_no_file_to_write_to() {
 }
 
 #[test]
-fn a_signal_leaves_neither_a_temporary_file_nor_an_unfinished_folder() {
+fn a_signal_leaves_no_unfinished_files() {
     for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let place = Place::with(ENDLESS);
         let trace = ["trace", "my.toml", "--scheme", "newreno", "--out", "t.pcapng"];
@@ -157,7 +157,7 @@ fn who_wants_hang_ups_ignored_has_them_ignored() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_taken_over_by_the_next_and_a_living_one_keeps_its_folder() {
+fn takes_over_folders_of_killed_processes_only() {
     let place = Place::with(ENDLESS);
     let compare = ["compare", "my.toml", "--out", "results", "--no-cache"];
     let child = started(&place, &compare, || place.path("results/.unfinished/lock").exists());

@@ -126,7 +126,7 @@ fn the_first_signal_ends_it_and_nothing_is_left() {
 }
 
 #[test]
-fn keys_of_a_plan_are_neither_formulas_nor_turn_lines_round_and_are_found_again() {
+fn keys_of_a_plan_are_safe_text_and_found_again() {
     let place = demo();
     let log = fs::read_to_string(place.path("try/log.csv")).unwrap();
     let log =
@@ -205,7 +205,7 @@ fn servers_logs_are_planned_from_together() {
 }
 
 #[test]
-fn a_plan_that_was_carried_out_is_planned_from_and_few_objects_move_again() {
+fn planning_from_an_applied_plan_moves_few_objects() {
     let place = demo();
     place.says(&[&PLAN[..], &["--out", "made"]].concat());
     let told = |more: &[&str]| -> Value { serde_json::from_str(&place.says(&[&PLAN[..], more].concat())).unwrap() };
@@ -229,7 +229,7 @@ fn a_plan_that_was_carried_out_is_planned_from_and_few_objects_move_again() {
 }
 
 #[test]
-fn a_front_ends_keys_are_planned_from_where_it_has_them_and_its_plan_names_its_servers() {
+fn plans_from_a_proxys_placement_and_names_its_servers() {
     let place = demo();
     let servers: Vec<String> = (1..=8).map(|number| format!("\"10.0.0.{number}:11211\"")).collect();
     let pool = format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [{}]\n", servers.join(", "));
@@ -257,7 +257,7 @@ fn a_front_ends_keys_are_planned_from_where_it_has_them_and_its_plan_names_its_s
 }
 
 #[test]
-fn hashed_keys_are_planned_from_the_servers_that_their_log_gives_as_plain_ones_are() {
+fn plans_hashed_keys_from_the_servers_in_their_log() {
     let place = demo();
     let servers: Vec<String> = (1..=8).map(|number| format!("\"10.0.0.{number}:11211\"")).collect();
     fs::write(

@@ -79,7 +79,7 @@ fn the_scorecard_has_the_fields_of_the_contract() {
 }
 
 #[test]
-fn points_that_are_known_well_enough_are_stopped_early_and_it_is_said_of_which_figure() {
+fn stops_precise_points_early_and_names_the_figure() {
     let place = tiny();
     let edit = |file: &str, from: &str, to: &str| {
         let path = place.path("papers/tiny").join(file);
@@ -155,7 +155,7 @@ fn the_page_says_the_command_that_makes_each_figure() {
 }
 
 #[test]
-fn a_verdict_that_is_not_the_recorded_one_exits_1_and_still_writes_the_results() {
+fn a_changed_verdict_exits_1_and_writes_results() {
     let place = tiny();
     let expected = place.path("papers/tiny/expected.json");
     let recorded = fs::read_to_string(&expected).unwrap();
@@ -174,7 +174,7 @@ fn a_verdict_that_is_not_the_recorded_one_exits_1_and_still_writes_the_results()
 }
 
 #[test]
-fn recording_keeps_what_was_not_asked_for_and_drops_claims_that_are_gone() {
+fn recording_keeps_other_figures_and_drops_removed_claims() {
     let place = tiny();
     let expected = place.path("papers/tiny/expected.json");
     let recorded = fs::read_to_string(&expected).unwrap();
@@ -210,7 +210,7 @@ fn strictly_a_failing_claim_exits_1() {
 }
 
 #[test]
-fn what_seeds_do_not_tell_is_undecided_fails_strictly_and_is_recorded() {
+fn undecided_claims_fail_strictly_and_are_recorded() {
     let place = tiny();
     // Two seeds tell no order.
     let claims = place.path("papers/tiny/claims.toml");
@@ -289,7 +289,7 @@ fn causes_are_run_without_what_they_name() {
 }
 
 #[test]
-fn without_a_checkout_the_papers_that_the_program_carries_are_reproduced() {
+fn reproduces_embedded_papers_without_a_checkout() {
     let place = Place::with("");
     let says = place.says(&["reproduce", "m21", "--figure", "M-5", "--quick"]);
     assert!(says.starts_with("m21\n") && says.contains("M-5.1"), "{says}");
@@ -302,7 +302,7 @@ fn without_a_checkout_the_papers_that_the_program_carries_are_reproduced() {
 }
 
 #[test]
-fn a_scorecard_has_no_backticks_units_everywhere_and_says_what_fragile_is() {
+fn a_scorecard_has_units_and_explains_fragile() {
     let place = tiny();
     let claims = place.path("papers/tiny/claims.toml");
     let text = fs::read_to_string(&claims).unwrap();

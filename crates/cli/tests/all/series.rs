@@ -30,7 +30,7 @@ fn column(csv: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_watched_run_writes_the_tables_of_the_unwatched_one_and_its_series_beside() {
+fn watching_adds_series_and_changes_no_table() {
     let place = Place::with(LOSSY);
     let (plain, watched) = (tables(&place, "plain", &[]), tables(&place, "watched", &["--samples"]));
     for table in ["flows", "queries", "ports", "summary"] {

@@ -48,7 +48,7 @@ fn points_have_keys_and_values_as_they_were_written() {
 }
 
 #[test]
-fn two_keys_give_the_same_bytes_with_any_number_of_jobs_and_from_the_cache() {
+fn two_swept_keys_give_the_same_bytes_every_way() {
     let place = Place::with(LOADS);
     let sweep = ["--sweep", "switch.buffer=16 KiB,64 KiB"];
     let one = compared(&place, &[&sweep[..], &["--jobs", "1", "--no-cache", "--out", "one"]].concat());
@@ -73,7 +73,7 @@ fn two_keys_give_the_same_bytes_with_any_number_of_jobs_and_from_the_cache() {
 }
 
 #[test]
-fn the_cache_knows_points_apart_and_finds_them_again_under_another_sweep() {
+fn caches_points_independently_of_the_sweep() {
     let place = Place::with(LOADS);
     compared(&place, &[]);
     let err = |more: &[&str]| {

@@ -109,7 +109,7 @@ fn comparisons_that_the_memory_cannot_hold_are_refused() {
 }
 
 #[test]
-fn counts_what_a_mapreduce_job_holds_without_a_fetch_over_the_network() {
+fn counts_memory_of_local_mapreduce_fetches() {
     let place = Place::with(MAPREDUCE);
     let many = ["compare", "my.toml", "--set", "mapreduce.maps=100000"];
     // On one node no fetch crosses the network, and each has its place in a list.

@@ -37,7 +37,7 @@ fn text(place: &Place, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_round_that_hangs_is_in_the_percentiles_the_counts_and_the_words() {
+fn reports_a_round_that_never_ends() {
     // Nothing comes back once the link to the client is down: the round that is open then never ends.
     let roomy = RACK.replace("512 KiB", "8 MiB");
     let place = Place::with(&(roomy + "[fabric]\nchanges = [\"20 ms switch client down\"]\n"));
@@ -120,7 +120,7 @@ fn several_clients_have_a_bound_and_their_fall_is_a_collapse() {
 }
 
 #[test]
-fn a_probe_that_ends_a_stall_is_named_in_the_table_the_sentence_and_the_object() {
+fn reports_a_probe_that_ends_a_stall() {
     let place = Place::with(LINUX);
     let jumbo = [&["--fan-in", "20"], &set(&["link.frames=jumbo"])[..]].concat();
     let row = &rows(&place, &jumbo)[0];

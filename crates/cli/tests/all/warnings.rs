@@ -98,7 +98,7 @@ fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
 }
 
 #[test]
-fn a_schemes_own_setting_without_effect_is_named_and_anothers_use_of_it_is_no_excuse() {
+fn warns_about_a_schemes_own_setting_without_effect() {
     let own = "schemes = [{ label = \"a\", scheme = \"newreno\", red.max_p = 0.1 }, \"newreno+red\"]\n\
                [workload]\nkind = \"long\"\nduration = \"5 ms\"\n";
     let warnings = warnings(own, &[]);
@@ -109,7 +109,7 @@ fn a_schemes_own_setting_without_effect_is_named_and_anothers_use_of_it_is_no_ex
 }
 
 #[test]
-fn what_one_scheme_alone_looks_at_is_no_warning_nor_is_a_default_or_what_an_argument_took_the_place_of() {
+fn settings_used_by_one_scheme_cause_no_warning() {
     for more in ["[dctcp]\ng = 0.1\n", "[ecn_threshold]\nk = \"5 packets\"\n", "[tcp]\nect = \"all\"\n", ""] {
         assert_eq!(warnings(&format!("{BARRIER}{more}"), &[]), [""; 0], "{more}");
     }
@@ -203,7 +203,7 @@ fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
 }
 
 #[test]
-fn no_bundled_scenario_nor_a_papers_gives_a_warning_but_of_the_small_timeout_that_a_paper_warns_of() {
+fn bundled_scenarios_cause_no_warnings() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
     let folders = ["scenarios", "scenarios/flows", "bench/scenarios", "papers/m21", "papers/gss", "papers/aqm"];

@@ -110,7 +110,7 @@ fn data_behind_a_window_that_was_shut_waited_for_room() {
 }
 
 #[test]
-fn data_for_which_there_was_no_room_as_the_last_came_waited_for_the_reader() {
+fn data_beyond_the_window_waited_for_the_reader() {
     let found = with_fourth(|script, at| {
         script.without_acks(|script| script.answer(at + 480 * US, 3, 0..2));
         // Two segments more, and no third.
@@ -155,7 +155,7 @@ fn a_request_that_was_sent_again_waited_for_the_clients_own_timeout() {
 }
 
 #[test]
-fn what_was_lost_and_came_again_sooner_than_any_timeout_is_no_timeout() {
+fn quick_retransmissions_are_no_timeouts() {
     let mut script = Script::open(4, true);
     let mut at = 5 * MS;
     // Two timeouts of 200 ms, then a segment that comes again after 6 ms.
@@ -177,7 +177,7 @@ fn what_was_lost_and_came_again_sooner_than_any_timeout_is_no_timeout() {
 }
 
 #[test]
-fn the_slowest_round_is_the_one_that_took_longest_and_all_rounds_are_summed_up() {
+fn reports_the_slowest_round_and_the_sums() {
     let mut script = Script::open(4, true);
     // A round that is idle for 60 ms, and one that is never idle for long and takes 70 ms.
     let (first, second) = (5 * MS, 205 * MS);
@@ -228,7 +228,7 @@ fn servers_that_are_asked_one_after_another_are_no_episode() {
 }
 
 #[test]
-fn a_client_that_paused_between_its_requests_once_is_seen_to_ask_all_servers_at_once_again() {
+fn a_pause_between_requests_does_not_split_later_rounds() {
     let mut script = Script::open(4, true);
     for (round, pause) in [(0, 0), (1, 6 * MS), (2, 0), (3, 0)] {
         let at = 5 * MS + 19_200 * US * round;
@@ -294,7 +294,7 @@ fn captures_of_different_times_are_told_apart() {
 }
 
 #[test]
-fn a_capture_that_is_cut_off_says_the_byte_and_one_without_tcp_is_refused() {
+fn reports_truncation_and_refuses_captures_without_tcp() {
     let mut script = Script::open(2, true);
     script.ask(5 * MS);
     (0..2).for_each(|server| script.answer(5 * MS + 120 * US, server, 0..10));

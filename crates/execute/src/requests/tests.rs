@@ -124,7 +124,7 @@ ts=7.2000 gid=6 type=item_get key=a status=found clsid=1 cfd=10 size=9
 ";
 
 #[test]
-fn what_a_connection_asks_without_a_gap_is_one_query_of_a_watchers_lines() {
+fn requests_without_a_gap_are_one_query() {
     let (queries, tally) = queries("mc1.log", WATCHED, PLAIN).unwrap();
     assert_eq!(queries, [(0, "a:9 b%20c:6".into()), (301, "a:9".into()), (1_100, "a:9".into())]);
     assert_eq!(tally, Tally { queries: 3, requests: 4, misses: 1, dropped: 12, bad: 0 });
@@ -368,7 +368,7 @@ fn damaged_parquet_ends_in_queries_or_in_an_error() {
 
 proptest! {
     #[test]
-    fn whatever_a_log_holds_reading_it_ends_in_queries_or_in_one_message_with_its_line(
+    fn any_log_parses_or_names_a_line(
         pieces in prop::collection::vec(prop_oneof![
             9 => prop::sample::select(&PIECES[..]).prop_map(|piece| piece.as_bytes().to_vec()),
             1 => prop::collection::vec(any::<u8>(), 0..8),

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_low_has_collapsed_where_stalls_explain_half_of_what_is_missing() {
+    fn low_goodput_is_a_collapse_if_stalls_explain_it() {
         // Two thirds are missing of 200 ms: 67 explain half of it.
         let at = |stalled_ms: f64, drops: f64| {
             let row = at(300.0, 290.0, 310.0);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_bound_it_is_the_time_that_counts_which_is_spent_on_stalls_and_timeouts() {
+    fn judges_by_stall_time_without_a_bound() {
         let none = |trouble_ms: f64, timeouts: f64| {
             let row = at(300.0, 290.0, 310.0);
             let (stalled_ms, repair_ms, stalls) = (0.0, trouble_ms, 0.0);

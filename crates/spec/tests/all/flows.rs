@@ -16,14 +16,14 @@ fn read(name: &str, text: &str) -> (u32, Vec<(u32, u32, u64, u64)>) {
 }
 
 #[test]
-fn hpccs_flow_file_is_read_up_to_the_number_of_flows_that_it_announces() {
+fn reads_hpccs_flows_up_to_the_announced_number() {
     let flows = vec![(2, 1, 200_000_000, 2_000_000_000_000), (3, 1, 1000, 2_000_000_001_000)];
     assert_eq!(read("flow.txt", HPCC), (4, flows.clone()));
     assert_eq!(read("a.flow", HPCC), (4, flows));
 }
 
 #[test]
-fn htsims_matrix_is_read_with_and_without_ids_and_says_how_many_hosts_there_are() {
+fn reads_htsims_matrix_with_and_without_ids() {
     assert_eq!(read("bidir.cm", HTSIM), (16, vec![(0, 13, 2_000_000, 0), (13, 0, 1, 1_500_000)]));
 }
 
@@ -127,7 +127,7 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
 }
 
 #[test]
-fn a_table_of_sizes_that_falls_or_does_not_end_is_told_with_its_line() {
+fn refuses_decreasing_or_incomplete_sizes() {
     let cases = [
         (
             "0 0\n20 50\n10 100\n",
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn a_list_with_characters_replaced_is_a_list_or_one_message_with_a_line(
+    fn mutated_lists_parse_or_name_a_line(
         file in select(vec![("txt", HPCC), ("cm", HTSIM), ("csv", CSV)]), at in any::<prop::sample::Index>(), new in "[ -~\n]{0,4}",
     ) {
         let mut text: Vec<char> = file.1.chars().collect();

@@ -51,7 +51,7 @@ fn a_key_may_stand_in_quotes_or_with_its_section_before_a_dot() {
 }
 
 #[test]
-fn an_argument_takes_the_place_of_the_files_values_and_others_come_behind() {
+fn arguments_override_the_files_values() {
     let sweep = "[sweep]\nfan_in = [4, 8]\n";
     assert_eq!(points(sweep, &["fan_in=2"]), ["fan_in 2"]);
     assert_eq!(points(sweep, &["--set workload.fan_in=2"]), ["fan_in 2"], "a value leaves one");
@@ -96,7 +96,7 @@ fn hosts_are_said_by_themselves() {
 }
 
 #[test]
-fn what_cannot_be_swept_is_refused_with_its_place_and_what_would_be_right() {
+fn refuses_keys_that_cannot_be_swept() {
     for (more, expected) in [
         (
             "[sweep]\n\"workload.laod\" = [1]\n",

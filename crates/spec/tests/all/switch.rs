@@ -20,7 +20,7 @@ fn settings(switch: &str, arguments: &[&str]) -> Settings {
 }
 
 #[test]
-fn what_cannot_be_shared_is_told_with_its_line_and_what_would_be_right() {
+fn refuses_invalid_shared_memory_with_its_line() {
     let memory = "[switch]\nshared_buffer = \"1 MB\"\n";
     for (switch, told) in [
         (format!("{memory}alpha = 0\n"), "my.toml:8: `switch.alpha` of 0: use 1/1024 to 1024 (at 0 no port"),

@@ -73,7 +73,8 @@ impl Reader {
     }
 
     fn follows_commands(&self, body: &str) {
-        let makefile = ["Makefile", "bench/measurements.mk"].map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
+        let makefile =
+            ["Makefile", "bench/measurements.mk"].map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
         for command in body.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {
             let mut words = command.split_whitespace();
             match (words.next(), words.next()) {
