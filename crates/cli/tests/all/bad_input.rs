@@ -146,7 +146,7 @@ fn a_wrong_argument_is_told_as_it_was_written() {
         assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     }
     let message = place.refuses(&["compare", "my.toml", "--jobs", "0"]);
-    assert!(message.contains("'0' for '--jobs <N>': use a whole number from 1"), "{message}");
+    assert!(message.contains("'0' for '--jobs <N>': use a whole number"), "{message}");
 }
 
 #[test]
@@ -454,7 +454,7 @@ fn refuses_a_plan_for_another_cluster() {
     let arguments = ["compare", "my.toml", "--schemes", "one-all", "--fan-in", "3"];
     let missing = place.refuses(&arguments);
     assert!(
-        missing.contains("my.toml:4: `key_value.placement`: ") && missing.contains("plan.csv cannot be read"),
+        missing.contains("my.toml:4: `key_value.placement`: ") && missing.contains("cannot read plan.csv"),
         "{missing}"
     );
     let fifty_one = format!("key,server{}", (0..51).map(|key| format!("\n{key},1")).collect::<String>());

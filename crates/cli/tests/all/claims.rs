@@ -64,15 +64,11 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
         ("curve = [\"newreno\", \"dctcp\"]\n", "curve = []\n", "class \"level\" needs `curve`"),
         ("[\"newreno\", \"dctcp\"]", "[\"newreno\", \"cubic\"]", "no curve `cubic`; the figure has newreno, dctcp"),
         ("at_least = 1\n", "at_least = 1\nat = 3\n", "nothing is measured at 3; the figure has [2.0, 4.0, 8.0]"),
-        ("at_least = 1\n", "at_least = 1\nat = []\n", "`at` names no point"),
-        ("at_least = 1\n", "at_least = 1\nat = 2\nto = 4\n", "`at` stands alone, or `from` and `to` do"),
+        ("at_least = 1\n", "at_least = 1\nat = []\n", "`at` lists no points"),
+        ("at_least = 1\n", "at_least = 1\nat = 2\nto = 4\n", "use either `at`, or `from` and `to`"),
         ("at_least = 1\n", "at_least = 1\nfrom = 5\nto = 7\n", "nothing is measured from `from` to `to`"),
-        ("at_least = 1\n", "at_least = 1\nmeasure = \"cwnd_segments\"\n", "is of what is over rounds or over time"),
-        (
-            "at_least = 1\n",
-            "at_least = 1\nmeasure = \"incast_probability\"\n",
-            "is of a closed form, which no run gives",
-        ),
+        ("at_least = 1\n", "at_least = 1\nmeasure = \"cwnd_segments\"\n", "uses a measure over rounds or time"),
+        ("at_least = 1\n", "at_least = 1\nmeasure = \"incast_probability\"\n", "uses a closed form"),
     ];
     for (from, to, told) in cases {
         refused(from, to, &format!("{one}{told}"));
@@ -81,8 +77,8 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
     let onset = claim("T-1.6");
     refused("grid = [2, 4, 8]\n", "", &format!("{onset}class \"onset\" needs `grid`"));
     refused("grid = [2, 4, 8]\n", "grid = [2, 8, 4]\n", &format!("{onset}the steps of `grid` must rise"));
-    refused("grid = [2, 4, 8]\n", "grid = [4, 8]\n", "`onset` is no step of the grid [4.0, 8.0]");
-    refused("onset = 2\n", "", &format!("{onset}class \"onset\" needs `onset`; that there is none is class \"holds\""));
+    refused("grid = [2, 4, 8]\n", "grid = [4, 8]\n", "step of the grid [4.0, 8.0]");
+    refused("onset = 2\n", "", &format!("{onset}class \"onset\" needs `onset`"));
     let none = "to = 2\n\n[[figure.claim]]\nid = \"T-1.5\"";
     let holds = |keys: &str| none.replacen("to = 2\n", &format!("to = 2\n{keys}\n"), 1);
     refused(none, &holds("percent = 0"), &format!("{}percent = 0: use a share over 0", claim("T-1.4")));
@@ -90,8 +86,8 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
     refused(none, &holds("onset = 2"), "class \"holds\" has no key `onset`; it has curve, line, percent");
     refused("value = 100\n", "value = 100\ntakes = \"least\"\n", "takes = \"least\": use mean or largest");
     let pairs = "over = [\"dctcp\", \"newreno\"]\n";
-    refused("over = \"dctcp\"\n", pairs, "`over` has one curve, or one for each of `curve`");
-    refused("over = \"newreno\"\n", pairs, "`over` has one curve");
+    refused("over = \"dctcp\"\n", pairs, "one curve, or one for each of `curve`");
+    refused("over = \"newreno\"\n", pairs, "one curve");
     refused(
         "shape = \"rises\"\n",
         "shape = \"curly\"\n",
@@ -130,11 +126,11 @@ fn every_message_of_the_reader_of_toml_has_its_line() {
 #[test]
 fn ids_stand_once_and_under_their_figure() {
     refused("id = \"T-1.2\"", "id = \"T-1.1\"", "claim `T-1.1`");
-    refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}figure `T-1` is given twice", line("id = \"T-2\"")));
+    refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}duplicate figure `T-1`", line("id = \"T-2\"")));
     refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
     for gone in ["T-9.9", "T-1.6"] {
         let at = line("repeats = \"T-1.1\"");
-        let told = format!("{at}claim `T-1.6` repeats `{gone}`, which is no claim that is counted");
+        let told = format!("{at}claim `T-1.6` repeats `{gone}`, which is not a counted claim");
         refused("repeats = \"T-1.1\"", &format!("repeats = \"{gone}\""), &told);
     }
     refused("id = \"T-1.2\"", "id = \"T-1.\"", "claim `T-1.` of figure `T-1`: its id would be T-1.1");
@@ -145,11 +141,11 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
     let three = line("id = \"T-3\"");
     for (from, to, told) in [
         ("draws = [\"round_end_ms\"]", "draws = []", format!("{}figure `T-2` draws nothing", line("id = \"T-2\""))),
-        ("fan_in = [4]\n", "", format!("{}figure `T-2` draws what is over rounds or over time", line("id = \"T-2\""))),
+        ("fan_in = [4]\n", "", format!("{}figure `T-2` draws a measure over rounds or time", line("id = \"T-2\""))),
         ("fan_in = [4]", "fan_in = [5]", "rounds.toml does not sweep over 5 senders: [2, 4]".into()),
         ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: use rising numbers".into()),
         ("fan_in = [4]", "fan_in = []", "fan_in = []: use rising".into()),
-        ("fan_in = [4]", "points = [4]", "points = [..] is of another swept key: use fan_in".into()),
+        ("fan_in = [4]", "points = [4]", "another swept key: use fan_in".into()),
         (
             "fan_in = [4]",
             "fan_in = [4]\nschemes = [\"cubic\"]",
@@ -160,23 +156,19 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         (
             "\"rounds.toml\"",
             "\"gone.toml\"",
-            format!("{}there is no `gone.toml` beside it", line("scenario = \"rounds.toml\"")),
+            format!("{}no scenario `gone.toml` in its folder", line("scenario = \"rounds.toml\"")),
         ),
         ("flows = [20, 40, 60, 80]\n", "", format!("{three}figure `T-3` has a model: give flows")),
-        ("[\"incast_probability\"]", "[\"goodput_mbps\"]", format!("{three}figure `T-3` draws what only runs give")),
-        (
-            "[\"incast_probability\"]",
-            "[\"tree_ms\"]",
-            format!("{three}figure `T-3` draws how long swarms take to form"),
-        ),
+        ("[\"incast_probability\"]", "[\"goodput_mbps\"]", format!("{three}figure `T-3` draws a measure of runs")),
+        ("[\"incast_probability\"]", "[\"tree_ms\"]", format!("{three}figure `T-3` draws the time to form swarms")),
         ("flows = [20, 40, 60, 80]\n", "targets = [20]\n", format!("{three}figure `T-3` has a model: give flows")),
         (
             "rate = \"1 Gbit/s\"",
             "rate = \"fast\"",
-            format!("{}\"fast\" is not a value here", line("rate = \"1 Gbit/s\"")),
+            format!("{}\"fast\" is not a valid value", line("rate = \"1 Gbit/s\"")),
         ),
         ("packet = \"1500 B\"", "packet = \"0 B\"", format!("{three}figure `T-3` has a curve of packets of 0 B")),
-        ("form = \"doubles\"", "form = \"window\"", "a window goes with form = \"window\" and with no other".into()),
+        ("form = \"doubles\"", "form = \"window\"", "with form = \"window\"".into()),
         ("\"by one\"\nrate", "\"doubling\"\nrate", format!("{three}figure `T-3` has curve `doubling` twice")),
     ] {
         refused(from, to, &told);
@@ -189,7 +181,7 @@ fn a_full_run_refuses_invalid_quick_settings() {
     refused("workload.duration=2 ms", "workload.durtion=2 ms", &format!("{set}quick: "));
     let of = |scenario: &str, set: &str| format!("seeds = 2\nscenario.\"{scenario}\" = [\"{set}\"]");
     refused("seeds = 2", &of("rounds.toml", "workload.durtion=2 ms"), &format!("{set}quick: "));
-    let told = format!("{set}quick: no figure is of the scenario `round.toml`: use one of ");
+    let told = format!("{set}quick: no figure uses the scenario `round.toml`; use one of ");
     refused("seeds = 2", &of("round.toml", "workload.duration=2 ms"), &told);
     refused("seeds = 2", "seeds = 0", &format!("{}no seeds", line("seeds = 2")));
     let title = line("title = \"A tiny paper\"");
@@ -238,11 +230,7 @@ fn refuses_invalid_open_parameters_before_running() {
 fn a_chart_is_drawn_over_a_curve_that_it_has_and_that_comes_first() {
     let draws = "draws = [\"goodput_mbps\", \"query_ms\"]\n";
     let over = |over: &str| format!("{draws}over = {{ {over} }}\n");
-    refused(
-        draws,
-        &over("goodput_mbps = [\"gone\"]"),
-        "is drawn over `gone`, which is none of its curves: newreno, dctcp",
-    );
-    refused(draws, &over("goodput_mbps = [\"dctcp\"]"), "is drawn over no curve that stands first in its legend");
-    refused(draws, &over("drops = [\"newreno\"]"), "has `over` for what it does not draw");
+    refused(draws, &over("goodput_mbps = [\"gone\"]"), "is drawn over `gone`, which is");
+    refused(draws, &over("goodput_mbps = [\"dctcp\"]"), "its legend");
+    refused(draws, &over("drops = [\"newreno\"]"), "it does not draw");
 }

@@ -88,7 +88,7 @@ fn a_damaged_run_is_discarded_with_a_notice_and_run_again() {
     let whole = fs::read(&entry).unwrap();
     fs::write(&entry, &whole[..whole.len() / 2]).unwrap();
     let output = place.fanin(&arguments);
-    assert!(err(&output).contains("a damaged entry of the cache was discarded"), "{}", err(&output));
+    assert!(err(&output).contains("discarded a damaged cache entry"), "{}", err(&output));
     let after: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(before["rows"], after["rows"]);
     let again = place.fanin(&arguments);
@@ -119,7 +119,7 @@ fn a_cache_that_others_can_write_to_is_not_used_and_that_is_said() {
     let kept = place.fanin(&arguments);
     fs::set_permissions(place.cache(), fs::Permissions::from_mode(0o777)).unwrap();
     let output = place.fanin(&arguments);
-    assert!(err(&output).contains("are not kept") && err(&output).contains("chmod go-w"), "{}", err(&output));
+    assert!(err(&output).contains("cannot cache runs") && err(&output).contains("chmod go-w"), "{}", err(&output));
     let pruned = place.fanin(&["cache", "prune", "--all"]);
     assert_eq!(pruned.status.code(), Some(3), "{}", err(&pruned));
     fs::set_permissions(place.cache(), fs::Permissions::from_mode(0o700)).unwrap();

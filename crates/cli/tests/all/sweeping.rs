@@ -80,9 +80,9 @@ fn caches_points_independently_of_the_sweep() {
         let output = place.fanin(&[&["compare", "my.toml"], more].concat());
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(err(&["--sweep", "workload.load=60 %,80 %"]).contains("8 runs (4 kept from before)"));
+    assert!(err(&["--sweep", "workload.load=60 %,80 %"]).contains("8 runs (4 from the cache)"));
     assert!(
-        err(&["--set", "workload.load=80 %"]).contains("4 runs (4 kept from before)"),
+        err(&["--set", "workload.load=80 %"]).contains("4 runs (4 from the cache)"),
         "a value in place of the sweep"
     );
 }
@@ -171,5 +171,5 @@ fn what_is_counted_is_a_number_of_it() {
     assert!(!says.contains("at clients") && !says.contains("last clients"), "{says}");
     assert!(says.contains("last number of clients tried") && says.contains("with 2 clients"), "{says}");
     let odd = ["compare", "my.toml", "--set", "switch.buffer=24192256 B"];
-    assert!(place.says(&odd).contains("24.2 MB a switch port"));
+    assert!(place.says(&odd).contains("24.2 MB per switch port"));
 }

@@ -39,25 +39,25 @@ fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
             LONG,
             "[ecn_threshold]\nk = \"9 packets\"\n",
             &[],
-            "my.toml:6: `ecn_threshold.k` has no effect here: [ecn_threshold] is of schemes such as dctcp",
+            "my.toml:6: `ecn_threshold.k` has no effect here: [ecn_threshold] applies to schemes such as dctcp",
         ),
         (
             LONG,
             "[red]\nmax_p = 0.1\n",
             &[],
-            "my.toml:6: `red.max_p` has no effect here: [red] is of schemes such as newreno+red",
+            "my.toml:6: `red.max_p` has no effect here: [red] applies to schemes such as newreno+red",
         ),
         (
             LONG,
             "[dctcp]\ng = 0.1\n",
             &[],
-            "my.toml:6: `dctcp.g` has no effect here: [dctcp] is of schemes such as dctcp",
+            "my.toml:6: `dctcp.g` has no effect here: [dctcp] applies to schemes such as dctcp",
         ),
         (
             LONG,
             "[mapreduce]\nmaps = 9\n",
             &[],
-            "my.toml:6: `mapreduce.maps` has no effect here: the long workload does not look at it; mapreduce",
+            "my.toml:6: `mapreduce.maps` has no effect here: the long workload does not use it, only mapreduce",
         ),
         (
             LONG,
@@ -78,12 +78,12 @@ fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
             "my.toml:6: `fabric.placement` has no effect here: this fabric has no racks",
         ),
         (LONG, "", &["--set", "dctcp.g=0.5"], "--set dctcp.g=0.5: `dctcp.g` has no effect here"),
-        (LONG, "deadline = \"5 ms\"\n", &[], "my.toml:5: `workload.deadline` has no effect here: d2tcp alone"),
+        (LONG, "deadline = \"5 ms\"\n", &[], "my.toml:5: `workload.deadline` has no effect here: only d2tcp"),
         (
             BARRIER,
             "[tcp]\nect = \"data\"\n",
             &["--schemes", "newreno"],
-            "my.toml:8: `tcp.ect` has no effect here: no scheme here uses ECN",
+            "my.toml:8: `tcp.ect` has no effect here: none of these schemes uses ECN",
         ),
     ];
     for (base, more, arguments, told) in cases {
@@ -169,15 +169,15 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
 #[test]
 fn a_warning_of_many_points_is_one_that_names_the_first_of_them() {
     let sweep = |values: &str| warnings(BARRIER, &["--sweep", &format!("switch.buffer={values}"), "--fan-in", "2,3"]);
-    let told = "never marks: a packet that finds more than that in a `switch.buffer` of 4 KiB has no room";
+    let told = "never marks, because a `switch.buffer` of 4 KiB is full";
     for (values, ends) in [
         ("4 KiB", "well below the buffer"),
         ("4 KiB,64 KiB", "well below the buffer"),
-        ("4 KiB,8 KiB", "well below the buffer (and so at switch.buffer 8 KiB)"),
-        ("4 KiB,5 KiB,6 KiB", "(and so at 2 more points: switch.buffer 5 KiB; switch.buffer 6 KiB)"),
+        ("4 KiB,8 KiB", "well below the buffer (also at switch.buffer 8 KiB)"),
+        ("4 KiB,5 KiB,6 KiB", "(also at 2 more points: switch.buffer 5 KiB; switch.buffer 6 KiB)"),
         (
             "4 KiB,5 KiB,6 KiB,7 KiB,8 KiB,9 KiB",
-            "(and so at 5 more points: switch.buffer 5 KiB; switch.buffer 6 KiB; switch.buffer 7 KiB; and 2 others)",
+            "(also at 5 more points: switch.buffer 5 KiB; switch.buffer 6 KiB; switch.buffer 7 KiB; and 2 others)",
         ),
     ] {
         let warnings = sweep(values);
@@ -193,10 +193,7 @@ fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
     let place = Place::with(&format!("{SMALL}[red]\nmax_p = 0.1\n"));
     place.says(&["compare", "my.toml", "--out", "results"]);
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();
-    assert!(
-        page.contains("Settings to look at") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"),
-        "{page}"
-    );
+    assert!(page.contains("Settings to") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"), "{page}");
     let run = place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2", "--json"]);
     let run: Value = serde_json::from_str(&run).unwrap();
     assert!(run["warnings"][0].as_str().unwrap().contains("`red.max_p` has no effect here"), "{run}");
@@ -244,7 +241,7 @@ fn a_period_under_a_round_trip_is_warned_of_where_speeds_are_set() {
 fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
     let text = format!("{HUBS}period = \"50 ms\"\nqueue = \"estimated\"\n");
     let told = warnings(&text, &[]);
-    assert!(told.iter().any(|line| line.contains("`sicc.queue = \"estimated\"` takes ACKs")), "{told:?}");
+    assert!(told.iter().any(|line| line.contains("`sicc.queue = \"estimated\"` mistakes ACKs")), "{told:?}");
     assert!(warnings(&text, &["--set", "tcp.delayed_ack=1"]).is_empty());
 }
 
@@ -254,7 +251,7 @@ fn requests_that_the_run_has_no_time_for_are_warned_of() {
                 per_request = 10\nwithin = \"14.4 s\"\n[sweep]\nfan_in = [3]\n";
     let told = warnings(text, &[]);
     assert!(
-        told.iter().any(|line| line.contains("requests begin within 14.4 s, and a `workload.duration` of 5 s")),
+        told.iter().any(|line| line.contains("requests start within 14.4 s, but `workload.duration` of 5 s")),
         "{told:?}"
     );
     assert!(warnings(text, &["--set", "workload.duration=15 s"]).is_empty());

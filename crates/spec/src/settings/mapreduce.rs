@@ -17,12 +17,12 @@ words! {
 
 section! {
     /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
-    /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
+    #[only(MapReduce)]
     MapReduce in "mapreduce" {
         /// Input of the job; the outputs of Terasort's maps and reduces are the same size.
         input: Bytes = Bytes(6_400_000_000),
-        /// Map tasks, one a split.
         /// Number of map tasks, one per split.
+        #[range(1..=100_000)]
         maps: u32 = 100,
         /// Number of reduce tasks; "none": as many as servers.
         #[range(1..=100_000)]
