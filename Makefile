@@ -61,7 +61,7 @@ validate: build ## rewrite docs/validation.md (a minute or two)
 docs: ## rewrite the generated parts of docs/ and README.md
 	@scripts/setup.sh rust
 	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test all -- docs:: house:: limits::
-	UPDATE=1 cargo test --quiet --locked --package fanin-papers --lib what_the_charts_know
+	UPDATE=1 cargo test --quiet --locked --package fanin-papers --lib typescript_types_match
 
 fuzz: ## run all fuzzers for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz

@@ -24,7 +24,7 @@ describePage("the report of a switch whose ports share its memory", "FANIN_MEMOR
     assert.equal(rows.at(-1).tier, "shared memory");
     await page.mouse.move(box.cx, box.y + box.height - 4);
     const tip = await over.locator(".tip").innerText();
-    assert.match(tip, /^switch at [^]*mean in use[^]*% of what ports share[^]*most in use/);
+    assert.match(tip, /^switch at [^]*mean in use[^]*% of the shared memory[^]*most in use/);
     assert.ok(!tip.includes("link busy"), tip);
   });
 
@@ -32,7 +32,7 @@ describePage("the report of a switch whose ports share its memory", "FANIN_MEMOR
     const { page } = await opened(t);
     const says = await page.locator("section[aria-labelledby=ports] article").first().locator("ul.held li").allInnerTexts();
     const client = says.find((text) => text.startsWith("Packets that found no room at switch>client: "));
-    assert.match(client ?? "", /came: switch>server1 \d+ %, that port itself \d+ %\.$/);
+    assert.match(client ?? "", /held by: switch>server1 \d+ %, that port itself \d+ %\.$/);
   });
 
   it("has no serious finding of axe", async (t) => {

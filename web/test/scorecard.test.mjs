@@ -90,7 +90,7 @@ describePage("the scorecard's page", "FANIN_SCORECARD", (opened, scorecard) => {
       await claim.blur();
     }
     assert.equal(marked.size, 4);
-    assert.match(await section.locator("figcaption").innerText(), /A diamond is what the paper says/);
+    assert.match(await section.locator("figcaption").innerText(), /diamond marks the paper/);
     assert.deepEqual(heard.errors, []);
   });
 

@@ -46,10 +46,10 @@ describePage("the report of a scheme that asks hubs", "FANIN_SWARMS", (opened) =
   it("says speeds beside the line rate where the mouse is, and hides one", async (t) => {
     const { page } = await opened(t);
     const over = part(page).locator(".u-over");
-    assert.match(await hovered(page, over), /^[\d.]+ (ms|µs)[^]*line rate[^]*1000[^]*told to all hubs[^]*from all hubs[^]*server\d+/);
-    await part(page).getByRole("button", { name: "from all hubs" }).press("Enter");
-    assert.ok(!(await hovered(page, over)).includes("from all hubs"));
-    assert.match(await part(page).locator(".chart").getAttribute("aria-label"), /^hubs under sicc: speeds of hubs, Mbit\/s, over time[^]*line rate from 1000/);
+    assert.match(await hovered(page, over), /^[\d.]+ (ms|µs)[^]*line rate[^]*1000[^]*assigned to all hubs[^]*sent by all hubs[^]*server\d+/);
+    await part(page).getByRole("button", { name: "sent by all hubs" }).press("Enter");
+    assert.ok(!(await hovered(page, over)).includes("sent by all hubs"));
+    assert.match(await part(page).locator(".chart").getAttribute("aria-label"), /^hubs under sicc: [^,]*hubs, Mbit\/s, over time[^]*line rate from 1000/);
   });
 
   it("hides with its scheme, and cuts off no label", async (t) => {

@@ -3,7 +3,7 @@
 //! A [`Scenario`] says what is to be compared, a [`Lab`] carries it out, and a [`Comparison`] says what came of it:
 //!
 //! ```
-//! use fanin::{Lab, Scenario, Wishes};
+//! use fanin::{CompareOptions, Lab, Scenario};
 //!
 //! let mut scenario = Scenario::parse(
 //!     "rack.toml",
@@ -20,10 +20,10 @@
 //! )?;
 //! scenario.set("switch.buffer=128 KiB")?;
 //! let rack = scenario.resolve()?;
-//! let comparison = Lab::default().without_cache().compare(&rack, Wishes::default(), &mut |_| {})?;
+//! let comparison = Lab::default().without_cache().compare(&rack, CompareOptions::default(), &mut |_| {})?;
 //! assert_eq!(comparison.summary().rows.len(), 4);
 //! let dctcp = comparison.findings().iter().find(|finding| finding.scheme.as_deref() == Some("dctcp"));
-//! assert!(dctcp.is_some_and(|finding| finding.head.contains("holds")));
+//! assert!(dctcp.is_some_and(|finding| finding.head.contains("sustains")));
 //! # Ok::<(), fanin::Error>(())
 //! ```
 //!
