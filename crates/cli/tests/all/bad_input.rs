@@ -58,7 +58,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ),
         ("[service]\nqueries_per_s = 0\n", "my.toml:2: `service.queries_per_s` of 0: use at least 1"),
         ("[service]\nqueries_per_s = 9\nfan_out = 2\nanswer = \"0 B\"\n", "my.toml:4: `service.answer` of 0 B"),
-        ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
+        ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` cannot differ between schemes"),
     ]);
 }
 
