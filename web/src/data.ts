@@ -3,99 +3,98 @@
 /** The axis of the sweep. */
 export type AxisFacts = { title: string, log: boolean, };
 
-/** What runs beside a workload: long flows, Poisson flows, a service. */
+/** Background traffic: long flows, Poisson flows, a service. */
 export type Background = {
-  /** Payload delivered of what runs beside the workload, over the measured time: mean over seeds; absent where nothing
-   * does, as what follows. */
+  /** Goodput of background traffic, mean over seeds; absent, like the following, without background traffic. */
   goodput_mbps: number,
-  /** Its timeouts, mean over seeds. */
+  /** Timeouts of background traffic, mean over seeds. */
   timeouts: number,
-  /** Its entries into fast recovery, mean over seeds. */
+  /** Fast recoveries of background traffic, mean over seeds. */
   fast_retransmits: number,
-  /** Its packets that were dropped at all ports, mean over seeds. */
+  /** Dropped packets of background traffic at all ports, mean over seeds. */
   drops: number, };
 
-/** Between what a curve has to lie at each x. */
+/** The bounds of a curve at each x. */
 export type Band = { curve: string, x: Array<number>,
-  /** Without a value there is no bound. */
+  /** No value means no bound. */
   least: Array<number | null>, most: Array<number | null>,
-  /** What the paper says. */
+  /** The paper's values. */
   reported: Array<number | null>, };
 
-/** By cause, in the order of [`Cause::KNOWN`]; what nothing tells the cause of is what is left of all stalls. */
+/** Stalls by cause, in the order of [`Cause::KNOWN`]; the rest of all stalls have an unknown cause. */
 export type Causes = Record<string, { count: number, ms: number }>;
 
 /** Times of one scheme at one point, pooled over seeds. */
 export type Cdf = { scheme: string,
-  /** The point's place in the sweep. */
+  /** The point's index in the sweep. */
   place: number,
-  /** Of queries. */
+  /** Query completion times. */
   qct: Curve,
-  /** Of flows. */
+  /** Flow completion times. */
   fct: Curve, };
 
-/** Rising times, and the share of all times that are no larger: under one at the end where some were cut off. */
+/** Rising times, and the share of all times up to each: it ends below one if some flows or queries did not finish. */
 export type Curve = { ms: Array<number>, share: Array<number>, };
 
-/** A chart as the page draws it. */
+/** A chart as drawn. */
 export type DrawnChart = { x: string, y: string,
-  /** Whether a value stands until the next. */
+  /** Whether a value holds until the next. */
   steps: boolean,
-  /** Whether there is one x: a bar a curve. */
+  /** Whether there is only one x: each curve is a bar. */
   bars: boolean,
-  /** Whether values are ratios to a curve's. */
+  /** Whether values are ratios to another curve. */
   ratios: boolean, curves: Array<DrawnCurve>, expected: Array<Expected>, };
 
-/** A claim as its figure shows it. */
+/** A claim as shown beside its figure. */
 export type DrawnClaim = { id: string,
-  /** The curves that it is of. */
+  /** The curves it is about. */
   curves: Array<string>, };
 
-/** A curve by columns; `lo` and `hi` are empty where every point is of one run. */
+/** A curve by columns; `lo` and `hi` are empty if every point is of one run. */
 export type DrawnCurve = { name: string, x: Array<number>, y: Array<number>, lo: Array<number>, hi: Array<number>, };
 
-/** What a claim expects, as a chart of its measure shows it: in ratios, where those are drawn. */
+/** A claim's expectation in a chart of its measure, as ratios if the chart shows ratios. */
 export type Expected = { claim: string, mark: Mark, };
 
-/** A sentence or two. */
+/** A verdict with a short text. */
 export type Finding = {
-  /** The scheme; none where several are spoken of. */
+  /** The scheme; none for a comparison of several. */
   scheme: string | null,
-  /** How it fares. */
+  /** Verdict. */
   verdict: Verdict,
-  /** In a few words. */
+  /** Headline. */
   head: string,
-  /** What is behind it. */
+  /** Explanation. */
   says: string, };
 
-/** Things that happened: `servers` names each one's server. */
+/** Events of a kind: `servers` names each one's server. */
 export type Happenings = {
-  /** How many there were; some may be left out below. */
+  /** Their number, including those omitted below. */
   total: number, us: Array<number>, servers: Array<string>, };
 
-/** A row a port, a column a part of the run. */
+/** A row per port, a column per time slice. */
 export type Heat = { scheme: string,
-  /** Where in the sweep, in words. */
+  /** The sweep point, in words. */
   at: string, seed: number,
-  /** What a switch port holds, as the scenario says it and in bytes. */
+  /** The buffer of a switch port, as in the scenario and in bytes. */
   buffer: string, buffer_bytes: number,
-  /** How long a part is. */
+  /** The length of a slice. */
   span_ms: number,
-  /** In the order of the tiers. */
+  /** In tier order. */
   ports: Array<HeatRow>,
-  /** Ports that carried packets and have no row here. */
+  /** Number of active ports without a row here. */
   left_out: number,
-  /** Who held a memory as packets found no room in it, in words. */
+  /** Sentences on the holders of a memory at the time of its drops. */
   refusals: Array<string>, };
 
-/** A port, or what a switch's ports share, with a value a part. */
+/** A port or a switch's shared memory, with one value per slice. */
 export type HeatRow = { port: string, tier: string,
-  /** What it is full with. */
+  /** Its capacity. */
   full_bytes: number, mean_bytes: Array<number>, max_bytes: Array<number>,
-  /** How busy its link was; empty of a memory, which has none. */
+  /** Utilization of its link; empty for a memory. */
   busy_percent: Array<number>, };
 
-/** A mean with its 95 % interval. */
+/** A mean with its 95 % confidence interval. */
 export type Interval = {
   /** The arithmetic mean. */
   mean: number,
@@ -106,56 +105,56 @@ export type Interval = {
 
 /** Data packets of a class. */
 export type Latency = {
-  /** Whose packets they are, as in the table `latency`. */
+  /** Class of packets, as in the table `latency`. */
   class: string,
   /** Data packets that arrived, mean over seeds. */
   packets: number,
-  /** Their times from host to host: the mean over all packets of all seeds, percentiles as means over seeds, the longest of all. */
+  /** End-to-end delays: the mean over all packets of all seeds, percentiles as means over seeds, the overall maximum. */
   ms: Spread, };
 
-/** What a round cannot do without, in ms. */
+/** Lower bound of a round's duration in ms. */
 export type Least = {
-  /** What a round of the first client takes at the least by the closed form of `allowed_mbps`, a burst on average; absent
-   * where that is not known, as what it is made of. */
+  /** Lower bound of a round of the first client by the closed form of `allowed_mbps`, or of an average burst; absent, like its
+   * parts, if unknown. */
   whole_ms: number,
-  /** Of it, packets on the wire. */
+  /** Part for packets on the wire. */
   wire_ms: number,
-  /** Of it, ways there and back, handshakes and slow start. */
+  /** Part for round trips, handshakes and slow start. */
   round_trips_ms: number,
-  /** Of it, what servers need, and are put off. */
+  /** Part for servers' service times and start delays. */
   work_ms: number,
-  /** Of it, the requests before the last one. */
+  /** Part for the requests before the last one. */
   requests_ms: number, };
 
-/** Why a server heard nothing until its timer ran out. */
+/** Why a server received nothing until its timer expired. */
 export type Loss = { "whole_window": { packets: number, } } | { "too_few_duplicates": { lost: number, window: number, } } | "recovery_stalled";
 
-/** What a claim is of and what it expects, in the units of its measure. */
+/** A claim's curves and expectation, in the units of its measure. */
 export type Mark = {
-  /** The curves that it is of. */
+  /** The curves it is about. */
   curves: Array<string>,
-  /** The first and the last x that it is of; empty where nothing was measured. */
+  /** The first and the last x that it covers; empty if nothing was measured. */
   span: Array<number>,
-  /** The least and the largest onset that would pass; empty where it is of none. */
+  /** The least and the largest collapse point that would pass; empty if it has none. */
   onset: Array<number>,
-  /** Where the paper has it. */
+  /** The paper's collapse point. */
   reported_onset: number | null,
-  /** What its curves may be, each. */
+  /** The bounds of each curve. */
   bands: Array<Band>, };
 
-/** The memories of all switches whose ports share one, at one point. */
+/** The shared memories of all switches, at one point. */
 export type Memories = {
-  /** How many there are, mean over seeds. */
+  /** Number of memories, mean over seeds. */
   switches: number,
-  /** The share of what ports share that they held over time, mean over switches and seeds. */
+  /** Time-averaged share of the shared memory in use, mean over switches and seeds. */
   used_mean_share: number,
-  /** Its 99th percentile over time at the switch where that is largest, over all seeds. */
+  /** 99th percentile over time at the switch where it is largest, over all seeds. */
   used_p99_share: number,
-  /** The most at any switch, over all seeds. */
+  /** Maximum at any switch, over all seeds. */
   used_max_share: number,
-  /** Packets that found no room under their port's threshold, mean over seeds. */
+  /** Packets refused because their port had reached its threshold, mean over seeds. */
   refused_packets: number,
-  /** The port that lost most to what others held; absent where there was room for all. */
+  /** The port with most packets refused because of other ports; absent without refusals. */
   squeezed: Squeezed | null, };
 
 /** A lost packet, in words. */
@@ -173,212 +172,208 @@ export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | 
 
 export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, claims: Array<DrawnClaim>, };
 
-/** How many tasks are in each phase. */
+/** Number of tasks in each phase. */
 export type Phases = { scheme: string,
-  /** Where in the sweep, in words. */
+  /** The sweep point, in words. */
   at: string, seed: number, chart: DrawnChart, };
 
-/** Everything that the page shows; the JSON in it has this form. */
+/** The data of the page; its JSON has this form. */
 export type Report = {
-  /** The version of this form: 1. */
+  /** Schema version: 1. */
   schema: number,
-  /** The version of the program. */
+  /** fanin's version. */
   fanin: string,
-  /** What the scenario says of itself, else its file's name. */
+  /** The scenario's title, else its file name. */
   title: string,
-  /** The scenario file's own name. */
+  /** The scenario's file name. */
   scenario: string,
-  /** The name of the resolved scenario: equal for equal settings. */
+  /** The hash of the resolved scenario: equal for equal settings. */
   hash: string,
-  /** The command, without what changes no result: threads, and where results go. */
+  /** The command, without options that do not affect results (threads, output folder). */
   command: string,
   /** The scenario's text as it was read. */
   scenario_text: string,
   /** The cluster; the workload and its seeds. */
   setting: [string, string],
-  /** What is to be known of all figures. */
+  /** Notes on all figures. */
   notes: Array<string>,
-  /** Whether many send to one client; otherwise there are no rounds, and no sweep is drawn. */
+  /** Whether many servers send to one client; otherwise there are no rounds, and no sweep is drawn. */
   many_to_one: boolean,
-  /** The rate of the client's link, or of all hosts' links together where flows go between any two. */
+  /** The rate of the client's link, or the total of all hosts' links if flows have any destination. */
   line_mbps: number,
-  /** What was set and has no effect, or not the one that was meant. */
+  /** Settings without effect, or with an unintended one. */
   warnings: Array<string>,
-  /** What was found, in words: of all schemes first, then scheme by scheme. */
+  /** Findings: of all schemes first, then scheme by scheme. */
   findings: Array<Finding>,
-  /** The schemes, in the order of the command. */
+  /** The schemes, in command order. */
   schemes: Array<SchemeFacts>,
-  /** What is drawn along the bottom: its title, and whether it is a logarithmic one. */
+  /** The x axis: its title, and whether it is logarithmic. */
   axis: AxisFacts,
   /** By scheme, then point. */
   rows: Array<ReportRow>,
-  /** Columns of shares, which stand last in the table of points. */
+  /** Columns of shares, the last ones in the table of points. */
   shares: Array<ShareColumn>,
   /** Distributions of times: by scheme, then point. */
   cdfs: Array<Cdf>,
-  /** What happened inside one run of each scheme; none of a scheme whose run could not be watched any more. */
-  stories: Array<Story>,
-  /** The hubs of one request in the same run of each scheme that has any. */
+  /** Timeline of one run per scheme; absent if its run could not be watched. */
+  stories: Array<Timeline>,
+  /** The hubs of one request in the same runs, for schemes with hubs. */
   swarms: Array<Swarms>,
-  /** Phases of the job in the same run of each scheme, where the workload is one. */
+  /** Phases of the job in the same runs, if the workload is one. */
   phases: Array<Phases>,
-  /** Ports over time in that run, where they are measured. */
+  /** Ports over time in those runs, if measured. */
   heats: Array<Heat>, };
 
 /** One scheme at one point. */
 export type ReportRow = {
-  /** The point's place in the sweep. */
+  /** The point's index in the sweep. */
   place: number, hosts: number,
-  /** Where it lies on the axis, and what stands there. */
+  /** Its x, and the label there. */
   x: number, tick: string,
-  /** Which of the curves it is on; empty where there is one. */
+  /** The name of its curve; empty if there is only one. */
   curve: string,
-  /** Other keys that move than the number of servers, with their values. */
+  /** The other swept keys with their values. */
   keys: Array<[string, string]>,
-  /** Of the seeds' own percentiles of query times the smallest and the largest. */
+  /** The range of query-time percentiles over the seeds. */
   qct_ms_over_seeds: OverSeeds,
-  /** The label, else the canonical name. */
+  /** Label, or the canonical name. */
   scheme: string,
-  /** Where in the sweep. */
+  /** Point of the sweep. */
   point: Record<string, unknown>,
-  /** Clients that ask, each for itself. */
+  /** Number of clients. */
   clients: number,
-  /** Runs that finished, each with a seed of its own. */
+  /** Finished runs, each with its own seed. */
   seeds: number,
-  /** The measured time of a run, mean over seeds. */
+  /** Measured time of a run, mean over seeds. */
   measured_ms: number,
-  /** Payload delivered in order over the measured time: mean over seeds, with an interval that lies between nothing and line
-   * rate. */
+  /** Payload delivered in order per measured time: mean over seeds, with a 95 % CI between zero and line rate. */
   goodput_mbps: Interval,
-  /** Whether seeds change anything in the runs; absent of a single one. */
+  /** Whether results differ between seeds; absent for one seed. */
   seeds_differ: boolean | null,
-  /** The goodput that a closed form allows (`fanin explain model`, allowed), which no run beats but by what is drawn; absent
-   * where no bound is known: of bursts, where flows go between any hosts, beside other traffic. */
+  /** Upper bound of goodput by a closed form (`fanin explain model`), exceeded only by random draws; absent for bursts, any-to-any
+   * workloads and with background traffic. */
   allowed_mbps: number | null,
-  /** What a round takes at the least; absent where that is not known. */
+  /** Lower bound of a round's duration, by part; absent if unknown. */
   least: Least | null,
-  /** Completion times of queries or rounds, all seeds' together, those that were cut off as longer than they had waited;
-   * absent where none was begun. */
+  /** Completion times of queries or rounds over all seeds; unfinished ones count as longer than their waiting times. Absent if none
+   * started. */
   qct_ms: Spread,
-  /** Completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together, those that ended
-   * (`slowdown` counts the others); absent where none did. */
+  /** Completion times of the workload's own flows over all seeds, without background Poisson flows and unfinished flows (see
+   * `slowdown`); absent if none finished. */
   fct_ms: Spread,
-  /** Retransmission timeouts that fired (`timeouts` of `totals`) but for those of what runs beside the workload, mean over
-   * seeds. */
+  /** Retransmission timeouts (`timeouts` of `totals`) except those of background traffic, mean over seeds. */
   timeouts: number,
-  /** Entries into fast recovery (`fast_retransmits` of `totals`), but for those too, mean over seeds. */
+  /** Entries into fast recovery (`fast_retransmits` of `totals`), likewise. */
   fast_retransmits: number,
-  /** Packets that were dropped (`drops` of `totals`), but for those too, mean over seeds. */
+  /** Dropped packets (`drops` of `totals`), likewise. */
   drops: number,
-  /** Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds. */
+  /** Packets lost by `faults.loss` or by hosts that were down, mean over seeds. */
   lost: number,
-  /** Packets that were marked (`marks` of `totals`), mean over seeds. */
+  /** Marked packets (`marks` of `totals`), mean over seeds. */
   marks: number,
   /** Distinct data segments delivered (`data_packets` of `totals`), mean over seeds. */
   data_packets: number,
-  /** Rounds or queries that ended (`rounds` of `totals`), mean over seeds. */
+  /** Finished rounds or queries (`rounds` of `totals`), mean over seeds. */
   rounds: number,
-  /** Those that the run's end cut off (`rounds_open` of `totals`), mean over seeds. */
+  /** Unfinished rounds or queries at the run's end (`rounds_open` of `totals`), mean over seeds. */
   rounds_open: number,
-  /** Times in which nothing came to a client that waited (`stalls` of `totals`), mean over seeds. */
+  /** Times in which a waiting client received nothing (`stalls` of `totals`), mean over seeds. */
   stalls: number,
-  /** How long these took together in a run, mean over seeds. */
+  /** Total duration of stalls in a run, mean over seeds. */
   stalled_ms: number,
-  /** The same by what they were for. */
+  /** Stalls by cause. */
   stalls_by_cause: Causes,
-  /** How long rounds with a timeout took in a run, each up to the least timeout, mean over seeds. */
+  /** Time of rounds with a timeout, each counted up to the minimum RTO, in a run; mean over seeds. */
   repair_ms: number,
-  /** The rounds that take longest, up to one in a hundred, and what goodput is without them; absent where that is none. */
+  /** The slowest rounds, up to 1 %, and goodput without them; absent if that is none. */
   slowest: Slowest | null,
-  /** The first rounds of each run that take over three medians, in the same form; absent where there are none. */
+  /** The first rounds of each run that take over three medians, likewise; absent if there are none. */
   cold: Slowest | null,
-  /** The longest queue where the workload's bytes come together (`queue_max_bytes` of `totals`), over all seeds. */
+  /** Longest queue where the workload's traffic converges (`queue_max_bytes` of `totals`), over all seeds. */
   queue_max_bytes: number,
-  /** Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over what
-   * long flows moved, over the speeds of flows between any hosts (one over their slowdown); absent where nothing was
-   * delivered, and of a job. */
+  /** Jain's fairness index (1: all equal), mean over seeds: of the servers' goodputs while they respond, of the goodputs of long
+   * flows, or of the speeds (1/slowdown) of any-to-any flows; absent if nothing was delivered, and for a job. */
   jain: number | null,
-  /** Jain's index over the servers' goodputs within a round, mean over a run's rounds and then over seeds, with an interval
-   * that lies between 0 and 1: fairness over time, where `jain` is over the whole run; absent where no round of answers
-   * ended. */
+  /** Jain's index of the servers' goodputs within a round: mean over a run's rounds and then over seeds, with a 95 % CI between 0 and
+   * 1; absent if no round with responses finished. */
   jain_rounds: Interval | null,
-  /** The least of any round, over all seeds. */
+  /** Smallest index of any round, over all seeds. */
   jain_worst: number | null,
-  /** Slowdown of flows of a list and of Poisson flows, as in `slowdown`; empty where there are none. */
+  /** Slowdown of listed and Poisson flows, as in `slowdown`; empty without such flows. */
   slowdown: Array<Slowdown>,
   /** Ports by tier; empty unless measure.ports is on. */
   tiers: Array<Tier>,
-  /** Memories that switches' ports share; absent where there are none or measure.ports is off. */
+  /** Shared memories of switches; absent without any, or if measure.ports is off. */
   memories: Memories | null,
-  /** The service beside the workload; absent where there is none. */
+  /** The background service; absent if there is none. */
   service: Service | null,
-  /** How long data packets took, by class; empty unless measure.latency is on. */
+  /** End-to-end delay of data packets by class; empty unless measure.latency is on. */
   latency: Array<Latency>,
-  /** What runs beside the workload, and that service, together; absent where nothing does. */
+  /** Background traffic and service together; absent if there is none. */
   background: Background | null, };
 
-/** A scheme and the places of its onsets, one a curve, where the seeds tell one. */
+/** A scheme and its collapse points, one per curve, if the seeds decide it. */
 export type SchemeFacts = { label: string, onsets: Array<number>, };
 
-/** What the charts' code reads. */
+/** The data that the charts read. */
 export type ScorecardData = {
-  /** The version of this form. */
+  /** Schema version. */
   schema: number,
-  /** What tells this page from a comparison's. */
+  /** Distinguishes this page from a comparison's. */
   kind: "scorecard", figures: Array<PaperFigure>, };
 
-/** A value that stands from each time to the next. */
+/** A value that holds until the next time. */
 export type Series = { us: Array<number>, bytes: Array<number>, };
 
 export type ServerWindow = { server: string, cwnd: Series,
-  /** From question to answer. */
+  /** From request to completion. */
   answers_us: Array<[number, number]>, waits: Array<Wait>, };
 
-/** Queries of the service beside a workload. */
+/** Queries of the background service. */
 export type Service = {
-  /** Queries that were asked, mean over seeds. */
+  /** Queries sent, mean over seeds. */
   queries: number,
-  /** Of these, those that the run's end cut off. */
+  /** Queries unfinished at the run's end, mean over seeds. */
   unfinished: number,
-  /** From a query's start to its last answer, pooled over seeds; those that were cut off took longer than they had waited. */
+  /** Query completion times over all seeds; unfinished queries count as longer than their waiting times. */
   qct_ms: Spread, };
 
 /** A column of shares from 0 to 1. */
 export type ShareColumn = { head: string,
-  /** Where it stands in a row: keys with dots between. */
+  /** Its path in a row: keys joined by dots. */
   at: string, };
 
-/** Flows of like size. */
+/** Flows of similar size. */
 export type Slowdown = {
-  /** The flows' sizes, for people, such as `10 KB to 100 KB`; all sizes come first. */
+  /** Size range, such as `10 KB to 100 KB`; all sizes come first. */
   sizes: string,
-  /** Flows of more payload than this. */
+  /** Lower bound of the payload, exclusive. */
   over_bytes: number,
-  /** And of no more than this; absent where there is no bound. */
+  /** Upper bound, inclusive; absent if unlimited. */
   up_to_bytes: number | null,
-  /** Flows that ended, all seeds' together. */
+  /** Finished flows of all seeds. */
   flows: number,
-  /** Flows that had not ended as the run did. */
+  /** Unfinished flows at the run's end. */
   unfinished: number,
-  /** Mean of their times over the least time alone in the network (`ideal_ps` of `flows`); absent where none ended. */
+  /** Mean of completion time over `ideal_ps` of `flows`; absent if none finished. */
   mean: number | null,
   /** Median of it. */
   p50: number | null,
   /** 99th percentile of it. */
   p99: number | null, };
 
-/** Some of a point's rounds. */
+/** Some rounds of a point. */
 export type Slowest = {
   /** Seed and round, the longest first; at most five. */
   rounds: Array<[number, number]>,
-  /** How many rounds they are. */
+  /** Number of rounds. */
   count: number,
-  /** Of how many that ended, over all seeds. */
+  /** Number of finished rounds over all seeds. */
   of: number,
-  /** Goodput without them: mean over seeds. */
+  /** Goodput without them, mean over seeds. */
   goodput_mbps: number, };
 
-/** Times in ms to six digits; all `None` where nothing was begun. */
+/** Times in ms with six digits; all `None` if nothing started. */
 export type Spread = {
   /** The mean. */
   mean: number | null,
@@ -392,124 +387,124 @@ export type Spread = {
   p999: number | null,
   /** The largest. */
   max: number | null,
-  /** The first of `p50`, `p95`, `p99`, `p999`, `max` that is a lower bound only, since rounds were cut off: those after it
-   * are as well, and so is the mean. */
+  /** The first of `p50`, `p95`, `p99`, `p999`, `max` that is only a lower bound because of unfinished rounds; later ones and the mean
+   * are too. */
   at_least: string | null, };
 
-/** A port that found no room for packets. */
+/** A port that refused packets. */
 export type Squeezed = {
-  /** The port that lost most to what others held. */
+  /** Port with most packets refused because of other ports. */
   port: string,
-  /** Its packets without room, mean over seeds. */
+  /** Packets that it refused, mean over seeds. */
   refused_packets: number,
-  /** Of what was held as they came, the share that other ports held, mean over them. */
+  /** Share of the used memory that other ports held when they arrived, mean over these packets. */
   elsewhere_share: number,
-  /** The port that held most then. */
+  /** Port that held most. */
   holder: string,
-  /** Its share of what the ports share, mean over these packets. */
+  /** Its share of the shared memory, mean over these packets. */
   holder_share: number, };
 
-/** A time in which nothing reaches the client. */
+/** A period in which nothing reaches the client. */
 export type Stall = {
-  /** Since the start of the story. */
+  /** Since the start of the timeline. */
   from_us: number, to_us: number,
-  /** The server whose packet ends it; empty where the run does. */
+  /** The server whose packet ends it; empty if the run ends first. */
   server: string,
-  /** What it waits for, in words: `timeouts`, `tail-loss probes`. */
+  /** The awaited event, in words: `timeouts`, `tail-loss probes`. */
   waits_for: string,
-  /** How many more servers time out before the next round, the first one not counted. */
+  /** Number of further servers that time out before the next round. */
   others: number,
-  /** Of a wait for a timeout, what that server had lost; `None` where the events do not say. */
+  /** The losses of that server that led to a timeout; `None` if the events do not show them. */
   loss: Loss | null,
-  /** The packet that the timer sent again; `None` where no timer ended it, or nothing was lost. */
+  /** The packet that the timer retransmits; `None` if no timer ended the stall, or nothing was lost. */
   missing: Missing | null, };
-
-/** One run, watched for some rounds. */
-export type Story = { scheme: string,
-  /** The point's place in the sweep, and where that is in words. */
-  place: number, at: string, seed: number,
-  /** When it begins in the run; every other time is since then. */
-  start_ms: number, length_us: number,
-  /** Whether a round stands still. */
-  stalled: boolean,
-  /** How long the first round of the story takes, if it ends. */
-  round_ms: number | null,
-  /** What the client's port holds, as the scenario says it and in bytes. */
-  buffer: string, buffer_bytes: number,
-  /** What a packet carries. */
-  mss_bytes: number, queue: Series,
-  /** What the queue may be, and what all ports hold of what they share; empty where the switch's ports share no memory. */
-  threshold: Series, memory: Series,
-  /** Windows of some servers, in the order in which they time out; the last one is for comparison. */
-  windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
-  /** Timers for lost tails that fired. */
-  probes: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
-  /** What is shown at first: what led to the longest stall and where that begins, else all. */
-  opens_us: [number, number],
-  /** The story in words. */
-  says: string, };
 
 /** The front end or a hub. */
 export type SwarmNode = { host: string, rack: number,
-  /** How many hubs further the front end is; that of the front end is 0. */
+  /** Number of hubs between it and the front end; 0 for the front end. */
   depth: number,
-  /** Whether the front end waited for it last, or for one that waited for it. */
+  /** Whether it is on the critical path: the front end waited for it last, directly or through other hubs. */
   critical: boolean,
-  /** Servers that it had objects of itself, these objects, and all that came through it. */
+  /** Servers whose objects it collects itself, these objects, and all objects sent through it. */
   servers: number, own_objects: number, objects: number,
-  /** When it was told, had all objects of its own servers, had all, and had sent all; when all that was where it sends to. */
+  /** When it got its task, had all objects of its own servers, had all objects, and had sent all; when its receiver had all of them. */
   told_ms: number | null, own_ms: number | null, last_ms: number | null, left_ms: number | null, end_ms: number | null,
-  /** Whom its last object came from. */
+  /** The host that its last object came from. */
   waited_for: string | null, };
 
-/** The slowest whole request of those that were watched. */
+/** The slowest complete request among the watched ones. */
 export type Swarms = { scheme: string,
-  /** Where in the sweep, in words. */
+  /** The sweep point, in words. */
   at: string, seed: number,
-  /** When the request began in the run; every other time is since then. */
+  /** When the request began in the run; all other times are relative to it. */
   start_ms: number,
-  /** Until when times are drawn. */
+  /** The end of the drawn time. */
   length_ms: number,
-  /** The front end, and behind it each hub under the one that it sends to, those that end last first. */
+  /** The front end, then each hub after the one that it sends to, in descending order of end time. */
   nodes: Array<SwarmNode>,
-  /** Hubs that are not among these. */
+  /** Number of hubs that are not shown. */
   left_out: number, speeds: DrawnChart,
-  /** The request in words: whom the front end waited for, and that one, and so on. */
+  /** A description of the request and of its critical path. */
   says: string, };
 
 /** The ports of one tier that carried packets, at one point. */
 export type Tier = {
-  /** The tier, such as `leaf down`: ports from leaf switches to hosts. */
+  /** Tier, such as `leaf down`: ports from leaf switches to hosts. */
   tier: string,
-  /** Its ports that carried packets, mean over seeds. */
+  /** Number of its ports that carried packets, mean over seeds. */
   ports: number,
-  /** The queue over time, mean over ports and seeds. */
+  /** Time-averaged queue, mean over ports and seeds. */
   queue_mean_bytes: number,
-  /** Its 99th percentile over time at the port where that is largest, over all seeds. */
+  /** 99th percentile of the queue over time at the port where it is largest, over all seeds. */
   queue_p99_bytes: number,
-  /** The longest queue of any of them, over all seeds. */
+  /** Longest queue of any port, over all seeds. */
   queue_max_bytes: number,
-  /** The share of the run for which a link was sending, mean over ports and seeds. */
+  /** Share of the run in which a link was sending, mean over ports and seeds. */
   busy_share: number,
-  /** That of the busiest link, over all seeds. */
+  /** Share of the busiest link, over all seeds. */
   busiest_share: number,
-  /** Bytes that all of them took, mean over seeds, as are the counts below. */
+  /** Bytes that all ports admitted, mean over seeds, as for the counts below. */
   wire_bytes: number,
-  /** Packets that found no room. */
+  /** Packets dropped because the queue was full. */
   drops_full: number,
-  /** Packets that the law dropped early. */
+  /** Packets dropped early by the queue discipline. */
   drops_early: number,
-  /** Packets that would have been marked and were not ECN-capable. */
+  /** Packets dropped instead of marked because they were not ECN-capable. */
   drops_not_ect: number,
-  /** Packets that waited as the link failed, or came while it was down. */
+  /** Packets queued when the link failed, or arriving while it was down. */
   drops_down: number,
   /** Packets marked. */
   marks: number, };
 
-/** How a scheme fares. */
+/** A few watched rounds of one run. */
+export type Timeline = { scheme: string,
+  /** The point's index in the sweep, and its description. */
+  place: number, at: string, seed: number,
+  /** Its start in the run; all other times are relative to it. */
+  start_ms: number, length_us: number,
+  /** Whether a round stalls. */
+  stalled: boolean,
+  /** Duration of the first round shown, if it ends. */
+  round_ms: number | null,
+  /** The buffer of the client's port, as in the scenario and in bytes. */
+  buffer: string, buffer_bytes: number,
+  /** Payload of a full packet. */
+  mss_bytes: number, queue: Series,
+  /** The queue's limit, and the use of the shared memory by all ports; empty if the switch's ports share no memory. */
+  threshold: Series, memory: Series,
+  /** Windows of some servers, in order of their timeouts; the last one is for comparison. */
+  windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
+  /** Tail-loss probes that fired. */
+  probes: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
+  /** The initial view: the longest stall's start and its causes, else everything. */
+  opens_us: [number, number],
+  /** A description in words. */
+  says: string, };
+
+/** Verdict on a scheme. JSON uses the names of the variants. */
 export type Verdict = "holds" | "slow" | "sags" | "collapses" | "open" | "overall";
 
-/** A time in which a server, or the client that asks it, hears nothing of the other until a timer fires. */
+/** A period in which a server, or the client at the other end, receives nothing until a timer fires. */
 export type Wait = { from_us: number, to_us: number,
-  /** The timer's word: `timeout` or `probe`. */
+  /** The kind of timer: `timeout` or `probe`. */
   timer: string, };

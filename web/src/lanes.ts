@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { at, font } from "./chart";
-import type { Happenings, ServerWindow, Story } from "./data";
+import type { Happenings, ServerWindow, Timeline } from "./data";
 import { time } from "./format";
 import { colours } from "./theme";
 
@@ -31,7 +31,7 @@ interface Lane {
 export class Lanes {
   readonly all: Lane[];
 
-  constructor(private readonly story: Story) {
+  constructor(private readonly story: Timeline) {
     const shown = new Set(story.windows.map(({ server }) => server));
     const rest = (server: string) => !shown.has(server);
     this.all = story.windows.map((window) => ({ name: window.server, owns: (server) => server === window.server, window }));

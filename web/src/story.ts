@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, reference, tooltip, upright, wide } from "./chart";
-import type { Report, Series, Story } from "./data";
+import type { Report, Series, Timeline } from "./data";
 import { el, section } from "./dom";
 import { sizesAs, three, time } from "./format";
 import { LANE, Lanes, losses } from "./lanes";
@@ -18,7 +18,7 @@ export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }
 
-function article(story: Story, schemes: Schemes): HTMLElement {
+function article(story: Timeline, schemes: Schemes): HTMLElement {
   const panels = new Panels(story);
   const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.at}`);
   const into = story.start_ms > 0 ? `, ${time(story.start_ms)} into the run` : "";
@@ -56,7 +56,7 @@ class Panels {
   /** The common width of the left axes, which aligns the charts. */
   private left = LEFT;
 
-  constructor(private readonly story: Story) {
+  constructor(private readonly story: Timeline) {
     const where = `${story.scheme} with ${story.at}`;
     this.cursor = uPlot.sync(where);
     this.view = [ms(story.opens_us[0]), ms(story.opens_us[1])];

@@ -424,19 +424,19 @@ mod tests {
     #[test]
     fn what_tools_print_is_told_apart_by_its_content() {
         let nstat = "#kernel\nTcpRetransSegs                  12                 0.0\nTcpExtTCPTimeouts               3                  0.0\n";
-        assert_eq!(says(nstat), ["x: retransmission timeouts: 3", "x: segments sent again: 12"]);
+        assert_eq!(says(nstat), ["x: retransmission timeouts: 3", "x: retransmitted segments: 12"]);
         let proc =
             "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 10\nTcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 14\n";
         assert_eq!(says(proc), ["x: retransmission timeouts: 4"]);
         let tc = "qdisc bfifo 10: root refcnt 2 limit 64Kb\n Sent 9 bytes 2 pkt (dropped 31, overlimits 0 requeues 0)\n backlog 12Kb 9p requeues 0\n";
-        let told = "x: packets that queues dropped: 31, since counting began";
-        assert_eq!(says(tc), [told, "x: longest backlog that was seen, bytes: 12288 (bfifo 10: root)"]);
+        let told = "x: packets dropped by queues: 31, since boot";
+        assert_eq!(says(tc), [told, "x: longest backlog, bytes: 12288 (bfifo 10: root)"]);
         let ethtool = "NIC statistics:\n     rx_packets: 5\n     rx_dropped: 7\n";
-        assert_eq!(says(ethtool), ["x: rx_dropped: 7, since counting began"]);
+        assert_eq!(says(ethtool), ["x: rx_dropped: 7, since boot"]);
         let ss = "ESTAB 0 0 10.0.0.1:80 10.0.0.2:4000 cubic rto:204 rtt:0.2/0.1 mss:1448 cwnd:10 retrans:0/3\n";
-        assert!(says(ss).contains(&"x: most segments that one connection sent again: 3".to_string()));
+        assert!(says(ss).contains(&"x: most retransmitted segments of a connection: 3".to_string()));
         let table = "time,port,tx_drops,queue_watermark_bytes\n1,eth1,5,1000\n2,eth1,9,65536\n";
-        assert_eq!(says(table), ["x: most of queue_watermark_bytes: 65536 (eth1)", "x: tx_drops: 4"]);
+        assert_eq!(says(table), ["x: maximum of queue_watermark_bytes: 65536 (eth1)", "x: tx_drops: 4"]);
     }
 
     #[test]
@@ -447,9 +447,9 @@ mod tests {
             )
         };
         let before_and_after = [queue(1, 5), queue(2, 900), queue(1, 8), queue(2, 904)].concat();
-        assert_eq!(says(&before_and_after), ["x: packets that queues dropped: 7"]);
+        assert_eq!(says(&before_and_after), ["x: packets dropped by queues: 7"]);
         let table = "time,port,drops,queue_bytes\n1,1,100,5\n1,2,7,9\n2,1,101,6\n2,2,9,4\n";
-        assert_eq!(says(table), ["x: drops: 3", "x: most of queue_bytes: 9 (2)"]);
+        assert_eq!(says(table), ["x: drops: 3", "x: maximum of queue_bytes: 9 (2)"]);
     }
 
     #[test]

@@ -194,7 +194,7 @@ mod tests {
         ];
         let found = stalls(&spec(), shown(10), &seen(2, &events));
         let loss = Some(Loss::WholeWindow { packets: 2 });
-        let (server, waits_for) = ("server7".into(), "timeouts");
+        let (server, waits_for) = ("server7".into(), "retransmission timeouts");
         let expected = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others: 1, loss, missing: None };
         assert_eq!(found, [expected]);
     }

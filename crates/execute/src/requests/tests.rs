@@ -39,7 +39,9 @@ fn lines_of_a_table_with_the_same_query_are_one_query() {
 fn a_size_that_is_not_known_is_left_empty() {
     let text = "time,query,key,size\n1,q1,a,\n1,q1,b,20\n2,q2,a,7\n";
     assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "a:7 b:20".into()), (1_000_000, "a:7".into())]);
-    assert!(queries("log.csv", "time,query,key,size\n1,q1,a,x\n", PLAIN).unwrap_err().contains("nothing where"));
+    assert!(
+        queries("log.csv", "time,query,key,size\n1,q1,a,x\n", PLAIN).unwrap_err().contains("leave the field empty")
+    );
 }
 
 #[test]
@@ -254,7 +256,7 @@ fn what_is_no_file_or_no_table_is_refused() {
     let refused =
         |path: &Path| read(&[path.into()], PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
     assert!(refused(&folder.path().join("none.csv")).contains("No such file"));
-    assert!(refused(folder.path()).contains("no regular file"));
+    assert!(refused(folder.path()).contains("not a regular file"));
     let (_folder, path) = log("log.parquet", "time,query,key,size\n");
     assert!(refused(&path).contains("Parquet"), "{}", refused(&path));
 }
