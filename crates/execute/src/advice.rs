@@ -183,14 +183,7 @@ pub fn advise(
     let StoredObjects { placement: before, told: known, servers } =
         lie(&wish.current_placement, &catalogue, &cluster, replicas)?;
     let sizes: Vec<u64> = catalogue.sizes().map(u64::from).collect();
-
-    let mut log = RequestLog::new(catalogue.len(), KEPT);
-    let mut numbers = 0..;
-    spool.each(|query| {
-        if numbers.next().is_some_and(|number: u64| number < first) {
-            log.add(query.time, query.keys.into_iter().map(Object));
-        }
-    })?;
+    let log = log_of_first(first, &mut spool, catalogue.len())?;
     let planner = Planner { cluster: &cluster, sizes: &sizes, settings, budget: wish.budget };
     let made = |kind| planner.plan(kind, &before, &log, None).map_err(|error| told(error, &catalogue));
     let plan = made(wish.method)?;
@@ -239,6 +232,18 @@ pub fn advise(
         tally,
         catalogue,
     })
+}
+
+/// The log of the first queries, for this many keys.
+fn log_of_first(queries: u64, spool: &mut Spool, keys: usize) -> Result<RequestLog, PlanningError> {
+    let mut log = RequestLog::new(keys, KEPT);
+    let mut numbers = 0..;
+    spool.each(|query| {
+        if numbers.next().is_some_and(|number: u64| number < queries) {
+            log.add(query.time, query.keys.into_iter().map(Object));
+        }
+    })?;
+    Ok(log)
 }
 
 /// Planner for a cluster.
