@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 
 class Link(TypedDict, total=False):
-    """`[link]` Every link: both directions alike."""
+    """`[link]` Every link, in both directions."""
 
     rate: str
     """Rate of every link. Use a rate above zero with its unit, such as "10 Gbit/s"; 1 kbit/s to 1000 Tbit/s.
@@ -35,7 +35,7 @@ class Link(TypedDict, total=False):
 
 
 class Fabric(TypedDict, total=False):
-    """`[fabric]` How hosts and switches are joined."""
+    """`[fabric]` Network topology."""
 
     kind: str
     """Topology of the network. Use "star", "leaf-spine", "fat-tree" or "edges". Default: "star"."""
@@ -80,7 +80,7 @@ class Fabric(TypedDict, total=False):
 
 
 class Switch(TypedDict, total=False):
-    """`[switch]` The switch: one queue a port, with a buffer each, or a memory that all ports share."""
+    """`[switch]` Switches: one queue per port, with its own buffer or in a memory that all ports share."""
 
     profile: str
     """Switch model with published memory: sets shared_buffer, alpha, reserved, headroom and ports; explicit
@@ -111,7 +111,7 @@ class Switch(TypedDict, total=False):
 
 
 class Host(TypedDict, total=False):
-    """`[host]` The hosts."""
+    """`[host]` Hosts."""
 
     buffer: str
     """Capacity of a host's transmit queue, not counting the packet in transmission. Use a size with its unit,
@@ -134,7 +134,7 @@ class Host(TypedDict, total=False):
 
 
 class Tcp(TypedDict, total=False):
-    """`[tcp]` TCP at every host."""
+    """`[tcp]` TCP of every host."""
 
     profile: str
     """A real operating system's TCP: sets the keys that `fanin explain SCHEME` lists; explicit keys override
@@ -263,7 +263,7 @@ class Tcp(TypedDict, total=False):
 
 
 class Workload(TypedDict, total=False):
-    """`[workload]` What is sent."""
+    """`[workload]` The traffic to simulate."""
 
     kind: str
     """Pattern of requests and responses. Use "barrier", "one-shot", "web-search", "long", "flows", "shuffle",
@@ -359,7 +359,7 @@ class Mapreduce(TypedDict, total=False):
     """Input of the job; the outputs of Terasort's maps and reduces are the same size. Use bytes with their
     unit, such as "64 KiB" or "1460 B". Default: "6400 MB"."""
     maps: int
-    """Map tasks, one a split. Number of map tasks, one per split. Use a whole number. Default: 100."""
+    """Number of map tasks, one per split. Use a whole number; 1 to 100000. Default: 100."""
     reduces: int | str
     """Number of reduce tasks; "none": as many as servers. Use a whole number, or "none"; 1 to 100000.
     Default: "none"."""
@@ -416,8 +416,8 @@ class Mapreduce(TypedDict, total=False):
 
 
 class Service(TypedDict, total=False):
-    """`[service]` A query service beside the workload, from its beginning to its end: at random times a
-    random host asks others over connections of their own, and waits for all answers."""
+    """`[service]` A query service in the background of the workload: at random times, a random host queries
+    others over separate connections and waits for all responses."""
 
     queries_per_s: int | str
     """Queries per second over all hosts; "none": no service. Use a whole number, or "none"; at least 1.
@@ -436,7 +436,7 @@ class Service(TypedDict, total=False):
 
 
 class KeyValue(TypedDict, total=False):
-    """`[key_value]` Objects on servers, and front ends that ask for many of them at once."""
+    """`[key_value]` Objects on servers, and front ends that request many of them at once."""
 
     objects: int
     """Total number of objects. Use a whole number; 1 to 10000000. Default: 100000."""
@@ -536,7 +536,7 @@ class KeyValue(TypedDict, total=False):
 
 
 class Faults(TypedDict, total=False):
-    """`[faults]` What goes wrong, at random or at its time, under every workload."""
+    """`[faults]` Faults, at random or at given times, under any workload."""
 
     loss: float | str
     """Share of hosts' packets, data and ACKs, that are lost. Each packet is drawn once, at the other end of
@@ -561,7 +561,7 @@ class Faults(TypedDict, total=False):
 
 
 class Measure(TypedDict, total=False):
-    """`[measure]` What is measured beyond what every run does."""
+    """`[measure]` Optional measurements."""
 
     latency: bool
     """Record the end-to-end delay of each packet in the table `latency`. Use true or false. Default:
@@ -572,7 +572,7 @@ class Measure(TypedDict, total=False):
 
 
 class Run(TypedDict, total=False):
-    """`[run]` How often each point is run."""
+    """`[run]` Repetitions of each point."""
 
     seeds: int
     """Runs of each point, each with its own seed. Use a whole number; 1 to 1000000. Default: 3."""
@@ -581,7 +581,10 @@ class Run(TypedDict, total=False):
 
 
 class Newreno(TypedDict, total=False):
-    """`[newreno]` NewReno (RFC 5681)."""
+    """`[newreno]` NewReno (RFC 5681). Of `newreno`, `newreno+red`, `newreno+red+ecn`, `newreno+codel`,
+    `newreno+codel+ecn`, `newreno+gss`, `newreno+m21`, `newreno+ictcp`, `one-all`, `sw`, `ictcp-window`,
+    `sicc`, `sicc-base`, `sicc-nps`, `sicc-nmt`, `sicc-nssc`, `sicc-nqr`, `sicc-nopack`, `sicc-balanced`,
+    `picc`, `picc+sicc`, `picc-no-correlation`, `groups`."""
 
     variant: str
     """Variant of NewReno: the RFC's, or Linux's, which counts whole segments. Use "rfc5681" or "linux".
@@ -589,7 +592,8 @@ class Newreno(TypedDict, total=False):
 
 
 class Dctcp(TypedDict, total=False):
-    """`[dctcp]` DCTCP (RFC 8257), and the settings that d2tcp and l2dct share with it."""
+    """`[dctcp]` DCTCP (RFC 8257), and the settings that d2tcp and l2dct share with it. Of `dctcp`, `d2tcp`,
+    `l2dct`, `dctcp+gss`, `d2tcp+gss`, `l2dct+gss`, `dctcp+m21`."""
 
     g: float | str
     """Weight of a new sample in alpha. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
@@ -603,7 +607,7 @@ class Dctcp(TypedDict, total=False):
 
 
 class Cubic(TypedDict, total=False):
-    """`[cubic]` CUBIC (RFC 9438)."""
+    """`[cubic]` CUBIC (RFC 9438). Of `cubic`, `cubic+gss`, `cubic+m21`."""
 
     variant: str
     """Variant of CUBIC: the RFC's, or Linux's, which counts whole segments and updates its growth rate every
@@ -619,7 +623,7 @@ class Cubic(TypedDict, total=False):
 
 
 class Vegas(TypedDict, total=False):
-    """`[vegas]` TCP Vegas."""
+    """`[vegas]` TCP Vegas. Of `vegas`."""
 
     alpha: int
     """Grow the window if fewer segments than this are in the path's queues. Use a whole number; at most 1000.
@@ -633,7 +637,7 @@ class Vegas(TypedDict, total=False):
 
 
 class Gss(TypedDict, total=False):
-    """`[gss]` Gentle slow start."""
+    """`[gss]` Gentle slow start. Of `newreno+gss`, `cubic+gss`, `dctcp+gss`, `d2tcp+gss`, `l2dct+gss`."""
 
     initial_window: int
     """Initial congestion window, in segments, replacing tcp.initial_window. Use a whole number; 1 to 1000.
@@ -644,7 +648,7 @@ class Gss(TypedDict, total=False):
 
 
 class M21(TypedDict, total=False):
-    """`[m21]` A window assigned by the switch (M21)."""
+    """`[m21]` A window assigned by the switch (M21). Of `newreno+m21`, `cubic+m21`, `dctcp+m21`."""
 
     offer: str
     """Value that the switches write: each flow's window, or the number of flows. Use "window" or "count".
@@ -652,7 +656,7 @@ class M21(TypedDict, total=False):
 
 
 class Ictcp(TypedDict, total=False):
-    """`[ictcp]` ICTCP."""
+    """`[ictcp]` ICTCP. Of `newreno+ictcp`."""
 
     alpha: float | str
     """Share of the host's link that ICTCP assigns. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25
@@ -672,7 +676,8 @@ class Ictcp(TypedDict, total=False):
 
 
 class EcnThreshold(TypedDict, total=False):
-    """`[ecn_threshold]` Marking above a threshold of the instantaneous queue, for DCTCP."""
+    """`[ecn_threshold]` Marking above a threshold of the instantaneous queue, for DCTCP. Of `dctcp`, `d2tcp`,
+    `l2dct`, `dctcp+gss`, `d2tcp+gss`, `l2dct+gss`, `dctcp+m21`."""
 
     k: int | str
     """K: a packet that arrives to a longer queue is marked, or dropped if it is not ECN-capable. "auto"
@@ -682,7 +687,7 @@ class EcnThreshold(TypedDict, total=False):
 
 
 class Red(TypedDict, total=False):
-    """`[red]` Random early detection."""
+    """`[red]` Random early detection. Of `newreno+red`, `newreno+red+ecn`."""
 
     min_th: int | str
     """No drops or marks below this average queue. Use a number of packets, or a size with its unit, such as
@@ -717,7 +722,7 @@ class Red(TypedDict, total=False):
 
 
 class Codel(TypedDict, total=False):
-    """`[codel]` Controlled delay (RFC 8289)."""
+    """`[codel]` Controlled delay (RFC 8289). Of `newreno+codel`, `newreno+codel+ecn`."""
 
     target: str
     """Acceptable standing queue delay. Use a time with its unit, such as "25 us"; above 0. Default: "5
@@ -730,157 +735,157 @@ class Codel(TypedDict, total=False):
 
 
 class SlidingWindow(TypedDict, total=False):
-    """`[sliding_window]` A window over servers that halves on loss (SW, TSW)."""
+    """`[sliding_window]` Concurrency limit over servers that halves on loss (SW, TSW). Of `sw`."""
 
     initial: int
-    """Servers asked at once at first, as TCP begins with 10 segments (RFC 6928). Use a whole number; 1 to
+    """Initial number of outstanding servers, like TCP's 10 segments (RFC 6928). Use a whole number; 1 to
     1000000. Default: 10."""
     grows: str
-    """When the window grows: with each answer, or with each window of answers. Use "answer" or "window".
-    Default: "answer"."""
+    """Whether the window grows per response or per window of responses. Use "answer" or "window". Default:
+    "answer"."""
     step: int
-    """Servers by which it grows. Use a whole number; 1 to 1000000. Default: 1."""
+    """Number of servers by which it grows. Use a whole number; 1 to 1000000. Default: 1."""
     late: str
-    """An answer that is not there after this is taken for lost: half of the 10 ms after which the papers'
-    servers send again. Use a time with its unit, such as "25 us"; 1 us to 100 s. Default: "5 ms"."""
+    """Time after which a response counts as lost: half of the papers' minimum RTO of 10 ms. Use a time with
+    its unit, such as "25 us"; 1 us to 100 s. Default: "5 ms"."""
 
 
 class IctcpWindow(TypedDict, total=False):
-    """`[ictcp_window]` A window over servers by the bandwidth in use (ICTCP as SICC and PICC describe it)."""
+    """`[ictcp_window]` Concurrency limit over servers by the used bandwidth (ICTCP as SICC and PICC describe
+    it). Of `ictcp-window`."""
 
     initial: int
-    """Servers asked at once at first: ICTCP begins with its least window. Use a whole number; 2 to 1000000.
-    Default: 2."""
+    """Initial number of outstanding servers: ICTCP starts with its minimum window. Use a whole number; 2 to
+    1000000. Default: 2."""
     usable: float | str
-    """The share of the link that answers may fill, before the quota is none (ICTCP: 0.9). Use a share from 0
-    to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default: "9/10"."""
+    """Share of the link that responses may use before the quota is zero (ICTCP: 0.9). Use a share from 0 to
+    1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default: "9/10"."""
     gamma1: float | str
-    """Up to this share of the expected throughput missing, the window grows (ICTCP: 0.1). Use a share from 0
-    to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/10"."""
+    """The window grows while at most this share of the expected throughput is missing (ICTCP: 0.1). Use a
+    share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/10"."""
     gamma2: float | str
-    """Above this share of the expected throughput missing, the window shrinks (ICTCP: 0.5). Use a share from
-    0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/2"."""
+    """The window shrinks when more than this share of the expected throughput is missing (ICTCP: 0.5). Use a
+    share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/2"."""
     patience: int
-    """For so many slots in turn it must be missing (ICTCP: three RTT). Use a whole number; 1 to 1000.
-    Default: 3."""
+    """Number of consecutive slots in which it must be missing (ICTCP: three RTTs). Use a whole number; 1 to
+    1000. Default: 3."""
 
 
 class Sicc(TypedDict, total=False):
-    """`[sicc]` Swarms of servers behind hubs (SICC)."""
+    """`[sicc]` Swarms of servers behind hubs (SICC). Of `sicc`, `sicc-base`, `sicc-nps`, `sicc-nmt`,
+    `sicc-nssc`, `sicc-nqr`, `sicc-nopack`, `sicc-balanced`, `picc+sicc`."""
 
     period: str
-    """How often speeds are set and queries redirected (section 4.4). Use a time with its unit, such as "25
-    us"; 100 us to 100 s. Default: "10 ms"."""
+    """Interval of speed updates and redirections (section 4.4). Use a time with its unit, such as "25 us";
+    100 us to 100 s. Default: "10 ms"."""
     threshold: float | str
-    """T: from this share of the aggregation port's buffer on, front ends ask for less (section 4.4). Use a
-    share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/10"."""
+    """T: share of the aggregation port's buffer from which front ends reduce their planned rate (section
+    4.4). Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/10"."""
     alpha: float | str
-    """The most by which a front end asks for more, period by period (equation 6; section 4.4). Use a share
-    from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
+    """Maximum increase of the planned rate per period (equation 6; section 4.4). Use a share from 0 to 1,
+    such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
     beta: float | str
-    """The most by which a front end asks for less, period by period (equation 5; section 4.4). Use a share
-    from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
+    """Maximum decrease of the planned rate per period (equation 5; section 4.4). Use a share from 0 to 1,
+    such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
     bound: str
-    """How many hubs may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d, B_u being a
-    server's part of its rack's uplinks), mended (S_e/s B_d/B_u: fewer on a slower downlink, as section 4.3
-    has it), or a fixed number. Use "printed", "mended" or "fixed". Default: "printed"."""
+    """Number of hubs that may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d, where B_u
+    is a server's share of its rack's uplinks), corrected (S_e/s B_d/B_u: fewer on a slower downlink, as in
+    section 4.3), or a fixed number. Use "printed", "mended" or "fixed". Default: "printed"."""
     hubs: int
-    """N where it is fixed: the racks of section 4. Use a whole number; 1 to 1000000. Default: 50."""
+    """N if fixed: the number of racks in section 4. Use a whole number; 1 to 1000000. Default: 50."""
     requests: int
-    """m: the requests of a front end at a time, which share M (section 3.1). Use a whole number; 1 to
+    """m: number of concurrent requests of a front end, which share M (section 3.1). Use a whole number; 1 to
     1000000. Default: 1."""
     mean_object: str
-    """The mean size of an object, which the front end knows without knowing each: of 20 to 1,000 B, as
-    section 4 draws them. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1 GB. Default: "510
-    B"."""
+    """Mean object size, which the front end knows; for 20 to 1,000 B, as in section 4. Use bytes with their
+    unit, such as "64 KiB" or "1460 B"; 1 B to 1 GB. Default: "510 B"."""
     hub: str
-    """Which server of a rack is its hub: the one with most of the requested objects (Algorithm 1), or with
-    most spare I/O (section 3.1). Use "most-objects" or "spare-io". Default: "most-objects"."""
+    """Hub of a rack: the server with the most requested objects (Algorithm 1), or with the most spare I/O
+    (section 3.1). Use "most-objects" or "spare-io". Default: "most-objects"."""
     floor: float | str
-    """The least speed of a hub, as a share of an equal one: equation 4 alone would lower an idle hub to
-    nothing. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default: "1/20"."""
+    """Minimum speed of a hub, as a share of an equal one: equation 4 alone would reduce an idle hub's to
+    zero. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default: "1/20"."""
     busy: float | str
-    """A hub with a backlog that reached this share of its assignment could use more: equation 3's condition
-    cannot hold as printed. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/2.
+    """A hub with a backlog that reached this share of its assignment could use more; equation 3's condition
+    as printed can never be true. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/2.
     Default: "19/20"."""
     linger: str
-    """How long a packet that is not full waits for more objects: a few round trips in a rack, and little of a
-    request's milliseconds. Use a time with its unit, such as "25 us"; at most 1 s. Default: "100 us"."""
+    """Maximum time that a packet waits to fill: a few round trips in a rack, and short compared with a
+    request. Use a time with its unit, such as "25 us"; at most 1 s. Default: "100 us"."""
     hub_window: str
-    """What a hub has asked its rack for and not received, at most: under half of an edge port's 100 KB, so
-    that one rack's servers cannot overflow its own port. Use bytes with their unit, such as "64 KiB" or "1460
-    B"; 1 B to 1 GB. Default: "32 KiB"."""
+    """Maximum outstanding bytes of a hub in its rack: below half of an edge port's 100 KB, so that a rack's
+    servers cannot overflow its port. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1 GB.
+    Default: "32 KiB"."""
     queue: str
-    """Whether front ends are told the queue of their aggregation port (section 3.2.2) or estimate it. Use
-    "told" or "estimated". Default: "told"."""
+    """Whether routers report the queue of the aggregation port to front ends (section 3.2.2), or front ends
+    estimate it. Use "told" or "estimated". Default: "told"."""
     start: str
-    """What front ends plan to receive as they begin to ask (section 3.2.1). Use "line" or "spare". Default:
-    "line"."""
+    """Initial planned receive rate of front ends (section 3.2.1). Use "line" or "spare". Default: "line"."""
     split: str
-    """Whether equations 3 and 4 begin from equal parts (equation 2) in each period, or from what hubs were
-    assigned. Use "once" or "each-period". Default: "once"."""
+    """Whether equations 3 and 4 start from equal shares (equation 2) in each period, or from the current
+    assignments. Use "once" or "each-period". Default: "once"."""
     uncontrolled: str
-    """How fast hubs of sicc-nssc send. Use "unpaced" or "assigned". Default: "unpaced"."""
+    """Speed of hubs in sicc-nssc. Use "unpaced" or "assigned". Default: "unpaced"."""
     ablate: str
-    """What sicc-nps, sicc-nmt and sicc-nssc are without a part of: SICC without its enhancements, or all of
-    it. Use "base" or "full". Default: "base"."""
+    """Basis of sicc-nps, sicc-nmt and sicc-nssc, each without one part: SICC without its enhancements, or all
+    of it. Use "base" or "full". Default: "base"."""
 
 
 class Picc(TypedDict, total=False):
-    """`[picc]` Objects gathered on few servers (PICC)."""
+    """`[picc]` Objects co-located on few servers (PICC). Of `picc`, `picc+sicc`, `picc-no-correlation`,
+    `groups`."""
 
     theta: int
-    """θ: so many of the most popular objects are gathered in their racks (section III-A; 1,000 is the best of
+    """θ: number of most popular objects to co-locate in their racks (section III-A; 1,000 is the best in
     Figure 9). Use a whole number; at least 1. Default: 1000."""
     alpha: float | str
-    """α: what it counts that two objects are asked for in one query (equation 1; the paper gives none: it is
-    this that makes servers few). Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
+    """α: weight of two objects requested in one query (equation 1; no value in the paper). It determines the
+    number of servers per query. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
     "1/2"."""
     beta: float | str
-    """β: what it counts that one is asked for in the query after the other's (equation 1; the paper gives
-    none: it spares connections, not servers). Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %".
-    Default: "1/10"."""
+    """β: weight of an object requested in the query after the other's (equation 1; no value in the paper). It
+    saves connections, not servers. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
+    "1/10"."""
     slot: str
-    """How late the query after another may come and still count as its sequel: the paper's time-slot, of
-    which it gives no length. Use a time with its unit, such as "25 us". Default: "10 s"."""
+    """Time within which the next query counts as a successor: the paper's time slot, which has no length
+    there. Use a time with its unit, such as "25 us". Default: "10 s"."""
     w: int
-    """w: the weight of the artificial sink's edges (Algorithm 2; the paper gives none): the larger, the
-    smaller and closer the clusters. Use a whole number; 1 to 1000000. Default: 1."""
+    """w: weight of the artificial sink's edges (Algorithm 2; no value in the paper). Larger values give
+    smaller and closer clusters. Use a whole number; 1 to 1000000. Default: 1."""
     strongest: int
-    """How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a
-    million. Use a whole number; 1 to 1000. Default: 10."""
+    """Number of strongest edges per object; a query of 1,000 objects has half a million pairs. Use a whole
+    number; 1 to 1000. Default: 10."""
     least: float | str
-    """Two objects are close from this share of the more frequent one's requests on; without, what is asked
-    for with everything joins all into one cluster, which fits nowhere (no part of the paper:
-    docs/performance.md). Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/3"."""
+    """Minimum closeness, as a share of the more frequent object's requests. Without it, very frequent objects
+    join all into one cluster, which fits nowhere (not in the paper: docs/performance.md). Use a share from 0
+    to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/3"."""
     learn: str
-    """Which requests the plan is made from (section IV has those that are measured). Use "same", "earlier" or
+    """Requests from which the plan is made (section IV uses the measured ones). Use "same", "earlier" or
     "running". Default: "earlier"."""
     period: str
-    """T: how long these take, for what a server can give in that time, and until the next plan (section IV).
-    Use a time with its unit, such as "25 us"; 1 ms to 100000 s. Default: "300 s"."""
+    """T: period of these requests, for servers' capacities, and until the next plan (section IV). Use a time
+    with its unit, such as "25 us"; 1 ms to 100000 s. Default: "300 s"."""
     counts: str
-    """What of a server's load is held against what it can give: section III-A compares it with the demand of
-    popular objects alone. Use "all" or "popular". Default: "all"."""
+    """Load that counts against a server's capacity; section III-A counts only popular objects. Use "all" or
+    "popular". Default: "all"."""
     memory: str
-    """What a server has room for (section III-A's storage; the paper gives none). Use bytes with their unit,
-    such as "64 KiB" or "1460 B"; 1 B to 1048576 GiB. Default: "1 GiB"."""
+    """Storage of a server (section III-A; no value in the paper). Use bytes with their unit, such as "64 KiB"
+    or "1460 B"; 1 B to 1048576 GiB. Default: "1 GiB"."""
     requests_per_s: int
-    """Requests for objects that a server can answer in a second: its computing and its I/O alike (section
-    III-A; the paper gives none). Its bandwidth is its link's. Use a whole number; 1 to 1000000000. Default:
-    100000."""
+    """Object requests per second that a server can answer, for both computing and I/O (section III-A; no
+    value in the paper). Its bandwidth is its link's. Use a whole number; 1 to 1000000000. Default: 100000."""
 
 
 class Groups(TypedDict, total=False):
-    """`[groups]` Objects gathered on groups of servers, by local search on the probabilistic fan-out."""
+    """`[groups]` Objects co-located on groups of servers, by local search on the probabilistic fan-out. Of
+    `groups`."""
 
     busiest: int
-    """No server is to be asked for more than so many per cent of what servers are asked for on average. Use a
-    whole number; 105 to 100000. Default: 200."""
+    """Maximum requests of a server, in per cent of the mean. Use a whole number; 105 to 100000. Default:
+    200."""
     keep: float | str
-    """An object leaves the group that it is in if that saves a server for this share of its requests: the
-    more, the steadier are plans. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
-    "1/4"."""
+    """An object leaves its group if that saves a server for this share of its requests; larger values give
+    steadier plans. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/4"."""
 
 
 class ScenarioDict(TypedDict, total=False):

@@ -179,8 +179,8 @@ def test_what_a_law_may_not_do_is_said(method, says):
 @pytest.mark.parametrize(
     ("name", "made", "says"),
     [
-        ("dctcp", laws.NewReno, "`dctcp` is a law's name already"),
-        ("m21", laws.NewReno, "`m21` is a law's name already"),
+        ("dctcp", laws.NewReno, "`dctcp` is the name of a built-in algorithm"),
+        ("m21", laws.NewReno, "`m21` is the name of a built-in algorithm"),
         ("a+b", laws.NewReno, r"`a\+b` is not a valid algorithm name"),
         (7, laws.NewReno, "law: 7 is not a name"),
         ("py-x", lambda ack: ack, "is a function; use a class"),
