@@ -143,5 +143,5 @@ def test_a_warning_of_many_points_is_one(short):
 def test_a_report_needs_a_new_folder(short, tmp_path):
     comparison = short.compare(cache=False)
     comparison.report(tmp_path / "out")
-    with pytest.raises(fanin.FolderError, match="give a new or an empty folder"):
+    with pytest.raises(fanin.FolderError, match="new or empty folder"):
         comparison.report(tmp_path / "out")

@@ -47,7 +47,7 @@ def test_a_threshold_may_be_a_plain_number_of_packets(short):
     for other in (short.set("ecn_threshold.k", 7), fanin.Scenario(text=f"{short.text}[ecn_threshold]\nk = 7\n")):
         assert other.compare(cache=False).summary["hash"] == written
     assert fanin.sections.EcnThreshold(k=7) == {"k": 7}
-    with pytest.raises(fanin.ScenarioError, match=r"7\.5 is not of that form; use a number of packets"):
+    with pytest.raises(fanin.ScenarioError, match=r"7\.5 has the wrong form; use a number of packets"):
         short.set("ecn_threshold.k", 7.5)
 
 
