@@ -51,7 +51,7 @@ impl Means {
             (true, None) => lab,
         };
         match &self.carrier {
-            Some(carrier) => lab.carried_by(Futures(carrier.clone_ref(py)), self.worker_cache.clone()),
+            Some(carrier) => lab.with_transport(Futures(carrier.clone_ref(py)), self.worker_cache.clone()),
             None => lab,
         }
     }

@@ -41,7 +41,7 @@ pub fn in_lab_on<T>(
     work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>,
 ) -> Result<(T, Option<String>), Failure> {
     let ended = Rc::default();
-    let lab = lab(means)?.carried_by(Bridge::to(address, Rc::clone(&ended))?, None);
+    let lab = lab(means)?.with_transport(Bridge::to(address, Rc::clone(&ended))?, None);
     let done = told(&lab, work)?;
     let ended = ended.take();
     Ok((done, ended))

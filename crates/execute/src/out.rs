@@ -391,7 +391,7 @@ mod tests {
         let mine = folder.join("mine");
         fs::write(&mine, "mine").unwrap();
         fs::rename(&mine, folder.join("one")).unwrap();
-        assert!(Out::claim(&folder).unwrap_err().to_string().contains("`one`"));
+        assert!(Out::claim(&folder).unwrap_err().to_string().contains("contains `one`;"));
         assert_eq!(fs::read_to_string(folder.join("one")).unwrap(), "mine");
     }
 
@@ -450,7 +450,7 @@ mod tests {
         fs::create_dir_all(folder.join(DRAFT)).unwrap();
         fs::set_permissions(folder.join(DRAFT), Permissions::from_mode(0o755)).unwrap();
         fs::write(folder.join(DRAFT).join(LOCK), "").unwrap();
-        assert!(Out::claim(&folder).unwrap_err().to_string().contains("`.unfinished`"));
+        assert!(Out::claim(&folder).unwrap_err().to_string().contains("contains `.unfinished`;"));
         assert!(folder.join(DRAFT).join(LOCK).exists());
     }
 }

@@ -248,7 +248,7 @@ fn a_folder_that_holds_something_is_refused() {
     let top = tempfile::tempdir().unwrap();
     fs::write(top.path().join("notes.txt"), "mine").unwrap();
     let refusal = Out::claim(top.path()).unwrap_err().to_string();
-    assert!(refusal.contains("`notes.txt`"), "{refusal}");
+    assert!(refusal.contains("contains `notes.txt`; use a new or empty folder"), "{refusal}");
     let refusal = Out::claim(&top.path().join("notes.txt")).unwrap_err().to_string();
     assert!(refusal.contains("is not a folder"), "{refusal}");
 }

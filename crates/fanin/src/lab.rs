@@ -88,14 +88,14 @@ pub struct Lab {
     cache: Option<Cache>,
     executor: Option<Box<dyn Executor>>,
     /// What takes runs to workers, and a folder of theirs for finished ones.
-    carrier: Option<(Box<dyn Transport>, Option<PathBuf>)>,
+    transport: Option<(Box<dyn Transport>, Option<PathBuf>)>,
     pub(crate) stop: Arc<AtomicBool>,
 }
 
 impl Default for Lab {
     fn default() -> Lab {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Lab { jobs, cache: user_cache(), executor: None, carrier: None, stop: Arc::default() }
+        Lab { jobs, cache: user_cache(), executor: None, transport: None, stop: Arc::default() }
     }
 }
 
@@ -124,11 +124,11 @@ impl Lab {
         Lab { executor: Some(Box::new(executor)), ..self }
     }
 
-    /// A lab whose runs a carrier takes to workers, each of which does [`work`]; they may keep finished runs in a folder of theirs. This
+    /// A lab whose runs a transport takes to workers, each of which calls [`work`]; they may cache finished runs in their own folder. This
     /// lab's own cache is asked before.
     #[must_use]
-    pub fn carried_by(self, carrier: impl Transport + 'static, cache_there: Option<PathBuf>) -> Lab {
-        Lab { carrier: Some((Box::new(carrier), cache_there)), ..self }
+    pub fn with_transport(self, transport: impl Transport + 'static, cache_there: Option<PathBuf>) -> Lab {
+        Lab { transport: Some((Box::new(transport), cache_there)), ..self }
     }
 
     /// A lab that ends its work with what has finished once this is set.
@@ -145,11 +145,11 @@ impl Lab {
     /// Works with what carries runs out.
     pub(crate) fn with_executor<T>(&self, work: impl FnOnce(&dyn Executor) -> T) -> T {
         let cache = self.cache.as_ref();
-        match (&self.executor, &self.carrier) {
+        match (&self.executor, &self.transport) {
             (Some(executor), _) => work(executor.as_ref()),
-            (None, Some((carrier, there))) => {
+            (None, Some((transport, there))) => {
                 let engine: (&dyn Runner, &str) = (&Simulator, fanin_sim::ENGINE);
-                work(&Elsewhere::new(carrier.as_ref(), engine, (cache, there.clone()), &self.stop))
+                work(&Elsewhere::new(transport.as_ref(), engine, (cache, there.clone()), &self.stop))
             }
             (None, None) => work(&Threads { runner: &Simulator, cache, jobs: self.jobs, stop: &self.stop }),
         }
@@ -164,9 +164,9 @@ impl Lab {
     }
 }
 
-/// What a worker does with a parcel that a [`Transport`] brings: carries out its runs on the calling thread, and gives their answer.
-pub fn work(parcel: &[u8], stop: &AtomicBool) -> Vec<u8> {
-    fanin_execute::work(&Simulator, fanin_sim::ENGINE, parcel, stop)
+/// Worker: executes the runs of a batch from a [`Transport`] on the calling thread, and returns their results.
+pub fn work(batch: &[u8], stop: &AtomicBool) -> Vec<u8> {
+    fanin_execute::work(&Simulator, fanin_sim::ENGINE, batch, stop)
 }
 
 /// The name of the engine, which is the same on every worker: another's tables may differ.

@@ -245,6 +245,8 @@ impl Subject<'_> {
 mod tests {
     use super::sample::{COLLAPSE, Point, found, seen, summed, variants};
     use super::*;
+    use fanin_spec::{Cause, RunTables, StallRow};
+
     use crate::{Least, Memories, Spread, Squeezed};
 
     fn one(onset: Option<u32>, points: &[Point], seen: &[Seen]) -> (Verdict, String) {
@@ -272,6 +274,27 @@ mod tests {
     }
 
     #[test]
+    fn names_a_cause_only_if_it_explains_the_deficit() {
+        let says = |ms: f64| {
+            let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
+            let row = &mut summary.rows[2];
+            (row.stalls, row.stalled_ms) = (10.0, ms);
+            let stall = StallRow {
+                client_host: 0,
+                start_ps: 0,
+                took_ps: (ms * 1e9) as u64,
+                cause: Cause::Rto,
+                from_host: None,
+            };
+            row.stalls_by_cause = crate::Causes::of(&[&RunTables { stalls: vec![stall], ..RunTables::default() }]);
+            findings(&variants(&["newreno"]), &summary)[0].says.clone()
+        };
+        let missing_ms = summed(&[("newreno", Some(16), COLLAPSE)]).rows[2].measured_ms * (1.0 - 0.212);
+        assert!(says(0.51 * missing_ms).contains(", because rounds wait for retransmission timeouts."));
+        assert!(!says(0.49 * missing_ms).contains("because"));
+    }
+
+    #[test]
     fn ignores_runs_of_other_points() {
         assert!(!one(Some(16), COLLAPSE, &[seen("newreno", 64)]).1.contains("seen to wait"));
     }
@@ -279,7 +302,7 @@ mod tests {
     #[test]
     fn reports_that_no_round_ended() {
         let points = [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 12.0, 0.0, 4.1, 50.0, 0.0)];
-        assert!(one(Some(16), &points, &[]).1.contains(" No round ended, after 41 timeouts "));
+        assert!(one(Some(16), &points, &[]).1.contains(" No round ended, after 41 timeouts per run."));
     }
 
     #[test]
@@ -289,10 +312,13 @@ mod tests {
         let (verdict, says) = one(Some(16), &points, &[]);
         assert_eq!(verdict, Verdict::Collapses);
         assert!(
-            says.starts_with("collapses at every fan-in tried: 128 Mbit/s with 4 senders (12.8 % of the 1000 Mbit/s"),
+            says.starts_with("collapses at every fan-in tried: 128 Mbit/s with 4 senders (12.8 % of the 1000 Mbit/s that the network allows)."),
             "{says}"
         );
-        assert!(says.contains(" collapse point") && says.ends_with(" 16."), "{says}");
+        assert!(
+            says.ends_with(" Its collapse point, where goodput is under half of its earlier best, is 16."),
+            "{says}"
+        );
     }
 
     #[test]
@@ -329,7 +355,7 @@ mod tests {
         summary.rows[1].goodput_mbps = Interval { mean: 14.9, lo: 0.5, hi: 60.0 };
         let says = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!(says.head, "collapses at every fan-in tried");
-        let expected = " from 33.1 (32.4 to 33.8) to 14.9 (0.50 to 60.0) at 256 ";
+        let expected = " The fall from 33.1 (32.4 to 33.8) to 14.9 (0.50 to 60.0) at 256 is within the 95 % CIs, so it is not a collapse point.";
         assert!(says.says.contains(expected), "{}", says.says);
     }
 
@@ -340,7 +366,11 @@ mod tests {
         summary.rows[0].goodput_mbps = Interval { mean: 454.0, lo: 120.0, hi: 840.0 };
         let found = &findings(&variants(&["newreno"]), &summary)[0];
         assert_eq!((found.verdict, found.head.as_str()), (Verdict::Open, "may collapse at 2, recovers at 8"));
-        assert!(found.says.contains(", 120 to 840, is too wide"), "{}", found.says);
+        assert!(
+            found.says.contains(" Its 95 % CI, 120 to 840, is too wide for a verdict: run more seeds."),
+            "{}",
+            found.says
+        );
     }
 
     #[test]
@@ -417,7 +447,7 @@ mod tests {
         let says = &findings(&variants(&["newreno"]), &summary)[0].says;
         assert!(says.contains("An average round takes at least 1.00 s"), "{says}");
         assert!(says.contains(" 1.0 of 2.0 rounds per run were unfinished after up to 2.00 s."), "{says}");
-        assert!(says.contains(" 380 us, p99 at least 2.00 s."), "{says}");
+        assert!(says.contains(" The median is 380 us, p99 at least 2.00 s."), "{says}");
     }
 
     #[test]
@@ -441,7 +471,7 @@ mod tests {
         let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
         summary.searched = true;
         let says = &findings(&variants(&["newreno"]), &summary)[0].says;
-        assert!(says.ends_with(" 3 of 256 fan-ins."), "{says}");
+        assert!(says.ends_with(" The search ran 3 of 256 fan-ins."), "{says}");
     }
 
     #[test]

@@ -155,8 +155,7 @@ pub(crate) fn ports(s: &Settings) -> Result<(), Wrong> {
         }
         if class.buffer.is_some() && s.switch.shared_buffer.0.is_some() {
             let what = format!(
-                "`{PATH}` gives ports of {} a buffer of their own, and `switch.shared_buffer` all ports one memory: keep the one that \
-                 is meant",
+                "`{PATH}` sets a buffer for ports of {}, but all ports share `switch.shared_buffer`: remove one of the two",
                 class.rate
             );
             return wrong(&[PATH, "switch.shared_buffer", "switch.profile"], what);

@@ -26,23 +26,29 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ("[measure]\nport = true\n", "my.toml:2: unknown key `measure.port` (did you mean `measure.ports`?)"),
         ("[measure]\nports = \"all\"\n", "my.toml:2: `measure.ports`: \"all\" has the wrong form; use true"),
         ("[link]\nrate = 10\n", "my.toml:2: `link.rate`: 10 has no unit; use"),
-        ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
-        ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`"),
-        ("[link]\nframing = \"1001 B\"\n", "my.toml:2: `link.framing`"),
-        ("[link]\nframing = 38\n", "my.toml:2: `link.framing`"),
+        ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero sends nothing"),
+        ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`: \"-1 Gbit/s\" is not valid"),
+        (
+            "[link]\nframing = \"1001 B\"\n",
+            "my.toml:2: `link.framing`: 1001 B of framing per packet is too large; use \"ethernet\", or at most",
+        ),
+        ("[link]\nframing = 38\n", "my.toml:2: `link.framing`: 38 has no unit; use"),
         (
             "[host]\nqueue = \"fifo\"\n",
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; use \"plain\" or \"switch\"",
         ),
-        ("[host]\npacket_jitter = \"-1 us\"\n", "my.toml:2: `host.packet_jitter`"),
+        ("[host]\npacket_jitter = \"-1 us\"\n", "my.toml:2: `host.packet_jitter`: \"-1 us\" is not valid"),
         ("[host]\npacket_jitter = \"off\"\n", "use \"transmission\", \"none\", or a time of at most 10 ms"),
-        ("[host]\npacket_jitter = \"11 ms\"\n", "my.toml:2: `host.packet_jitter`"),
+        (
+            "[host]\npacket_jitter = \"11 ms\"\n",
+            "my.toml:2: `host.packet_jitter`: 11 ms of jitter per packet is too large; use",
+        ),
         ("[host]\nqueue = true\n", "my.toml:2: `host.queue`: it is not a word; use \"plain\""),
         ("[sweep]\nfan_in = [0]\n", "my.toml:2: `workload.fan_in` of 0: use 1 to 1000000"),
         ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),
         ("[run]\nseeds = 0\n", "my.toml:2: `run.seeds` of 0: use 1 to 1000000"),
         ("[tcp]\nmss = \"63 B\"\n", "my.toml:2: `tcp.mss` of 63 B: use 64 B to 9 KB"),
-        ("[tcp]\nrto_min = \"0 s\"\n", "my.toml:2: `tcp.rto_min`"),
+        ("[tcp]\nrto_min = \"0 s\"\n", "my.toml:2: `tcp.rto_min` of 0 s: use above 0 (a timeout of zero"),
         ("[host]\nservice_time = \"1001 s\"\n", "my.toml:2: `host.service_time` of 1001 s: use at most 1000 s"),
         ("[sweep]\nfan_in = [4, 1000001]\n", "my.toml:2: `workload.fan_in` of 1000001: use 1 to 1000000"),
         ("[workload]\nload = 0\n", "my.toml:2: `workload.load` of 0: use above 0 and at most 1"),
@@ -65,11 +71,23 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
 #[test]
 fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
     are_told(&[
-        ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer`"),
-        ("[tcp]\nsack = false\nrack = true\n", "`tcp.rack`"),
-        ("[tcp]\nsack = false\ntail_loss_probe = true\n", "`tcp.tail_loss_probe`"),
-        ("[tcp]\nmax_retransmissions = 5\n", "my.toml:2: `tcp.max_retransmissions`"),
-        ("[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n", "my.toml:2: `tcp.max_retransmissions`"),
+        ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer` is smaller than one packet: use"),
+        (
+            "[tcp]\nsack = false\nrack = true\n",
+            "`tcp.rack` needs selective acknowledgements (RFC 8985): set `tcp.sack = true`, or turn it off",
+        ),
+        (
+            "[tcp]\nsack = false\ntail_loss_probe = true\n",
+            "`tcp.tail_loss_probe` needs selective acknowledgements (RFC 8985): set `tcp.sack = true`",
+        ),
+        (
+            "[tcp]\nmax_retransmissions = 5\n",
+            "my.toml:2: `tcp.max_retransmissions` aborts connections, and a barrier workload would wait forever",
+        ),
+        (
+            "[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n",
+            "my.toml:2: `tcp.max_retransmissions` aborts a server's connection with a reset, which may be lost",
+        ),
         ("[tcp]\nmax_retransmissions = 0\n", "my.toml:2: `tcp.max_retransmissions` of 0: use 1 to 255"),
         ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
         ("schemes = [\"newreno+ecn\"]\n", "my.toml:1: scheme `newreno+ecn` cannot work"),
@@ -82,8 +100,11 @@ fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
             "my.toml:3: `fabric.edges`: the edge from server1 to s has a rate of zero",
         ),
         ("[fabric]\nedges = [\"client s\"]\n", "a star has no `fabric.edges`: set `fabric.kind = \"edges\"`"),
-        ("[workload]\nkind = \"mapreduce\"\nrequest = \"0 B\"\n", "my.toml:3: "),
-        ("[service]\nqueries_per_s = 9\nfan_out = 200\n[sweep]\nfan_in = [16]\n", "my.toml:3: "),
+        ("[workload]\nkind = \"mapreduce\"\nrequest = \"0 B\"\n", "my.toml:3: nodes of a mapreduce job send requests"),
+        (
+            "[service]\nqueries_per_s = 9\nfan_out = 200\n[sweep]\nfan_in = [16]\n",
+            "my.toml:3: a query cannot use 200 of 16 other hosts: use 1 to 16",
+        ),
     ]);
 }
 
@@ -94,19 +115,31 @@ fn names_the_wrong_number_of_a_fabric() {
     let cases: &[(&str, &str, &str)] = &[
         ("kind = \"leaf-spine\"", "", "my.toml:2: the leaf-spine fabric needs `fabric.racks`"),
         (leaves, "hosts_per_rack=0", "`fabric.hosts_per_rack` of 0: use at least 1"),
-        (leaves, "uplink_rate=0 Gbit/s", "`fabric.uplink_rate`"),
-        (leaves, "racks=1", "the leaf-spine has 3 hosts"),
-        (leaves, "oversubscription=7", "`fabric.oversubscription`"),
-        (leaves, "pods=2", "a leaf-spine has no `fabric.pods`: set `fabric.kind = \"fat-tree\"`, or"),
-        (pods, "arity=4", "`fabric.arity`"),
-        ("kind = \"fat-tree\"\narity = 5", "", "`fabric.arity`"),
-        (&format!("{pods}\npods = 4\nracks = 10"), "", "`fabric.racks`"),
-        (&format!("{pods}\npods = 1\nracks = 10"), "", "`fabric.pods`"),
+        (leaves, "uplink_rate=0 Gbit/s", "`fabric.uplink_rate`: a rate of zero sends nothing"),
+        (leaves, "racks=1", "the leaf-spine has 3 hosts including the client, but the scenario needs 5 servers"),
+        (
+            leaves,
+            "oversubscription=7",
+            "`fabric.oversubscription` of 7: 3 hosts at 1 Gbit/s over 2 uplinks give a fractional rate",
+        ),
+        (leaves, "pods=2", "a leaf-spine has no `fabric.pods`: set `fabric.kind = \"fat-tree\"`, or remove the key"),
+        (pods, "arity=4", "`fabric.arity` determines `fabric.hosts_per_rack`: remove one of them"),
+        (
+            "kind = \"fat-tree\"\narity = 5",
+            "",
+            "`fabric.arity` of 5 must be even, because half of a switch's ports are uplinks: use 4 or 6",
+        ),
+        (
+            &format!("{pods}\npods = 4\nracks = 10"),
+            "",
+            "`fabric.racks` of 10 cannot be divided evenly among 4 pods: use 8 or 12",
+        ),
+        (&format!("{pods}\npods = 1\nracks = 10"), "", "`fabric.pods` of 1: a fat tree needs at least 2"),
         (leaves, "changes=[\"10 ms leaf1 spine1\"]", "\"10 ms leaf1 spine1\": use a time, two nodes, then"),
         (leaves, "changes=[\"10 leaf1 spine1 down\"]", "\"10 leaf1 spine1 down\": "),
         (leaves, "changes=[\"1 ms leaf3 spine1 down\"]", "nothing is called `leaf3` here"),
         (leaves, "changes=[\"1 ms leaf1 leaf2 up\"]", "no link joins `leaf1` and `leaf2`"),
-        (leaves, "changes=[\"1 ms leaf1 spine1 0 Gbit/s\"]", "nothing: use \"down\""),
+        (leaves, "changes=[\"1 ms leaf1 spine1 0 Gbit/s\"]", "a rate of zero sends nothing: use \"down\""),
         ("racks = 4", "", "a star has no `fabric.racks`: set `fabric.kind = \"leaf-spine\" or \"fat-tree\"`"),
     ];
     for (text, set, told) in cases {
@@ -125,7 +158,7 @@ fn a_wrong_argument_is_told_as_it_was_written() {
     let place = Place::with(SMALL);
     let cases: &[(&[&str], &str)] = &[
         (&["--schemes", "nonsense"], "--schemes nonsense: unknown scheme `nonsense`"),
-        (&["--schemes", "dctcp,dctcp"], "`dctcp` is"),
+        (&["--schemes", "dctcp,dctcp"], "`dctcp` is listed twice"),
         (&["--fan-in", "0"], "--fan-in 0: `workload.fan_in` of 0: use 1 to 1000000"),
         (&["--fan-in", "-1"], "--fan-in -1: `sweep.fan_in`: -1 is out of range"),
         (&["--fan-in", "2,x"], "--fan-in 2,x: `x` is not a number of servers; use rising numbers"),
@@ -133,12 +166,12 @@ fn a_wrong_argument_is_told_as_it_was_written() {
         (&["--seeds", "0"], "--seeds 0: `run.seeds` of 0: use 1 to"),
         (&["--seeds", "many"], "--seeds many: `run.seeds`"),
         (&["--first-seed", "-3"], "--first-seed -3: `run.first_seed`: -3 is out of range"),
-        (&["--set", "link.rate=0 Gbit/s"], "--set link.rate=0 Gbit/s: `link.rate`: a rate of zero"),
+        (&["--set", "link.rate=0 Gbit/s"], "--set link.rate=0 Gbit/s: `link.rate`: a rate of zero sends nothing"),
         (&["--set", "link.rate=10"], "--set link.rate=10: `link.rate`: 10 has no unit"),
         (&["--set", "lnk.rate=1 Gbit/s"], "unknown key `lnk.rate` (did you mean `link.rate`?)"),
-        (&["--set", "switch.buffer=10 B"], "--set switch.buffer=10 B: `switch.buffer`"),
+        (&["--set", "switch.buffer=10 B"], "--set switch.buffer=10 B: `switch.buffer` is smaller than one packet"),
         (&["--set", "link.rate"], "--set link.rate: write it as path.to.key=VALUE"),
-        (&["--out", "/proc/nowhere"], "--out /proc/nowhere"),
+        (&["--out", "/proc/nowhere"], "--out /proc/nowhere: is not writable"),
     ];
     for (extra, told) in cases {
         let message = place.refuses(&[&["compare", "my.toml"], *extra].concat());
@@ -146,7 +179,7 @@ fn a_wrong_argument_is_told_as_it_was_written() {
         assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     }
     let message = place.refuses(&["compare", "my.toml", "--jobs", "0"]);
-    assert!(message.contains("'0' for '--jobs <N>': use a whole number"), "{message}");
+    assert!(message.contains("'0' for '--jobs <N>': use a whole number of at least 1"), "{message}");
 }
 
 #[test]
@@ -160,10 +193,10 @@ fn a_cluster_of_options_is_told_by_its_options() {
         words
     };
     for (words, told) in [
-        (other("--rate", "0Gbit/s"), "error: --rate 0Gbit/s: `link.rate`: a rate of zero"),
+        (other("--rate", "0Gbit/s"), "error: --rate 0Gbit/s: `link.rate`: a rate of zero sends nothing"),
         (other("--rate", "1bit/s"), "error: --rate 1bit/s: `link.rate` of 1 bit/s: use 1 kbit/s to"),
         (other("--rate", "25GB/s"), "error: --rate 25GB/s: it is in bytes per second: write `200 Gbit/s`"),
-        (other("--answer", "0B"), "error: --answer 0B"),
+        (other("--answer", "0B"), "error: --answer 0B: a response of 0 B"),
         (other("--answer", "1M"), "error: --answer 1M: its unit may mean `MB` or `MiB`"),
         (
             other("--servers", "1000000"),
@@ -173,7 +206,7 @@ fn a_cluster_of_options_is_told_by_its_options() {
             [&cluster[..], &["--switch", "7050c"]].concat(),
             "error: --switch 7050c: `switch.profile`: \"7050c\" is not one of",
         ),
-        ([&cluster[..], &["--schemes", "groups"]].concat(), "error: --schemes groups: `groups`"),
+        ([&cluster[..], &["--schemes", "groups"]].concat(), "error: --schemes groups: `groups` places objects"),
         (
             [&cluster[..], &["--set", "fabric.kind=leaf-spine"]].concat(),
             "error: --set fabric.kind=leaf-spine: the leaf-spine fabric needs `fabric.racks`, `fabric.hosts_per_rack`, `fabric.spines`",
@@ -194,7 +227,7 @@ fn a_scenario_that_cannot_be_read_is_told() {
         ("gone.toml", "gone.toml: the scenario cannot be read"),
         ("-", "`-` is not a file"),
         (".", ".: the scenario cannot be read"),
-        ("latin.toml", "latin.toml: not"),
+        ("latin.toml", "latin.toml: not UTF-8"),
     ] {
         let message = place.refuses(&["compare", file]);
         assert!(message.contains(told), "{file} says {message}");
@@ -206,7 +239,7 @@ fn a_scenario_that_cannot_be_read_is_told() {
 fn a_folder_that_holds_something_is_refused_and_left_as_it_was() {
     let place = Place::with(SMALL);
     let message = place.refuses(&["compare", "my.toml", "--out", "."]);
-    assert!(message.contains("`my.toml`"), "{message}");
+    assert!(message.contains("--out .: contains `my.toml`"), "{message}");
     assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
 }
 
@@ -221,7 +254,7 @@ fn bad_input_leaves_no_folder_behind() {
 fn one_run_takes_one_scheme_and_one_fan_in() {
     let place = Place::with(SMALL);
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2,4"]);
-    assert!(message.contains("one number of servers"), "{message}");
+    assert!(message.contains("--fan-in 2,4: use one number of servers"), "{message}");
     let message = place.refuses(&["run", "my.toml", "--scheme", "a,b", "--fan-in", "2"]);
     assert!(message.contains("unknown scheme `a,b`"), "{message}");
 }
@@ -237,14 +270,14 @@ fn explain_and_new_name_what_there_is() {
 fn a_file_without_end_and_a_pipe_without_a_writer_are_given_up() {
     let place = Place::with(SMALL);
     let message = place.refuses(&["compare", "/dev/zero"]);
-    assert!(message.contains("/dev/zero: the scenario cannot be read"), "{message}");
+    assert!(message.contains("/dev/zero: the scenario cannot be read: longer than 16.0 MB"), "{message}");
     assert!(Command::new("mkfifo").arg(place.path("pipe.toml")).status().unwrap().success());
     let message = place.refuses(&["compare", "pipe.toml"]);
-    assert!(message.contains("pipe.toml: the scenario cannot be read"), "{message}");
+    assert!(message.contains("pipe.toml: the scenario cannot be read: no data for 10 s"), "{message}");
     let set = ["--set", "workload.kind=poisson", "--set", "workload.load=0.5", "--set", "workload.sizes=zero.txt"];
     symlink("/dev/zero", place.path("zero.txt")).unwrap();
     let message = place.refuses(&[&["compare", "my.toml"], &set[..]].concat());
-    assert!(message.contains("longer than 500 MB"), "{message}");
+    assert!(message.contains("zero.txt: longer than 500 MB"), "{message}");
 }
 
 #[test]
@@ -305,10 +338,10 @@ fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
         ("hosts=[\"10 ms server3\"]", form),
         ("hosts=[\"10 server3 crashes\"]", "\"10 server3 crashes\": "),
         ("hosts=[\"10 ms server3 dies\"]", form),
-        ("hosts=[\"10 ms server6 crashes\"]", ": use client, or server1"),
-        ("hosts=[\"10 ms server0 crashes\"]", "`server0`"),
-        ("hosts=[\"10 ms server03 crashes\"]", "`server03`"),
-        ("hosts=[\"10 ms switch crashes\"]", "`switch`"),
+        ("hosts=[\"10 ms server6 crashes\"]", "unknown host `server6`: use client, or server1 to server5"),
+        ("hosts=[\"10 ms server0 crashes\"]", "unknown host `server0`"),
+        ("hosts=[\"10 ms server03 crashes\"]", "unknown host `server03`"),
+        ("hosts=[\"10 ms switch crashes\"]", "unknown host `switch`"),
         ("hosts=[\"10 ms client returns\"]", "\"10 ms client returns\": it is not down: add a crash before it"),
         (
             "hosts=[\"10 ms client returns\", \"20 ms client crashes\"]",
@@ -318,7 +351,7 @@ fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
             "hosts=[\"30 ms client crashes\", \"20 ms client crashes\"]",
             "\"30 ms client crashes\": it is already down: add a return before it",
         ),
-        ("hosts=[\"10 ms server1 slows to 0\"]", "never sends: use \"crashes\""),
+        ("hosts=[\"10 ms server1 slows to 0\"]", "a host slowed to zero never sends: use \"crashes\""),
         ("hosts=[\"10 ms server1 slows to 2\"]", "use a share above 0 and at most 1"),
         ("hosts=[\"10 ms server1 slows to\"]", "use a share above 0 and at most 1"),
         ("hosts=[\"10 ms server1 slows to 1/4000000\"]", "its link would be at 250 bit/s: use at least 1 kbit/s"),
@@ -336,7 +369,7 @@ fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
 #[test]
 fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
     let cases: &[(&str, &str, &str)] = &[
-        ("one-all", "key_value.per_request=0", "a request"),
+        ("one-all", "key_value.per_request=0", "a request needs at least one object"),
         ("one-all", "key_value.per_request=1000000", "a request for 1000000 of 100000 objects"),
         ("one-all", "key_value.replicas=0", "`key_value.replicas` of 0: use 1 to 64"),
         ("one-all", "key_value.replicas=12", "12 replicas of an object on 11 servers: use at most 11"),
@@ -353,8 +386,12 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
         ("sicc", "sicc.alpha=1.01", "use a share from 0 to 1"),
         ("sicc", "fabric.racks=4", "2 of 4 racks have no server: use more servers"),
         ("one-all", "fabric.racks=4", "2 of 4 racks have no server: use more servers"),
-        ("sicc", "fabric.hosts_per_rack=20", "all hosts are in one"),
-        ("one-all", "workload.kind=long", "`one-all`"),
+        ("sicc", "fabric.hosts_per_rack=20", "`sicc` uses one hub per rack, but all hosts are in one rack"),
+        (
+            "one-all",
+            "workload.kind=long",
+            "`one-all` schedules requests for objects, and a long workload has no objects",
+        ),
     ];
     let place = Place::with(
         "[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 2\n",
@@ -372,8 +409,8 @@ fn refuses_impossible_clients_and_pauses() {
         ("workload.clients=0", "`workload.clients` of 0: use 1 to 4096"),
         ("workload.clients=4097", "`workload.clients` of 4097: use 1 to 4096"),
         ("workload.servers=mine", "use \"same\", \"own\" or \"others\""),
-        ("fabric.hosts=14", "`fabric.hosts`"),
-        ("workload.pause=1", "; use a time with its unit"),
+        ("fabric.hosts=14", "`fabric.hosts` is 14, too few for 4 servers and 3 clients: use at least 15"),
+        ("workload.pause=1", "1 has no unit; use a time with its unit"),
         ("workload.pause=1001 s", "`workload.pause` of 1001 s: use at most 1000 s"),
         ("dctcp.min_window=3", "`dctcp.min_window` of 3: use 1 to 2"),
     ];
@@ -386,7 +423,7 @@ fn refuses_impossible_clients_and_pauses() {
     }
     let place = Place::with("[workload]\nkind = \"key_value\"\npause = \"1 ms\"\n[key_value]\nwithin = \"1 s\"\n");
     let message = place.refuses(&["compare", "my.toml", "--schemes", "one-all", "--fan-in", "4"]);
-    assert!(message.contains("my.toml:5: "), "{message}");
+    assert!(message.contains("my.toml:5: requests start independently within 1 s"), "{message}");
 }
 
 #[test]
@@ -394,7 +431,10 @@ fn refuses_invalid_bursts_with_their_line() {
     let place = Place::with("[workload]\nkind = \"bursts\"\nbursts = \"b.csv\"\nduration = \"5 ms\"\n");
     let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "4"];
     for (table, told) in [
-        ("gap_us,fan_in,bytes\n500,4,9000\n500,5,9000\n", "b.csv:3: "),
+        (
+            "gap_us,fan_in,bytes\n500,4,9000\n500,5,9000\n",
+            "b.csv:3: a burst of 5 servers, but there are 4: use a fan-in of at least 5",
+        ),
         ("of,value,cdf\nbytes,5,0.5\nbytes,4,1\n", "b.csv:3: the distribution of bytes decreases"),
     ] {
         fs::write(place.path("b.csv"), table).unwrap();
@@ -413,8 +453,8 @@ fn refuses_frames_that_contradict_the_segments() {
     let place = Place::with(SMALL);
     for (set, told) in [
         (&["link.frames=jumbo", "tcp.mss=1460 B"][..], "`tcp.mss` of 1460 B contradicts `link.frames = \"jumbo\"`"),
-        (&["link.frames=jumbo", "tcp.timestamps=true", "tcp.mss=8960 B"], "whose packets"),
-        (&["link.frames=standard", "tcp.mss=1461 B"], "use that value, or remove the key"),
+        (&["link.frames=jumbo", "tcp.timestamps=true", "tcp.mss=8960 B"], "whose packets carry 8948 B"),
+        (&["link.frames=standard", "tcp.mss=1461 B"], "whose packets carry 1460 B: use that value, or remove the key"),
         (&["link.frames=large"], "use \"by-mss\", \"standard\" or \"jumbo\""),
     ] {
         let sets: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
@@ -483,9 +523,9 @@ fn refuses_a_plan_for_another_cluster() {
 fn refuses_impossible_placements() {
     let cases = [
         ("key_value.replica_racks=any", "use `key_value.replica_racks = \"distinct\"`"),
-        ("picc.memory=500 B", "of 500 B: increase it"),
-        ("picc.requests_per_s=1", "in 1 s: use"),
-        ("link.rate=10 kbit/s", "a link of 10 kbit/s sends 1250 B in 1 s: use a longer period"),
+        ("picc.memory=500 B", "an object of 1 KB does not fit into a server's `picc.memory` of 500 B: increase it"),
+        ("picc.requests_per_s=1", "34 requests per period, but a server handles 1 in 1 s: use"),
+        ("link.rate=10 kbit/s", "but a link of 10 kbit/s sends 1250 B in 1 s: use a longer period"),
         ("picc.theta=0", "nothing would be popular"),
         ("picc.alpha=0.95", "their sum is above 1"),
     ];
@@ -494,7 +534,7 @@ fn refuses_impossible_placements() {
          \"leaf-spine\"\nracks = 4\nhosts_per_rack = 3\nspines = 1\n",
     );
     let message = Place::with(SMALL).refuses(&["compare", "my.toml", "--schemes", "picc"]);
-    assert!(message.contains(", and a barrier workload has"), "{message}");
+    assert!(message.contains("`picc` places objects, and a barrier workload has no objects"), "{message}");
     for (set, told) in cases {
         let message = place.refuses(&["compare", "my.toml", "--schemes", "picc", "--fan-in", "11", "--set", set]);
         assert!(message.contains(told), "{set} says {message}");

@@ -39,7 +39,7 @@ fn unknown_papers_and_figures_name_the_known_ones() {
     let message = place.refuses(&["reproduce", "tinny"]);
     assert!(message.contains("unknown paper `tinny`; the papers are other, tiny, or all"), "{message}");
     let message = place.refuses(&["reproduce", "tiny", "--figure", "T-9"]);
-    assert!(message.contains("--figure T-9"), "{message}");
+    assert!(message.contains("--figure T-9: unknown figure; use one of T-1, T-2, T-3"), "{message}");
     let output = place.fanin(&["reproduce", "all", "--papers-in", "gone"]);
     assert_eq!(output.status.code(), Some(3));
 }
@@ -77,8 +77,12 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
     let onset = claim("T-1.6");
     refused("grid = [2, 4, 8]\n", "", &format!("{onset}class \"onset\" needs `grid`"));
     refused("grid = [2, 4, 8]\n", "grid = [2, 8, 4]\n", &format!("{onset}the steps of `grid` must rise"));
-    refused("grid = [2, 4, 8]\n", "grid = [4, 8]\n", "step of the grid [4.0, 8.0]");
-    refused("onset = 2\n", "", &format!("{onset}class \"onset\" needs `onset`"));
+    refused("grid = [2, 4, 8]\n", "grid = [4, 8]\n", "`onset` is not a step of the grid [4.0, 8.0]");
+    refused(
+        "onset = 2\n",
+        "",
+        &format!("{onset}class \"onset\" needs `onset`; for a curve without collapse use class \"holds\""),
+    );
     let none = "to = 2\n\n[[figure.claim]]\nid = \"T-1.5\"";
     let holds = |keys: &str| none.replacen("to = 2\n", &format!("to = 2\n{keys}\n"), 1);
     refused(none, &holds("percent = 0"), &format!("{}percent = 0: use a share over 0", claim("T-1.4")));
@@ -86,8 +90,8 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
     refused(none, &holds("onset = 2"), "class \"holds\" has no key `onset`; it has curve, line, percent");
     refused("value = 100\n", "value = 100\ntakes = \"least\"\n", "takes = \"least\": use mean or largest");
     let pairs = "over = [\"dctcp\", \"newreno\"]\n";
-    refused("over = \"dctcp\"\n", pairs, "one curve, or one for each of `curve`");
-    refused("over = \"newreno\"\n", pairs, "one curve");
+    refused("over = \"dctcp\"\n", pairs, "`over` takes one curve, or one for each of `curve`");
+    refused("over = \"newreno\"\n", pairs, "`over` takes one curve");
     refused(
         "shape = \"rises\"\n",
         "shape = \"curly\"\n",
@@ -125,7 +129,7 @@ fn every_message_of_the_reader_of_toml_has_its_line() {
 
 #[test]
 fn ids_stand_once_and_under_their_figure() {
-    refused("id = \"T-1.2\"", "id = \"T-1.1\"", "claim `T-1.1`");
+    refused("id = \"T-1.2\"", "id = \"T-1.1\"", "duplicate claim `T-1.1`");
     refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}duplicate figure `T-1`", line("id = \"T-2\"")));
     refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
     for gone in ["T-9.9", "T-1.6"] {
@@ -145,7 +149,7 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         ("fan_in = [4]", "fan_in = [5]", "rounds.toml does not sweep over 5 senders: [2, 4]".into()),
         ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: use rising numbers".into()),
         ("fan_in = [4]", "fan_in = []", "fan_in = []: use rising".into()),
-        ("fan_in = [4]", "points = [4]", "another swept key: use fan_in".into()),
+        ("fan_in = [4]", "points = [4]", "`points` is for another swept key: use fan_in".into()),
         (
             "fan_in = [4]",
             "fan_in = [4]\nschemes = [\"cubic\"]",
@@ -168,7 +172,11 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
             format!("{}\"fast\" is not a valid value", line("rate = \"1 Gbit/s\"")),
         ),
         ("packet = \"1500 B\"", "packet = \"0 B\"", format!("{three}figure `T-3` has a curve of packets of 0 B")),
-        ("form = \"doubles\"", "form = \"window\"", "with form = \"window\"".into()),
+        (
+            "form = \"doubles\"",
+            "form = \"window\"",
+            "`window` is required with form = \"window\", and applies only to it".into(),
+        ),
         ("\"by one\"\nrate", "\"doubling\"\nrate", format!("{three}figure `T-3` has curve `doubling` twice")),
     ] {
         refused(from, to, &told);
@@ -209,7 +217,7 @@ fn a_setting_that_does_not_resolve_is_refused_as_it_was_written() {
     assert!(message.contains("--set workload.duration=2: `workload.duration`"), "{message}");
     fs::write(place.path("papers/tiny/expected.json"), "{}").unwrap();
     let message = place.refuses(&["reproduce", "tiny", "--out", "results"]);
-    assert!(message.contains("expected.json: ") && message.contains("`--record`"), "{message}");
+    assert!(message.contains("expected.json: ") && message.contains("`--record` writes a new one"), "{message}");
     assert!(!place.path("results").exists() && !place.cache().exists());
 }
 
@@ -230,7 +238,11 @@ fn refuses_invalid_open_parameters_before_running() {
 fn a_chart_is_drawn_over_a_curve_that_it_has_and_that_comes_first() {
     let draws = "draws = [\"goodput_mbps\", \"query_ms\"]\n";
     let over = |over: &str| format!("{draws}over = {{ {over} }}\n");
-    refused(draws, &over("goodput_mbps = [\"gone\"]"), "is drawn over `gone`, which is");
-    refused(draws, &over("goodput_mbps = [\"dctcp\"]"), "its legend");
-    refused(draws, &over("drops = [\"newreno\"]"), "it does not draw");
+    refused(
+        draws,
+        &over("goodput_mbps = [\"gone\"]"),
+        "is drawn over `gone`, which is not one of its curves: newreno, dctcp",
+    );
+    refused(draws, &over("goodput_mbps = [\"dctcp\"]"), "has `over` without the first curve of its legend");
+    refused(draws, &over("drops = [\"newreno\"]"), "has `over` for a measure that it does not draw");
 }

@@ -281,7 +281,11 @@ scheme = \"newreno\"
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", err(&output));
-    assert!(err(&output).contains("the 1 of 2 runs that finished"), "{}", err(&output));
+    assert!(
+        err(&output).contains("stopped by Ctrl-C; the results include the 1 of 2 runs that finished"),
+        "{}",
+        err(&output)
+    );
     let object = json(&String::from_utf8(output.stdout).unwrap());
     let schemes: Vec<&str> = object["rows"].as_array().unwrap().iter().map(|r| r["scheme"].as_str().unwrap()).collect();
     assert_eq!(schemes, ["short"]);

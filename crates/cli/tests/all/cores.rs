@@ -37,7 +37,7 @@ fn warns_about_cores_that_a_run_cannot_use() {
     let place = Place::with("[workload]\nfragment = \"64 KiB\"\nduration = \"20 ms\"\n");
     let told = place.command(&[&RUN[..], &["--cores", "4096"]].concat()).output().unwrap();
     let told = String::from_utf8(told.stderr).unwrap().replace('\n', " ");
-    assert!(told.contains("on one core: its rounds are counted over all clients"), "{told}");
+    assert!(told.contains("note: running on one core: its rounds are counted over all clients"), "{told}");
     assert!(told.contains("warning: --cores 4096: this machine has "), "{told}");
 }
 
@@ -45,7 +45,7 @@ fn warns_about_cores_that_a_run_cannot_use() {
 fn no_cores_and_cores_for_a_run_that_is_watched_are_refused() {
     let place = Place::with(RACKS);
     let message = place.refuses(&[&RUN[..], &["--cores", "0"]].concat());
-    assert!(message.contains("'0' for '--cores <N>': use a whole number"), "{message}");
+    assert!(message.contains("'0' for '--cores <N>': use a whole number of at least 1"), "{message}");
     let message = place.refuses(&[&RUN[..], &["--cores", "2", "--samples", "--out", "out"]].concat());
     assert!(message.contains("'--cores <N>' cannot be used with '--samples"), "{message}");
 }

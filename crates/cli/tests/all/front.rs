@@ -102,7 +102,7 @@ fn a_refused_plan_is_not_applied_after_a_restart() {
         write(&format!("key,server,was\n{rows}"));
         let (code, told) = check();
         assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains("placement.csv"), "{told}");
+        assert!(told.contains("placement.csv: the plan does not start from the current placement"), "{told}");
     }
 }
 

@@ -61,7 +61,10 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
     };
     for (arguments, told) in [
         (with("bad.csv", &[]), "bad.csv: line 42: `soon` is not a time: use seconds, such as 12.5"),
-        (with("short.csv", &[]), "short.csv: it has one query"),
+        (
+            with("short.csv", &[]),
+            "short.csv: it has one query; a plan needs one half to plan from and one to evaluate on",
+        ),
         (with("none.csv", &[]), "none.csv: No such file or directory"),
         (with("try/log.csv", &["--method", "picc", "--set", "picc.theta=0"]), "`picc.theta` of 0"),
         (with("try/log.csv", &["--method", "picc", "--set", "picc.alpha=0.95"]), "their sum is above 1"),
@@ -69,13 +72,13 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
             with("try/log.csv", &["--method", "picc", "--set", "picc.memory=1000 B"]),
             "is popular and asks each server that has it for",
         ),
-        (with("try/log.csv", &["--set", "picc.memory=10 KB"]), "`picc.memory`"),
-        (with("try/log.csv", &["--method", "fewest"]), "picc, picc-no-correlation, groups"),
+        (with("try/log.csv", &["--set", "picc.memory=10 KB"]), "`picc.memory`: all servers need "),
+        (with("try/log.csv", &["--method", "fewest"]), "use one of picc, picc-no-correlation, groups"),
         (with("try/log.csv", &["--move-budget", "much"]), "--move-budget"),
         (with("try/log.csv", &["--every", "1 ps"]), "at least 1 s"),
         (with("try/log.csv", &["--every", "999 ms"]), "at least 1 s"),
-        (vec!["plan", "try/log.csv"], "a log and a cluster are"),
-        (vec!["plan", "--demo", "try"], "another folder"),
+        (vec!["plan", "try/log.csv"], "a log and a cluster are required"),
+        (vec!["plan", "--demo", "try"], "try/log.csv already exists; use another folder"),
     ] {
         let message = place.refuses(&arguments);
         assert!(message.contains(told), "{arguments:?} says {message}");
@@ -253,7 +256,7 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     )
     .unwrap();
     let message = place.refuses(&one);
-    assert!(message.contains("front.toml: has 2 pools"), "{message}");
+    assert!(message.contains("front.toml: has 2 pools; use a file with one pool"), "{message}");
 }
 
 #[test]
@@ -322,12 +325,15 @@ fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
     for (more, told) in [
         (["--current", "none.csv"], "none.csv: line 1: no columns key and server: use the header key,server"),
         (["--current", "far.csv"], "far.csv: line 3: `201` is not a server of this cluster: they are 1 to 200"),
-        (["--current", "together.csv"], "together.csv: line 3: `object:1`"),
-        (["--current", "few.csv"], "`key_value.replicas` is 3"),
+        (
+            ["--current", "together.csv"],
+            "together.csv: line 3: `object:1` is on servers 1 and 2, which are in one rack",
+        ),
+        (["--current", "few.csv"], "few.csv: `object:1` is on 1 servers, but `key_value.replicas` is 3"),
         (["--current", "words.csv"], "words.csv: line 2: `first` is not a server"),
         (["--current", "absent.csv"], "absent.csv: No such file"),
         (["--previous", "absent"], "absent/plan.json: No such file"),
-        (["--previous", "other"], "other/plan.json: it does not"),
+        (["--previous", "other"], "other/plan.json: it does not name its cluster"),
     ] {
         let message = place.refuses(&[&PLAN[..], &more].concat());
         assert!(message.contains(told), "{more:?} says {message}");
@@ -346,7 +352,7 @@ fn logs_of_different_times_are_refused_and_hostile_keys_are_keys() {
     fs::write(place.path("one.csv"), table(0, "a")).unwrap();
     fs::write(place.path("two.csv"), table(1_700_000_000, "b")).unwrap();
     let message = place.refuses(&["plan", "one.csv", "two.csv", "--cluster", "try/cluster.toml"]);
-    assert!(message.contains("two.csv: it begins 1699999961 s after the others"), "{message}");
+    assert!(message.contains("two.csv: it begins 1699999961 s after the others end"), "{message}");
     // A comma, a line's end, a formula, markup, bytes that are no text, and a key as long as a book.
     let mut log = b"time,query,key,size\n".to_vec();
     let long = "k".repeat(100_000);
@@ -409,5 +415,5 @@ fn a_watchers_lines_are_planned_from_and_what_it_dropped_is_told() {
     fs::write(place.path("mc.log"), lines).unwrap();
     let told = place.says(&["plan", "mc.log", "--cluster", "try/cluster.toml"]);
     assert!(told.contains("40 queries for 15 keys, 5.00 keys each on average"), "{told}");
-    assert!(told.contains("17 lines"), "{told}");
+    assert!(told.contains("17 lines dropped by memcached's watcher"), "{told}");
 }

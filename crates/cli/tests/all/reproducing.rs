@@ -162,7 +162,11 @@ fn a_changed_verdict_exits_1_and_writes_results() {
     fs::write(&expected, recorded.replacen("\"T-1.1\": \"pass\"", "\"T-1.1\": \"fail\"", 1)).unwrap();
     let output = place.fanin(&["reproduce", "tiny", "--out", "results"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(err(&output).contains("T-1.1 was fail, is pass"), "{}", err(&output));
+    assert!(
+        err(&output).contains("verdicts differ from the recorded ones: T-1.1 was fail, is pass"),
+        "{}",
+        err(&output)
+    );
     assert!(place.path("results/scorecard.json").exists());
     place.says(&["reproduce", "tiny", "--quick"]);
     place.says(&["reproduce", "tiny", "--figure", "T-2"]);
@@ -194,7 +198,7 @@ fn where_nothing_is_recorded_that_is_told_and_no_failure() {
     fs::remove_file(place.path("papers/tiny/expected.json")).unwrap();
     let output = place.fanin(&["reproduce", "tiny", "--quick"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(err(&output).contains("tiny: no verdicts are recorded"));
+    assert!(err(&output).contains("tiny: no verdicts are recorded for such runs; use `--record`"));
     place.says(&["reproduce", "tiny", "--quick", "--record"]);
     assert_eq!(err(&place.fanin(&["reproduce", "tiny", "--quick"])), "");
 }
@@ -296,7 +300,7 @@ fn reproduces_embedded_papers_without_a_checkout() {
     assert!(!place.path("papers").exists(), "nothing is put there");
     assert!(place.refuses(&["reproduce", "nothing"]).contains("the papers are aqm, dctcp, gss, m21,"));
     let output = place.fanin(&["reproduce", "m21", "--figure", "M-5", "--quick", "--record"]);
-    assert!(!output.status.success() && err(&output).contains("--papers-in"), "{}", err(&output));
+    assert!(!output.status.success() && err(&output).contains("or use --papers-in"), "{}", err(&output));
     // A folder of papers is what counts, where there is one.
     assert!(tiny().refuses(&["reproduce", "m21"]).contains("the papers are tiny, or all"));
 }
@@ -311,7 +315,7 @@ fn a_scorecard_has_units_and_explains_fragile() {
     let says = place.says_in("100", &["reproduce", "tiny", "--out", "page"]);
     assert!(says.contains("as fanin run shows") && !says.contains('`'), "{says}");
     assert!(says.contains("Mbit/s at ") && says.contains(" senders"), "{says}");
-    assert!(says.contains("fragile (their verdict"), "{says}");
+    assert!(says.contains("fragile (their verdict depends on parameters"), "{says}");
     let page = fs::read_to_string(place.path("page/report.html")).unwrap();
     assert!(page.contains("as <code>fanin run</code> shows"));
     assert!(says.lines().all(|line| line.chars().count() <= 100), "{says}");

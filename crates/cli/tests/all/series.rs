@@ -77,10 +77,10 @@ fn what_cannot_be_watched_is_refused() {
     let cases: &[(&[&str], &str)] = &[
         (&["--samples"], "--out <DIR>"),
         (&["--out", "x", "--server", "server1"], "--samples"),
-        (&["--out", "x", "--samples", "0us"], "a time above zero with its unit, such as 100us"),
-        (&["--out", "x", "--samples", "100"], "a time above zero"),
+        (&["--out", "x", "--samples", "0us"], "use a time above zero with its unit, such as 100us"),
+        (&["--out", "x", "--samples", "100"], "use a time above zero"),
         (&["--out", "x", "--samples", "--server", "server7"], "server1 to server6"),
-        (&["--out", "x", "--samples", "--server", "client"], "--server client"),
+        (&["--out", "x", "--samples", "--server", "client"], "--server client: unknown server; use server1 to server"),
     ];
     for (extra, told) in cases {
         let message = place.refuses(&[&RUN[..], extra].concat());

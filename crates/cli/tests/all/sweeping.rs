@@ -99,7 +99,7 @@ fn an_onset_is_looked_for_along_the_first_key_of_several_values() {
     let searched = compared(&place, &["--onset"]);
     assert_eq!((&searched["onset"], &searched["searched"]), (&whole["onset"], &json!(true)));
     let says = place.says(&["compare", "my.toml"]);
-    assert!(says.contains("8 KiB, collapses at 64 KiB."), "{says}");
+    assert!(says.contains("newreno sustains 8 KiB, collapses at 64 KiB."), "{says}");
     assert!(says.contains("at fragment 8 KiB to"), "{says}");
 }
 
@@ -137,8 +137,8 @@ fn a_sweep_that_cannot_be_is_told_by_its_argument() {
             "switch.bufer=64 KiB",
             "--sweep switch.bufer=64 KiB: unknown key `switch.bufer` to sweep (did you mean `switch.buffer`?)",
         ),
-        ("switch.buffer=64 KiB,10", "--sweep switch.buffer=64 KiB,10: `sweep.switch.buffer`: 10"),
-        ("switch.buffer=64 KiB,10 B", "`switch.buffer`"),
+        ("switch.buffer=64 KiB,10", "--sweep switch.buffer=64 KiB,10: `sweep.switch.buffer`: 10 has no unit"),
+        ("switch.buffer=64 KiB,10 B", "`switch.buffer` is smaller than one packet"),
         ("run.seeds=1,2", "`run.seeds` cannot be swept"),
         ("fan_in=0", "--sweep fan_in=0: `workload.fan_in` of 0: use 1 to 1000000"),
     ] {

@@ -42,8 +42,12 @@ const MOST: &str = "4294967295";
 #[test]
 fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
     let cases: [(&str, &[&str], &str); 19] = [
-        (SMALL, &["--set", "workload.background=4294967295"], "up to 999996"),
-        (SMALL, &["--set", "workload.background=999997"], "up to 999996"),
+        (
+            SMALL,
+            &["--set", "workload.background=4294967295"],
+            "at most 1000000 hosts besides the client; use up to 999996",
+        ),
+        (SMALL, &["--set", "workload.background=999997"], "at most 1000000 hosts besides the client; use up to 999996"),
         (SMALL, &["--seeds", MOST], "use 1 to 1000000"),
         (SMALL, &["--set", "service.queries_per_s=4294967295", "--set", "service.fan_out=1"], "up to 221631"),
         (
@@ -66,15 +70,19 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             &["--set", "link.client_rate=1000000 Tbit/s"],
             "`link.client_rate` of 1000000 Tbit/s: use 1 kbit/s to 1000 Tbit/s",
         ),
-        (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "`workload.duration`"),
+        (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "is too large: reduce `workload.duration` to"),
         (
             POISSON,
             &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client s 1000 Tbit/s\", \"server1..4 s\"]"],
-            "`workload.duration`",
+            "is too large: reduce `workload.duration` to",
         ),
         (MAPREDUCE, &["--set", "mapreduce.heartbeat=1 ps"], "`mapreduce.heartbeat` of 1 ps: use at least 1 ms"),
-        (KEY_VALUE, &["--set", "key_value.within=99 ps"], "within fewer picoseconds"),
-        (KEY_VALUE, &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"], "100000000000 requests"),
+        (KEY_VALUE, &["--set", "key_value.within=99 ps"], "100 requests start within fewer picoseconds"),
+        (
+            KEY_VALUE,
+            &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"],
+            "about 100000000000 requests start in a warm-up of 1 s",
+        ),
         (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "use 1 to 512"),
         (
             SMALL,
@@ -96,7 +104,7 @@ fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
     // What is wrong with the out folder is told after what is wrong with the scenario.
     let refused = |fan_in| place.refuses(&["compare", "my.toml", "--fan-in", fan_in, "--out", "."]);
     assert!(refused("10000").contains("`workload.fan_in` to 9999"));
-    assert!(refused("9999").contains("`my.toml`"));
+    assert!(refused("9999").contains("--out .: contains `my.toml`"));
 }
 
 #[test]
@@ -118,7 +126,7 @@ fn counts_memory_of_local_mapreduce_fetches() {
         place.refuses(&[&many[..], &["--fan-in", "1", "--set", &set], more].concat())
     };
     let message = one_node(100_000, &[]);
-    assert!(message.contains("10000000000 draws before"), "{message}");
+    assert!(message.contains("a run of 10000000000 draws before the start is too large"), "{message}");
     assert!(message.contains("`mapreduce.reduces` to 10000"), "{message}");
     // A thousand runs at once, each with lists of four gigabytes.
     let message = one_node(10_000, &["--jobs", "1000", "--seeds", "1000"]);

@@ -193,7 +193,10 @@ fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
     let place = Place::with(&format!("{SMALL}[red]\nmax_p = 0.1\n"));
     place.says(&["compare", "my.toml", "--out", "results"]);
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();
-    assert!(page.contains("Settings to") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"), "{page}");
+    assert!(
+        page.contains("Settings to check") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"),
+        "{page}"
+    );
     let run = place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2", "--json"]);
     let run: Value = serde_json::from_str(&run).unwrap();
     assert!(run["warnings"][0].as_str().unwrap().contains("`red.max_p` has no effect here"), "{run}");

@@ -255,7 +255,11 @@ fn a_capture_of_one_direction_says_that_requests_cannot_be_told() {
         script.answer(5 * MS, server, 0..40);
     }
     let found = read(&script);
-    assert!(found.cautions.iter().any(|caution| caution.contains("one direction")), "{:?}", found.cautions);
+    assert!(
+        found.cautions.iter().any(|caution| caution.contains("most connections have one direction only")),
+        "{:?}",
+        found.cautions
+    );
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn names_runs_that_are_lost_three_times() {
     let carrier = fake(&|_| true);
     let (came, told) = carried(&carrier, None, &specs).unwrap();
     assert!(came.is_empty());
-    assert!(told.contains("3 times") && told.contains("a worker was killed"), "{told}");
+    assert!(told.contains("was sent 3 times and lost each time: a worker was killed"), "{told}");
     assert!(told.contains("newreno at fan_in ") && told.contains("more runs"), "{told}");
     assert!(carrier.why.borrow().is_some());
     let few = &specs[..1];

@@ -63,6 +63,12 @@ pub(super) fn trouble_ms(row: &SummaryRow) -> f64 {
     row.stalled_ms.max(row.repair_ms) / f64::from(row.clients.max(1))
 }
 
+/// Whether this much of a run's time explains at least half of a point's deficit.
+pub(super) fn explains(row: &SummaryRow, ms: f64) -> bool {
+    let share = Share::of(row, row.goodput_mbps.mean);
+    share.is_some_and(|share| ms / f64::from(row.clients.max(1)) >= HALF * share.missing_ms())
+}
+
 /// The state of a point if its mean goodput were `mbps`.
 pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
     let losses = row.drops + row.lost + row.timeouts + row.stalls > 0.0;

@@ -3,7 +3,7 @@
 use fanin_spec::{Cause, Variant};
 
 use super::Seen;
-use super::judgement::{State, judged};
+use super::judgement::{State, explains, judged};
 use crate::figures::{count, shown, three, time};
 use crate::{Axis, Squeezed, SummaryRow};
 
@@ -126,11 +126,11 @@ fn times(number: f64) -> String {
 /// Minimum share of the idle time for a cause to be named.
 const WORTH_A_WORD: f64 = 0.05;
 
-/// The cause that takes most of the idle time of a point that does not sustain its load.
+/// The cause whose idle time alone explains at least half of the deficit of a point that does not sustain its load.
 pub(super) fn main_cause(row: &SummaryRow) -> Option<Cause> {
     let (cause, of) = row.stalls_by_cause.longest_first().into_iter().next()?;
     let bad = matches!(judged(row).state, State::Sags | State::Collapsed) && row.qct_ms.mean.is_some();
-    (bad && of.ms >= 0.5 * row.stalled_ms).then_some(cause)
+    (bad && explains(row, of.ms)).then_some(cause)
 }
 
 /// Causes of the idle time, with shares if there are several.

@@ -53,7 +53,10 @@ fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
         ("gap_us,fan_in,bytes\n0,2,9\n", "b.csv:1: all bursts start at the same time"),
         ("of,value,cdf\nsize,5,1\n", "b.csv:2: expected `of,value,cdf`, such as `fan_in,40,0.9`"),
         ("of,value,cdf\nbytes,5,1.1\n", "b.csv:2: expected `of,value,cdf`"),
-        ("of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n", "b.csv:4: the distribution of bytes decreases"),
+        (
+            "of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n",
+            "b.csv:4: the distribution of bytes decreases: its value and cdf must both rise",
+        ),
         ("of,value,cdf\nfan_in,5,0.5\nfan_in,6,0.4\n", "b.csv:3: the distribution of fan_in decreases"),
         ("of,value,cdf\ngap_us,5,1\nfan_in,2,1\n", "b.csv:3: the last line of bytes must reach a cdf of 1"),
     ];

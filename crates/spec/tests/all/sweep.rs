@@ -90,7 +90,7 @@ fn hosts_are_said_by_themselves() {
     assert_eq!(hosts("[sweep]\n\"fabric.hosts\" = [16, 32]\n"), [16, 32]);
     assert_eq!(hosts("[sweep]\nfan_in = [15]\n"), [16], "as it was written before");
     let twice = refused(&poisson("[fabric]\nhosts = 16\n[sweep]\nfan_in = [15]\n"), &[]);
-    assert!(twice.contains("`fabric.hosts` and `fan_in`"), "{twice}");
+    assert!(twice.contains("`fabric.hosts` and `fan_in` both set the number of hosts"), "{twice}");
     let few = refused("[fabric]\nhosts = 8\n[sweep]\nfan_in = [4, 8]\n", &[]);
     assert_eq!(few, "my.toml:7: `fabric.hosts` is 8, too few for 8 servers and the client: use at least 9");
 }
@@ -103,7 +103,10 @@ fn refuses_keys_that_cannot_be_swept() {
             "my.toml:5: unknown key `workload.laod` to sweep (did you mean `workload.load`?)",
         ),
         ("[sweep]\nfanin = [1]\n", "my.toml:5: unknown key `fanin` to sweep (did you mean `fan_in`?)"),
-        ("[sweep]\n\"run.seeds\" = [1, 2]\n", "my.toml:5: `run.seeds` cannot be swept"),
+        (
+            "[sweep]\n\"run.seeds\" = [1, 2]\n",
+            "my.toml:5: `run.seeds` cannot be swept: it applies to a whole comparison",
+        ),
         ("[sweep]\n\"workload.kind\" = [\"long\"]\n", "my.toml:5: `workload.kind` cannot be swept"),
         ("[sweep]\n\"fabric.edges\" = [\"a b\"]\n", "my.toml:5: `fabric.edges` cannot be swept: its value is a list"),
         ("[sweep]\n\"sweep.fan_in\" = [1]\n", "my.toml:5: unknown key `sweep.fan_in` to sweep"),
@@ -148,7 +151,7 @@ fn arguments_that_contradict_one_another_or_a_scheme_are_refused() {
     }
     let own = "[[schemes]]\nscheme = \"newreno\"\nrto_min = \"1 ms\"\n[workload]\nfragment = \"4 KB\"\n[sweep]\n\"tcp.rto_min\" = [\"2 ms\"]\n";
     let said = Scenario::parse("my.toml", own).unwrap().variants().unwrap_err().to_string();
-    assert!(said.starts_with("my.toml:3: `tcp.rto_min` is swept"), "{said}");
+    assert!(said.starts_with("my.toml:3: `tcp.rto_min` is swept, but `newreno` sets its own"), "{said}");
     let many: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
     let times: Vec<String> = (1..=100).map(|n| format!("{n} ms")).collect();
     let said = refused("", &[&format!("fan_in={}", many.join(",")), &format!("tcp.rto_min={}", times.join(","))]);

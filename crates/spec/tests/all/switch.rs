@@ -32,14 +32,17 @@ fn refuses_invalid_shared_memory_with_its_line() {
         ),
         (
             format!("{memory}headroom = \"1 MB\"\n"),
-            "my.toml:8: 0 B reserved for each of 41 ports and a headroom of 1 MB",
+            "my.toml:8: 0 B reserved for each of 41 ports and a headroom of 1 MB use up",
         ),
-        (format!("{memory}buffer = \"64 KiB\"\n"), "my.toml:8: `switch.buffer` "),
+        (
+            format!("{memory}buffer = \"64 KiB\"\n"),
+            "my.toml:8: `switch.buffer` (one buffer per port) and `switch.shared_buffer`",
+        ),
         ("[switch]\nshared_buffer = \"0 B\"\n".into(), "my.toml:7: `switch.shared_buffer` of 0 B: use 1 B to"),
         ("[switch]\nshared_buffer = \"2000 B\"\nalpha = 0.5\n".into(), "my.toml:8: a port gets 1 KB of an empty"),
         (
             "[switch]\nshared_buffer = \"100 packets\"\n".into(),
-            "my.toml:7: `switch.shared_buffer`: \"100 packets\" is not valid",
+            "my.toml:7: `switch.shared_buffer`: \"100 packets\" is not valid:",
         ),
     ] {
         let said = variant(&switch, &[]).err().unwrap_or_else(|| panic!("taken: {switch}"));
@@ -175,7 +178,10 @@ fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
     for (ports, told) in [
         ("[\"1 Gbit/s: k 1 KB\", \"1000 Mbit/s: k 2 KB\"]", "`switch.ports` lists ports of 1 Gbit/s twice"),
         ("[\"1 Gbit/s: buffer 64 B\"]", "`switch.ports`: \"1 Gbit/s: buffer 64 B\" is less than one packet"),
-        ("[\"1 Gbit/s: buffer 1 MB\"]\nprofile = \"dctcp-triumph\"", "`switch.ports` gives ports of 1 Gbit/s"),
+        (
+            "[\"1 Gbit/s: buffer 1 MB\"]\nprofile = \"dctcp-triumph\"",
+            "`switch.ports` sets a buffer for ports of 1 Gbit/s, but all ports share `switch.shared_buffer`",
+        ),
     ] {
         let said = variant(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
         assert!(said.contains(told), "{said}");
