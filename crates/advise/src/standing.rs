@@ -121,11 +121,11 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, 
     let mut margins = Vec::new();
     let answer = match (s.workload.fragment.0, s.workload.block.0) {
         (Some(fragment), _) => Some(("workload.fragment", "responses of", fragment.0)),
-        (None, block) => block.map(|block| ("workload.block", "a round", block.0)),
+        (None, block) => block.map(|block| ("workload.block", "rounds of", block.0)),
     };
     let buffer = match s.switch.shared_buffer.0 {
-        Some(memory) => ("switch.shared_buffer", "the switch's memory", memory.0),
-        None => ("switch.buffer", "a port's buffer", s.in_bytes(s.switch.buffer)),
+        Some(memory) => ("switch.shared_buffer", "a shared buffer of", memory.0),
+        None => ("switch.buffer", "port buffers of", s.in_bytes(s.switch.buffer)),
     };
     for (i, (key, of, now)) in answer.into_iter().map(|a| (0, a)).chain([(1, buffer)]) {
         // Smaller responses and larger buffers help an impaired cluster.

@@ -67,10 +67,10 @@ fn standing(advice: &Advice, text: &mut Text) {
         let least = if standing.qct_ms.at_least.is_some() { "at least " } else { "" };
         let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", {least}{} per round", time(ms)));
         format!(
-            "{} with {} servers {colour}{}{colour:#}: {} Mbit/s{allowed}{round}",
+            "{} {colour}{} {} servers{colour:#}: {} Mbit/s{allowed}{round}",
             standing.scheme,
+            verb(standing.state),
             standing.servers,
-            standing.state,
             three(standing.goodput_mbps.mean)
         )
     };
@@ -92,6 +92,16 @@ fn standing(advice: &Advice, text: &mut Text) {
     for limit in &advice.limits {
         text.prose(&format!("  limited by   {}: {}", limit.what, limit.says));
         text.verbatim(2, &format!("{GREY}{}{GREY:#}", limit.run));
+    }
+}
+
+/// A state in the words of the findings.
+fn verb(state: &str) -> &str {
+    match state {
+        "holds" => "sustains",
+        "sags" => "degrades at",
+        "is collapsed" => "collapses at",
+        _ => "is slow with",
     }
 }
 
