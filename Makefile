@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check deny reproduce sensitivity cost digests validate docs web fuzz soak release publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak release publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -35,9 +35,13 @@ lint: ## check formatting, clippy, function sizes and prose
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@python3 scripts/function_sizes.py
 
-check: ## run everything required before a change lands: .ci/run, licences, cost of a packet, validation table, web bundle, fuzzers
+check: ## run everything required before a release: .ci/run, long tests, licences, cost of a packet, validation table, web bundle, fuzzers
 	@.ci/run
-	@$(MAKE) --no-print-directory deny cost validate-check web-check fuzz-check
+	@$(MAKE) --no-print-directory check-long deny cost validate-check web-check fuzz-check
+
+check-long: ## run the tests that are too long for CI, for every night: the papers' quick verdicts, coverage of confidence intervals
+	@scripts/setup.sh rust
+	cargo test --locked --package fanin-cli --test all -- --ignored
 
 deny: ## check licences, duplicates, sources and advisories of libraries
 	@scripts/deny.sh

@@ -45,7 +45,7 @@ export class Lanes {
     return [
       { name: "lost", of: drops, colour: text, draw: bar },
       { name: "fast retransmit", of: fast_retransmits, colour: warn, draw: triangle },
-      { name: "probe", of: probes, colour: warn, draw: diamond },
+      { name: "tail-loss probe", of: probes, colour: warn, draw: diamond },
       { name: "timeout", of: timeouts, colour: bad, draw: diamond },
     ];
   }

@@ -253,12 +253,12 @@ fn short_cause(row: &SummaryRow) -> &'static str {
 fn short(cause: Cause) -> &'static str {
     match cause {
         Cause::Rto => "rto",
-        Cause::Probe => "tlp",
-        Cause::Reordering => "ooo",
+        Cause::Tlp => "tlp",
+        Cause::Reordering => "reo",
         Cause::Syn => "syn",
         Cause::DelayedAck => "ack",
         Cause::ZeroWindow => "win",
-        Cause::InjectedLoss => "inj",
+        Cause::LinkFault => "lnk",
         Cause::Host => "hst",
         Cause::Application => "app",
         Cause::Unknown => "",

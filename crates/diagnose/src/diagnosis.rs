@@ -6,14 +6,17 @@ use serde::Serialize;
 
 use crate::sketch::Sketch;
 
-/// Cause of a slow round. The first four are losses; the others are not the network's.
+/// Cause of a slow round. The first five are losses; the others are not the network's. `rto`, `syn`, `tlp`, `link-fault`, `delayed-ack` and
+/// `zero-window` are also causes of simulated stalls (`Cause`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
     /// A retransmission timeout.
     Rto,
+    /// A retransmitted SYN or SYN-ACK.
+    Syn,
     /// A tail-loss probe.
-    TailLossProbe,
+    Tlp,
     /// A loss recovered without a timeout.
     Recovery,
     /// Losses that no full queue explains.
@@ -35,7 +38,8 @@ impl Signature {
     pub fn word(self) -> &'static str {
         match self {
             Signature::Rto => "rto",
-            Signature::TailLossProbe => "tail-loss-probe",
+            Signature::Syn => "syn",
+            Signature::Tlp => "tlp",
             Signature::Recovery => "recovery",
             Signature::LinkFault => "link-fault",
             Signature::DelayedAck => "delayed-ack",
@@ -50,7 +54,8 @@ impl Signature {
     pub fn says(self) -> &'static str {
         match self {
             Signature::Rto => "responses waited for retransmission timeouts",
-            Signature::TailLossProbe => "responses waited for tail-loss probes",
+            Signature::Syn => "connections waited for lost SYNs",
+            Signature::Tlp => "responses waited for tail-loss probes",
             Signature::Recovery => "responses waited for loss recovery without timeouts",
             Signature::LinkFault => "packets were lost without a full queue: a faulty link, not incast",
             Signature::DelayedAck => "responses waited for delayed ACKs, which is not the network's fault",

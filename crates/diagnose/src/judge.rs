@@ -110,8 +110,9 @@ impl<'a> Judge<'a> {
         let (signature, sure): (Signature, f64) = match stall.evidence {
             Evidence::Oldest => (Signature::Rto, 0.95),
             Evidence::Resent => (Signature::Rto, 0.8),
-            Evidence::Request | Evidence::Handshake => (Signature::Rto, 0.9),
-            Evidence::Tail => (Signature::TailLossProbe, 0.85),
+            Evidence::Request => (Signature::Rto, 0.9),
+            Evidence::Handshake => (Signature::Syn, 0.9),
+            Evidence::Tail => (Signature::Tlp, 0.85),
             Evidence::Shut => (Signature::ZeroWindow, 0.95),
             Evidence::LateAck => (Signature::DelayedAck, 0.85),
             Evidence::Fresh { first, burst } => {
@@ -125,12 +126,12 @@ impl<'a> Judge<'a> {
                 }
             }
         };
-        let own = matches!(stall.evidence, Evidence::Request | Evidence::Handshake);
+        let own = matches!(stall.evidence, Evidence::Request);
         let (signature, sure) = match signature {
             Signature::Rto if sooner && !own => (Signature::Recovery, sure.min(0.8)),
             other => (other, sure),
         };
-        let timer = matches!(signature, Signature::Rto | Signature::TailLossProbe | Signature::Recovery);
+        let timer = matches!(signature, Signature::Rto | Signature::Syn | Signature::Tlp | Signature::Recovery);
         if timer && way.faulty > 0 && stall.row.is_none_or(|row| row.packets <= way.faulty) {
             return (Signature::LinkFault, sure * 0.9);
         }

@@ -85,7 +85,7 @@ fn lost(found: &Diagnosis) -> String {
 
 fn of_rounds(found: &Diagnosis, cause: Signature) -> Verdict {
     let stalled: Vec<&EpisodeFound> = found.episodes.iter().filter(|one| one.signature != Signature::None).collect();
-    let incast = matches!(cause, Signature::Rto | Signature::TailLossProbe | Signature::Recovery);
+    let incast = matches!(cause, Signature::Rto | Signature::Syn | Signature::Tlp | Signature::Recovery);
     let losses: [u64; 2] = [0, 1].map(|which| stalled.iter().map(|one| one.lost[which]).sum());
     let count = match losses {
         [_, 0] => String::new(),

@@ -57,7 +57,8 @@ impl Shaped for Causes {
             let word = cause.word();
             let count = of.marked(&format!("{word}.count"), format!("Stalls with this cause: {says}"));
             let ms = of.marked(&format!("{word}.ms"), "Their total duration in a run.".into());
-            let [counts, times] = [format!("stalls_{word}"), format!("stalled_{word}_ms")].map(Some);
+            let name = word.replace('-', "_");
+            let [counts, times] = [format!("stalls_{name}"), format!("stalled_{name}_ms")].map(Some);
             [Part { column: counts, unit: "count", ..count }, Part { column: times, unit: "ms", ..ms }]
         };
         Cause::KNOWN.iter().flat_map(of_cause).collect()
@@ -91,16 +92,16 @@ mod tests {
     #[test]
     fn stalls_are_counted_by_cause_and_the_longest_comes_first() {
         let stall = |cause, ms: u64| StallRow { cause, took_ps: ms * 1_000_000_000, ..StallRow::default() };
-        let stalls = [(Cause::Rto, 200), (Cause::Probe, 30), (Cause::Rto, 100), (Cause::Unknown, 7)];
+        let stalls = [(Cause::Rto, 200), (Cause::Tlp, 30), (Cause::Rto, 100), (Cause::Unknown, 7)];
         let stalls = stalls.map(|(cause, ms)| stall(cause, ms)).to_vec();
         let (run, still) = (RunTables { stalls, ..RunTables::default() }, RunTables::default());
         let causes = Causes::of(&[&run, &still]);
         assert_eq!(causes.get(Cause::Rto), Stalled { count: 1.0, ms: 150.0 });
         assert_eq!(
             causes.longest_first().iter().map(|(cause, _)| *cause).collect::<Vec<_>>(),
-            [Cause::Rto, Cause::Probe]
+            [Cause::Rto, Cause::Tlp]
         );
         let json = serde_json::to_value(&causes).unwrap();
-        assert_eq!((&json["probe"]["ms"], &json["host"]["count"]), (&15.0.into(), &0.0.into()));
+        assert_eq!((&json["tlp"]["ms"], &json["host"]["count"]), (&15.0.into(), &0.0.into()));
     }
 }

@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn waits_without_a_timeout_have_no_loss() {
         let mut probed = seen(2, &[lost(26)]);
-        probed.stalls[0].cause = Cause::Probe;
+        probed.stalls[0].cause = Cause::Tlp;
         let found = stalls(&spec(), shown(0), &probed);
         assert_eq!((found[0].waits_for, found[0].loss), ("tail-loss probes", None));
         assert_eq!(stalls(&spec(), shown(300), &probed), []);

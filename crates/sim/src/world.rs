@@ -211,7 +211,7 @@ impl<P: Probe> World<P> {
                 () if on_timeout => self.note(id, slot, Cause::Rto),
                 () if probed => {
                     self.net.probe.happening(self.now, LoggedEvent::Probe(id, first));
-                    self.note(id, slot, Cause::Probe);
+                    self.note(id, slot, Cause::Tlp);
                 }
                 () if late_ack => self.note(id, slot, Cause::DelayedAck),
                 () => self.note(id, slot, Cause::Reordering),
@@ -303,7 +303,7 @@ impl<P: Probe> World<P> {
         next.map_or(Cause::Unknown, |end| match end.endpoint.pending_timer() {
             Awaited::Handshake => Cause::Syn,
             Awaited::Timeout => Cause::Rto,
-            Awaited::Probe => Cause::Probe,
+            Awaited::Probe => Cause::Tlp,
             Awaited::Reordering => Cause::Reordering,
         })
     }
@@ -311,7 +311,7 @@ impl<P: Probe> World<P> {
     /// Cause that a timer indicates.
     fn cause_of_timer(&self, clue: &FiredTimer) -> Cause {
         match self.net.last_lost(clue.connection) {
-            Some(Lost::OnPurpose) => Cause::InjectedLoss,
+            Some(Lost::OnPurpose) => Cause::LinkFault,
             Some(Lost::WithHost) => Cause::Host,
             _ => clue.cause,
         }

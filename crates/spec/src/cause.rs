@@ -41,17 +41,17 @@ causes! {
     /// A retransmission timeout of an established connection.
     Rto = "rto", "retransmission timeouts";
     /// A tail-loss probe (RFC 8985, section 7).
-    Probe = "probe", "tail-loss probes";
+    Tlp = "tlp", "tail-loss probes";
     /// RACK's reordering window (RFC 8985, section 6.2).
     Reordering = "reordering", "RACK's reordering window";
     /// A retransmitted SYN or SYN-ACK.
     Syn = "syn", "lost SYNs";
     /// A delayed ACK.
-    DelayedAck = "delayed_ack", "delayed ACKs";
+    DelayedAck = "delayed-ack", "delayed ACKs";
     /// A full receiver. The simulator's receivers never close their windows.
-    ZeroWindow = "zero_window", "closed receive windows";
+    ZeroWindow = "zero-window", "closed receive windows";
     /// One of the timers above, for a packet lost by `faults.loss`.
-    InjectedLoss = "injected_loss", "packets that faults.loss lost";
+    LinkFault = "link-fault", "packets that faults.loss lost";
     /// A crashed or slow host.
     Host = "host", "crashed or slow hosts";
     /// An application with nothing to send: it processed or paused for longer than `host` says.

@@ -126,7 +126,7 @@ fn reports_a_probe_that_ends_a_stall() {
     let row = &rows(&place, &jumbo)[0];
     let causes = row["stalls_by_cause"].as_object().unwrap();
     let sum = |what: &str| causes.values().map(|of| of[what].as_f64().unwrap()).sum::<f64>();
-    assert!(causes["probe"]["count"].as_f64() > Some(0.0), "{row}");
+    assert!(causes["tlp"]["count"].as_f64() > Some(0.0), "{row}");
     assert!(sum("count") <= row["stalls"].as_f64().unwrap() + 1e-3, "{row}");
     assert!(sum("ms") > 0.95 * row["stalled_ms"].as_f64().unwrap(), "{row}");
     let says = text(&place, &[&jumbo[..], &["--details"]].concat());

@@ -83,7 +83,7 @@ fn the_last_segment_beyond_a_hole_is_a_probe() {
         script.answer(at + 12 * MS, 3, 9..10);
         script.answer(at + 12 * MS + 200 * US, 3, 7..9);
     });
-    has(&found, Signature::TailLossProbe, 0.0114);
+    has(&found, Signature::Tlp, 0.0114);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn lost_tail_stalls_until_probe() {
     let text =
         format!("{READS}[switch]\nbuffer = \"64 KiB\"\n[tcp]\nprofile = \"linux\"\n").replace("newreno", "cubic");
     let tables = run(&spec(&text, 16, 1));
-    assert!(share(&tables, Cause::Probe).0 > 0, "{:?}", tables.stalls);
+    assert!(share(&tables, Cause::Tlp).0 > 0, "{:?}", tables.stalls);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn dropped_handshake_stalls_until_syn() {
 #[test]
 fn distinguishes_faults_from_drops() {
     let text = format!("{READS}[switch]\nbuffer = \"1 MiB\"\n[faults]\nloss = \"1 %\"\n");
-    let tables = mostly(&text, 2, Cause::InjectedLoss);
+    let tables = mostly(&text, 2, Cause::LinkFault);
     assert_eq!(tables.totals.drops, 0);
 }
 
