@@ -1,4 +1,4 @@
-//! What a packet may cost: no allocation, few bytes.
+//! Limits of a packet's cost: no allocation, few bytes.
 
 mod common;
 
@@ -11,7 +11,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Allocations of a run with so much from each of eight senders, and its data packets.
+/// Allocations and data packets of a run with `fragment` from each of eight senders.
 fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
     let scenario = format!(
         r#"
@@ -41,7 +41,7 @@ fn a_packet_allocates_nothing() {
         let (few, packets_of_few) = allocations(&scheme, tcp, "1 MB");
         let (many, packets_of_many) = allocations(&scheme, tcp, "9 MB");
         let packets = packets_of_many - packets_of_few;
-        // Queues, scoreboards and reassembly grow to what they once needed, and then no more.
+        // Queues, scoreboards and reassembly grow to their maximum once, and then no more.
         assert!(many <= few + 300, "{scheme} {tcp}: {} allocations for {packets} packets", many - few);
     }
 }

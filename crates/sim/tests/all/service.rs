@@ -1,4 +1,4 @@
-//! A query service beside a workload: who is asked, when it ends, what it leaves alone.
+//! A query service as background: its targets, its times, and its isolation.
 
 use std::sync::atomic::AtomicBool;
 
@@ -42,7 +42,7 @@ fn queries_arrive_at_their_rate() {
 #[test]
 fn a_query_ends_with_its_last_answer() {
     let queries = tables(LONG, 1).service;
-    // SYN, SYN-ACK, request, answer: four ways of 10 us, and the two segments of an answer on two links.
+    // SYN, SYN-ACK, request, response: four times 10 us of delay, and the two segments of a response on two links.
     let least = 4 * 10_000_000 + 2 * 16_000_000;
     let ended: Vec<u64> = queries.iter().filter_map(|query| query.qct_ps).collect();
     assert!(ended.len() > queries.len() / 2, "{} of {}", ended.len(), queries.len());

@@ -1,4 +1,4 @@
-//! Watching a run changes nothing of it, and shows what its tables count.
+//! Watching does not change a run, and its events match the tables.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ fn a_watched_run_gives_the_same_tables() {
 fn prefetching_keeps_the_tables() {
     let large = "schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"8 KiB\"\nduration = \"10 s\"";
     let of = spec(large, 2_000, 1);
-    // A watched one does not ask.
+    // A watched run does not prefetch.
     let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
     let (plain, seen) =
         (run(&of), watch(&of, all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}")));
@@ -105,7 +105,7 @@ fn threshold_and_use_add_up() {
     };
     let (thresholds, held) = (series("threshold"), series("memory"));
     assert!(thresholds.len() > 100 && held.len() > 100);
-    // A step has the least threshold and the most that is held: both of one instant.
+    // A step shows the minimum threshold and the maximum use, both at one instant.
     let both = thresholds.iter().filter_map(|(time, threshold)| Some(threshold + held.get(time)?));
     assert!(both.clone().count() > 100 && both.clone().all(|sum| sum == 100_000));
     assert_eq!(held.values().max(), Some(&seen.totals.queue_max_bytes));
@@ -113,7 +113,7 @@ fn threshold_and_use_add_up() {
     assert!(queues.iter().all(|(time, queue)| held.get(time).is_none_or(|held| queue <= held)));
 }
 
-/// A port that is filled by a list of flows, behind which requests are lost: both share their switch's memory.
+/// A list of flows fills one port, which makes requests at another drop: both share their switch's memory.
 const SQUEEZED: &str = r#"
     schemes = ["newreno"]
     [link]
