@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::common::Place;
 
-/// A rack that collapses, and is quick to simulate.
+/// A rack that collapses and is quick to simulate.
 const RACK: &str = r#"
 schemes = ["newreno"]
 [link]
@@ -127,7 +127,7 @@ fn of_an_erasure_code_the_data_answer_with_a_file_and_without() {
 fn a_goal_under_the_time_on_the_wire_cannot_be_met_and_says_so() {
     let place = Place::with(RACK);
     let advice = advise(&place, &["--goal", "mean < 5 ms"]);
-    // 24 answers of 64 KiB at 1 Gbit/s are 12.6 ms without their headers.
+    // 24 responses of 64 KiB at 1 Gbit/s take 12.6 ms without their headers.
     assert!(advice["today"]["wire_ms"].as_f64().unwrap() > 12.6, "{}", advice["today"]);
     assert_eq!(advice["goal"]["possible"], false);
     assert_eq!(advise(&place, &["--goal", "mean < 20 ms"])["goal"]["possible"], true);

@@ -1,4 +1,4 @@
-//! Every kind of bad input: exit 2, and one message that says where and what would be right.
+//! Every kind of bad input: exit code 2, and one message with the place and the remedy.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Place, SMALL};
 
-/// Each file, beside what a comparison needs, is told so in one line.
+/// Each text, added to a minimal scenario, causes this one-line error.
 fn are_told(cases: &[(&str, &str)]) {
     for (text, told) in cases {
         let place = Place::with(text);
@@ -502,9 +502,9 @@ fn refuses_a_plan_for_another_cluster() {
         ("0,1,2,liked", "plan.csv:2: expected `object,from,to,reason`"),
         ("50,1,2,popular", "plan.csv:2: object 50 does not exist: there are 50, the first is 0"),
         ("0,1,4,popular", "plan.csv:2: host 4 is not a server: servers are hosts 1 to 3"),
-        // It is at one of the three, and was moved away before the last line.
+        // It is at one of the three servers, and moved away before the last line.
         ("0,1,2,popular\n0,2,3,popular\n0,3,1,popular\n0,3,2,popular", "object 0 is not at host"),
-        // Where all are.
+        // A table of all placements.
         ("key,server\na,1\nb,4", "plan.csv:3: host 4 is not a server: servers are hosts 1 to 3"),
         ("key,server\na,1\nb,2\na,3", "plan.csv:2: object 0 is at 2 servers: `key_value.replicas` is 1"),
         (&fifty_one, "plan.csv:52: it has more keys than `key_value.objects`, which is 50"),
@@ -563,7 +563,7 @@ fn what_is_not_modelled_is_refused_with_what_comes_near() {
     for name in ["moe", "nccl", "ecmp", "uec"] {
         assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
     }
-    // What is here by another name.
+    // Features available under another name.
     for (name, here) in
         [("all-to-all", "shuffle"), ("pcap", "fanin diagnose"), ("nstat", "fanin record"), ("ss", "fanin record")]
     {
@@ -584,7 +584,7 @@ fn a_removed_block_permits_a_fragment() {
     }
 }
 
-/// A scenario of the project's, which has a block.
+/// A bundled scenario with a block.
 fn bundled() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fixed-block.toml").into()
 }

@@ -1,4 +1,4 @@
-//! Lists of flows and Poisson flows: the examples run, and bad files are told with their line.
+//! Lists of flows and Poisson flows: the examples run, and errors in their files name the line.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The path of one of the project's scenarios.
+/// The path of a bundled scenario.
 fn scenario(name: &str) -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/").to_string() + name
 }
@@ -115,7 +115,7 @@ fn an_edited_list_is_run_again_and_a_renamed_one_is_not() {
     assert_eq!(kept(), 2usize);
 }
 
-/// A place with scenario and files.
+/// A place with a scenario and files.
 fn place(workload: &str, files: &[(&str, &str)]) -> Place {
     let place = Place::with(&format!("schemes = [\"newreno\"]\n[sweep]\nfan_in = [3]\n[workload]\n{workload}\n"));
     for (name, text) in files {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::reproducing::{tiny, with_papers};
 
-/// A claims file in which one text stands in place of another is refused with what is told.
+/// `fanin reproduce` refuses the claims file with `from` replaced by `to`, with this message.
 fn refused(from: &str, to: &str, told: &str) {
     let place = tiny();
     let path = place.path("papers/tiny/claims.toml");
@@ -18,7 +18,7 @@ fn refused(from: &str, to: &str, told: &str) {
     assert!(!place.path("results").exists() && !place.cache().exists(), "{to:?}: something was begun");
 }
 
-/// The line on which a text of the fixture's claims file stands first, as messages say it.
+/// The prefix of a message about the first line with this text in the fixture's claims file.
 fn line(needle: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/papers/tiny/claims.toml");
     let text = fs::read_to_string(path).unwrap();
@@ -26,7 +26,7 @@ fn line(needle: &str) -> String {
     format!("papers/tiny/claims.toml:{line}: ")
 }
 
-/// The line on which a claim of the fixture begins.
+/// The prefix of a message about a claim of the fixture.
 fn claim(id: &str) -> String {
     let at = line(&format!("id = \"{id}\""));
     let number: usize = at.rsplit(':').nth(1).unwrap().parse().unwrap();
@@ -98,7 +98,7 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
         "class \"shape\" needs `shape`: rises, falls, flat or linear",
     );
     refused("above = \"doubling\"\n", "", &format!("{}class \"order\" needs `above`", claim("T-3.1")));
-    // What the reader of TOML says stands at the line of the claim or of the key.
+    // Errors of the TOML parser name the line of the claim or of the key.
     refused("at_least = 1\n", "at_least = 1\nvaleu = 2\n", "unknown field `valeu`");
     refused("says = \"Both move something\"\n", "", "missing field `says`");
     refused("measure = \"drops\"", "measure = \"time\"", "unknown variant `time`, expected one of `goodput_mbps`");
@@ -122,7 +122,7 @@ fn every_message_of_the_reader_of_toml_has_its_line() {
         let message = place.refuses(&["reproduce", "tiny"]);
         let told = message.split("claims.toml:").nth(1).and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
         let told = told.unwrap_or_else(|| panic!("no line: {message}"));
-        // A key that is missing has no line of its own: then that of the table's head is told.
+        // A missing key has no line: the error names that of its table.
         assert!((before.saturating_sub(4)..=before + 1).contains(&told), "line {told} for {before}: {message}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the commands do with good input.
+//! The commands with valid input.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ fn new_scenarios_run_on_every_fabric() {
         assert!(text.lines().any(|line| line.starts_with(&format!("{own} = "))), "{text}");
         assert!(text.contains("fanin explain scenario") && text.lines().count() < 80, "{text}");
         fs::write(place.path("new.toml"), &text).unwrap();
-        // Shorter than it stands there, since this is a test.
+        // Shorter than the generated scenario, to be quick.
         let output = place.fanin(&["compare", "new.toml", "--seeds", "1", "--set", "workload.duration=5 ms", "--json"]);
         assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()), "{fabric}");
         let object = json(&String::from_utf8(output.stdout).unwrap());
@@ -51,11 +51,11 @@ fn new_scenarios_comment_each_key() {
 #[test]
 fn set_reaches_every_key() {
     let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\n");
-    // The fan-in that follows would set it twice.
+    // The fan-in below would set it twice.
     for doc in Settings::default().docs().into_iter().filter(|doc| doc.path != "workload.fan_in") {
         let set = format!("{}={}", doc.path, doc.default);
         let unquoted = set.replace('"', "");
-        // What follows keeps the run small, whatever was set.
+        // These settings keep the run small, whatever the value of the key.
         let small = ["--fan-in", "2", "--seeds", "1", "--set", "workload.duration=1 ms", "--set", "workload.kind=long"];
         for set in [set, unquoted] {
             place.says(&[&["compare", "my.toml", "--set", &set], small.as_slice()].concat());
@@ -85,7 +85,7 @@ switch.buffer = \"128 KiB\"
     let labels: Vec<String> =
         compare(&[])["rows"].as_array().unwrap().iter().map(|r| r["scheme"].as_str().unwrap().into()).collect();
     assert_eq!(labels, ["newreno", "reno-1ms"]);
-    // The hash tells whether a setting has changed anything.
+    // The hash shows whether a setting has changed anything.
     let hash = |extra: &[&str]| compare(extra)["hash"].clone();
     let variant = ["--schemes", "reno-1ms"];
     assert_eq!(hash(&variant), hash(&[&variant[..], &["--set", "tcp.rto_min=50 ms"]].concat()));
@@ -163,7 +163,7 @@ fn without_out_nothing_is_written() {
     assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
 }
 
-/// Five servers of three racks, for schemes that say whom a client asks.
+/// Five servers in three racks, for schemes with request algorithms.
 const OBJECTS: &str = "\
 schemes = [\"one-all\"]
 [fabric]
@@ -210,7 +210,7 @@ fn list_names_every_scheme_workload_and_fabric() {
     assert_eq!(object["workloads"][1]["name"], "one-shot");
     assert_eq!(object["fabrics"][0]["name"], "star");
     assert!(object["workloads"][0]["says"].as_str().unwrap().starts_with("Barrier-synchronised reads"));
-    // Long lines are folded.
+    // Long lines are wrapped.
     let text = place.says(&["list"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(REGISTRY.iter().all(|e| text.contains(&format!("{} {}", e.name, e.says))), "{text}");
 }

@@ -1,4 +1,4 @@
-//! `fanin diagnose`: what it says of captures that `fanin trace` makes, and of what is none.
+//! `fanin diagnose`: diagnoses of captures that `fanin trace` writes, and of invalid input.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fragment = \"64 KiB\"
 duration = \"600 ms\"
 ";
 
-/// A capture of the client's of so many servers.
+/// A capture at the client with this fan-in.
 fn captured(fan_in: &str) -> Place {
     let place = Place::with(MY);
     place.says(&["trace", "my.toml", "--scheme", "newreno", "--fan-in", fan_in, "--out", "t.pcapng"]);
@@ -127,7 +127,7 @@ fn diagnoses_the_bundled_capture() {
     assert!((simulated / goodput - 1.0).abs() < 0.15, "{simulated} is what the scenario gives: {goodput}");
     let text = place.says(&["diagnose", capture.to_str().unwrap(), "--out", "again"]);
     assert_eq!(text.contains("Do not rely"), (simulated / measured - 1.0).abs() > 0.2, "{text}");
-    // The buffer's range is one.
+    // The buffer is given as a range.
     let [least, most] = [0, 1].map(|end| found["way"]["buffer_bytes"]["value"][end].as_u64().unwrap());
     let scenario = fs::read_to_string(place.path("found/scenario.toml")).unwrap();
     let buffer = scenario.lines().find(|line| line.starts_with("buffer")).unwrap();
@@ -187,7 +187,7 @@ fn records_into_a_new_folder_with_system_tools() {
     let unchanged = |name: &str| fs::read_to_string(place.path(name)).unwrap() == "precious";
     assert!(recordings.iter().all(|name| unchanged(name)));
     let folder = place.path("recording");
-    // Where the system has none of the tools, there is nothing to record.
+    // Without any of the tools there is nothing to record.
     match output.status.code() {
         Some(0) => {
             let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

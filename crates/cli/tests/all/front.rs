@@ -1,4 +1,4 @@
-//! `fanin front` as a process: what it refuses, and how it ends.
+//! `fanin front` as a process: invalid configurations, and its end.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -61,7 +61,7 @@ fn sighup_is_ignored() {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
-    // It says so, and goes on.
+    // It reports the signal and continues.
     let told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     assert!(told.into_iter().any(|line| line.contains("SIGHUP is ignored")));
     assert!(child.try_wait().unwrap().is_none());
@@ -90,14 +90,14 @@ fn a_refused_plan_is_not_applied_after_a_restart() {
     write(&format!("key,server,was\n{rows}"));
     assert_eq!(check().0, Some(0));
     for _ in 0..2 {
-        // It has begun the first plan, and is killed.
+        // Kill it after it has started the first plan.
         let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with("pool0 listens on "), "{line}");
         child.kill().unwrap();
         child.wait().unwrap();
-        // One that begins where no key is.
+        // This plan starts from a placement that no key has.
         let rows: String = (0..8).map(|key| format!("{key}-key,{},{}\n", key % 2 + 1, (key + 1) % 2 + 1)).collect();
         write(&format!("key,server,was\n{rows}"));
         let (code, told) = check();

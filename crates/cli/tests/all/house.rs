@@ -1,6 +1,6 @@
-//! The house as a whole: what the registry and the laws list is documented and tested under those names.
+//! The whole project: everything that the registry and the algorithms list is documented and tested under those names.
 //!
-//! Generated documents are written anew by `make docs`.
+//! `make docs` rewrites the generated documents.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
     is_current("docs/schemes.md", &table);
 }
 
-/// What the settings do not declare: the file's own words, parts of schemes, and numbers at the edge.
+/// Words that the settings do not declare: the file's own keys, parts of schemes, and extreme numbers.
 const OTHER_WORDS: &str = "\
 title schemes scheme label [[schemes]] --set --schemes a.csv down up \
 client server1..8 1/16 0.16 1e308 nan inf 4294967295 9223372036854775807 18446744073709551615";
@@ -49,7 +49,7 @@ fn the_fuzzers_dictionary_has_all_keys_and_words() {
     let mut words = BTreeSet::new();
     for key in fanin(&["explain", "scenario", "--json"])["keys"].as_array().unwrap() {
         words.extend(text(&key["key"]).split('.').map(String::from));
-        // What a form quotes is a value.
+        // The quoted parts of a form are values.
         words.extend(text(&key["form"]).split('"').skip(1).step_by(2).map(String::from));
     }
     for entry in REGISTRY.iter() {
@@ -123,9 +123,9 @@ fn every_law_is_part_of_some_registered_scheme() {
 
 #[test]
 fn every_file_of_a_law_has_a_row_and_every_word_of_a_row_is_its_own() {
-    // What laws share, and the tables.
+    // Files that algorithms share, and tables.
     let others = ["mod", "control", "credits", "foreign", "manage", "lib", "window", "sicc", "picc"];
-    // What is planned from, and with.
+    // Inputs and data structures of the placement algorithms.
     let placed = ["cluster", "effect", "hypergraph", "loads", "moves", "placement", "request_log", "hash_placement"];
     let rows = fanin_laws::rows().chain(fanin_fanout::rows()).chain(fanin_placement::rows());
     let named: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();

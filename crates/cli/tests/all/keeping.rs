@@ -1,4 +1,4 @@
-//! Few points, enough seeds, and runs that are kept.
+//! Few points, enough seeds, and cached runs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -34,7 +34,7 @@ fn the_onset_by_bisection_is_the_onset_of_the_sweep() {
     let (sweep, few) = (json(&place, &[]), json(&place, &["--onset"]));
     assert_eq!(sweep["onset"], few["onset"]);
     let rows = |object: &Value| object["rows"].as_array().unwrap().len();
-    // Six points: at most ceil(log2(7)) + 2 = 5 a scheme.
+    // Six points: at most ceil(log2(7)) + 2 = 5 per scheme.
     assert!(rows(&few) <= 10 && rows(&sweep) == 12, "{} and {} rows", rows(&few), rows(&sweep));
 }
 

@@ -1,4 +1,4 @@
-//! What is not modelled: what `fanin explain` answers, and the page of it.
+//! Features that are not modelled: the output of `fanin explain`, and their page.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -21,7 +21,7 @@ fn elsewhere() -> Vec<Value> {
     fanin(&["explain", "limits", "--json"])["elsewhere"].as_array().unwrap().clone()
 }
 
-/// What a limit, or a scheme, is called.
+/// The names of a limit or of a scheme.
 fn names(entry: &Value) -> Vec<String> {
     let also = entry.get("also").or(entry.get("aliases")).unwrap().as_array().unwrap().iter().map(text);
     [text(&entry["name"])].into_iter().chain(also).map(String::from).collect()

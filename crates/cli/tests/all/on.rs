@@ -1,4 +1,4 @@
-//! `--on`: whose Python is run.
+//! `--on`: which Python code runs.
 
 use std::fs;
 use std::process::Command;

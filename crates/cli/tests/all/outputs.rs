@@ -1,4 +1,4 @@
-//! What is written where: special files and links stay what they are, and nothing unfinished is left behind.
+//! Output files: special files and links keep their type, and no unfinished file remains.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::{Place, SMALL, err};
 
-/// Runs of 100,000 s, which nobody waits for.
+/// Runs of 100,000 s, which no test waits for.
 const ENDLESS: &str = "\
 schemes = [\"newreno\"]
 [workload]
@@ -37,7 +37,7 @@ fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Starts `fanin` and waits until something is there that it makes.
+/// Starts `fanin` and waits until a file of its own exists.
 fn started(place: &Place, arguments: &[&str], made: impl Fn() -> bool) -> Child {
     let child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     for _ in 0..1000 {
@@ -284,11 +284,11 @@ fn whatever_is_said_to_a_closed_standard_output_is_an_error() {
             err(&told)
         );
         let _ = fs::remove_dir_all(place.path("try"));
-        // Nobody has to read what is written, and what is closed besides is nothing to it.
+        // The reader may discard the output, and a closed standard input does not matter.
         let told = shell(&format!("{command} >/dev/null <&-"));
         assert_eq!(told.status.code(), Some(0), "{command}: {}", err(&told));
         let _ = fs::remove_dir_all(place.path("try"));
     }
-    // Where nothing is said, nothing is missed.
+    // A command without output does not need standard output.
     assert_eq!(shell("list --what >&-").status.code(), Some(2));
 }

@@ -1,4 +1,4 @@
-//! The papers of the project: every result that they report is judged, and no recorded verdict changes unseen.
+//! The bundled papers: every reported result is judged, and no recorded verdict changes unnoticed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{kept, root};
 
-/// The figures of the papers that report of the network itself; each must be judged where its paper is there.
+/// The figures with results about the network; each must have a verdict if its paper is there.
 const FIGURES: [(&str, &[&str]); 6] = [
     ("m21", &["M-4", "M-5", "M-6", "M-7", "M-8", "M-9"]),
     ("gss", &["G-2", "G-3", "G-4", "G-5", "G-6", "G-7", "G-8", "G-9"]),
@@ -65,11 +65,11 @@ fn every_quick_verdict_is_the_recorded_one() {
         known.join(" ")
     );
     let card: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // Past the test runner, which shows nothing of what passes.
+    // Written to standard error directly, because the test runner hides output of passing tests.
     let engine =
         format!("{} runs of this very engine were kept from before in {}", card["cached_runs"], kept.display());
     writeln!(stderr(), "quick verdicts: {engine}").unwrap();
-    // Another engine's are of no more use.
+    // Runs of other engines are of no more use.
     assert!(fanin(&["cache", "prune"]).status.success());
 }
 
@@ -82,7 +82,7 @@ fn every_figure_that_a_paper_reports_has_claims() {
             continue;
         }
         let paper = read(name);
-        // That a figure has at least one claim, the reader of claims has seen to.
+        // The parser of claims ensures that each figure has at least one claim.
         let judged: Vec<&str> = paper.figures.iter().map(|figure| figure.id.as_str()).collect();
         let missing: Vec<_> = ids.iter().filter(|id| !judged.contains(*id)).collect();
         assert!(missing.is_empty(), "papers/{name}/claims.toml: no figure {missing:?}");
@@ -94,7 +94,7 @@ fn every_claim_that_is_recorded_as_failing_says_why() {
     for name in paper::names(&papers()) {
         let paper = read(&name);
         let (full, quick) = (recorded(&name, "full"), recorded(&name, "quick"));
-        // What holds in full and fails with the few seeds of a quick run needs no other cause.
+        // A claim that passes in full needs no cause if it fails with the few seeds of a quick run.
         let fails = |id: &str| full.get(id).or_else(|| quick.get(id)).is_some_and(|verdict| verdict == "fail");
         let says_why = |claim: &Claim| claim.why.as_ref().is_some_and(|why| !why.trim().is_empty());
         let silent: Vec<&str> =

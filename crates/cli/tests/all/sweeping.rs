@@ -89,7 +89,7 @@ fn caches_points_independently_of_the_sweep() {
 
 #[test]
 fn an_onset_is_looked_for_along_the_first_key_of_several_values() {
-    // What runs beside the reads leaves their client ever less, until rounds time out.
+    // Background traffic leaves the reads' client less and less bandwidth, until rounds time out.
     let text = "schemes = [\"newreno\"]\n[tcp]\nrto_min = \"200 ms\"\n[switch]\nbuffer = \"32 KiB\"\n\
                 [workload]\nfragment = \"8 KiB\"\nduration = \"300 ms\"\n[run]\nseeds = 1\n\
                 [sweep]\nfan_in = [4]\nworkload.fragment = [\"2 KiB\", \"4 KiB\", \"8 KiB\", \"64 KiB\", \"128 KiB\", \"256 KiB\"]\n";

@@ -1,4 +1,4 @@
-//! Packets as pcapng: true to the byte, and to tshark's taste.
+//! Packets as pcapng: correct in every byte, and without complaints by tshark.
 
 use std::fs;
 use std::process::Command;
@@ -21,7 +21,7 @@ fragment = \"64 KiB\"
 duration = \"40 ms\"
 ";
 
-/// Traces a scheme at a point and gives the IP packets.
+/// Traces a scheme at a point and returns the IP packets.
 fn packets(place: &Place, scheme: &str, at: &str, set: &[&str]) -> Vec<Vec<u8>> {
     let mut arguments = vec!["trace", "my.toml", "--scheme", scheme, "--fan-in", "6", "--at", at, "--out", "t.pcapng"];
     arguments.extend(set.iter().flat_map(|assignment| ["--set", assignment]));
@@ -59,7 +59,7 @@ fn every_packet_has_true_lengths_checksums_and_options() {
                     use etherparse::{TcpOptionElement, TcpOptionReadError};
                     match option {
                         Ok(TcpOptionElement::SelectiveAcknowledgement(..)) => sacked += 1,
-                        // The experimental option, in which switches hand out windows, is no standard's.
+                        // The experimental option, in which switches assign windows, is in no standard.
                         Ok(_) | Err(TcpOptionReadError::UnknownId(253)) => {}
                         Err(error) => panic!("{scheme} {set:?}: {error:?}"),
                     }

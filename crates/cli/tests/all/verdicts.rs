@@ -1,10 +1,10 @@
-//! What the commands say of figures that used to be called something else: no sentence is refuted by the figures beside it.
+//! Statements of the commands about their figures: no sentence contradicts the figures beside it.
 
 use serde_json::Value;
 
 use crate::common::Place;
 
-/// A rack at 25 Gbit/s whose second round hangs: no seed changes it, as no host has jitter.
+/// A rack at 25 Gbit/s whose second round stalls, with every seed, because no host has jitter.
 const RACK: &str = r#"
 schemes = ["cubic"]
 [link]
@@ -30,7 +30,7 @@ fn rows(place: &Place, arguments: &[&str]) -> Vec<Value> {
     object["rows"].as_array().unwrap().clone()
 }
 
-/// Without line ends, which fall anywhere.
+/// Output without line ends, whose positions depend on the width.
 fn text(place: &Place, arguments: &[&str]) -> String {
     let text = place.says(&[&["compare", "my.toml", "--no-cache"], arguments].concat());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -38,7 +38,7 @@ fn text(place: &Place, arguments: &[&str]) -> String {
 
 #[test]
 fn reports_a_round_that_never_ends() {
-    // Nothing comes back once the link to the client is down: the round that is open then never ends.
+    // No response arrives once the link to the client is down, so the open round never ends.
     let roomy = RACK.replace("512 KiB", "8 MiB");
     let place = Place::with(&(roomy + "[fabric]\nchanges = [\"20 ms switch client down\"]\n"));
     let row = &rows(&place, &[])[0];
@@ -70,7 +70,7 @@ fn a_scheme_that_never_had_half_of_the_line_does_not_hold() {
 
 #[test]
 fn a_wait_that_no_timeout_ends_is_a_stall() {
-    // A lone segment's ACK is kept back for 40 ms, and a window of one segment waits for it: not one timeout.
+    // The ACK of a lone segment is delayed by 40 ms, and a window of one segment waits for it, without a timeout.
     let place = Place::with(
         "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[tcp]\ninitial_window = 1\n\
          [workload]\nkind = \"web-search\"\nfragment = \"6000 B\"\nqueries = 20\n[sweep]\nfan_in = [4]\n",
@@ -85,7 +85,7 @@ fn a_wait_that_no_timeout_ends_is_a_stall() {
     );
 }
 
-/// Ten Gbit/s, a Linux TCP and small buffers.
+/// 10 Gbit/s, a Linux TCP and small buffers.
 const LINUX: &str = "schemes = [\"cubic\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"256 KiB\"\n\
                      [tcp]\nprofile = \"linux\"\n[workload]\nfragment = \"32 KiB\"\nduration = \"500 ms\"\n[run]\nseeds = 2\n";
 
@@ -147,7 +147,7 @@ fn what_faults_lose_and_who_crashes_is_named() {
 
 #[test]
 fn what_is_slow_says_what_binds_it() {
-    // A window of one segment a round trip, and nothing is lost.
+    // A window of one segment per round trip, without losses.
     let place = Place::with(
         "schemes = [\"newreno+gss\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n[switch]\nbuffer = \"16 MiB\"\n\
          [tcp]\ndelayed_ack = 1\n[gss]\nhandshake = true\n[workload]\nkind = \"web-search\"\nfragment = \"200 KB\"\nqueries = 20\n[sweep]\nfan_in = [2]\n",
@@ -166,7 +166,7 @@ fn what_is_slow_says_what_binds_it() {
 #[test]
 fn a_cold_start_of_one_round_in_a_hundred_is_named() {
     let place = Place::with(RACK);
-    // The first of 38, 61 and 128 rounds waits in each of the two runs.
+    // The first of 38, 61 and 128 rounds stalls in each of the two runs.
     for duration in ["600 ms", "1 s", "2 s"] {
         let setting = format!("workload.duration={duration}");
         let row = &rows(&place, &["--set", &setting])[0];
@@ -205,7 +205,7 @@ fn what_runs_beside_a_workload_is_told_apart_from_it() {
 
 #[test]
 fn a_cold_start_is_left_out_where_that_is_wished() {
-    // The pipe holds more than a new window.
+    // The pipe holds more than an initial window.
     let place = Place::with(&RACK.replace("1 us", "50 us"));
     let cold = &rows(&place, &["--fan-in", "2", "--set", "workload.duration=20 ms"])[0];
     let warm =
@@ -261,7 +261,7 @@ fn a_verdict_that_hangs_on_hosts_without_jitter_is_warned_of() {
     );
     assert!(told[0].contains(": newreno at buffer 256 KiB has a Jain's index"), "{told:?}");
     assert!(told[0].contains("; newreno at buffer 257 KiB has a Jain's index"), "{told:?}");
-    // With jitter there is nothing to ask, and who sweeps it asks himself.
+    // With jitter the question does not arise, and a sweep over jitter answers it itself.
     for more in [&[][..], &["--sweep", "host.packet_jitter=none,1 us"]] {
         assert_eq!(warnings(more), Vec::<Value>::new(), "{more:?}");
     }
@@ -283,7 +283,7 @@ fn a_narrow_terminal_is_kept_to() {
         for columns in ["50", "72", "100"] {
             let text = place.says_in(columns, arguments);
             let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
-            // What no blank divides cannot be folded.
+            // Words without a blank cannot be wrapped.
             let word = widest.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
             let most = columns.parse::<usize>().unwrap().max(word + 30);
             assert!(widest.chars().count() <= most, "{arguments:?} in {columns}: {widest}");

@@ -1,4 +1,4 @@
-//! Settings that have no effect, or not the one that was meant, are told: on standard error, in `--json`, in the report.
+//! Warnings about settings without effect, or with an unintended one: on standard error, in `--json`, in the report.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::{Place, SMALL, err};
 
-/// The warnings of a comparison, as `--json` has them; standard error has the same.
+/// The warnings of a comparison in `--json`; standard error has the same.
 fn warnings(text: &str, arguments: &[&str]) -> Vec<String> {
     let place = Place::with(text);
     let small = ["--seeds", "1", "--json"];
@@ -16,7 +16,7 @@ fn warnings(text: &str, arguments: &[&str]) -> Vec<String> {
     assert_eq!(output.status.code(), Some(0), "{text}: {}", err(&output));
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     let listed: Vec<String> = serde_json::from_value(object["warnings"].clone()).unwrap();
-    // Folded at blanks, to the width of a terminal.
+    // Wrapped at blanks, to the width of a terminal.
     assert!(err(&output).lines().all(|line| line.chars().count() <= 100), "{}", err(&output));
     let unfolded = err(&output).replace("\n  ", " ");
     assert_eq!(unfolded, listed.iter().map(|warning| format!("warning: {warning}\n")).collect::<String>());
@@ -87,7 +87,7 @@ fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
         ),
     ];
     for (base, more, arguments, told) in cases {
-        // The file's own choice of schemes stands for what it is about.
+        // If a scheme of the file uses the setting, selecting another scheme causes no warning.
         let narrowed = arguments.contains(&"--schemes");
         let warnings = warnings(&format!("{base}{more}"), arguments);
         match narrowed {
@@ -142,7 +142,7 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
         let warnings = warnings(&format!("{}{more}", BARRIER.trim_end()), &[]);
         assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{more:?} says {warnings:?}");
     }
-    // The threshold that nobody set is under the smallest of buffers.
+    // The default threshold is below the smallest buffer.
     let fast = "[link]\nrate = \"100 Gbit/s\"\n[switch]\nbuffer = \"100 KB\"\n";
     assert_eq!(warnings(&format!("{BARRIER}{fast}"), &[]), [""; 0]);
     for more in
@@ -220,7 +220,7 @@ fn bundled_scenarios_cause_no_warnings() {
             fs::read_to_string(&path).map(|text| (path.display().to_string(), text)).map_err(|error| error.to_string())
         };
         let variants = scenario.variants_with(&beside).unwrap();
-        // Of 1 ms the paper says that it makes false timeouts; its scenario is to show that (H-r.9, H-r.11).
+        // The paper shows that 1 ms causes spurious timeouts; its scenario reproduces that (H-r.9, H-r.11).
         let meant = |what: &str| name == "terasort.toml" && what.starts_with("`tcp.rto_min` of 1 ms is under");
         let warnings: Vec<_> = scenario.warnings(&variants).into_iter().filter(|it| !meant(&it.what)).collect();
         assert_eq!(warnings, [], "{}", file.display());
