@@ -1,4 +1,4 @@
-// What the pages' JSON holds. Made from crates/lab, report and papers by `make docs`: change the structs there.
+// Types of the pages' JSON. Made from crates/lab, report and papers by `make docs`: change the structs there.
 
 /** The axis of the sweep. */
 export type AxisFacts = { title: string, log: boolean, };

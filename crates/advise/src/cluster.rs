@@ -33,7 +33,7 @@ pub struct Cluster<'a> {
     arguments: Vec<String>,
     /// Addresses that lines name.
     pub addresses: &'a Addresses,
-    /// As it is.
+    /// Without a change.
     pub today: Variant,
     /// Servers.
     pub servers: u32,

@@ -57,7 +57,7 @@ macro_rules! meanings {
                 fn from(meaning: $crate::message::Meaning) -> Self {
                     match meaning.kind {
                         $(kind if kind == Kind::$variant as u8 => $name::$variant $((meanings!(@of $number meaning.number)))?,)*
-                        kind => unreachable!("an application is told of its own alone, not of {kind}"),
+                        kind => unreachable!("an application gets only its own messages, not {kind}"),
                     }
                 }
             }

@@ -46,7 +46,7 @@ impl Runner for Toy {
     }
 }
 
-/// Works until it is told to stop; the third run does not end by itself.
+/// A runner whose third run continues until it is stopped.
 struct Endless;
 
 impl Runner for Endless {
@@ -276,7 +276,7 @@ fn a_place_that_cannot_be_written_to_is_refused() {
     assert!(refusal.starts_with("/proc/nowhere: is not writable"), "{refusal}");
 }
 
-/// Counts its runs, and stops the sweep after so many.
+/// Counts its runs, and stops the sweep after `stop_after`.
 struct Counting<'a> {
     runs: AtomicUsize,
     stop_after: usize,
@@ -297,7 +297,7 @@ fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
     let stop = AtomicBool::new(false);
     let lab = Threads { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop };
     let mut told = 0;
-    // To tell it takes a look at every run: told at each one's end, it took time that grew with their square.
+    // Each report looks at every run: with a report per run, the time would grow with the square of their number.
     let (specs, _) = conduct(&lab, &variants(100), CompareOptions::default(), &mut |_| told += 1).unwrap();
     assert!(specs.len() >= 200 && told < specs.len() / 10, "{told} times for {} runs", specs.len());
 }

@@ -121,7 +121,7 @@ fn search(points: &Goodputs, variant: &Variant, curve: &[usize]) -> Vec<usize> {
     }
 }
 
-/// The next point to look at for the onset among `count`: the first, then the middle of what is left between the
+/// The next point to try for the onset among `count`: the first, then the middle of the range between the
 /// largest that holds and the least that has collapsed, at last the one behind the onset, which must have collapsed too.
 fn bisect(means: &BTreeMap<usize, f64>, count: usize) -> Option<usize> {
     let mean = |point: usize| means.get(&point).copied();
@@ -174,7 +174,7 @@ mod tests {
             if batch.is_empty() {
                 return done.iter().map(|(spec, _)| (spec.label.clone(), spec.fan_in, spec.seed)).collect();
             }
-            // Whatever the order in which they end.
+            // Runs may end in any order.
             done.extend(batch.into_iter().rev().map(|spec| {
                 let mut tables = RunTables::default();
                 tables.totals.measured_ps = 8_000_000;
@@ -213,7 +213,7 @@ mod tests {
         let variants = variants("[2, 4, 8, 16, 32, 48, 64, 96, 128]", 1);
         let fan_ins: Vec<u32> = variants[0].points.iter().map(|at| at.settings.servers()).collect();
         let onset = CompareOptions { onset: true, precision: None };
-        // One past the end stands for none.
+        // One past the end means none.
         for fallen in 1..=fan_ins.len() {
             let goodput = |fan_in: u32, _| if fan_ins[fallen..].contains(&fan_in) { 100.0 } else { 900.0 };
             let seen = points(&carry_out(&variants, onset, goodput));

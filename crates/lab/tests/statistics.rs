@@ -1,4 +1,4 @@
-//! Statistics against hand-worked values, and what must hold for any.
+//! Statistics against hand-calculated values, and invariants for random ones.
 
 use fanin_lab::stats::{bounded_interval, jain, mean_interval, onset, percentiles, percentiles_with_open, six_digits};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ fn a_round_that_never_ended_is_in_the_percentiles_as_a_lower_bound() {
 
 #[test]
 fn a_round_cut_off_early_gives_its_share_to_those_that_took_longer() {
-    // By hand: 10 ends with 4 at risk; 15 is cut off; then 20 and 30 share what is left, 3/8 each.
+    // By hand: 10 ends with 4 at risk; 15 is censored; then 20 and 30 share the remainder, 3/8 each.
     let (p, from) = percentiles_with_open(&mut [10, 20, 30], &mut [15]).unwrap();
     assert_eq!((p.p50, p.p95, p.max, from), (20, 30, 30, None));
     assert!((p.mean - (2.5 + 7.5 + 11.25)).abs() < 1e-9, "{}", p.mean);

@@ -12,9 +12,9 @@ pub(super) struct Missing {
     pub packet: String,
     /// The port that it was lost at.
     pub port: String,
-    /// When it was lost, since the start of the story.
+    /// When it was lost, since the start of the timeline.
     pub lost_us: f64,
-    /// What for: `as switch>client held 72 % of the shared memory`.
+    /// Cause: `as switch>client held 72 % of the shared memory`.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! Whatever an input holds, it is read to an end.
+//! Hostile input: reading always ends, with a diagnosis or an error.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use fanin_diagnose::{Input, diagnose};
 use proptest::prelude::*;
 
 fn read(bytes: &[u8]) {
-    // What is said of it may be anything; that something is said is what counts.
+    // Any verdict will do.
     if let Ok(found) = diagnose(vec![Input { name: "x".into(), stream: Box::new(bytes) }]) {
         assert!(!found.verdict.says.is_empty());
     }
@@ -85,7 +85,7 @@ proptest! {
     }
 }
 
-/// A stream of one block without an end.
+/// A stream of one endless block.
 struct Endless(u64);
 
 impl Read for Endless {
@@ -95,7 +95,7 @@ impl Read for Endless {
             *byte = begin.get(self.0 as usize).copied().unwrap_or(7);
             self.0 += 1;
         }
-        // Nobody may ask for more than this of a block that cannot be.
+        // An invalid block must not cause more reads than this.
         if self.0 > 64 << 20 { Err(io::Error::other("too much was asked for")) } else { Ok(buffer.len()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Segments put down by hand, with the signatures that they must have.
+//! Hand-written segments, with their expected signatures.
 
 use crate::script::{MS, SEGMENT, Script, US};
 use fanin_diagnose::{Diagnosis, Input, Signature, diagnose};
@@ -8,7 +8,7 @@ fn read(script: &Script) -> Diagnosis {
     diagnose(vec![Input { name: "script".into(), stream: Box::new(bytes.as_slice()) }]).unwrap()
 }
 
-/// Four servers that answer ten segments each, three rounds without a loss; then a round of the caller's. It begins at 30 ms.
+/// Three rounds without losses, in which four servers respond with ten segments each, then the caller's round, which starts at 30 ms.
 fn after_calm_rounds(last: impl FnOnce(&mut Script, u64)) -> Diagnosis {
     let mut script = Script::open(4, true);
     for round in 0..3 {
@@ -45,7 +45,7 @@ fn rounds_without_a_loss_have_no_signature() {
     assert_eq!(found.losses, [0, 0]);
 }
 
-/// A round in which three servers answer, and of the fourth what is told.
+/// A round in which three servers respond, and `tell` writes the fourth's segments.
 fn with_fourth(tell: impl FnOnce(&mut Script, u64)) -> Diagnosis {
     after_calm_rounds(|script, at| {
         for server in 0..3 {
@@ -113,7 +113,7 @@ fn data_behind_a_window_that_was_shut_waited_for_room() {
 fn data_beyond_the_window_waited_for_the_reader() {
     let found = with_fourth(|script, at| {
         script.without_acks(|script| script.answer(at + 480 * US, 3, 0..2));
-        // Two segments more, and no third.
+        // The window allows two more segments, not three.
         script.window(at + 500 * US, 3, 2, 23);
         script.without_acks(|script| script.answer(at + 620 * US, 3, 2..4));
         script.ack(at + 60 * MS, 3, 4);
@@ -158,7 +158,7 @@ fn a_request_that_was_sent_again_waited_for_the_clients_own_timeout() {
 fn quick_retransmissions_are_no_timeouts() {
     let mut script = Script::open(4, true);
     let mut at = 5 * MS;
-    // Two timeouts of 200 ms, then a segment that comes again after 6 ms.
+    // Two timeouts of 200 ms, then a retransmission after 6 ms.
     for wait in [200 * MS, 200 * MS, 6 * MS] {
         script.ask(at);
         for server in 0..3 {
@@ -179,7 +179,7 @@ fn quick_retransmissions_are_no_timeouts() {
 #[test]
 fn reports_the_slowest_round_and_the_sums() {
     let mut script = Script::open(4, true);
-    // A round that is idle for 60 ms, and one that is never idle for long and takes 70 ms.
+    // A round with 60 ms of idle time, and one that takes 70 ms without long idle times.
     let (first, second) = (5 * MS, 205 * MS);
     for at in [first, second] {
         script.ask(at);
@@ -235,7 +235,7 @@ fn a_pause_between_requests_does_not_split_later_rounds() {
         for server in 0..4 {
             let begins = if server < 2 { at } else { at + pause };
             script.ask_one(begins, server);
-            // The answers of all end together, and the next round follows at once.
+            // All responses end together, and the next round follows at once.
             for part in 0..10u32 {
                 let came = at + 10 * MS + MS * u64::from(part) + server as u64 * 12 * US;
                 script.answer(came, server, part..part + 1);

@@ -94,7 +94,7 @@ fn carried(
     let elsewhere = Elsewhere::new(carrier, (&Toy, "a"), (cache, None), &stop);
     elsewhere.carry_out(Batch { specs, watch: None }, &mut |news| match news {
         News::Ended { place, done, .. } => {
-            assert!(came.insert(place, done.tables).is_none(), "a run is told of once");
+            assert!(came.insert(place, done.tables).is_none(), "a run ends once");
         }
         News::Notice(notice) => told += &notice,
         News::Raised { .. } | News::Underway { .. } => {}

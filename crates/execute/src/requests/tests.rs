@@ -132,7 +132,7 @@ fn requests_without_a_gap_are_one_query() {
     assert_eq!(tally, Tally { queries: 3, requests: 4, misses: 1, dropped: 12, bad: 0 });
 }
 
-/// `watched.log` is what memcached 1.6.18 wrote; `watch.py` beside it is what was asked of it.
+/// memcached 1.6.18 wrote `watched.log`; `watch.py` beside it sent the requests.
 #[test]
 fn what_is_looked_up_to_be_stored_is_no_request() {
     let (mut catalogue, mut all) = (Catalogue::default(), Vec::new());
@@ -142,7 +142,7 @@ fn what_is_looked_up_to_be_stored_is_no_request() {
     };
     let asked: Vec<_> = all.iter().map(names).collect();
     assert_eq!(asked, [vec!["a"], vec!["a"], vec!["a", "b"], vec!["b"], vec!["a", "b"]]);
-    // A get of what is not there, and the same in the middle of what is.
+    // A get of a missing key, and one of a missing key among others.
     assert_eq!((tally.queries, tally.requests, tally.misses), (5, 7, 2));
 }
 
@@ -261,7 +261,7 @@ fn what_is_no_file_or_no_table_is_refused() {
     assert!(refused(&path).contains("Parquet"), "{}", refused(&path));
 }
 
-/// Pieces of which logs are made, right and wrong.
+/// Pieces of random logs, valid and invalid.
 const PIECES: [&str; 40] = [
     "time",
     "query",
@@ -305,12 +305,12 @@ const PIECES: [&str; 40] = [
     "\u{0}",
 ];
 
-/// What other programs wrote, and what is recorded.
+/// A log that another program wrote.
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs").join(name)
 }
 
-/// What is in logs: queries by their keys' names and sizes.
+/// The queries of logs: names and sizes of keys.
 fn kept_queries(paths: &[PathBuf]) -> Result<Vec<(Time, Vec<String>)>, String> {
     let (mut catalogue, mut all) = (Catalogue::default(), Vec::new());
     read(paths, PLAIN, &mut catalogue, &mut |query| all.push(query)).map_err(|unread| unread.why.to_string())?;
@@ -337,7 +337,7 @@ fn a_table_is_the_same_whoever_wrote_it_as_parquet() {
     assert_eq!(brotli, "column `time` is compressed with BROTLI: use Snappy, zstd, LZ4, gzip or none");
 }
 
-/// Every byte of these turned over, and every third length short of the whole.
+/// Files with one byte changed, for every byte, and files truncated at every third byte.
 #[test]
 fn damaged_parquet_ends_in_queries_or_in_an_error() {
     let (folder, mut panics, mut checksums) = (tempfile::tempdir().unwrap(), 0, 0);
@@ -355,7 +355,7 @@ fn damaged_parquet_ends_in_queries_or_in_an_error() {
             let path = folder.path().join("damaged.parquet");
             std::fs::write(&path, bytes).unwrap();
             let read = kept_queries(std::slice::from_ref(&path));
-            // What is written over waits for the disk on some file systems; what is written anew does not.
+            // On some file systems, overwriting a file waits for the disk; creating one does not.
             std::fs::remove_file(&path).unwrap();
             if let Err(what) = read {
                 assert!(!what.is_empty(), "{name}, mutation {number}");

@@ -1,5 +1,5 @@
-//! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
-//! message with its line.
+//! Lists of flows, distributions of sizes and placement plans: the published formats are read, and any other content causes one error with
+//! its line.
 
 use fanin_spec::{Bursts, Flows, Plan, Problem, Scenario, Sizes, Variant};
 use proptest::prelude::*;
@@ -167,7 +167,7 @@ fn the_published_distributions_have_their_means() {
 fn draws_follow_the_table() {
     for name in Sizes::names() {
         let sizes = Sizes::named(name).unwrap();
-        // Evenly spread draws: what is left is the rounding alone.
+        // Evenly spread draws: the only remaining error is rounding.
         const DRAWS: u64 = 1_000_000;
         let draw = |i: u64| sizes.at((u64::MAX / DRAWS) * i + u64::MAX / (2 * DRAWS));
         let mut drawn: Vec<u64> = (0..DRAWS).map(draw).collect();
@@ -177,7 +177,7 @@ fn draws_follow_the_table() {
         drawn.sort_unstable();
         for (bytes, share) in sizes.points() {
             let up_to = drawn.partition_point(|&size| size <= bytes) as f64 / DRAWS as f64;
-            // Small sizes are whole bytes, of which many draws have the same: half a byte of the step's height.
+            // Small sizes are whole bytes and many draws share one: allow half a byte of the step's height.
             let step = if bytes < 1_100 { 2e-3 } else { 1e-4 };
             assert!((up_to - share as f64 / 1e9).abs() < step, "{name}: {up_to} up to {bytes}");
         }

@@ -40,19 +40,19 @@ fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
         (s.mss, s.rto_floor, s.max_ack_delay.time(&s)),
         (Bytes(1448), RtoFloor::Variance, Time::from_millis(200))
     );
-    // A law's way, too; what is set beside the profile stands over that as well.
+    // It also sets an algorithm's variant; explicit settings take precedence over that, too.
     assert_eq!(settings(linux, &[]).laws.senders.cubic.variant, cubic::Variant::Linux);
     assert_eq!(
         settings(&format!("[cubic]\nvariant = \"rfc9438\"\n{linux}"), &[]).laws.senders.cubic.variant,
         cubic::Variant::Rfc9438
     );
-    // Before it or behind it, in the file or over it.
+    // Explicit settings count before or after the profile, in the file or in arguments.
     for text in [format!("{linux}rto_min = \"10 ms\"\n"), "[tcp]\nrto_min = \"10 ms\"\nprofile = \"linux\"\n".into()] {
         let s = settings(&text, &[]).tcp;
         assert_eq!((s.rto_min, s.rack), (Time::from_millis(10), true), "{text}");
     }
     assert_eq!(settings(linux, &["tcp.rto_min=10 ms"]).tcp.rto_min, Time::from_millis(10));
-    // Over a file that has no profile it takes the place of what stands there.
+    // A profile in an argument overrides the settings of a file without one.
     let over = settings("[tcp]\nrto_min = \"10 ms\"\n", &["tcp.profile=linux"]).tcp;
     assert_eq!((over.rto_min, over.rack), (Time::from_millis(200), true));
 }

@@ -1,4 +1,4 @@
-//! Sweeps over any key: their points, what stands over what, and what is refused.
+//! Sweeps over any key: their points, precedence, and errors.
 
 use fanin_spec::{Problem, Scenario, Variant};
 

@@ -1,4 +1,4 @@
-//! A switch's memory in a scenario: what goes together, and what a later layer says in the place of an earlier one.
+//! A switch's memory in a scenario: valid combinations, and precedence of layers.
 
 use fanin_spec::{Chip, Scenario, Settings, Variant};
 use fanin_units::{Bytes, QueueSize};

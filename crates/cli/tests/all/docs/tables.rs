@@ -194,7 +194,7 @@ const SCORECARD: Fields = &[
     (SPARED[4], "count", "Those that were not made."),
     ("papers[].figures[].claims[].id", "text", "The claim's id."),
     ("papers[].figures[].claims[].says", "text", "What the paper says, in plain words."),
-    ("papers[].figures[].claims[].where", "text", "Where it says so."),
+    ("papers[].figures[].claims[].where", "text", "Location of the statement in the paper."),
     (
         "papers[].figures[].claims[].class",
         "text",
