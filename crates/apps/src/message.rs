@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meaning_comes_back_as_it_was_sent() {
+    fn meanings_round_trip() {
         for timer in [Timer::Serve(0), Timer::Serve(u32::MAX), Timer::End] {
             assert_eq!(Timer::from(Meaning::from(timer)), timer);
         }

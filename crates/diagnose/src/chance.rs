@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_in_some_hundreds_wherever_it_is_was_lost_by_chance() {
+    fn isolated_losses_at_any_position_are_random() {
         // A prime number of packets apart, so that losses reach all places of a row.
         let (chance, lost) = of_rows(40, |row, place| u64::from((row * 1000 + place) % 367 == 0));
         assert!(chance.alone(lost));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_in_bursts_are_a_queues() {
+    fn losses_in_bursts_are_due_to_a_queue() {
         let (late, lost) = of_rows(40, |_, place| u64::from(place == 900));
         assert!(!late.alone(lost));
         let (together, lost) = of_rows(40, |row, place| u64::from(place / 20 == row));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_losses_tell_nothing() {
+    fn few_losses_permit_no_conclusion() {
         let (chance, lost) = of_rows(7, |_, place| u64::from(place == 500));
         assert!(!chance.alone(lost));
     }

@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_print_is_told_apart_by_its_content() {
+    fn detects_output_of_tools_by_content() {
         let nstat = "#kernel\nTcpRetransSegs                  12                 0.0\nTcpExtTCPTimeouts               3                  0.0\n";
         assert_eq!(says(nstat), ["x: retransmission timeouts: 3", "x: retransmitted segments: 12"]);
         let proc =
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_and_ports_are_counted_each_by_itself_and_added_up() {
+    fn counts_queues_and_ports_separately_and_adds_them_up() {
         let queue = |number: u32, dropped: u32| {
             format!(
                 "qdisc fq 0: dev eth0 parent :{number} limit 10p\n Sent 9 bytes 2 pkt (dropped {dropped}, overlimits 0)\n"
@@ -453,12 +453,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_connections_prints_what_tells_nothing() {
+    fn accepts_ss_output_without_connections() {
         assert!(says("State Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n").is_empty());
     }
 
     #[test]
-    fn another_text_is_refused_and_says_what_would_be_right() {
+    fn refuses_other_texts_with_the_known_formats() {
         let error = Counters::read("notes", &mut "Dear Sir\nor Madam\n".as_bytes()).err().unwrap();
         assert!(error.contains("notes") && error.contains("nstat"), "{error}");
         let letter = "Dear Sir,\nState of things, and more\n5, 6, 7\nfor 3, as always\nqdisc is a word\n";

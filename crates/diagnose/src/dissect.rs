@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_make_no_sense_are_left() {
+    fn ignores_invalid_options() {
         for bytes in [&[2, 0][..], &[2, 1], &[2, 4, 5], &[5, 255, 0], &[0, 9, 9], &[8]] {
             let mut segment = Segment::default();
             options(bytes, &mut segment);

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_million_connections_take_a_bounded_room() {
+    fn million_connections_take_bounded_memory() {
         let mut flows = Flows::default();
         for n in 0..1_000_000u32 {
             let from = End { address: u128::from(n / 50_000), port: (n % 50_000) as u16 };

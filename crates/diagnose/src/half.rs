@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_in_order_beyond_a_hole_into_it_and_again_are_told_apart() {
+    fn distinguishes_new_filling_and_repeated_data() {
         let mut half = Half::default();
         assert_eq!(half.saw(1, 1000, 100), (Piece::Next, 0, 100));
         assert_eq!(half.saw(2, 1200, 100), (Piece::Beyond, 200, 300));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_round_and_what_lies_far_off_is_another_connection() {
+    fn sequence_numbers_wrap_and_distant_ones_are_foreign() {
         let mut half = Half::default();
         half.begin(u32::MAX - 49);
         assert_eq!(half.saw(1, u32::MAX - 49, 100), (Piece::Next, 0, 100));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_kept_in_a_bounded_room() {
+    fn holes_take_bounded_memory() {
         let mut half = Half::default();
         half.begin(0);
         for place in 0..1000 {

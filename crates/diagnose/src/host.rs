@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_samples_are_thinned_and_keep_their_quantiles() {
+    fn thinning_keeps_quantiles_of_samples() {
         let mut samples = Samples::default();
         (0..1_000_000).for_each(|n| samples.add(n));
         assert!(samples.kept.len() < MOST_SAMPLES);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_was_doubled_is_not_the_least() {
+    fn doubled_timeout_is_not_the_minimum() {
         assert_eq!(usual_timeout(&[30_020, 10_020, 30_030]), Some(10_020));
         assert_eq!(usual_timeout(&[30_020, 30_030]), Some(30_020));
         assert_eq!(usual_timeout(&[30_020, 30_030, 12_500]), Some(30_020));

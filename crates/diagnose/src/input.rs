@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_told_by_its_content_packed_or_not() {
+    fn detects_inputs_by_content_compressed_or_not() {
         let plain = [&[0x0a, 0x0d, 0x0d, 0x0a][..], &[7; 3000]].concat();
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(&plain).unwrap();

@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn the_collapse_point_is_a_lasting_fall_below_half() {
+    fn collapse_point_is_a_lasting_fall_below_half() {
         let seen = [episode(2, 0.002), episode(4, 0.1), episode(8, 0.008), episode(16, 0.2), episode(32, 0.2)];
         let (points, onset) = points(&seen);
         assert_eq!(points.iter().map(|point| point.fan_in).collect::<Vec<_>>(), [2, 4, 8, 16, 32]);

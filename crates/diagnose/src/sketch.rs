@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_open_is_settled_in_its_place() {
+    fn settles_open_keys_in_place() {
         let mut sketch = Sketch::new("# of a capture\n".into());
         sketch.set("schemes", "[\"newreno\"]", How::Assumed, "not seen");
         sketch.section("switch");

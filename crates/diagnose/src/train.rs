@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_of_a_link_is_that_at_which_packets_follow_one_another() {
+    fn link_rate_is_that_of_back_to_back_packets() {
         let mut train = Train::default();
         let mut now = 0;
         for packet in 0..4000 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_before_all_others_does_not_hide_the_rate_of_what_follows() {
+    fn initial_burst_does_not_hide_the_link_rate() {
         let mut train = Train::default();
         let mut now = 0;
         for packet in 0..4000 {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_to_which_little_comes_shows_no_rate() {
+    fn host_with_little_traffic_has_no_rate() {
         let mut train = Train::default();
         (0..100).for_each(|packet| train.came(packet * 10_000_000, 1500));
         assert_eq!(train.rate(), None);

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_measured_is_a_rate_that_links_have_under_one_framing() {
+    fn matches_standard_link_rates_by_framing() {
         let ip = |mbps: f64, packet: f64, extra: f64| mbps * 1e6 / 8.0 * packet / (packet + extra);
         let cases = [
             (ip(10_000.0, 1500.0, 38.0), 1500, 10_000.0, "ethernet"),

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_a_route_to_the_smallest_network_that_holds_them() {
+    fn route_is_the_smallest_network_with_all_servers() {
         let of = |all: &[&str]| network(&all.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>());
         assert_eq!(of(&["10.91.1.1", "10.91.16.1"]).as_deref(), Some("10.91.0.0/19"));
         assert_eq!(of(&["10.0.0.7"]).as_deref(), Some("10.0.0.7/32"));

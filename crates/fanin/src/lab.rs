@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_from_outside_stands_in_any_scheme_and_is_never_kept() {
+    fn external_algorithms_work_in_any_scheme_uncached() {
         register("outside", Traits::default(), Box::new(Outside { fails: false })).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let lab = Lab::default().cache_in(folder.path());
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_fails_ends_its_run_and_no_other() {
+    fn failing_algorithm_ends_only_its_run() {
         register("failing", Traits::default(), Box::new(Outside { fails: true })).unwrap();
         let comparison = compared(&Lab::default(), "failing");
         let raised: Vec<String> = comparison.outcome().raised.iter().map(ToString::to_string).collect();

@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_better_only_where_neither_mean_nor_tail_is_longer() {
+    fn plan_is_better_if_neither_mean_nor_tail_is_longer() {
         let of = |mean, p99| Latencies { mean, p50: mean, p99, drops: 0 };
         let concludes = |mean, p99| Conclusion::of(&[of(1.0, 2.0), of(mean, p99)]);
         assert_eq!([concludes(0.9, 2.0), concludes(1.0, 1.5)], [Conclusion::Better; 2]);

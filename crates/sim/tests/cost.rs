@@ -35,7 +35,7 @@ fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
 }
 
 #[test]
-fn a_packet_allocates_nothing() {
+fn packets_allocate_nothing() {
     let timed = ["newreno", "dctcp"].map(|scheme| (scheme.to_string(), "rack = true\ntail_loss_probe = true"));
     for (scheme, tcp) in schemes(Kind::OneShot).map(|scheme| (scheme.to_string(), "")).chain(timed) {
         let (few, packets_of_few) = allocations(&scheme, tcp, "1 MB");

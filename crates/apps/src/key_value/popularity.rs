@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_come_as_often_as_zipf_has_it() {
+    fn rank_frequencies_follow_zipf() {
         let (ranks, count) = (100u32, 1_000_000);
         let zipfian = Zipfian::new(ranks.into(), 0.99);
         let mut counts = vec![0u32; ranks as usize];
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn two_classes_have_their_shares_and_each_is_even() {
+    fn two_classes_have_their_shares_and_are_uniform() {
         let k = settings(Kind::TwoClass, 1_000, 1);
         let popular = k.popular.part_of(1_000) as usize;
         let (n, share) = (counts(&k, 100_000), k.popular_asked.as_f64());

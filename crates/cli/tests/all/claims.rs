@@ -34,7 +34,7 @@ fn claim(id: &str) -> String {
 }
 
 #[test]
-fn unknown_papers_and_figures_name_the_known_ones() {
+fn lists_known_papers_and_figures_for_unknown_ones() {
     let place = with_papers(&["tiny", "other"]);
     let message = place.refuses(&["reproduce", "tinny"]);
     assert!(message.contains("unknown paper `tinny`; the papers are other, tiny, or all"), "{message}");
@@ -45,7 +45,7 @@ fn unknown_papers_and_figures_name_the_known_ones() {
 }
 
 #[test]
-fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
+fn refuses_claims_with_unknown_class_or_keys() {
     let one = claim("T-1.1");
     let cases = [
         (
@@ -105,7 +105,7 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
 }
 
 #[test]
-fn every_message_of_the_reader_of_toml_has_its_line() {
+fn all_toml_errors_have_a_line() {
     for (from, to) in [
         ("at_least = 1\n", "at_least = 1\nvaleu = 2\n"),
         ("says = \"Both move something\"\n", ""),
@@ -128,7 +128,7 @@ fn every_message_of_the_reader_of_toml_has_its_line() {
 }
 
 #[test]
-fn ids_stand_once_and_under_their_figure() {
+fn claim_ids_are_unique_and_match_their_figure() {
     refused("id = \"T-1.2\"", "id = \"T-1.1\"", "duplicate claim `T-1.1`");
     refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}duplicate figure `T-1`", line("id = \"T-2\"")));
     refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
@@ -141,7 +141,7 @@ fn ids_stand_once_and_under_their_figure() {
 }
 
 #[test]
-fn a_figure_that_cannot_be_drawn_is_refused() {
+fn refuses_figures_that_cannot_be_drawn() {
     let three = line("id = \"T-3\"");
     for (from, to, told) in [
         ("draws = [\"round_end_ms\"]", "draws = []", format!("{}figure `T-2` draws nothing", line("id = \"T-2\""))),
@@ -211,7 +211,7 @@ fn names_the_line_of_an_impossible_scheme() {
 }
 
 #[test]
-fn a_setting_that_does_not_resolve_is_refused_as_it_was_written() {
+fn quotes_settings_that_do_not_resolve() {
     let place = tiny();
     let message = place.refuses(&["reproduce", "tiny", "--set", "workload.duration=2"]);
     assert!(message.contains("--set workload.duration=2: `workload.duration`"), "{message}");
@@ -235,7 +235,7 @@ fn refuses_invalid_open_parameters_before_running() {
 }
 
 #[test]
-fn a_chart_is_drawn_over_a_curve_that_it_has_and_that_comes_first() {
+fn chart_baselines_must_exist_and_come_first() {
     let draws = "draws = [\"goodput_mbps\", \"query_ms\"]\n";
     let over = |over: &str| format!("{draws}over = {{ {over} }}\n");
     refused(

@@ -64,7 +64,7 @@ fn set_reaches_every_key() {
 }
 
 #[test]
-fn a_variants_own_keys_stand_over_set_and_set_over_the_file() {
+fn variants_override_set_and_set_overrides_the_file() {
     let text = "\
 [tcp]
 rto_min = \"100 ms\"
@@ -96,7 +96,7 @@ switch.buffer = \"128 KiB\"
 }
 
 #[test]
-fn the_number_of_jobs_and_a_second_run_change_nothing_but_the_cost() {
+fn jobs_and_reruns_change_only_the_cost() {
     let place = Place::with(SMALL);
     let result = |jobs: &str| {
         let mut object = json(&place.says(&["compare", "my.toml", "--json", "--jobs", jobs]));
@@ -109,7 +109,7 @@ fn the_number_of_jobs_and_a_second_run_change_nothing_but_the_cost() {
 }
 
 #[test]
-fn the_json_object_has_the_form_of_the_contract() {
+fn json_has_the_documented_form() {
     let place = Place::with(SMALL);
     let object = json(&place.says(&["compare", "my.toml", "--json", "--schemes", "dctcp", "--fan-in", "2"]));
     assert_eq!((&object["schema"], &object["scenario"]), (&1.into(), &"my.toml".into()));
@@ -133,7 +133,7 @@ fn the_json_object_has_the_form_of_the_contract() {
 }
 
 #[test]
-fn one_run_is_the_same_run_as_in_a_comparison() {
+fn run_equals_the_run_of_a_comparison() {
     let place = Place::with(SMALL);
     let one = json(&place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "4", "--seed", "9", "--json"]));
     let arguments = ["--schemes", "dctcp", "--fan-in", "4", "--seeds", "1", "--first-seed", "9", "--json"];
@@ -144,7 +144,7 @@ fn one_run_is_the_same_run_as_in_a_comparison() {
 }
 
 #[test]
-fn out_holds_tables_and_what_made_them() {
+fn out_contains_tables_and_manifest() {
     let place = Place::with(SMALL);
     place.says(&["compare", "my.toml", "--out", "a/b"]);
     let manifest = json(&fs::read_to_string(place.path("a/b/manifest.json")).unwrap());
@@ -157,7 +157,7 @@ fn out_holds_tables_and_what_made_them() {
 }
 
 #[test]
-fn without_out_nothing_is_written() {
+fn writes_nothing_without_out() {
     let place = Place::with(SMALL);
     place.says(&["compare", "my.toml"]);
     assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
@@ -235,7 +235,7 @@ fn explain_shows_every_key_and_every_scheme() {
 }
 
 #[test]
-fn every_command_helps_with_an_example() {
+fn every_help_text_has_an_example() {
     let place = Place::with("");
     for command in ["compare", "run", "trace", "list", "explain", "cache", "new"] {
         let text = place.says(&[command, "--help"]);
@@ -244,7 +244,7 @@ fn every_command_helps_with_an_example() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_fault() {
+fn closed_pipe_is_no_error() {
     let place = Place::with("");
     let mut child =
         place.command(&["explain", "scenario"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -255,7 +255,7 @@ fn a_closed_pipe_is_no_fault() {
 }
 
 #[test]
-fn ctrl_c_ends_with_what_has_finished() {
+fn ctrl_c_reports_finished_runs() {
     let text = "\
 [workload]
 fragment = \"4 KiB\"
@@ -293,7 +293,7 @@ scheme = \"newreno\"
 }
 
 #[test]
-fn every_scenario_of_the_project_resolves() {
+fn bundled_scenarios_resolve() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let mut seen = 0;
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -364,7 +364,7 @@ fn announces_long_runs_and_prints_progress_lines() {
 }
 
 #[test]
-fn shells_get_completions_that_they_can_read() {
+fn shells_accept_their_completions() {
     let place = Place::with("");
     for shell in ["bash", "zsh", "fish"] {
         let script = place.says(&["completions", shell]);
@@ -383,7 +383,7 @@ fn shells_get_completions_that_they_can_read() {
 }
 
 #[test]
-fn the_version_names_the_commit_where_there_is_one() {
+fn version_names_the_commit_if_known() {
     let said = Place::with("").says(&["--version"]);
     let rest = said.trim_end().strip_prefix(concat!("fanin ", env!("CARGO_PKG_VERSION"))).unwrap();
     let commit = rest.trim().trim_matches(['(', ')']);

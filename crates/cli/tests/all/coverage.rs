@@ -65,7 +65,7 @@ fn intervals_cover_the_mean_and_stay_in_range() {
 }
 
 #[test]
-fn no_run_beats_what_the_closed_form_allows() {
+fn no_run_exceeds_the_upper_bound() {
     let mut closest: f64 = 0.0;
     for scenario in ["bench-barrier", "bench-star", "fixed-block", "fixed-fragment", "two-racks", "web-search"] {
         let mut scenario = bundled(scenario);

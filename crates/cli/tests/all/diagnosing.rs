@@ -71,7 +71,7 @@ fn diagnoses_many_servers_and_writes_a_scenario() {
 }
 
 #[test]
-fn one_server_alone_is_no_incast() {
+fn single_server_is_no_incast() {
     let place = captured("1");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--json"]));
     assert_eq!(found["episodes"], Value::Array(Vec::new()));
@@ -91,7 +91,7 @@ fn diagnoses_a_truncated_capture_up_to_its_end() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn refuses_files_that_are_no_recording() {
     let place = Place::with(MY);
     fs::write(place.path("junk"), [0u8, 255, 3, 7].repeat(999)).unwrap();
     fs::write(place.path("empty"), []).unwrap();
@@ -162,7 +162,7 @@ fn advice_on_a_diagnosis_names_the_addresses_of_the_capture() {
 }
 
 #[test]
-fn commands_that_record_are_printed_and_a_device_is_a_name() {
+fn prints_recording_commands_and_validates_the_device() {
     let place = Place::with(MY);
     let says = place.says(&["record", "--device", "eth7"]);
     assert!(says.contains("tcpdump -i eth7 -s 120") && says.contains("fanin diagnose packets.pcap"));
@@ -206,7 +206,7 @@ fn records_into_a_new_folder_with_system_tools() {
 }
 
 #[test]
-fn a_lossy_link_is_no_incast_and_its_scenario_loses_as_much() {
+fn lossy_link_is_no_incast_and_its_scenario_loses_as_much() {
     let place = Place::with(&MY.replace("64 KiB\"\n[host]", "16 MiB\"\n[faults]\nloss = \"0.5 %\"\n[host]"));
     place.says(&["trace", "my.toml", "--scheme", "newreno", "--fan-in", "16", "--out", "t.pcapng"]);
     let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));
@@ -229,7 +229,7 @@ fn calibrates_open_parameters_to_the_measured_rounds() {
 }
 
 #[test]
-fn advice_comes_with_the_diagnosis_as_one_object() {
+fn prints_advice_and_diagnosis_as_one_object() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));
     assert_eq!((&found["schema"], &found["verdict"]["incast"]), (&1.into(), &true.into()));

@@ -15,7 +15,7 @@ fn front() -> Command {
 }
 
 #[test]
-fn a_file_that_is_wrong_ends_with_2_its_line_and_what_is_right() {
+fn invalid_file_exits_2_with_line_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("front.toml");
     fs::write(&file, format!("{RIGHT}hash = \"md4\"\n")).unwrap();
@@ -34,7 +34,7 @@ fn a_file_that_is_wrong_ends_with_2_its_line_and_what_is_right() {
 }
 
 #[test]
-fn a_file_that_is_right_is_called_so_and_nothing_listens() {
+fn check_accepts_a_valid_file_without_listening() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("front.toml");
     fs::write(&file, RIGHT).unwrap();
@@ -44,7 +44,7 @@ fn a_file_that_is_right_is_called_so_and_nothing_listens() {
 }
 
 #[test]
-fn sigterm_ends_it_well() {
+fn sigterm_ends_it_gracefully() {
     let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
     let mut child = front().args(listen).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -107,7 +107,7 @@ fn a_refused_plan_is_not_applied_after_a_restart() {
 }
 
 #[test]
-fn an_address_that_somebody_has_is_named_with_who_has_it() {
+fn names_the_owner_of_an_address_in_use() {
     let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
     let mut first = front().args(listen).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

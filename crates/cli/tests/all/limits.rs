@@ -28,7 +28,7 @@ fn names(entry: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_page_of_limits_is_what_the_list_says() {
+fn page_of_limits_matches_the_list() {
     let mut page = HEAD.to_string();
     for limit in limits() {
         let also = names(&limit)[1..].iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

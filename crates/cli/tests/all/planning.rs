@@ -20,7 +20,7 @@ fn demo() -> Place {
 const PLAN: [&str; 4] = ["plan", "try/log.csv", "--cluster", "try/cluster.toml"];
 
 #[test]
-fn a_plan_is_held_against_queries_that_it_has_not_seen() {
+fn evaluates_plans_on_later_queries() {
     let place = demo();
     let told: Value = serde_json::from_str(&place.says(&[&PLAN[..], &["--json", "--out", "made"]].concat())).unwrap();
     let number = |name: &str| told[name].as_f64().unwrap();
@@ -51,7 +51,7 @@ fn a_plan_is_held_against_queries_that_it_has_not_seen() {
 }
 
 #[test]
-fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
+fn refuses_impossible_plans_and_writes_nothing() {
     let place = demo();
     let log = fs::read_to_string(place.path("try/log.csv")).unwrap();
     fs::write(place.path("bad.csv"), log.replacen("0.020,q1,", "soon,q1,", 1)).unwrap();
@@ -89,7 +89,7 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_cluster_without_racks_is_planned_for_with_one_replica() {
+fn plans_without_racks_need_one_replica() {
     let place = demo();
     // A star without any of the required keys.
     fs::write(place.path("bare.toml"), "[workload]\nfan_in = 4\n[link]\nrate = \"10 Gbit/s\"\n").unwrap();
@@ -104,7 +104,7 @@ fn a_cluster_without_racks_is_planned_for_with_one_replica() {
 }
 
 #[test]
-fn the_first_signal_ends_it_and_nothing_is_left() {
+fn first_signal_ends_it_and_leaves_nothing() {
     let place = demo();
     // Planning for this many periods takes hours.
     let rows = (0..1_000_000)
@@ -129,7 +129,7 @@ fn the_first_signal_ends_it_and_nothing_is_left() {
 }
 
 #[test]
-fn keys_of_a_plan_are_safe_text_and_found_again() {
+fn keys_of_plans_are_safe_text_and_are_found_again() {
     let place = demo();
     let log = fs::read_to_string(place.path("try/log.csv")).unwrap();
     let log =
@@ -151,7 +151,7 @@ fn keys_of_a_plan_are_safe_text_and_found_again() {
 }
 
 #[test]
-fn a_server_that_can_give_less_than_others_is_given_no_more() {
+fn full_servers_get_no_objects() {
     let place = demo();
     // Its memory is already full.
     let small = "key_value.servers=[\"server2..3: memory 1 KB\"]";
@@ -165,7 +165,7 @@ fn a_server_that_can_give_less_than_others_is_given_no_more() {
 }
 
 #[test]
-fn damaged_parquet_is_refused_with_its_row_and_nothing_is_written() {
+fn refuses_damaged_parquet_with_its_row_and_writes_nothing() {
     let place = demo();
     let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/logs/polars.parquet")).unwrap();
     let mut refused = Vec::new();
@@ -189,7 +189,7 @@ fn damaged_parquet_is_refused_with_its_row_and_nothing_is_written() {
 }
 
 #[test]
-fn servers_logs_are_planned_from_together() {
+fn plans_from_logs_of_several_servers() {
     let place = demo();
     // Twenty times per second.
     let line = |at: u32, key: u32| {
@@ -306,7 +306,7 @@ fn plans_hashed_keys_from_the_servers_in_their_log() {
 }
 
 #[test]
-fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
+fn refuses_impossible_current_placements_with_their_line() {
     let place = demo();
     place.says(&[&PLAN[..], &["--out", "made"]].concat());
     let cluster = fs::read_to_string(place.path("try/cluster.toml")).unwrap();
@@ -343,7 +343,7 @@ fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
 }
 
 #[test]
-fn logs_of_different_times_are_refused_and_hostile_keys_are_keys() {
+fn refuses_logs_of_different_times_and_accepts_hostile_keys() {
     let place = demo();
     let table = |zero: u64, key: &str| {
         let row = |at: u64| format!("{},q{at},{key},1\n", zero + at);
@@ -373,7 +373,7 @@ fn logs_of_different_times_are_refused_and_hostile_keys_are_keys() {
 }
 
 #[test]
-fn it_is_planned_again_after_every_period_where_that_is_asked_for() {
+fn plans_again_after_every_period_on_request() {
     let place = demo();
     for method in ["groups", "picc"] {
         let more = ["--every", "20 s", "--method", method, "--json"];
@@ -392,14 +392,14 @@ fn it_is_planned_again_after_every_period_where_that_is_asked_for() {
 
 /// Requests start with the log, so there is no warm-up.
 #[test]
-fn a_clusters_warm_up_is_no_part_of_a_plan() {
+fn plans_ignore_the_clusters_warm_up() {
     let place = demo();
     let warm = [&PLAN[..], &["--set", "workload.warm_up=1 s"]].concat();
     assert_eq!(place.says(&warm), place.says(&PLAN));
 }
 
 #[test]
-fn a_watchers_lines_are_planned_from_and_what_it_dropped_is_told() {
+fn plans_from_watcher_logs_and_reports_dropped_lines() {
     let place = demo();
     let mut lines = String::from("OK\n");
     for query in 0..40 {

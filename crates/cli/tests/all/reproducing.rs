@@ -45,7 +45,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_scorecard_has_the_fields_of_the_contract() {
+fn scorecard_has_the_documented_fields() {
     let place = tiny();
     let told = card(&place, &["--out", "results"]);
     let written = fs::read_to_string(place.path("results/scorecard.json")).unwrap();
@@ -105,7 +105,7 @@ fn stops_precise_points_early_and_names_the_figure() {
 }
 
 #[test]
-fn the_same_seeds_give_the_same_scorecard_figures_and_report() {
+fn same_seeds_give_the_same_scorecard_figures_and_report() {
     let place = tiny();
     let read = |folder: &str, file: &str| fs::read(place.path(folder).join(file)).unwrap();
     let cold = card(&place, &["--jobs", "1", "--out", "cold"]);
@@ -124,7 +124,7 @@ fn the_same_seeds_give_the_same_scorecard_figures_and_report() {
 }
 
 #[test]
-fn one_figure_alone_has_a_scorecard_of_its_own() {
+fn single_figure_has_its_own_scorecard() {
     let place = with_papers(&["tiny", "other"]);
     // Papers without the figure are left out, even if it is not the first paper's.
     let claims = place.path("papers/other/claims.toml");
@@ -143,7 +143,7 @@ fn one_figure_alone_has_a_scorecard_of_its_own() {
 }
 
 #[test]
-fn the_page_says_the_command_that_makes_each_figure() {
+fn page_shows_the_command_of_each_figure() {
     let place = tiny();
     let conditions = ["--quick", "--seeds", "1", "--first-seed", "7", "--set", "switch.buffer=32 KiB"];
     place.says(&[&["reproduce", "tiny", "--out", "page", "--jobs", "1"], &conditions[..]].concat());
@@ -193,7 +193,7 @@ fn recording_keeps_other_figures_and_drops_removed_claims() {
 }
 
 #[test]
-fn where_nothing_is_recorded_that_is_told_and_no_failure() {
+fn missing_records_are_reported_without_failure() {
     let place = tiny();
     fs::remove_file(place.path("papers/tiny/expected.json")).unwrap();
     let output = place.fanin(&["reproduce", "tiny", "--quick"]);
@@ -204,7 +204,7 @@ fn where_nothing_is_recorded_that_is_told_and_no_failure() {
 }
 
 #[test]
-fn strictly_a_failing_claim_exits_1() {
+fn failing_claims_exit_1_in_strict_mode() {
     let place = tiny();
     let output = place.fanin(&["reproduce", "tiny", "--strict"]);
     assert_eq!(output.status.code(), Some(1));
@@ -214,7 +214,7 @@ fn strictly_a_failing_claim_exits_1() {
 }
 
 #[test]
-fn undecided_claims_fail_strictly_and_are_recorded() {
+fn undecided_claims_fail_in_strict_mode_and_are_recorded() {
     let place = tiny();
     // Two seeds cannot decide an order.
     let claims = place.path("papers/tiny/claims.toml");
@@ -237,7 +237,7 @@ fn undecided_claims_fail_strictly_and_are_recorded() {
 }
 
 #[test]
-fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
+fn sensitivity_sweep_marks_fragile_claims() {
     let place = tiny();
     // With almost no buffer in the switch, rounds wait for timeouts.
     let ranges = "seeds = 1\n[[parameter]]\nkey = \"switch.buffer\"\nvalue = \"128 KiB\"\n\
@@ -268,7 +268,7 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
 }
 
 #[test]
-fn causes_are_run_without_what_they_name() {
+fn checks_causes_by_removing_them() {
     let place = tiny();
     let claims = place.path("papers/tiny/claims.toml");
     let text = fs::read_to_string(&claims).unwrap();

@@ -42,7 +42,7 @@ fn recorded(paper: &str, mode: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_quick_verdict_is_the_recorded_one() {
+fn quick_verdicts_equal_the_recorded_ones() {
     let (known, unknown): (Vec<String>, Vec<String>) =
         paper::names(&papers()).into_iter().partition(|paper| !recorded(paper, "quick").is_empty());
     for paper in unknown {
@@ -74,7 +74,7 @@ fn every_quick_verdict_is_the_recorded_one() {
 }
 
 #[test]
-fn every_figure_that_a_paper_reports_has_claims() {
+fn every_reported_figure_has_claims() {
     let names = paper::names(&papers());
     for (name, ids) in FIGURES {
         if !names.iter().any(|known| known == name) {
@@ -90,7 +90,7 @@ fn every_figure_that_a_paper_reports_has_claims() {
 }
 
 #[test]
-fn every_claim_that_is_recorded_as_failing_says_why() {
+fn recorded_failures_have_a_cause() {
     for name in paper::names(&papers()) {
         let paper = read(&name);
         let (full, quick) = (recorded(&name, "full"), recorded(&name, "quick"));
@@ -104,7 +104,7 @@ fn every_claim_that_is_recorded_as_failing_says_why() {
 }
 
 #[test]
-fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
+fn recorded_verdicts_belong_to_existing_claims() {
     for name in paper::names(&papers()) {
         let paper = read(&name);
         for mode in ["full", "quick"] {
@@ -117,7 +117,7 @@ fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
 }
 
 #[test]
-fn the_table_of_what_holds_counts_the_recorded_verdicts() {
+fn table_of_results_counts_the_recorded_verdicts() {
     let page = fs::read_to_string(root().join("docs/reproducing.md")).unwrap();
     let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
     for name in paper::names(&papers()) {

@@ -30,7 +30,7 @@ fn column(csv: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn watching_adds_series_and_changes_no_table() {
+fn watching_adds_series_without_changing_tables() {
     let place = Place::with(LOSSY);
     let (plain, watched) = (tables(&place, "plain", &[]), tables(&place, "watched", &["--samples"]));
     for table in ["flows", "queries", "ports", "summary"] {
@@ -57,7 +57,7 @@ fn watching_adds_series_and_changes_no_table() {
 }
 
 #[test]
-fn the_step_and_the_servers_can_be_told() {
+fn step_and_servers_can_be_set() {
     let place = Place::with(LOSSY);
     let of = |out: &str, extra: &[&str]| {
         let samples = tables(&place, out, extra)("samples.csv");
@@ -72,7 +72,7 @@ fn the_step_and_the_servers_can_be_told() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused() {
+fn refuses_runs_that_cannot_be_watched() {
     let place = Place::with(LOSSY);
     let cases: &[(&[&str], &str)] = &[
         (&["--samples"], "--out <DIR>"),

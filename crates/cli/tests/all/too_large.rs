@@ -40,7 +40,7 @@ fan_in = [9]
 const MOST: &str = "4294967295";
 
 #[test]
-fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
+fn refuses_oversized_scenarios_with_the_number_that_fits() {
     let cases: [(&str, &[&str], &str); 19] = [
         (
             SMALL,
@@ -99,7 +99,7 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
 }
 
 #[test]
-fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
+fn accepts_the_number_that_fits_and_refuses_the_next() {
     let place = Place::with(SHUFFLE);
     // An error in the scenario takes precedence over one in the output folder.
     let refused = |fan_in| place.refuses(&["compare", "my.toml", "--fan-in", fan_in, "--out", "."]);
@@ -108,7 +108,7 @@ fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
 }
 
 #[test]
-fn comparisons_that_the_memory_cannot_hold_are_refused() {
+fn refuses_comparisons_that_exceed_the_memory() {
     // A million servers with a connection each, a million times: the tables alone take terabytes.
     let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"1 B\"\n");
     let message = place.refuses(&["compare", "my.toml", "--fan-in", "1000000", "--seeds", "1000000"]);
@@ -171,7 +171,7 @@ fn ends(place: &Place, scheme: &str, settings: &[&str]) {
 
 /// Every key that is a whole number, at its maximum, in every workload: it runs or is refused, quickly.
 #[test]
-fn no_number_that_a_key_takes_brings_it_down() {
+fn survives_the_largest_number_of_every_key() {
     let place = Place::with(SMALL);
     fs::write(place.path("sizes.txt"), "0 0\n1000 100\n").unwrap();
     let keys = keys(&place, "a whole number");
@@ -197,7 +197,7 @@ fn no_number_that_a_key_takes_brings_it_down() {
 
 /// Every time at its minimum, every rate and every size at both extremes.
 #[test]
-fn no_time_rate_or_size_that_a_key_takes_brings_it_down() {
+fn survives_extreme_times_rates_and_sizes_of_every_key() {
     let place = Place::with("schemes = [\"newreno\", \"one-all\"]\n[sweep]\nfan_in = [4]\n");
     let forms = [
         ("a time with its unit", 25, ["1 ps", "1 ns"]),

@@ -39,7 +39,7 @@ fn packets(place: &Place, scheme: &str, at: &str, set: &[&str]) -> Vec<Vec<u8>> 
 }
 
 #[test]
-fn every_packet_has_true_lengths_checksums_and_options() {
+fn packets_have_correct_lengths_checksums_and_options() {
     let place = Place::with(LOSSY);
     let mut sacked = 0;
     for scheme in ["newreno", "dctcp", "newreno+red+ecn", "newreno+m21"] {
@@ -71,7 +71,7 @@ fn every_packet_has_true_lengths_checksums_and_options() {
 }
 
 #[test]
-fn a_port_is_tapped_too_and_an_unknown_point_is_refused() {
+fn captures_at_ports_and_refuses_unknown_points() {
     let place = Place::with(LOSSY);
     let down = packets(&place, "newreno", "switch>client", &[]);
     let both = packets(&place, "newreno", "client", &[]);
@@ -82,7 +82,7 @@ fn a_port_is_tapped_too_and_an_unknown_point_is_refused() {
 }
 
 #[test]
-fn tshark_reads_it_without_a_complaint() {
+fn tshark_reads_captures_without_complaints() {
     if Command::new("tshark").arg("--version").output().is_err() {
         println!("skipped: there is no tshark here (Debian's package tshark)");
         return;

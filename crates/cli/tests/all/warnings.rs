@@ -27,7 +27,7 @@ const LONG: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\ndurati
 const BARRIER: &str = "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"4 KiB\"\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n";
 
 #[test]
-fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
+fn warns_about_settings_without_effect_with_line_and_reason() {
     let cases: &[(&str, &str, &[&str], &str)] = &[
         (
             LONG,
@@ -126,7 +126,7 @@ fn keys_of_a_section_without_effect_share_a_warning() {
 }
 
 #[test]
-fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
+fn warns_about_unsuitable_values_with_a_hint() {
     let cases: &[(&str, &str)] = &[
         (
             "[ecn_threshold]\nk = \"300 packets\"\n[switch]\nbuffer = \"250 packets\"\n",
@@ -167,7 +167,7 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
 }
 
 #[test]
-fn a_warning_of_many_points_is_one_that_names_the_first_of_them() {
+fn merges_warnings_of_points_and_names_the_first() {
     let sweep = |values: &str| warnings(BARRIER, &["--sweep", &format!("switch.buffer={values}"), "--fan-in", "2,3"]);
     let told = "never marks, because a `switch.buffer` of 4 KiB is full";
     for (values, ends) in [
@@ -189,7 +189,7 @@ fn a_warning_of_many_points_is_one_that_names_the_first_of_them() {
 }
 
 #[test]
-fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
+fn warnings_appear_in_the_report_and_the_json_of_a_run() {
     let place = Place::with(&format!("{SMALL}[red]\nmax_p = 0.1\n"));
     place.says(&["compare", "my.toml", "--out", "results"]);
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();
@@ -234,14 +234,14 @@ const HUBS: &str = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\n[lin
                     kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\n[sweep]\nfan_in = [3]\n[sicc]\n";
 
 #[test]
-fn a_period_under_a_round_trip_is_warned_of_where_speeds_are_set() {
+fn warns_about_periods_below_a_round_trip() {
     let told = warnings(&format!("{HUBS}period = \"500 us\"\n"), &[]);
     assert!(told.iter().any(|line| line.contains("`sicc.period` of 500 us is under one round trip")), "{told:?}");
     assert!(warnings(&format!("{HUBS}period = \"50 ms\"\n"), &[]).is_empty());
 }
 
 #[test]
-fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
+fn warns_about_queue_estimates_from_delayed_acks() {
     let text = format!("{HUBS}period = \"50 ms\"\nqueue = \"estimated\"\n");
     let told = warnings(&text, &[]);
     assert!(told.iter().any(|line| line.contains("`sicc.queue = \"estimated\"` mistakes ACKs")), "{told:?}");
@@ -249,7 +249,7 @@ fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
 }
 
 #[test]
-fn requests_that_the_run_has_no_time_for_are_warned_of() {
+fn warns_about_requests_beyond_the_run() {
     let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 20\n[key_value]\nobjects = 100\n\
                 per_request = 10\nwithin = \"14.4 s\"\n[sweep]\nfan_in = [3]\n";
     let told = warnings(text, &[]);

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_safe_to_show_and_stands_for_one_key() {
+    fn names_are_safe_and_unique() {
         let names = [
             (&b"user:7"[..], &b"user:7"[..]),
             (b"~0123abcd~00", b"~0123abcd~00"),

@@ -56,7 +56,7 @@ fn clients_of_the_same_servers_share_their_links() {
 }
 
 #[test]
-fn as_many_clients_as_hosts_ask_all_others() {
+fn all_hosts_can_be_clients_of_all_others() {
     let tables = run(&with(5, Servers::Others, 4));
     for host in 0..5 {
         assert_eq!(queries_of(&tables, host).len(), 5);
@@ -83,7 +83,7 @@ fn second_client_keeps_first_clients_draws() {
 }
 
 #[test]
-fn a_query_has_the_timeouts_of_its_own_client() {
+fn queries_have_the_timeouts_of_their_client() {
     // The 24 responses of the first client overflow its port. The second client requests from two servers at once, which never overflows.
     // They share no servers.
     let harsh = |s: &mut fanin_spec::Settings| s.switch.buffer = fanin_units::QueueSize::Packets(20);
@@ -102,7 +102,7 @@ fn a_query_has_the_timeouts_of_its_own_client() {
 }
 
 #[test]
-fn a_warm_up_of_rounds_is_one_of_each_client() {
+fn warm_up_rounds_count_per_client() {
     let plain = with(3, Servers::Own, 2);
     let warmed = but(&plain, |s| s.workload.warm_up = fanin_spec::Optional(Some(fanin_spec::WarmUp::Rounds(2))));
     let (plain, warmed) = (run(&plain), run(&warmed));

@@ -181,7 +181,7 @@ fn slow_host_scales_new_link_rate() {
 }
 
 #[test]
-fn a_barrier_whose_server_never_answers_ends() {
+fn barrier_with_a_dead_server_ends() {
     let barrier = |faults: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[tcp]\nrto_max = \"2 s\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"1 s\"\n\

@@ -49,7 +49,7 @@ fn measuring_ports_keeps_the_tables() {
 }
 
 #[test]
-fn ports_are_measured_in_a_watched_run_too() {
+fn measures_ports_in_watched_runs() {
     let plain = spec(STAR, 5, 1);
     let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
     let seen = watch(&plain, all, &AtomicBool::new(false)).expect("it ends");
@@ -59,7 +59,7 @@ fn ports_are_measured_in_a_watched_run_too() {
 }
 
 #[test]
-fn drops_and_marks_of_ports_add_up_to_the_runs() {
+fn drops_and_marks_of_ports_add_up() {
     for plain in specs(RACKS, 7, 1) {
         let tables = measured(&plain);
         let sum = |pick: fn(&PortRow) -> u64| tables.ports.iter().map(pick).sum::<u64>();
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn a_link_is_busy_for_as_long_as_its_bytes_take(servers in 2u32..12, seed: u64) {
+    fn link_is_busy_for_the_time_of_its_bytes(servers in 2u32..12, seed: u64) {
         let spec = spec(STAR, servers, seed);
         let tables = run(&spec);
         let end = end(&tables);

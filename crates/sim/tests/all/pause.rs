@@ -49,7 +49,7 @@ fn pauses_separate_rounds() {
 }
 
 #[test]
-fn the_last_query_has_no_pause_behind_it() {
+fn no_pause_follows_the_last_query() {
     let tables = run(&paused(&but(&spec(READS, 2, 1), |settings| settings.workload.kind = Kind::WebSearch)));
     let last = tables.queries.last().unwrap();
     assert_eq!((tables.queries.len(), tables.totals.measured_ps), (6, last.start_ps + last.qct_ps.unwrap()));

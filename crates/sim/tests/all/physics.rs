@@ -34,7 +34,7 @@ fn newreno_collapses_as_in_the_papers() {
 }
 
 #[test]
-fn a_window_from_the_switch_never_overflows_it() {
+fn assigned_windows_never_overflow_the_switch() {
     for fan_in in [2, 8, 32, 64, 100] {
         let tables = fixed_fragment("newreno+m21", fan_in);
         assert_eq!((tables.totals.drops, tables.totals.timeouts), (0, 0), "with {fan_in} servers");
@@ -43,7 +43,7 @@ fn a_window_from_the_switch_never_overflows_it() {
 }
 
 #[test]
-fn a_window_under_one_segment_still_moves() {
+fn window_below_one_segment_makes_progress() {
     let tables = fixed_fragment("newreno+m21", 128);
     assert!(tables.goodput_mbps() > 700.0, "{} Mbit/s", tables.goodput_mbps());
 }
@@ -100,7 +100,7 @@ fn queue_overflows_at_calculated_fan_in() {
 }
 
 #[test]
-fn one_flow_takes_the_calculated_time() {
+fn single_flow_takes_the_calculated_time() {
     // One segment of 1,000 B after a handshake: SYN, SYN-ACK, then the segment with its FIN, at 1 Gbit/s and 25 us per link. SYN and
     // SYN-ACK are packets of 52 B; the handshake's ACK of 40 B leaves just before the segment. Ethernet adds 38 B, and 44 B to the ACK,
     // whose frame is padded to 64 B; framing of 2 B adds exactly that.

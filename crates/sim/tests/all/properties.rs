@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_a_function_of_its_spec((settings, fan_in) in settings(), seed: u64) {
+    fn run_depends_only_on_its_spec((settings, fan_in) in settings(), seed: u64) {
         for spec in all_schemes(&settings, fan_in, seed) {
             prop_assert_eq!(run(&spec), run(&spec), "{}", spec.label);
         }

@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn long_flows_have_the_queue_of_the_closed_form(case in cases()) {
+    fn queue_of_long_flows_follows_the_closed_form(case in cases()) {
         holds(case)?;
     }
 }
@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     #[ignore = "make torture"]
-    fn very_many_have_it(case in cases()) {
+    fn queue_follows_the_closed_form_in_many_cases(case in cases()) {
         holds(case)?;
     }
 }

@@ -24,7 +24,7 @@ fn watched(step: Time) -> RunTables {
 }
 
 #[test]
-fn a_watched_run_gives_the_same_tables() {
+fn watching_does_not_change_tables() {
     let (plain, seen) = (run(&spec(COLLAPSE, 24, 1)), watched(Time::from_micros(100)));
     assert_eq!((plain.totals, plain.flows, plain.ports), (seen.totals, seen.flows, seen.ports));
 }
@@ -65,7 +65,7 @@ fn samples_include_longest_queue() {
 }
 
 #[test]
-fn a_series_has_at_most_one_sample_a_step() {
+fn series_have_at_most_one_sample_per_step() {
     let step = Time::from_micros(500);
     let seen = watched(step);
     let queue: Vec<u64> = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.time_ps / step.0).collect();
@@ -83,7 +83,7 @@ fn queue_samples_are_valid_until_next() {
 }
 
 #[test]
-fn rounds_end_on_the_clock_of_the_queries() {
+fn rounds_end_at_the_times_of_queries() {
     let seen = watched(Time::from_micros(100));
     let ends: Vec<u64> = seen.events.iter().filter(|e| e.what == "round_end").map(|e| e.time_ps).collect();
     let queries: Vec<u64> = seen.queries.iter().filter_map(|q| q.qct_ps.map(|ps| q.start_ps + ps)).collect();

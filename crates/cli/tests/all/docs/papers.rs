@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::root;
 
 #[test]
-fn the_pages_have_every_key_and_measure_of_a_claims_file() {
+fn pages_document_every_key_and_measure_of_claims() {
     let page = |name| fs::read_to_string(root().join(name)).unwrap();
     let page = page("docs/reproducing.md") + &page("docs/tables.md");
     let tiny = fs::read_to_string(root().join("crates/cli/tests/papers/tiny/claims.toml")).unwrap();

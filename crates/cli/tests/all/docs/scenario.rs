@@ -82,7 +82,7 @@ fn row(doc: &KeyDoc) -> String {
 }
 
 #[test]
-fn the_reference_of_scenarios_is_what_the_settings_declare() {
+fn scenario_reference_matches_the_settings() {
     let docs = Settings::default().docs();
     let mut page = HEAD.to_string() + &values() + &workloads() + "## Keys\n";
     for (section, says) in Settings::sections() {

@@ -368,7 +368,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_tables_is_what_the_tables_declare() {
+fn page_of_tables_matches_the_declarations() {
     is_current("docs/tables.md", &page());
 }
 
@@ -485,7 +485,7 @@ fn row_with(within: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn whatever_a_comparison_writes_is_documented() {
+fn comparison_output_is_documented() {
     let inner = |names: &[&str]| {
         let of = |name: &str| match name {
             "background" => Background::FIGURES,
@@ -524,7 +524,7 @@ fn whatever_a_comparison_writes_is_documented() {
 }
 
 #[test]
-fn whatever_one_run_writes_is_documented() {
+fn run_output_is_documented() {
     let point = ["run", "scenarios/fixed-fragment.toml", "--scheme", "newreno", "--fan-in", "8", "--samples", "1ms"];
     let tables = ["events", "flows", "ports", "queries", "samples", "slowdown", "summary"];
     let (object, manifest) = written(&[&point[..], &["--set", "workload.duration=300 ms"]].concat(), &tables);
@@ -540,7 +540,7 @@ fn whatever_one_run_writes_is_documented() {
 }
 
 #[test]
-fn whatever_a_scorecard_writes_is_documented() {
+fn scorecard_output_is_documented() {
     let tiny = ["reproduce", "tiny", "--papers-in", "crates/cli/tests/papers"];
     let (card, _) = written(&tiny, &["figures"]);
     // The tiny paper has no sensitivity sweep, and no precision that would spare runs.

@@ -117,24 +117,24 @@ fn pages() -> Vec<String> {
 }
 
 #[test]
-fn what_the_readme_tells_to_type_works() {
+fn commands_of_the_readme_work() {
     is_followed("README.md");
 }
 
 #[test]
-fn what_the_quick_start_tells_to_type_works() {
+fn commands_of_the_quick_start_work() {
     is_followed("docs/quick-start.md");
 }
 
 #[test]
-fn what_the_other_pages_tell_to_type_works() {
+fn commands_of_other_pages_work() {
     for page in pages().iter().filter(|page| !["README.md", "docs/quick-start.md"].contains(&page.as_str())) {
         is_followed(page);
     }
 }
 
 #[test]
-fn every_command_and_flag_that_a_text_names_is_there() {
+fn commands_and_flags_in_texts_exist() {
     let help = |command: &str| says(&[command, "--help"]);
     let commands: BTreeSet<String> = says(&["--help"])
         .lines()
