@@ -91,7 +91,7 @@ export type Heat = { scheme: string,
 export type HeatRow = { port: string, tier: string,
   /** Its capacity. */
   full_bytes: number, mean_bytes: Array<number>, max_bytes: Array<number>,
-  /** Utilization of its link; empty for a memory. */
+  /** Utilisation of its link; empty for a memory. */
   busy_percent: Array<number>, };
 
 /** A mean with its 95 % confidence interval. */

@@ -106,7 +106,7 @@ fn link(out: &mut Sketch, facts: &Facts<'_>) {
         }
         None => out.set("rate", "\"10 Gbit/s\"", How::Assumed, "the link was never saturated for long"),
     }
-    // A round trip crosses four links; the serialization delay of its packets is negligible.
+    // A round trip crosses four links; the serialisation delay of its packets is negligible.
     out.set("delay", &time(way.round_trip / 4), way.round_trip_how, "a quarter of the minimum round trip");
 }
 

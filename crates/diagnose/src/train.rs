@@ -63,7 +63,7 @@ impl Train {
         let pause = self.last.map_or(u64::MAX, |last| now.saturating_sub(last));
         self.last = Some(now);
         self.total += u64::from(bytes);
-        // A queued packet arrives one serialization time after its predecessor; hosts' timestamps are sometimes late.
+        // A queued packet arrives one serialisation time after its predecessor; hosts' timestamps are sometimes late.
         let allowed = if self.byte_ns.is_finite() { 6.0 * self.byte_ns * f64::from(bytes.max(600)) } else { SLOWEST };
         if pause as f64 > allowed + 2_000.0 {
             self.row = Row { number: self.row.number.wrapping_add(1), ..Row::default() };

@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(fnv_1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv_1a(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv_1a(b"foobar"), 0x8594_4171_f739_67e8);
-        // The hash of zero is eight multiplications by the prime. The result is negative in Java, hence Math.abs.
+        // The hash of zero is eight multiplications by the prime. The result is negative in Java, hence `Math.abs`.
         let of_zero = (0..8).fold(0xcbf2_9ce4_8422_2325u64, |hash, _| hash.wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(ycsb_hash(0), of_zero.min(of_zero.wrapping_neg()));
     }
