@@ -163,9 +163,9 @@ export type Missing = {
   packet: string,
   /** The port that it was lost at. */
   port: string,
-  /** When it was lost, since the start of the story. */
+  /** When it was lost, since the start of the timeline. */
   lost_us: number,
-  /** What for: `as switch>client held 72 % of the shared memory`. */
+  /** Cause: `as switch>client held 72 % of the shared memory`. */
   why: string, };
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
