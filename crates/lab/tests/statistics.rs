@@ -67,7 +67,7 @@ fn early_censored_rounds_pass_their_share_to_longer_ones() {
     let (p, from) = percentiles_with_open(&mut [10, 20, 30], &mut [15]).unwrap();
     assert_eq!((p.p50, p.p95, p.max, from), (20, 30, 30, None));
     assert!((p.mean - (2.5 + 7.5 + 11.25)).abs() < 1e-9, "{}", p.mean);
-    // Cut off before all others, it says nothing.
+    // Censored before all others, it contributes nothing.
     let (p, _) = percentiles_with_open(&mut [10, 20, 30], &mut [5]).unwrap();
     assert_eq!((p.p50, (p.mean - 20.0).abs() < 1e-9), (20, true));
 }
@@ -76,7 +76,7 @@ fn early_censored_rounds_pass_their_share_to_longer_ones() {
 fn without_open_rounds_percentiles_are_the_plain_ones() {
     let mut times: Vec<u64> = (1..=1000).rev().collect();
     assert_eq!(percentiles_with_open(&mut times, &mut []), percentiles(&mut times.clone()).map(|p| (p, None)));
-    // And a wait that is shorter than all of them moves nothing.
+    // A wait shorter than all of them changes nothing.
     let (p, from) = percentiles_with_open(&mut times, &mut [0]).unwrap();
     assert_eq!((p.p50, p.p95, p.p99, p.p999, p.max, from), (500, 950, 990, 999, 1000, None));
 }
