@@ -29,9 +29,11 @@ test: ## run all tests, including the report in a browser and the Python package
 python-test: build ## test the Python package in full: wheel, types, style, executors, a Dask cluster, notebooks
 	@scripts/python.sh
 
-lint: ## check formatting, clippy, function sizes and prose
+lint: ## check formatting, prose, spelling, clippy and function sizes
 	@scripts/setup.sh rust
 	cargo fmt --all --check
+	@python3 scripts/prose.py
+	@scripts/spelling.sh or-skip
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@python3 scripts/function_sizes.py
 

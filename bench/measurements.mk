@@ -75,7 +75,7 @@ torture: ## run CASES (10000) random schedules of faults, requests and moves fro
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
 	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
-	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::wh -- --nocapture
+	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_event machine::crashes machine::wrong --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_bytes machine::plans --nocapture
 	@cargo build --quiet --release --locked --package fanin-cli
 	@python3 bench/verdicts.py --cases $(or $(SCENARIOS),2000) --first $(or $(FIRST),1000)
@@ -163,7 +163,7 @@ bench-loops: build ## measure the cost of event loops: epoll, io_uring and tokio
 
 siege: build ## attack `fanin front` with hostile servers, CASES (200000) in memory, and clients for SECONDS (1800)
 	@scripts/setup.sh rust memcached
-	CASES=$(or $(CASES),200000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::whatever_servers -- --nocapture
+	CASES=$(or $(CASES),200000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::wrong_responses -- --nocapture
 	@python3 bench/siege.py --seconds $(or $(SECONDS),1800)
 
 hunger: build ## attack `fanin front` with clients and servers that exhaust memory, with a budget of 64 MiB

@@ -38,7 +38,7 @@ NOTES = {
     ("Linux 6.1, all rates equal, 16 KiB", ""):
         "**All rates equal, 16 KiB into 32 KiB: the kernel waits 200 ms for a lost last segment, fanin mostly 10.** By captures taken by hand at all four servers and the client "
         "(400 rounds): of 20 waits of 205 ms and more ten are for an answer's last segment, lost alone: its probe waits two round trips and RTOmin, since "
-        "all before it has been acknowledged. In the other ten the timeout follows a probe that was sent after some 10 ms and was told of by a SACK; of the one "
+        "all before it has been acknowledged. In the other ten the timeout follows a probe that was sent after some 10 ms and acknowledged by a SACK; of the one "
         "that was looked at closely the SACK came within 20 us, less than the connection's least round trip, from which "
         "RACK learns nothing. In fanin a client acknowledges every second segment, so that of twelve the last two are out "
         "together and the probe comes after 10 ms. The kernel's client acknowledges what it has read, and the emulated CPU lets it read two to "
@@ -329,8 +329,8 @@ figures are inside their bounds.
 - Linux's figures and how they were measured are in `bench/reference/linux-6.1.json`; the scenario is
   `bench/scenarios/linux-incast.toml`. Only points past the onset are held against: those near it scatter.
 - With links of their own: `bench/reference/linux-servers-6.1.json` and `bench/scenarios/linux-servers.toml`, which has
-  `tcp.profile = "linux-6.1"`. What its captures told: {servers["header"]["requests"]}. So servers answer one after another, and
-  `workload.request_gap` says so: with all requests at once fanin has CUBIC at 4 servers at 127 Mbit/s in place of 186. Each point is
+  `tcp.profile = "linux-6.1"`. What its captures told: {servers["header"]["requests"]}. So servers respond one after another, which
+  `workload.request_gap` models: with all requests at once fanin has CUBIC at 4 servers at 127 Mbit/s in place of 186. Each point is
   measured twice, the second time with the port 1 % faster, and at a quarter of all rates once more with 0.5 % (`make linux-validate`); where they are over
   15 % apart, Linux scatters there, and one of them has to lie within the range of fanin's single seeds.
 - Segments sent again: past the onset fanin has 15 to 40 % fewer than the kernel nearly everywhere, within the factor of two that is allowed.

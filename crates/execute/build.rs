@@ -1,15 +1,15 @@
-//! Puts the papers' files into the program, so that it reproduces them where no checkout is.
+//! Embeds the papers' files, so that the program reproduces them without a checkout.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// What a reproduction reads: claims and scenarios, lists of flows, recorded verdicts.
+/// Types of files that a reproduction reads: claims and scenarios, lists of flows, recorded verdicts.
 const READ: [&str; 3] = ["toml", "csv", "json"];
 
 fn main() -> io::Result<()> {
     let crate_folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    // A link to the project's folder; in a packed crate what it leads to.
+    // A link to the project's folder; in a packed crate, a copy of it.
     let papers = crate_folder.join("papers");
     println!("cargo::rerun-if-changed={}", papers.display());
     let mut rows = String::new();
@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     fs::write(out, format!("&[\n{rows}]\n"))
 }
 
-/// What a folder holds, by name.
+/// The entries of a folder, by name.
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     entries.sort();

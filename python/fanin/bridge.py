@@ -1,7 +1,7 @@
 """`python3 -I -m fanin.bridge tcp://scheduler:8786`: sends batches of the program's `--on` to a Dask cluster.
 
 Batches arrive on standard input, each as a number, a length (8 bytes each, little-endian) and its bytes. Results go to standard
-output, each after its kind: `a`nswer, `l`ost, `r`efused, `g`one, or the number of batches in progress: `s`lots.
+output, each after its kind: `a` (answer), `l` (lost), `r` (refused), `g` (gone), or `s` (slots: the number of batches in progress).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Gets what web/ needs: Node, its packages, and with `chromium` the browser of its tests. Says what cannot be had; exit 3.
+# Installs Node, the packages of web/, and with `chromium` the browser of its tests. Prints an error and exits with 3 if one is not available.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,4 +1,4 @@
-// What the pages' JSON holds. Made from crates/lab, report and papers by `make docs`: change the structs there.
+// Types of the pages' JSON. Made from crates/lab, report and papers by `make docs`: change the structs there.
 
 /** The axis of the sweep. */
 export type AxisFacts = { title: string, log: boolean, };
@@ -91,7 +91,7 @@ export type Heat = { scheme: string,
 export type HeatRow = { port: string, tier: string,
   /** Its capacity. */
   full_bytes: number, mean_bytes: Array<number>, max_bytes: Array<number>,
-  /** Utilization of its link; empty for a memory. */
+  /** Utilisation of its link; empty for a memory. */
   busy_percent: Array<number>, };
 
 /** A mean with its 95 % confidence interval. */
@@ -163,9 +163,9 @@ export type Missing = {
   packet: string,
   /** The port that it was lost at. */
   port: string,
-  /** When it was lost, since the start of the story. */
+  /** When it was lost, since the start of the timeline. */
   lost_us: number,
-  /** What for: `as switch>client held 72 % of the shared memory`. */
+  /** Cause: `as switch>client held 72 % of the shared memory`. */
   why: string, };
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };

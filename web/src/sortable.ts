@@ -9,13 +9,13 @@ export interface Column<R> {
   show: (row: R) => string;
 }
 
-/** A column of figures; where a row has none, it says so. */
+/** A column of figures; shows "none" for a row without one. */
 export function figures<R>(head: string, key: (row: R) => number | null, show: (value: number) => string): Column<R> {
   const text = (value: number | null) => (value === null ? "none" : show(value));
   return { head, key, show: (row) => text(key(row)) };
 }
 
-/** What says where in a sweep a row is, besides its hosts. */
+/** The swept keys of a row, besides its number of hosts. */
 export interface Swept {
   keys: [string, string][];
 }

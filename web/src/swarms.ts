@@ -55,7 +55,7 @@ function rows({ nodes, length_ms }: Swarms): HTMLElement[] {
 function rails(nodes: readonly SwarmNode[], i: number): HTMLElement[] {
   const depth = nodes[i]?.depth ?? 0;
   return Array.from({ length: depth }, (_, level) => {
-    // Whether a later row hangs on the same line.
+    // Whether a later row continues the same line.
     const next = nodes.slice(i + 1).find((node) => node.depth <= level + 1);
     const goesOn = next?.depth === level + 1;
     const own = level + 1 === depth;

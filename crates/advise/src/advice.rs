@@ -16,11 +16,11 @@ use crate::standing::{Assumption, Limit, Margin, counts};
 /// How a cluster fares without a change.
 #[derive(Clone, Debug, Serialize)]
 pub struct Standing {
-    /// What it runs.
+    /// Its scheme.
     pub scheme: String,
     /// Servers.
     pub servers: u32,
-    /// Whether it holds, is slow, sags or has collapsed.
+    /// Whether it sustains goodput, is slow, degrades or has collapsed.
     pub state: &'static str,
     /// Whether losses or waits take enough of its time to justify a change.
     pub hurt: bool,
@@ -107,11 +107,11 @@ pub struct Advice {
     pub onset_searched: bool,
     /// Number of servers whose initial windows fill path and queue, by the closed form; absent without many-to-one responses.
     pub onset_model: Option<f64>,
-    /// How far it is from faring otherwise.
+    /// Distances from another verdict.
     pub margins: Vec<Margin>,
     /// Limits, the largest first.
     pub limits: Vec<Limit>,
-    /// As it is.
+    /// The cluster without a change.
     pub today: Standing,
     /// The cluster after growth, if requested. Margins, limits and remedies then refer to it.
     pub grown: Option<Standing>,

@@ -33,7 +33,7 @@ pub struct Cluster<'a> {
     arguments: Vec<String>,
     /// Addresses that lines name.
     pub addresses: &'a Addresses,
-    /// As it is.
+    /// Without a change.
     pub today: Variant,
     /// Servers.
     pub servers: u32,
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_for_a_shell_where_they_need_it() {
+    fn quotes_words_for_a_shell_as_needed() {
         let words = ["--set", "tcp.rto_min=10 ms", "it's", ""].map(quoted);
         assert_eq!(words, ["--set", "'tcp.rto_min=10 ms'", "'it'\\''s'", "''"]);
     }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_is_met_from_its_threshold_on() {
+    fn goal_is_met_at_its_threshold() {
         let row =
             SummaryRow { qct_ms: fanin_lab::Spread { p99: Some(5.0), ..Default::default() }, ..SummaryRow::default() };
         assert_eq!("p99 < 10 ms".parse::<Goal>().unwrap().distance(&row, 1e3), Some(0.5));

@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn dctcp_is_of_both_ends_and_of_the_switch_in_bytes() {
+    fn dctcp_needs_both_hosts_and_a_switch_threshold_in_bytes() {
         let lines = of(&[("ecn_threshold.k", "20 packets")], Some("dctcp"));
         let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
         for place in [Where::Servers, Where::Client] {

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn shellcheck_finds_nothing_in_any_script() {
+    fn shellcheck_accepts_every_script() {
         let scripts = all_scripts();
         assert!(scripts.len() > 60, "{}", scripts.len());
         for text in &scripts {

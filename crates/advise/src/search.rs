@@ -21,7 +21,7 @@ const RUNS: u64 = 300;
 const OTHER_WORK: [&str; 5] = ["answer-size", "servers", "server-window", "placement", "sicc"];
 /// Seeds of today, of a family's best levels, and of candidates for the first ranks.
 const SEEDS: [u32; 3] = [5, 3, 8];
-/// Families of which pairs are made.
+/// Number of families to combine in pairs.
 const PAIRED: usize = 5;
 /// Number of candidates for the first ranks.
 const FINALISTS: usize = 6;

@@ -16,7 +16,7 @@ use crate::trials::{AS_GOOD, PacketBudget, Trial};
 pub struct Margin {
     /// The parameter: response, round or buffer size.
     pub of: &'static str,
-    /// As it is.
+    /// Current value.
     pub now: String,
     /// Closest tried value with another verdict; absent if none has.
     pub edge: Option<String>,

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scattered_times_do_not_hide_a_certain_gain() {
+    fn variable_times_do_not_hide_a_significant_gain() {
         let today = [1.2, 40.0, 2.0, 3.0, 2.5];
         assert!(surely_less(&[0.32, 0.33, 0.32], &today));
         assert!(!surely_less(&[0.32], &today), "one run is chance");

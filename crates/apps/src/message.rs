@@ -57,7 +57,7 @@ macro_rules! meanings {
                 fn from(meaning: $crate::message::Meaning) -> Self {
                     match meaning.kind {
                         $(kind if kind == Kind::$variant as u8 => $name::$variant $((meanings!(@of $number meaning.number)))?,)*
-                        kind => unreachable!("an application is told of its own alone, not of {kind}"),
+                        kind => unreachable!("an application gets only its own messages, not {kind}"),
                     }
                 }
             }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meaning_comes_back_as_it_was_sent() {
+    fn meanings_round_trip() {
         for timer in [Timer::Serve(0), Timer::Serve(u32::MAX), Timer::End] {
             assert_eq!(Timer::from(Meaning::from(timer)), timer);
         }

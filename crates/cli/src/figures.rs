@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_do_not_fit_stand_below_behind_the_first() {
+    fn wide_tables_continue_below_with_the_first_column() {
         let rows = vec![vec!["newreno".to_string(), "1".into(), "22".into(), "333".into()]];
         let plain =
             |width| anstream::adapter::strip_str(&columns(&["name", "a", "b", "c"], &rows, 1, width)).to_string();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_nine_characters_at_most() {
+    fn ranges_have_at_most_nine_characters() {
         assert_eq!(
             [range(120.0, 830.0), range(0.5, 60.0), range(8.0, 604.0), range(1_240.0, 2_640.0)],
             ["120-830", "0.5-60", "8.0-604", "1.2k-2.6k"]

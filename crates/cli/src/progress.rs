@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_after_5_s_and_ever_more_rarely_down_to_one_a_minute() {
+    fn prints_lines_after_5_s_and_then_up_to_a_minute_apart() {
         let mut told = vec![Duration::ZERO];
         while told.len() < 8 {
             told.push(next_line(told[told.len() - 1]));

@@ -245,7 +245,7 @@ mod tests {
     use crate::sample::comparison;
 
     #[test]
-    fn what_runs_beside_a_workload_has_a_line_of_its_own() {
+    fn prints_background_traffic_on_its_own_line() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (variants, mut summary) = comparison(&[("newreno", None, curve)]);
         assert_eq!(background(&variants, &summary, 100), "");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_takes_its_time_and_flows_alone_do_not() {
+    fn prints_durations_of_shuffles_if_known() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 2_310.0, 0.0, 0.0, 0.0)];
         let (variants, mut summary) = comparison(&[("newreno", None, curve)]);
         summary.rows[0].qct_ms.mean = Some(2_310.0);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn latencies_stand_by_class_with_schemes_under_each_other() {
+    fn lists_latencies_by_class_and_scheme() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(3, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(latency(&Axis::of(&[]), &summary, 100), "");
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_stand_in_their_order_with_schemes_under_each_other() {
+    fn lists_tiers_in_path_order_by_scheme() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(tiers(&Axis::of(&[]), &summary, 200), "");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_shared_memory_it_is_said_which_port_lost_most_to_others() {
+    fn names_the_port_that_lost_most_to_shared_memory() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(memories(&Axis::of(&[]), &summary, 200), "");

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_of_any_size_can_be_planned_for() {
+    fn plans_for_clusters_of_any_size() {
         for servers in (1..=60).chain([199, 200, 201, 5000]) {
             checked(&PlacedArguments { servers: Some(servers), ..Default::default() })
                 .unwrap_or_else(|why| panic!("{servers}: {why:?}"));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_what_is_assumed_of_a_cluster() {
+    fn marks_assumed_properties_of_a_cluster() {
         let text = checked(&PlacedArguments { servers: Some(12), ..Default::default() }).unwrap();
         assert!(text.contains("\nfan_in = 12\n"), "{text}");
         assert!(text.contains("\nrate = \"1 Gbit/s\"  # assumed; set with --rate\n"), "{text}");

@@ -74,7 +74,7 @@ mod tests {
     use crate::figures::BOLD;
 
     #[test]
-    fn a_command_is_one_line_however_long_it_is() {
+    fn keeps_commands_on_one_line() {
         let command = format!("fanin compare my.toml {}", "--set 'a.b=c d' ".repeat(40));
         let mut text = Text::default();
         text.prose(&command);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_folded_under_their_own_words() {
+    fn wraps_long_lines_with_indentation() {
         assert_eq!(fold_at("  one two three\nfour\n", 9), "  one two\n  three\nfour\n");
         let entry = "  key   what it is for\n";
         assert_eq!(fold_at(entry, 17), "  key   what it\n        is for\n");

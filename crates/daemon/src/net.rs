@@ -1,4 +1,4 @@
-//! Interface to the network: nonblocking connections. `sockets` implements it; tests simulate it with their own clock.
+//! Interface to the network: non-blocking connections. `sockets` implements it; tests simulate it with their own clock.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Requests to servers: destination, format, and the note by which the response is recognized.
+//! Requests to servers: destination, format, and the note by which the response is recognised.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Nonblocking sockets of a thread, by io_uring if available, else by epoll.
+//! Non-blocking sockets of a thread, by io_uring if available, else by epoll.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Captures as a stream of frames: pcap and pcapng, a bounded piece of them in memory at a time, and the byte where what can be read
-//! ends.
+//! Captures as a stream of frames: pcap and pcapng. Keeps a bounded piece in memory, and records the byte up to which a damaged file was
+//! readable.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -12,45 +12,45 @@ use pcap_file::{PcapError, TsResolution};
 
 use crate::input::Kind;
 
-/// What is read at a time.
+/// Bytes per read.
 const PIECE: usize = 256 << 10;
-/// A larger packet or block is damage: no link has such frames.
+/// A larger packet or block means damage: no link has such frames.
 const LARGEST: usize = 16 << 20;
-/// More interfaces than these are somebody's attack on the memory.
+/// Limits the memory that a crafted file can claim.
 const MOST_INTERFACES: usize = 4096;
 
-/// A frame as it was captured.
+/// A captured frame.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
     /// Nanoseconds since the epoch.
     pub at: u64,
-    /// Which interface of the file it was seen at.
+    /// The interface's number in the file.
     pub interface: u32,
-    /// The link type's number, as tcpdump's list has it.
+    /// The link type's number in tcpdump's list.
     pub link: u32,
-    /// How long it was on the wire.
+    /// Length on the wire.
     pub length: u32,
     pub bytes: &'a [u8],
 }
 
-/// How a capture ended, and what it says of itself.
+/// End of a capture, with the file's own statistics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct End {
     /// Frames that were read.
     pub frames: u64,
-    /// Up to here everything was read, in bytes of the unpacked capture.
+    /// Offset up to which the unpacked capture was read.
     pub bytes: u64,
-    /// Why it ended there, where that is not its end.
+    /// Why reading stopped before the end of the file.
     pub broken: Option<String>,
-    /// Packets that the capture itself dropped.
+    /// Packets that the capturing host dropped, if the file contains that number.
     pub dropped: Option<u64>,
-    /// The longest piece of a frame that is in it, where frames are cut.
+    /// The largest captured length, if frames were truncated.
     pub snap: Option<u32>,
-    /// Blocks that were not understood and left out.
+    /// Unknown blocks, which were skipped.
     pub skipped: u64,
 }
 
-/// Reads frame by frame.
+/// Reads all frames.
 pub(crate) fn frames(kind: Kind, stream: &mut dyn Read, see: &mut dyn FnMut(&Frame<'_>)) -> End {
     let mut source = Source { stream, buffer: Vec::new(), from: 0, ended: None };
     let mut end = End::default();
@@ -62,15 +62,15 @@ pub(crate) fn frames(kind: Kind, stream: &mut dyn Read, see: &mut dyn FnMut(&Fra
     end
 }
 
-/// What parses the beginning of some bytes, and says how many it used.
+/// Parses the beginning of some bytes; returns how many it used.
 type Parse<'a, T> = dyn FnMut(&[u8]) -> Result<(usize, T), PcapError> + 'a;
 
-/// A stream with what was read of it and not used yet.
+/// A stream with its unused bytes.
 struct Source<'a> {
     stream: &'a mut dyn Read,
     buffer: Vec<u8>,
     from: usize,
-    /// Why no more comes.
+    /// Why there is no more input.
     ended: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Source<'_> {
         &self.buffer[self.from..]
     }
 
-    /// Reads on. False at the end.
+    /// Reads more. Returns false at the end.
     fn more(&mut self) -> bool {
         if self.ended.is_some() {
             return false;
@@ -95,7 +95,7 @@ impl Source<'_> {
         self.buffer.len() > before
     }
 
-    /// What the end means where something had begun.
+    /// The error for input that ends within an item.
     fn cut(&self) -> String {
         match self.ended.as_deref() {
             Some("") | None => "it is cut off within a packet".into(),
@@ -103,7 +103,7 @@ impl Source<'_> {
         }
     }
 
-    /// At the end of a whole packet: fine, unless reading failed.
+    /// At the end of a whole packet: success, unless reading failed.
     fn finish(&self) -> Result<(), String> {
         match self.ended.as_deref() {
             Some("") | None => Ok(()),
@@ -111,7 +111,7 @@ impl Source<'_> {
         }
     }
 
-    /// Parses one thing, reading on as often as it takes; `None` at the end.
+    /// Parses one item, reading more as needed; `None` at the end.
     fn next<T>(&mut self, parse: &mut Parse<'_, T>) -> Result<Option<T>, String> {
         loop {
             if self.rest().is_empty() && !self.more() {
@@ -141,12 +141,12 @@ fn plain(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>)
     let Some(parser) = parser else { return Ok(()) };
     let header = parser.header();
     let fraction = if header.ts_resolution == TsResolution::MicroSecond { 1000 } else { 1 };
-    // Of what stands above the link type, tcpdump's list says nothing here.
+    // Ignore the upper bits: tcpdump's list does not use them for the link type.
     let link = u32::from(header.datalink) & 0xffff;
     end.bytes = 24;
     loop {
         let read = source.next(&mut |bytes| {
-            // What is announced is looked at before all of it is waited for.
+            // Check the announced lengths before waiting for all of the packet.
             let (rest, packet) = parser.next_raw_packet(bytes)?;
             if packet.incl_len as usize > LARGEST || u64::from(packet.ts_frac) * fraction >= 1_000_000_000 {
                 return Err(PcapError::InvalidField("a packet's header makes no sense"));
@@ -168,7 +168,7 @@ fn count(end: &mut End, kept: u32, length: u32) {
     }
 }
 
-/// What a block says that matters here.
+/// Effect of a block on the statistics.
 enum Told {
     Packet { kept: u32, length: u32 },
     Dropped(u64),
@@ -176,13 +176,13 @@ enum Told {
     Nothing,
 }
 
-/// What is known of an interface.
+/// Properties of an interface.
 #[derive(Clone, Copy)]
 struct Port {
     link: u32,
-    /// Ticks of its clock in a second: nanoseconds are ticks times 10^9 over these.
+    /// Clock ticks per second: a time in nanoseconds is ticks times 10^9 over this.
     ticks: u64,
-    /// Seconds added to every stamp.
+    /// Seconds added to every timestamp.
     offset: i64,
 }
 
@@ -194,7 +194,7 @@ fn blocks(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>
     let Some((used, mut parser)) = read else { return Ok(()) };
     end.bytes = used as u64;
     let mut ports: Vec<Port> = Vec::new();
-    // Interfaces of sections before this one count on, so that none is taken for another.
+    // Numbers continue from earlier sections, so that every interface has its own.
     let mut base = 0u32;
     loop {
         let read = source.next(&mut |bytes| {
@@ -206,7 +206,7 @@ fn blocks(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>
                 Ok((rest, block)) => (bytes.len() - rest.len(), tell(&block, &ports, base, see)),
                 Err(PcapError::IncompleteBuffer) => return Err(PcapError::IncompleteBuffer),
                 Err(_) => {
-                    // A block that is whole and not understood is stepped over.
+                    // Skip a complete block of unknown content.
                     let (rest, _) = parser.next_raw_block(bytes)?;
                     (bytes.len() - rest.len(), Told::Skipped)
                 }
@@ -255,13 +255,13 @@ fn tell(block: &Block<'_>, ports: &[Port], base: u32, see: &mut dyn FnMut(&Frame
         Told::Packet { kept: data.len() as u32, length }
     };
     match block {
-        // The parser takes every clock for one of nanoseconds: what it gives are ticks.
+        // The parser assumes a clock of nanoseconds: its result is in ticks.
         Block::EnhancedPacket(one) => {
             let ticks = u64::try_from(one.timestamp.as_nanos()).unwrap_or(u64::MAX);
             packet(one.interface_id, ticks, one.original_len, &one.data)
         }
         Block::Packet(one) => packet(u32::from(one.interface_id), one.timestamp, one.original_len, &one.data),
-        // Without a time it tells nothing here.
+        // It has no timestamp, so it is useless here.
         Block::SimplePacket(_) => Told::Skipped,
         Block::InterfaceStatistics(one) => {
             let drops = one.options.iter().filter_map(|option| match option {

@@ -1,12 +1,12 @@
-//! A capture that was read: what watched it, and its clock.
+//! A capture that was read: its watch and its clock.
 
 use crate::capture::End;
 use crate::watch::Watch;
 
-/// A clock that goes back by more than this was set; by less, packets of several interfaces were not quite in order.
+/// If the time goes back by more than this, someone set the clock; if by less, packets of several interfaces are slightly out of order.
 const SET_BACK: u64 = 1_000_000_000;
 
-/// No capture takes two years: later stamps are damage, and taken for this.
+/// No capture takes two years: clamp later timestamps, which are damage.
 const FURTHEST: u64 = 1 << 56;
 
 /// A capture that was read.
@@ -16,10 +16,10 @@ pub(crate) struct Capture {
     pub kind: &'static str,
     pub watch: Watch,
     pub end: End,
-    /// Stamps of the first and the last packet, in nanoseconds since the epoch.
+    /// Timestamps of the first and the last packet, in nanoseconds since the epoch.
     pub first: Option<u64>,
     pub last: u64,
-    /// How far stamps were moved on because the clock was set back, how often that was, and how often packets were out of order.
+    /// Total correction for a clock that was set back, how often that happened, and how often packets were out of order.
     shift: u64,
     pub set_back: u64,
     pub out_of_order: u64,
@@ -29,16 +29,16 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// One of which nothing was read yet.
+    /// A capture before its first packet.
     pub fn new(name: &str, kind: &'static str) -> Capture {
         Capture { name: name.into(), kind, ..Capture::default() }
     }
 
-    /// Nanoseconds since just before the first packet, which never go back.
+    /// Nanoseconds since just before the first packet; never decreases.
     pub fn time(&mut self, at: u64) -> u64 {
         let first = *self.first.get_or_insert(at);
         self.last = self.last.max(at);
-        // Since just before the first one; before that where the clock was set back by more than there is of the capture.
+        // Negative if the clock was set back to a time before the first packet.
         let since = i128::from(at) + i128::from(self.shift) - i128::from(first) + 1;
         let behind = i128::from(self.latest) - since;
         if behind > i128::from(SET_BACK) {

@@ -1,25 +1,25 @@
-//! Losses that strike any packet alike, as a bad cable's do: one by one, and however much or little came in a row before them. A queue
-//! that overflows loses when much has come at once, and then several together.
+//! Detection of random losses, such as those of a bad cable: they are isolated and independent of the bytes that arrived in a row before
+//! them. A queue that overflows loses several packets together, after a long row.
 
 use std::collections::BTreeMap;
 
-/// Packets in which losses are counted.
+/// Packets per block in which losses are counted.
 const BLOCK: u32 = 64;
-/// Fewer losses tell nothing.
+/// Fewer losses permit no conclusion.
 const LEAST: u64 = 8;
-/// Losses that strike one by one have a variance over blocks of once their mean; those of a queue that overflows, of many times as much.
+/// Random losses have a variance over blocks that is about their mean. A queue that overflows has many times as much.
 const SPREAD: f64 = 3.0;
 /// By chance, the distribution of n samples differs from the whole's by more than 1.63 over sqrt(n) once in a hundred (Kolmogorov and
-/// Smirnov); a hole shows a little later than it was made, so this is somewhat more.
+/// Smirnov). A hole appears slightly after its loss, hence the larger value.
 const DIFFER: f64 = 2.2;
 
-/// What came to a host, and where in it something was missing.
+/// Arrivals at a host, and the holes among them.
 #[derive(Debug, Default)]
 pub(crate) struct Chance {
-    /// Packets, and holes, by how many bytes had come in a row: by eighths of an octave.
+    /// Packets and holes by the bytes in a row before them, in bins of an eighth of an octave.
     places: BTreeMap<u32, (u64, u64)>,
     holes: u64,
-    /// The present block: its packets and what was missing.
+    /// The current block: its packets and missing packets.
     block: (u32, u64),
     blocks: u64,
     missing: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Chance {
 }
 
 impl Chance {
-    /// A packet came when so many bytes had come in a row, `missing` packets of its connection after the one before it.
+    /// Records a packet: `row` bytes had arrived in a row, and `missing` packets of its connection are missing before it.
     pub fn came(&mut self, row: u64, missing: u64) {
         let bin = (libm::log2(row.max(1) as f64) * 8.0) as u32;
         let (packets, holes) = self.places.entry(bin).or_default();
@@ -44,14 +44,14 @@ impl Chance {
         }
     }
 
-    /// Packets that were looked at, and what was missing between them.
+    /// The number of packets recorded.
     pub fn packets(&self) -> u64 {
         self.blocks * u64::from(BLOCK) + u64::from(self.block.0)
     }
 
-    /// Whether what was lost, so many packets, was so whatever the queue held.
+    /// Whether `lost` packets were lost independently of the queue.
     pub fn alone(&self, lost: u64) -> bool {
-        // Holes that nothing was lost in are of packets out of order.
+        // Holes without a loss are packets out of order.
         if self.holes < LEAST || lost * 2 < self.holes || self.missing == 0 {
             return false;
         }
@@ -60,7 +60,7 @@ impl Chance {
         spread < SPREAD && self.differs() * libm::sqrt(self.holes as f64) < DIFFER
     }
 
-    /// How far the shares of holes and of packets are apart, up to whatever place, at the most.
+    /// The largest difference between the cumulative shares of holes and of packets.
     fn differs(&self) -> f64 {
         let all: u64 = self.places.values().map(|(packets, _)| packets).sum();
         let (mut packets, mut holes, mut most) = (0u64, 0u64, 0.0f64);
@@ -76,7 +76,7 @@ impl Chance {
 mod tests {
     use super::*;
 
-    /// Rows of a thousand packets of 1,500 B each, and those that are missing.
+    /// Rows of a thousand packets of 1,500 B each, with some missing.
     fn of_rows(rows: u64, missing: impl Fn(u64, u64) -> u64) -> (Chance, u64) {
         let (mut chance, mut lost) = (Chance::default(), 0);
         for row in 0..rows {
@@ -90,15 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_in_some_hundreds_wherever_it_is_was_lost_by_chance() {
-        // A prime number of packets apart, so that all places of a row are met.
+    fn isolated_losses_at_any_position_are_random() {
+        // A prime number of packets apart, so that losses reach all places of a row.
         let (chance, lost) = of_rows(40, |row, place| u64::from((row * 1000 + place) % 367 == 0));
         assert!(chance.alone(lost));
         assert!(!chance.alone(10), "most holes were packets out of order");
     }
 
     #[test]
-    fn losses_in_bursts_are_a_queues() {
+    fn losses_in_bursts_are_due_to_a_queue() {
         let (late, lost) = of_rows(40, |_, place| u64::from(place == 900));
         assert!(!late.alone(lost));
         let (together, lost) = of_rows(40, |row, place| u64::from(place / 20 == row));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_losses_tell_nothing() {
+    fn few_losses_permit_no_conclusion() {
         let (chance, lost) = of_rows(7, |_, place| u64::from(place == 500));
         assert!(!chance.alone(lost));
     }

@@ -1,13 +1,13 @@
-//! Packets that a capture has twice: at two interfaces of a router, or at a mirror port that has both ways. The first copy counts; how
-//! long the second takes is how long the packet stayed in between.
+//! Packets that a capture contains twice: captured at two interfaces of a router, or at a mirror port that mirrors both directions. The
+//! first copy counts; the delay of the second is the packet's time in the router.
 
 use crate::dissect::{Segment, flag};
 
-/// Packets that are remembered. A power of two.
+/// Number of packets to remember, a power of two.
 const REMEMBERED: usize = 1 << 15;
-/// A copy at another place comes within so long.
+/// Maximum delay of a copy at another interface, in nanoseconds.
 const LONGEST: u64 = 2_000_000_000;
-/// And one without an identification at the same place within so long.
+/// Maximum delay of a copy without an IP identification at the same interface.
 const AT_ONCE: u64 = 100_000;
 
 #[derive(Clone, Copy, Default)]
@@ -18,19 +18,19 @@ struct Entry {
     copied: bool,
 }
 
-/// What was seen lately.
+/// Recent packets.
 pub(crate) struct Copies {
     entries: Vec<Entry>,
-    /// Packets that came again.
+    /// Copies found.
     pub count: u64,
 }
 
-/// A packet that came again at another place.
+/// A copy of an earlier packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Copy {
-    /// How long after the first.
+    /// Delay after the first.
     pub after: u64,
-    /// The place of the first, where this one is the second and elsewhere.
+    /// The interface of the first, if this is the second and at another interface.
     pub from: Option<u32>,
 }
 
@@ -41,9 +41,9 @@ impl Default for Copies {
 }
 
 impl Copies {
-    /// Whether a segment is a copy of one that was seen before.
+    /// Returns the copy's details if the segment is a copy of an earlier one.
     pub fn look(&mut self, now: u64, segment: &Segment) -> Option<Copy> {
-        // ACKs without a number of their own are alike.
+        // Pure ACKs without an identification look alike.
         if segment.id == 0 && segment.payload == 0 && !segment.is(flag::SYN) {
             return None;
         }
@@ -63,7 +63,7 @@ impl Copies {
     }
 }
 
-/// What two copies have in common: a hash of all that a router leaves as it is (FNV-1a, by words).
+/// A hash of all fields that a router does not change (FNV-1a, by words).
 fn print(segment: &Segment) -> u64 {
     let Segment { from, to, seq, ack, flags, window, payload, id, stamps, sack, .. } = segment;
     let (ts, echo) = stamps.unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Counters as text: what `nstat`, `/proc/net/netstat`, `ss -ti`, `ethtool -S` and `tc -s` print, once or again and again, and tables
-//! of switches and of milliseconds.
+//! Counters as text: output of `nstat`, `/proc/net/netstat`, `ss -ti`, `ethtool -S` and `tc -s`, printed once or repeatedly, and tables
+//! from switches or with a row per millisecond.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 
 use crate::diagnosis::InputFound;
 
-/// Names that are kept of one input.
+/// Maximum number of names per input.
 const MOST: usize = 20_000;
-/// A longer line is no counter's.
+/// A longer line is not output of these tools.
 const LONGEST: u64 = 1 << 16;
 
-/// What a text is.
+/// Format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Nstat,
@@ -32,19 +32,19 @@ struct Count {
     seen: u64,
 }
 
-/// What one input counted.
+/// Counters of one input.
 pub(crate) struct Counters {
     name: String,
     form: Form,
-    /// By the name, and by whose it is: of a queue, of a port.
+    /// By name and owner, which is a queue or a port.
     counts: BTreeMap<(String, String), Count>,
-    /// Whose what comes next is.
+    /// Owner of the following values.
     whose: String,
     bytes: u64,
-    /// The columns of a table, and the names of the last line of `/proc`.
+    /// The columns of a table, or the names in the last line of `/proc`.
     head: Vec<String>,
     ends: Option<String>,
-    /// Of a table: its rows, and those with another number of cells than its head.
+    /// Rows of a table, and those whose number of cells differs from the header's.
     rows: u64,
     ragged: u64,
 }
@@ -66,7 +66,7 @@ impl Counters {
             };
             let text = String::from_utf8_lossy(&line);
             let text = text.trim_end();
-            // A table begins with its head; a line of prose has commas, too.
+            // A table starts with its header. Prose has commas, too, so only the first line can start a table.
             let known = form(text).filter(|form| *form != Form::Table || !begun);
             begun |= !text.is_empty();
             if counters.is_none()
@@ -93,8 +93,8 @@ impl Counters {
                 break;
             }
         }
-        // What `ss` prints may be empty of connections; any other text without a number is somebody's, and so is one of which most lines are
-        // no row of a table.
+        // Output of `ss` may contain no connections. Any other text without a number is of an unknown format, and so is a table with too
+        // many ragged rows.
         let found = counters.filter(|counters| {
             let empty = counters.counts.is_empty() && counters.form != Form::Ss;
             !empty && counters.ragged <= counters.rows / 20
@@ -114,7 +114,7 @@ impl Counters {
             Form::Nstat => {
                 let mut words = line.split_whitespace();
                 if let (Some(name), Some(value)) = (words.next(), words.next().and_then(number)) {
-                    // Each print is of what came since the last one.
+                    // Each print shows the increase since the previous one.
                     self.add(name, value);
                 }
             }
@@ -167,7 +167,7 @@ impl Counters {
             if !name.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
                 continue;
             }
-            // What is told of a moment and of a whole life stands as `0/3`: the latter counts.
+            // `retrans:0/3` shows the current and the total number: take the total.
             let value = value.rsplit('/').next().filter(|_| name == "retrans").unwrap_or(value);
             if let Some(value) = number(value.split(['/', ',']).next().unwrap_or(value).trim_end_matches("ms")) {
                 self.add(name, value);
@@ -179,7 +179,7 @@ impl Counters {
         let words: Vec<&str> =
             line.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter(|w| !w.is_empty()).collect();
         if let ["qdisc", queue @ ..] = words.as_slice() {
-            // Kind, handle, device and parent: queues of one card may differ in the last alone.
+            // Kind, handle, device and parent: queues of one card may differ in the parent alone.
             let named = queue.iter().take(6).take_while(|word| !["refcnt", "limit", "r2q"].contains(word));
             self.whose = named.copied().collect::<Vec<_>>().join(" ");
         }
@@ -219,13 +219,13 @@ impl Counters {
         self.head = head;
     }
 
-    /// All counts of a name.
+    /// All counters of a name.
     fn counts<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = (&'a str, &'a Count)> + use<'a, 'n> {
         let all = self.counts.range((name.to_string(), String::new())..);
         all.take_while(move |((of, _), _)| of == name).map(|((_, whose), count)| (whose.as_str(), count))
     }
 
-    /// How much a counter grew, all that it is of together: of a series of totals the difference, of a single one all of it.
+    /// The increase of a counter, summed over owners: last minus first of a series, the value itself if there is only one.
     fn grew(&self, name: &str) -> Option<f64> {
         let grew = |count: &Count| match (self.form, count.seen) {
             (Form::Nstat, _) => count.sum,
@@ -235,18 +235,18 @@ impl Counters {
         self.counts(name).map(|(_, count)| grew(count)).reduce(|sum, one| sum + one)
     }
 
-    /// The most that a value was, and whose it was.
+    /// The maximum of a value, and its owner.
     fn most(&self, name: &str) -> Option<(f64, &str)> {
         let most = self.counts(name).max_by(|a, b| a.1.most.total_cmp(&b.1.most));
         most.map(|(whose, count)| (count.most, whose))
     }
 
-    /// Totals that were printed once say nothing of when they grew.
+    /// Whether all totals were printed once, so that they cover all time since boot.
     fn is_of_all_time(&self, name: &str) -> bool {
         !matches!(self.form, Form::Nstat) && self.counts(name).all(|(_, count)| count.seen == 1)
     }
 
-    /// What it says that matters, in sentences.
+    /// The relevant counters in sentences.
     pub fn says(&self) -> Vec<String> {
         let mut says = Vec::new();
         let mut say = |what: &str, value: Option<f64>, of: &str| {
@@ -391,7 +391,7 @@ fn form(line: &str) -> Option<Form> {
     }
 }
 
-/// Whether a cell of a table says whose the others are: a word where others have numbers, or a column of names.
+/// Whether a cell names the row's owner: a word among numbers, or a column of names.
 fn names(column: &str, cell: &str) -> bool {
     let low = column.to_lowercase();
     let named = ["port", "interface", "ifname", "queue", "queue_id", "lane", "priority", "host", "device", "switch"];
@@ -402,7 +402,7 @@ fn number(word: &str) -> Option<f64> {
     word.trim().parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// As `tc` prints it: `12Kb`, `3p`, `1514b`.
+/// Parses sizes as `tc` prints them: `12Kb`, `3p`, `1514b`.
 fn sized(word: &str) -> Option<f64> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale = match word.get(digits.len()..)? {
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_print_is_told_apart_by_its_content() {
+    fn detects_output_of_tools_by_content() {
         let nstat = "#kernel\nTcpRetransSegs                  12                 0.0\nTcpExtTCPTimeouts               3                  0.0\n";
         assert_eq!(says(nstat), ["x: retransmission timeouts: 3", "x: retransmitted segments: 12"]);
         let proc =
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_and_ports_are_counted_each_by_itself_and_added_up() {
+    fn counts_queues_and_ports_separately_and_adds_them_up() {
         let queue = |number: u32, dropped: u32| {
             format!(
                 "qdisc fq 0: dev eth0 parent :{number} limit 10p\n Sent 9 bytes 2 pkt (dropped {dropped}, overlimits 0)\n"
@@ -453,12 +453,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_connections_prints_what_tells_nothing() {
+    fn accepts_ss_output_without_connections() {
         assert!(says("State Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n").is_empty());
     }
 
     #[test]
-    fn another_text_is_refused_and_says_what_would_be_right() {
+    fn refuses_other_texts_with_the_known_formats() {
         let error = Counters::read("notes", &mut "Dear Sir\nor Madam\n".as_bytes()).err().unwrap();
         assert!(error.contains("notes") && error.contains("nstat"), "{error}");
         let letter = "Dear Sir,\nState of things, and more\n5, 6, 7\nfor 3, as always\nqdisc is a word\n";

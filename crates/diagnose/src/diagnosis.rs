@@ -34,7 +34,7 @@ pub enum Signature {
 }
 
 impl Signature {
-    /// Its word.
+    /// Its word in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Signature::Rto => "rto",
@@ -50,7 +50,7 @@ impl Signature {
         }
     }
 
-    /// What it is, in words.
+    /// A sentence about it.
     pub fn says(self) -> &'static str {
         match self {
             Signature::Rto => "responses waited for retransmission timeouts",
@@ -73,7 +73,7 @@ impl Signature {
 pub struct StallFound {
     pub start_s: f64,
     pub took_s: f64,
-    /// How long a timer of the server's would have run by its end.
+    /// How long a timer at the server had been running when the stall ended.
     pub timer_s: f64,
     pub signature: Signature,
     /// Server whose packet ended it.
@@ -122,7 +122,7 @@ pub enum How {
 }
 
 impl How {
-    /// Its word.
+    /// Its word in JSON.
     pub fn word(self) -> &'static str {
         match self {
             How::Measured => "measured",
@@ -149,7 +149,7 @@ pub struct HostFound {
     /// Full segments that one of its ACKs covers.
     pub segments_per_ack: Option<f64>,
     pub ack_kept_back_s: Option<f64>,
-    /// Segments larger than packets were captured: the card cuts them up, or puts them together.
+    /// Captured segments were larger than packets: the network card segments or merges them (TSO, LRO).
     pub offloads: bool,
     pub zero_windows: u64,
 }
@@ -158,16 +158,16 @@ pub struct HostFound {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct WayFound {
-    /// Of the client's link.
+    /// Rate of the client's link.
     pub rate_mbps: Option<Known<f64>>,
     pub round_trip_s: Option<Known<f64>>,
-    /// The least and the most that the queue at its port can hold, as a switch counts.
+    /// Lower and upper bound of the buffer at the client's port, in bytes as a switch counts them.
     pub buffer_bytes: Option<Known<[u64; 2]>>,
     /// Share of the client's traffic that belongs to no episode.
     pub background: f64,
     /// Losses are independent of load: a faulty link.
     pub faulty: bool,
-    /// Segments that were marked as having met a queue.
+    /// Segments with a CE mark.
     pub marked: u64,
 }
 
@@ -189,7 +189,7 @@ pub struct InputFound {
     pub kind: &'static str,
     pub packets: u64,
     pub tcp: u64,
-    /// How much of it was read, unpacked.
+    /// Bytes read, unpacked.
     pub bytes: u64,
     pub span_s: f64,
     /// Why it ends early, if it does.
@@ -209,12 +209,12 @@ pub struct Verdict {
     pub servers: Vec<SlowServer>,
 }
 
-/// A server that was waited for.
+/// A server that delayed rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct SlowServer {
     pub server: String,
-    /// In how many stalls of the cause, of how many.
+    /// Number of stalls with this cause that it caused, and of all such stalls.
     pub stalls: [u64; 2],
     pub stall_s: f64,
 }
@@ -224,7 +224,7 @@ pub struct SlowServer {
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct RoundsFound {
     pub count: u64,
-    /// The most servers of any.
+    /// The largest number of servers in a round.
     pub fan_in: u32,
     pub mean_took_s: f64,
     pub goodput_mbps: f64,
@@ -259,7 +259,7 @@ impl Simulated {
     }
 }
 
-/// One server's part in the round that is drawn.
+/// One server's part in the round of the picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Lane {
@@ -269,7 +269,7 @@ pub struct Lane {
     pub done_s: f64,
     pub bytes: u64,
     pub lost: u32,
-    /// From when to when it was silent, and why.
+    /// Its idle periods: begin, end and cause.
     pub waits: Vec<(f64, f64, Signature)>,
 }
 
@@ -282,18 +282,18 @@ pub struct Diagnosis {
     pub episodes: Vec<EpisodeFound>,
     /// All rounds, including those not listed.
     pub rounds: RoundsFound,
-    /// Episodes that had not ended with the capture, and the most servers of any.
+    /// Episodes still in progress at the end of the capture, and their largest number of servers.
     pub unfinished: (u64, u32),
     /// Responses of single servers: their number, and their stalls.
     pub alone: u64,
     pub alone_stalls: Vec<StallFound>,
     pub losses: [u64; 2],
     pub reordered: u64,
-    /// Segments that came behind later ones of their connection, or had come before: losses that were mended, packets out of order, and
-    /// what was sent for nothing.
+    /// Segments that arrived after later ones of their connection, or twice: retransmissions, packets out of order, and spurious
+    /// retransmissions.
     pub behind: u64,
     pub way: WayFound,
-    /// Goodput against the number of servers, and the onset in it.
+    /// Goodput by number of servers, and the collapse point.
     pub points: Vec<PointFound>,
     pub onset: Option<u32>,
     pub hosts: BTreeMap<String, HostFound>,

@@ -1,8 +1,8 @@
-//! From a frame to its TCP segment: link layers, tunnels, IP and TCP, of which only the first bytes may be there.
+//! Dissection of frames into TCP segments: link layers, tunnels, IP and TCP. Frames may be truncated.
 
 use crate::capture::Frame;
 
-/// TCP's flags as they stand in its header.
+/// TCP's flags in its header.
 pub(crate) mod flag {
     pub const SYN: u8 = 2;
     pub const RST: u8 = 4;
@@ -10,14 +10,14 @@ pub(crate) mod flag {
     pub const ECE: u8 = 64;
 }
 
-/// One end of a connection: an address (IPv4 as it is mapped into IPv6) and a port.
+/// An endpoint of a connection: an address (IPv4 is mapped into IPv6) and a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct End {
     pub address: u128,
     pub port: u16,
 }
 
-/// A TCP segment, as far as it was captured.
+/// A TCP segment, as far as captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Segment {
     pub from: End,
@@ -26,13 +26,13 @@ pub(crate) struct Segment {
     pub ack: u32,
     pub flags: u8,
     pub window: u16,
-    /// Bytes of payload, by the headers.
+    /// Bytes of payload, according to the headers.
     pub payload: u32,
     /// Bytes of the IP packet.
     pub packet: u32,
-    /// The IP identification; zero where there is none.
+    /// The IP identification; zero if absent.
     pub id: u16,
-    /// The two bits of ECN.
+    /// The two ECN bits.
     pub ecn: u8,
     pub mss: Option<u16>,
     pub scale: Option<u8>,
@@ -40,7 +40,7 @@ pub(crate) struct Segment {
     pub stamps: Option<(u32, u32)>,
     /// The first SACK block.
     pub sack: Option<(u32, u32)>,
-    /// Where it was seen: the interface of the file, and of the system where the link layer says it.
+    /// Capture point: the interface in the file, combined with that of the system if the link layer contains it.
     pub place: u32,
 }
 
@@ -50,27 +50,27 @@ impl Segment {
     }
 }
 
-/// What a frame is.
+/// Result of dissecting a frame.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Seen {
     Tcp(Segment),
-    /// Something else, or a later piece of a packet in pieces.
+    /// Another protocol, or a later fragment.
     Other,
-    /// Its headers are cut off or make no sense.
+    /// Its headers are truncated or invalid.
     Unclear,
 }
 
-/// Tunnels in tunnels are followed so far.
+/// Maximum nesting of tunnels.
 const DEPTH: u8 = 8;
 
-/// Looks into a frame.
+/// Dissects a frame.
 pub(crate) fn look(frame: &Frame<'_>) -> Seen {
     let mut look = Look { length: frame.length, place: frame.interface, depth: 0 };
     look.link(frame.link, frame.bytes).unwrap_or(Seen::Unclear)
 }
 
 struct Look {
-    /// Bytes on the wire from where it looks on.
+    /// Bytes on the wire from the current header on.
     length: u32,
     place: u32,
     depth: u8,
@@ -88,7 +88,7 @@ fn u128_at(bytes: &[u8], at: usize) -> Option<u128> {
     Some(u128::from_be_bytes(bytes.get(at..at + 16)?.try_into().ok()?))
 }
 
-/// An IPv4 address as IPv6 has it (RFC 4291, section 2.5.5.2).
+/// An IPv4 address mapped into IPv6 (RFC 4291, section 2.5.5.2).
 fn mapped(address: u32) -> u128 {
     0xffff_0000_0000 | u128::from(address)
 }
@@ -103,7 +103,7 @@ impl Look {
     fn link(&mut self, link: u32, bytes: &[u8]) -> Option<Seen> {
         match link {
             1 => self.ethernet(bytes),
-            // A family of four bytes, in the order of the machine or of the network.
+            // A family of four bytes, in host or network byte order.
             0 | 108 => {
                 let rest = self.skip(bytes, 4)?;
                 self.ip(rest)
@@ -159,11 +159,11 @@ impl Look {
         if header < 20 {
             return None;
         }
-        // A later piece has no header of what it carries.
+        // Only the first fragment contains the TCP header.
         if u16_at(bytes, 6)? & 0x1fff != 0 {
             return Some(Seen::Other);
         }
-        // What a card is to cut up may be too long for the field.
+        // The length is zero if the packet, before segmentation offload, is too long for the field.
         let packet = if total == 0 { self.length } else { total };
         let ends = (mapped(u32_at(bytes, 12)?), mapped(u32_at(bytes, 16)?));
         let (protocol, ecn) = (*bytes.get(9)?, *bytes.get(1)? & 3);
@@ -199,7 +199,7 @@ impl Look {
             _ if self.depth > DEPTH => Some(Seen::Other),
             4 | 41 => self.ip(bytes),
             47 => self.gre(bytes),
-            // VXLAN, at its own port and at the one that Linux had first.
+            // VXLAN, at its assigned port and at Linux's original one.
             17 if matches!(u16_at(bytes, 2)?, 4789 | 8472) => {
                 let rest = self.skip(bytes, 16)?;
                 self.ethernet(rest)
@@ -241,7 +241,7 @@ impl Look {
     }
 }
 
-/// What an IP header says.
+/// Fields of an IP header.
 struct Packet {
     ends: (u128, u128),
     bytes: u32,
@@ -249,7 +249,7 @@ struct Packet {
     ecn: u8,
 }
 
-/// Reads options, as far as they are there and make sense.
+/// Reads options, as far as they are captured and valid.
 fn options(mut bytes: &[u8], segment: &mut Segment) {
     while let [kind, rest @ ..] = bytes {
         if *kind == 1 {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_make_no_sense_are_left() {
+    fn ignores_invalid_options() {
         for bytes in [&[2, 0][..], &[2, 1], &[2, 4, 5], &[5, 255, 0], &[0, 9, 9], &[8]] {
             let mut segment = Segment::default();
             options(bytes, &mut segment);

@@ -1,4 +1,4 @@
-//! Episodes: what one host asked of several servers at once, until the last of them had answered.
+//! Episodes: the requests of one host to several servers at once, up to the last response.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
@@ -7,53 +7,54 @@ use crate::dissect::End;
 use crate::flow::TurnAt;
 use crate::train::Row;
 
-/// Two requests that lie no further apart are of one round. A client that writes one after another takes some hundred microseconds each.
+/// Two requests within this time belong to one round. A client that sends them one after another takes some hundred microseconds for each.
 const TOGETHER: u64 = 5_000_000;
-/// While answers are awaited, one more request so soon after some of them came is of the same round: a window over servers.
+/// While responses are outstanding, a request this soon after response data belongs to the same round: the client limits its concurrent
+/// servers.
 const SOON: u64 = 1_000_000;
-/// Episodes that are open at once.
+/// Maximum number of open episodes.
 const MOST_OPEN: usize = 1 << 14;
-/// And of one host.
+/// Maximum number of open episodes per host.
 const MOST_OF_HOST: usize = 64;
-/// Silences of an episode that are kept: the longest.
+/// Maximum number of stalls to keep per episode, the longest.
 const MOST_STALLS: usize = 16;
-/// A shorter silence is none.
+/// A shorter idle time is no stall.
 pub(crate) const LEAST_STALL: u64 = 100_000;
 
-/// What ended a silence, as far as a packet shows it.
+/// The packet that ended a stall, as evidence of its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// The oldest segment that is missing was sent again.
+    /// A retransmission of the oldest missing segment.
     Oldest,
-    /// The last one was.
+    /// A retransmission of the last one.
     Tail,
-    /// Another one was.
+    /// A retransmission of another one.
     Resent,
-    /// The request had been sent again.
+    /// A response to a retransmitted request.
     Request,
-    /// A SYN had been sent again.
+    /// A response after a retransmitted SYN.
     Handshake,
-    /// The asker had had no room.
+    /// Data after the client's receive window was closed.
     Shut,
-    /// An ACK that was kept back for long.
+    /// Data after an ACK that was delayed for long.
     LateAck,
-    /// New data came: `first` of its answer; in a `burst`, where that is known; a segment alone is what a timer sends.
+    /// New data: whether it is the `first` of its response, and whether it is part of a `burst`, if known. A timer sends a single segment.
     Fresh { first: bool, burst: Option<bool> },
 }
 
-/// A time in which nothing came of what was asked for.
+/// A period without any packet of the outstanding responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stall {
     pub from: u64,
     pub to: u64,
-    /// Whose packet ended it.
+    /// The server whose packet ended it.
     pub server: End,
     pub evidence: Evidence,
-    /// What had come in a row over the asker's link as a loss was seen.
+    /// The row of packets on the client's link when the loss was detected.
     pub row: Option<Row>,
-    /// How long a timer of the server's would have run by its end: since the last ACK of something new, or since the request.
+    /// How long a timer at the server had been running at the end: since the last ACK of new data, or since the request.
     pub timer: u64,
-    /// Bytes of that answer that came before.
+    /// Bytes of that response that arrived before.
     pub before: u64,
 }
 
@@ -69,28 +70,28 @@ pub(crate) struct Member {
     pub server: End,
     pub host: u32,
     pub asked: u64,
-    /// When the request itself was sent.
+    /// Time of the request itself.
     pub requested: u64,
-    /// It was asked over a connection that was opened for it.
+    /// Whether a connection was opened for the request.
     pub anew: bool,
     pub request: u64,
     pub first: Option<u64>,
-    /// When its last useful byte came.
+    /// Time of its last new byte.
     pub done: u64,
-    /// Where its answer begins in its connection, and where it ends so far.
+    /// Begin of its response in the connection's byte stream, and its end so far.
     pub from: u64,
     pub to: u64,
-    /// Nothing of what was sent is missing.
+    /// Whether nothing is missing up to the last byte seen.
     pub whole: bool,
-    /// Segments that were lost for sure, and that came out of order.
+    /// Segments that were certainly lost, and segments out of order.
     pub lost: u32,
     pub reordered: u32,
-    /// Its own silences, the longest ones.
+    /// Its own stalls, the longest ones.
     pub waits: Vec<Stall>,
     pub last: u64,
 }
 
-/// An episode that goes on.
+/// An open episode.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
     pub number: u64,
@@ -102,13 +103,13 @@ pub(crate) struct Episode {
     pub members: Vec<Member>,
     servers: BTreeSet<End>,
     pub stalls: Vec<Stall>,
-    /// Somebody was asked and did not answer.
+    /// Whether a server was requested and did not respond.
     pub unanswered: bool,
-    /// Connections whose turn this is still.
+    /// Number of connections whose current turn belongs to this episode.
     current: u32,
 }
 
-/// Keeps the longest of silences.
+/// Adds a stall if it is among the longest.
 pub(crate) fn keep(stalls: &mut Vec<Stall>, stall: Stall, most: usize) {
     if stalls.len() < most {
         stalls.push(stall);
@@ -118,12 +119,12 @@ pub(crate) fn keep(stalls: &mut Vec<Stall>, stall: Stall, most: usize) {
 }
 
 impl Episode {
-    /// Keeps a silence of its own.
+    /// Adds a stall of the whole episode.
     pub fn stalled(&mut self, stall: Stall) {
         keep(&mut self.stalls, stall, MOST_STALLS);
     }
 
-    /// What followed has told whether new data came in a burst.
+    /// Sets whether new data was part of a burst, once later packets have shown it.
     pub fn settle(&mut self, member: u32, at: u64, in_burst: bool) {
         let member = &mut self.members[member as usize];
         let (server, own) = (member.server, member.waits.iter_mut());
@@ -134,7 +135,7 @@ impl Episode {
         }
     }
 
-    /// The parts of it that overlap: a server that was asked when all before had answered is of another one.
+    /// Splits the episode into parts that overlap in time: a request after all earlier responses starts another part.
     pub fn parts(mut self) -> Vec<Episode> {
         let asked = self.members.len();
         self.members.retain(|member| member.first.is_some());
@@ -171,7 +172,7 @@ impl Episode {
     }
 }
 
-/// Who is asked.
+/// A request to a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
     pub asker: u32,
@@ -180,20 +181,20 @@ pub(crate) struct Ask {
     pub asked: u64,
     pub requested: u64,
     pub request: u64,
-    /// Where the answer begins in its connection.
+    /// Begin of the response in the connection's byte stream.
     pub from: u64,
     pub pushed: bool,
     pub anew: bool,
 }
 
-/// Episodes that go on, by their numbers, which rise with time.
+/// Open episodes by number, in order of time.
 #[derive(Default)]
 pub(crate) struct Open {
     episodes: BTreeMap<u64, Episode>,
-    /// Those of each host and kind, in their order.
+    /// The open episodes of each host and kind, in order.
     of_host: BTreeMap<(u32, bool), VecDeque<u64>>,
     count: u64,
-    /// Episodes that are over, for whoever takes them.
+    /// Closed episodes, to be collected.
     pub over: Vec<Episode>,
 }
 
@@ -202,10 +203,10 @@ impl Open {
         self.episodes.get_mut(&number)
     }
 
-    /// A host asks a server: in an episode that goes on, or in a new one. Gives the episode and the member.
+    /// Adds a host's request to an open episode or to a new one. Returns the episode and the member.
     pub fn ask(&mut self, ask: &Ask, now: u64) -> TurnAt {
         let own = self.of_host.entry((ask.asker, ask.pushed)).or_default();
-        // A server of an episode beside the newest one is asked again: that is another round, however soon it comes.
+        // If the host requests again from a server of an episode other than the newest, that is another round, however soon it starts.
         let begun = own.back().and_then(|number| self.episodes.get(number)).map_or(0, |newest| newest.start);
         let beside = |number: &u64| self.episodes.get(number).is_some_and(|one| one.last_heard > begun && one.has(ask));
         let again = own.iter().rev().skip(1).any(beside);
@@ -239,7 +240,7 @@ impl Open {
         TurnAt { episode: self.count, member: 0 }
     }
 
-    /// A connection has another turn now, or is gone.
+    /// A connection leaves an episode: it has another turn, or is gone.
     pub fn leave(&mut self, number: u64) {
         let Some(episode) = self.episodes.get_mut(&number) else { return };
         episode.current = episode.current.saturating_sub(1);
@@ -260,7 +261,7 @@ impl Open {
         self.over.push(episode);
     }
 
-    /// Nothing more comes.
+    /// Closes all episodes at the end of the capture.
     pub fn end(&mut self) {
         self.over.extend(mem::take(&mut self.episodes).into_values());
         self.of_host.clear();

@@ -1,4 +1,4 @@
-//! Connections: a bounded number of them, found by their ends.
+//! Connections: a bounded number, found by their endpoints.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use crate::dissect::{End, Segment};
 use crate::half::Half;
 use crate::train::Row;
 
-/// Connections that are remembered at once; above, those that were silent longest are forgotten.
+/// Maximum number of connections; beyond it, those idle longest are forgotten.
 const MOST: usize = 1 << 16;
-/// Stamps of an end that are remembered.
+/// Timestamps to remember per endpoint.
 const STAMPS: usize = 4;
 
-/// Where a connection's present turn stands.
+/// The current turn of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TurnAt {
-    /// Of all episodes there were, which.
+    /// The episode's number.
     pub episode: u64,
-    /// Which of its members.
+    /// The member's index in it.
     pub member: u32,
 }
 
-/// A connection. Its two ends are told apart by their order, 0 and 1.
+/// A connection. Its endpoints are ordered and have the indices 0 and 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub ends: [End; 2],
@@ -28,51 +28,51 @@ pub(crate) struct Flow {
     pub hosts: [u32; 2],
     /// Segments that each end sent.
     pub sent: [u32; 2],
-    /// What each end sends.
+    /// The byte stream that each endpoint sends.
     pub halves: [Half; 2],
-    /// The window scales that both offered.
+    /// The window scales that both endpoints offered.
     pub scales: [Option<u8>; 2],
-    /// When an end last said that it has no room.
+    /// When an endpoint last closed its receive window.
     pub shut_at: [Option<u64>; 2],
-    /// How far each end lets the other send, where the scale of its windows was seen; and how far it did as data last came to it.
+    /// Up to which byte each endpoint allows the other to send, if the window scale is known; and the same when data last arrived at it.
     pub allowed: [Option<u64>; 2],
     pub allowed_at_last: [Option<u64>; 2],
-    /// The end that sent a SYN; when first, when again, when it was answered, and when that was acknowledged.
+    /// The endpoint that sent a SYN; times of the first SYN, of a repeated one, of the SYN-ACK, and of the ACK of that.
     pub opener: Option<usize>,
     pub syn_at: u64,
     pub syn_again: Option<u64>,
     pub answered_at: Option<u64>,
     pub open_at: Option<u64>,
-    /// The end that asks, once that is known.
+    /// The endpoint that sends requests, once known.
     pub asker: Option<usize>,
-    /// The other one sends without being asked.
+    /// Whether the other endpoint sends without requests.
     pub pushed: bool,
-    /// Who sent payload last.
+    /// The endpoint that sent payload last.
     pub speaker: Option<usize>,
-    /// The present request: when it began, with the connection where that was opened for it; when its first byte was sent, when any
-    /// again, and its bytes.
+    /// The current request: its begin, including the handshake if a connection was opened for it; times of its first byte and of a
+    /// retransmission; its bytes.
     pub asked_at: u64,
     pub requested_at: u64,
     pub asked_again: Option<u64>,
     pub asked_bytes: u64,
-    /// When an ACK that was kept back let a request go on.
+    /// When a delayed ACK let a request continue.
     pub let_go_at: Option<u64>,
     pub turn: Option<TurnAt>,
-    /// New data ended a silence then: what follows tells why.
+    /// When new data ended a stall; later packets show its cause.
     pub fresh_at: Option<u64>,
-    /// What had come in a row when something was found to be missing, and when data came last.
+    /// The row of packets when a hole appeared, and when data arrived last.
     pub train_at_loss: Option<Row>,
     pub train_at_last: Row,
-    /// How long before that loss was seen it had been asked.
+    /// Time from the request to the detection of that loss.
     pub asked_before_loss: u64,
-    /// Data before anybody acknowledged it: for the first window.
+    /// Data before the first ACK: the initial window.
     pub first_flight: Option<FirstFlight>,
-    /// When the asker first sent each of its last stamps.
+    /// When the client first sent each of its last timestamps.
     pub stamps: [(u32, u64); STAMPS],
     pub last: u64,
 }
 
-/// What came of a new connection before its first ACK could have any effect.
+/// Data on a new connection before its first ACK can have any effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FirstFlight {
     pub until: u64,
@@ -115,19 +115,19 @@ impl Flow {
         }
     }
 
-    /// Which end sent a segment.
+    /// The endpoint that sent a segment.
     pub fn sender(&self, segment: &Segment) -> usize {
         usize::from(segment.from != self.ends[0])
     }
 
-    /// The time of the handshake's two halves: to the answer, and to what acknowledged it. Where the SYN was sent once.
+    /// Durations of the handshake's halves: up to the SYN-ACK, and up to the ACK of that. `None` if a SYN was repeated.
     pub fn handshake(&self) -> Option<(u64, u64)> {
         let (answered, open) = (self.answered_at?, self.open_at?);
         let once = self.syn_again.is_none();
         once.then(|| (answered.saturating_sub(self.syn_at), open.saturating_sub(answered)))
     }
 
-    /// An end sends a stamp.
+    /// Records a timestamp that an endpoint sends.
     pub fn stamped(&mut self, stamp: u32, now: u64) {
         if self.stamps[0].0 != stamp || self.stamps[0].1 == 0 {
             self.stamps.rotate_right(1);
@@ -135,7 +135,7 @@ impl Flow {
         }
     }
 
-    /// When a later stamp than the one that is echoed was first sent: what echoes the former left before that came there.
+    /// When the timestamp after the echoed one was first sent: the echoing segment left before that one arrived.
     pub fn sent_later_than(&self, echoed: u32) -> Option<u64> {
         let place = self.stamps.iter().position(|&(stamp, at)| at > 0 && stamp == echoed)?;
         place.checked_sub(1).map(|later| self.stamps[later].1)
@@ -148,13 +148,13 @@ pub(crate) struct Flows {
     places: BTreeMap<[End; 2], u32>,
     flows: Vec<Flow>,
     latest: Option<([End; 2], u32)>,
-    /// Connections that there were, and that had to be forgotten.
+    /// Number of connections seen, and of those forgotten.
     pub seen: u64,
     pub forgotten: u64,
 }
 
 impl Flows {
-    /// The connection of a segment, which may be a new one. `host` gives the number of an address.
+    /// The connection of a segment; adds it if it is new. `host` maps an address to a host number.
     pub fn of(&mut self, segment: &Segment, now: u64, mut host: impl FnMut(u128) -> u32) -> &mut Flow {
         let key = [segment.from.min(segment.to), segment.from.max(segment.to)];
         let place = match self.latest {
@@ -180,7 +180,7 @@ impl Flows {
         flow
     }
 
-    /// The connection at these ends begins anew.
+    /// Starts a new connection between these endpoints.
     pub fn restart(&mut self, segment: &Segment, now: u64) {
         let key = [segment.from.min(segment.to), segment.from.max(segment.to)];
         if let Some(&place) = self.places.get(&key) {
@@ -190,7 +190,7 @@ impl Flows {
         }
     }
 
-    /// Forgets the quarter that was silent longest.
+    /// Forgets the quarter that has been idle longest.
     fn forget(&mut self) {
         let mut lasts: Vec<u64> = self.flows.iter().map(|flow| flow.last).collect();
         let quarter = lasts.len() / 4;
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_million_connections_take_a_bounded_room() {
+    fn million_connections_take_bounded_memory() {
         let mut flows = Flows::default();
         for n in 0..1_000_000u32 {
             let from = End { address: u128::from(n / 50_000), port: (n % 50_000) as u16 };

@@ -1,52 +1,52 @@
-//! One direction of a connection: which of its bytes were seen, and how far the other end has acknowledged them.
+//! One direction of a connection: the bytes seen, and how far the other endpoint has acknowledged them.
 
-/// Pieces above the first hole that are kept apart.
+/// Maximum number of separate ranges above the first hole.
 const MOST_ISLANDS: usize = 32;
-/// A sequence number further away than this belongs to no window: the connection is another one.
+/// A sequence number further away than this belongs to another connection.
 const FAR: i64 = 1 << 30;
 
-/// What a piece of payload was.
+/// Relation of a segment's payload to earlier payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// It follows what was seen last.
+    /// It follows the last byte seen.
     Next,
-    /// What lies before it is missing.
+    /// Bytes before it are missing.
     Beyond,
-    /// It was, or should have been, sent before: it fills a hole.
+    /// It fills a hole: it was, or should have been, sent before.
     Fills,
     /// All of it was seen before.
     Again,
 }
 
-/// A direction, in bytes from where it was first seen.
+/// A direction; offsets count from the first byte seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
     begun: bool,
     base: u32,
-    /// Behind the last byte that was seen.
+    /// Offset after the last byte seen.
     pub next: u64,
-    /// Up to here nothing is missing.
+    /// Nothing is missing up to this offset.
     pub edge: u64,
     islands: Vec<(u64, u64)>,
-    /// Since when something is missing.
+    /// When the first hole appeared.
     pub hole_since: u64,
-    /// What the other end has acknowledged, and when it did so last.
+    /// Offset up to which the other endpoint has acknowledged, and the time of that ACK.
     pub acked: u64,
     pub acked_at: u64,
-    /// When payload came last.
+    /// Time of the last payload.
     pub last: Option<u64>,
     /// The largest payload of a segment.
     pub largest: u32,
 }
 
 impl Half {
-    /// The place of a sequence number, which may be before the first that was seen.
+    /// The offset of a sequence number; negative before the first byte seen.
     fn place(&self, seq: u32) -> i64 {
         let next = self.base.wrapping_add(self.next as u32);
         self.next as i64 + i64::from(seq.wrapping_sub(next) as i32)
     }
 
-    /// Takes a sequence number for the first, unless there was one.
+    /// Sets the first sequence number, unless it is set.
     pub fn begin(&mut self, seq: u32) {
         if !self.begun {
             *self = Half { begun: true, base: seq, largest: self.largest, ..Half::default() };
@@ -58,12 +58,12 @@ impl Half {
         !self.begun || (self.place(seq) - self.next as i64).abs() < FAR
     }
 
-    /// Whether something is missing in between.
+    /// Whether bytes are missing.
     pub fn has_hole(&self) -> bool {
         self.edge < self.next
     }
 
-    /// A piece of payload was seen. Gives what it was, and where it lies: from its first byte to behind its last.
+    /// Adds payload. Returns its relation to earlier payload, and its begin and end.
     pub fn saw(&mut self, now: u64, seq: u32, payload: u32) -> (Piece, u64, u64) {
         self.begin(seq);
         let from = self.place(seq);
@@ -104,7 +104,7 @@ impl Half {
             let place = self.islands.partition_point(|&(start, _)| start < from);
             self.islands.insert(place, (from, to));
             if self.islands.len() > MOST_ISLANDS {
-                // The oldest hole is forgotten.
+                // Forget the oldest hole.
                 self.edge = self.islands.remove(0).1;
             }
         } else {
@@ -115,7 +115,7 @@ impl Half {
         }
     }
 
-    /// The other end acknowledges up to a number. Whether that is news.
+    /// Processes a cumulative ACK. Returns whether it acknowledges new data.
     pub fn acknowledged(&mut self, now: u64, ack: u32) -> bool {
         self.begin(ack);
         let to = self.place(ack);
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_in_order_beyond_a_hole_into_it_and_again_are_told_apart() {
+    fn distinguishes_new_filling_and_repeated_data() {
         let mut half = Half::default();
         assert_eq!(half.saw(1, 1000, 100), (Piece::Next, 0, 100));
         assert_eq!(half.saw(2, 1200, 100), (Piece::Beyond, 200, 300));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_round_and_what_lies_far_off_is_another_connection() {
+    fn sequence_numbers_wrap_and_distant_ones_are_foreign() {
         let mut half = Half::default();
         half.begin(u32::MAX - 49);
         assert_eq!(half.saw(1, u32::MAX - 49, 100), (Piece::Next, 0, 100));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_kept_in_a_bounded_room() {
+    fn holes_take_bounded_memory() {
         let mut half = Half::default();
         half.begin(0);
         for place in 0..1000 {

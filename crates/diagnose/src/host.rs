@@ -1,16 +1,16 @@
-//! Hosts: what their stacks show of themselves, and what came to each.
+//! Hosts: properties of their TCP stacks, and arrivals at each.
 
 use std::collections::BTreeMap;
 
 use crate::chance::Chance;
 use crate::train::{Row, Train};
 
-/// Hosts that are told apart; what more there are count as one.
+/// Maximum number of hosts to distinguish; all others count as one.
 const MOST: usize = 1 << 17;
-/// Samples of a kind that are kept of a host: beyond, every second one, and so on.
+/// Maximum number of samples per host and kind; beyond it, every second one is kept, and so on.
 const MOST_SAMPLES: usize = 4096;
 
-/// Samples, thinned evenly where there are many.
+/// Samples, thinned evenly if there are many.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
     kept: Vec<u64>,
@@ -48,13 +48,13 @@ impl Samples {
         &self.kept
     }
 
-    /// The value below which this share of them lies.
+    /// The quantile of the samples for this share.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         quantile(&self.kept, share)
     }
 }
 
-/// The value below which this share of some lies: the nearest rank.
+/// The quantile of values for this share: the nearest rank.
 pub(crate) fn quantile(values: &[u64], share: f64) -> Option<u64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -62,7 +62,7 @@ pub(crate) fn quantile(values: &[u64], share: f64) -> Option<u64> {
     Some(sorted[((last as f64 * share).round() as usize).min(last)])
 }
 
-/// The least timeout: the shortest of where most of them lie close together, as a floor under all makes them.
+/// The minimum timeout: the shortest in the largest cluster of similar timeouts, which a lower bound on all timeouts produces.
 pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
     let mut sorted = timeouts.to_vec();
     sorted.sort_unstable();
@@ -75,12 +75,12 @@ pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
             (most, best) = (end - begin, Some(sorted[begin + (end - begin) / 10]));
         }
     }
-    // Where what a timer sent is lost as well, the doubled timer follows (RFC 6298, 5.5): three timeouts in all.
+    // If a timer's retransmission is lost as well, the doubled timer follows (RFC 6298, 5.5): three timeouts in all.
     let single = |best: u64| sorted.iter().copied().find(|took| took.abs_diff(best / 3) <= best / 24);
     best.map(|best| single(best).unwrap_or(best))
 }
 
-/// Where a capture was taken, as one connection shows it.
+/// Votes of connections on where a capture was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Places {
     pub at_asker: u64,
@@ -93,51 +93,51 @@ pub(crate) struct Places {
 pub(crate) struct Host {
     pub address: u128,
     pub train: Train,
-    /// As its SYNs say.
+    /// Options of its SYNs.
     pub mss: Option<u16>,
     pub scale: Option<u8>,
     pub syns: u64,
     pub may_sack: bool,
     pub stamps: bool,
-    /// Its SYN asked for ECN, or its answer agreed.
+    /// Its SYN requested ECN, or its SYN-ACK agreed.
     pub ecn: bool,
-    /// Segments that it sent with a codepoint of ECN, and of those it received what was marked.
+    /// Segments that it sent with an ECN codepoint, and marked ones that it received.
     pub capable: u64,
     pub marked: u64,
-    /// Segments with payload that it sent, those larger than any packet, and the largest.
+    /// Segments with payload that it sent, those larger than a packet, and the largest payload.
     pub data: u64,
     pub merged: u64,
     pub largest: u32,
-    /// ACKs without payload that it sent, what they acknowledged, and how long they were kept back.
+    /// Pure ACKs that it sent, the bytes they acknowledged, and their delays.
     pub acks: u64,
     pub acknowledged: u64,
     pub kept_back: Samples,
-    /// How often it had no room.
+    /// Number of zero windows.
     pub shut: u64,
-    /// The most that it sent on a new connection before any ACK could reach it.
+    /// Maximum bytes that it sent on a new connection before any ACK could arrive.
     pub first_window: Option<u64>,
-    /// How long a timer of its ran before it sent the oldest segment again, and how long that connection had been silent by then.
+    /// Timer before each retransmission of the oldest segment, and the connection's idle time by then.
     pub timeouts: Vec<(u64, u64)>,
-    /// Of what it asked for: handshakes, and how long until the first byte of answers; of those whose first byte found its link idle.
+    /// As a client: round trip of handshakes, time to the first byte of responses, and the same for responses that found its link idle.
     pub round_trip: Option<u64>,
     pub firsts: Samples,
     pub idle_firsts: Samples,
-    /// How long packets must have waited at least on their way to it, beside a round trip.
+    /// Minimum queueing delays of packets to it, beyond a round trip.
     pub waited: Samples,
-    /// How long they stayed in a router that was captured on both sides.
+    /// Delays in a router that was captured on both sides.
     pub inside: Samples,
-    /// What had come in a row when losses were seen, and how long before its flow had been asked.
+    /// Rows of packets when losses were detected, and time since the flow's request.
     pub losses: Vec<(Row, u64)>,
-    /// Where packets came and where some were missing.
+    /// Arrivals and holes, for the detection of random losses.
     pub chance: Chance,
     pub places: Places,
-    /// Bytes of packets that it had asked for, and that others pushed.
+    /// Bytes of packets that it had requested, and that others pushed.
     pub asked_for: u64,
     pub pushed: u64,
-    /// Segments to it that were sent again, and that came out of order.
+    /// Segments to it that were retransmitted, and that were out of order.
     pub lost: u64,
     pub reordered: u64,
-    /// Segments that it sent and that came behind later ones, or had come before, whatever for.
+    /// Segments that it sent and that arrived after later ones, or twice, for any reason.
     pub behind: u64,
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_samples_are_thinned_and_keep_their_quantiles() {
+    fn thinning_keeps_quantiles_of_samples() {
         let mut samples = Samples::default();
         (0..1_000_000).for_each(|n| samples.add(n));
         assert!(samples.kept.len() < MOST_SAMPLES);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_was_doubled_is_not_the_least() {
+    fn doubled_timeout_is_not_the_minimum() {
         assert_eq!(usual_timeout(&[30_020, 10_020, 30_030]), Some(10_020));
         assert_eq!(usual_timeout(&[30_020, 30_030]), Some(30_020));
         assert_eq!(usual_timeout(&[30_020, 30_030, 12_500]), Some(30_020));

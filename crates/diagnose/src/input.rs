@@ -1,34 +1,34 @@
-//! What an input is, by its first bytes, and what it holds once it is unpacked.
+//! Inputs: format detection by the first bytes, and decompression.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 use zstd::stream::read::Decoder;
 
-/// A stream whose first bytes were looked at.
+/// A stream whose first bytes were inspected.
 type Peeked<'a> = Chain<Cursor<Vec<u8>>, Box<dyn Read + 'a>>;
 
-/// What an input is by its first bytes.
+/// Format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Pcap,
     PcapNg,
-    /// Anything that is text so far.
+    /// Text, as far as inspected.
     Text,
     Unknown,
 }
 
-/// So many bytes tell what it is.
+/// Number of bytes to inspect.
 const LOOKED_AT: usize = 512;
-/// An archive in an archive in an archive is somebody's joke.
+/// Maximum number of nested compressions.
 const LAYERS: usize = 3;
-/// zstd may ask for a window of so many bits at the most: 128 MiB would be more than all else here takes.
+/// Maximum window that a zstd frame may request, in bits: 128 MiB would exceed all other memory.
 const WINDOW_BITS: u32 = 25;
 
-/// Unpacks a stream as often as it is packed, and says what it is.
+/// Decompresses a stream, repeatedly if needed, and detects its format.
 ///
 /// # Errors
-/// What reading says.
+/// Errors of the reader.
 pub(crate) fn open<'a>(source: Box<dyn Read + 'a>) -> io::Result<(Kind, Box<dyn Read + 'a>)> {
     let (mut head, mut stream) = peek(source)?;
     for _ in 0..LAYERS {
@@ -65,7 +65,7 @@ fn kind(head: &[u8]) -> Kind {
 fn is_text(head: &[u8]) -> bool {
     let whole = match std::str::from_utf8(head) {
         Ok(_) => true,
-        // A character may be cut where the look ended.
+        // The last character may be truncated.
         Err(error) => error.error_len().is_none() && head.len() == LOOKED_AT,
     };
     whole && !head.is_empty() && head.iter().all(|byte| !matches!(byte, 0..=8 | 14..=31 | 127))
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_told_by_its_content_packed_or_not() {
+    fn detects_inputs_by_content_compressed_or_not() {
         let plain = [&[0x0a, 0x0d, 0x0d, 0x0a][..], &[7; 3000]].concat();
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(&plain).unwrap();

@@ -1,4 +1,4 @@
-//! What everything comes to: signatures, confidence, the onset, the verdict.
+//! Conclusions: signatures, confidence, the collapse point, the verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
@@ -16,26 +16,26 @@ use crate::record::{Record, Silence, is_timer};
 use crate::scenario::{Facts, linux, scenario};
 use crate::way::Way;
 
-/// Hosts that are listed.
+/// Maximum number of hosts to list.
 const MOST_HOSTS: usize = 512;
-/// Episodes that are listed one by one.
+/// Maximum number of episodes to list.
 const MOST_EPISODES: usize = 20_000;
-/// A round hurts where it stands still for so much of its time.
+/// Minimum share of idle time for an impaired round.
 const HURTS: f64 = 0.1;
 
-/// One capture with what was found out about its hosts.
+/// One capture with conclusions about its hosts.
 pub(crate) struct Judge<'a> {
     capture: &'a Capture,
     ways: BTreeMap<u32, Way>,
     timeouts: Samples,
-    /// The least retransmission timeout by host that asks, as its scenario has it; absent where none was seen.
+    /// Minimum retransmission timeout by client, as in its scenario; absent if unknown.
     rto_min: BTreeMap<u32, u64>,
-    /// What every confidence is lowered by: what the capture lacks.
+    /// Factor on every confidence, for gaps in the capture.
     whole: f64,
 }
 
 pub(crate) fn seconds(ns: u64) -> f64 {
-    // Nanoseconds are whole; more digits say nothing.
+    // Times are whole nanoseconds; more digits are meaningless.
     (ns as f64 / 1e9 * 1e9).round() / 1e9
 }
 
@@ -58,7 +58,7 @@ impl<'a> Judge<'a> {
             (asker, Way::new(host, &rounds, u64::from(segment_of(hosts)) + 40, between))
         };
         let ways: BTreeMap<u32, Way> = of_host.into_iter().map(way).collect();
-        // What is no longer than a way through a full queue, and back, is recovery at work.
+        // Retransmissions within a round trip through a full queue are loss recovery.
         let least = ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
         let mut timeouts = Samples::default();
         hosts.iter().flat_map(|host| timeouts_of(host, least)).for_each(|took| timeouts.add(took));
@@ -78,7 +78,7 @@ impl<'a> Judge<'a> {
         judge
     }
 
-    /// What was captured of what there was, as a factor.
+    /// Share of the traffic that was captured, as a factor.
     fn completeness(&self) -> f64 {
         let dropped = self.capture.end.dropped.unwrap_or(0);
         let share = dropped as f64 / (self.capture.end.frames + dropped).max(1) as f64;
@@ -88,7 +88,7 @@ impl<'a> Judge<'a> {
         lost * sided * clock
     }
 
-    /// The share of connections of which one direction alone was seen.
+    /// The share of connections with only one direction captured.
     pub fn one_sided(&self) -> f64 {
         let flows = self.capture.watch.flows.all().iter().filter(|flow| flow.sent.iter().sum::<u32>() >= 5);
         let (mut all, mut one) = (0u32, 0u32);
@@ -99,13 +99,13 @@ impl<'a> Judge<'a> {
         f64::from(one) / f64::from(all.max(1))
     }
 
-    /// Why a silence was, and how sure that is. `lossy`: of its episode, segments were lost for sure.
+    /// The cause of a stall, and its confidence. `lossy`: segments of its episode were certainly lost.
     fn signature(&self, stall: &Stall, lossy: bool, asker: u32, way: &Way) -> (Signature, f64) {
         let near = |took: u64| {
             let least = usual_timeout(self.timeouts.kept()).filter(|_| self.timeouts.count() >= 2);
             least.is_some_and(|least| took * 10 >= least * 8)
         };
-        // No timeout is shorter than the least one; a timer may have begun to run before what is seen of it.
+        // No timeout is shorter than the minimum. A timer may have started before the stall.
         let sooner = self.rto_min.get(&asker).is_some_and(|least| stall.timer.max(stall.took()) * 10 < least * 8);
         let (signature, sure): (Signature, f64) = match stall.evidence {
             Evidence::Oldest => (Signature::Rto, 0.95),
@@ -119,7 +119,7 @@ impl<'a> Judge<'a> {
                 let server = if first { Signature::SlowServer } else { Signature::ApplicationPause };
                 match burst {
                     Some(true) => (server, 0.8),
-                    // A timer sends one segment and waits for its ACK; so may a server.
+                    // A timer sends one segment and waits for its ACK; a server may do the same.
                     _ if near(stall.timer) && lossy => (Signature::Rto, 0.8),
                     _ if near(stall.timer) || (lossy && burst == Some(false)) => (Signature::Rto, 0.6),
                     _ => (server, 0.6),
@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// What a round takes where nothing is lost, in seconds.
+    /// Ideal duration of a round without losses, in seconds.
     fn should(&self, record: &Record, way: &Way) -> f64 {
         let segment = f64::from(segment_of(&self.capture.watch.hosts.all)).max(1.0);
         let wire = |bytes: u64| bytes as f64 * (segment + 40.0) / segment;
@@ -200,14 +200,14 @@ impl<'a> Judge<'a> {
         seconds(way.first) + (wire(record.bytes) / rate).max(asked + one)
     }
 
-    /// Rounds that are to be told: those that ended.
+    /// The rounds that count: those that ended.
     fn ended(&self) -> impl Iterator<Item = &'a Record> {
         let records = &self.capture.watch.records;
         let latest = records.rounds.iter().map(|record| record.done).max().unwrap_or(0);
         let least: Vec<u64> = records.rounds.iter().map(|record| record.answers.0).collect();
         let usual = quantile(&least, 0.5).unwrap_or(0);
         records.rounds.iter().filter(move |record| {
-            // Of the last one nobody knows how much was still to come, but where all sent alike and as much as before.
+            // The last round may be incomplete, unless all servers sent as much as each other and as before.
             let last = record.done >= latest.saturating_sub(2_000_000);
             record.whole && (!last || (record.answers.0 * 10 >= record.answers.1 * 9 && record.answers.0 >= usual))
         })
@@ -237,7 +237,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The payload of a full segment: the largest that was one packet.
+/// The payload of a full segment: the largest in a single packet.
 fn segment_of(hosts: &[Host]) -> u32 {
     let seen = hosts.iter().map(|host| host.largest).max().unwrap_or(0);
     let said = hosts.iter().filter_map(|host| host.mss).min().map(u32::from);
@@ -248,16 +248,16 @@ fn segment_of(hosts: &[Host]) -> u32 {
     }
 }
 
-/// A host's timeouts: before one, nothing came of its connection for longer than a way through a full queue, and back; what was sent
-/// again sooner is recovery at work.
+/// A host's timeouts. Before one, its connection was idle for longer than a round trip through a full queue; faster retransmissions are
+/// loss recovery.
 fn timeouts_of(host: &Host, least: u64) -> impl Iterator<Item = u64> {
     host.timeouts.iter().filter(move |(timer, silent)| *timer.min(silent) > least).map(|(timer, _)| *timer)
 }
 
-/// Everything that captures and counters show.
+/// Diagnoses all captures and counters.
 pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis {
     let judges: Vec<Judge<'_>> = captures.iter().map(Judge::new).collect();
-    // Where two saw the same, the one that saw most rounds tells of them.
+    // If two captures cover the same time, use the one with the most rounds.
     let main = judges.iter().max_by_key(|judge| (judge.capture.watch.records.counts[1], judge.capture.tcp));
     let begun = captures.iter().filter_map(|capture| capture.first).min().unwrap_or(0);
     let mut cautions = Vec::new();
@@ -382,7 +382,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Who asked in most rounds.
+    /// The client with the most bytes in rounds.
     fn asker(&self) -> Option<u32> {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         self.ended().for_each(|record| *counts.entry(record.asker).or_default() += record.bytes);
@@ -461,8 +461,8 @@ impl Judge<'_> {
     }
 }
 
-/// Goodput by number of servers, and the onset: the least number at which it is under half of the largest at any smaller one, there
-/// and at the next one if there is one.
+/// Goodput by number of servers, and the collapse point: the least number with a goodput below half of the largest at any smaller number,
+/// there and at the next one if there is one.
 fn points(episodes: &[EpisodeFound]) -> (Vec<PointFound>, Option<u32>) {
     let mut sums: BTreeMap<u32, (u64, f64, f64, f64)> = BTreeMap::new();
     for episode in episodes {
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn the_collapse_point_is_a_lasting_fall_below_half() {
+    fn collapse_point_is_a_lasting_fall_below_half() {
         let seen = [episode(2, 0.002), episode(4, 0.1), episode(8, 0.008), episode(16, 0.2), episode(32, 0.2)];
         let (points, onset) = points(&seen);
         assert_eq!(points.iter().map(|point| point.fan_in).collect::<Vec<_>>(), [2, 4, 8, 16, 32]);

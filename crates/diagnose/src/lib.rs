@@ -1,7 +1,7 @@
-//! From what a machine recorded to the cause of slow rounds: captures and counters are read as a stream, and what they show of
-//! incast, and of what is none, is told with how sure it is.
+//! Diagnosis of slow rounds from recordings: reads captures and counters as a stream, and reports causes, incast or others, with their
+//! confidence.
 //!
-//! [`diagnose`] follows from its inputs alone. Memory is bounded whatever they hold; what they lack is said.
+//! [`diagnose`] depends on its inputs alone. Its memory is bounded for any input; cautions report gaps in the data.
 
 mod capture;
 mod captured;

@@ -1,4 +1,4 @@
-//! Inputs, one after another: captures to what watches them, counters to theirs.
+//! Reading of all inputs: captures and counters.
 
 use std::fmt;
 use std::io::Read;
@@ -11,15 +11,15 @@ use crate::dissect::{Seen, look};
 use crate::input::{Kind, open};
 use crate::judge::judge;
 
-/// Something that was recorded.
+/// A recording.
 pub struct Input<'a> {
-    /// How the user calls it.
+    /// Name for messages.
     pub name: String,
-    /// What it holds.
+    /// Content.
     pub stream: Box<dyn Read + 'a>,
 }
 
-/// Why nothing can be said.
+/// An error: no input permits a diagnosis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unread(pub String);
 
@@ -31,10 +31,10 @@ impl fmt::Display for Unread {
 
 impl std::error::Error for Unread {}
 
-/// Reads everything and says what it shows.
+/// Reads and diagnoses all inputs.
 ///
 /// # Errors
-/// An input that is neither a capture nor counters, or that holds nothing to tell anything from.
+/// An input that is neither a capture nor counters, or that contains no usable data.
 pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
     let (mut captures, mut counters): (Vec<Capture>, Vec<Counters>) = (Vec::new(), Vec::new());
     for Input { name, stream } in inputs {

@@ -1,50 +1,50 @@
-//! Episodes that are over, as they are kept: few bytes each, and a bounded number of them.
+//! Records of closed episodes: a few bytes each, and a bounded number.
 
 use std::collections::BTreeMap;
 
 use crate::episode::{Episode, Evidence, Member, Stall};
 use crate::host::{Hosts, quantile};
 
-/// Episodes of several servers that are kept.
+/// Maximum number of episodes with several servers.
 const MOST: usize = 100_000;
-/// And of one server, where something stood still.
+/// Maximum number of episodes with one server and idle time.
 const MOST_ALONE: usize = 10_000;
 
-/// A silence with what the episode's end told of it.
+/// A stall, with facts known at the episode's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Silence {
     pub stall: Stall,
-    /// Servers that had not answered by then.
+    /// Servers that had not responded by then.
     pub waiting: u32,
-    /// Bytes of the answer that were still to come.
+    /// Remaining bytes of the response.
     pub left: u64,
 }
 
-/// An episode that is over.
+/// A closed episode.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub asker: u32,
     pub pushed: bool,
     pub start: u64,
-    /// When its first request was sent, which may be after a connection was opened for it.
+    /// When its first request was sent, after the handshake if a connection was opened for it.
     pub requested: u64,
     pub done: u64,
     pub servers: u32,
     pub bytes: u64,
-    /// The least and the most that a server answered.
+    /// The smallest and the largest response of a server.
     pub answers: (u64, u64),
-    /// Of the first server's.
+    /// Bytes of the first request.
     pub request: u64,
-    /// Most were asked over connections that were opened for it.
+    /// Whether connections were opened for most of its requests.
     pub anew: bool,
-    /// From one request to the next: the median.
+    /// Median time between requests.
     pub gap: u64,
-    /// How long the first byte of the quickest server took.
+    /// Time to the fastest server's first byte.
     pub first: u64,
     pub silences: Vec<Silence>,
     pub lost: u64,
     pub reordered: u64,
-    /// Nothing of what was sent is missing.
+    /// Whether no byte is missing.
     pub whole: bool,
 }
 
@@ -97,21 +97,20 @@ impl Record {
     }
 }
 
-/// What is kept of all.
+/// Records of all episodes.
 #[derive(Default)]
 pub(crate) struct Records {
     pub rounds: Vec<Record>,
-    /// Requests to one server alone: those in which something stood still.
+    /// Requests to a single server with idle time.
     pub alone: Vec<Record>,
-    /// How many there were of each.
+    /// Number of episodes with one server, and with several.
     pub counts: [u64; 2],
-    /// The longest ones, flow by flow: with the time in which connections were opened for them, and without it. Which of these counts is
-    /// known at the end alone.
+    /// The longest rounds with their members: measured with and without the handshakes. The end of the capture decides which one applies.
     longest: [Option<(Record, Vec<Member>)>; 2],
 }
 
 impl Records {
-    /// Takes what is over.
+    /// Adds closed episodes.
     pub fn take(&mut self, over: &mut Vec<Episode>, hosts: &mut Hosts) {
         for episode in over.drain(..) {
             for part in episode.parts() {
@@ -141,7 +140,7 @@ impl Records {
 }
 
 impl Records {
-    /// Connections that were opened once, before the first of many rounds, are no part of that round.
+    /// Excludes handshakes from a round: the host opened connections once, before the first of many rounds.
     fn settle_one(record: &mut Record) {
         record.start = record.requested.max(record.start);
         let start = record.start;
@@ -150,7 +149,7 @@ impl Records {
         record.anew = false;
     }
 
-    /// All rounds are known: those of hosts that use connections again begin with their requests.
+    /// Finishes the records: rounds of hosts that reuse connections start with their requests.
     pub fn settle(&mut self) {
         let mut counts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for record in &self.rounds {
@@ -169,13 +168,13 @@ impl Records {
 }
 
 impl Records {
-    /// The round that took longest of those that are told, flow by flow.
+    /// The longest of the rounds that `told` selects, with its members.
     pub fn slowest(&self, told: impl Fn(&Record) -> bool) -> Option<&(Record, Vec<Member>)> {
         self.longest.iter().flatten().filter(|(record, _)| told(record)).max_by_key(|(record, _)| record.took())
     }
 }
 
-/// A whole answer of one server, before which nothing was in the way, tells what it takes alone.
+/// A complete response of a single server, without contention, shows its unloaded time.
 fn answered_alone(hosts: &mut Hosts, episode: &Episode) {
     if let [member] = episode.members.as_slice()
         && let Some(first) = member.first
@@ -185,7 +184,7 @@ fn answered_alone(hosts: &mut Hosts, episode: &Episode) {
     }
 }
 
-/// Whether a timer of TCP is what a silence waited for, by what was seen of it alone; `None` where that leaves it open.
+/// Whether a stall waited for a TCP timer, judged by its last packet; `None` if that is unclear.
 pub(crate) fn is_timer(evidence: Evidence) -> Option<bool> {
     match evidence {
         Evidence::Oldest | Evidence::Tail | Evidence::Resent | Evidence::Request | Evidence::Handshake => Some(true),

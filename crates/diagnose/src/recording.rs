@@ -1,19 +1,19 @@
-//! Commands that record on a host what a diagnosis needs, by tools that hosts have.
+//! Commands that record the inputs of a diagnosis on a host, with common tools.
 
-/// A command and what it is for.
+/// A command and its purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// The file that takes what it prints.
+    /// File for its output.
     pub file: &'static str,
-    /// What it tells.
+    /// Purpose.
     pub why: &'static str,
-    /// As a shell takes it.
+    /// Command line for a shell.
     pub line: String,
 }
 
-/// Commands that record for so many seconds at a device; without one, at all. `tool` says how a shell is to call a tool.
+/// Commands that record for `seconds` seconds on a device, or on all devices. `tool` returns how to call a tool.
 pub fn commands(seconds: u32, device: Option<&str>, tool: &dyn Fn(&str) -> String) -> Vec<Command> {
-    // A hundred and twenty bytes hold every header, with a VLAN's and all options.
+    // A snap length of 120 bytes includes all headers, with a VLAN tag and all options.
     let port = device.unwrap_or("any");
     let card = device.unwrap_or("eth0");
     let [timeout, tcpdump, nstat, sleep] = ["timeout", "tcpdump", "nstat", "sleep"].map(tool);

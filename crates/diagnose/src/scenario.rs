@@ -1,4 +1,4 @@
-//! The scenario that a capture shows, with a comment behind each value: measured, inferred or assumed.
+//! Scenario from a capture, with each value's origin as a comment: measured, inferred or assumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::record::Record;
 use crate::sketch::Sketch;
 use crate::way::{Way, held};
 
-/// What the scenario is made of.
+/// Data for the scenario.
 pub(crate) struct Facts<'a> {
     pub hosts: &'a [Host],
     pub asker: &'a Host,
@@ -23,12 +23,12 @@ pub(crate) struct Facts<'a> {
     pub background: f64,
 }
 
-/// The largest payload that a scenario's packets have.
+/// The largest payload of a packet in a scenario.
 const JUMBO: u32 = 9_000;
 /// Numbers of servers in the sweep.
 const MOST_POINTS: usize = 8;
 
-/// A time in a unit in which it is short and whole enough.
+/// A time, rounded up and in a short unit.
 fn time(ns: u64) -> String {
     let rounded = match ns {
         0..1_000 => ns,
@@ -64,7 +64,7 @@ pub(crate) fn scenario(facts: &Facts<'_>) -> Sketch {
     out
 }
 
-/// Whether both ends look like Linux's.
+/// Whether both endpoints look like Linux.
 pub(crate) fn linux(hosts: &[Host]) -> bool {
     let said: Vec<&Host> = hosts.iter().filter(|host| host.syns > 0).collect();
     !said.is_empty() && said.iter().all(|host| host.stamps && host.may_sack && host.scale.is_some())
@@ -106,7 +106,7 @@ fn link(out: &mut Sketch, facts: &Facts<'_>) {
         }
         None => out.set("rate", "\"10 Gbit/s\"", How::Assumed, "the link was never saturated for long"),
     }
-    // Four links are crossed in a round trip by packets of which the time on the wire counts for little.
+    // A round trip crosses four links; the serialisation delay of its packets is negligible.
     out.set("delay", &time(way.round_trip / 4), way.round_trip_how, "a quarter of the minimum round trip");
 }
 
@@ -114,7 +114,7 @@ fn queue(out: &mut Sketch, facts: &Facts<'_>) {
     out.section("switch");
     let way = facts.way;
     let held = |bytes: u64| held(bytes, u64::from(facts.segment) + 40, way.line.as_ref());
-    // No more can have waited than came without a pause, nor than a round has.
+    // The queue held at most the longest row, and at most a round's bytes.
     let rounds = facts.rounds.iter().map(|round| round.bytes).max().unwrap_or(0);
     let most = held(facts.asker.train.longest.min(rounds + rounds / 8)).max(16 << 10);
     match way.buffer {
@@ -142,7 +142,7 @@ fn queue(out: &mut Sketch, facts: &Facts<'_>) {
     }
 }
 
-/// Sizes of a buffer, a like factor apart; the largest first.
+/// Candidate buffer sizes in geometric steps, the largest first.
 fn between(least: u64, most: u64) -> Vec<String> {
     let step = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
     let size = |place: u32| Bytes((most as f64 / libm::pow(step, f64::from(place) / 5.0)) as u64).to_string();
@@ -163,7 +163,7 @@ fn hosts(out: &mut Sketch, facts: &Facts<'_>) {
     out.set("service_jitter", &time(scatter.min(2 * work.max(25_000))), how, "spread of first bytes on an idle link");
 }
 
-/// What most hosts that were seen to say it say.
+/// The most frequent value.
 fn common<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: BTreeMap<T, u32> = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);
@@ -215,7 +215,7 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
             if per_ack >= 1.4 { ("2", "full segments per ACK") } else { ("1", "every packet is acknowledged") };
         out.set("delayed_ack", count, How::Measured, why);
     }
-    // A pause between rounds is idle time; what a window does in it does not show.
+    // A pause between rounds is idle time; the window's change in it is not visible.
     if !linux {
         out.set("idle_restart", "false", How::Assumed, "window changes in pauses are not visible");
         out.leave_open("tcp.idle_restart", ["false", "true"].map(String::from).into());
@@ -235,7 +235,7 @@ fn timeout(out: &mut Sketch, facts: &Facts<'_>) {
     }
 }
 
-/// What a server answers: the median.
+/// Bytes of a response: the median.
 fn answer(facts: &Facts<'_>) -> u64 {
     let each: Vec<u64> = facts.rounds.iter().map(|round| round.bytes / u64::from(round.servers.max(1))).collect();
     quantile(&each, 0.5).unwrap_or(0).max(1)

@@ -1,19 +1,19 @@
-//! A scenario under construction: each value with how it is known, and what else those may be that are not measured.
+//! A scenario under construction: each value with its origin, and candidates for values that are not measured.
 
 use std::fmt::Write as _;
 
 use crate::diagnosis::How;
 
-/// A key of which a recording leaves open what it is.
+/// A key whose value the recording leaves open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// As `--set` has it: `switch.buffer`; or `schemes`.
+    /// Key as in `--set`: `switch.buffer`; or `schemes`.
     pub key: &'static str,
-    /// What it may be, as `--set` takes it.
+    /// Candidates, as in `--set`.
     pub values: Vec<String>,
 }
 
-/// A scenario of which values may change still.
+/// A scenario whose values may still change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sketch {
     head: String,
@@ -32,32 +32,32 @@ struct Line {
 }
 
 impl Sketch {
-    /// One with some lines above all keys.
+    /// A sketch with a header above all keys.
     pub(crate) fn new(head: String) -> Sketch {
         Sketch { head, ..Sketch::default() }
     }
 
-    /// What is set from now on stands in this section.
+    /// Starts a section for the following keys.
     pub(crate) fn section(&mut self, name: &'static str) {
         self.section = name;
     }
 
-    /// A key's value, as TOML has it.
+    /// Sets a key to a TOML value.
     pub(crate) fn set(&mut self, key: &'static str, value: &str, how: How, why: &str) {
         self.lines.push(Line { section: self.section, key, value: value.into(), how, why: why.into() });
     }
 
-    /// A key that is left open.
+    /// Leaves a key open, with candidates.
     pub(crate) fn leave_open(&mut self, key: &'static str, values: Vec<String>) {
         self.choices.push(Choice { key, values });
     }
 
-    /// What is left open.
+    /// The open keys.
     pub fn choices(&self) -> &[Choice] {
         &self.choices
     }
 
-    /// Settles one of its choices, and says why it is so.
+    /// Settles an open key, with the reason.
     pub fn settle(&mut self, key: &str, value: &str, why: &str) {
         let found = self.lines.iter_mut().find(|line| line.path() == key);
         if let Some(line) = found {
@@ -70,7 +70,7 @@ impl Sketch {
         }
     }
 
-    /// As a scenario's file.
+    /// The scenario's file.
     pub fn text(&self) -> String {
         let (mut text, mut section) = (self.head.clone(), "");
         for line in &self.lines {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_open_is_settled_in_its_place() {
+    fn settles_open_keys_in_place() {
         let mut sketch = Sketch::new("# of a capture\n".into());
         sketch.set("schemes", "[\"newreno\"]", How::Assumed, "not seen");
         sketch.section("switch");

@@ -1,42 +1,42 @@
-//! What comes to one host over its link: at which rate packets follow one another at the most, and how long they have done so without
-//! a pause.
+//! Arrivals at one host over its link: the rate of packets that arrive back to back, and the length of such rows.
 
 use std::collections::BTreeMap;
 
-/// Packets in a row that are timed; fewer are, too, for rows that are never so long, of which a host's stamps tell less.
+/// Packets in a row that are timed together. Short rows also count, for traffic without long ones, but a host's timestamps make them less
+/// precise.
 const LONG: usize = 32;
 const SHORT: usize = 8;
-/// Windows of either that tell something.
+/// Windows of a size that suffice for a rate.
 const ENOUGH: u64 = 4;
-/// Rates are told apart by so much: a bin for each two hundredth.
+/// Width of a bin of rates: half a per cent.
 const STEP: f64 = 1.005;
-/// The lowest rate that is told, bytes a second.
+/// The lowest rate, in bytes per second.
 const LOWEST: f64 = 100.0;
 const BINS: u16 = 4_000;
-/// Until a rate is known, packets follow one another that lie no further apart: full ones at 10 Mbit/s.
+/// Maximum gap within a row until the rate is known, in nanoseconds: that of full packets at 10 Mbit/s.
 const SLOWEST: f64 = 1_300_000.0;
-/// A pause of so many times what packets took before is a pause.
+/// A gap this many times the average before it is a pause.
 const PAUSE: u64 = 8;
 
-/// Packets that followed one another without a pause.
+/// A row: packets back to back, without a pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Row {
     pub bytes: u64,
     pub packets: u32,
-    /// Which of the host's rows.
+    /// The row's number at this host.
     pub number: u32,
 }
 
 /// Arrivals at a host.
 pub(crate) struct Train {
     last: Option<u64>,
-    /// What came since the link was last idle.
+    /// The current row.
     pub row: Row,
     long: Windows,
     short: Windows,
-    /// What a byte takes at the rate that they show, in nanoseconds.
+    /// Nanoseconds per byte at the measured rate.
     byte_ns: f64,
-    /// The bytes of the longest row.
+    /// Bytes of the longest row.
     pub longest: u64,
     pub total: u64,
 }
@@ -48,22 +48,22 @@ impl Default for Train {
     }
 }
 
-/// The rate of a link as arrivals show it.
+/// A link's rate, from arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rate {
-    /// Bytes of IP packets a second.
+    /// Bytes of IP packets per second.
     pub bytes_per_s: f64,
-    /// Which share of what was timed came at this rate: a link that is never full shows none.
+    /// Share of the timed bytes that arrived at this rate: a link that is never full shows none.
     pub share: f64,
 }
 
 impl Train {
-    /// A packet of so many bytes has come.
+    /// Records the arrival of a packet.
     pub fn came(&mut self, now: u64, bytes: u32) {
         let pause = self.last.map_or(u64::MAX, |last| now.saturating_sub(last));
         self.last = Some(now);
         self.total += u64::from(bytes);
-        // A packet that waited comes a packet's time behind the one before; hosts that stamp are late at times.
+        // A queued packet arrives one serialisation time after its predecessor; hosts' timestamps are sometimes late.
         let allowed = if self.byte_ns.is_finite() { 6.0 * self.byte_ns * f64::from(bytes.max(600)) } else { SLOWEST };
         if pause as f64 > allowed + 2_000.0 {
             self.row = Row { number: self.row.number.wrapping_add(1), ..Row::default() };
@@ -83,21 +83,21 @@ impl Train {
     }
 }
 
-/// Packets that came without a pause, a number of them together.
+/// Windows of packets without a pause.
 #[derive(Default)]
 struct Windows {
-    /// When the present one began, its bytes, its packets, and the longest pause in it.
+    /// The current window: its begin, bytes, packets, and longest gap.
     began: u64,
     bytes: u64,
     packets: usize,
     longest: u64,
-    /// Bytes that came at each rate.
+    /// Bytes by rate.
     bins: BTreeMap<u16, u64>,
     count: u64,
 }
 
 impl Windows {
-    /// A packet has come. Whether it ended a window that was timed.
+    /// Records an arrival. Returns whether it completed a timed window.
     fn came(&mut self, now: u64, bytes: u32, pause: u64, size: usize) -> bool {
         let before = now.saturating_sub(self.began).saturating_sub(pause) / (self.packets as u64).max(1);
         if pause as f64 > SLOWEST || (self.packets > 3 && pause > PAUSE * before.max(250)) {
@@ -112,7 +112,7 @@ impl Windows {
         }
         let (span, sum, longest) = (now.saturating_sub(self.began), self.bytes, self.longest);
         (self.began, self.bytes, self.packets, self.longest) = (now, 0, 0, 0);
-        // Small packets are timed badly, and a window with a pause in it is not of a full link.
+        // Small packets are timed imprecisely, and a link was not full if the window has a pause.
         let timed = span > 0 && sum as f64 / size as f64 >= 300.0 && longest <= span / 4;
         if timed {
             let bin = libm::log(sum as f64 * 1e9 / span as f64 / LOWEST) / libm::log(STEP);
@@ -122,7 +122,7 @@ impl Windows {
         timed
     }
 
-    /// The rate that most bytes came at, of those that enough came at to be no accident; the highest of such.
+    /// The rate of most bytes. Of all rates with at least half as many bytes, which are no accident, the highest.
     fn rate(&self) -> Option<Rate> {
         let total: u64 = self.bins.values().sum();
         let near = |bin: u16| self.bins.range(bin.saturating_sub(2)..bin + 3);
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_of_a_link_is_that_at_which_packets_follow_one_another() {
+    fn link_rate_is_that_of_back_to_back_packets() {
         let mut train = Train::default();
         let mut now = 0;
         for packet in 0..4000 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_before_all_others_does_not_hide_the_rate_of_what_follows() {
+    fn initial_burst_does_not_hide_the_link_rate() {
         let mut train = Train::default();
         let mut now = 0;
         for packet in 0..4000 {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_to_which_little_comes_shows_no_rate() {
+    fn host_with_little_traffic_has_no_rate() {
         let mut train = Train::default();
         (0..100).for_each(|packet| train.came(packet * 10_000_000, 1500));
         assert_eq!(train.rate(), None);

@@ -1,4 +1,4 @@
-//! What every segment changes: connections, hosts, episodes.
+//! Updates of connections, hosts and episodes by each segment.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use crate::half::Piece;
 use crate::host::Hosts;
 use crate::record::Records;
 
-/// Who sends so much without an answer pushes: nobody asked.
+/// An endpoint that sends this much without a response pushes: there was no request.
 const PUSHED: u64 = 8 << 10;
-/// A request so soon behind its handshake opened the connection for itself.
+/// A request this soon after its handshake opened the connection for itself.
 const AT_ONCE: u64 = 2_000_000;
-/// Own silences of a server in an episode that are kept.
+/// Maximum number of a server's own stalls to keep per episode.
 const MOST_WAITS: usize = 4;
-/// Losses of a host of which the place in their train is kept; and timeouts.
+/// Maximum number of losses per host whose row is kept; the same for timeouts.
 const MOST_LOSSES: usize = 4096;
-/// An ACK that is kept back for so long is a delayed one.
+/// An ACK that is held back for this long is a delayed ACK.
 const LATE: u64 = 10_000_000;
-/// What was seen twice so often passes the place, and is to be seen again.
+/// After this many copies, packets are known to pass this interface and to appear again.
 const PASSES: u32 = 4;
-/// Places and hosts that are told apart.
+/// Maximum number of interfaces and hosts to distinguish.
 const MOST_WAYS: usize = 1 << 16;
-/// What comes this much out of order and fills a hole was not sent again, where no round trip is known.
+/// Data that fills a hole within this time was reordered, not retransmitted, if no round trip is known.
 const REORDERED: u64 = 100_000;
 
-/// All that is known while a capture is read.
+/// State while a capture is read.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub copies: Copies,
@@ -35,31 +35,31 @@ pub(crate) struct Watch {
     pub hosts: Hosts,
     pub open: Open,
     pub records: Records,
-    /// Segments of connections of which one direction alone was seen can tell nothing of requests.
+    /// Segments counted.
     pub segments: u64,
-    /// How often what was seen at a place, on its way to a host, was seen at another place again.
+    /// How often packets to a host, seen at one interface, appeared again at another.
     passed: BTreeMap<(u32, u128), u32>,
 }
 
-/// A piece of payload, and where its connection stood before.
+/// A piece of payload, and the connection's state before it.
 struct Arrival {
     sender: usize,
     piece: Piece,
     from: u64,
     to: u64,
-    /// Payload that the other end had not acknowledged.
+    /// Whether the other endpoint had not acknowledged all of it.
     useful: bool,
-    /// Before it: all was acknowledged.
+    /// Before it, all data had been acknowledged.
     settled: bool,
     acked: u64,
     next: u64,
     last: Option<u64>,
-    /// It is larger than any packet: the card, or the kernel, made it of several.
+    /// Larger than any packet: the network card or the kernel merged several.
     merged: bool,
 }
 
 impl Watch {
-    /// A segment was seen.
+    /// Processes a segment.
     pub fn see(&mut self, now: u64, segment: &Segment) {
         if !self.counts(now, segment) {
             return;
@@ -90,8 +90,8 @@ impl Watch {
         self.records.take(&mut self.open.over, &mut self.hosts);
     }
 
-    /// Whether a segment counts: of two copies the second where a router was captured on both sides, so that what is seen is what
-    /// left it; else the first.
+    /// Whether a segment counts. Of two copies, the second counts if a router was captured on both sides, so that the segments are those
+    /// that left it; else the first.
     fn counts(&mut self, now: u64, segment: &Segment) -> bool {
         let passes = |ways: &BTreeMap<(u32, u128), u32>, place: u32| {
             ways.get(&(place, segment.to.address)).is_some_and(|copies| *copies >= PASSES)
@@ -109,7 +109,7 @@ impl Watch {
         passed
     }
 
-    /// Nothing more comes.
+    /// Finishes at the end of the capture.
     pub fn end(&mut self) {
         self.open.end();
         self.records.take(&mut self.open.over, &mut self.hosts);
@@ -120,7 +120,7 @@ impl Watch {
         let Watch { flows, hosts, open, .. } = self;
         let flow = flows.of(segment, now, |_| 0);
         let half = &mut flow.halves[sender];
-        // A probe of an idle connection, or of a window that is shut, is no news.
+        // Ignore probes of an idle connection or of a closed window.
         let before = (half.acked, half.next, half.last, half.hole_since, half.has_hole());
         let (piece, from, to) = half.saw(now, segment.seq, segment.payload);
         let (acked, next, last, hole_since, had_hole) = before;
@@ -154,7 +154,7 @@ impl Watch {
             receiver.chance.came(row.bytes, if piece == Piece::Beyond { missing } else { 0 });
         }
         if piece == Piece::Beyond && !had_hole {
-            // A tail is missed late: where it was lost in its row is not seen.
+            // The row of a lost tail is unknown: its hole appears late.
             flow.train_at_loss = Some(row).filter(|row| row.number == flow.train_at_last.number);
             let asked = flow.asker.is_some() && !flow.pushed && flow.requested_at > 0;
             flow.asked_before_loss = if asked { now.saturating_sub(flow.requested_at) } else { u64::MAX };
@@ -163,7 +163,7 @@ impl Watch {
         match flow.asker {
             Some(asker) if asker == sender && !flow.pushed => request(flow, open, &arrival, now),
             Some(asker) if asker == sender => {
-                // Whom somebody pushed to speaks: from now on it asks.
+                // The receiver of pushed data sends: from now on it is the client.
                 flow.pushed = false;
                 flow.speaker = None;
                 request(flow, open, &arrival, now);
@@ -186,7 +186,7 @@ fn packet_of(hosts: &mut Hosts, flow: &Flow) -> u32 {
     said.into_iter().flatten().min().map_or(8_960, u32::from)
 }
 
-/// What a stack shows of itself.
+/// Records properties of a host's TCP stack.
 fn stack(flow: &mut Flow, hosts: &mut Hosts, sender: usize, segment: &Segment) {
     let other = hosts.get(flow.hosts[1 - sender]);
     other.marked += u64::from(segment.ecn == 3 && segment.payload > 0);
@@ -203,7 +203,7 @@ fn stack(flow: &mut Flow, hosts: &mut Hosts, sender: usize, segment: &Segment) {
     }
 }
 
-/// A SYN, or what answers it.
+/// Processes a SYN or a SYN-ACK.
 fn shake(flow: &mut Flow, sender: usize, segment: &Segment, now: u64) {
     flow.halves[sender].begin(segment.seq.wrapping_add(1));
     if !segment.is(flag::ACK) {
@@ -214,7 +214,7 @@ fn shake(flow: &mut Flow, sender: usize, segment: &Segment, now: u64) {
     } else {
         if flow.opener.is_none() {
             (flow.opener, flow.syn_at) = (Some(1 - sender), now);
-            // Its SYN was not seen: nothing is known of how long it took.
+            // The SYN was not captured, so the handshake's duration is unknown.
             flow.syn_again = Some(now);
         }
         if flow.answered_at.is_some() {
@@ -224,7 +224,7 @@ fn shake(flow: &mut Flow, sender: usize, segment: &Segment, now: u64) {
     }
 }
 
-/// An ACK: how far, how late, and how much room there is.
+/// Processes an ACK: bytes acknowledged, its delay, the receive window.
 fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, sender: usize, segment: &Segment, now: u64) {
     if flow.opener == Some(sender) && flow.open_at.is_none() && flow.answered_at.is_some() {
         flow.open_at = Some(now);
@@ -249,7 +249,7 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, sender: usize, segment: &Segm
         _ => 0,
     };
     let room = u64::from(segment.window) << shift;
-    // Where the scale was not seen, only none at all is sure.
+    // Without the scale, only a zero window is certain.
     let scale_known = flow.opener.is_some() && flow.open_at.is_some();
     let other = &flow.halves[1 - sender];
     let largest = u64::from(other.largest);
@@ -260,12 +260,12 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, sender: usize, segment: &Segm
     }
 }
 
-/// What a new connection brings before its first ACK can have any effect.
+/// Measures the initial window: data on a new connection before its first ACK can have any effect.
 fn first_flight(flow: &mut Flow, hosts: &mut Hosts, arrival: &Arrival, now: u64) {
     let Some((there, back)) = flow.handshake() else { return };
     let bytes = arrival.to - arrival.from;
     match &mut flow.first_flight {
-        // The other end's first data, where it is the one that answers.
+        // The first data of the responding endpoint.
         None if arrival.from == 0
             && arrival.useful
             && flow.asker.is_none_or(|asker| asker != arrival.sender)
@@ -277,7 +277,7 @@ fn first_flight(flow: &mut Flow, hosts: &mut Hosts, arrival: &Arrival, now: u64)
             if now <= flight.until {
                 flight.bytes = arrival.to;
             } else if flight.bytes > 0 {
-                // Where the link was idle before what came next, nothing of the flight was still in a queue.
+                // If the link was idle before the next data, nothing of the first flight was still in a queue.
                 if hosts.get(flow.hosts[1 - arrival.sender]).train.row.packets <= 1 {
                     let host = hosts.get(flow.hosts[arrival.sender]);
                     host.first_window = host.first_window.max(Some(flight.bytes));
@@ -289,7 +289,7 @@ fn first_flight(flow: &mut Flow, hosts: &mut Hosts, arrival: &Arrival, now: u64)
     }
 }
 
-/// Who speaks first, and is answered, asks; who goes on and on without an answer pushes.
+/// Decides roles: an endpoint that speaks first and gets a response is the client; one that keeps sending without a response pushes.
 fn undecided(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival, at: (u64, u64, bool)) {
     let now = at.0;
     match flow.speaker {
@@ -320,7 +320,7 @@ fn undecided(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arri
     }
 }
 
-/// When a turn began: with the SYN, where the connection was opened for it.
+/// Begin of a turn: the SYN if the connection was opened for it.
 fn asked_at(flow: &Flow) -> u64 {
     match flow.open_at {
         Some(open) if flow.asked_at.saturating_sub(open) <= AT_ONCE && flow.syn_at > 0 => flow.syn_at,
@@ -328,13 +328,13 @@ fn asked_at(flow: &Flow) -> u64 {
     }
 }
 
-/// A turn begins: its answer from this place of the connection on.
+/// Starts a turn, whose response starts at this offset.
 fn turn(flow: &mut Flow, open: &mut Open, now: u64, from: u64) {
     let asker = flow.asker.unwrap_or(0);
     let server = flow.ends[1 - asker];
     let ask = Ask {
         asker: flow.hosts[asker],
-        // Who pushes has a port of its own for each connection.
+        // A pushing endpoint has a port for each connection, so ignore the port.
         server: if flow.pushed { End { port: 0, ..server } } else { server },
         host: flow.hosts[1 - asker],
         asked: flow.asked_at,
@@ -351,7 +351,7 @@ fn turn(flow: &mut Flow, open: &mut Open, now: u64, from: u64) {
     flow.fresh_at = None;
 }
 
-/// Payload of who asks.
+/// Processes the client's payload.
 fn request(flow: &mut Flow, open: &mut Open, arrival: &Arrival, now: u64) {
     if matches!(arrival.piece, Piece::Again | Piece::Fills) {
         flow.asked_again = Some(now);
@@ -380,7 +380,7 @@ fn request(flow: &mut Flow, open: &mut Open, arrival: &Arrival, now: u64) {
     turn(flow, open, now, from);
 }
 
-/// Payload of who answers.
+/// Processes the server's payload.
 fn answer(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival, at: (u64, u64, bool)) {
     flow.speaker = Some(arrival.sender);
     let (now, hole_since, had_hole) = at;
@@ -426,7 +426,7 @@ fn answer(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival
     }
 }
 
-/// What a piece of an answer ends, if nothing had come for a while: of its episode, or of its server alone.
+/// Records the stall that a piece of a response ends, if any: of its episode, or of its server alone.
 fn silence(
     flow: &mut Flow,
     hosts: &mut Hosts,
@@ -465,7 +465,7 @@ fn silence(
     }
 }
 
-/// How long the first byte took, where neither the request nor the connection was delayed by a loss.
+/// Records the time to the first byte, if no loss delayed the request or the connection.
 fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now: u64) {
     let asker = 1 - arrival.sender;
     if flow.asked_again.is_some() || flow.pushed || asked != flow.asked_at || flow.syn_at == asked {
@@ -488,7 +488,7 @@ fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now
     }
 }
 
-/// What ended a silence.
+/// Evidence of a stall's cause.
 fn evidence(flow: &Flow, arrival: &Arrival, first: bool, (now, since): (u64, u64)) -> Evidence {
     let asker = 1 - arrival.sender;
     let after = |at: Option<u64>| at.is_some_and(|at| at > since);
@@ -501,7 +501,7 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, (now, since): (u64, u64
         _ if first && after(flow.asked_again) => Evidence::Request,
         _ if first && after(flow.syn_again) && flow.syn_at == flow.asked_at => Evidence::Handshake,
         Piece::Beyond => Evidence::Tail,
-        // As data last came, there was no room for this.
+        // When data last arrived, the receive window did not allow this.
         Piece::Next if !first && flow.allowed_at_last[asker].is_some_and(|allowed| arrival.to > allowed) => {
             Evidence::Shut
         }
@@ -515,7 +515,7 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, (now, since): (u64, u64
     }
 }
 
-/// How long a packet must have waited: it echoes a stamp, and had left before what carried a later one came there.
+/// Records a packet's minimum queueing delay: it echoes a timestamp, so it left before the segment with the next timestamp arrived.
 fn waited(flow: &Flow, hosts: &mut Hosts, segment: &Segment, sender: usize, now: u64) {
     let Some((_, echoed)) = segment.stamps else { return };
     if flow.asker != Some(1 - sender) {
@@ -524,7 +524,7 @@ fn waited(flow: &Flow, hosts: &mut Hosts, segment: &Segment, sender: usize, now:
     let host = hosts.get(flow.hosts[1 - sender]);
     if let (Some(later), Some(round_trip)) = (flow.sent_later_than(echoed), host.round_trip) {
         let waited = now.saturating_sub(later).saturating_sub(round_trip);
-        // Longer than a buffer is deep: it was the sender that waited.
+        // More than a buffer's delay: the sender waited.
         if waited > 0 && flow.asked_again.is_none() {
             host.waited.add(waited);
         }

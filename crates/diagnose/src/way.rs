@@ -1,63 +1,63 @@
-//! The way to one client, as its capture shows it: round trip, rate, and how much the queue at its port holds.
+//! Path to one client, from its capture: round trip, rate, and buffer at the client's port.
 
 use crate::diagnosis::How;
 use crate::host::{Host, quantile, usual_timeout};
 use crate::record::Record;
 use crate::train::Row;
 
-/// What each packet has besides its IP packet on the wire, by how it is counted: Ethernet; a shaper of Linux; point to point; nothing.
+/// Per-packet overhead beyond IP, by framing: Ethernet, a Linux shaper, point-to-point, none; with the tolerance of the rate.
 const FRAMINGS: [(f64, &str, f64); 4] =
     [(38.0, "ethernet", 0.012), (14.0, "14 B", 0.004), (2.0, "2 B", 0.004), (0.0, "0 B", 0.004)];
-/// Rates that links have, Mbit/s.
+/// Standard link rates in Mbit/s.
 const ROUND: [f64; 15] = [
     10.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 2_500.0, 5_000.0, 10_000.0, 25_000.0, 40_000.0, 50_000.0,
     100_000.0, 400_000.0,
 ];
-/// Timeouts that somebody would set, ms.
+/// Common timeout settings in ms.
 const ROUND_TIMEOUTS: [u64; 16] = [1, 2, 4, 5, 8, 10, 15, 20, 25, 30, 40, 50, 100, 200, 300, 1000];
-/// RACK's timer for what may be out of order takes no longer on a short way, in nanoseconds; and Linux's clock, with Debian's HZ.
+/// Upper bounds on Linux for short paths, in nanoseconds: RACK's reordering timer, and a clock tick with Debian's HZ.
 const LINUX_REORDERING: u64 = 13_000_000;
 const LINUX_TICK: u64 = 4_000_000;
-/// In a row of so few packets no queue overflows.
+/// In a row of this few packets no queue overflows.
 pub(crate) const SHORT: u32 = 8;
 
-/// A link's rate in words of a scenario.
+/// A link's rate in a scenario's terms.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub mbps: f64,
     pub framing: &'static str,
-    /// Whether it came to a rate that links have.
+    /// Whether it is a standard link rate.
     pub round: bool,
-    /// Bytes of IP packets a second, as measured.
+    /// Measured bytes of IP packets per second.
     pub bytes_per_s: f64,
     pub share: f64,
 }
 
-/// What is known of the way to a client, times in nanoseconds.
+/// Properties of the path to a client; times in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     pub round_trip: u64,
     pub round_trip_how: How,
     pub line: Option<Line>,
-    /// Through a full queue.
+    /// Round trip through a full queue.
     pub loaded: u64,
-    /// Longer is a stall.
+    /// A longer idle time is a stall.
     pub quiet: u64,
-    /// Until the first byte where nothing is in the way.
+    /// Time to the first byte without contention.
     pub first: u64,
-    /// Until it at the least.
+    /// Minimum time to the first byte.
     pub least: u64,
-    /// How much later it is at times.
+    /// Variation of the time to the first byte.
     pub scatter: u64,
-    /// As a switch counts it, frames with their framing.
+    /// Bounds in bytes as a switch counts them, frames with their overhead.
     pub buffer: Option<(u64, u64, How)>,
-    /// Losses in rows of up to so many packets are a fault of the link; zero where none is.
+    /// The link causes losses in rows of up to this many packets; zero if it is healthy.
     pub faulty: u32,
 }
 
-/// Packets that waited, of which some did so in a full queue.
+/// Queued packets that suffice to include some in a full queue.
 const ENOUGH_WAITS: u64 = 200;
-/// What an answer may take before it is slow.
+/// A server that responds later than this is slow.
 const WORK: u64 = 5_000_000;
 
 impl Way {
@@ -93,9 +93,9 @@ impl Way {
         }
     }
 
-    /// The least retransmission timeout that these show, what Linux adds to it taken off; behind it others that it may be.
+    /// The minimum retransmission timeout, without Linux's additions, followed by other candidates.
     pub fn rto_min(&self, timeouts: &[u64], linux: bool) -> Option<Vec<u64>> {
-        // Linux waits for some milliseconds, too, until it takes for lost what may be out of order; and its timeouts end with a tick.
+        // Linux also waits some milliseconds for reordered segments before it declares them lost, and its timers expire with a tick.
         let late: Vec<u64> =
             timeouts.iter().copied().filter(|took| *took > LINUX_REORDERING + 2 * self.loaded).collect();
         let clear = linux && late.len() >= 2;
@@ -103,7 +103,7 @@ impl Way {
         let seen = usual_timeout(if clear { &late } else { timeouts })?;
         let least = seen.saturating_sub(added).max(seen / 2);
         let mut likely = vec![near_round(least).unwrap_or(least)];
-        // How much Linux added to each is not known so well.
+        // Linux's addition to each is not known precisely.
         let may_be = |round: &u64| linux && *round * 20 >= seen * 9 && *round <= seen && *round != likely[0];
         let others: Vec<u64> = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).filter(may_be).collect();
         likely.extend(others);
@@ -111,20 +111,20 @@ impl Way {
     }
 }
 
-/// So many bytes of IP packets, `packet` bytes each at the most, as a switch holds them: in frames.
+/// Converts bytes of IP packets of size `packet` to a switch's bytes: frames.
 pub(crate) fn held(bytes: u64, packet: u64, line: Option<&Line>) -> u64 {
     let framing = if line.is_some_and(|line| line.framing == "ethernet") { 18.0 } else { 14.0 };
     (bytes as f64 * (packet as f64 + framing) / packet as f64) as u64
 }
 
-/// The timeout that somebody would set near one.
+/// The common timeout setting near this one.
 fn near_round(timeout: u64) -> Option<u64> {
     let round = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).min_by_key(|round| timeout.abs_diff(*round));
     round.filter(|round| timeout.abs_diff(*round) * 100 <= round * 12)
 }
 
-/// Up to which row losses are a link's own: all of them, where they strike one by one and anywhere; those in short rows and in what
-/// may follow them, where too many of all are there.
+/// Up to which row length the link itself causes losses: any length if losses are random; short rows and the rows that may follow them if
+/// these contain too many of the losses.
 fn faulty(host: &Host) -> u32 {
     let short = host.losses.iter().filter(|(row, _)| row.packets <= SHORT).count();
     match () {
@@ -134,8 +134,8 @@ fn faulty(host: &Host) -> u32 {
     }
 }
 
-/// How far apart servers answer. Of so many the quickest comes sooner by about one part in as many of that, as chance has it; over
-/// rounds, half of them lie 1.1 such parts apart.
+/// The spread of servers' response times. The fastest of n is early by about one n-th of the spread; over rounds, its interquartile range
+/// is 1.1 such parts.
 fn scatter(rounds: &[&Record]) -> u64 {
     let of_several: Vec<&&Record> = rounds.iter().filter(|round| round.servers > 1).collect();
     let firsts = usual(&of_several.iter().map(|round| round.first).collect::<Vec<_>>());
@@ -146,13 +146,13 @@ fn scatter(rounds: &[&Record]) -> u64 {
     if firsts.len() < 5 { 0 } else { (late - early).saturating_mul(servers + 1) / 11 * 10 }
 }
 
-/// Those that nothing held up: not much longer than the least.
+/// The values without contention: not much longer than the minimum.
 fn usual(firsts: &[u64]) -> Vec<u64> {
     let least = firsts.iter().copied().min().unwrap_or(0);
     firsts.iter().copied().filter(|took| *took <= 3 * least + WORK / 5).collect()
 }
 
-/// The rate that links have and the framing under which what was measured is one, where there are such.
+/// The standard link rate, and the framing with which the measured rate matches it, if there are such.
 fn line(bytes_per_s: f64, share: f64, packet: u64) -> Line {
     let rate = |extra: f64| bytes_per_s * (packet as f64 + extra) / packet as f64 * 8.0 / 1e6;
     for (extra, framing, near) in FRAMINGS {
@@ -164,13 +164,13 @@ fn line(bytes_per_s: f64, share: f64, packet: u64) -> Line {
     Line { mbps: rate(38.0), framing: "ethernet", round: false, bytes_per_s, share }
 }
 
-/// What the queue holds: what stayed in a router that was captured on both sides; else by what had come in a row when a packet was lost,
-/// and by how long packets must have waited.
+/// Bounds of the buffer: from delays in a router that was captured on both sides; else from the rows in which packets were lost and from
+/// queueing delays.
 fn buffer(host: &Host, line: &Line, rounds: &[&Record], faulty: bool) -> Option<(u64, u64, How)> {
     let held = |ns: u64| (line.bytes_per_s * ns as f64 / 1e9) as u64;
     let lost = rounds.iter().any(|round| round.lost > 0) || host.lost > 0;
     if host.inside.count() > 100 {
-        // What stayed longer waited for the router's processor, too.
+        // Longer delays include the router's processor.
         let [least, most] = [0.9, 0.95].map(|share| held(host.inside.quantile(share).unwrap_or(0)));
         return lost.then_some((least, most, How::Measured));
     }
@@ -178,10 +178,10 @@ fn buffer(host: &Host, line: &Line, rounds: &[&Record], faulty: bool) -> Option<
     if faulty || rows.len() < 3 {
         return None;
     }
-    // Servers' links, where they are as fast as the client's, fill its queue no faster than all of them together: by then one part in
-    // as many as they are had left it again.
+    // If servers' links are as fast as the client's, they fill its queue no faster than all of them together; by then an n-th of the row,
+    // with n servers, has left it.
     let servers = quantile(&rounds.iter().map(|round| u64::from(round.servers)).collect::<Vec<_>>(), 0.5)?;
-    // Nor can what came behind the loss have waited for longer than since the quickest server might have sent it.
+    // The packet after the loss cannot have waited for longer than since the fastest server could send it.
     let quickest = host.firsts.quantile(0.0).unwrap_or(0);
     let bound = |(row, asked): &&(Row, u64)| {
         let left = if servers > 1 { row.bytes / servers } else { 0 };
@@ -190,17 +190,17 @@ fn buffer(host: &Host, line: &Line, rounds: &[&Record], faulty: bool) -> Option<
     let mut bounds: Vec<u64> = rows.iter().map(bound).collect();
     bounds.sort_unstable();
     let most = bounds[bounds.len() / 10];
-    // How much of a row had left before a packet was lost is not known well.
+    // The share of a row that had left before the loss is not known precisely.
     let by_rows = (most / 2, most + most / 20);
-    // Stamps tell how long packets waited: where losses are, some did so in a queue that was all but full, and hosts were late with
-    // others. No longer than rows allow, or the stamps are not as RFC 7323 has them.
+    // Timestamps show queueing delays. If there are losses, some packets waited in an almost full queue; hosts delayed others. A delay
+    // beyond the rows' bound means that timestamps do not follow RFC 7323.
     let [least, longest] = [0.9, 0.99].map(|share| held(host.waited.quantile(share).unwrap_or(0)));
     let by_stamps = (least, (longest + longest / 10).min(bounds[bounds.len() / 2]));
     let stamped = host.waited.count() >= ENOUGH_WAITS && by_stamps.0 < by_stamps.1;
     let both = (by_rows.0.max(by_stamps.0), by_rows.1.min(by_stamps.1));
     let (least, most) = match () {
         () if stamped && both.0 < both.1 => both,
-        // Each sees a part of the queue: who sees more of it is right.
+        // Each method sees a part of the queue: trust the one that sees more.
         () if stamped && by_stamps.0 > by_rows.0 => by_stamps,
         () => by_rows,
     };
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_measured_is_a_rate_that_links_have_under_one_framing() {
+    fn matches_standard_link_rates_by_framing() {
         let ip = |mbps: f64, packet: f64, extra: f64| mbps * 1e6 / 8.0 * packet / (packet + extra);
         let cases = [
             (ip(10_000.0, 1500.0, 38.0), 1500, 10_000.0, "ethernet"),

@@ -517,7 +517,7 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
 /// random. The responses exceed a port's buffer, and arrive at once if they come from many servers.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn demo(log: &mut impl Write) -> io::Result<()> {
     const OBJECTS: u32 = 4_800;
     const PAGES: u32 = 100;

@@ -16,7 +16,7 @@ mod tests {
     use super::plain;
 
     #[test]
-    fn cells_are_no_formulas_and_have_no_control_characters() {
+    fn cells_contain_no_formulas_or_control_characters() {
         let cells = ["=1+1", "@sum(a)", "+cmd", "-x", "-1.5", "+2", "a=b", "dctcp", "a\u{1b}[31m\u{202e}b\n", "=\t"];
         let shown = ["'=1+1", "'@sum(a)", "'+cmd", "'-x", "-1.5", "+2", "a=b", "dctcp", "a?[31m?b?", "'=?"];
         assert_eq!(cells.map(plain), shown);

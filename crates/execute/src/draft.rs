@@ -110,7 +110,7 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     draft.publish()
 }
 
-/// Whether something is there that is written to as it is: no plain file, or one that the system has open already.
+/// Whether the path must be written in place: it is no regular file, or an already open one.
 pub fn is_special(path: &Path) -> bool {
     ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|open| path.starts_with(open))
         || fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())

@@ -10,7 +10,7 @@ impl Draws {
     }
 }
 
-/// Ranks from zero on, of which one is drawn in proportion to 1/(rank + 1).
+/// Draws ranks from zero on, in proportion to 1/(rank + 1).
 pub(crate) struct Harmonic(Vec<f64>);
 
 impl Harmonic {

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_takes_at_least_its_longest_piece() {
+    fn remaining_time_is_at_least_the_longest_run() {
         let pieces = [1, 1, 6].map(Duration::from_secs);
         assert_eq!(spread(pieces.into_iter(), 1), Duration::from_secs(8));
         assert_eq!(spread(pieces.into_iter(), 4), Duration::from_secs(6));

@@ -34,7 +34,7 @@ pub fn text(path: &Path, most: usize) -> io::Result<String> {
 fn text_within(path: &Path, most: usize, silence: Duration) -> io::Result<String> {
     let (tell, pieces) = mpsc::sync_channel(1);
     let path = path.to_path_buf();
-    // Opening a pipe may block forever. The thread ends with the program if nobody listens.
+    // Opening a pipe may block forever. The thread ends with the program if no reader is left.
     thread::spawn(move || {
         if let Err(error) = read(&path, &tell) {
             let _ = tell.send(Err(error));
@@ -57,7 +57,7 @@ fn text_within(path: &Path, most: usize, silence: Duration) -> io::Result<String
     String::from_utf8(text).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
 }
 
-/// Sends a file in pieces until its end, or until nobody listens.
+/// Sends a file in pieces until its end, or until no reader is left.
 fn read(path: &Path, tell: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()> {
     let mut file = File::open(path)?;
     loop {

@@ -24,7 +24,7 @@ use crate::tables::{Table, Tables};
 pub struct Refusal {
     /// The folder.
     pub path: PathBuf,
-    /// What is wrong, and how to fix it.
+    /// The error, with its remedy.
     pub what: String,
 }
 

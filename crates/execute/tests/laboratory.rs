@@ -46,7 +46,7 @@ impl Runner for Toy {
     }
 }
 
-/// Works until it is told to stop; the third run does not end by itself.
+/// A runner whose third run continues until it is stopped.
 struct Endless;
 
 impl Runner for Endless {
@@ -102,7 +102,7 @@ fn without_cost(mut summary: Summary) -> String {
 }
 
 #[test]
-fn rows_hold_means_pooled_times_and_the_onset() {
+fn rows_contain_means_pooled_times_and_the_collapse_point() {
     let (_, _, summary) = run(&Toy, 3, 1);
     let row = &summary.rows[0];
     assert_eq!((row.scheme.as_str(), row.servers, row.seeds), ("newreno", 2, 3));
@@ -129,7 +129,7 @@ fn the_number_of_jobs_changes_nothing() {
 }
 
 #[test]
-fn a_stop_keeps_what_has_finished() {
+fn stop_keeps_finished_runs() {
     let variants = variants(3);
     let specs = plan(&variants);
     let stop = AtomicBool::new(false);
@@ -164,7 +164,7 @@ fn a_point_without_a_finished_run_has_no_row() {
 }
 
 #[test]
-fn a_broken_run_says_what_replays_it() {
+fn broken_run_names_the_command_that_replays_it() {
     let specs = plan(&variants(3));
     let two = NonZeroUsize::new(2).unwrap();
     let broken = execute(
@@ -185,7 +185,7 @@ fn manifest() -> Manifest {
 }
 
 #[test]
-fn the_folder_holds_every_table_twice_and_the_manifest() {
+fn folder_contains_every_table_twice_and_the_manifest() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("deep/er");
     let out = Out::claim(&folder).unwrap();
@@ -215,7 +215,7 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
 }
 
 #[test]
-fn parquet_and_csv_hold_the_same_cells() {
+fn parquet_and_csv_contain_the_same_cells() {
     let top = tempfile::tempdir().unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let folder = top.path().join("out");
@@ -244,7 +244,7 @@ fn parquet_and_csv_hold_the_same_cells() {
 }
 
 #[test]
-fn a_folder_that_holds_something_is_refused() {
+fn refuses_folders_that_are_not_empty() {
     let top = tempfile::tempdir().unwrap();
     fs::write(top.path().join("notes.txt"), "mine").unwrap();
     let refusal = Out::claim(top.path()).unwrap_err().to_string();
@@ -254,14 +254,14 @@ fn a_folder_that_holds_something_is_refused() {
 }
 
 #[test]
-fn a_folder_that_was_claimed_in_vain_is_gone() {
+fn removes_claimed_folders_without_results() {
     let top = tempfile::tempdir().unwrap();
     drop(Out::claim(&top.path().join("a/b")).unwrap());
     assert!(!top.path().join("a").exists() && top.path().exists());
 }
 
 #[test]
-fn files_whose_last_one_cannot_be_written_leave_no_folder_behind() {
+fn failed_last_file_leaves_no_folder() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("out");
     // A file where a folder is wanted.
@@ -271,12 +271,12 @@ fn files_whose_last_one_cannot_be_written_leave_no_folder_behind() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_to_is_refused() {
+fn refuses_unwritable_places() {
     let refusal = Out::claim("/proc/nowhere".as_ref()).unwrap_err().to_string();
     assert!(refusal.starts_with("/proc/nowhere: is not writable"), "{refusal}");
 }
 
-/// Counts its runs, and stops the sweep after so many.
+/// Counts its runs, and stops the sweep after `stop_after`.
 struct Counting<'a> {
     runs: AtomicUsize,
     stop_after: usize,
@@ -293,11 +293,11 @@ impl Runner for Counting<'_> {
 }
 
 #[test]
-fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
+fn reports_progress_at_a_limited_rate() {
     let stop = AtomicBool::new(false);
     let lab = Threads { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop };
     let mut told = 0;
-    // To tell it takes a look at every run: told at each one's end, it took time that grew with their square.
+    // Each report looks at every run: with a report per run, the time would grow with the square of their number.
     let (specs, _) = conduct(&lab, &variants(100), CompareOptions::default(), &mut |_| told += 1).unwrap();
     assert!(specs.len() >= 200 && told < specs.len() / 10, "{told} times for {} runs", specs.len());
 }

@@ -133,7 +133,7 @@ fn data(report: &Report) -> serde_json::Value {
 }
 
 #[test]
-fn the_data_of_a_small_report_are_reviewed() {
+fn report_data_match_the_snapshot() {
     let mut data = data(&made(&Toy, 1, false));
     assert!(data["hash"].take().is_string(), "a new setting changes the hash of every scenario");
     insta::assert_snapshot!(serde_json::to_string_pretty(&data).unwrap());
@@ -145,7 +145,7 @@ fn the_number_of_jobs_changes_no_byte_of_the_page() {
 }
 
 #[test]
-fn the_page_asks_for_nothing_and_says_so() {
+fn page_needs_no_network_and_forbids_it() {
     let html = made(&Toy, 1, false).html();
     for word in ["src=\"", "<link", "@import", "url(http"] {
         assert!(!html.contains(word), "{word}");
@@ -154,7 +154,7 @@ fn the_page_asks_for_nothing_and_says_so() {
 }
 
 #[test]
-fn a_text_of_the_scenario_stays_a_text() {
+fn escapes_texts_of_the_scenario() {
     let html = made(&Toy, 1, false).html();
     assert!(!html.contains("</script><b>"));
     assert!(html.contains("<h1>A &lt;/script&gt;&lt;b&gt; title &amp; more</h1>"));
@@ -163,7 +163,7 @@ fn a_text_of_the_scenario_stays_a_text() {
 }
 
 #[test]
-fn a_report_without_stories_still_has_the_rest() {
+fn report_without_timelines_has_the_other_parts() {
     for report in [made(&Toy, 1, true), made(&Blind, 1, false)] {
         let data = data(&report);
         assert_eq!(data["stories"].as_array().unwrap().len(), 0);

@@ -54,7 +54,7 @@ pub struct Link {
     pub delay: Time,
 }
 
-/// Mixes the bits of a hash (finalizer of SplitMix64), so that each switch chooses independently.
+/// Mixes the bits of a hash (finaliser of SplitMix64), so that each switch chooses independently.
 pub(crate) fn mix(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

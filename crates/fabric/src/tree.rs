@@ -352,7 +352,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_host_reaches_every_other_by_the_shortest_way(shape in trees(), hash: u64) {
+        fn every_host_reaches_every_other_by_the_shortest_path(shape in trees(), hash: u64) {
             let fabric = tree(&shape).expect("it fits");
             let hosts = 0..fabric.hosts();
             for (from, to) in hosts.clone().flat_map(|a| hosts.clone().map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_spread_evenly_over_ways_of_equal_length() {
+    fn flows_spread_evenly_over_equal_paths() {
         let fabric = tree(&shape([4, 4, 4, 4, 4], Placement::ByRack)).expect("it fits");
         let mut through = std::collections::BTreeMap::new();
         let flows = 16_000;

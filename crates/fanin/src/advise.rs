@@ -1,4 +1,4 @@
-//! What to change about a cluster.
+//! Advice: remedies for a cluster.
 
 use core::sync::atomic::Ordering;
 use std::cell::RefCell;
@@ -9,30 +9,30 @@ use fanin_execute::Out;
 
 use crate::{Comparison, Error, Lab, Resolved, Scenario, Update};
 
-/// What advice is wanted.
+/// Request for advice.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The words by which a command names the scenario: its file, or flags that describe it.
+    /// Words by which commands name the scenario: its file, or flags that describe it.
     pub source: Vec<String>,
-    /// What the user set in it, as pairs of arguments of the command line, so that commands set it too.
+    /// Keys that the user set in it, as pairs of command-line arguments, so that printed commands set them too.
     pub arguments: Vec<String>,
-    /// So many servers, in place of the most that it has.
+    /// Number of servers; the scenario's largest if absent.
     pub servers: Option<u32>,
     /// Number of servers that the cluster will grow to.
     pub grow_to: Option<u32>,
     /// A threshold.
     pub goal: Option<Goal>,
-    /// How many data packets may be simulated.
+    /// Maximum number of simulated data packets.
     pub budget: u64,
-    /// And how long that may take; what is found then hangs on the machine.
+    /// Time limit; with one, the result depends on the machine's speed.
     pub time: Option<Duration>,
-    /// Words of [`crate::advice::FAMILIES`]; all where it is empty.
+    /// Words of [`crate::advice::FAMILIES`]; empty for all.
     pub remedies: Vec<String>,
-    /// Addresses that lines name.
+    /// Addresses that the configuration lines name.
     pub addresses: Addresses,
 }
 
-/// Advice, and what a picture of it needs.
+/// Advice, and the settings for its picture.
 pub struct Advised {
     /// The advice.
     pub advice: Advice,
@@ -40,7 +40,7 @@ pub struct Advised {
 }
 
 impl Lab {
-    /// Says where a cluster stands and which changes help, the best first. The scenario's first scheme is today's.
+    /// Diagnoses a cluster and finds the changes that help, best first. The scenario's first scheme is the current one.
     ///
     /// # Errors
     /// [`Error::Scenario`], [`Error::Asked`], [`Error::Broken`], [`Error::Stopped`].
@@ -80,7 +80,7 @@ impl Lab {
         Ok(Advised { advice, curves })
     }
 
-    /// Compares today with the first remedies at fewer and at more servers: its report shows why.
+    /// Compares the current scheme with the first remedies at fewer and at more servers. Its report shows why they help.
     ///
     /// # Errors
     /// As [`Lab::compare`].
@@ -90,7 +90,7 @@ impl Lab {
 }
 
 impl Advised {
-    /// Writes the advice, its remedies' scripts, other files by their names, and the picture's tables and report.
+    /// Writes the advice, its remedies' scripts, the named `files`, and the picture's tables and report.
     ///
     /// # Errors
     /// As [`Comparison::write`].
@@ -106,7 +106,7 @@ impl Advised {
         picture.write_with(out, arguments, &files)
     }
 
-    /// One object: what `fanin advise --json` prints.
+    /// One JSON object: the output of `fanin advise --json`.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.advice).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! What a recording leaves open is settled by simulation: the scenario's rounds are to take as long, and to lose as much, as those that
-//! were seen.
+//! Calibration: simulation settles the values that a recording leaves open, so that the scenario's rounds take as long, and lose as much,
+//! as the recorded ones.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use fanin_lab::CompareOptions;
 use crate::diagnose::SCENARIO;
 use crate::{Diagnosed, Error, Lab, Scenario, Update};
 
-/// Numbers of servers that are held against what was seen: those of most rounds.
+/// Numbers of servers to compare: those with the most rounds.
 const POINTS: usize = 3;
-/// Rounds that are simulated of each, and the data packets that all of a trial may have.
+/// Simulated rounds per number of servers, and the maximum of data packets per trial.
 const ROUNDS: f64 = 40.0;
 const PACKETS: f64 = 1.5e6;
 const SEEDS: u32 = 3;
-/// Data packets that the scenario as it is in the end may have, which stands beside what was measured.
+/// Maximum of data packets for the final scenario, whose results appear beside the measured ones.
 const MOST_PACKETS: f64 = 6e6;
-/// How far the mean round and the losses of a round may be off, as shares: standard deviations.
+/// Tolerances of the mean round and of the losses per round, as shares: standard deviations.
 const TIME: f64 = 0.05;
 const LOSS: f64 = 0.3;
-/// What fits better than this needs no other value; and another value is taken where it fits so much better.
+/// A trial that fits better than `FITS` ends the search. Another value must reduce the misfit by the factor `BETTER`.
 const FITS: f64 = 1.0;
 const BETTER: f64 = 0.8;
 const WHY: &str = "of what it may be, rounds simulated with it are most like those that were seen";
@@ -58,7 +58,7 @@ impl Rounds {
         (self.squares / self.count / square - 1.0).max(0.0) / self.count
     }
 
-    /// How unlike others are: about one where they fit.
+    /// The misfit to other rounds: about one if they fit.
     fn unlike(&self, other: &Rounds) -> f64 {
         if other.count < 1.0 {
             return f64::INFINITY;
@@ -71,12 +71,12 @@ impl Rounds {
     }
 }
 
-/// By which share the larger of two is larger.
+/// By which share the larger number exceeds the smaller.
 fn apart(one: f64, other: f64) -> f64 {
     (one / other).max(other / one) - 1.0
 }
 
-/// What was seen, by number of servers, and how long a round and the pause behind it take.
+/// Recorded rounds by number of servers, and the mean time of a round with the pause after it.
 struct Seen {
     rounds: BTreeMap<u32, Rounds>,
     cycle_s: f64,
@@ -107,19 +107,19 @@ impl Seen {
         self.rounds.values().map(|one| one.bytes / one.count / 1_000.0).sum()
     }
 
-    /// The time of so many rounds with their pauses, in seconds.
+    /// The time of `rounds` rounds with their pauses, in seconds.
     fn time(&self, rounds: f64) -> f64 {
         (rounds * self.cycle_s).clamp(1e-3, 60.0)
     }
 
-    /// How long a trial runs, in microseconds: about as many rounds as were seen, but few enough.
+    /// A trial's duration in microseconds: about as many rounds as were recorded, within the limit of packets.
     fn trial_us(&self) -> f64 {
         let most = self.rounds.values().fold(0.0, |most: f64, one| most.max(one.count));
         let rounds = (PACKETS / f64::from(SEEDS) / self.packets()).clamp(3.0, ROUNDS.min(most.max(10.0)));
         (self.time(rounds) * 1e6).round()
     }
 
-    /// Goodput within rounds, as a diagnosis' points have it, beside that of simulated rounds.
+    /// Measured goodput within rounds, as in a diagnosis' points, beside the simulated one.
     fn beside(&self, told: &BTreeMap<u32, Rounds>) -> Vec<Simulated> {
         let digits = |mbps: f64| (mbps * 1e3).round() / 1e3;
         let beside = |(&fan_in, seen): (&u32, &Rounds)| {
@@ -139,9 +139,9 @@ impl Seen {
 }
 
 impl Lab {
-    /// Settles what the recording leaves open in a diagnosis' scenario: of what each value may be, the one with which simulated rounds are
-    /// most like those that were seen. Nothing changes where they are so at once. What the scenario gives then stands beside what was
-    /// measured.
+    /// Settles the values that the recording leaves open in a diagnosis' scenario: picks, of each value's candidates, the one whose
+    /// simulated rounds resemble the recorded ones most. Changes nothing if the first trial fits. Adds the scenario's results beside the
+    /// measured ones.
     ///
     /// # Errors
     /// As [`Lab::compare`].
@@ -174,7 +174,7 @@ impl Lab {
             return Ok(());
         }
         let mut best = self.tried(sketch, &[], seen, hear)?;
-        // The buffer first and last: what else there is shifts it.
+        // The buffer first and last: the other values shift its best fit.
         choices.sort_by_key(|choice| choice.key != BUFFER);
         let buffer = choices.iter().find(|choice| choice.key == BUFFER).cloned();
         let mut settled: Vec<(&'static str, String)> = Vec::new();
@@ -196,7 +196,7 @@ impl Lab {
         Ok(())
     }
 
-    /// The same of values that cannot be, or that no memory holds: nothing is less alike.
+    /// The misfit of a trial; infinite for values that are invalid or exceed the memory.
     fn tried(
         &self,
         sketch: &Sketch,
@@ -210,7 +210,7 @@ impl Lab {
         }
     }
 
-    /// Rounds that are simulated with some values settled, by number of servers.
+    /// Simulates rounds with some values settled, by number of servers.
     fn trial(
         &self,
         sketch: &Sketch,
@@ -254,5 +254,5 @@ impl Lab {
     }
 }
 
-/// What is looked for most closely.
+/// The key that is searched most closely.
 const BUFFER: &str = "switch.buffer";

@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use crate::lab::Simulator;
 use crate::{Error, Lab, Resolved, Update};
 
-/// What came of a scenario.
+/// Results of a scenario.
 pub struct Comparison {
     scenario: Resolved,
     compared: Compared,
-    /// What is written besides the tables.
+    /// Output besides the tables.
     beside: Besides,
     stop: Arc<AtomicBool>,
 }
@@ -31,8 +31,8 @@ enum Besides {
 }
 
 impl Lab {
-    /// Compares schemes: runs what the wishes ask for, and says what came of it. Where no host has jitter, points are run
-    /// once more with some: what fares otherwise hangs on phases, and a warning says so.
+    /// Compares schemes: runs the scenario, evaluates the options, and summarises. If no host has jitter, runs the points once more with
+    /// jitter: results that then differ depend on phase effects, and a warning says which.
     ///
     /// # Errors
     /// [`Error::Memory`], [`Error::Broken`].
@@ -56,10 +56,10 @@ impl Lab {
         Ok(self.told(scenario, compared, Besides::Report, hear))
     }
 
-    /// Runs the one run that a scenario has; with `watch` keeps what happened inside, too.
+    /// Runs the only run of a scenario. With `watch`, also records the events inside it.
     ///
     /// # Errors
-    /// [`Error::Asked`] where a key is swept over, else as [`Lab::compare`].
+    /// [`Error::Asked`] if a key is swept, else as [`Lab::compare`].
     pub fn run(
         &self,
         scenario: &Resolved,
@@ -96,46 +96,46 @@ impl Comparison {
         &self.scenario
     }
 
-    /// What was planned, by scheme, point, seed.
+    /// The planned runs, by scheme, point, seed.
     pub fn specs(&self) -> &[RunSpec] {
         &self.compared.specs
     }
 
-    /// What became of it, in the same order; `None` where a stop came first.
+    /// The runs' results, in the same order; `None` for runs that a stop prevented.
     pub fn outcome(&self) -> &Outcome {
         &self.compared.outcome
     }
 
-    /// Rows with intervals over seeds, onsets, what it cost.
+    /// Rows with intervals over seeds, collapse points, cost.
     pub fn summary(&self) -> &Summary {
         &self.compared.summary
     }
 
-    /// What makes results doubtful.
+    /// Warnings: reasons to doubt results.
     pub fn warnings(&self) -> &[String] {
         &self.compared.summary.warnings
     }
 
-    /// The verdicts, in sentences: of all schemes first, then scheme by scheme.
+    /// The verdicts in sentences: first of all schemes, then scheme by scheme.
     pub fn findings(&self) -> &[Finding] {
         &self.compared.summary.findings
     }
 
-    /// The finished runs with all that they gave.
+    /// The finished runs with their tables.
     pub fn runs(&self) -> impl Iterator<Item = (&RunSpec, &RunTables)> {
         let done = self.compared.specs.iter().zip(&self.compared.outcome.runs);
         done.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)))
     }
 
-    /// The names of its tables, which are those of the files that [`Comparison::write`] writes.
+    /// The names of the tables, which are also the names of the files that [`Comparison::write`] writes.
     pub fn tables(&self) -> Vec<&'static str> {
         self.named().names()
     }
 
-    /// One of its tables; `rounds` stand in `queries`.
+    /// One of the tables; `rounds` is an alias of `queries`.
     ///
     /// # Errors
-    /// [`Error::Asked`], where there is no such table.
+    /// [`Error::Asked`] if there is no such table.
     pub fn table(&self, name: &str) -> Result<Table, Error> {
         let tables = self.named();
         let wanted = if name == "rounds" { "queries" } else { name };
@@ -149,12 +149,12 @@ impl Comparison {
         Tables::of(&self.compared.summary, &self.compared.specs, &self.compared.outcome, series)
     }
 
-    /// Runs that finished, of so many that were planned.
+    /// The numbers of finished and of planned runs.
     pub fn finished(&self) -> [usize; 2] {
         [self.compared.outcome.runs.iter().flatten().count(), self.compared.outcome.runs.len()]
     }
 
-    /// The report, for which one run of each scheme is watched again; `arguments` are the command that it names, without the program.
+    /// The report. It watches one run of each scheme again. `arguments` are the command line that it shows, without the program.
     ///
     /// # Errors
     /// [`Error::Broken`].
@@ -172,7 +172,7 @@ impl Comparison {
         self.write_with(out, arguments, &[])
     }
 
-    /// The same with other files, by their paths.
+    /// As [`Comparison::write`], with other files by their paths.
     pub(crate) fn write_with(&self, out: Out, arguments: &[String], files: &[(String, String)]) -> Result<(), Error> {
         let report = (self.beside == Besides::Report).then(|| self.report(arguments)).transpose()?;
         let beside = match &report {
@@ -190,7 +190,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// One object: what `fanin compare --json` prints, or of one run what `fanin run --json` does.
+    /// One JSON object: the output of `fanin compare --json`, or of `fanin run --json` for a single run.
     pub fn to_json(&self) -> String {
         match self.runs().next().filter(|_| self.beside != Besides::Report) {
             Some((spec, tables)) => self.run_json(spec, tables).to_string(),

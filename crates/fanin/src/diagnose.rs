@@ -1,4 +1,4 @@
-//! What a machine recorded, and what it shows.
+//! Diagnosis of captures and counters that a machine recorded.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write, stdin};
@@ -14,18 +14,18 @@ use serde_json::json;
 
 use crate::{Advised, Error, Lab, Scenario, diagnosed};
 
-/// The name of standard input.
+/// The command line's name of standard input.
 const STDIN: &str = "-";
-/// How the scenario is called in the folder of a diagnosis.
+/// Name of the scenario in a diagnosis' folder.
 pub(crate) const SCENARIO: &str = "scenario.toml";
 
-/// A diagnosis, and what is written of it.
+/// A diagnosis, and the files made from it.
 pub struct Diagnosed {
-    /// What was found.
+    /// The findings.
     pub diagnosis: Diagnosis,
 }
 
-/// A stream that ends once it is asked to stop.
+/// A stream that ends after a stop request.
 struct Stoppable<R> {
     stream: R,
     stop: Arc<AtomicBool>,
@@ -41,10 +41,10 @@ impl<R: Read> Read for Stoppable<R> {
 }
 
 impl Lab {
-    /// Reads captures and counters, `-` being standard input, and says what they show.
+    /// Diagnoses captures and counters; `-` is standard input.
     ///
     /// # Errors
-    /// [`Error::Asked`] where an input cannot be read or tells nothing, [`Error::Stopped`].
+    /// [`Error::Asked`] if an input cannot be read or contains nothing usable, [`Error::Stopped`].
     pub fn diagnose(&self, inputs: &[String]) -> Result<Diagnosed, Error> {
         let open = |name: &String| {
             let stop = Arc::clone(&self.stop);
@@ -67,7 +67,7 @@ impl Lab {
             return Err(Error::Stopped);
         }
         let mut diagnosis = found.map_err(|why| Error::Asked(why.0))?;
-        // What is written can be run, or it is not written.
+        // Keep only a scenario that can run.
         if let Some(sketch) = &diagnosis.sketch
             && let Err(why) = Scenario::parse(SCENARIO, sketch.text()).and_then(|scenario| scenario.resolve())
         {
@@ -78,7 +78,7 @@ impl Lab {
     }
 }
 
-/// The smallest network that holds all of these addresses; `None` where that is larger than networks of one owner are.
+/// The smallest network that holds all these addresses; `None` if it is larger than any network of a single owner.
 fn network(addresses: &[Ipv4Addr]) -> Option<String> {
     const LARGEST: u32 = 8;
     let first = addresses.first()?.to_bits();
@@ -88,7 +88,7 @@ fn network(addresses: &[Ipv4Addr]) -> Option<String> {
 }
 
 impl Diagnosed {
-    /// Writes scenario, picture and `diagnosis.json` into a folder that was claimed.
+    /// Writes scenario, report and `diagnosis.json` into a claimed folder.
     ///
     /// # Errors
     /// [`Error::Folder`].
@@ -103,10 +103,10 @@ impl Diagnosed {
         Ok(out.fill_files(&files)?)
     }
 
-    /// Writes the scenario alone into the current folder, so that commands can name it: beside what is there, never in its place.
+    /// Writes the scenario alone into the current folder, so that commands can name it. Never overwrites another file.
     ///
     /// # Errors
-    /// [`Error::Asked`] where there is no scenario, or where it cannot be written.
+    /// [`Error::Asked`] if there is no scenario, or if it cannot be written.
     pub fn save_scenario(&mut self) -> Result<(), Error> {
         let text = self.text()?;
         let input = self.diagnosis.inputs.first().map_or("", |input| input.name.as_str());
@@ -122,7 +122,7 @@ impl Diagnosed {
                     let draft = Draft::open(Path::new(&name)).map_err(unwritten)?;
                     draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)?;
                 }
-                // Somebody's.
+                // A file of the user's.
                 _ => continue,
             }
             self.diagnosis.scenario = Some(name);
@@ -136,18 +136,18 @@ impl Diagnosed {
         Ok(self.diagnosis.sketch.as_ref().ok_or_else(none)?.text())
     }
 
-    /// The scenario, where one could be made.
+    /// The scenario, if there is one.
     ///
     /// # Errors
-    /// [`Error::Asked`] where there is none.
+    /// [`Error::Asked`] if there is none.
     pub fn scenario(&self) -> Result<(String, Scenario), Error> {
         let name = self.diagnosis.scenario.clone().unwrap_or_else(|| SCENARIO.into());
         let scenario = Scenario::parse(&name, self.text()?)?;
         Ok((name, scenario))
     }
 
-    /// Addresses of the client and of the servers' network, as the slowest round has them; of IPv6, or of servers that share no network,
-    /// those of documents.
+    /// Addresses of the client and of the servers' network, from the slowest round; for IPv6, or if no network contains all servers,
+    /// documentation addresses.
     pub fn addresses(&self) -> Addresses {
         let Some((round, lanes)) = &self.diagnosis.slowest else { return Addresses::default() };
         let servers: Option<Vec<Ipv4Addr>> = lanes.iter().map(|lane| lane.server.parse().ok()).collect();
@@ -158,12 +158,12 @@ impl Diagnosed {
         Addresses { client: format!("{client}/32"), servers: network }
     }
 
-    /// What was found as a page: rounds over time, and the slowest one server by server.
+    /// The findings as a page: rounds over time, and the slowest one server by server.
     pub fn page(&self) -> String {
         diagnosed::page(&self.diagnosis)
     }
 
-    /// One object: what `fanin diagnose --json` prints.
+    /// One JSON object: the output of `fanin diagnose --json`.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.diagnosis).unwrap_or_default()
     }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_a_route_to_the_smallest_network_that_holds_them() {
+    fn route_is_the_smallest_network_with_all_servers() {
         let of = |all: &[&str]| network(&all.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>());
         assert_eq!(of(&["10.91.1.1", "10.91.16.1"]).as_deref(), Some("10.91.0.0/19"));
         assert_eq!(of(&["10.0.0.7"]).as_deref(), Some("10.0.0.7/32"));

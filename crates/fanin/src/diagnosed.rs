@@ -1,18 +1,18 @@
-//! A diagnosis as a page: what was found, rounds over time, and the slowest one server by server.
+//! Page of a diagnosis: the findings, rounds over time, and the slowest round server by server.
 
 use std::fmt::Write as _;
 
 use fanin_diagnose::{Diagnosis, EpisodeFound, Lane, PointFound, Signature, Simulated};
 use fanin_report::{Page, text};
 
-/// Pictures are so wide.
+/// Width of pictures.
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 130.0;
-/// Rounds and servers that are drawn: of more, evenly chosen ones and those that stood still longest.
+/// Maximum of rounds and servers drawn: of more, an even selection and the longest idle ones.
 const MOST: usize = 2_000;
 const MOST_LANES: usize = 96;
 
-/// The page, in one file that asks for no other.
+/// The page, in one file without external resources.
 pub fn page(found: &Diagnosis) -> String {
     let title = match found.verdict.incast {
         Some(true) => "Incast",
@@ -49,14 +49,14 @@ pub fn page(found: &Diagnosis) -> String {
     Page { title: &format!("{title}: fanin"), body: &body, data: "" }.html()
 }
 
-/// Signatures keep their colours in all pictures.
+/// A signature has the same colour in all pictures.
 const STYLE: &str = "<style>.diag{width:100%;height:auto;font:12px sans-serif}.diag text{fill:currentColor}\
     .diag .axis{stroke:currentColor;stroke-opacity:.35}.diag .took{fill:#8a94a6}.diag .answer{fill:#4c8bd6}\
     .diag .wait{fill:#b8c0cc;fill-opacity:.6}.rto{fill:#d6493c}.tlp,.syn{fill:#e8836f}.recovery{fill:#f0b3a6}.link-fault{fill:#a34fbf}\
     .delayed-ack{fill:#d98e1f}.zero-window{fill:#c7a600}.slow-server{fill:#2f9e6e}.application-pause{fill:#8fd3b4}\
     .none{fill:#8a94a6}</style>\n";
 
-/// What the scenario gives, beside what was measured.
+/// The scenario's results beside the measured ones.
 fn simulated(found: &Diagnosis) -> String {
     let one = |of: &Simulated| {
         let far = if of.is_far() { " What follows from the scenario is doubtful." } else { "" };
@@ -71,7 +71,7 @@ fn simulated(found: &Diagnosis) -> String {
     found.simulated.iter().map(one).collect()
 }
 
-/// What the colours of these are.
+/// The legend of these signatures' colours.
 fn legend(mut all: Vec<Signature>) -> String {
     all.sort_unstable();
     all.dedup();
@@ -99,7 +99,7 @@ fn three(value: f64) -> String {
     fanin_lab::figures::three(value)
 }
 
-/// Evenly chosen ones of many, with those that stood still longest.
+/// An even selection of rounds, and the longest idle ones.
 fn chosen(episodes: &[EpisodeFound]) -> Vec<&EpisodeFound> {
     if episodes.len() <= MOST {
         return episodes.iter().collect();
@@ -111,7 +111,7 @@ fn chosen(episodes: &[EpisodeFound]) -> Vec<&EpisodeFound> {
     longest
 }
 
-/// A bar for each round: as high as it took, in the colour of what held it up for its share.
+/// A bar for each round: its height is the round's time, the coloured part its idle time by cause.
 fn over_time(episodes: &[EpisodeFound]) -> String {
     const HEIGHT: f64 = 260.0;
     let end = episodes.iter().map(|one| one.start_s + one.took_s).fold(1e-9, f64::max);
@@ -119,7 +119,7 @@ fn over_time(episodes: &[EpisodeFound]) -> String {
     let most = episodes.iter().map(|one| one.took_s).fold(1e-9, f64::max);
     let x = |at: f64| LEFT + (at - begin) / (end - begin).max(1e-9) * (WIDTH - LEFT - 10.0);
     let y = |took: f64| took / most * (HEIGHT - 40.0);
-    let mut svg = open(HEIGHT, "Rounds over time: how long each took, and what of it stood still");
+    let mut svg = open(HEIGHT, "Rounds over time: how long each took, and its idle time");
     for one in chosen(episodes) {
         let (left, wide) = (x(one.start_s), (x(one.start_s + one.took_s) - x(one.start_s)).max(1.0));
         let title = format!(
@@ -148,7 +148,7 @@ fn over_time(episodes: &[EpisodeFound]) -> String {
     format!("{svg}</svg>\n<p>{colours}</p>")
 }
 
-/// A lane for each server: from its request to its first byte, its answer, and its silences.
+/// A lane for each server: from its request to its first byte, its response, and its idle periods.
 fn by_server(round: &EpisodeFound, lanes: &[Lane]) -> String {
     const ROW: f64 = 14.0;
     let mut lanes: Vec<&Lane> = lanes.iter().collect();
@@ -228,7 +228,7 @@ fn open(height: f64, label: &str) -> String {
     format!("<svg class=\"diag\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{}\">\n", text(label))
 }
 
-/// The line below, with its ends in seconds; and what its height stands for.
+/// The time axis with its ends in seconds, and the label of the full height.
 fn axis(height: f64, top: &str, [from, to]: [f64; 2]) -> String {
     let y = height - 24.0;
     format!(

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of this crate's calls.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use fanin_lab::Broken;
 use fanin_papers::PaperProblem;
 use fanin_spec::Problem;
 
-/// Why a call gives nothing. Each says where, what, and what would be right.
+/// Why a call failed: what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What a scenario says, or what a caller sets in it: the file and its line, or the argument.
+    /// A wrong scenario, or a wrong setting by the caller: names the file and line, or the argument.
     #[error(transparent)]
     Scenario(#[from] Problem),
     /// A scenario that cannot be read.
@@ -23,31 +23,31 @@ pub enum Error {
         /// Why.
         error: io::Error,
     },
-    /// What is asked for does not go together, or is not there.
+    /// A request that contradicts itself or names something that does not exist.
     #[error("{0}")]
     Asked(String),
-    /// It cannot fit into the memory; what would.
+    /// The scenario exceeds the memory; says how to reduce it.
     #[error("{0}")]
     Memory(String),
     /// A run that broke an invariant: a fault of the simulator.
     #[error("a fault of the simulator, please report it with the scenario: {0}")]
     Broken(#[from] Broken),
-    /// A run that a law of the caller's ended.
+    /// A run that an algorithm of the caller's ended.
     #[error("{0}")]
     Raised(Broken),
-    /// A paper's files.
+    /// A problem in a paper's files.
     #[error(transparent)]
     Paper(#[from] PaperProblem),
-    /// A log that no plan can be made from, or a cluster that has none.
+    /// A log that no plan can be made from, or a cluster without a plan.
     #[error(transparent)]
     PlanningError(#[from] PlanningError),
     /// A folder that results cannot be written to.
     #[error(transparent)]
     Folder(#[from] Refusal),
-    /// What was asked to be written could not be.
+    /// Output that could not be written.
     #[error("{0}")]
     Unwritten(String),
-    /// It was asked to stop before there was anything to give.
+    /// A stop request arrived before there was a result.
     #[error("stopped")]
     Stopped,
 }

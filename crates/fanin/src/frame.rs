@@ -1,34 +1,34 @@
-//! A caught segment as the bytes that would have been on the wire: IPv4 and TCP with every option, checksums and all.
+//! Bytes on the wire of a captured segment: IPv4 and TCP with all options and checksums.
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader};
 use fanin_sim::CapturedPacket;
 use fanin_tcp::Flags;
 
-/// The port that the workload's connections are opened to, and after it those of what runs beside: of none does an analyser take
-/// apart what it finds there.
+/// The port of the workload's connections; background connections have the ports after it. Protocol analysers associate no application
+/// protocol with these ports.
 const SERVICE: u16 = 61_000;
-/// Openers' ports go round from here.
+/// Ephemeral ports of the openers start here and wrap around.
 const EPHEMERAL: u16 = 32_768;
 
-/// What the bytes depend on besides the segment.
+/// Settings that determine the bytes, besides the segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
     /// The maximum segment size.
     pub mss: u16,
-    /// SACK is offered.
+    /// Whether SACK is offered.
     pub sack: bool,
-    /// Every segment has a timestamp.
+    /// Whether every segment carries a timestamp.
     pub timestamps: bool,
-    /// Every segment has the option in which switches hand out windows.
+    /// Whether every segment carries the option in which switches assign windows.
     pub mcw: bool,
-    /// The receive window, bytes: it decides on the window scale.
+    /// The receive window in bytes; it determines the window scale.
     pub receive_window: u32,
 }
 
-/// The IP packet of a caught segment. `id` is its IP identification.
+/// Returns the IP packet of a captured segment. `id` is its IP identification.
 ///
 /// # Errors
-/// A segment that no IP packet can hold: a fault of the simulator.
+/// A segment that fits in no IP packet: a fault of the simulator.
 pub fn packet(caught: &CapturedPacket, stack: &Stack, id: u16) -> Result<Vec<u8>, String> {
     let segment = &caught.segment;
     let options = options(caught, stack);
@@ -91,18 +91,18 @@ fn tcp(
     Ok(tcp)
 }
 
-/// 10.0.0.0/8, host by host from 10.0.0.1.
+/// The address of a host: in 10.0.0.0/8, counted from 10.0.0.1.
 fn address(host: u32) -> [u8; 4] {
     let [_, b, c, d] = (host + 1).to_be_bytes();
     [10, b, c, d]
 }
 
-/// The least window scale under which the receive window fits into 16 bits.
+/// The smallest window scale with which the receive window fits in 16 bits.
 fn scale(receive_window: u32) -> u32 {
     (0..14).find(|shift| receive_window >> shift <= u16::MAX.into()).unwrap_or(14)
 }
 
-/// The options, padded: of every segment, then of a SYN, then SACK blocks.
+/// The options, padded: those of every segment, those of a SYN, SACK blocks.
 fn options(caught: &CapturedPacket, stack: &Stack) -> Vec<u8> {
     const NOP: u8 = 1;
     let segment = &caught.segment;
@@ -122,7 +122,7 @@ fn options(caught: &CapturedPacket, stack: &Stack) -> Vec<u8> {
         bytes.extend([4, 2, NOP, NOP]);
     }
     if stack.mcw {
-        // Experimental (RFC 6994): the window handed out on the way and the one echoed, three bytes each; all ones: none.
+        // Experimental (RFC 6994): the window assigned on the path and the echoed one, three bytes each; all ones mean none.
         bytes.extend([253, 8]);
         let windows = caught.notes.map_or([u32::MAX; 2], |notes| [notes.written.mcw, notes.echoed.mcw]);
         for window in windows {

@@ -1,4 +1,4 @@
-//! The laboratory: what carries runs out, where finished ones are kept, and what ends them.
+//! Lab: the executor of runs, the cache of finished ones, and the stop flag.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl Runner for Simulator {
     }
 }
 
-/// Runs a spec that several cores gain by; where there are no threads to be had, on one.
+/// Runs a spec on several cores if that pays; on one if no thread can be started.
 fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
     match ThreadPoolBuilder::new().num_threads(cores.get()).build() {
         Ok(pool) => pool.install(|| fanin_sim::run_in_parts(spec, cores, &SideBySide, stop)),
@@ -48,7 +48,7 @@ fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<Ru
     }
 }
 
-/// The threads at hand.
+/// The threads of the current pool.
 struct SideBySide;
 
 impl Team for SideBySide {
@@ -57,7 +57,7 @@ impl Team for SideBySide {
     }
 }
 
-/// Runs a spec; where its law is the caller's, within what that asks for.
+/// Runs a spec; an algorithm of the caller's wraps the run.
 pub(crate) fn under_its_law<T: Send>(
     spec: &RunSpec,
     run: impl FnOnce() -> Result<T, RunError> + Send,
@@ -68,26 +68,25 @@ pub(crate) fn under_its_law<T: Send>(
     came.unwrap_or(Err(RunError::Stopped))
 }
 
-/// What is told while work goes on.
+/// News while a lab works.
 #[derive(Clone, Debug)]
 pub enum Update {
-    /// What runs will take, before any is begun; more than once where runs are compared with others.
+    /// Expected cost of runs, before the first starts; comes twice if a comparison repeats runs with jitter.
     Forecast(Forecast),
-    /// How far the work is, some times a second.
+    /// Progress, several times a second.
     Progress(Progress),
-    /// Something that the user may want to know.
+    /// Information for the user.
     Notice(String),
-    /// What makes a result doubtful.
+    /// A reason to doubt a result.
     Warning(String),
 }
 
-/// Where runs are carried out: on all cores of this machine and with the user's cache of finished runs, unless it is told otherwise.
-/// What comes of a run hangs on neither.
+/// Carries out runs, by default on all cores of this machine and with the user's cache of finished runs. A run's result depends on neither.
 pub struct Lab {
     jobs: NonZeroUsize,
     cache: Option<Cache>,
     executor: Option<Box<dyn Executor>>,
-    /// What takes runs to workers, and a folder of theirs for finished ones.
+    /// The transport that takes runs to workers, and the workers' cache folder.
     transport: Option<(Box<dyn Transport>, Option<PathBuf>)>,
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -100,49 +99,49 @@ impl Default for Lab {
 }
 
 impl Lab {
-    /// A lab with so many threads.
+    /// A lab with `jobs` threads.
     #[must_use]
     pub fn jobs(self, jobs: NonZeroUsize) -> Lab {
         Lab { jobs, ..self }
     }
 
-    /// A lab that takes no finished runs from before, and keeps none.
+    /// A lab that neither reads nor writes a cache.
     #[must_use]
     pub fn without_cache(self) -> Lab {
         Lab { cache: None, ..self }
     }
 
-    /// A lab that keeps finished runs in a folder.
+    /// A lab that caches finished runs in a folder.
     #[must_use]
     pub fn cache_in(self, folder: impl Into<PathBuf>) -> Lab {
         Lab { cache: Some(Cache::new(folder, fanin_sim::ENGINE)), ..self }
     }
 
-    /// A lab whose runs something else carries out, in place of its threads and its cache.
+    /// A lab whose runs another executor carries out, instead of its threads and its cache.
     #[must_use]
     pub fn executor(self, executor: impl Executor + 'static) -> Lab {
         Lab { executor: Some(Box::new(executor)), ..self }
     }
 
-    /// A lab whose runs a transport takes to workers, each of which calls [`work`]; they may cache finished runs in their own folder. This
-    /// lab's own cache is asked before.
+    /// A lab whose runs a transport takes to workers, each of which calls [`work`]. Workers may cache finished runs in their own folder.
+    /// This lab's own cache takes precedence.
     #[must_use]
     pub fn with_transport(self, transport: impl Transport + 'static, cache_there: Option<PathBuf>) -> Lab {
         Lab { transport: Some((Box::new(transport), cache_there)), ..self }
     }
 
-    /// A lab that ends its work with what has finished once this is set.
+    /// A lab that stops once this flag is set, and returns the results up to then.
     #[must_use]
     pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Lab {
         Lab { stop, ..self }
     }
 
-    /// How many runs it carries out at once.
+    /// The maximum of concurrent runs.
     pub fn at_once(&self) -> NonZeroUsize {
         self.jobs
     }
 
-    /// Works with what carries runs out.
+    /// Calls `work` with the lab's executor.
     pub(crate) fn with_executor<T>(&self, work: impl FnOnce(&dyn Executor) -> T) -> T {
         let cache = self.cache.as_ref();
         match (&self.executor, &self.transport) {
@@ -155,7 +154,7 @@ impl Lab {
         }
     }
 
-    /// What contenders' runs take, roughly.
+    /// Estimates the cost of variants' runs.
     ///
     /// # Errors
     /// [`Error::Memory`].
@@ -169,12 +168,12 @@ pub fn work(batch: &[u8], stop: &AtomicBool) -> Vec<u8> {
     fanin_execute::work(&Simulator, fanin_sim::ENGINE, batch, stop)
 }
 
-/// The name of the engine, which is the same on every worker: another's tables may differ.
+/// The engine's name, equal on all workers: another engine's tables may differ.
 pub fn engine() -> &'static str {
     fanin_sim::ENGINE
 }
 
-/// The user's cache of finished runs, where the system has a place for it.
+/// The user's cache of finished runs; `None` if the system has no cache folder.
 pub fn user_cache() -> Option<Cache> {
     let folder = choose_base_strategy().ok()?.cache_dir();
     Some(Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
@@ -188,7 +187,7 @@ mod tests {
     use crate::law::{Ack, Cause, Congestion, Control, Foreign, Source, Traits, Window, register};
     use crate::{CompareOptions, Comparison, Scenario};
 
-    /// NewReno, from outside; it fails at a loss, if it is to.
+    /// NewReno as an external algorithm; with `fails` it fails at a loss.
     #[derive(Clone, Copy, Debug)]
     struct Outside {
         fails: bool,
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_from_outside_stands_in_any_scheme_and_is_never_kept() {
+    fn external_algorithms_work_in_any_scheme_uncached() {
         register("outside", Traits::default(), Box::new(Outside { fails: false })).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let lab = Lab::default().cache_in(folder.path());
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_fails_ends_its_run_and_no_other() {
+    fn failing_algorithm_ends_only_its_run() {
         register("failing", Traits::default(), Box::new(Outside { fails: true })).unwrap();
         let comparison = compared(&Lab::default(), "failing");
         let raised: Vec<String> = comparison.outcome().raised.iter().map(ToString::to_string).collect();

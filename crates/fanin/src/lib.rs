@@ -1,6 +1,6 @@
 //! Predicts, compares and fixes incast, the collapse of many-to-one traffic in data centres.
 //!
-//! A [`Scenario`] says what is to be compared, a [`Lab`] carries it out, and a [`Comparison`] says what came of it:
+//! A [`Scenario`] describes the experiment, a [`Lab`] carries it out, and a [`Comparison`] holds the results:
 //!
 //! ```
 //! use fanin::{CompareOptions, Lab, Scenario};
@@ -27,8 +27,9 @@
 //! # Ok::<(), fanin::Error>(())
 //! ```
 //!
-//! What to change ([`Lab::advise`]), what a machine recorded ([`Lab::diagnose`]), one run, the packets at the client's port ([`Lab::trace`]), a plan of where objects should live ([`Lab::plan`]) and papers
-//! ([`Lab::reproduce`]) go the same way. Nothing here prints, exits, or panics on what it is given.
+//! In the same way, [`Lab::advise`] finds remedies, [`Lab::diagnose`] diagnoses recordings, [`Lab::run`] runs once, [`Lab::trace`] captures
+//! packets, [`Lab::plan`] plans object placement, and [`Lab::reproduce`] reproduces papers. Nothing here prints, exits, or panics on bad
+//! input.
 
 mod advise;
 mod calibrate;
@@ -53,14 +54,14 @@ pub use plan::{Conclusion, Latencies, Plan};
 pub use scenario::{Resolved, Scenario};
 pub use trace::Capture;
 
-/// What advice is made of.
+/// Parts of advice.
 pub mod advice {
     pub use fanin_advise::{
         Addresses, Advice, Assumption, Effort, FAMILIES, Goal, Line, Margin, Met, Remedy, Standing, Syntax, Where,
     };
 }
 
-/// What a diagnosis is made of.
+/// Parts of a diagnosis.
 pub mod diagnosis {
     pub use fanin_diagnose::{
         Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, RoundsFound, Signature,
@@ -74,7 +75,7 @@ pub mod front {
     pub use fanin_daemon::{Problem, Running, Settings, start};
 }
 
-// What the calls above take and give.
+// Types in the signatures above.
 pub use fanin_execute::requests::Reading;
 pub use fanin_execute::{
     Advice, BatchResult, Cache, Column, CurrentPlacement, Draft, Effect, Forecast, Out, Period, PlanOptions,
@@ -87,9 +88,9 @@ pub use fanin_lab::{
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_report::Report;
-/// Why a run is simulated on one core, whatever it is given.
+/// Why a run can use one core only.
 pub use fanin_sim::one_core;
-/// Laws of the caller's own, in place of the house's: the slower the farther they come from.
+/// Algorithms of the caller's own, beside the built-in ones.
 pub use fanin_spec::law;
 pub use fanin_spec::{
     Cause, Cell, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables, TIERS,

@@ -1,4 +1,4 @@
-//! Papers: their figures reproduced, and which of their claims hold.
+//! Papers: reproduction of their figures, and verdicts on their claims.
 
 pub use fanin_execute::paper::{CARRIED, names, read, record, recorded};
 pub use fanin_papers::{
@@ -22,7 +22,7 @@ impl From<ReproduceError> for Error {
 }
 
 impl Lab {
-    /// Reproduces papers, or those of their figures that `wanted` names. What was run until a stop is kept in the cache.
+    /// Reproduces papers, or those of their figures that `wanted` selects. After a stop, finished runs remain in the cache.
     ///
     /// # Errors
     /// [`Error::Paper`], [`Error::Broken`], [`Error::Stopped`].
@@ -41,7 +41,7 @@ impl Lab {
         Ok(reproduced)
     }
 
-    /// Moves every open parameter of papers to either end, and writes what changes beside them. `tell` hears what is moved.
+    /// Moves every open parameter of papers to either end, and records the changes. `tell` receives each parameter's name.
     ///
     /// # Errors
     /// As [`Lab::reproduce`].

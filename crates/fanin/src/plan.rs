@@ -1,4 +1,4 @@
-//! Where objects should live, from logs of requests: planned, then run on the cluster as it was and as it would be.
+//! Placement plans from request logs: planned, then simulated on the cluster before and after.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 
 use crate::{Error, Lab, Resolved, Update};
 
-/// A plan, and what it does to queries that it has not seen.
+/// A plan, and its effect on queries that it was not made from.
 pub struct Plan {
-    /// What comes of the log.
+    /// The plan and the log's statistics.
     pub advice: Advice,
-    /// How long requests take in the simulator: as objects lie, and after the plan.
+    /// Simulated request latencies, before the plan and after it.
     pub latencies: [Latencies; 2],
-    /// By which law it was made.
+    /// The placement algorithm.
     pub method: Kind,
-    /// No server is to be asked for more than so many times the mean.
+    /// Upper bound of requests per server, as a multiple of the mean.
     pub bound: f64,
     link: Rate,
 }
 
-/// How long requests took in a run.
+/// Request latencies of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latencies {
     /// On average, ms.
@@ -40,10 +40,10 @@ pub struct Latencies {
 }
 
 impl Lab {
-    /// Plans for a cluster from logs of requests, one a server; runs the log's second half before and after.
+    /// Plans for a cluster from request logs, one per server; simulates the log's second half before and after.
     ///
     /// # Errors
-    /// [`Error::PlanningError`], [`Error::Asked`] where the cluster sweeps over a key, [`Error::Broken`], [`Error::Stopped`].
+    /// [`Error::PlanningError`], [`Error::Asked`] if the cluster sweeps a key, [`Error::Broken`], [`Error::Stopped`].
     pub fn plan(
         &self,
         logs: &[PathBuf],
@@ -61,7 +61,7 @@ impl Lab {
         Ok(Plan { advice, latencies, method: wish.method, bound, link: settings.link.rate })
     }
 
-    /// Runs the log's second half on the cluster as it was and as it would be.
+    /// Simulates the log's second half before and after the plan.
     fn latencies(
         &self,
         variant: &Variant,
@@ -84,13 +84,13 @@ impl Lab {
     }
 }
 
-/// A scenario's settings with a log's requests in place of drawn ones, before a plan or after it: asked by the same rule.
+/// A scenario's settings with a log's requests instead of generated ones, before or after a plan; both use the same replica rule.
 fn listed(mut settings: Settings, advice: &Advice, after: usize, reorders: bool) -> Settings {
     let requests = &advice.requests[after];
     let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
     settings.workload.queries = requests.len() as u32;
     settings.workload.duration = Time::from_secs(100_000);
-    // They are all that there is.
+    // The log has no further requests to warm up with.
     settings.workload.warm_up.0 = None;
     let k = &mut settings.key_value;
     (k.objects, k.per_request, k.popularity) = (requests.sizes.len() as u32, 1, Popularity::Uniform);
@@ -117,34 +117,34 @@ impl Latencies {
     }
 }
 
-/// What a plan does to queries that it has not seen.
+/// A plan's effect on queries that it was not made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
     /// They take less time.
     Better,
     /// They take more.
     Worse,
-    /// Neither is sure.
+    /// The difference is not significant.
     NoDifference,
 }
 
 impl Conclusion {
-    /// Times that differ by less are alike.
+    /// Relative differences below this count as none.
     const ALIKE: f64 = 0.05;
 
-    /// By mean, median and 99th percentile: better where none is longer and one is shorter, worse the other way round.
+    /// Compares mean, p50 and p99: better if none is longer and one is shorter, worse in the opposite case.
     pub fn of([before, after]: &[Latencies; 2]) -> Conclusion {
         let change = |of: fn(&Latencies) -> f64| (of(after) - of(before)) / of(before).max(f64::MIN_POSITIVE);
         let changes = [change(|of| of.mean), change(|of| of.p50), change(|of| of.p99)];
         match (changes.iter().any(|of| *of < -Self::ALIKE), changes.iter().any(|of| *of > Self::ALIKE)) {
             (true, false) => Conclusion::Better,
             (false, true) => Conclusion::Worse,
-            // A shorter mean with a longer tail is not a reason to move anything.
+            // A shorter mean with a longer tail does not justify a move.
             _ => Conclusion::NoDifference,
         }
     }
 
-    /// In a word or two.
+    /// In one or two words.
     pub fn word(self) -> &'static str {
         match self {
             Conclusion::Better => "better",
@@ -154,21 +154,22 @@ impl Conclusion {
     }
 }
 
-/// The share of a server's link that moving is to take.
+/// The share of a server's link that the move may use.
 const MOVING: f64 = 0.1;
 
 impl Plan {
-    /// Whether times are shorter.
+    /// Whether latencies are shorter.
     pub fn conclusion(&self) -> Conclusion {
         Conclusion::of(&self.latencies)
     }
 
-    /// Whether it is to be made: times are shorter, servers fewer, and none of them is asked for more than its part, or than now.
+    /// Whether to carry out the plan: latencies are shorter, queries ask fewer servers, and no server exceeds its bound or its current
+    /// load.
     pub fn recommended(&self) -> bool {
         self.refusal().is_none()
     }
 
-    /// Why not, if not.
+    /// Why not to carry out the plan, if so.
     fn refusal(&self) -> Option<String> {
         let [before, after] = &self.advice.effects;
         if self.advice.plan.moves.is_empty() {
@@ -185,7 +186,7 @@ impl Plan {
         if self.conclusion() == Conclusion::NoDifference {
             return Some("queries take no less time, or not all of them do".into());
         }
-        // A few per cent are chance.
+        // A few per cent are noise.
         if after.busiest() > before.busiest().max(self.bound) * 1.05 {
             let (busiest, bound) = (after.busiest(), self.bound);
             return Some(format!(
@@ -195,7 +196,7 @@ impl Plan {
         None
     }
 
-    /// What is to be done, and why.
+    /// The recommendation and its reason.
     pub fn why(&self) -> String {
         let [before, after] = &self.latencies;
         match self.refusal() {
@@ -208,12 +209,12 @@ impl Plan {
         }
     }
 
-    /// How long moving takes, at a tenth of the link of the server that has most to send or to get.
+    /// Duration of the move at a tenth of a link's rate, for the server with the most bytes to send or receive.
     pub fn moving_s(&self) -> f64 {
         self.advice.most_moved_bytes as f64 * 8.0 / (self.link.0 as f64 * MOVING)
     }
 
-    /// After how long queries have saved as many questions to servers as the moves took, which are two each; never, if they save none.
+    /// Time until queries have saved as many requests as the moves cost, which is two each; `None` if they save none.
     pub fn pays_after_s(&self) -> Option<f64> {
         let [before, after] = &self.advice.effects;
         let a_second = self.advice.halves[1] as f64 / (self.advice.span.0 as f64 / 1e12).max(1e-9);
@@ -221,20 +222,20 @@ impl Plan {
         (saves > 0.0).then(|| 2.0 * self.advice.plan.moves.len() as f64 / saves)
     }
 
-    /// When nothing is left of what it saves, if that falls as it did in the log's second half.
+    /// Time until the savings vanish, if they decline as fast as in the log's second half.
     pub fn lasts_s(&self) -> Option<f64> {
         let [early, late] = self.advice.saves;
         let halves = self.advice.span.0 as f64 / 2e12;
-        // Less is chance.
+        // A smaller decline is noise.
         (early > 0.0 && late < early * 0.95).then(|| halves * (0.5 + early / (early - late)))
     }
 
-    /// Objects that move, for a reason.
+    /// Number of objects that move for a reason.
     pub fn moves(&self, reason: Reason) -> usize {
         self.advice.plan.moves.iter().filter(|of| of.reason == reason).count()
     }
 
-    /// One object: what `fanin plan --json` prints.
+    /// One JSON object: the output of `fanin plan --json`.
     pub fn to_json(&self) -> Value {
         let advice = &self.advice;
         let servers = |effect: &Effect| json!({"mean": effect.mean(), "p50": effect.percentile(50), "p99": effect.percentile(99)});
@@ -279,7 +280,7 @@ impl Plan {
         })
     }
 
-    /// Writes its moves, what queries ask, a picture of that, and `plan.json`.
+    /// Writes the moves, the queries' statistics with a picture, and `plan.json`.
     ///
     /// # Errors
     /// [`Error::Folder`].
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_better_only_where_neither_mean_nor_tail_is_longer() {
+    fn plan_is_better_if_neither_mean_nor_tail_is_longer() {
         let of = |mean, p99| Latencies { mean, p50: mean, p99, drops: 0 };
         let concludes = |mean, p99| Conclusion::of(&[of(1.0, 2.0), of(mean, p99)]);
         assert_eq!([concludes(0.9, 2.0), concludes(1.0, 1.5)], [Conclusion::Better; 2]);

@@ -1,4 +1,4 @@
-//! Scenarios: read or put together, then resolved.
+//! Scenarios: read or composed, then resolved.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use fanin_spec::{Coordinate, RunSpec, Variant};
 
 use crate::Error;
 
-/// What a scenario that stands in no file is called.
+/// Name of a scenario without a file.
 const DESCRIBED: &str = "command line";
 
-/// What is to be compared: a scenario's text with what a caller sets on top of it.
+/// An experiment: a scenario's text with the caller's settings on top.
 #[derive(Clone)]
 pub struct Scenario(pub(crate) Loaded);
 
 impl Scenario {
-    /// Reads a scenario (TOML); files that it names lie beside it.
+    /// Reads a scenario (TOML); relative paths in it start at its folder.
     ///
     /// # Errors
     /// [`Error::Unread`], [`Error::Scenario`].
@@ -27,7 +27,7 @@ impl Scenario {
         })
     }
 
-    /// Takes a scenario's text; files that it names lie beside `name`, which stands in what is said of it.
+    /// Parses a scenario's text; relative paths in it start at the folder of `name`, which messages show.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -35,8 +35,8 @@ impl Scenario {
         Ok(Scenario(Loaded::parse(Path::new(name), text.into())?))
     }
 
-    /// Takes a scenario's text that stands in no file: it was made of `arguments`, each by the path of the key that it says, and
-    /// what is wrong with such a key is told of them.
+    /// Parses a scenario's text that is in no file. It was made from `arguments`, each with the path of the key that it sets; messages
+    /// about such a key name the argument.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -54,7 +54,7 @@ impl Scenario {
         self.set_by(assignment, assignment)
     }
 
-    /// Sets a key, and has what is wrong with it told of `argument`: the words in which the user asked for it.
+    /// Sets a key; messages about it name `argument`, the words of the user.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -63,7 +63,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Sweeps over a key in place of the values that it has: `KEY=A,B,C`.
+    /// Sweeps a key over these values, instead of its own: `KEY=A,B,C`.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -71,7 +71,7 @@ impl Scenario {
         self.sweep_by(axis, axis)
     }
 
-    /// Sweeps over a key, and has what is wrong with it told of `argument`.
+    /// Sweeps a key; messages about it name `argument`.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -80,7 +80,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Keeps only these schemes, in this order: labels of the scenario's own, or names as `dctcp+gss`.
+    /// Keeps only these schemes, in this order: labels from the scenario, or names such as `dctcp+gss`.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -88,7 +88,7 @@ impl Scenario {
         self.schemes_by(&format!("--schemes {}", names.join(",")), names)
     }
 
-    /// Keeps only these schemes, and has what is wrong with them told of `argument`.
+    /// Keeps only these schemes; messages about them name `argument`.
     ///
     /// # Errors
     /// [`Error::Scenario`].
@@ -97,7 +97,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// The text that it was read from.
+    /// The original text.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -105,7 +105,7 @@ impl Scenario {
     /// Resolves and checks every setting of every scheme at every point.
     ///
     /// # Errors
-    /// [`Error::Scenario`]: what cannot work, with its place.
+    /// [`Error::Scenario`], with the place of the invalid setting.
     pub fn resolve(&self) -> Result<Resolved, Error> {
         let variants = self.0.variants()?;
         let scenario = &self.0.scenario;
@@ -115,7 +115,7 @@ impl Scenario {
     }
 }
 
-/// A scenario that can be run: checked, and not to be changed any more.
+/// A checked scenario, ready to run and no longer changeable.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub(crate) name: String,
@@ -126,35 +126,35 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The name of its file.
+    /// The name of the scenario's file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it says of itself.
+    /// The title in the scenario.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// The text that it was read from.
+    /// The original text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its schemes, at least one, each with a label of its own, with every setting at every point.
+    /// The schemes, at least one, each with a unique label, with every setting at every point.
     pub fn variants(&self) -> &[Variant] {
         &self.variants
     }
 
-    /// What was set and has no effect, or not the one that was meant.
+    /// Warnings about settings without an effect, or with an unexpected one.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The one run that it has: of one scheme, at one point, under the first seed.
+    /// The only run: one scheme at one point with the first seed.
     ///
     /// # Errors
-    /// [`Error::Asked`], where a key is swept over.
+    /// [`Error::Asked`] if a key is swept.
     pub fn one_run(&self) -> Result<RunSpec, Error> {
         let variant = &self.variants[0];
         if variant.points.len() == 1 {

@@ -20,7 +20,7 @@ use crate::frame::{Stack, packet};
 use crate::lab::under_its_law;
 use crate::{Error, Lab, Resolved};
 
-/// What crossed the links at a host or a port in one run.
+/// Packets that crossed the links at a host or a port in one run.
 pub struct Capture {
     stack: Stack,
     caught: Vec<CapturedPacket>,
@@ -28,10 +28,10 @@ pub struct Capture {
 }
 
 impl Lab {
-    /// Runs the one run that a scenario has, and keeps every packet at a host (`client`, `server3`) or at a port (`switch>client`).
+    /// Runs the only run of a scenario, and records every packet at a host (`client`, `server3`) or at a port (`switch>client`).
     ///
     /// # Errors
-    /// [`Error::Asked`] where a key is swept over or there is no such place, [`Error::Broken`], [`Error::Stopped`].
+    /// [`Error::Asked`] if a key is swept or there is no such place, [`Error::Broken`], [`Error::Stopped`].
     pub fn trace(&self, scenario: &Resolved, at: &str) -> Result<Capture, Error> {
         let spec = scenario.one_run()?;
         let point = if at.contains('>') { TapPoint::Port(at.into()) } else { TapPoint::Host(at.into()) };
@@ -54,22 +54,22 @@ impl Lab {
 }
 
 impl Capture {
-    /// How many packets there are.
+    /// The number of packets.
     pub fn len(&self) -> usize {
         self.caught.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no packets.
     pub fn is_empty(&self) -> bool {
         self.caught.is_empty()
     }
 
-    /// When the last one came.
+    /// The time of the last packet.
     pub fn last(&self) -> Option<Time> {
         self.caught.last().map(|caught| caught.time)
     }
 
-    /// Writes one interface a link, in the order in which packets first crossed them, and every packet, stamped in nanoseconds.
+    /// Writes one interface per link, in the order of their first packets, and every packet with a timestamp in nanoseconds.
     ///
     /// # Errors
     /// [`Error::Unwritten`], [`Error::Stopped`].

@@ -1,4 +1,4 @@
-//! What a scenario can be made of: schemes and their parts, every key, fabrics, TCPs, switches, and what is not modelled.
+//! Building blocks of scenarios: schemes and their parts, keys, fabrics, TCP profiles, switches, and limits of the model.
 
 pub use fanin_model::headers as closed_forms;
 pub use fanin_spec::{
@@ -7,7 +7,7 @@ pub use fanin_spec::{
 
 use serde_json::{Map, Value, json};
 
-/// The fabrics, each with what it is.
+/// The fabrics with descriptions.
 pub const FABRICS: [(&str, &str); 4] = [
     ("star", "one switch, each host on a link of its own"),
     ("leaf-spine", "racks whose switches each have a link to every spine"),
@@ -15,7 +15,7 @@ pub const FABRICS: [(&str, &str); 4] = [
     ("edges", "any network of switches, given by its links (fabric.edges)"),
 ];
 
-/// What there is, as one object: what `fanin list --json` prints.
+/// All building blocks as one object: the output of `fanin list --json`.
 pub fn listed() -> Value {
     let said = |name: &str, says: &str| json!({"name": name, "says": says});
     json!({
@@ -29,11 +29,11 @@ pub fn listed() -> Value {
     })
 }
 
-/// What a scheme is, the keys of a `scenario`, the closed forms of the `model`, the `limits` or one of them, as one object: what
-/// `fanin explain --json` prints.
+/// Explains a scheme, the keys of a `scenario`, the closed forms of the `model`, the `limits` or one of them: the output of `fanin explain
+/// --json`.
 ///
 /// # Errors
-/// What is none of these, and what would be.
+/// An unknown subject; the message lists the known ones.
 pub fn explained(subject: &str) -> Result<Value, String> {
     Ok(match subject {
         "scenario" => json!({"keys": keys(&Settings::default().docs())}),
@@ -53,10 +53,10 @@ pub fn explained(subject: &str) -> Result<Value, String> {
     })
 }
 
-/// A scheme by what may be one's name.
+/// Parses the name of a scheme.
 ///
 /// # Errors
-/// What is none, and what else can be explained.
+/// An unknown scheme; the message lists other subjects.
 pub fn understood(subject: &str) -> Result<Scheme, String> {
     Scheme::parse(subject).map_err(|what| {
         format!(
@@ -65,7 +65,7 @@ pub fn understood(subject: &str) -> Result<Scheme, String> {
     })
 }
 
-/// The laws that a scheme is made of: their names and headers.
+/// The algorithms of a scheme: their names and headers.
 pub fn laws(scheme: &Scheme) -> impl Iterator<Item = (&'static str, String)> {
     let files = scheme.rows().into_iter().flat_map(|row| row.laws);
     files.map(|file| (file.law, marked(file.text)))
@@ -77,7 +77,7 @@ pub fn marked(file: &str) -> String {
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// What a scheme is, in a line.
+/// One line about a scheme.
 pub fn says(scheme: &Scheme) -> String {
     let name = scheme.to_string();
     let entry = REGISTRY.iter().find(|e| e.name == name);

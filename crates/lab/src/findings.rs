@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collapse_has_its_fall_its_rounds_and_its_queue() {
+    fn describes_a_collapse_with_goodput_rounds_and_queue() {
         let (verdict, says) = one(Some(16), COLLAPSE, &[]);
         assert_eq!(verdict, Verdict::Collapses);
         for figure in [
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn one_fan_in_is_judged_and_none_is_not() {
+    fn judges_a_single_fan_in() {
         let (verdict, says) = one(None, &[(32, 200.0, 240.0, 1.0, 3.0, 0.0)], &[]);
         assert_eq!(verdict, Verdict::Collapses);
         assert!(says.starts_with("collapses with 32 senders, the only fan-in tried: 200 Mbit/s"), "{says}");

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_what_ports_share() {
+    fn shares_refer_to_the_shared_memory() {
         let memories = [memory(1_000, [100, 400, 800], 30), memory(2_000, [600, 1_000, 1_200], 0)];
         let one = RunTables { memories: memories[..1].into(), ..RunTables::default() };
         let other = RunTables { memories: memories[1..].into(), ..RunTables::default() };

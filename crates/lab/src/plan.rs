@@ -121,7 +121,7 @@ fn search(points: &Goodputs, variant: &Variant, curve: &[usize]) -> Vec<usize> {
     }
 }
 
-/// The next point to look at for the onset among `count`: the first, then the middle of what is left between the
+/// The next point to try for the onset among `count`: the first, then the middle of the range between the
 /// largest that holds and the least that has collapsed, at last the one behind the onset, which must have collapsed too.
 fn bisect(means: &BTreeMap<usize, f64>, count: usize) -> Option<usize> {
     let mean = |point: usize| means.get(&point).copied();
@@ -174,7 +174,7 @@ mod tests {
             if batch.is_empty() {
                 return done.iter().map(|(spec, _)| (spec.label.clone(), spec.fan_in, spec.seed)).collect();
             }
-            // Whatever the order in which they end.
+            // Runs may end in any order.
             done.extend(batch.into_iter().rev().map(|spec| {
                 let mut tables = RunTables::default();
                 tables.totals.measured_ps = 8_000_000;
@@ -209,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn an_onset_is_found_with_few_points_wherever_it_lies() {
+    fn finds_any_collapse_point_with_few_points() {
         let variants = variants("[2, 4, 8, 16, 32, 48, 64, 96, 128]", 1);
         let fan_ins: Vec<u32> = variants[0].points.iter().map(|at| at.settings.servers()).collect();
         let onset = CompareOptions { onset: true, precision: None };
-        // One past the end stands for none.
+        // One past the end means none.
         for fallen in 1..=fan_ins.len() {
             let goodput = |fan_in: u32, _| if fan_ins[fallen..].contains(&fan_in) { 100.0 } else { 900.0 };
             let seen = points(&carry_out(&variants, onset, goodput));
@@ -225,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn the_point_behind_an_onset_is_looked_at_too() {
+    fn tries_the_point_after_the_collapse_point() {
         let variants = variants("[2, 4, 8, 16]", 1);
         let dip = |fan_in: u32, _| if fan_in == 8 { 100.0 } else { 900.0 };
         assert_eq!(points(&carry_out(&variants, CompareOptions { onset: true, precision: None }, dip)), [2, 4, 8, 16]);
     }
 
     #[test]
-    fn a_curve_that_is_low_before_its_onset_is_looked_at_whole() {
+    fn tries_all_points_of_a_curve_that_starts_low() {
         // Halving alone takes 24 for a point that holds, since it never sees the best at 8, and ends at 48.
         let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n\
                     [sweep]\nfan_in = [4, 8, 16, 24, 32, 48, 64]\n[run]\nseeds = 1\n";
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_added_until_the_interval_is_narrow_and_no_further() {
+    fn adds_seeds_until_the_interval_is_narrow() {
         let variants = variants("[2, 4]", 3);
         let options = CompareOptions { onset: false, precision: Some(0.02) };
         // At 2 senders all seeds agree; at 4 they scatter by a tenth.
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_scatters_for_ever_gets_the_most_seeds_and_ends() {
+    fn limits_seeds_of_a_point_with_high_variance() {
         let variants = variants("[2]", 3);
         let options = CompareOptions { onset: false, precision: Some(1e-9) };
         let runs = carry_out(&variants, options, |_, seed| 800.0 + (seed % 3) as f64);

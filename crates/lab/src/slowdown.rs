@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_told_apart_by_size_and_pooled_over_runs() {
+    fn groups_flows_by_size_and_pools_runs() {
         let one = run(&[(10_000, Some(30), Some(10)), (10_001, Some(15), Some(10)), (5_000_000, None, Some(10))]);
         let two = run(&[(1, Some(50), Some(10)), (1_000_001, Some(20), Some(10))]);
         let found = slowdowns(&[&one, &two]);

@@ -1,10 +1,10 @@
-//! Statistics against hand-worked values, and what must hold for any.
+//! Statistics against hand-calculated values, and invariants for random ones.
 
 use fanin_lab::stats::{bounded_interval, jain, mean_interval, onset, percentiles, percentiles_with_open, six_digits};
 use proptest::prelude::*;
 
 #[test]
-fn the_interval_of_three_values_is_worked_by_hand() {
+fn interval_of_three_values_matches_hand_calculation() {
     // Mean 4, variance (4 + 1 + 9) / 2 = 7, standard error sqrt(7 / 3), t = 4.302653 with two degrees of freedom.
     let i = mean_interval(&[2.0, 3.0, 7.0]).unwrap();
     assert_eq!(i.mean, 4.0);
@@ -27,7 +27,7 @@ fn nothing_has_no_statistics() {
 }
 
 #[test]
-fn an_interval_of_goodputs_stays_between_nothing_and_line_rate() {
+fn goodput_intervals_stay_between_zero_and_line_rate() {
     // A plain t interval of these goes from -22 to 51.8 Mbit/s.
     let i = bounded_interval(&[0.5, 13.2, 31.0], 1000.0).unwrap();
     assert!((i.mean - 14.9).abs() < 1e-9 && i.lo > 0.0 && i.hi > 51.8, "{i:?}");
@@ -52,7 +52,7 @@ fn equal_values_have_a_zero_width_interval() {
 }
 
 #[test]
-fn a_round_that_never_ended_is_in_the_percentiles_as_a_lower_bound() {
+fn unfinished_rounds_are_lower_bounds_in_percentiles() {
     // One round of 380 us, and one that hung for two seconds: half of the rounds took 380 us, the others at least 2 s.
     let (p, from) = percentiles_with_open(&mut [380], &mut [2_000_000]).unwrap();
     assert_eq!((p.p50, p.p95, p.p99, p.max, from), (380, 2_000_000, 2_000_000, 2_000_000, Some("p95")));
@@ -62,12 +62,12 @@ fn a_round_that_never_ended_is_in_the_percentiles_as_a_lower_bound() {
 }
 
 #[test]
-fn a_round_cut_off_early_gives_its_share_to_those_that_took_longer() {
-    // By hand: 10 ends with 4 at risk; 15 is cut off; then 20 and 30 share what is left, 3/8 each.
+fn early_censored_rounds_pass_their_share_to_longer_ones() {
+    // By hand: 10 ends with 4 at risk; 15 is censored; then 20 and 30 share the remainder, 3/8 each.
     let (p, from) = percentiles_with_open(&mut [10, 20, 30], &mut [15]).unwrap();
     assert_eq!((p.p50, p.p95, p.max, from), (20, 30, 30, None));
     assert!((p.mean - (2.5 + 7.5 + 11.25)).abs() < 1e-9, "{}", p.mean);
-    // Cut off before all others, it says nothing.
+    // Censored before all others, it contributes nothing.
     let (p, _) = percentiles_with_open(&mut [10, 20, 30], &mut [5]).unwrap();
     assert_eq!((p.p50, (p.mean - 20.0).abs() < 1e-9), (20, true));
 }
@@ -76,7 +76,7 @@ fn a_round_cut_off_early_gives_its_share_to_those_that_took_longer() {
 fn without_open_rounds_percentiles_are_the_plain_ones() {
     let mut times: Vec<u64> = (1..=1000).rev().collect();
     assert_eq!(percentiles_with_open(&mut times, &mut []), percentiles(&mut times.clone()).map(|p| (p, None)));
-    // And a wait that is shorter than all of them moves nothing.
+    // A wait shorter than all of them changes nothing.
     let (p, from) = percentiles_with_open(&mut times, &mut [0]).unwrap();
     assert_eq!((p.p50, p.p95, p.p99, p.p999, p.max, from), (500, 950, 990, 999, 1000, None));
 }
@@ -93,7 +93,7 @@ fn percentiles_are_by_nearest_rank() {
 }
 
 #[test]
-fn jain_is_one_where_all_share_alike_and_one_nth_where_one_has_all() {
+fn jain_is_one_if_equal_and_one_nth_if_one_has_all() {
     assert_eq!(jain(&[3.0, 3.0, 3.0, 3.0]), Some(1.0));
     assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
     // (1 + 3)² / (2 (1 + 9)) = 16 / 20.
@@ -121,7 +121,7 @@ fn figures_keep_six_digits() {
 
 proptest! {
     #[test]
-    fn the_interval_holds_its_mean_and_the_mean_lies_among_the_values(
+    fn interval_contains_the_mean_of_values(
         values in proptest::collection::vec(0.0..1e6f64, 1..50),
     ) {
         let i = mean_interval(&values).unwrap().six_digits();
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn more_seeds_alike_narrow_the_interval(a in 0.0..1e3f64, b in 0.0..1e3f64, n in 1usize..40) {
+    fn more_similar_seeds_narrow_the_interval(a in 0.0..1e3f64, b in 0.0..1e3f64, n in 1usize..40) {
         let width = |n: usize| {
             let i = mean_interval(&[a, b].repeat(n)).unwrap();
             i.hi - i.lo
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn percentiles_rise_are_values_and_leave_at_most_their_share_above(
+    fn percentiles_are_ordered_values_with_their_share_below(
         mut values in proptest::collection::vec(0..10_000u64, 1..2_000),
     ) {
         let p = percentiles(&mut values).unwrap();
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn the_onset_is_as_defined(curve in proptest::collection::vec(1.0..1e3f64, 0..12)) {
+    fn collapse_point_is_as_defined(curve in proptest::collection::vec(1.0..1e3f64, 0..12)) {
         let under = |i: usize| curve[..i].iter().any(|&before| curve[i] < before / 2.0);
         let expected = (0..curve.len()).find(|&i| under(i) && (i + 1 == curve.len() || under(i + 1)));
         prop_assert_eq!(onset(&curve), expected);

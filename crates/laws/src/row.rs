@@ -108,7 +108,7 @@ pub use kinds;
 /// A value of an algorithm's state to display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// Its value, in units of 1/2^`bits`.
     pub value: u64,

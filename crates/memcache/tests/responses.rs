@@ -113,7 +113,7 @@ fn restores_clients_opaque_and_key() {
         ("mg k v t O7 f\n", "VA 2 t-1 O! f0", "VA 2 t-1 O7 f0"),
         ("mg k O7 v q\n", "EN O!", "EN O7"),
         ("mg k k O7\n", "HD kk O!", "HD kk O7"),
-        // An item with a binary key says so.
+        // An item with a binary key carries the `b` flag.
         ("mg foo k O7\n", "HD kZm9v b O!", "HD kZm9v b O7"),
         ("mg Zm9vYh== b k v t\n", "VA 1 t0 O!", "VA 1 kZm9vYg== b t0"),
         ("mg Zm9v b t k O7 f\n", "HD t0 O! f5 W", "HD t0 kZm9v b O7 f5 W"),

@@ -153,7 +153,7 @@ pub struct Claim {
     pub why: Option<String>,
     /// The expected verdict without that cause.
     pub without: Option<Without>,
-    /// A remark that applies whatever the verdict.
+    /// A remark that applies to any verdict.
     pub note: Option<String>,
     /// The claim whose measurement it repeats: it is shown, but not counted again.
     pub repeats: Option<String>,

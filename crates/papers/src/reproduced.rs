@@ -90,7 +90,7 @@ pub struct DrawnPaper {
 pub struct DrawnFigure {
     /// `M-6`.
     pub id: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Whether the y axis is logarithmic.
     pub log: bool,

@@ -76,7 +76,7 @@ pub struct ScoredClaim {
     /// The cause, only if it does not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// A remark that applies whatever the verdict.
+    /// A remark that applies to any verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The claim whose measurement it repeats: it is not counted again.

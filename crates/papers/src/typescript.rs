@@ -46,7 +46,7 @@ mod tests {
         all.visit::<Report>();
         all.visit::<ScorecardData>();
         let declared: Vec<String> = all.found.into_values().collect();
-        let head = "// What the pages' JSON holds. Made from crates/lab, report and papers by `make docs`: change the structs there.\n\n";
+        let head = "// Types of the pages' JSON. Made from crates/lab, report and papers by `make docs`: change the structs there.\n\n";
         let made = head.to_string() + &declared.join("\n");
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/data.ts");
         if std::env::var_os("UPDATE").is_some() {

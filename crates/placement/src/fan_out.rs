@@ -55,7 +55,7 @@ pub fn settled(log: &RequestLog, parts: Vec<u32>, most: &[u64], sharpness: u32, 
     search.parts
 }
 
-/// An assignment under optimization.
+/// An assignment under optimisation.
 pub(crate) struct Search<'a> {
     graph: &'a Hypergraph,
     demands: &'a [Resources],

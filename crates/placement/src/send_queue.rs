@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_waits_and_the_largest_sizes_are_counted() {
+    fn counts_the_longest_waits_and_the_largest_sizes() {
         for exponent in 0..=EXPONENT_MAX {
             let sent = order(10, exponent, &[(u32::MAX, 0), (u32::MAX - 1, u64::MAX - 1), (1, 0)], u64::MAX);
             assert_eq!(sent[0], 1, "exponent {exponent}: it has waited longest and is the smallest");

@@ -39,7 +39,7 @@ struct HeatRow {
     full_bytes: u64,
     mean_bytes: Vec<u64>,
     max_bytes: Vec<u64>,
-    /// Utilization of its link; empty for a memory.
+    /// Utilisation of its link; empty for a memory.
     busy_percent: Vec<u64>,
 }
 

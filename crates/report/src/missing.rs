@@ -12,9 +12,9 @@ pub(super) struct Missing {
     pub packet: String,
     /// The port that it was lost at.
     pub port: String,
-    /// When it was lost, since the start of the story.
+    /// When it was lost, since the start of the timeline.
     pub lost_us: f64,
-    /// What for: `as switch>client held 72 % of the shared memory`.
+    /// Cause: `as switch>client held 72 % of the shared memory`.
     pub why: String,
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packet_is_the_one_that_the_timer_sends_again() {
+    fn packet_is_the_one_that_the_timer_retransmits() {
         let ends = ["server7", "client"];
         let events = [drop(1, ends, 1461), drop(2, ends, 2921), drop(3, ["server6", "client"], 1461)];
         let says = said(&timer(ends, 2921), &events);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_loses_a_packet_is_named_for_what_it_is() {
+    fn names_other_causes_of_loss() {
         let ends = ["server7", "client"];
         let with = |what: &str, packet: &str, why: &str| EventRow {
             what: what.into(),

@@ -1,5 +1,5 @@
 //! Sockets over io_uring, for one thread: one system call per loop iteration submits all operations, waits, and returns completions. Users
-//! read and write as with a nonblocking socket, without `unsafe`: the ring owns the buffers while the kernel uses them.
+//! read and write as with a non-blocking socket, without `unsafe`: the ring owns the buffers while the kernel uses them.
 //!
 //! The method adapts to the load (docs/performance.md). With small input of many connections, the kernel fills buffers that it selects,
 //! and output is submitted with all other operations: an iteration is one call. Large input, or input of a single connection, uses system
@@ -145,7 +145,7 @@ impl Ring {
     /// # Errors
     /// It cannot be made blocking.
     pub fn add(&mut self, socket: socket2::Socket, token: usize, opening: bool) -> io::Result<Socket> {
-        // The kernel fails operations on nonblocking sockets immediately.
+        // The kernel fails operations on non-blocking sockets immediately.
         socket.set_nonblocking(false)?;
         let number = self.free.pop().unwrap_or_else(|| {
             self.wires.push(None);
@@ -166,7 +166,7 @@ impl Ring {
         self.wires.get(*number as usize)?.as_ref().map(|wire| &wire.socket)
     }
 
-    /// Reads input, like a nonblocking socket.
+    /// Reads input, like a non-blocking socket.
     ///
     /// # Errors
     /// `WouldBlock` if there is none; or the connection's error.

@@ -7,7 +7,7 @@
 //! or a link leads to the server that has it or its copy, whoever crashes. A request to the old server is forwarded with the link's
 //! version, which tells the new server that it owns the object, even before the planner's message.
 //!
-//! Versions grow with each write and each change of owner, so late and duplicate messages are recognized. A server's [`Shelf`] survives
+//! Versions grow with each write and each change of owner, so late and duplicate messages are recognised. A server's [`Shelf`] survives
 //! its crashes; a planner's progress need not: another one with the same moves continues.
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! Reports peak memory with 150,000 servers and 50,000 objects per request for each scheme of the paper's figure, then the time to
 //! simulate a request for 1,000 objects with SICC among 3,000 servers, including setup.
-#![expect(clippy::disallowed_methods, reason = "it measures time, and says so")]
+#![expect(clippy::disallowed_methods, reason = "it measures time")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

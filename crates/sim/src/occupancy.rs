@@ -1,4 +1,4 @@
-//! Occupancy of ports and shared memories, and utilization of links: over the run and over equal parts of it.
+//! Occupancy of ports and shared memories, and utilisation of links: over the run and over equal parts of it.
 
 use std::collections::BTreeMap;
 

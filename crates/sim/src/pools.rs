@@ -149,7 +149,7 @@ impl Pools {
             let limit = pool.law.limit(share.bytes, pool.used);
             let stale = pool.stale.peek().filter(|Reverse((at, _))| wanted > limit && *at <= now);
             let Some(&Reverse((_, other))) = stale else {
-                debug_assert!(wanted <= limit || self.is_exact(number, links), "refused for what nobody holds");
+                debug_assert!(wanted <= limit || self.is_exact(number, links), "refused because of stale memory use");
                 links[id.index()].set_limit(limit);
                 return wanted <= limit;
             };

@@ -151,7 +151,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A switch has forwarded a packet for the endpoint in a slot: if to its host, prefetch its memory there, unless the packet waits
-    /// behind so many that the cache line would be evicted first.
+    /// behind enough others for the cache line to be evicted first.
     #[inline(always)]
     pub fn fetch(&self, link: LinkId, to: Slot) {
         let (net, host) = (&self.net, self.net.host_of(to));

@@ -1,4 +1,4 @@
-//! What a packet may cost: no allocation, few bytes.
+//! Limits of a packet's cost: no allocation, few bytes.
 
 mod common;
 
@@ -11,7 +11,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Allocations of a run with so much from each of eight senders, and its data packets.
+/// Allocations and data packets of a run with `fragment` from each of eight senders.
 fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
     let scenario = format!(
         r#"
@@ -35,13 +35,13 @@ fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
 }
 
 #[test]
-fn a_packet_allocates_nothing() {
+fn packets_allocate_nothing() {
     let timed = ["newreno", "dctcp"].map(|scheme| (scheme.to_string(), "rack = true\ntail_loss_probe = true"));
     for (scheme, tcp) in schemes(Kind::OneShot).map(|scheme| (scheme.to_string(), "")).chain(timed) {
         let (few, packets_of_few) = allocations(&scheme, tcp, "1 MB");
         let (many, packets_of_many) = allocations(&scheme, tcp, "9 MB");
         let packets = packets_of_many - packets_of_few;
-        // Queues, scoreboards and reassembly grow to what they once needed, and then no more.
+        // Queues, scoreboards and reassembly grow to their maximum once, and then no more.
         assert!(many <= few + 300, "{scheme} {tcp}: {} allocations for {packets} packets", many - few);
     }
 }

@@ -1,4 +1,4 @@
-//! Large networks of which little is busy: what is not used costs next to nothing.
+//! Large, mostly idle networks: unused parts cost almost nothing.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn large(fan_in: u32) -> (stats_alloc::Stats, u64) {
     let region = Region::new(ALLOCATOR);
     let tables = run(&spec);
     let change = region.change();
-    // What is foreseen is what it takes at the least.
+    // The forecast is a lower bound.
     let foreseen = fanin_sim::need(&spec.settings).least.working;
     assert!(foreseen <= change.bytes_allocated as f64, "{foreseen} bytes foreseen, {change:?}");
     (change, tables.totals.data_packets)
@@ -47,6 +47,6 @@ fn large_fat_tree_fits_memory() {
     assert!(idle.bytes_allocated < 150_000_000, "{} bytes", idle.bytes_allocated);
     let (busy, packets) = large(50_000);
     assert_eq!(packets, 50_000);
-    // All that was ever allocated, whether freed meanwhile or not.
+    // All allocations, including those freed meanwhile.
     assert!(busy.bytes_allocated < 1_000_000_000, "{} bytes", busy.bytes_allocated);
 }

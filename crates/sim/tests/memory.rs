@@ -1,4 +1,4 @@
-//! What a run holds. Tests take turns: the allocator is everybody's.
+//! Memory of a run. Tests run one at a time because they share the allocator.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn held(region: &Region<'_, System>) -> usize {
     change.bytes_allocated - change.bytes_deallocated
 }
 
-/// Bytes that a web search holds after so many queries, each over eight new connections.
+/// Bytes that a web search holds after `queries` queries, each over eight new connections.
 fn held_after(queries: u32) -> usize {
     let scenario = format!(
         r#"
@@ -45,10 +45,10 @@ fn held_after(queries: u32) -> usize {
 #[test]
 fn closed_connections_free_memory() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // Powers of two, so that lists have grown alike.
+    // Powers of two, so that lists have the same capacity ratio.
     let (few, many) = (held_after(256), held_after(2_048));
     let connections = 8 * (2_048 - 256);
-    // Its two endpoints took over a kilobyte; its row of the tables, its numbers and timers not yet due stay.
+    // A closed connection's two endpoints took over a kilobyte; its table row, its number and pending timers remain.
     let each = (many - few) / connections;
     assert!(each <= size_of::<FlowRow>() + 128, "{each} bytes a connection, {} of them its row", size_of::<FlowRow>());
 }
@@ -56,7 +56,7 @@ fn closed_connections_free_memory() {
 #[test]
 fn estimates_mapreduce_memory() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // No fetch crosses the network: the job's own lists are all that there is.
+    // No fetch crosses the network, so only the job's own lists remain.
     let scenario = r#"
         schemes = ["newreno"]
         [workload]

@@ -51,7 +51,7 @@ const OF: [(&str, u32); 3] = [("gap_us", 3), ("fan_in", 0), ("bytes", 0)];
 const GAP_MAX_NS: u64 = 1_000_000_000_000;
 const BURSTS_MAX: usize = 10_000_000;
 
-/// A line number, and what is wrong there.
+/// A line number and the error there.
 type Wrong = (usize, String);
 
 impl Bursts {

@@ -26,7 +26,7 @@ macro_rules! causes {
                 }
             }
 
-            /// What the client waits for, in a sentence.
+            /// A sentence about the client's wait.
             pub const fn says(self) -> &'static str {
                 match self {
                     $(Cause::$cause => $says,)*

@@ -41,7 +41,7 @@ impl KeyDoc {
     pub fn scope(&self) -> String {
         match self.workloads {
             [] => String::new(),
-            // The section's name already says so.
+            // The section has the workload's name.
             [word] if self.section() == *word => String::new(),
             words => format!(" ({} alone)", words.join(", ")),
         }

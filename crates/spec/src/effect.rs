@@ -107,7 +107,7 @@ fn without_effect<'a>(set: impl Iterator<Item = &'a Assignment>, docs: &[KeyDoc]
     of_a_kind.filter_map(warning).collect()
 }
 
-/// Why no user needs a key; the first user's reason stands for all.
+/// Why no user needs a key: the first user's reason.
 fn idle(key: &KeyDoc, users: &[User]) -> Option<String> {
     let mut reasons = users.iter().map(|(scheme, settings)| reason(key, scheme, settings));
     let first = reasons.next()??;

@@ -46,7 +46,7 @@ pub(crate) const BYTES_MAX: u64 = 1 << 40;
 /// Latest start of a flow, the maximum duration of a run.
 const START_MAX: Time = Time::from_secs(100_000);
 
-/// A line number, and what is wrong there.
+/// A line number and the error there.
 type Wrong = (usize, String);
 
 impl Flows {

@@ -8,7 +8,7 @@ pub struct Limit {
     pub name: &'static str,
     /// Other names for it or parts of it, in lower case.
     pub also: &'static [&'static str],
-    /// What is missing.
+    /// The missing feature.
     pub missing: &'static str,
     /// Consequence for results.
     pub so: &'static str,
@@ -34,7 +34,7 @@ impl Limit {
 pub struct Elsewhere {
     /// The other names, in lower case.
     pub names: &'static [&'static str],
-    /// What it is here.
+    /// Its description here.
     pub says: &'static str,
 }
 

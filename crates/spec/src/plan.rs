@@ -122,7 +122,7 @@ impl Plan {
     }
 }
 
-/// A row's move, or what is wrong with it.
+/// A row's move, or the error in it.
 fn read(row: &Row) -> Result<Move, String> {
     let [object, from, to, reason, ..] = row.fields()[..] else {
         return Err(format!("{FORM}; this is {}", excerpt(row.text)));

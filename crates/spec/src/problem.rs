@@ -1,4 +1,4 @@
-//! Errors in the user's input: what is wrong, where, and how to fix it.
+//! Errors in the user's input, with their location and remedy.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl fmt::Display for Origin {
 pub struct Problem {
     /// Location.
     pub origin: Origin,
-    /// What is wrong, and how to fix it.
+    /// The error, with its remedy.
     pub what: String,
 }
 
@@ -45,7 +45,7 @@ impl Problem {
     }
 }
 
-/// What is wrong with settings, and the keys involved.
+/// An error in settings, with the keys involved.
 pub(crate) struct Wrong {
     pub paths: Vec<&'static str>,
     pub what: String,

@@ -197,7 +197,7 @@ impl RunSpec {
     }
 }
 
-/// What to watch, and at which resolution.
+/// Scope and resolution of watching.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// Sampling interval: a series has at most one sample per step, the largest queue or the last window.

@@ -11,7 +11,7 @@ pub trait Setting: Sized {
     /// Form of a valid value, for messages and the reference.
     const FORM: &'static str;
 
-    /// Parses the value; `Err` says what is wrong with it, without the form.
+    /// Parses the value; `Err` contains the error without the form.
     fn read(literal: &Literal) -> Result<Self, String>;
 
     /// Prints the value as written in a scenario.

@@ -43,7 +43,7 @@ impl Progress {
     /// The connection is gone: the peer reset it, or it was given up.
     pub const BROKEN: Progress = Progress(1 << 3);
 
-    /// Whether any of `what` is in it.
+    /// Whether it contains any of `what`.
     #[inline]
     pub const fn any(self, what: Progress) -> bool {
         self.0 & what.0 != 0

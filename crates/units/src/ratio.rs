@@ -1,4 +1,4 @@
-//! Nonnegative numbers.
+//! Non-negative numbers.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,7 +6,7 @@ use core::str::FromStr;
 use crate::Share;
 use crate::parse::ParseError;
 
-/// A nonnegative number that is not a share, stored exactly: decimal or fraction.
+/// A non-negative number that is not a share, stored exactly: decimal or fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
     written: (u32, u32),

@@ -17,7 +17,7 @@ fn quantities_parse_with_their_units() {
 }
 
 #[test]
-fn units_of_others_are_known() {
+fn knows_units_of_other_tools() {
     for text in ["25G", "25g", "25GbE", "25 GE", "25Gb", "25 Gb/s", "25Gbps", "25 Gbit", "25gbit", "25000M"] {
         assert_eq!(text.parse(), Ok(Rate(25_000_000_000)), "{text}");
     }

@@ -280,7 +280,7 @@ impl KeyValue {
                 Output::Done { request } => over.push(request),
             }
         }
-        debug_assert!(frame.is_empty(), "a packet's last message says so");
+        debug_assert!(frame.is_empty(), "the last message of a packet ends it");
         self.post.keep(frame);
         self.out = out;
         for request in over {

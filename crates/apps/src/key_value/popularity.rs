@@ -213,7 +213,7 @@ mod tests {
         Stream::new(1, Purpose::Request, 0)
     }
 
-    /// How often each of `objects` is asked for in so many requests, each of so many, none twice.
+    /// How often each object is requested in `requests` requests, each for distinct objects.
     fn counts(k: &KeyValue, requests: u32) -> Vec<u32> {
         let popularity = Popularity::new(k, &mut Stream::new(1, Purpose::Page, 0));
         let (mut draws, mut once) = (draws(), Once::new(k.objects));
@@ -251,7 +251,7 @@ mod tests {
         for n in [1, 2, 10, 1_000, 1_001, 100_000] {
             assert!((zeta(n, 0.99) - sum(n)).abs() < 1e-11, "zeta({n}, 0.99) = {}", zeta(n, 0.99));
         }
-        // What YCSB has for ten billion, as ten billion additions gave it.
+        // YCSB's constant for ten billion, the result of ten billion additions.
         assert!((zeta(YCSB_RANKS, 0.99) - 26.469_028_201_783_02).abs() < 1e-10, "{}", zeta(YCSB_RANKS, 0.99));
     }
 
@@ -260,13 +260,13 @@ mod tests {
         assert_eq!(fnv_1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv_1a(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv_1a(b"foobar"), 0x8594_4171_f739_67e8);
-        // Of zero: eight steps of the prime alone. Java's Math.abs of a number whose first bit is set.
+        // The hash of zero is eight multiplications by the prime. The result is negative in Java, hence `Math.abs`.
         let of_zero = (0..8).fold(0xcbf2_9ce4_8422_2325u64, |hash, _| hash.wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(ycsb_hash(0), of_zero.min(of_zero.wrapping_neg()));
     }
 
     #[test]
-    fn ranks_come_as_often_as_zipf_has_it() {
+    fn rank_frequencies_follow_zipf() {
         let (ranks, count) = (100u32, 1_000_000);
         let zipfian = Zipfian::new(ranks.into(), 0.99);
         let mut counts = vec![0u32; ranks as usize];
@@ -275,7 +275,7 @@ mod tests {
         let share = |rank: usize| libm::pow(rank as f64 + 1.0, -0.99) / zeta(ranks.into(), 0.99);
         for (rank, &n) in counts.iter().enumerate() {
             let expected = share(rank) * f64::from(count);
-            // The first two are exact. Gray's curve lies 14.6 % above the third, and closer to what follows.
+            // The first two are exact. Gray's curve is 14.6 % above the third, and closer to the others.
             let bound =
                 if rank < 2 { 4.0 * libm::sqrt(expected) } else { 0.15 * expected + 4.0 * libm::sqrt(expected) };
             assert!((f64::from(n) - expected).abs() < bound, "rank {rank} comes {n} times, not {expected}");
@@ -289,7 +289,7 @@ mod tests {
             let hottest = (ycsb_hash(0) % u64::from(objects)) as usize;
             let most = n.iter().copied().max().unwrap();
             assert_eq!(n[hottest], most);
-            // 1 / 26.469, and of the other ranks what falls on it.
+            // 1 / 26.469, and its share of the other ranks.
             let share = 1.0 / 26.469 + 1.0 / f64::from(objects);
             assert!((f64::from(most) / 1e6 - share).abs() < 0.001, "{objects} objects: {most}");
         }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn two_classes_have_their_shares_and_each_is_even() {
+    fn two_classes_have_their_shares_and_are_uniform() {
         let k = settings(Kind::TwoClass, 1_000, 1);
         let popular = k.popular.part_of(1_000) as usize;
         let (n, share) = (counts(&k, 100_000), k.popular_asked.as_f64());

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_a_front_end_that_crashes_are_over() {
+    fn crash_ends_requests_of_the_front_end() {
         let (mut driver, mut post) = (Still::new(4), Post::new(4, false));
         post.begin(TAG);
         post.send(&mut driver, Node(1), Node(2), messages());

@@ -21,7 +21,7 @@ pub(super) enum Phase {
     Spilling,
     /// A reduce fetches its part of every map's output.
     Shuffling,
-    /// It sorts what it has.
+    /// A reduce merges its parts.
     Merging,
     /// A reduce's function runs.
     Reducing,

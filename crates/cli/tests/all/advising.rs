@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::common::Place;
 
-/// A rack that collapses, and is quick to simulate.
+/// A rack that collapses and is quick to simulate.
 const RACK: &str = r#"
 schemes = ["newreno"]
 [link]
@@ -110,7 +110,7 @@ fn growth_shows_both_states_and_its_remedies() {
 }
 
 #[test]
-fn of_an_erasure_code_the_data_answer_with_a_file_and_without() {
+fn erasure_codes_wait_for_data_servers_only() {
     let place = Place::with(RACK);
     let advice = advise(&place, &["--stripe", "12+4"]);
     assert_eq!(advice["today"]["servers"], 12);
@@ -124,17 +124,17 @@ fn of_an_erasure_code_the_data_answer_with_a_file_and_without() {
 }
 
 #[test]
-fn a_goal_under_the_time_on_the_wire_cannot_be_met_and_says_so() {
+fn reports_goals_below_the_wire_time_as_impossible() {
     let place = Place::with(RACK);
     let advice = advise(&place, &["--goal", "mean < 5 ms"]);
-    // 24 answers of 64 KiB at 1 Gbit/s are 12.6 ms without their headers.
+    // 24 responses of 64 KiB at 1 Gbit/s take 12.6 ms without their headers.
     assert!(advice["today"]["wire_ms"].as_f64().unwrap() > 12.6, "{}", advice["today"]);
     assert_eq!(advice["goal"]["possible"], false);
     assert_eq!(advise(&place, &["--goal", "mean < 20 ms"])["goal"]["possible"], true);
 }
 
 #[test]
-fn what_a_verdict_hangs_on_is_told_with_the_values_that_turn_it() {
+fn reports_assumptions_that_decide_the_verdict() {
     let place = Place::with(RACK);
     let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1MiB --budget 20M --remedies rto-min --json";
     let advice: Value = serde_json::from_str(&place.says(&line.split(' ').collect::<Vec<_>>())).unwrap();
@@ -149,7 +149,7 @@ fn what_a_verdict_hangs_on_is_told_with_the_values_that_turn_it() {
 }
 
 #[test]
-fn advice_is_the_same_to_the_byte_however_many_threads_there_are() {
+fn advice_does_not_depend_on_the_number_of_threads() {
     let place = Place::with(RACK);
     assert_eq!(advise(&place, &["--jobs", "1"]), advise(&place, &["--jobs", "3"]));
 }
@@ -198,7 +198,7 @@ fn saves_the_scenario_of_a_described_cluster() {
 }
 
 #[test]
-fn the_picture_shows_today_beside_the_first_remedies() {
+fn picture_compares_today_with_the_first_remedies() {
     let place = Place::with(RACK);
     advise(&place, &["--out", "made"]);
     for file in ["advice.json", "report.html", "summary.csv"] {
@@ -207,7 +207,7 @@ fn the_picture_shows_today_beside_the_first_remedies() {
 }
 
 #[test]
-fn what_cannot_be_advised_on_is_refused_with_what_would_be_right() {
+fn refuses_unsuitable_input_with_a_remedy() {
     let place = Place::with(RACK);
     for (arguments, why) in [
         (vec!["advise", "my.toml", "--goal", "fast"], "`fast` is not a goal"),
@@ -230,7 +230,7 @@ fn what_cannot_be_advised_on_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn a_round_of_drawn_sizes_has_no_least_wire_time() {
+fn random_sizes_have_no_minimum_wire_time() {
     let text = "schemes = [\"sw\"]\n[link]\nrate = \"100 Mbit/s\"\n[workload]\nkind = \"key_value\"\nqueries = 2\n\
                 [key_value]\nobjects = 5000\nreplicas = 1\nper_request = 1\n[sweep]\nfan_in = [40]\n";
     let advice = advise(&Place::with(text), &["--goal", "mean < 50 us"]);

@@ -1,5 +1,5 @@
-//! What the closed form allows, held against runs of every workload that it speaks of under random settings: no run beats it, and
-//! where nothing is in the way of one, it comes near.
+//! The upper bound of the closed form against random runs of every workload that it covers: no run exceeds it, and unhindered runs come
+//! close.
 
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +37,7 @@ impl Draws {
 const SCHEMES: [&str; 7] = ["newreno", "dctcp", "cubic", "newreno+m21", "newreno+gss", "ictcp", "newreno+red+ecn"];
 const ASKING: [&str; 5] = ["one-all", "sicc", "ictcp-window", "tsw", "dctcp"];
 
-/// A scenario of one point, and whether anything in it is drawn that the bound knows of as a mean alone.
+/// A scenario of one point. Returns also whether it draws values for which the bound uses the mean.
 fn scenario(draws: &mut Draws) -> (String, bool) {
     let kind = draws.one_of(&["barrier", "barrier", "barrier", "web-search", "one-shot", "long", "key_value"]);
     let scheme = if kind == "key_value" { draws.one_of(&ASKING) } else { draws.one_of(&SCHEMES) };
@@ -87,7 +87,7 @@ fn scenario(draws: &mut Draws) -> (String, bool) {
     (text, drawn)
 }
 
-/// What only rounds have.
+/// Keys of workloads with rounds.
 fn rounds(text: &mut String, draws: &mut Draws, queries: bool) {
     let mut set = |in_ten: u64, draws: &mut Draws, key: &str, values: &[&str]| {
         if draws.often(in_ten) {
@@ -123,7 +123,7 @@ fn objects(text: &mut String, draws: &mut Draws) {
     .unwrap();
 }
 
-/// The goodputs of its seeds, what is allowed, and the runs; nothing of what cannot be.
+/// The goodputs of its seeds, the upper bound, and the runs; `None` if the scenario is invalid.
 fn ran(text: &str, seeds: u64) -> Option<(Vec<f64>, Option<f64>, Vec<RunTables>)> {
     let text = format!("{text}[run]\nseeds = {seeds}\n");
     let scenario = Scenario::parse("random.toml", &text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
@@ -135,7 +135,7 @@ fn ran(text: &str, seeds: u64) -> Option<(Vec<f64>, Option<f64>, Vec<RunTables>)
     Some((runs.iter().map(RunTables::goodput_mbps).collect(), allowed, runs))
 }
 
-/// Whether no law of its scheme holds it back, be anything lost or not.
+/// Whether no algorithm of its scheme limits it, with or without losses.
 fn unhindered(text: &str) -> bool {
     ["newreno\"", "cubic\"", "dctcp\"", "one-all\""]
         .iter()
@@ -158,7 +158,7 @@ fn unhindered_runs_come_close_to_the_upper_bound() {
         tried += 1;
         let average = mean(&goodputs).unwrap();
         match drawn {
-            // Where it seems so, many seeds tell.
+            // If one seed exceeds the bound, decide with many.
             true if average > allowed * (1.0 + ROUNDING) => {
                 let least = least_mean(&ran(&text, MANY).expect("it was run").0);
                 assert!(

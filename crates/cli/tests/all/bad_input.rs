@@ -1,4 +1,4 @@
-//! Every kind of bad input: exit 2, and one message that says where and what would be right.
+//! Every kind of bad input: exit code 2, and one message with the place and the remedy.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Place, SMALL};
 
-/// Each file, beside what a comparison needs, is told so in one line.
+/// Each text, added to a minimal scenario, causes this one-line error.
 fn are_told(cases: &[(&str, &str)]) {
     for (text, told) in cases {
         let place = Place::with(text);
@@ -19,7 +19,7 @@ fn are_told(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
+fn reports_errors_in_files_with_line_and_valid_form() {
     are_told(&[
         ("[link]\nrte = \"1 Gbit/s\"\n", "my.toml:2: unknown key `link.rte` (did you mean `link.rate`?)"),
         ("[lnk]\n", "my.toml:1: unknown section or key `lnk` (did you mean `link`?)"),
@@ -69,7 +69,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
 }
 
 #[test]
-fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
+fn reports_contradicting_settings_with_a_line() {
     are_told(&[
         ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer` is smaller than one packet: use"),
         (
@@ -109,7 +109,7 @@ fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
 }
 
 #[test]
-fn names_the_wrong_number_of_a_fabric() {
+fn names_the_invalid_number_of_a_fabric() {
     let leaves = "kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 3\nspines = 2";
     let pods = "kind = \"fat-tree\"\nhosts_per_rack = 3\nspines = 2";
     let cases: &[(&str, &str, &str)] = &[
@@ -154,7 +154,7 @@ fn names_the_wrong_number_of_a_fabric() {
 }
 
 #[test]
-fn a_wrong_argument_is_told_as_it_was_written() {
+fn quotes_invalid_arguments() {
     let place = Place::with(SMALL);
     let cases: &[(&[&str], &str)] = &[
         (&["--schemes", "nonsense"], "--schemes nonsense: unknown scheme `nonsense`"),
@@ -183,7 +183,7 @@ fn a_wrong_argument_is_told_as_it_was_written() {
 }
 
 #[test]
-fn a_cluster_of_options_is_told_by_its_options() {
+fn names_the_option_of_an_invalid_cluster() {
     let place = Place::with(SMALL);
     let cluster = ["compare", "--servers", "8", "--rate", "25G", "--answer", "64KiB"];
     let other = |option: &str, value: &'static str| {
@@ -220,7 +220,7 @@ fn a_cluster_of_options_is_told_by_its_options() {
 }
 
 #[test]
-fn a_scenario_that_cannot_be_read_is_told() {
+fn reports_unreadable_scenarios() {
     let place = Place::with(SMALL);
     fs::write(place.path("latin.toml"), b"title = \"caf\xe9\"\n").unwrap();
     for (file, told) in [
@@ -236,7 +236,7 @@ fn a_scenario_that_cannot_be_read_is_told() {
 }
 
 #[test]
-fn a_folder_that_holds_something_is_refused_and_left_as_it_was() {
+fn refuses_and_keeps_folders_that_are_not_empty() {
     let place = Place::with(SMALL);
     let message = place.refuses(&["compare", "my.toml", "--out", "."]);
     assert!(message.contains("--out .: contains `my.toml`"), "{message}");
@@ -260,14 +260,14 @@ fn one_run_takes_one_scheme_and_one_fan_in() {
 }
 
 #[test]
-fn explain_and_new_name_what_there_is() {
+fn explain_and_new_list_valid_names() {
     let place = Place::with("");
     assert!(place.refuses(&["explain", "dctpc"]).contains("did you mean `dctcp`?"));
     assert!(place.refuses(&["new", "ring"]).contains("unknown fabric `ring`; use star"));
 }
 
 #[test]
-fn a_file_without_end_and_a_pipe_without_a_writer_are_given_up() {
+fn gives_up_endless_files_and_pipes_without_writer() {
     let place = Place::with(SMALL);
     let message = place.refuses(&["compare", "/dev/zero"]);
     assert!(message.contains("/dev/zero: the scenario cannot be read: longer than 16.0 MB"), "{message}");
@@ -281,7 +281,7 @@ fn a_file_without_end_and_a_pipe_without_a_writer_are_given_up() {
 }
 
 #[test]
-fn a_scenario_may_come_through_a_pipe_or_standard_input() {
+fn reads_scenarios_from_pipes_and_standard_input() {
     let place = Place::with(SMALL);
     let plain = place.says(&["compare", "my.toml", "--json"]);
     let rows = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["rows"].take();
@@ -328,7 +328,7 @@ scheme = \"newreno\"
 }
 
 #[test]
-fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
+fn refuses_impossible_faults_with_a_remedy() {
     let form = "use a time, a host, then crashes, returns or slows to a share, such as \"10 ms server3 crashes\"";
     let cases: &[(&str, &str)] = &[
         ("loss=1.5", "use a share from 0 to 1"),
@@ -367,7 +367,7 @@ fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
+fn refuses_impossible_requests_with_a_remedy() {
     let cases: &[(&str, &str, &str)] = &[
         ("one-all", "key_value.per_request=0", "a request needs at least one object"),
         ("one-all", "key_value.per_request=1000000", "a request for 1000000 of 100000 objects"),
@@ -473,7 +473,7 @@ fn refuses_frames_that_contradict_the_segments() {
 }
 
 #[test]
-fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
+fn refuses_impossible_pages_with_a_remedy() {
     let cases = [
         ("key_value.replaced=51", "51 of 50 objects replaced: use at most as many"),
         ("key_value.page=100000", "5000 pages of 100000 objects: use at most 100000000 objects"),
@@ -502,9 +502,9 @@ fn refuses_a_plan_for_another_cluster() {
         ("0,1,2,liked", "plan.csv:2: expected `object,from,to,reason`"),
         ("50,1,2,popular", "plan.csv:2: object 50 does not exist: there are 50, the first is 0"),
         ("0,1,4,popular", "plan.csv:2: host 4 is not a server: servers are hosts 1 to 3"),
-        // It is at one of the three, and was moved away before the last line.
+        // It is at one of the three servers, and moved away before the last line.
         ("0,1,2,popular\n0,2,3,popular\n0,3,1,popular\n0,3,2,popular", "object 0 is not at host"),
-        // Where all are.
+        // A table of all placements.
         ("key,server\na,1\nb,4", "plan.csv:3: host 4 is not a server: servers are hosts 1 to 3"),
         ("key,server\na,1\nb,2\na,3", "plan.csv:2: object 0 is at 2 servers: `key_value.replicas` is 1"),
         (&fifty_one, "plan.csv:52: it has more keys than `key_value.objects`, which is 50"),
@@ -543,7 +543,7 @@ fn refuses_impossible_placements() {
 }
 
 #[test]
-fn a_unit_in_other_cases_is_told_as_it_is_written_here() {
+fn reports_the_spelling_of_units_in_other_cases() {
     let place = Place::with(SMALL);
     for (key, value, near) in
         [("link.rate", "10GBIT/S", "Gbit/s"), ("workload.fragment", "64kb", "KB"), ("link.delay", "5US", "us")]
@@ -554,7 +554,7 @@ fn a_unit_in_other_cases_is_told_as_it_is_written_here() {
 }
 
 #[test]
-fn what_is_not_modelled_is_refused_with_what_comes_near() {
+fn refuses_unmodelled_features_with_an_alternative() {
     let place = Place::with(SMALL);
     let kind = place.refuses(&["compare", &bundled(), "--set", "workload.kind=all-to-all"]);
     assert!(kind.contains("`workload.kind = \"shuffle\"`"), "{kind}");
@@ -563,7 +563,7 @@ fn what_is_not_modelled_is_refused_with_what_comes_near() {
     for name in ["moe", "nccl", "ecmp", "uec"] {
         assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
     }
-    // What is here by another name.
+    // Features available under another name.
     for (name, here) in
         [("all-to-all", "shuffle"), ("pcap", "fanin diagnose"), ("nstat", "fanin record"), ("ss", "fanin record")]
     {
@@ -584,7 +584,7 @@ fn a_removed_block_permits_a_fragment() {
     }
 }
 
-/// A scenario of the project's, which has a block.
+/// A bundled scenario with a block.
 fn bundled() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fixed-block.toml").into()
 }

@@ -1,4 +1,4 @@
-//! Lists of flows and Poisson flows: the examples run, and bad files are told with their line.
+//! Lists of flows and Poisson flows: the examples run, and errors in their files name the line.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +11,13 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The path of one of the project's scenarios.
+/// The path of a bundled scenario.
 fn scenario(name: &str) -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/").to_string() + name
 }
 
 #[test]
-fn the_example_of_every_import_runs_and_every_flow_of_it_ends() {
+fn examples_of_all_imports_complete() {
     let place = Place::with("");
     for (name, flows, hosts) in
         [("flows/hpcc-incast.toml", 9, 9), ("flows/htsim-permutation.toml", 16, 16), ("flows/mixed.toml", 8, 8)]
@@ -39,7 +39,7 @@ fn the_example_of_every_import_runs_and_every_flow_of_it_ends() {
 }
 
 #[test]
-fn one_run_of_a_list_needs_no_fan_in_and_shows_its_flows() {
+fn runs_a_list_without_fan_in_and_shows_its_flows() {
     let place = Place::with("");
     let arguments = ["run", &scenario("flows/mixed.toml"), "--scheme", "dctcp"];
     let shown = place.says(&arguments);
@@ -67,7 +67,7 @@ seeds = 2
 ";
 
 #[test]
-fn poisson_flows_come_out_as_tables_and_in_the_report() {
+fn poisson_flows_appear_in_tables_and_report() {
     let place = Place::with(POISSON);
     let shown = place.says(&["compare", "my.toml", "--out", "results"]);
     assert!(shown.contains("Poisson flows for 20 ms between 4 hosts: hadoop sizes at 30.0 % load"), "{shown}");
@@ -86,7 +86,7 @@ fn poisson_flows_come_out_as_tables_and_in_the_report() {
 }
 
 #[test]
-fn jobs_and_reruns_do_not_change_any_to_any_flows() {
+fn any_to_any_flows_do_not_depend_on_jobs_and_reruns() {
     let place = Place::with(POISSON);
     let table = |jobs: &str, out: &str| {
         place.says(&["compare", "my.toml", "--no-cache", "--jobs", jobs, "--out", out]);
@@ -97,7 +97,7 @@ fn jobs_and_reruns_do_not_change_any_to_any_flows() {
 }
 
 #[test]
-fn an_edited_list_is_run_again_and_a_renamed_one_is_not() {
+fn reruns_edited_but_not_renamed_lists() {
     let text = "schemes = [\"dctcp\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n[run]\nseeds = 1\n";
     let place = Place::with(text);
     let kept =
@@ -115,7 +115,7 @@ fn an_edited_list_is_run_again_and_a_renamed_one_is_not() {
     assert_eq!(kept(), 2usize);
 }
 
-/// A place with scenario and files.
+/// A place with a scenario and files.
 fn place(workload: &str, files: &[(&str, &str)]) -> Place {
     let place = Place::with(&format!("schemes = [\"newreno\"]\n[sweep]\nfan_in = [3]\n[workload]\n{workload}\n"));
     for (name, text) in files {
@@ -125,7 +125,7 @@ fn place(workload: &str, files: &[(&str, &str)]) -> Place {
 }
 
 #[test]
-fn a_bad_file_of_flows_or_sizes_is_told_with_its_line() {
+fn reports_errors_in_lists_of_flows_and_sizes_with_their_line() {
     let csv = "kind = \"flows\"\nfile = \"a.csv\"";
     let poisson = "kind = \"poisson\"\nload = 0.5\nsizes = \"x.txt\"";
     let head = "src,dst,bytes,start_us\n";
@@ -146,7 +146,7 @@ fn a_bad_file_of_flows_or_sizes_is_told_with_its_line() {
 }
 
 #[test]
-fn a_load_or_a_workload_that_cannot_be_is_told_with_its_line() {
+fn reports_impossible_loads_and_workloads_with_their_line() {
     let cases = [
         ("kind = \"poisson\"\nload = 0", "my.toml:6: `workload.load` of 0: use above 0 and at most 1"),
         (
@@ -178,7 +178,7 @@ fn a_load_or_a_workload_that_cannot_be_is_told_with_its_line() {
 }
 
 #[test]
-fn a_file_is_looked_for_beside_its_scenario() {
+fn finds_files_relative_to_the_scenario() {
     let place = Place::with("");
     fs::create_dir(place.path("deep")).unwrap();
     let text = "schemes = [\"newreno\"]\n[workload]\nkind = \"flows\"\nfile = \"a.flow\"\n";
@@ -190,7 +190,7 @@ fn a_file_is_looked_for_beside_its_scenario() {
 }
 
 #[test]
-fn a_sweep_is_no_single_run() {
+fn run_refuses_a_sweep() {
     let place = Place::with(&POISSON.replace("[3]", "[3, 5]"));
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp"]);
     assert!(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::reproducing::{tiny, with_papers};
 
-/// A claims file in which one text stands in place of another is refused with what is told.
+/// `fanin reproduce` refuses the claims file with `from` replaced by `to`, with this message.
 fn refused(from: &str, to: &str, told: &str) {
     let place = tiny();
     let path = place.path("papers/tiny/claims.toml");
@@ -18,7 +18,7 @@ fn refused(from: &str, to: &str, told: &str) {
     assert!(!place.path("results").exists() && !place.cache().exists(), "{to:?}: something was begun");
 }
 
-/// The line on which a text of the fixture's claims file stands first, as messages say it.
+/// The prefix of a message about the first line with this text in the fixture's claims file.
 fn line(needle: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/papers/tiny/claims.toml");
     let text = fs::read_to_string(path).unwrap();
@@ -26,7 +26,7 @@ fn line(needle: &str) -> String {
     format!("papers/tiny/claims.toml:{line}: ")
 }
 
-/// The line on which a claim of the fixture begins.
+/// The prefix of a message about a claim of the fixture.
 fn claim(id: &str) -> String {
     let at = line(&format!("id = \"{id}\""));
     let number: usize = at.rsplit(':').nth(1).unwrap().parse().unwrap();
@@ -34,7 +34,7 @@ fn claim(id: &str) -> String {
 }
 
 #[test]
-fn unknown_papers_and_figures_name_the_known_ones() {
+fn lists_known_papers_and_figures_for_unknown_ones() {
     let place = with_papers(&["tiny", "other"]);
     let message = place.refuses(&["reproduce", "tinny"]);
     assert!(message.contains("unknown paper `tinny`; the papers are other, tiny, or all"), "{message}");
@@ -45,7 +45,7 @@ fn unknown_papers_and_figures_name_the_known_ones() {
 }
 
 #[test]
-fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
+fn refuses_claims_with_unknown_class_or_keys() {
     let one = claim("T-1.1");
     let cases = [
         (
@@ -98,14 +98,14 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
         "class \"shape\" needs `shape`: rises, falls, flat or linear",
     );
     refused("above = \"doubling\"\n", "", &format!("{}class \"order\" needs `above`", claim("T-3.1")));
-    // What the reader of TOML says stands at the line of the claim or of the key.
+    // Errors of the TOML parser name the line of the claim or of the key.
     refused("at_least = 1\n", "at_least = 1\nvaleu = 2\n", "unknown field `valeu`");
     refused("says = \"Both move something\"\n", "", "missing field `says`");
     refused("measure = \"drops\"", "measure = \"time\"", "unknown variant `time`, expected one of `goodput_mbps`");
 }
 
 #[test]
-fn every_message_of_the_reader_of_toml_has_its_line() {
+fn all_toml_errors_have_a_line() {
     for (from, to) in [
         ("at_least = 1\n", "at_least = 1\nvaleu = 2\n"),
         ("says = \"Both move something\"\n", ""),
@@ -122,13 +122,13 @@ fn every_message_of_the_reader_of_toml_has_its_line() {
         let message = place.refuses(&["reproduce", "tiny"]);
         let told = message.split("claims.toml:").nth(1).and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
         let told = told.unwrap_or_else(|| panic!("no line: {message}"));
-        // A key that is missing has no line of its own: then that of the table's head is told.
+        // A missing key has no line: the error names that of its table.
         assert!((before.saturating_sub(4)..=before + 1).contains(&told), "line {told} for {before}: {message}");
     }
 }
 
 #[test]
-fn ids_stand_once_and_under_their_figure() {
+fn claim_ids_are_unique_and_match_their_figure() {
     refused("id = \"T-1.2\"", "id = \"T-1.1\"", "duplicate claim `T-1.1`");
     refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}duplicate figure `T-1`", line("id = \"T-2\"")));
     refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
@@ -141,7 +141,7 @@ fn ids_stand_once_and_under_their_figure() {
 }
 
 #[test]
-fn a_figure_that_cannot_be_drawn_is_refused() {
+fn refuses_figures_that_cannot_be_drawn() {
     let three = line("id = \"T-3\"");
     for (from, to, told) in [
         ("draws = [\"round_end_ms\"]", "draws = []", format!("{}figure `T-2` draws nothing", line("id = \"T-2\""))),
@@ -211,7 +211,7 @@ fn names_the_line_of_an_impossible_scheme() {
 }
 
 #[test]
-fn a_setting_that_does_not_resolve_is_refused_as_it_was_written() {
+fn quotes_settings_that_do_not_resolve() {
     let place = tiny();
     let message = place.refuses(&["reproduce", "tiny", "--set", "workload.duration=2"]);
     assert!(message.contains("--set workload.duration=2: `workload.duration`"), "{message}");
@@ -235,7 +235,7 @@ fn refuses_invalid_open_parameters_before_running() {
 }
 
 #[test]
-fn a_chart_is_drawn_over_a_curve_that_it_has_and_that_comes_first() {
+fn chart_baselines_must_exist_and_come_first() {
     let draws = "draws = [\"goodput_mbps\", \"query_ms\"]\n";
     let over = |over: &str| format!("{draws}over = {{ {over} }}\n");
     refused(

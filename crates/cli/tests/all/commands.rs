@@ -1,4 +1,4 @@
-//! What the commands do with good input.
+//! The commands with valid input.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ fn new_scenarios_run_on_every_fabric() {
         assert!(text.lines().any(|line| line.starts_with(&format!("{own} = "))), "{text}");
         assert!(text.contains("fanin explain scenario") && text.lines().count() < 80, "{text}");
         fs::write(place.path("new.toml"), &text).unwrap();
-        // Shorter than it stands there, since this is a test.
+        // Shorter than the generated scenario, to be quick.
         let output = place.fanin(&["compare", "new.toml", "--seeds", "1", "--set", "workload.duration=5 ms", "--json"]);
         assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()), "{fabric}");
         let object = json(&String::from_utf8(output.stdout).unwrap());
@@ -51,11 +51,11 @@ fn new_scenarios_comment_each_key() {
 #[test]
 fn set_reaches_every_key() {
     let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\n");
-    // The fan-in that follows would set it twice.
+    // The fan-in below would set it twice.
     for doc in Settings::default().docs().into_iter().filter(|doc| doc.path != "workload.fan_in") {
         let set = format!("{}={}", doc.path, doc.default);
         let unquoted = set.replace('"', "");
-        // What follows keeps the run small, whatever was set.
+        // These settings keep the run small, whatever the value of the key.
         let small = ["--fan-in", "2", "--seeds", "1", "--set", "workload.duration=1 ms", "--set", "workload.kind=long"];
         for set in [set, unquoted] {
             place.says(&[&["compare", "my.toml", "--set", &set], small.as_slice()].concat());
@@ -64,7 +64,7 @@ fn set_reaches_every_key() {
 }
 
 #[test]
-fn a_variants_own_keys_stand_over_set_and_set_over_the_file() {
+fn variants_override_set_and_set_overrides_the_file() {
     let text = "\
 [tcp]
 rto_min = \"100 ms\"
@@ -85,7 +85,7 @@ switch.buffer = \"128 KiB\"
     let labels: Vec<String> =
         compare(&[])["rows"].as_array().unwrap().iter().map(|r| r["scheme"].as_str().unwrap().into()).collect();
     assert_eq!(labels, ["newreno", "reno-1ms"]);
-    // The hash tells whether a setting has changed anything.
+    // The hash shows whether a setting has changed anything.
     let hash = |extra: &[&str]| compare(extra)["hash"].clone();
     let variant = ["--schemes", "reno-1ms"];
     assert_eq!(hash(&variant), hash(&[&variant[..], &["--set", "tcp.rto_min=50 ms"]].concat()));
@@ -96,7 +96,7 @@ switch.buffer = \"128 KiB\"
 }
 
 #[test]
-fn the_number_of_jobs_and_a_second_run_change_nothing_but_the_cost() {
+fn jobs_and_reruns_change_only_the_cost() {
     let place = Place::with(SMALL);
     let result = |jobs: &str| {
         let mut object = json(&place.says(&["compare", "my.toml", "--json", "--jobs", jobs]));
@@ -109,7 +109,7 @@ fn the_number_of_jobs_and_a_second_run_change_nothing_but_the_cost() {
 }
 
 #[test]
-fn the_json_object_has_the_form_of_the_contract() {
+fn json_has_the_documented_form() {
     let place = Place::with(SMALL);
     let object = json(&place.says(&["compare", "my.toml", "--json", "--schemes", "dctcp", "--fan-in", "2"]));
     assert_eq!((&object["schema"], &object["scenario"]), (&1.into(), &"my.toml".into()));
@@ -133,7 +133,7 @@ fn the_json_object_has_the_form_of_the_contract() {
 }
 
 #[test]
-fn one_run_is_the_same_run_as_in_a_comparison() {
+fn run_equals_the_run_of_a_comparison() {
     let place = Place::with(SMALL);
     let one = json(&place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "4", "--seed", "9", "--json"]));
     let arguments = ["--schemes", "dctcp", "--fan-in", "4", "--seeds", "1", "--first-seed", "9", "--json"];
@@ -144,7 +144,7 @@ fn one_run_is_the_same_run_as_in_a_comparison() {
 }
 
 #[test]
-fn out_holds_tables_and_what_made_them() {
+fn out_contains_tables_and_manifest() {
     let place = Place::with(SMALL);
     place.says(&["compare", "my.toml", "--out", "a/b"]);
     let manifest = json(&fs::read_to_string(place.path("a/b/manifest.json")).unwrap());
@@ -157,13 +157,13 @@ fn out_holds_tables_and_what_made_them() {
 }
 
 #[test]
-fn without_out_nothing_is_written() {
+fn writes_nothing_without_out() {
     let place = Place::with(SMALL);
     place.says(&["compare", "my.toml"]);
     assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
 }
 
-/// Five servers of three racks, for schemes that say whom a client asks.
+/// Five servers in three racks, for schemes with request algorithms.
 const OBJECTS: &str = "\
 schemes = [\"one-all\"]
 [fabric]
@@ -210,7 +210,7 @@ fn list_names_every_scheme_workload_and_fabric() {
     assert_eq!(object["workloads"][1]["name"], "one-shot");
     assert_eq!(object["fabrics"][0]["name"], "star");
     assert!(object["workloads"][0]["says"].as_str().unwrap().starts_with("Barrier-synchronised reads"));
-    // Long lines are folded.
+    // Long lines are wrapped.
     let text = place.says(&["list"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(REGISTRY.iter().all(|e| text.contains(&format!("{} {}", e.name, e.says))), "{text}");
 }
@@ -235,7 +235,7 @@ fn explain_shows_every_key_and_every_scheme() {
 }
 
 #[test]
-fn every_command_helps_with_an_example() {
+fn every_help_text_has_an_example() {
     let place = Place::with("");
     for command in ["compare", "run", "trace", "list", "explain", "cache", "new"] {
         let text = place.says(&[command, "--help"]);
@@ -244,7 +244,7 @@ fn every_command_helps_with_an_example() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_fault() {
+fn closed_pipe_is_no_error() {
     let place = Place::with("");
     let mut child =
         place.command(&["explain", "scenario"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -255,7 +255,7 @@ fn a_closed_pipe_is_no_fault() {
 }
 
 #[test]
-fn ctrl_c_ends_with_what_has_finished() {
+fn ctrl_c_reports_finished_runs() {
     let text = "\
 [workload]
 fragment = \"4 KiB\"
@@ -293,7 +293,7 @@ scheme = \"newreno\"
 }
 
 #[test]
-fn every_scenario_of_the_project_resolves() {
+fn bundled_scenarios_resolve() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let mut seen = 0;
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -364,7 +364,7 @@ fn announces_long_runs_and_prints_progress_lines() {
 }
 
 #[test]
-fn shells_get_completions_that_they_can_read() {
+fn shells_accept_their_completions() {
     let place = Place::with("");
     for shell in ["bash", "zsh", "fish"] {
         let script = place.says(&["completions", shell]);
@@ -383,7 +383,7 @@ fn shells_get_completions_that_they_can_read() {
 }
 
 #[test]
-fn the_version_names_the_commit_where_there_is_one() {
+fn version_names_the_commit_if_known() {
     let said = Place::with("").says(&["--version"]);
     let rest = said.trim_end().strip_prefix(concat!("fanin ", env!("CARGO_PKG_VERSION"))).unwrap();
     let commit = rest.trim().trim_matches(['(', ')']);

@@ -25,7 +25,7 @@ pub struct Place {
     cache: TempDir,
 }
 
-/// `fanin`, which heeds signals: `nohup`, and a shell for what it starts in the background, have some of them ignored.
+/// `fanin` with default signal handling: `nohup` and background shells ignore some signals.
 pub fn program() -> Command {
     let mut command = Command::new("/usr/bin/env");
     command.args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_fanin")]);
@@ -43,7 +43,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// Where its cache lies once there is one.
+    /// The folder of its cache, once there is one.
     pub fn cache(&self) -> PathBuf {
         self.cache.path().join("fanin")
     }
@@ -60,21 +60,21 @@ impl Place {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs `fanin`, which must exit 0, and gives its standard output.
+    /// Runs `fanin`, which must exit with code 0, and returns its standard output.
     pub fn says(&self, arguments: &[&str]) -> String {
         let output = self.fanin(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The same on a terminal of so many columns.
+    /// The same on a terminal with this number of columns.
     pub fn says_in(&self, columns: &str, arguments: &[&str]) -> String {
         let output = self.command(arguments).env("COLUMNS", columns).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs a command as it is printed, in a shell that finds `fanin`, and gives the JSON object that it prints.
+    /// Runs a printed command in a shell that finds `fanin`, and returns its JSON output.
     pub fn runs(&self, line: &str) -> Value {
         let folder = Path::new(env!("CARGO_BIN_EXE_fanin")).parent().unwrap().display();
         let mut shell = Command::new("sh");
@@ -84,7 +84,7 @@ impl Place {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Runs `fanin`, which must refuse bad input with exit 2 and one message, and gives the message.
+    /// Runs `fanin`, which must refuse bad input with exit code 2 and one message, and returns the message.
     pub fn refuses(&self, arguments: &[&str]) -> String {
         let output = self.fanin(arguments);
         let message = err(&output);

@@ -21,7 +21,7 @@ start_jitter = \"1 ms\"
 const RUN: [&str; 7] = ["run", "my.toml", "--scheme", "dctcp", "--fan-in", "23", "--no-cache"];
 
 #[test]
-fn a_run_on_several_cores_writes_the_tables_of_one() {
+fn several_cores_write_the_tables_of_one() {
     let place = Place::with(RACKS);
     let tables = |cores: &str| {
         place.says(&[&RUN[..], &["--cores", cores, "--out", cores]].concat());
@@ -42,7 +42,7 @@ fn warns_about_cores_that_a_run_cannot_use() {
 }
 
 #[test]
-fn no_cores_and_cores_for_a_run_that_is_watched_are_refused() {
+fn refuses_zero_cores_and_cores_for_watched_runs() {
     let place = Place::with(RACKS);
     let message = place.refuses(&[&RUN[..], &["--cores", "0"]].concat());
     assert!(message.contains("'0' for '--cores <N>': use a whole number of at least 1"), "{message}");

@@ -1,5 +1,5 @@
-//! What is said of goodput, held against many runs of the bundled scenarios: how often the interval of three seeds holds the
-//! mean that many give, and that no run beats what the closed form allows.
+//! Statements about goodput against many runs of the bundled scenarios: how often the interval of three seeds contains the mean of many,
+//! and that no run exceeds the upper bound.
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -10,14 +10,14 @@ use fanin_lab::stats::{bounded_interval, mean};
 use fanin_lab::{allowed_mbps, plan};
 use fanin_spec::{RunSpec, Scenario};
 
-/// Points at which goodput hangs on the seed: a scenario, a scheme, a fan-in, and what is set besides. With jitter, two runs in
-/// three of the web search have no timeout, so that some groups of three seeds know of none, and 82 % of intervals hold the mean.
+/// Points whose goodput depends on the seed: a scenario, a scheme, a fan-in, and settings. With jitter, two in three runs of the web search
+/// have no timeout, so some groups of three seeds see none, and 82 % of intervals contain the mean.
 const POINTS: [(&str, &str, u32, &[&str]); 5] = [
     ("fixed-fragment", "newreno", 8, &[]),
     ("fixed-fragment", "dctcp", 64, &[]),
     ("web-search", "dctcp", 32, &["host.packet_jitter=none"]),
     ("two-racks", "newreno", 16, &[]),
-    // A third of its length, in which goodput hangs on the seed more than in all of it.
+    // A third of its duration, over which goodput varies more between seeds than over all of it.
     ("incast-with-background", "newreno", 16, &["workload.duration=100 ms"]),
 ];
 const SEEDS: u32 = 300;
@@ -66,7 +66,7 @@ fn intervals_cover_the_mean_and_stay_in_range() {
 }
 
 #[test]
-fn no_run_beats_what_the_closed_form_allows() {
+fn no_run_exceeds_the_upper_bound() {
     let mut closest: f64 = 0.0;
     for scenario in ["bench-barrier", "bench-star", "fixed-block", "fixed-fragment", "two-racks", "web-search"] {
         let mut scenario = bundled(scenario);

@@ -1,4 +1,4 @@
-//! `fanin diagnose`: what it says of captures that `fanin trace` makes, and of what is none.
+//! `fanin diagnose`: diagnoses of captures that `fanin trace` writes, and of invalid input.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fragment = \"64 KiB\"
 duration = \"600 ms\"
 ";
 
-/// A capture of the client's of so many servers.
+/// A capture at the client with this fan-in.
 fn captured(fan_in: &str) -> Place {
     let place = Place::with(MY);
     place.says(&["trace", "my.toml", "--scheme", "newreno", "--fan-in", fan_in, "--out", "t.pcapng"]);
@@ -71,7 +71,7 @@ fn diagnoses_many_servers_and_writes_a_scenario() {
 }
 
 #[test]
-fn one_server_alone_is_no_incast() {
+fn single_server_is_no_incast() {
     let place = captured("1");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--json"]));
     assert_eq!(found["episodes"], Value::Array(Vec::new()));
@@ -91,7 +91,7 @@ fn diagnoses_a_truncated_capture_up_to_its_end() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn refuses_files_that_are_no_recording() {
     let place = Place::with(MY);
     fs::write(place.path("junk"), [0u8, 255, 3, 7].repeat(999)).unwrap();
     fs::write(place.path("empty"), []).unwrap();
@@ -127,7 +127,7 @@ fn diagnoses_the_bundled_capture() {
     assert!((simulated / goodput - 1.0).abs() < 0.15, "{simulated} is what the scenario gives: {goodput}");
     let text = place.says(&["diagnose", capture.to_str().unwrap(), "--out", "again"]);
     assert_eq!(text.contains("Do not rely"), (simulated / measured - 1.0).abs() > 0.2, "{text}");
-    // The buffer's range is one.
+    // The buffer is given as a range.
     let [least, most] = [0, 1].map(|end| found["way"]["buffer_bytes"]["value"][end].as_u64().unwrap());
     let scenario = fs::read_to_string(place.path("found/scenario.toml")).unwrap();
     let buffer = scenario.lines().find(|line| line.starts_with("buffer")).unwrap();
@@ -162,7 +162,7 @@ fn advice_on_a_diagnosis_names_the_addresses_of_the_capture() {
 }
 
 #[test]
-fn commands_that_record_are_printed_and_a_device_is_a_name() {
+fn prints_recording_commands_and_validates_the_device() {
     let place = Place::with(MY);
     let says = place.says(&["record", "--device", "eth7"]);
     assert!(says.contains("tcpdump -i eth7 -s 120") && says.contains("fanin diagnose packets.pcap"));
@@ -187,7 +187,7 @@ fn records_into_a_new_folder_with_system_tools() {
     let unchanged = |name: &str| fs::read_to_string(place.path(name)).unwrap() == "precious";
     assert!(recordings.iter().all(|name| unchanged(name)));
     let folder = place.path("recording");
-    // Where the system has none of the tools, there is nothing to record.
+    // Without any of the tools there is nothing to record.
     match output.status.code() {
         Some(0) => {
             let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -206,7 +206,7 @@ fn records_into_a_new_folder_with_system_tools() {
 }
 
 #[test]
-fn a_lossy_link_is_no_incast_and_its_scenario_loses_as_much() {
+fn lossy_link_is_no_incast_and_its_scenario_loses_as_much() {
     let place = Place::with(&MY.replace("64 KiB\"\n[host]", "16 MiB\"\n[faults]\nloss = \"0.5 %\"\n[host]"));
     place.says(&["trace", "my.toml", "--scheme", "newreno", "--fan-in", "16", "--out", "t.pcapng"]);
     let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));
@@ -229,7 +229,7 @@ fn calibrates_open_parameters_to_the_measured_rounds() {
 }
 
 #[test]
-fn advice_comes_with_the_diagnosis_as_one_object() {
+fn prints_advice_and_diagnosis_as_one_object() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));
     assert_eq!((&found["schema"], &found["verdict"]["incast"]), (&1.into(), &true.into()));

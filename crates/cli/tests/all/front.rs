@@ -1,4 +1,4 @@
-//! `fanin front` as a process: what it refuses, and how it ends.
+//! `fanin front` as a process: invalid configurations, and its end.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ fn front() -> Command {
 }
 
 #[test]
-fn a_file_that_is_wrong_ends_with_2_its_line_and_what_is_right() {
+fn invalid_file_exits_2_with_line_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("front.toml");
     fs::write(&file, format!("{RIGHT}hash = \"md4\"\n")).unwrap();
@@ -37,7 +37,7 @@ fn a_file_that_is_wrong_ends_with_2_its_line_and_what_is_right() {
 }
 
 #[test]
-fn a_file_that_is_right_is_called_so_and_nothing_listens() {
+fn check_accepts_a_valid_file_without_listening() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("front.toml");
     fs::write(&file, RIGHT).unwrap();
@@ -47,7 +47,7 @@ fn a_file_that_is_right_is_called_so_and_nothing_listens() {
 }
 
 #[test]
-fn sigterm_ends_it_well() {
+fn sigterm_ends_it_gracefully() {
     let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
     let mut child = front().args(listen).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -94,14 +94,14 @@ fn a_refused_plan_is_not_applied_after_a_restart() {
     write(&format!("key,server,was\n{rows}"));
     assert_eq!(check().0, Some(0));
     for _ in 0..2 {
-        // It has begun the first plan, and is killed.
+        // Kill it after it has started the first plan.
         let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with("pool0 listens on "), "{line}");
         child.kill().unwrap();
         child.wait().unwrap();
-        // One that begins where no key is.
+        // This plan starts from a placement that no key has.
         let rows: String = (0..8).map(|key| format!("{key}-key,{},{}\n", key % 2 + 1, (key + 1) % 2 + 1)).collect();
         write(&format!("key,server,was\n{rows}"));
         let (code, told) = check();
@@ -111,7 +111,7 @@ fn a_refused_plan_is_not_applied_after_a_restart() {
 }
 
 #[test]
-fn an_address_that_somebody_has_is_named_with_who_has_it() {
+fn names_the_owner_of_an_address_in_use() {
     let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
     let mut first = front().args(listen).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

@@ -1,6 +1,6 @@
-//! The house as a whole: what the registry and the laws list is documented and tested under those names.
+//! The whole project: everything that the registry and the algorithms list is documented and tested under those names.
 //!
-//! Generated documents are written anew by `make docs`.
+//! `make docs` rewrites the generated documents.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 #[test]
-fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
+fn table_of_schemes_has_every_registered_scheme() {
     let mut table = String::from(
         "# Schemes\n\nGenerated from the registry and the laws by `make docs`; `make test` checks it.\n\n\
          | scheme | also | what it is | laws | settings of its own |\n| --- | --- | --- | --- | --- |\n",
@@ -37,7 +37,7 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
     is_current("docs/schemes.md", &table);
 }
 
-/// What the settings do not declare: the file's own words, parts of schemes, and numbers at the edge.
+/// Words that the settings do not declare: the file's own keys, parts of schemes, and extreme numbers.
 const OTHER_WORDS: &str = "\
 title schemes scheme label [[schemes]] --set --schemes a.csv down up \
 client server1..8 1/16 0.16 1e308 nan inf 4294967295 9223372036854775807 18446744073709551615";
@@ -45,11 +45,11 @@ const UNITS: [&str; 16] =
     ["s", "ms", "us", "ns", "ps", "B", "KB", "MB", "KiB", "MiB", "GiB", "TiB", "bit/s", "Mbit/s", "Gbit/s", "packets"];
 
 #[test]
-fn the_fuzzers_dictionary_has_all_keys_and_words() {
+fn fuzzing_dictionary_has_all_keys_and_words() {
     let mut words = BTreeSet::new();
     for key in fanin(&["explain", "scenario", "--json"])["keys"].as_array().unwrap() {
         words.extend(text(&key["key"]).split('.').map(String::from));
-        // What a form quotes is a value.
+        // The quoted parts of a form are values.
         words.extend(text(&key["form"]).split('"').skip(1).step_by(2).map(String::from));
     }
     for entry in REGISTRY.iter() {
@@ -66,7 +66,7 @@ fn the_fuzzers_dictionary_has_all_keys_and_words() {
 }
 
 #[test]
-fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
+fn algorithms_have_vectors_and_trajectories_that_headers_name() {
     let mut wrong = Vec::new();
     let of = |rows: Vec<&'static Row>, home| rows.into_iter().flat_map(|row| row.laws).map(move |file| (home, file));
     let laws = of(fanin_laws::rows().collect(), "crates/laws");
@@ -93,7 +93,7 @@ fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
 }
 
 #[test]
-fn every_law_of_placement_has_a_header_that_names_its_tests() {
+fn headers_of_placement_algorithms_name_their_tests() {
     for file in fanin_placement::rows().flat_map(|row| row.laws) {
         let header: String = file.text.lines().take_while(|line| line.starts_with("//!")).collect();
         for label in ["Sources:", "Law:", "Units:", "Owns:", "Departs:", "Checked:"] {
@@ -107,7 +107,7 @@ fn every_law_of_placement_has_a_header_that_names_its_tests() {
 }
 
 #[test]
-fn every_law_is_part_of_some_registered_scheme() {
+fn every_algorithm_is_part_of_a_registered_scheme() {
     let used: Vec<String> = REGISTRY
         .iter()
         .flat_map(|entry| {
@@ -122,10 +122,10 @@ fn every_law_is_part_of_some_registered_scheme() {
 }
 
 #[test]
-fn every_file_of_a_law_has_a_row_and_every_word_of_a_row_is_its_own() {
-    // What laws share, and the tables.
+fn every_algorithm_file_has_a_row_with_unique_words() {
+    // Files that algorithms share, and tables.
     let others = ["mod", "control", "credits", "foreign", "manage", "lib", "window", "sicc", "picc"];
-    // What is planned from, and with.
+    // Inputs and data structures of the placement algorithms.
     let placed = ["cluster", "effect", "hypergraph", "loads", "moves", "placement", "request_log", "hash_placement"];
     let rows = fanin_laws::rows().chain(fanin_fanout::rows()).chain(fanin_placement::rows());
     let named: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
@@ -162,7 +162,7 @@ fn every_scheme_and_alias_parses_to_itself() {
 }
 
 #[test]
-fn every_scenario_file_of_the_project_is_right() {
+fn all_scenario_files_are_valid() {
     let mut seen = 0;
     for folder in ["scenarios", "scenarios/flows", "bench/scenarios"] {
         let files = fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
@@ -178,7 +178,7 @@ fn every_scenario_file_of_the_project_is_right() {
 }
 
 #[test]
-fn every_decision_is_dated_and_stands_in_the_index() {
+fn decisions_are_dated_and_indexed() {
     let folder = root().join("docs/decisions");
     let index = fs::read_to_string(folder.join("README.md")).unwrap();
     let mut lines: BTreeSet<&str> = index.lines().filter(|line| line.starts_with("- ")).collect();

@@ -1,4 +1,4 @@
-//! Few points, enough seeds, and runs that are kept.
+//! Few points, enough seeds, and cached runs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -29,17 +29,17 @@ fn json(place: &Place, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn the_onset_by_bisection_is_the_onset_of_the_sweep() {
+fn bisection_finds_the_collapse_point_of_the_sweep() {
     let place = Place::with(SWEEP);
     let (sweep, few) = (json(&place, &[]), json(&place, &["--onset"]));
     assert_eq!(sweep["onset"], few["onset"]);
     let rows = |object: &Value| object["rows"].as_array().unwrap().len();
-    // Six points: at most ceil(log2(7)) + 2 = 5 a scheme.
+    // Six points: at most ceil(log2(7)) + 2 = 5 per scheme.
     assert!(rows(&few) <= 10 && rows(&sweep) == 12, "{} and {} rows", rows(&few), rows(&sweep));
 }
 
 #[test]
-fn precision_adds_seeds_and_not_to_every_point() {
+fn precision_adds_seeds_at_some_points() {
     let place = Place::with(SWEEP);
     let object = json(&place, &["--schemes", "dctcp", "--precision", "5%"]);
     for row in object["rows"].as_array().unwrap() {
@@ -50,7 +50,7 @@ fn precision_adds_seeds_and_not_to_every_point() {
 }
 
 #[test]
-fn precision_wants_a_percentage() {
+fn precision_is_a_percentage() {
     let place = Place::with(SWEEP);
     for wrong in ["2", "0%", "100%", "x%"] {
         let output = place.fanin(&["compare", "my.toml", "--precision", wrong]);
@@ -60,7 +60,7 @@ fn precision_wants_a_percentage() {
 }
 
 #[test]
-fn kept_runs_give_the_same_answer_and_no_cache_keeps_none() {
+fn cached_runs_give_the_same_result_and_no_cache_stores_none() {
     let place = Place::with(SWEEP);
     let arguments = ["compare", "my.toml", "--json"];
     let uncached = place.says(&["compare", "my.toml", "--json", "--no-cache"]);
@@ -79,7 +79,7 @@ fn kept_runs_give_the_same_answer_and_no_cache_keeps_none() {
 }
 
 #[test]
-fn a_damaged_run_is_discarded_with_a_notice_and_run_again() {
+fn reruns_damaged_cache_entries_with_a_notice() {
     let place = Place::with(SWEEP);
     let arguments = ["compare", "my.toml", "--json", "--fan-in", "2", "--seeds", "1", "--schemes", "dctcp"];
     let before: Value = serde_json::from_str(&place.says(&arguments)).unwrap();
@@ -96,7 +96,7 @@ fn a_damaged_run_is_discarded_with_a_notice_and_run_again() {
 }
 
 #[test]
-fn an_entry_of_another_run_is_not_believed() {
+fn ignores_cache_entries_of_another_run() {
     let place = Place::with(SWEEP);
     let arguments = |fan_in| ["--fan-in", fan_in, "--seeds", "1", "--schemes", "dctcp"];
     let entries = || {
@@ -112,7 +112,7 @@ fn an_entry_of_another_run_is_not_believed() {
 }
 
 #[test]
-fn a_cache_that_others_can_write_to_is_not_used_and_that_is_said() {
+fn ignores_caches_that_others_can_write_to_with_a_notice() {
     let place = Place::with(SWEEP);
     let arguments = ["compare", "my.toml", "--json", "--fan-in", "2", "--seeds", "1", "--schemes", "dctcp"];
     let cost = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap()["engine"].take();
@@ -128,7 +128,7 @@ fn a_cache_that_others_can_write_to_is_not_used_and_that_is_said() {
 }
 
 #[test]
-fn the_cache_is_pruned_by_age_and_by_size() {
+fn prunes_the_cache_by_age_and_size() {
     let place = Place::with(SWEEP);
     json(&place, &["--schemes", "dctcp", "--seeds", "1"]);
     assert!(place.says(&["cache", "prune", "--older-than", "1"]).contains("removed 0 runs"));

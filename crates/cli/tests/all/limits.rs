@@ -1,4 +1,4 @@
-//! What is not modelled: what `fanin explain` answers, and the page of it.
+//! Features that are not modelled: the output of `fanin explain`, and their page.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -21,14 +21,14 @@ fn elsewhere() -> Vec<Value> {
     fanin(&["explain", "limits", "--json"])["elsewhere"].as_array().unwrap().clone()
 }
 
-/// What a limit, or a scheme, is called.
+/// The names of a limit or of a scheme.
 fn names(entry: &Value) -> Vec<String> {
     let also = entry.get("also").or(entry.get("aliases")).unwrap().as_array().unwrap().iter().map(text);
     [text(&entry["name"])].into_iter().chain(also).map(String::from).collect()
 }
 
 #[test]
-fn the_page_of_limits_is_what_the_list_says() {
+fn page_of_limits_matches_the_list() {
     let mut page = HEAD.to_string();
     for limit in limits() {
         let also = names(&limit)[1..].iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

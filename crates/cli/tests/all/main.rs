@@ -1,4 +1,4 @@
-//! `fanin` as a process, and the house as a whole, in one program: its tests take turns, so that none waits for the longest alone.
+//! Tests of `fanin` as a process, and of the whole project, in one program, which keeps all cores busy to the end.
 
 mod advising;
 mod allowed;

@@ -1,4 +1,4 @@
-//! `--on`: whose Python is run.
+//! `--on`: which Python code runs.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::{Place, SMALL, err};
 
 #[test]
-fn no_module_of_the_current_folder_is_run() {
+fn runs_no_module_of_the_current_folder() {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("skipped: there is no python3 here");
         return;

@@ -1,4 +1,4 @@
-//! What is written where: special files and links stay what they are, and nothing unfinished is left behind.
+//! Output files: special files and links keep their type, and no unfinished file remains.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::{Place, SMALL, err};
 
-/// Runs of 100,000 s, which nobody waits for.
+/// Runs of 100,000 s, which no test waits for.
 const ENDLESS: &str = "\
 schemes = [\"newreno\"]
 [workload]
@@ -37,7 +37,7 @@ fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Starts `fanin` and waits until something is there that it makes.
+/// Starts `fanin` and waits until a file of its own exists.
 fn started(place: &Place, arguments: &[&str], made: impl Fn() -> bool) -> Child {
     let child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     for _ in 0..1000 {
@@ -50,7 +50,7 @@ fn started(place: &Place, arguments: &[&str], made: impl Fn() -> bool) -> Child 
 }
 
 #[test]
-fn a_device_stays_a_device() {
+fn keeps_a_device() {
     let place = Place::with(SMALL);
     let device = place.path("null");
     let made = Command::new("mknod").arg(&device).args(["c", "1", "3"]).stderr(Stdio::null()).status().unwrap();
@@ -63,7 +63,7 @@ fn a_device_stays_a_device() {
 }
 
 #[test]
-fn a_fifo_stays_one_and_its_reader_has_every_packet() {
+fn keeps_a_fifo_and_writes_every_packet_to_it() {
     let place = Place::with(SMALL);
     let fifo = place.path("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -82,7 +82,7 @@ fn a_fifo_stays_one_and_its_reader_has_every_packet() {
 }
 
 #[test]
-fn a_link_stays_one_and_its_target_is_written() {
+fn keeps_a_link_and_writes_its_target() {
     let place = Place::with(SMALL);
     fs::write(place.path("target"), "old").unwrap();
     symlink("target", place.path("link")).unwrap();
@@ -93,7 +93,7 @@ fn a_link_stays_one_and_its_target_is_written() {
 }
 
 #[test]
-fn a_folder_is_no_file_to_write_to() {
+fn refuses_a_folder_as_a_file() {
     let place = Place::with(SMALL);
     let output = traced(&place, ".");
     assert_eq!(output.status.code(), Some(2));
@@ -121,7 +121,7 @@ fn a_signal_leaves_no_unfinished_files() {
 }
 
 #[test]
-fn the_second_signal_ends_it_at_once_and_cleans_up_too() {
+fn second_signal_ends_it_at_once_and_cleans_up() {
     let place = Place::with(ENDLESS);
     assert!(Command::new("mkfifo").arg(place.path("fifo")).status().unwrap().success());
     let compare = ["compare", "my.toml", "--out", "deep/results", "--no-cache"];
@@ -134,7 +134,7 @@ fn the_second_signal_ends_it_at_once_and_cleans_up_too() {
 }
 
 #[test]
-fn who_wants_hang_ups_ignored_has_them_ignored() {
+fn respects_ignored_hang_ups() {
     let place = Place::with(ENDLESS);
     let mut command = Command::new("nohup");
     let child = command
@@ -182,7 +182,7 @@ fn takes_over_folders_of_killed_processes_only() {
 }
 
 #[test]
-fn of_two_processes_at_once_one_has_the_folder() {
+fn one_of_two_concurrent_processes_gets_the_folder() {
     let place = Place::with(SMALL);
     for _ in 0..10 {
         let both: Vec<Child> = (0..2)
@@ -200,7 +200,7 @@ fn of_two_processes_at_once_one_has_the_folder() {
 }
 
 #[test]
-fn a_folder_of_the_users_is_not_taken_for_an_unfinished_one() {
+fn keeps_folders_of_the_user() {
     let place = Place::with(SMALL);
     fs::create_dir_all(place.path("results/.unfinished")).unwrap();
     fs::write(place.path("results/.unfinished/notes"), "mine").unwrap();
@@ -210,7 +210,7 @@ fn a_folder_of_the_users_is_not_taken_for_an_unfinished_one() {
 }
 
 #[test]
-fn a_planted_list_of_unfinished_files_deletes_nothing() {
+fn planted_lists_of_unfinished_files_delete_nothing() {
     let place = Place::with(SMALL);
     let victim = place.path("victim");
     fs::write(&victim, "precious").unwrap();
@@ -226,7 +226,7 @@ fn a_planted_list_of_unfinished_files_deletes_nothing() {
 }
 
 #[test]
-fn a_full_disk_is_said_and_nothing_is_left_there() {
+fn reports_a_full_disk_and_leaves_nothing_there() {
     let place = Place::with(SMALL);
     let output = traced(&place, "/dev/full");
     assert_eq!(output.status.code(), Some(3));
@@ -251,7 +251,7 @@ fn a_full_disk_is_said_and_nothing_is_left_there() {
 }
 
 #[test]
-fn whatever_is_said_to_a_closed_standard_output_is_an_error() {
+fn output_to_a_closed_standard_output_is_an_error() {
     let place = Place::with(SMALL);
     let shell = |text: &str| {
         let fanin = env!("CARGO_BIN_EXE_fanin");
@@ -284,11 +284,11 @@ fn whatever_is_said_to_a_closed_standard_output_is_an_error() {
             err(&told)
         );
         let _ = fs::remove_dir_all(place.path("try"));
-        // Nobody has to read what is written, and what is closed besides is nothing to it.
+        // The reader may discard the output, and a closed standard input does not matter.
         let told = shell(&format!("{command} >/dev/null <&-"));
         assert_eq!(told.status.code(), Some(0), "{command}: {}", err(&told));
         let _ = fs::remove_dir_all(place.path("try"));
     }
-    // Where nothing is said, nothing is missed.
+    // A command without output does not need standard output.
     assert_eq!(shell("list --what >&-").status.code(), Some(2));
 }

@@ -20,14 +20,14 @@ fn demo() -> Place {
 const PLAN: [&str; 4] = ["plan", "try/log.csv", "--cluster", "try/cluster.toml"];
 
 #[test]
-fn a_plan_is_held_against_queries_that_it_has_not_seen() {
+fn evaluates_plans_on_later_queries() {
     let place = demo();
     let told: Value = serde_json::from_str(&place.says(&[&PLAN[..], &["--json", "--out", "made"]].concat())).unwrap();
     let number = |name: &str| told[name].as_f64().unwrap();
     assert_eq!(told["planned_from_queries"], 2_000);
     assert_eq!(told["held_against_queries"], 2_000);
     assert!(number("servers_after") * 2.0 < number("servers_before") && number("busiest_after") < 2.0, "{told}");
-    // Fewer packets are dropped, and so fewer timeouts waited for.
+    // Fewer packets are dropped, hence fewer timeouts.
     let [before, after] = ["query_ms_before", "query_ms_after"].map(|when| told[when].clone());
     for what in ["mean", "p50", "p99", "dropped_packets"] {
         assert!(after[what].as_f64() < before[what].as_f64(), "{what}: {told}");
@@ -43,7 +43,7 @@ fn a_plan_is_held_against_queries_that_it_has_not_seen() {
     let moves = &told["moves"];
     let all = moves["popular"].as_u64().unwrap() + moves["correlated"].as_u64().unwrap();
     assert_eq!(plan.lines().count() as u64, 1 + all);
-    // The same again gives the same.
+    // The same command gives the same plan.
     let again: Value = serde_json::from_str(&place.says(&[&PLAN[..], &["--json"]].concat())).unwrap();
     assert_eq!(again, told);
     let words = place.says(&PLAN);
@@ -51,7 +51,7 @@ fn a_plan_is_held_against_queries_that_it_has_not_seen() {
 }
 
 #[test]
-fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
+fn refuses_impossible_plans_and_writes_nothing() {
     let place = demo();
     let log = fs::read_to_string(place.path("try/log.csv")).unwrap();
     fs::write(place.path("bad.csv"), log.replacen("0.020,q1,", "soon,q1,", 1)).unwrap();
@@ -89,9 +89,9 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_cluster_without_racks_is_planned_for_with_one_replica() {
+fn plans_without_racks_need_one_replica() {
     let place = demo();
-    // A star, and nothing of what is asked for.
+    // A star without any of the required keys.
     fs::write(place.path("bare.toml"), "[workload]\nfan_in = 4\n[link]\nrate = \"10 Gbit/s\"\n").unwrap();
     let plan = ["plan", "try/log.csv", "--cluster", "bare.toml", "--json"];
     let message = place.refuses(&plan);
@@ -104,9 +104,9 @@ fn a_cluster_without_racks_is_planned_for_with_one_replica() {
 }
 
 #[test]
-fn the_first_signal_ends_it_and_nothing_is_left() {
+fn first_signal_ends_it_and_leaves_nothing() {
     let place = demo();
-    // A plan for each of so many periods takes hours.
+    // Planning for this many periods takes hours.
     let rows = (0..1_000_000)
         .map(|second| format!("{second},q{second},a{},1\n{second},q{second},b{},1\n", second % 9, second % 7));
     fs::write(place.path("long.csv"), format!("time,query,key,size\n{}", rows.collect::<String>())).unwrap();
@@ -129,7 +129,7 @@ fn the_first_signal_ends_it_and_nothing_is_left() {
 }
 
 #[test]
-fn keys_of_a_plan_are_safe_text_and_found_again() {
+fn keys_of_plans_are_safe_text_and_are_found_again() {
     let place = demo();
     let log = fs::read_to_string(place.path("try/log.csv")).unwrap();
     let log =
@@ -143,7 +143,7 @@ fn keys_of_a_plan_are_safe_text_and_found_again() {
         let begins = |cell: &str| cell.starts_with(['=', '+', '-', '@']);
         assert!(!text.lines().flat_map(|line| line.split(',')).any(begins), "{file}");
     }
-    // As it left them, all keys of the same log are known: what is planned again moves next to nothing.
+    // The earlier plan includes all keys of the same log, so the next plan moves almost nothing.
     let again: Value =
         serde_json::from_str(&place.says(&[&plan[..], &["--previous", "made", "--json"]].concat())).unwrap();
     let first: Value = serde_json::from_str(&place.says(&[&plan[..], &["--json"]].concat())).unwrap();
@@ -151,9 +151,9 @@ fn keys_of_a_plan_are_safe_text_and_found_again() {
 }
 
 #[test]
-fn a_server_that_can_give_less_than_others_is_given_no_more() {
+fn full_servers_get_no_objects() {
     let place = demo();
-    // Whose memory is full as it is.
+    // Its memory is already full.
     let small = "key_value.servers=[\"server2..3: memory 1 KB\"]";
     place.says(&[&PLAN[..], &["--out", "made", "--set", small]].concat());
     let plan = fs::read_to_string(place.path("made").join("plan.csv")).unwrap();
@@ -165,7 +165,7 @@ fn a_server_that_can_give_less_than_others_is_given_no_more() {
 }
 
 #[test]
-fn damaged_parquet_is_refused_with_its_row_and_nothing_is_written() {
+fn refuses_damaged_parquet_with_its_row_and_writes_nothing() {
     let place = demo();
     let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/logs/polars.parquet")).unwrap();
     let mut refused = Vec::new();
@@ -189,9 +189,9 @@ fn damaged_parquet_is_refused_with_its_row_and_nothing_is_written() {
 }
 
 #[test]
-fn servers_logs_are_planned_from_together() {
+fn plans_from_logs_of_several_servers() {
     let place = demo();
-    // Twenty times a second.
+    // Twenty times per second.
     let line = |at: u32, key: u32| {
         let (seconds, micros) = (at / 20, at % 20 * 50_000);
         format!("ts={seconds}.{micros} gid=1 type=item_get key=k{key} status=found clsid=1 cfd=28 size=90\n")
@@ -217,7 +217,7 @@ fn planning_from_an_applied_plan_moves_few_objects() {
     assert!(moves(&again) * 20 < moves(&first), "{again}");
     let near = |one: &Value, other: &Value| (one.as_f64().unwrap() - other.as_f64().unwrap()).abs() < 1e-9;
     assert!(near(&again["servers_before"], &first["servers_after"]), "{again}");
-    // Where keys were is in its table as far as that was told.
+    // `placement.csv` contains the former servers of keys, as far as they are known.
     place.says(&[&PLAN[..], &["--out", "again", "--previous", "made"]].concat());
     let was = |folder: &str| {
         let table = fs::read_to_string(place.path(folder).join("placement.csv")).unwrap();
@@ -225,7 +225,7 @@ fn planning_from_an_applied_plan_moves_few_objects() {
         (table.starts_with("key,server,was\n"), told.iter().all(|told| *told), told.iter().any(|told| *told))
     };
     assert_eq!((was("made"), was("again")), ((true, false, false), (true, true, true)));
-    // The same as a table of where keys lie.
+    // The same placement as a table of current servers.
     let current = told(&["--json", "--current", "made/placement.csv", "--move-budget", "0 B"]);
     assert!(near(&current["servers_before"], &first["servers_after"]) && current["bytes_moved"] == 0, "{current}");
     assert!(current["recommended"] == false && current["why"].as_str().unwrap().starts_with("do not: "), "{current}");
@@ -241,7 +241,7 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     let one = [&PLAN[..], &sets, &["--set", "key_value.replicas=1"]].concat();
     let told: Value = serde_json::from_str(&place.says(&[&one[..], &["--json", "--out", "made"]].concat())).unwrap();
     assert_eq!((&told["servers"][0], &told["servers"][7]), (&"10.0.0.1".into(), &"10.0.0.8".into()));
-    // Every key moves from where the front end has it, or does not move.
+    // Every key moves from its server at the front end, or does not move.
     let moves = told["moves"]["correlated"].as_u64().unwrap();
     fs::write(place.path("planned.toml"), format!("{pool}plan = \"{}\"\n", place.path("made").display())).unwrap();
     let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
@@ -306,7 +306,7 @@ fn plans_hashed_keys_from_the_servers_in_their_log() {
 }
 
 #[test]
-fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
+fn refuses_impossible_current_placements_with_their_line() {
     let place = demo();
     place.says(&[&PLAN[..], &["--out", "made"]].concat());
     let cluster = fs::read_to_string(place.path("try/cluster.toml")).unwrap();
@@ -343,7 +343,7 @@ fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
 }
 
 #[test]
-fn logs_of_different_times_are_refused_and_hostile_keys_are_keys() {
+fn refuses_logs_of_different_times_and_accepts_hostile_keys() {
     let place = demo();
     let table = |zero: u64, key: &str| {
         let row = |at: u64| format!("{},q{at},{key},1\n", zero + at);
@@ -353,7 +353,7 @@ fn logs_of_different_times_are_refused_and_hostile_keys_are_keys() {
     fs::write(place.path("two.csv"), table(1_700_000_000, "b")).unwrap();
     let message = place.refuses(&["plan", "one.csv", "two.csv", "--cluster", "try/cluster.toml"]);
     assert!(message.contains("two.csv: it begins 1699999961 s after the others end"), "{message}");
-    // A comma, a line's end, a formula, markup, bytes that are no text, and a key as long as a book.
+    // A comma, a line break, a formula, markup, bytes that are no text, and a very long key.
     let mut log = b"time,query,key,size\n".to_vec();
     let long = "k".repeat(100_000);
     let keys: [&[u8]; 6] = [b"\"a,b\"", b"\"a\nb\"", b"=1+1", b"</script>", b"\xff\xfe\x00", long.as_bytes()];
@@ -373,7 +373,7 @@ fn logs_of_different_times_are_refused_and_hostile_keys_are_keys() {
 }
 
 #[test]
-fn it_is_planned_again_after_every_period_where_that_is_asked_for() {
+fn plans_again_after_every_period_on_request() {
     let place = demo();
     for method in ["groups", "picc"] {
         let more = ["--every", "20 s", "--method", method, "--json"];
@@ -390,16 +390,16 @@ fn it_is_planned_again_after_every_period_where_that_is_asked_for() {
     assert!(words.contains("Planned again after every period"), "{words}");
 }
 
-/// A log is all that there is: nothing begins before it.
+/// Requests start with the log, so there is no warm-up.
 #[test]
-fn a_clusters_warm_up_is_no_part_of_a_plan() {
+fn plans_ignore_the_clusters_warm_up() {
     let place = demo();
     let warm = [&PLAN[..], &["--set", "workload.warm_up=1 s"]].concat();
     assert_eq!(place.says(&warm), place.says(&PLAN));
 }
 
 #[test]
-fn a_watchers_lines_are_planned_from_and_what_it_dropped_is_told() {
+fn plans_from_watcher_logs_and_reports_dropped_lines() {
     let place = demo();
     let mut lines = String::from("OK\n");
     for query in 0..40 {

@@ -1,4 +1,4 @@
-//! `fanin reproduce` on a tiny paper: scorecards, verdicts that are recorded, and what must not move them.
+//! `fanin reproduce` on a tiny paper: scorecards, recorded verdicts, and operations that must not change them.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Place, err};
 
-/// A folder with papers that are the tiny one under these names.
+/// A folder with copies of the tiny paper under these names.
 pub fn with_papers(names: &[&str]) -> Place {
     let place = Place::with("");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/papers/tiny");
@@ -30,7 +30,7 @@ fn card(place: &Place, arguments: &[&str]) -> Value {
     serde_json::from_str(&place.says(&[&["reproduce", "tiny", "--json"], arguments].concat())).unwrap()
 }
 
-/// The card without what may differ from one time to the next.
+/// The card without values that vary between executions.
 fn result(mut card: Value) -> String {
     for cost in ["wall_s", "cpu_s", "cached_runs"] {
         assert!(card.as_object_mut().unwrap().remove(cost).is_some(), "{cost}");
@@ -45,7 +45,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_scorecard_has_the_fields_of_the_contract() {
+fn scorecard_has_the_documented_fields() {
     let place = tiny();
     let told = card(&place, &["--out", "results"]);
     let written = fs::read_to_string(place.path("results/scorecard.json")).unwrap();
@@ -91,7 +91,7 @@ fn stops_precise_points_early_and_names_the_figure() {
     edit("claims.toml", "title = \"A tiny paper\"", "title = \"A tiny paper\"\nprecision = 0.5");
     let told = card(&place, &["--out", "results"]);
     let figures = told["papers"][0]["figures"].as_array().unwrap();
-    // Two schemes at three points: of twelve seeds five are enough.
+    // Two schemes at three points: five of the twelve seeds suffice.
     let spared = serde_json::json!({ "precision": 0.5, "points": 6, "early": 6, "runs": 72, "spared": 42 });
     assert_eq!(figures[0]["spared"], spared);
     assert!(figures[1..].iter().all(|figure| figure.get("spared").is_none()), "of two seeds all are made");
@@ -100,12 +100,12 @@ fn stops_precise_points_early_and_names_the_figure() {
     assert!(says.contains(&format!("\nT-1: {words}\n")), "{says}");
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();
     assert!(page.contains(&format!("<p class=\"note\">{words}.</p>")));
-    // Whoever names a number of seeds has them all.
+    // With an explicit number of seeds, all are run.
     assert!(card(&place, &["--seeds", "6"])["papers"][0]["figures"][0].get("spared").is_none());
 }
 
 #[test]
-fn the_same_seeds_give_the_same_scorecard_figures_and_report() {
+fn same_seeds_give_the_same_scorecard_figures_and_report() {
     let place = tiny();
     let read = |folder: &str, file: &str| fs::read(place.path(folder).join(file)).unwrap();
     let cold = card(&place, &["--jobs", "1", "--out", "cold"]);
@@ -124,9 +124,9 @@ fn the_same_seeds_give_the_same_scorecard_figures_and_report() {
 }
 
 #[test]
-fn one_figure_alone_has_a_scorecard_of_its_own() {
+fn single_figure_has_its_own_scorecard() {
     let place = with_papers(&["tiny", "other"]);
-    // A figure of another paper than the first keeps the papers without it out.
+    // Papers without the figure are left out, even if it is not the first paper's.
     let claims = place.path("papers/other/claims.toml");
     fs::write(&claims, fs::read_to_string(&claims).unwrap().replace("T-", "O-")).unwrap();
     fs::remove_file(place.path("papers/other/expected.json")).unwrap();
@@ -143,7 +143,7 @@ fn one_figure_alone_has_a_scorecard_of_its_own() {
 }
 
 #[test]
-fn the_page_says_the_command_that_makes_each_figure() {
+fn page_shows_the_command_of_each_figure() {
     let place = tiny();
     let conditions = ["--quick", "--seeds", "1", "--first-seed", "7", "--set", "switch.buffer=32 KiB"];
     place.says(&[&["reproduce", "tiny", "--out", "page", "--jobs", "1"], &conditions[..]].concat());
@@ -193,7 +193,7 @@ fn recording_keeps_other_figures_and_drops_removed_claims() {
 }
 
 #[test]
-fn where_nothing_is_recorded_that_is_told_and_no_failure() {
+fn missing_records_are_reported_without_failure() {
     let place = tiny();
     fs::remove_file(place.path("papers/tiny/expected.json")).unwrap();
     let output = place.fanin(&["reproduce", "tiny", "--quick"]);
@@ -204,7 +204,7 @@ fn where_nothing_is_recorded_that_is_told_and_no_failure() {
 }
 
 #[test]
-fn strictly_a_failing_claim_exits_1() {
+fn failing_claims_exit_1_in_strict_mode() {
     let place = tiny();
     let output = place.fanin(&["reproduce", "tiny", "--strict"]);
     assert_eq!(output.status.code(), Some(1));
@@ -214,9 +214,9 @@ fn strictly_a_failing_claim_exits_1() {
 }
 
 #[test]
-fn undecided_claims_fail_strictly_and_are_recorded() {
+fn undecided_claims_fail_in_strict_mode_and_are_recorded() {
     let place = tiny();
-    // Two seeds tell no order.
+    // Two seeds cannot decide an order.
     let claims = place.path("papers/tiny/claims.toml");
     let order = "class = \"order\"\nabove = \"newreno\"\nbelow = \"dctcp\"\n";
     let text = fs::read_to_string(&claims).unwrap();
@@ -237,9 +237,9 @@ fn undecided_claims_fail_strictly_and_are_recorded() {
 }
 
 #[test]
-fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
+fn sensitivity_sweep_marks_fragile_claims() {
     let place = tiny();
-    // With no room in the switch rounds wait for timeouts.
+    // With almost no buffer in the switch, rounds wait for timeouts.
     let ranges = "seeds = 1\n[[parameter]]\nkey = \"switch.buffer\"\nvalue = \"128 KiB\"\n\
                   ends = [\"3 packets\", \"256 KiB\"]\nwhy = \"a test\"\n\
                   [[reading]]\nname = \"a switch of its own\"\n\
@@ -268,11 +268,11 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
 }
 
 #[test]
-fn causes_are_run_without_what_they_name() {
+fn checks_causes_by_removing_them() {
     let place = tiny();
     let claims = place.path("papers/tiny/claims.toml");
     let text = fs::read_to_string(&claims).unwrap();
-    // With no room in the switch packets are dropped.
+    // With almost no buffer in the switch, packets are dropped.
     let with = |id: &str, without: &str| {
         let (before, from) = text.split_once(&format!("id = \"{id}\"\n")).expect("the claim");
         fs::write(&claims, format!("{before}id = \"{id}\"\nwithout = {without}\n{from}")).unwrap();
@@ -301,7 +301,7 @@ fn reproduces_embedded_papers_without_a_checkout() {
     assert!(place.refuses(&["reproduce", "nothing"]).contains("the papers are aqm, dctcp, gss, m21,"));
     let output = place.fanin(&["reproduce", "m21", "--figure", "M-5", "--quick", "--record"]);
     assert!(!output.status.success() && err(&output).contains("or use --papers-in"), "{}", err(&output));
-    // A folder of papers is what counts, where there is one.
+    // A folder of papers takes precedence.
     assert!(tiny().refuses(&["reproduce", "m21"]).contains("the papers are tiny, or all"));
 }
 

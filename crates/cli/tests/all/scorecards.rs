@@ -1,4 +1,4 @@
-//! The papers of the project: every result that they report is judged, and no recorded verdict changes unseen.
+//! The bundled papers: every reported result is judged, and no recorded verdict changes unnoticed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{kept, root};
 
-/// The figures of the papers that report of the network itself; each must be judged where its paper is there.
+/// The figures with results about the network; each must have a verdict if its paper is there.
 const FIGURES: [(&str, &[&str]); 6] = [
     ("m21", &["M-4", "M-5", "M-6", "M-7", "M-8", "M-9"]),
     ("gss", &["G-2", "G-3", "G-4", "G-5", "G-6", "G-7", "G-8", "G-9"]),
@@ -43,7 +43,7 @@ fn recorded(paper: &str, mode: &str) -> BTreeMap<String, String> {
 
 #[test]
 #[ignore = "make check-long"]
-fn every_quick_verdict_is_the_recorded_one() {
+fn quick_verdicts_equal_the_recorded_ones() {
     let (known, unknown): (Vec<String>, Vec<String>) =
         paper::names(&papers()).into_iter().partition(|paper| !recorded(paper, "quick").is_empty());
     for paper in unknown {
@@ -66,16 +66,16 @@ fn every_quick_verdict_is_the_recorded_one() {
         known.join(" ")
     );
     let card: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // Past the test runner, which shows nothing of what passes.
+    // Written to standard error directly, because the test runner hides output of passing tests.
     let engine =
         format!("{} runs of this very engine were kept from before in {}", card["cached_runs"], kept.display());
     writeln!(stderr(), "quick verdicts: {engine}").unwrap();
-    // Another engine's are of no more use.
+    // Runs of other engines are of no more use.
     assert!(fanin(&["cache", "prune"]).status.success());
 }
 
 #[test]
-fn every_figure_that_a_paper_reports_has_claims() {
+fn every_reported_figure_has_claims() {
     let names = paper::names(&papers());
     for (name, ids) in FIGURES {
         if !names.iter().any(|known| known == name) {
@@ -83,7 +83,7 @@ fn every_figure_that_a_paper_reports_has_claims() {
             continue;
         }
         let paper = read(name);
-        // That a figure has at least one claim, the reader of claims has seen to.
+        // The parser of claims ensures that each figure has at least one claim.
         let judged: Vec<&str> = paper.figures.iter().map(|figure| figure.id.as_str()).collect();
         let missing: Vec<_> = ids.iter().filter(|id| !judged.contains(*id)).collect();
         assert!(missing.is_empty(), "papers/{name}/claims.toml: no figure {missing:?}");
@@ -91,11 +91,11 @@ fn every_figure_that_a_paper_reports_has_claims() {
 }
 
 #[test]
-fn every_claim_that_is_recorded_as_failing_says_why() {
+fn recorded_failures_have_a_cause() {
     for name in paper::names(&papers()) {
         let paper = read(&name);
         let (full, quick) = (recorded(&name, "full"), recorded(&name, "quick"));
-        // What holds in full and fails with the few seeds of a quick run needs no other cause.
+        // A claim that passes in full needs no cause if it fails with the few seeds of a quick run.
         let fails = |id: &str| full.get(id).or_else(|| quick.get(id)).is_some_and(|verdict| verdict == "fail");
         let says_why = |claim: &Claim| claim.why.as_ref().is_some_and(|why| !why.trim().is_empty());
         let silent: Vec<&str> =
@@ -105,7 +105,7 @@ fn every_claim_that_is_recorded_as_failing_says_why() {
 }
 
 #[test]
-fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
+fn recorded_verdicts_belong_to_existing_claims() {
     for name in paper::names(&papers()) {
         let paper = read(&name);
         for mode in ["full", "quick"] {
@@ -118,7 +118,7 @@ fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
 }
 
 #[test]
-fn the_table_of_what_holds_counts_the_recorded_verdicts() {
+fn table_of_results_counts_the_recorded_verdicts() {
     let page = fs::read_to_string(root().join("docs/reproducing.md")).unwrap();
     let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
     for name in paper::names(&papers()) {

@@ -1,4 +1,4 @@
-//! `fanin run --samples`: what happened inside a run, as tables.
+//! `fanin run --samples`: the events inside a run, as tables.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,13 +16,13 @@ duration = \"300 ms\"
 ";
 const RUN: [&str; 6] = ["run", "my.toml", "--scheme", "newreno", "--fan-in", "6"];
 
-/// Runs it into a folder and gives a table of it, as CSV.
+/// Runs the scenario into a folder, and returns a reader of its CSV tables.
 fn tables<'a>(place: &'a Place, out: &'a str, extra: &[&str]) -> impl Fn(&str) -> String + use<'a> {
     place.says(&[&RUN[..], &["--out", out], extra].concat());
     move |table| fs::read_to_string(place.path(out).join(table)).unwrap()
 }
 
-/// What stands in a column, row by row.
+/// The values of a column, row by row.
 fn column(csv: &str, name: &str) -> Vec<String> {
     let mut rows = csv.lines().map(|row| row.split(','));
     let at = rows.next().unwrap().position(|head| head == name).unwrap();
@@ -30,7 +30,7 @@ fn column(csv: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn watching_adds_series_and_changes_no_table() {
+fn watching_adds_series_without_changing_tables() {
     let place = Place::with(LOSSY);
     let (plain, watched) = (tables(&place, "plain", &[]), tables(&place, "watched", &["--samples"]));
     for table in ["flows", "queries", "ports", "summary"] {
@@ -57,7 +57,7 @@ fn watching_adds_series_and_changes_no_table() {
 }
 
 #[test]
-fn the_step_and_the_servers_can_be_told() {
+fn step_and_servers_can_be_set() {
     let place = Place::with(LOSSY);
     let of = |out: &str, extra: &[&str]| {
         let samples = tables(&place, out, extra)("samples.csv");
@@ -72,7 +72,7 @@ fn the_step_and_the_servers_can_be_told() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused() {
+fn refuses_runs_that_cannot_be_watched() {
     let place = Place::with(LOSSY);
     let cases: &[(&[&str], &str)] = &[
         (&["--samples"], "--out <DIR>"),

@@ -1,4 +1,4 @@
-//! What tests of the project's documents share. Generated ones are written anew by `make docs`.
+//! Shared code for tests of the project's documents. `make docs` rewrites the generated ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A folder for caches, where runs are kept from one time that the tests run to the next: apart from the user's own, which a program
-/// without assertions may have made. `web/scripts/test.sh` takes them from there, too.
+/// A cache folder that tests reuse. It is separate from the user's, which may contain runs of a program without assertions.
+/// `web/scripts/test.sh` uses it, too.
 pub fn kept() -> PathBuf {
     Path::new(text(&fanin(&["cache", "--json"])["folder"])).with_file_name("fanin-tests")
 }
 
-/// Runs `fanin` in the root, which must succeed, and gives what it prints.
+/// Runs `fanin` in the root, which must succeed, and returns its output.
 pub fn says(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -29,7 +29,7 @@ pub fn fanin(arguments: &[&str]) -> Value {
     serde_json::from_str(&says(arguments)).unwrap()
 }
 
-/// The text that a JSON value is.
+/// The text of a JSON value.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
@@ -39,7 +39,7 @@ fn writes_documents() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// Checks that a document is what the code gives, or makes it so.
+/// Checks that a document equals the generated one, or rewrites it.
 pub fn is_current(path: &str, generated: &str) {
     let file = root().join(path);
     if writes_documents() {

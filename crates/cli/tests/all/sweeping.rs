@@ -32,7 +32,7 @@ fn points(object: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn points_have_keys_and_values_as_they_were_written() {
+fn points_keep_keys_and_values_as_written() {
     let place = Place::with(LOADS);
     let object = compared(&place, &[]);
     assert_eq!(points(&object), [json!({"workload.load": "20 %"}), json!({"workload.load": "60 %"})]);
@@ -48,7 +48,7 @@ fn points_have_keys_and_values_as_they_were_written() {
 }
 
 #[test]
-fn two_swept_keys_give_the_same_bytes_every_way() {
+fn two_swept_keys_are_reproducible() {
     let place = Place::with(LOADS);
     let sweep = ["--sweep", "switch.buffer=16 KiB,64 KiB"];
     let one = compared(&place, &[&sweep[..], &["--jobs", "1", "--no-cache", "--out", "one"]].concat());
@@ -88,8 +88,8 @@ fn caches_points_independently_of_the_sweep() {
 }
 
 #[test]
-fn an_onset_is_looked_for_along_the_first_key_of_several_values() {
-    // What runs beside the reads leaves their client ever less, until rounds time out.
+fn searches_the_collapse_point_along_the_first_swept_key() {
+    // Background traffic leaves the reads' client less and less bandwidth, until rounds time out.
     let text = "schemes = [\"newreno\"]\n[tcp]\nrto_min = \"200 ms\"\n[switch]\nbuffer = \"32 KiB\"\n\
                 [workload]\nfragment = \"8 KiB\"\nduration = \"300 ms\"\n[run]\nseeds = 1\n\
                 [sweep]\nfan_in = [4]\nworkload.fragment = [\"2 KiB\", \"4 KiB\", \"8 KiB\", \"64 KiB\", \"128 KiB\", \"256 KiB\"]\n";
@@ -104,7 +104,7 @@ fn an_onset_is_looked_for_along_the_first_key_of_several_values() {
 }
 
 #[test]
-fn precision_is_reached_at_every_point_of_every_curve() {
+fn reaches_the_precision_at_every_point() {
     let place = Place::with(LOADS);
     let object = compared(
         &place,
@@ -116,7 +116,7 @@ fn precision_is_reached_at_every_point_of_every_curve() {
 }
 
 #[test]
-fn one_run_asks_which_point_and_takes_it_by_set() {
+fn run_requires_a_point_of_a_sweep() {
     let place = Place::with(&LOADS.replace("hosts = 4\n", "hosts = 4\n[switch]\nbuffer = \"64 KiB\"\n"));
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp"]);
     let expected = "one run is at one point, and in my.toml workload.load has 20 %, 60 %: give one with \
@@ -130,7 +130,7 @@ fn one_run_asks_which_point_and_takes_it_by_set() {
 }
 
 #[test]
-fn a_sweep_that_cannot_be_is_told_by_its_argument() {
+fn quotes_the_argument_of_an_invalid_sweep() {
     let place = Place::with(SMALL);
     for (sweep, expected) in [
         (
@@ -150,7 +150,7 @@ fn a_sweep_that_cannot_be_is_told_by_its_argument() {
 }
 
 #[test]
-fn swept_sizes_and_times_stand_in_tables_as_numbers_too() {
+fn tables_have_swept_sizes_and_times_as_numbers() {
     let place = Place::with(SMALL);
     let sweep = ["compare", "my.toml", "--out", "o", "--sweep", "switch.buffer=16 KiB,1 MB"];
     place.says(&[&sweep[..], &["--sweep", "tcp.rto_min=5 ms,200 ms", "--sweep", "workload.clients=1,2"]].concat());
@@ -165,7 +165,7 @@ fn swept_sizes_and_times_stand_in_tables_as_numbers_too() {
 }
 
 #[test]
-fn what_is_counted_is_a_number_of_it() {
+fn labels_swept_counts_as_numbers() {
     let place = Place::with(SMALL);
     let says = place.says_in("400", &["compare", "my.toml", "--fan-in", "4", "--sweep", "workload.clients=1,2"]);
     assert!(!says.contains("at clients") && !says.contains("last clients"), "{says}");

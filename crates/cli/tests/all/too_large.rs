@@ -1,4 +1,4 @@
-//! Sizes that cannot fit are refused before anything is run, with what would.
+//! Scenarios that do not fit in memory are refused before any run, with a size that fits.
 
 use std::fs;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fan_in = [9]
 const MOST: &str = "4294967295";
 
 #[test]
-fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
+fn refuses_oversized_scenarios_with_the_number_that_fits() {
     let cases: [(&str, &[&str], &str); 19] = [
         (
             SMALL,
@@ -99,17 +99,17 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
 }
 
 #[test]
-fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
+fn accepts_the_number_that_fits_and_refuses_the_next() {
     let place = Place::with(SHUFFLE);
-    // What is wrong with the out folder is told after what is wrong with the scenario.
+    // An error in the scenario takes precedence over one in the output folder.
     let refused = |fan_in| place.refuses(&["compare", "my.toml", "--fan-in", fan_in, "--out", "."]);
     assert!(refused("10000").contains("`workload.fan_in` to 9999"));
     assert!(refused("9999").contains("--out .: contains `my.toml`"));
 }
 
 #[test]
-fn comparisons_that_the_memory_cannot_hold_are_refused() {
-    // A million servers, each with a connection, some twelve thousand times: the tables alone are terabytes.
+fn refuses_comparisons_that_exceed_the_memory() {
+    // A million servers with a connection each, a million times: the tables alone take terabytes.
     let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"1 B\"\n");
     let message = place.refuses(&["compare", "my.toml", "--fan-in", "1000000", "--seeds", "1000000"]);
     assert!(message.contains("1000000 runs need at least") && message.contains("of memory"), "{message}");
@@ -120,7 +120,7 @@ fn comparisons_that_the_memory_cannot_hold_are_refused() {
 fn counts_memory_of_local_mapreduce_fetches() {
     let place = Place::with(MAPREDUCE);
     let many = ["compare", "my.toml", "--set", "mapreduce.maps=100000"];
-    // On one node no fetch crosses the network, and each has its place in a list.
+    // On one node no fetch crosses the network, but each has an entry in a list.
     let one_node = |reduces, more: &[&str]| {
         let set = format!("mapreduce.reduces={reduces}");
         place.refuses(&[&many[..], &["--fan-in", "1", "--set", &set], more].concat())
@@ -139,7 +139,7 @@ fn counts_memory_of_local_mapreduce_fetches() {
     assert!(message.contains("1000 runs need") && message.contains("TB of memory"), "{message}");
 }
 
-/// Keys of a scenario whose values have a form.
+/// Keys of a scenario whose values have this form.
 fn keys(place: &Place, form: &str) -> Vec<String> {
     let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();
     let all = object["keys"].as_array().unwrap().iter();
@@ -147,7 +147,7 @@ fn keys(place: &Place, form: &str) -> Vec<String> {
     those.map(|key| key["key"].as_str().unwrap().to_string()).collect()
 }
 
-/// One run of a scheme with some settings, which ends soon: well, or refused.
+/// Runs a scheme with some settings; it must end soon, with success or a refusal.
 fn ends(place: &Place, scheme: &str, settings: &[&str]) {
     let mut arguments = vec!["run", "my.toml", "--scheme", scheme, "--fan-in", "4", "--no-cache"];
     settings.iter().for_each(|set| arguments.extend(["--set", set]));
@@ -169,9 +169,9 @@ fn ends(place: &Place, scheme: &str, settings: &[&str]) {
     assert!(code == Some(0) || code == Some(2), "{settings:?}: {code:?} {}", err(&output));
 }
 
-/// Every key that is a whole number, as large as it can be, in every workload: it runs, or it is refused, in no time.
+/// Every key that is a whole number, at its maximum, in every workload: it runs or is refused, quickly.
 #[test]
-fn no_number_that_a_key_takes_brings_it_down() {
+fn survives_the_largest_number_of_every_key() {
     let place = Place::with(SMALL);
     fs::write(place.path("sizes.txt"), "0 0\n1000 100\n").unwrap();
     let keys = keys(&place, "a whole number");
@@ -195,9 +195,9 @@ fn no_number_that_a_key_takes_brings_it_down() {
     }
 }
 
-/// Every time as short, every rate as fast and as slow, every size as small and as large as can be.
+/// Every time at its minimum, every rate and every size at both extremes.
 #[test]
-fn no_time_rate_or_size_that_a_key_takes_brings_it_down() {
+fn survives_extreme_times_rates_and_sizes_of_every_key() {
     let place = Place::with("schemes = [\"newreno\", \"one-all\"]\n[sweep]\nfan_in = [4]\n");
     let forms = [
         ("a time with its unit", 25, ["1 ps", "1 ns"]),

@@ -1,4 +1,4 @@
-//! Packets as pcapng: true to the byte, and to tshark's taste.
+//! Packets as pcapng: correct in every byte, and without complaints by tshark.
 
 use std::fs;
 use std::process::Command;
@@ -21,7 +21,7 @@ fragment = \"64 KiB\"
 duration = \"40 ms\"
 ";
 
-/// Traces a scheme at a point and gives the IP packets.
+/// Traces a scheme at a point and returns the IP packets.
 fn packets(place: &Place, scheme: &str, at: &str, set: &[&str]) -> Vec<Vec<u8>> {
     let mut arguments = vec!["trace", "my.toml", "--scheme", scheme, "--fan-in", "6", "--at", at, "--out", "t.pcapng"];
     arguments.extend(set.iter().flat_map(|assignment| ["--set", assignment]));
@@ -39,7 +39,7 @@ fn packets(place: &Place, scheme: &str, at: &str, set: &[&str]) -> Vec<Vec<u8>> 
 }
 
 #[test]
-fn every_packet_has_true_lengths_checksums_and_options() {
+fn packets_have_correct_lengths_checksums_and_options() {
     let place = Place::with(LOSSY);
     let mut sacked = 0;
     for scheme in ["newreno", "dctcp", "newreno+red+ecn", "newreno+m21"] {
@@ -59,7 +59,7 @@ fn every_packet_has_true_lengths_checksums_and_options() {
                     use etherparse::{TcpOptionElement, TcpOptionReadError};
                     match option {
                         Ok(TcpOptionElement::SelectiveAcknowledgement(..)) => sacked += 1,
-                        // The experimental option, in which switches hand out windows, is no standard's.
+                        // The experimental option, in which switches assign windows, is in no standard.
                         Ok(_) | Err(TcpOptionReadError::UnknownId(253)) => {}
                         Err(error) => panic!("{scheme} {set:?}: {error:?}"),
                     }
@@ -71,7 +71,7 @@ fn every_packet_has_true_lengths_checksums_and_options() {
 }
 
 #[test]
-fn a_port_is_tapped_too_and_an_unknown_point_is_refused() {
+fn captures_at_ports_and_refuses_unknown_points() {
     let place = Place::with(LOSSY);
     let down = packets(&place, "newreno", "switch>client", &[]);
     let both = packets(&place, "newreno", "client", &[]);
@@ -82,7 +82,7 @@ fn a_port_is_tapped_too_and_an_unknown_point_is_refused() {
 }
 
 #[test]
-fn tshark_reads_it_without_a_complaint() {
+fn tshark_reads_captures_without_complaints() {
     if Command::new("tshark").arg("--version").output().is_err() {
         println!("skipped: there is no tshark here (Debian's package tshark)");
         return;

@@ -1,10 +1,10 @@
-//! What the commands say of figures that used to be called something else: no sentence is refuted by the figures beside it.
+//! Statements of the commands about their figures: no sentence contradicts the figures beside it.
 
 use serde_json::Value;
 
 use crate::common::Place;
 
-/// A rack at 25 Gbit/s whose second round hangs: no seed changes it, as no host has jitter.
+/// A rack at 25 Gbit/s whose second round stalls, with every seed, because no host has jitter.
 const RACK: &str = r#"
 schemes = ["cubic"]
 [link]
@@ -30,7 +30,7 @@ fn rows(place: &Place, arguments: &[&str]) -> Vec<Value> {
     object["rows"].as_array().unwrap().clone()
 }
 
-/// Without line ends, which fall anywhere.
+/// Output without line ends, whose positions depend on the width.
 fn text(place: &Place, arguments: &[&str]) -> String {
     let text = place.says(&[&["compare", "my.toml", "--no-cache"], arguments].concat());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -38,7 +38,7 @@ fn text(place: &Place, arguments: &[&str]) -> String {
 
 #[test]
 fn reports_a_round_that_never_ends() {
-    // Nothing comes back once the link to the client is down: the round that is open then never ends.
+    // No response arrives once the link to the client is down, so the open round never ends.
     let roomy = RACK.replace("512 KiB", "8 MiB");
     let place = Place::with(&(roomy + "[fabric]\nchanges = [\"20 ms switch client down\"]\n"));
     let row = &rows(&place, &[])[0];
@@ -52,7 +52,7 @@ fn reports_a_round_that_never_ends() {
 }
 
 #[test]
-fn a_scheme_that_never_had_half_of_the_line_does_not_hold() {
+fn schemes_below_half_of_line_rate_do_not_sustain() {
     let place = Place::with(
         "schemes = [\"newreno\"]\n[link]\nframing = \"2 B\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"32 KiB\"\n\
          [tcp]\ninitial_window = 2\n[workload]\nfragment = \"64 KiB\"\nduration = \"500 ms\"\n[sweep]\nfan_in = [16, 32]\n",
@@ -69,8 +69,8 @@ fn a_scheme_that_never_had_half_of_the_line_does_not_hold() {
 }
 
 #[test]
-fn a_wait_that_no_timeout_ends_is_a_stall() {
-    // A lone segment's ACK is kept back for 40 ms, and a window of one segment waits for it: not one timeout.
+fn waits_without_timeout_are_stalls() {
+    // The ACK of a lone segment is delayed by 40 ms, and a window of one segment waits for it, without a timeout.
     let place = Place::with(
         "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[tcp]\ninitial_window = 1\n\
          [workload]\nkind = \"web-search\"\nfragment = \"6000 B\"\nqueries = 20\n[sweep]\nfan_in = [4]\n",
@@ -85,7 +85,7 @@ fn a_wait_that_no_timeout_ends_is_a_stall() {
     );
 }
 
-/// Ten Gbit/s, a Linux TCP and small buffers.
+/// 10 Gbit/s, a Linux TCP and small buffers.
 const LINUX: &str = "schemes = [\"cubic\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"256 KiB\"\n\
                      [tcp]\nprofile = \"linux\"\n[workload]\nfragment = \"32 KiB\"\nduration = \"500 ms\"\n[run]\nseeds = 2\n";
 
@@ -94,7 +94,7 @@ fn set<'a>(keys: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn few_in_flight_and_pauses_are_no_collapse_and_beat_no_bound() {
+fn limited_requests_and_pauses_are_no_collapse() {
     let place = Place::with(LINUX);
     let busy = set(&["workload.in_flight=8", "host.service_time=100 us", "host.service_jitter=100 us"]);
     for (fan_in, keys) in [("64", busy), ("64", set(&["workload.in_flight=4"])), ("2", set(&["workload.pause=300 ms"]))]
@@ -109,7 +109,7 @@ fn few_in_flight_and_pauses_are_no_collapse_and_beat_no_bound() {
 }
 
 #[test]
-fn several_clients_have_a_bound_and_their_fall_is_a_collapse() {
+fn several_clients_have_a_bound_and_can_collapse() {
     let place = Place::with(LINUX);
     let clients = [&["--fan-in", "32,64"], &set(&["workload.clients=4", "workload.servers=own"])[..]].concat();
     let all = rows(&place, &clients);
@@ -134,7 +134,7 @@ fn reports_a_probe_that_ends_a_stall() {
 }
 
 #[test]
-fn what_faults_lose_and_who_crashes_is_named() {
+fn names_losses_by_faults_and_crashed_hosts() {
     let place = Place::with(&RACK.replace("512 KiB", "8 MiB"));
     let loss = text(&place, &set(&["faults.loss=1 %"]));
     assert!(
@@ -146,8 +146,8 @@ fn what_faults_lose_and_who_crashes_is_named() {
 }
 
 #[test]
-fn what_is_slow_says_what_binds_it() {
-    // A window of one segment a round trip, and nothing is lost.
+fn names_the_bottleneck_of_slow_schemes() {
+    // A window of one segment per round trip, without losses.
     let place = Place::with(
         "schemes = [\"newreno+gss\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n[switch]\nbuffer = \"16 MiB\"\n\
          [tcp]\ndelayed_ack = 1\n[gss]\nhandshake = true\n[workload]\nkind = \"web-search\"\nfragment = \"200 KB\"\nqueries = 20\n[sweep]\nfan_in = [2]\n",
@@ -164,9 +164,9 @@ fn what_is_slow_says_what_binds_it() {
 }
 
 #[test]
-fn a_cold_start_of_one_round_in_a_hundred_is_named() {
+fn names_the_cold_start_of_one_round_in_a_hundred() {
     let place = Place::with(RACK);
-    // The first of 38, 61 and 128 rounds waits in each of the two runs.
+    // The first of 38, 61 and 128 rounds stalls in each of the two runs.
     for duration in ["600 ms", "1 s", "2 s"] {
         let setting = format!("workload.duration={duration}");
         let row = &rows(&place, &["--set", &setting])[0];
@@ -177,7 +177,7 @@ fn a_cold_start_of_one_round_in_a_hundred_is_named() {
 }
 
 #[test]
-fn workloads_without_rounds_are_told_in_their_own_terms() {
+fn describes_workloads_without_rounds_in_their_own_terms() {
     let place = Place::with(RACK);
     let long = text(&place, &["--set", "workload.kind=long", "--set", "workload.duration=20 ms"]);
     for absent in ["round", "p99", "none"] {
@@ -194,7 +194,7 @@ fn workloads_without_rounds_are_told_in_their_own_terms() {
 }
 
 #[test]
-fn what_runs_beside_a_workload_is_told_apart_from_it() {
+fn separates_background_traffic_from_the_workload() {
     let place = Place::with(RACK);
     let beside = ["--set", "workload.background=3", "--set", "workload.duration=20 ms"];
     let row = &rows(&place, &beside)[0];
@@ -204,8 +204,8 @@ fn what_runs_beside_a_workload_is_told_apart_from_it() {
 }
 
 #[test]
-fn a_cold_start_is_left_out_where_that_is_wished() {
-    // The pipe holds more than a new window.
+fn warm_up_excludes_the_cold_start() {
+    // The pipe holds more than an initial window.
     let place = Place::with(&RACK.replace("1 us", "50 us"));
     let cold = &rows(&place, &["--fan-in", "2", "--set", "workload.duration=20 ms"])[0];
     let warm =
@@ -220,7 +220,7 @@ fn a_cold_start_is_left_out_where_that_is_wished() {
 }
 
 #[test]
-fn a_precision_out_of_reach_is_told_with_what_was_reached() {
+fn reports_the_precision_reached() {
     let place = Place::with(
         "schemes = [\"newreno\"]\n[host]\nservice_jitter = \"200 us\"\n[switch]\nbuffer = \"16 KiB\"\n\
          [workload]\nkind = \"one-shot\"\nfragment = \"40 KB\"\nstart_jitter = \"300 us\"\n[sweep]\nfan_in = [8]\n",
@@ -237,7 +237,7 @@ fn a_precision_out_of_reach_is_told_with_what_was_reached() {
 }
 
 #[test]
-fn a_verdict_that_hangs_on_hosts_without_jitter_is_warned_of() {
+fn warns_about_verdicts_that_depend_on_missing_jitter() {
     let place = Place::with(
         "schemes = [\"newreno\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"256 KiB\"\n\
          [workload]\nkind = \"long\"\nduration = \"100 ms\"\n[sweep]\nfan_in = [2]\n[run]\nseeds = 2\n",
@@ -261,14 +261,14 @@ fn a_verdict_that_hangs_on_hosts_without_jitter_is_warned_of() {
     );
     assert!(told[0].contains(": newreno at buffer 256 KiB has a Jain's index"), "{told:?}");
     assert!(told[0].contains("; newreno at buffer 257 KiB has a Jain's index"), "{told:?}");
-    // With jitter there is nothing to ask, and who sweeps it asks himself.
+    // With jitter the question does not arise, and a sweep over jitter answers it itself.
     for more in [&[][..], &["--sweep", "host.packet_jitter=none,1 us"]] {
         assert_eq!(warnings(more), Vec::<Value>::new(), "{more:?}");
     }
 }
 
 #[test]
-fn a_narrow_terminal_is_kept_to() {
+fn fits_narrow_terminals() {
     let place = Place::with(RACK);
     let short = ["--set", "workload.duration=5 ms", "--no-cache"];
     for arguments in [
@@ -283,7 +283,7 @@ fn a_narrow_terminal_is_kept_to() {
         for columns in ["50", "72", "100"] {
             let text = place.says_in(columns, arguments);
             let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
-            // What no blank divides cannot be folded.
+            // Words without a blank cannot be wrapped.
             let word = widest.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
             let most = columns.parse::<usize>().unwrap().max(word + 30);
             assert!(widest.chars().count() <= most, "{arguments:?} in {columns}: {widest}");
@@ -292,7 +292,7 @@ fn a_narrow_terminal_is_kept_to() {
 }
 
 #[test]
-fn the_threshold_that_ports_mark_above_is_printed_whoever_said_it() {
+fn prints_the_marking_threshold_of_any_origin() {
     let place = Place::with(
         "schemes = [\"newreno\", \"dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\n[switch]\nbuffer = \"1 MB\"\n\
          [workload]\nfragment = \"4 KiB\"\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n[run]\nseeds = 1\n",

@@ -1,4 +1,4 @@
-//! Settings that have no effect, or not the one that was meant, are told: on standard error, in `--json`, in the report.
+//! Warnings about settings without effect, or with an unintended one: on standard error, in `--json`, in the report.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::{Place, SMALL, err};
 
-/// The warnings of a comparison, as `--json` has them; standard error has the same.
+/// The warnings of a comparison in `--json`; standard error has the same.
 fn warnings(text: &str, arguments: &[&str]) -> Vec<String> {
     let place = Place::with(text);
     let small = ["--seeds", "1", "--json"];
@@ -16,7 +16,7 @@ fn warnings(text: &str, arguments: &[&str]) -> Vec<String> {
     assert_eq!(output.status.code(), Some(0), "{text}: {}", err(&output));
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     let listed: Vec<String> = serde_json::from_value(object["warnings"].clone()).unwrap();
-    // Folded at blanks, to the width of a terminal.
+    // Wrapped at blanks, to the width of a terminal.
     assert!(err(&output).lines().all(|line| line.chars().count() <= 100), "{}", err(&output));
     let unfolded = err(&output).replace("\n  ", " ");
     assert_eq!(unfolded, listed.iter().map(|warning| format!("warning: {warning}\n")).collect::<String>());
@@ -27,7 +27,7 @@ const LONG: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\ndurati
 const BARRIER: &str = "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"4 KiB\"\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n";
 
 #[test]
-fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
+fn warns_about_settings_without_effect_with_line_and_reason() {
     let cases: &[(&str, &str, &[&str], &str)] = &[
         (
             LONG,
@@ -87,7 +87,7 @@ fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
         ),
     ];
     for (base, more, arguments, told) in cases {
-        // The file's own choice of schemes stands for what it is about.
+        // If a scheme of the file uses the setting, selecting another scheme causes no warning.
         let narrowed = arguments.contains(&"--schemes");
         let warnings = warnings(&format!("{base}{more}"), arguments);
         match narrowed {
@@ -126,7 +126,7 @@ fn keys_of_a_section_without_effect_share_a_warning() {
 }
 
 #[test]
-fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
+fn warns_about_unsuitable_values_with_a_hint() {
     let cases: &[(&str, &str)] = &[
         (
             "[ecn_threshold]\nk = \"300 packets\"\n[switch]\nbuffer = \"250 packets\"\n",
@@ -142,7 +142,7 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
         let warnings = warnings(&format!("{}{more}", BARRIER.trim_end()), &[]);
         assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{more:?} says {warnings:?}");
     }
-    // The threshold that nobody set is under the smallest of buffers.
+    // The default threshold is below the smallest buffer.
     let fast = "[link]\nrate = \"100 Gbit/s\"\n[switch]\nbuffer = \"100 KB\"\n";
     assert_eq!(warnings(&format!("{BARRIER}{fast}"), &[]), [""; 0]);
     for more in
@@ -167,7 +167,7 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
 }
 
 #[test]
-fn a_warning_of_many_points_is_one_that_names_the_first_of_them() {
+fn merges_warnings_of_points_and_names_the_first() {
     let sweep = |values: &str| warnings(BARRIER, &["--sweep", &format!("switch.buffer={values}"), "--fan-in", "2,3"]);
     let told = "never marks, because a `switch.buffer` of 4 KiB is full";
     for (values, ends) in [
@@ -189,7 +189,7 @@ fn a_warning_of_many_points_is_one_that_names_the_first_of_them() {
 }
 
 #[test]
-fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
+fn warnings_appear_in_the_report_and_the_json_of_a_run() {
     let place = Place::with(&format!("{SMALL}[red]\nmax_p = 0.1\n"));
     place.says(&["compare", "my.toml", "--out", "results"]);
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();
@@ -220,7 +220,7 @@ fn bundled_scenarios_cause_no_warnings() {
             fs::read_to_string(&path).map(|text| (path.display().to_string(), text)).map_err(|error| error.to_string())
         };
         let variants = scenario.variants_with(&beside).unwrap();
-        // Of 1 ms the paper says that it makes false timeouts; its scenario is to show that (H-r.9, H-r.11).
+        // The paper shows that 1 ms causes spurious timeouts; its scenario reproduces that (H-r.9, H-r.11).
         let meant = |what: &str| name == "terasort.toml" && what.starts_with("`tcp.rto_min` of 1 ms is under");
         let warnings: Vec<_> = scenario.warnings(&variants).into_iter().filter(|it| !meant(&it.what)).collect();
         assert_eq!(warnings, [], "{}", file.display());
@@ -234,14 +234,14 @@ const HUBS: &str = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\n[lin
                     kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\n[sweep]\nfan_in = [3]\n[sicc]\n";
 
 #[test]
-fn a_period_under_a_round_trip_is_warned_of_where_speeds_are_set() {
+fn warns_about_periods_below_a_round_trip() {
     let told = warnings(&format!("{HUBS}period = \"500 us\"\n"), &[]);
     assert!(told.iter().any(|line| line.contains("`sicc.period` of 500 us is under one round trip")), "{told:?}");
     assert!(warnings(&format!("{HUBS}period = \"50 ms\"\n"), &[]).is_empty());
 }
 
 #[test]
-fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
+fn warns_about_queue_estimates_from_delayed_acks() {
     let text = format!("{HUBS}period = \"50 ms\"\nqueue = \"estimated\"\n");
     let told = warnings(&text, &[]);
     assert!(told.iter().any(|line| line.contains("`sicc.queue = \"estimated\"` mistakes ACKs")), "{told:?}");
@@ -249,7 +249,7 @@ fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
 }
 
 #[test]
-fn requests_that_the_run_has_no_time_for_are_warned_of() {
+fn warns_about_requests_beyond_the_run() {
     let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 20\n[key_value]\nobjects = 100\n\
                 per_request = 10\nwithin = \"14.4 s\"\n[sweep]\nfan_in = [3]\n";
     let told = warnings(text, &[]);

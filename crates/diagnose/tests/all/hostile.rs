@@ -1,4 +1,4 @@
-//! Whatever an input holds, it is read to an end.
+//! Hostile input: reading always ends, with a diagnosis or an error.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use fanin_diagnose::{Input, diagnose};
 use proptest::prelude::*;
 
 fn read(bytes: &[u8]) {
-    // What is said of it may be anything; that something is said is what counts.
+    // Any verdict will do.
     if let Ok(found) = diagnose(vec![Input { name: "x".into(), stream: Box::new(bytes) }]) {
         assert!(!found.verdict.says.is_empty());
     }
@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..2000), kind in 0usize..6) {
+    fn survives_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..2000), kind in 0usize..6) {
         let head: &[u8] = match kind {
             0 => &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0],
             1 => PCAPNG,
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn no_frame_of_any_link_breaks_it(
+    fn survives_frames_of_any_link(
         link in prop::sample::select(vec![0u32, 1, 12, 14, 101, 108, 113, 228, 229, 276]),
         frames in prop::collection::vec((prop::collection::vec(prop_oneof![Just(0xffu8), Just(0), any::<u8>()], 0..120), any::<u32>()), 1..8),
     ) {
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_a_capture_breaks_it(damage in prop::collection::vec((0usize..8000, any::<u8>()), 1..20), cut in 24usize..8000) {
+    fn survives_damaged_captures(damage in prop::collection::vec((0usize..8000, any::<u8>()), 1..20), cut in 24usize..8000) {
         let mut bytes = capture();
         for (place, byte) in damage {
             let place = place % bytes.len();
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn no_blocks_break_it(blocks in prop::collection::vec((0u32..12, prop::collection::vec(any::<u8>(), 0..60)), 0..12)) {
+    fn survives_any_blocks(blocks in prop::collection::vec((0u32..12, prop::collection::vec(any::<u8>(), 0..60)), 0..12)) {
         let mut bytes = PCAPNG.to_vec();
         for (kind, mut body) in blocks {
             body.resize(body.len().next_multiple_of(4), 0);
@@ -85,7 +85,7 @@ proptest! {
     }
 }
 
-/// A stream of one block without an end.
+/// A stream of one endless block.
 struct Endless(u64);
 
 impl Read for Endless {
@@ -95,13 +95,13 @@ impl Read for Endless {
             *byte = begin.get(self.0 as usize).copied().unwrap_or(7);
             self.0 += 1;
         }
-        // Nobody may ask for more than this of a block that cannot be.
+        // An invalid block must not cause more reads than this.
         if self.0 > 64 << 20 { Err(io::Error::other("too much was asked for")) } else { Ok(buffer.len()) }
     }
 }
 
 #[test]
-fn a_block_without_an_end_is_given_up() {
+fn gives_up_an_endless_block() {
     let why = diagnose(vec![Input { name: "endless".into(), stream: Box::new(Endless(0)) }]).unwrap_err();
     assert!(why.0.contains("16 MiB") && why.0.contains("byte 48"), "{why}");
 }

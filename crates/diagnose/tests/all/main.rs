@@ -1,4 +1,4 @@
-//! Captures and counters from outside.
+//! Tests through the public interface: captures and counters.
 
 mod hostile;
 mod script;

@@ -1,4 +1,4 @@
-//! A client and servers whose segments are put down one by one.
+//! A client and servers with hand-written segments.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ pub const SEGMENT: u32 = 1448;
 const PACKET: u64 = 12 * US;
 const REQUEST: u32 = 64;
 
-/// What was put down: times in nanoseconds, and packets.
+/// The capture: times in nanoseconds, and packets.
 pub struct Script {
     packets: Vec<(i64, Vec<u8>)>,
-    /// Where each server's answer begins, and the client's next byte.
+    /// Begin of each server's response, and the client's next byte.
     answered: Vec<u32>,
     asked: Vec<u32>,
-    /// Segments of the present answers that have come.
+    /// Segments of the current responses that have arrived.
     came: Vec<Vec<u32>>,
     acks: bool,
-    /// Nothing that the client sends is seen.
+    /// Whether the capture misses all packets of the client.
     pub deaf: bool,
     pub begin: u64,
     back: u64,
@@ -28,7 +28,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Connections to so many servers, round trips of 100 us; with their handshakes or without.
+    /// Connections to `servers` servers, with round trips of 100 us; with or without their handshakes.
     pub fn open(servers: usize, shaken: bool) -> Script {
         let mut script = Script {
             packets: Vec::new(),
@@ -85,7 +85,7 @@ impl Script {
         self.packets.push((at as i64 - self.back as i64, bytes));
     }
 
-    /// The client asks all servers.
+    /// The client requests from all servers.
     pub fn ask(&mut self, at: u64) {
         (0..self.asked.len()).for_each(|server| self.ask_one(at + server as u64 * US, server));
     }
@@ -98,12 +98,12 @@ impl Script {
         self.ask_one(at, server);
     }
 
-    /// A server says that it has the request.
+    /// A server acknowledges the request.
     pub fn ack_request(&mut self, at: u64, server: usize) {
         self.put(at, server, false, (self.answered[server], self.asked[server] + REQUEST), ("A", 500), 0);
     }
 
-    /// Segments of a server's answer, one after another, each acknowledged.
+    /// Segments of a server's response, one after another, each acknowledged.
     pub fn answer(&mut self, at: u64, server: usize, segments: Range<u32>) {
         for (place, segment) in segments.enumerate() {
             let at = at + place as u64 * PACKET;
@@ -123,7 +123,7 @@ impl Script {
         self.acks = true;
     }
 
-    /// The client acknowledges so many segments of the present answer.
+    /// The client acknowledges the first segments of the current response.
     pub fn ack(&mut self, at: u64, server: usize, segments: u32) {
         self.window(at, server, segments, 500);
     }
@@ -133,7 +133,7 @@ impl Script {
         self.put(at, server, true, (self.asked[server] + REQUEST, ack), ("A", window), 0);
     }
 
-    /// All servers have answered so many segments.
+    /// Finishes a round in which all servers have sent this many segments.
     pub fn turned(&mut self, segments: u32) {
         self.answered.iter_mut().for_each(|seq| *seq += segments * SEGMENT);
         self.asked.iter_mut().for_each(|seq| *seq += REQUEST);
@@ -156,7 +156,7 @@ impl Script {
         16 + self.sorted().last().map_or(0, |(_, bytes)| bytes.len().min(96))
     }
 
-    /// As a capture in nanoseconds, of 96 bytes a packet.
+    /// A capture in nanoseconds, with a snap length of 96 bytes.
     pub fn pcap(&self) -> Vec<u8> {
         let mut file = Vec::new();
         for word in [0xa1b2_3c4du32, 0x0004_0002, 0, 0, 96, 101] {

@@ -1,4 +1,4 @@
-//! Segments put down by hand, with the signatures that they must have.
+//! Hand-written segments, with their expected signatures.
 
 use crate::script::{MS, SEGMENT, Script, US};
 use fanin_diagnose::{Diagnosis, Input, Signature, diagnose};
@@ -8,7 +8,7 @@ fn read(script: &Script) -> Diagnosis {
     diagnose(vec![Input { name: "script".into(), stream: Box::new(bytes.as_slice()) }]).unwrap()
 }
 
-/// Four servers that answer ten segments each, three rounds without a loss; then a round of the caller's. It begins at 30 ms.
+/// Three rounds without losses, in which four servers respond with ten segments each, then the caller's round, which starts at 30 ms.
 fn after_calm_rounds(last: impl FnOnce(&mut Script, u64)) -> Diagnosis {
     let mut script = Script::open(4, true);
     for round in 0..3 {
@@ -45,7 +45,7 @@ fn rounds_without_a_loss_have_no_signature() {
     assert_eq!(found.losses, [0, 0]);
 }
 
-/// A round in which three servers answer, and of the fourth what is told.
+/// A round in which three servers respond, and `tell` writes the fourth's segments.
 fn with_fourth(tell: impl FnOnce(&mut Script, u64)) -> Diagnosis {
     after_calm_rounds(|script, at| {
         for server in 0..3 {
@@ -64,7 +64,7 @@ fn has(found: &Diagnosis, signature: Signature, stall_s: f64) {
 }
 
 #[test]
-fn the_oldest_segment_after_a_long_silence_is_a_timeout() {
+fn oldest_segment_after_long_idle_time_is_a_timeout() {
     let found = with_fourth(|script, at| {
         script.answer(at + 480 * US, 3, 0..5);
         script.answer(at + 560 * US, 3, 6..8);
@@ -77,7 +77,7 @@ fn the_oldest_segment_after_a_long_silence_is_a_timeout() {
 }
 
 #[test]
-fn the_last_segment_beyond_a_hole_is_a_probe() {
+fn last_segment_beyond_a_hole_is_a_probe() {
     let found = with_fourth(|script, at| {
         script.answer(at + 480 * US, 3, 0..7);
         script.answer(at + 12 * MS, 3, 9..10);
@@ -87,7 +87,7 @@ fn the_last_segment_beyond_a_hole_is_a_probe() {
 }
 
 #[test]
-fn data_right_behind_a_late_ack_waited_for_it() {
+fn data_right_after_a_late_ack_waited_for_it() {
     let found = with_fourth(|script, at| {
         script.without_acks(|script| script.answer(at + 480 * US, 3, 0..1));
         script.ack(at + 40 * MS, 3, 1);
@@ -98,7 +98,7 @@ fn data_right_behind_a_late_ack_waited_for_it() {
 }
 
 #[test]
-fn data_behind_a_window_that_was_shut_waited_for_room() {
+fn data_after_a_zero_window_waited_for_the_window() {
     let found = with_fourth(|script, at| {
         script.answer(at + 480 * US, 3, 0..5);
         script.window(at + 600 * US, 3, 5, 0);
@@ -113,7 +113,7 @@ fn data_behind_a_window_that_was_shut_waited_for_room() {
 fn data_beyond_the_window_waited_for_the_reader() {
     let found = with_fourth(|script, at| {
         script.without_acks(|script| script.answer(at + 480 * US, 3, 0..2));
-        // Two segments more, and no third.
+        // The window allows two more segments, not three.
         script.window(at + 500 * US, 3, 2, 23);
         script.without_acks(|script| script.answer(at + 620 * US, 3, 2..4));
         script.ack(at + 60 * MS, 3, 4);
@@ -124,7 +124,7 @@ fn data_beyond_the_window_waited_for_the_reader() {
 }
 
 #[test]
-fn an_answer_that_begins_late_and_in_a_burst_is_of_a_slow_server() {
+fn late_response_in_a_burst_is_of_a_slow_server() {
     let found = with_fourth(|script, at| {
         script.ack_request(at + 40 * MS, 3);
         script.answer(at + 90 * MS, 3, 0..10);
@@ -137,7 +137,7 @@ fn an_answer_that_begins_late_and_in_a_burst_is_of_a_slow_server() {
 }
 
 #[test]
-fn an_answer_that_pauses_and_goes_on_in_a_burst_paused_by_itself() {
+fn response_that_continues_in_a_burst_paused_by_itself() {
     let found = with_fourth(|script, at| {
         script.answer(at + 480 * US, 3, 0..5);
         script.answer(at + 30 * MS, 3, 5..10);
@@ -146,7 +146,7 @@ fn an_answer_that_pauses_and_goes_on_in_a_burst_paused_by_itself() {
 }
 
 #[test]
-fn a_request_that_was_sent_again_waited_for_the_clients_own_timeout() {
+fn retransmitted_request_waited_for_the_clients_timeout() {
     let found = with_fourth(|script, at| {
         script.request_again(at + 210 * MS, 3);
         script.answer(at + 210 * MS + 120 * US, 3, 0..10);
@@ -158,7 +158,7 @@ fn a_request_that_was_sent_again_waited_for_the_clients_own_timeout() {
 fn quick_retransmissions_are_no_timeouts() {
     let mut script = Script::open(4, true);
     let mut at = 5 * MS;
-    // Two timeouts of 200 ms, then a segment that comes again after 6 ms.
+    // Two timeouts of 200 ms, then a retransmission after 6 ms.
     for wait in [200 * MS, 200 * MS, 6 * MS] {
         script.ask(at);
         for server in 0..3 {
@@ -179,7 +179,7 @@ fn quick_retransmissions_are_no_timeouts() {
 #[test]
 fn reports_the_slowest_round_and_the_sums() {
     let mut script = Script::open(4, true);
-    // A round that is idle for 60 ms, and one that is never idle for long and takes 70 ms.
+    // A round with 60 ms of idle time, and one that takes 70 ms without long idle times.
     let (first, second) = (5 * MS, 205 * MS);
     for at in [first, second] {
         script.ask(at);
@@ -212,7 +212,7 @@ fn too_little_gets_no_verdict() {
 }
 
 #[test]
-fn servers_that_are_asked_one_after_another_are_no_episode() {
+fn sequential_requests_are_no_episode() {
     let mut script = Script::open(4, true);
     for round in 0..3 {
         for server in 0..4 {
@@ -235,7 +235,7 @@ fn a_pause_between_requests_does_not_split_later_rounds() {
         for server in 0..4 {
             let begins = if server < 2 { at } else { at + pause };
             script.ask_one(begins, server);
-            // The answers of all end together, and the next round follows at once.
+            // All responses end together, and the next round follows at once.
             for part in 0..10u32 {
                 let came = at + 10 * MS + MS * u64::from(part) + server as u64 * 12 * US;
                 script.answer(came, server, part..part + 1);
@@ -248,7 +248,7 @@ fn a_pause_between_requests_does_not_split_later_rounds() {
 }
 
 #[test]
-fn a_capture_of_one_direction_says_that_requests_cannot_be_told() {
+fn warns_about_captures_of_one_direction() {
     let mut script = Script::open(3, false);
     script.deaf = true;
     for server in 0..3 {
@@ -263,7 +263,7 @@ fn a_capture_of_one_direction_says_that_requests_cannot_be_told() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_is_told_and_harms_nothing() {
+fn reports_a_clock_set_back_and_corrects_it() {
     let found = after_calm_rounds(|script, at| {
         for server in 0..4 {
             script.answer(at + 120 * US, server, 0..10);
@@ -280,7 +280,7 @@ fn a_clock_that_is_set_back_is_told_and_harms_nothing() {
 }
 
 #[test]
-fn captures_of_different_times_are_told_apart() {
+fn separates_captures_of_different_times() {
     let script = |begin: u64| {
         let mut script = Script::open(2, true);
         script.begin = begin;

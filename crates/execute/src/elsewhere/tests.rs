@@ -94,7 +94,7 @@ fn carried(
     let elsewhere = Elsewhere::new(carrier, (&Toy, "a"), (cache, None), &stop);
     elsewhere.carry_out(Batch { specs, watch: None }, &mut |news| match news {
         News::Ended { place, done, .. } => {
-            assert!(came.insert(place, done.tables).is_none(), "a run is told of once");
+            assert!(came.insert(place, done.tables).is_none(), "a run ends once");
         }
         News::Notice(notice) => told += &notice,
         News::Raised { .. } | News::Underway { .. } => {}
@@ -224,7 +224,7 @@ fn unpacks_every_scenario_unchanged() {
 }
 
 #[test]
-fn what_files_held_travels() {
+fn file_contents_travel_with_batches() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("a.csv", "src,dst,bytes,start_us,stop_us\n0,1,5000,0.000001,\n2,1,,3,\n");

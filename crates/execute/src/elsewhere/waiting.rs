@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Maximum number of attempts per run.
 pub(super) const MOST_TRIES: usize = 3;
-/// Maximum runs per batch by number of losses, because one of its runs may be what kills workers.
+/// Maximum runs per batch by number of losses, because one of its runs may kill workers.
 const MOST_RUNS: [usize; MOST_TRIES] = [usize::MAX, 8, 1];
 /// Target duration of a batch: long compared with its transport, short compared with the whole.
 const LONGEST_S: f64 = 0.5;

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_papers_queue_has_the_published_means() {
+    fn queue_of_the_paper_has_the_published_means() {
         assert_eq!([1, 10].map(|most| mean_end(&[400, 2, 2, 200], most)), [452.5, 203.5]);
     }
 }

@@ -68,16 +68,15 @@ impl Catalogue {
     }
 }
 
-/// A key's name, which every table and terminal can show as it is. Whatever bytes another program logged, a name is a text without control
-/// or direction characters, and no formula: a key that is not has all but letters, digits and `-._~` written as `%3A`, as memcached's
-/// watcher does.
+/// A key's name, safe in tables and terminals: a text without control or direction characters, and no formula. In any other key, all bytes
+/// but letters, digits and `-._~` are percent-encoded, as by memcached's watcher.
 fn name(key: &[u8]) -> Cow<'_, [u8]> {
     if str::from_utf8(key).is_ok_and(|text| plain(text) == text) {
         return Cow::Borrowed(key);
     }
     let mut name = Vec::with_capacity(3 * key.len());
     for (place, byte) in key.iter().enumerate() {
-        // A percent sign already stands for an encoded byte.
+        // A percent sign already starts an encoded byte.
         if byte.is_ascii_alphanumeric() || (place > 0 && b"-._~".contains(byte)) || *byte == b'%' {
             name.push(*byte);
         } else {
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_safe_to_show_and_stands_for_one_key() {
+    fn names_are_safe_and_unique() {
         let names = [
             (&b"user:7"[..], &b"user:7"[..]),
             (b"~0123abcd~00", b"~0123abcd~00"),

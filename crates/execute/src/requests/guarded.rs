@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_with_its_own_words() {
+    fn panics_become_errors_with_their_message() {
         assert_eq!(guarded(|| 7), Ok(7));
         assert_eq!(
             guarded(|| [0u8; 3][std::hint::black_box(5)]).unwrap_err(),

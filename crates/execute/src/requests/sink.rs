@@ -38,17 +38,17 @@ pub enum Unreadable {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A line, or a row, that is not understood.
+    /// An invalid line or row.
     #[error("{place} {number}: {what}")]
     Bad {
         /// Unit of counting: line or row.
         place: &'static str,
-        /// Which.
+        /// Its number.
         number: u64,
-        /// What is wrong, and how to fix it.
+        /// The error, with its remedy.
         what: String,
     },
-    /// The whole of it.
+    /// An error of the log as a whole.
     #[error("{0}")]
     Form(String),
 }
@@ -57,9 +57,9 @@ pub enum Unreadable {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", path.display())]
 pub struct Unread {
-    /// Which.
+    /// Its path.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The error.
     pub why: Unreadable,
 }
 

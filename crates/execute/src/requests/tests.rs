@@ -27,7 +27,7 @@ fn queries(name: &str, text: &str, reading: Reading) -> Result<(Vec<(u64, String
 }
 
 #[test]
-fn lines_of_a_table_with_the_same_query_are_one_query() {
+fn merges_rows_of_a_query() {
     let text = "time,query,key,size\n1.5,q1,a,10\n1.5,q2,b,20\n1.500002,q1,b,20\n1.6,q3,\"a\",11\n";
     let (queries, tally) = queries("log.csv", text, PLAIN).unwrap();
     // Sizes are the latest.
@@ -36,7 +36,7 @@ fn lines_of_a_table_with_the_same_query_are_one_query() {
 }
 
 #[test]
-fn a_size_that_is_not_known_is_left_empty() {
+fn unknown_sizes_stay_empty() {
     let text = "time,query,key,size\n1,q1,a,\n1,q1,b,20\n2,q2,a,7\n";
     assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "a:7 b:20".into()), (1_000_000, "a:7".into())]);
     assert!(
@@ -45,7 +45,7 @@ fn a_size_that_is_not_known_is_left_empty() {
 }
 
 #[test]
-fn a_keys_server_is_what_the_log_gave_last() {
+fn keys_have_the_last_server_of_the_log() {
     let (_folder, path) =
         log("log.csv", "time,query,server_by_hash,key,size\n1,q,3,a,1\n1,q,,b,1\n2,r,5,c,1\n3,s,4,a,1\n");
     let mut catalogue = Catalogue::default();
@@ -62,7 +62,7 @@ fn a_keys_server_is_what_the_log_gave_last() {
 }
 
 #[test]
-fn a_packed_log_is_read_as_what_is_in_it() {
+fn reads_compressed_logs() {
     let text = "time,query,key,size\n1.5,q1,a,10\n1.5,q2,b,20\n";
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
@@ -84,7 +84,7 @@ fn a_packed_log_is_read_as_what_is_in_it() {
 }
 
 #[test]
-fn a_tables_columns_are_known_by_their_names() {
+fn identifies_columns_by_name() {
     let text = "size,host,key,query,time\n7,h,k,q,0\n";
     assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "k:7".into())]);
     let missing = queries("log.csv", "time,key,size\n1,a,1\n", PLAIN).unwrap_err();
@@ -92,13 +92,13 @@ fn a_tables_columns_are_known_by_their_names() {
 }
 
 #[test]
-fn a_query_that_is_named_again_after_a_second_is_another_one() {
+fn same_query_name_after_a_second_is_another_query() {
     let text = "time,query,key,size\n1,q,a,1\n1.9,q,b,1\n3,q,c,1\n";
     assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "a:1 b:1".into()), (2_000_000, "c:1".into())]);
 }
 
 #[test]
-fn a_bad_line_is_told_with_its_number_or_counted() {
+fn reports_or_counts_invalid_lines() {
     for (line, says) in [
         ("x,q,a,1", "`x` is not a time: use seconds, such as 12.5"),
         ("1,q,a,-1", "`-1` is not a size: use bytes, such as 512, or leave the field empty if unknown"),
@@ -132,9 +132,9 @@ fn requests_without_a_gap_are_one_query() {
     assert_eq!(tally, Tally { queries: 3, requests: 4, misses: 1, dropped: 12, bad: 0 });
 }
 
-/// `watched.log` is what memcached 1.6.18 wrote; `watch.py` beside it is what was asked of it.
+/// memcached 1.6.18 wrote `watched.log`; `watch.py` beside it sent the requests.
 #[test]
-fn what_is_looked_up_to_be_stored_is_no_request() {
+fn lookups_of_storage_commands_are_no_requests() {
     let (mut catalogue, mut all) = (Catalogue::default(), Vec::new());
     let tally = read(&[kept("watched.log")], PLAIN, &mut catalogue, &mut |query| all.push(query)).unwrap();
     let names = |query: &Query| {
@@ -142,12 +142,12 @@ fn what_is_looked_up_to_be_stored_is_no_request() {
     };
     let asked: Vec<_> = all.iter().map(names).collect();
     assert_eq!(asked, [vec!["a"], vec!["a"], vec!["a", "b"], vec!["b"], vec!["a", "b"]]);
-    // A get of what is not there, and the same in the middle of what is.
+    // A get of a missing key, and one of a missing key among others.
     assert_eq!((tally.queries, tally.requests, tally.misses), (5, 7, 2));
 }
 
 #[test]
-fn the_same_connections_number_at_two_servers_is_two_clients() {
+fn connection_numbers_of_two_servers_are_two_clients() {
     let line = |micros: u32, key: &str| {
         format!("ts=7.{micros} gid=1 type=item_get key={key} status=found clsid=1 cfd=28 size=5\n")
     };
@@ -169,7 +169,7 @@ fn the_same_connections_number_at_two_servers_is_two_clients() {
 }
 
 #[test]
-fn a_query_of_several_tables_is_one() {
+fn merges_queries_of_several_tables() {
     let table = |rows: &str| format!("time,query,key,size\n{rows}");
     let (_one, first) = log("one.csv", &table("1,q,a,1\n2,r,a,1\n"));
     let (_two, second) = log("two.csv", &table("1.5,q,b,1\n9,q,b,1\n"));
@@ -179,7 +179,7 @@ fn a_query_of_several_tables_is_one() {
 }
 
 #[test]
-fn a_watchers_line_that_is_none_is_told_with_its_number() {
+fn reports_invalid_watcher_lines_with_their_number() {
     for (line, says) in [
         ("get a", "no `ts=`: is it a line of `watch fetchers`?"),
         ("ts=7 gid=1 type=item_get", "ts=`7`: use seconds and microseconds, such as 7.42"),
@@ -227,7 +227,7 @@ fn parquet(path: &Path, kind: &str, times: &[i64]) {
 }
 
 #[test]
-fn a_parquet_table_is_read_by_its_columns_whatever_its_clock() {
+fn reads_parquet_columns_with_any_clock() {
     for (kind, times) in [
         ("int64 time (TIMESTAMP(MICROS,true))", [5, 7]),
         ("int64 time (TIMESTAMP(NANOS,true))", [5_000, 7_000]),
@@ -251,7 +251,7 @@ fn a_parquet_table_is_read_by_its_columns_whatever_its_clock() {
 }
 
 #[test]
-fn what_is_no_file_or_no_table_is_refused() {
+fn refuses_missing_files_and_other_formats() {
     let folder = tempfile::tempdir().unwrap();
     let refused =
         |path: &Path| read(&[path.into()], PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
@@ -261,7 +261,7 @@ fn what_is_no_file_or_no_table_is_refused() {
     assert!(refused(&path).contains("Parquet"), "{}", refused(&path));
 }
 
-/// Pieces of which logs are made, right and wrong.
+/// Pieces of random logs, valid and invalid.
 const PIECES: [&str; 40] = [
     "time",
     "query",
@@ -305,12 +305,12 @@ const PIECES: [&str; 40] = [
     "\u{0}",
 ];
 
-/// What other programs wrote, and what is recorded.
+/// A log that another program wrote.
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs").join(name)
 }
 
-/// What is in logs: queries by their keys' names and sizes.
+/// The queries of logs: names and sizes of keys.
 fn kept_queries(paths: &[PathBuf]) -> Result<Vec<(Time, Vec<String>)>, String> {
     let (mut catalogue, mut all) = (Catalogue::default(), Vec::new());
     read(paths, PLAIN, &mut catalogue, &mut |query| all.push(query)).map_err(|unread| unread.why.to_string())?;
@@ -320,7 +320,7 @@ fn kept_queries(paths: &[PathBuf]) -> Result<Vec<(Time, Vec<String>)>, String> {
 }
 
 #[test]
-fn a_table_is_the_same_whoever_wrote_it_as_parquet() {
+fn reads_parquet_of_any_writer_alike() {
     let expected = kept_queries(&[kept("log.csv")]).unwrap();
     assert_eq!(expected.len(), 12);
     let mut seen = 0;
@@ -337,9 +337,9 @@ fn a_table_is_the_same_whoever_wrote_it_as_parquet() {
     assert_eq!(brotli, "column `time` is compressed with BROTLI: use Snappy, zstd, LZ4, gzip or none");
 }
 
-/// Every byte of these turned over, and every third length short of the whole.
+/// Files with one byte changed, for every byte, and files truncated at every third byte.
 #[test]
-fn damaged_parquet_ends_in_queries_or_in_an_error() {
+fn damaged_parquet_gives_queries_or_an_error() {
     let (folder, mut panics, mut checksums) = (tempfile::tempdir().unwrap(), 0, 0);
     for name in ["polars", "duckdb-stamps-v2-zstd", "pyarrow-numbers-zstd", "pyarrow-large-lz4"] {
         let name = format!("{name}.parquet");
@@ -355,7 +355,7 @@ fn damaged_parquet_ends_in_queries_or_in_an_error() {
             let path = folder.path().join("damaged.parquet");
             std::fs::write(&path, bytes).unwrap();
             let read = kept_queries(std::slice::from_ref(&path));
-            // What is written over waits for the disk on some file systems; what is written anew does not.
+            // On some file systems, overwriting a file waits for the disk; creating one does not.
             std::fs::remove_file(&path).unwrap();
             if let Err(what) = read {
                 assert!(!what.is_empty(), "{name}, mutation {number}");

@@ -1,18 +1,18 @@
 //! The lines of memcached's `watch fetchers mutations`: `ts=S.U gid=N type=item_get key=K status=found clsid=C cfd=F size=B`.
 //!
 //! Source: memcached, `logger.c`. A time's fraction is a number of microseconds without leading zeros: `7.42` is 7 s and 42 us. `cfd`
-//! is the connection. Where a watcher is too slow, `skipped=N` stands in place of N lines. Keys stay as they are written, URI-encoded.
+//! is the connection. If a watcher is too slow, `skipped=N` replaces N lines. Keys remain URI-encoded.
 //!
-//! Whatever is stored, by any command and whether it is stored or not, is looked up first: an `item_get` of the same connection and key
-//! stands before the `item_store`, and is no request. A `set` that is refused, as it is too large or finds no memory, is looked up after its
-//! `item_store`, to remove what is old, and that line says another `cfd` (1.6.18). `touch`, `incr`, `decr` and `delete` look up too, and
-//! their lines are as those of a get.
+//! Every storage command first looks up its key, even if it then stores nothing: an `item_get` of the same connection and key precedes the
+//! `item_store`, and is no request. A `set` that is refused, because the item is too large or memory is full, looks up the key after its
+//! `item_store`, to remove the old item, and that line has another `cfd` (1.6.18). `touch`, `incr`, `decr` and `delete` look up too, and
+//! their lines look like those of a get.
 
 use std::io::{BufRead, Read};
 
 use super::sink::{Nanos, Said, Seen, Source, Unreadable};
 
-/// A line is at most so long.
+/// Maximum length of a line.
 const LINE_MAX: u64 = 1 << 16;
 
 /// A log that is read line by line.
@@ -48,7 +48,7 @@ impl<R: BufRead> Source for Lines<R> {
     }
 }
 
-/// What a line says.
+/// Parses a line.
 fn said(line: &[u8]) -> Result<Said<'_>, String> {
     let line = std::str::from_utf8(line).map_err(|_| "it is no text".to_string())?;
     if line == "OK" {

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_held_against_what_is_allowed() {
+    fn compares_points_with_the_upper_bound() {
         let of = |mbps: f64| judged(&at(mbps, mbps, mbps));
         assert_eq!(of(720.0), Judged { state: State::Holds, sure: true });
         assert_eq!(of(719.0), Judged { state: State::Sags, sure: true });
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_held_against_their_own_time() {
+    fn compares_bursts_with_their_ideal_time() {
         let least = |whole_ms| {
             Some(crate::Least { whole_ms, wire_ms: whole_ms, round_trips_ms: 0.0, work_ms: 0.0, requests_ms: 0.0 })
         };
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_no_surer_than_its_interval() {
+    fn verdict_needs_a_clear_interval() {
         assert_eq!(judged(&at(400.0, 100.0, 500.0)), Judged { state: State::Collapsed, sure: false });
         assert_eq!(judged(&at(400.0, 100.0, 449.0)), Judged { state: State::Collapsed, sure: true });
         assert_eq!(judged(&at(500.0, 400.0, 719.0)), Judged { state: State::Sags, sure: true });
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_still_in_every_third_round_does_not_hold() {
+    fn scheme_idle_in_every_third_round_does_not_sustain() {
         let still = SummaryRow { stalls: 3.5, ..at(880.0, 870.0, 890.0) };
         assert_eq!(judged(&still).state, State::Sags, "ten rounds begun");
         let seldom = SummaryRow { stalls: 1.0, ..at(880.0, 870.0, 890.0) };

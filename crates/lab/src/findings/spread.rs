@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn slowdown_is_said_with_the_sizes_that_are_worst_off() {
+    fn reports_the_slowdown_of_the_worst_sizes() {
         let (head, says) = words(&row("newreno", 40.0), "8000 Mbit/s", None);
         assert_eq!(head, "median slowdown 10.0×, p99 40.0×");
         assert_eq!(
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_and_a_job_say_how_long_they_take() {
+    fn reports_durations_of_shuffles_and_jobs() {
         let mut shuffle = row("newreno", 40.0);
         (shuffle.rounds, shuffle.qct_ms.mean) = (1.0, Some(2_310.0));
         let (head, says) = words(&shuffle, "8000 Mbit/s", None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_that_moves_a_fraction_a_host_with_timeouts_collapses() {
+    fn slow_shuffle_with_timeouts_is_a_collapse() {
         let at = |hosts, mean: f64, timeouts| {
             let goodput_mbps = crate::stats::Interval { mean, lo: mean, hi: mean };
             SummaryRow { hosts, goodput_mbps, timeouts, ..row("newreno", 1.0) }
@@ -164,19 +164,19 @@ mod tests {
     }
 
     #[test]
-    fn poisson_flows_are_told_beside_what_they_offer() {
+    fn reports_poisson_flows_with_their_offered_load() {
         let says = words(&row("newreno", 40.0), "800 Mbit/s", Some("900 Mbit/s")).1;
         assert!(says.starts_with("16 hosts reach 800 Mbit/s of an offered 900 Mbit/s,"), "{says}");
     }
 
     #[test]
-    fn a_run_without_a_finished_flow_says_so() {
+    fn reports_runs_without_a_finished_flow() {
         let nothing = SummaryRow { slowdown: Vec::new(), ..row("newreno", 1.0) };
         assert_eq!(words(&nothing, "0 Mbit/s", None).0, "has no finished flow");
     }
 
     #[test]
-    fn the_least_and_the_largest_mean_are_compared() {
+    fn names_the_scheme_with_the_smallest_slowdown() {
         let mut summary =
             crate::summarise("x.toml", &[], crate::CompareOptions::default(), (&[], &crate::Outcome::default()));
         assert!(comparison(&summary).is_none());

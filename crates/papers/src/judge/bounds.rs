@@ -134,7 +134,7 @@ fn ratios(curve: &Curve, over: &Curve, range: &Range) -> Result<Vec<Point>, Stri
     points.iter().map(ratio).collect::<Option<_>>().ok_or_else(|| NOTHING.into())
 }
 
-/// Zero in every seed: a single other value fails, whatever further seeds give.
+/// Zero in every seed: a single other value fails, regardless of further seeds.
 pub(super) fn none(curve: &Curve, range: &Range) -> Seen {
     let Some(points) = range.points(curve) else { return nothing() };
     let hit: Vec<&Point> = points.iter().filter(|p| p.values.iter().any(|&v| v != 0.0)).copied().collect();

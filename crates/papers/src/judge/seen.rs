@@ -86,7 +86,7 @@ pub(super) fn figure(value: f64) -> String {
 /// A mean with half of its interval; where that would reach below nothing, which no time, rate or count does, the interval itself. A
 /// share gained may be negative.
 pub(super) fn with_half(y: &Interval, unit: &str) -> String {
-    // A word stands once behind both, `x` at each.
+    // A word follows both numbers once, `x` follows each.
     let each = if unit.starts_with(' ') { "" } else { unit };
     match y.lo < 0.0 && y.mean >= 0.0 && unit != " %" {
         true => format!("{}{each} (0 to {}){unit}", figure(y.mean), figure(y.hi)),

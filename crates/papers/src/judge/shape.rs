@@ -1,10 +1,10 @@
-//! The class `shape`: what a curve does.
+//! The class `shape`: the form of a curve.
 
 use super::seen::{Range, Seen, Verdict, figure, nothing};
 use crate::curve::Curve;
 use fanin_lab::stats::{Fit, Interval, six_digits, slope};
 
-/// What a curve does.
+/// The form of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The slope's 95 % interval lies above zero.

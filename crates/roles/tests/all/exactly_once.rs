@@ -1,4 +1,4 @@
-//! Every object of every request ends exactly once, whatever happens to messages and machines.
+//! Every object of every request ends exactly once, under any faults of messages and machines.
 
 use crate::support::toy::{Faults, Toy};
 use crate::support::{Cluster, asks_hubs, asks_servers, ms};

@@ -75,7 +75,7 @@ impl At {
                 packets.push((to.0, std::mem::take(&mut packet)));
             }
         }
-        assert!(packet.is_empty(), "a packet's last message says so");
+        assert!(packet.is_empty(), "the last message of a packet ends it");
         packets
     }
 
@@ -271,7 +271,7 @@ fn repeated_request_fetches_only_sent_objects() {
     assert_eq!(at.gets(), [(2, 0)]);
     at.comes(us(4), 0, 100);
     at.comes(us(5), 2, 100);
-    assert_eq!(at.packets(), [(55, vec![1, 0, 2])], "to whom it was told, and the last one does not wait");
+    assert_eq!(at.packets(), [(55, vec![1, 0, 2])], "sent to the assigned receiver, without waiting for more");
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn crashes_lose_no_object_or_write() {
 
 #[test]
 #[ignore = "make torture"]
-#[expect(clippy::disallowed_methods, reason = "how many cases is told by make")]
+#[expect(clippy::disallowed_methods, reason = "make sets the number of cases")]
 fn under_many_schedules_of_crashes() {
     let told = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().expect("a number"));
     let (first, cases) = (told("FIRST", 1_000), told("CASES", 10_000));

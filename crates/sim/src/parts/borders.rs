@@ -1,4 +1,4 @@
-//! Assignment of nodes to parts of a network, and the time that parts can run without synchronization.
+//! Assignment of nodes to parts of a network, and the time that parts can run without synchronisation.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! One run on several cores, with the same tables as on one.
 //!
 //! The network is split by racks. A packet from one part to another arrives at least a link's delay later, so each part is served
-//! independently for that long; then parts exchange packets (conservative synchronization, as in Unison for ns-3: Bai et al.,
+//! independently for that long; then parts exchange packets (conservative synchronisation, as in Unison for ns-3: Bai et al.,
 //! "Unison: A Parallel-Efficient and User-Transparent Network Simulation Kernel", EuroSys 2024). The order of simultaneous events
 //! depends only on the events, so each part serves its own in the same order as one core would.
 //!

@@ -7,7 +7,7 @@ use fanin_units::Time;
 
 use crate::parts::borders::Borders;
 
-/// Whether more frequent synchronization pays off was not measured.
+/// Whether more frequent synchronisation pays off was not measured.
 const LEAST_AHEAD: Time = Time::from_micros(1);
 
 /// Why a run is simulated on one core in any case; `None` if it gains from more.

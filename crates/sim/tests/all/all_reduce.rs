@@ -1,4 +1,4 @@
-//! Ring all-reduces: what goes round, how long it takes, who waits for whom.
+//! Ring all-reduces: traffic, duration, and waiting.
 
 use crate::common::{but, run, spec};
 use fanin_spec::{Connections, FlowKind, Optional, RunSpec};
@@ -43,7 +43,7 @@ fn all_reduce_nears_link_time() {
     let least = 9_600_000_000.0 * 1538.0 / 1460.0;
     let times: Vec<f64> = tables.queries.iter().filter_map(|query| query.qct_ps).map(|ps| ps as f64).collect();
     assert_eq!(times.len(), 3);
-    // Only the first is slowed down by handshakes and slow start.
+    // Handshakes and slow start delay only the first.
     assert!(times.iter().all(|&took| took > least), "{times:?} of at least {least}");
     assert!(times[1..].iter().all(|&took| took < 1.05 * least), "{times:?} of at least {least}");
 }

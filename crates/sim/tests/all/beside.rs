@@ -1,4 +1,4 @@
-//! What runs beside a workload is counted apart from it.
+//! Background traffic is counted separately from the workload.
 
 use crate::common::{run, spec};
 
@@ -26,7 +26,7 @@ fn lone_workload_has_no_background_counts() {
 #[test]
 fn background_flows_are_counted_separately() {
     let totals = run(&spec(&READS.replace("duration", "background = 2\nduration"), 4, 1)).totals;
-    // Between them they fill the client's link and no more.
+    // Together they fill the client's link and no more.
     let mbps = |bytes: u64| bytes as f64 * 8.0 / (totals.measured_ps as f64 / 1e6);
     let (own, others) = (mbps(totals.payload_bytes), mbps(totals.background_bytes));
     assert!(others > 200.0 && own + others < 973.0, "{own} and {others} Mbit/s");
@@ -36,7 +36,7 @@ fn background_flows_are_counted_separately() {
 
 #[test]
 fn background_losses_are_not_the_workloads() {
-    // One small read now and then beside a service that floods its own hosts.
+    // An occasional small read beside a service that overloads its own hosts.
     let quiet = READS.replace("duration", "in_flight = 1\nduration")
         + "\n[service]\nqueries_per_s = 2000\nfan_out = 12\nanswer = \"64 KB\"\n";
     let totals = run(&spec(&quiet, 16, 1)).totals;

@@ -17,7 +17,7 @@ fn poisson(extra: &str, fan_in: u32) -> RunTables {
 
 #[test]
 fn poisson_flows_offer_their_load_at_every_host() {
-    // Small flows, so that many start: 2 s of 1 Gbit/s at 0.4 are 800 expected bursts of Hadoop's mean a host.
+    // Small flows, so that many start: 2 s of 1 Gbit/s at 0.4 are 800 flows of Hadoop's mean size per host.
     let tables = poisson("sizes = \"hadoop\"\nload = 0.4\nduration = \"2 s\"", 31);
     let mut by_host: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for flow in &tables.flows {
@@ -28,7 +28,7 @@ fn poisson_flows_offer_their_load_at_every_host() {
     assert_eq!(by_host.len(), 32);
     let (flows, bytes) = by_host.values().fold((0, 0), |sum, host| (sum.0 + host.0, sum.1 + host.1));
     let expected_flows = 0.4 * 1e9 / 8.0 / 120_420.75 * 2.0 * 32.0;
-    // Some 26,000 flows: 4 standard deviations of their number are 2.5 %, of their sum (its coefficient is 5.5) 14 %.
+    // About 26,000 flows: 4 standard deviations of their number are 2.5 %, of their sum (its coefficient is 5.5) 14 %.
     assert!((flows as f64 / expected_flows - 1.0).abs() < 0.025, "{flows} flows for {expected_flows}");
     let load = bytes as f64 * 8.0 / (1e9 * 2.0 * 32.0);
     assert!((load / 0.4 - 1.0).abs() < 0.14, "a load of {load}");
@@ -76,7 +76,7 @@ fn draws_are_independent_of_host_and_scheme() {
 
 #[test]
 fn lone_flow_takes_ideal_time() {
-    // A window that covers the path from the start, and no header but TCP's and IP's.
+    // A window that covers the path from the start, and no headers but TCP's and IP's.
     let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"10 us\"\n[tcp]\ninitial_window = 1000\nreceive_window = \"1 GiB\"\n\
                 [workload]\nkind = \"flows\"\n";
     for bytes in [1, 1460, 1461, 100_000, 1_000_000] {
@@ -91,7 +91,7 @@ fn lone_flow_takes_ideal_time() {
         let tables = run(&spec);
         let flow = &tables.flows[0];
         let (fct, ideal) = (flow.fct_ps.unwrap(), flow.ideal_ps.unwrap());
-        // SYN, SYN-ACK and its ACK ahead of the data: a round trip of small packets, 40 us and some.
+        // SYN, SYN-ACK and its ACK precede the data: a round trip of small packets, slightly more than 40 us.
         let handshake = fct - ideal;
         assert!((40_000_000..44_000_000).contains(&handshake), "{bytes} B: {fct} for {ideal}");
         assert_eq!(flow.start_ps, 5_000_000);
@@ -118,7 +118,7 @@ fn background_poisson_flows_begin_with_reads() {
     assert!((4 * busy.totals.rounds..=4 * busy.totals.rounds + 4).contains(&answers));
 }
 
-/// Small scenarios with flows between any two hosts, some of them harsh.
+/// Small scenarios with flows between any two hosts, some under heavy loss.
 fn settings() -> impl Strategy<Value = Settings> {
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
     let kinds = vec![Kind::Poisson, Kind::Flows, Kind::Barrier, Kind::OneShot, Kind::WebSearch, Kind::Long];

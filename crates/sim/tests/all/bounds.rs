@@ -1,4 +1,4 @@
-//! What no run may beat: the closed forms of `fanin-model`, under every scheme and random settings.
+//! Bounds that no run may exceed: the closed forms of `fanin-model`, under every scheme and random settings.
 
 use crate::common::{run, schemes, spec};
 use fanin_model::{Bottleneck, last_answer_at_the_earliest, most_goodput_mbps, overflow_onset};
@@ -26,7 +26,7 @@ proptest! {
         );
         let tables = run(&spec(&scenario, fan_in, seed));
         let rate = Rate(mbps * 1_000_000);
-        // The request crosses two links, the last byte of the last answer two more.
+        // The request crosses two links, the last byte of the last response two more.
         let one_way = Time::from_micros(4 * delay_us);
         let least = last_answer_at_the_earliest(fan_in.into(), Bytes(answer), rate, one_way);
         for query in &tables.queries {
@@ -45,7 +45,7 @@ proptest! {
         let bottleneck = Bottleneck {
             rate: Rate(10_000_000_000),
             buffer: QueueSize::Packets(buffer),
-            // What the pipe holds is not counted on: bursts come at once.
+            // Do not count the pipe's capacity: bursts arrive at once.
             rtt: Time::ZERO,
             packet: Bytes(1518),
         };
@@ -61,8 +61,7 @@ proptest! {
     }
 }
 
-/// 32 MB at 1 Gbit/s take 0.26 s. Slow start's first overshoot may cost a timeout of 0.2 s; what comes after may not cost
-/// one again and again.
+/// 32 MB at 1 Gbit/s take 0.26 s. Slow start's first overshoot may cost a timeout of 0.2 s; later losses may not repeat it.
 #[test]
 fn long_flow_avoids_repeated_timeouts() {
     for (scheme, recovery) in
@@ -79,7 +78,7 @@ fn long_flow_avoids_repeated_timeouts() {
              [workload]\nkind = \"one-shot\"\nfragment = \"32 MB\"\n"
         );
         let tables = run(&spec(&scenario, 1, 1));
-        // RED drops retransmissions too, which only time tells (RFC 8985).
+        // RED drops retransmissions too, and only a timer detects such a loss (RFC 8985).
         assert!(tables.totals.timeouts <= 4, "{scheme}, {recovery}: {} timeouts", tables.totals.timeouts);
     }
 }

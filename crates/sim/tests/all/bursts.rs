@@ -1,4 +1,4 @@
-//! Bursts into one client, as measured ones are played and as they are drawn.
+//! Bursts into one client: replayed from a table and drawn from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn bursts(table: &str, servers: u32, seed: u64) -> RunSpec {
     checked(Scheme::parse("newreno").unwrap(), s, servers, seed)
 }
 
-/// Of each burst, its senders and its bytes.
+/// Senders and bytes of each burst.
 fn seen(tables: &RunTables) -> BTreeMap<u64, (BTreeSet<u32>, u64)> {
     let mut seen: BTreeMap<u64, (BTreeSet<u32>, u64)> = BTreeMap::new();
     for flow in &tables.flows {
@@ -30,7 +30,7 @@ fn seen(tables: &RunTables) -> BTreeMap<u64, (BTreeSet<u32>, u64)> {
 
 #[test]
 fn measured_bursts_repeat_in_order() {
-    // 8 + 4 ms: 50 ms begin the first at 8, 20, 32 and 44, the second at 12, 24, 36 and 48 ms.
+    // The period is 8 + 4 ms. Within 50 ms the first burst starts at 8, 20, 32 and 44, the second at 12, 24, 36 and 48 ms.
     let tables = run(&bursts("gap_us,fan_in,bytes\n8000,3,10000\n4000.5,1,7\n", 8, 1));
     let starts: Vec<u64> = tables.queries.iter().map(|query| query.start_ps / 1_000_000).collect();
     assert_eq!(starts, [8_000, 12_000, 20_000, 24_001, 32_001, 36_001, 44_001, 48_002]);
@@ -43,7 +43,7 @@ fn measured_bursts_repeat_in_order() {
 
 #[test]
 fn bursts_overlap_and_all_end() {
-    // 1 MB each ms is the eightfold of the link.
+    // 1 MB per ms is eight times the link's rate.
     let tables = run(&bursts("gap_us,fan_in,bytes\n1000,20,1000000\n", 20, 1));
     assert_eq!(tables.queries.len(), 50);
     assert!(tables.queries[1].start_ps < tables.queries[0].qct_ps.unwrap());

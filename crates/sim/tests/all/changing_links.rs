@@ -1,11 +1,11 @@
-//! Links that fail, heal or change their rate while packets are under way.
+//! Links that fail, recover or change their rate while packets are in flight.
 
 use crate::common::{run, run_as, schemes, spec};
 use fanin_sim::Departures;
 use fanin_spec::{Kind, PortRow, RunTables};
 use proptest::prelude::*;
 
-/// A shuffle over two racks and two spines, with what becomes of links.
+/// A shuffle over two racks and two spines, with changes of links.
 fn shuffle(scheme: &str, changes: &[String]) -> String {
     format!(
         r#"
@@ -34,7 +34,7 @@ fn packets(tables: &RunTables, name: &str) -> u64 {
     tables.ports.iter().find(|port| port.port == name).map_or(0, |port| port.packets)
 }
 
-/// The ports that lost packets to a link that was down.
+/// The ports that lost packets to a failed link.
 fn cut_off(tables: &RunTables) -> Vec<&str> {
     tables.ports.iter().filter(|port| port.drops_down > 0).map(|port| port.port.as_str()).collect()
 }
@@ -60,7 +60,7 @@ fn host_resumes_when_link_heals() {
     let ends: Vec<u64> =
         tables.flows.iter().filter(of_server5).map(|flow| flow.start_ps + flow.fct_ps.unwrap_or(0)).collect();
     assert_eq!(ends.len(), 14);
-    // In ps: nothing ends between the two changes, but for what was on the wire.
+    // In ps: no flow ends between the two changes, except those whose last packets were on the wire.
     assert!(ends.iter().all(|&end| !(3_100_000_000..300_000_000_000).contains(&end)), "{ends:?}");
     assert!(ends.iter().any(|&end| end > 300_000_000_000));
     assert!(tables.totals.timeouts > 0);
@@ -74,7 +74,7 @@ fn drops_at_down_links_count_as_down() {
         let tables = run(&spec(&format!("{}{host}", shuffle(scheme, &changes)), 7, 1));
         assert_eq!(cut_off(&tables), ["leaf2>server5", "server5>leaf2"], "{scheme}");
         assert_eq!(tables.totals.drops, tables.ports.iter().map(PortRow::drops).sum::<u64>(), "{scheme}");
-        // The link is down for most of the run, and nothing but SYNs and retransmissions comes to it.
+        // The link is down for most of the run, and only SYNs and retransmissions arrive at it.
         let port = tables.ports.iter().find(|port| port.port == "server5>leaf2").unwrap();
         assert!(port.drops_down > port.drops_full + port.drops_early + port.drops_not_ect, "{scheme}: {port:?}");
     }
@@ -93,7 +93,7 @@ fn slower_link_carries_less() {
     assert!(whole > 900.0 && (450.0..600.0).contains(&slowed), "{whole} and {slowed} Mbit/s");
 }
 
-/// What becomes of links within the first 30 ms; in the end all are up.
+/// Changes of links within the first 30 ms; at the end all links are up.
 fn changes() -> impl Strategy<Value = Vec<String>> {
     let link =
         prop::sample::select(vec!["leaf1 spine1", "leaf1 spine2", "leaf2 spine2", "server1 leaf1", "client leaf1"]);
@@ -114,7 +114,7 @@ proptest! {
         seed in 0..1000u64,
     ) {
         let spec = spec(&shuffle(&scheme, &changes), 7, seed);
-        // Conservation is checked in every run.
+        // Every run checks conservation.
         let tables = run(&spec);
         prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "not every flow ends");
         prop_assert_eq!(&tables, &run(&spec));

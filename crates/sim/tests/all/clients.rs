@@ -1,4 +1,4 @@
-//! Several clients that ask at once, each in rounds of its own.
+//! Several concurrent clients, each with its own rounds.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn queries_of(tables: &RunTables, client_host: u32) -> Vec<&QueryRow> {
     tables.queries.iter().filter(|query| query.client_host == client_host).collect()
 }
 
-/// Whom each client's answers come from.
+/// The servers that respond to a client.
 fn servers_of(tables: &RunTables, client_host: u32) -> BTreeSet<u32> {
     tables.flows.iter().filter(|flow| flow.to_host == client_host).map(|flow| flow.from_host).collect()
 }
@@ -49,14 +49,14 @@ fn clients_of_the_same_servers_share_their_links() {
     for host in [0, 2, 3, 4] {
         assert_eq!(servers_of(&four, host), BTreeSet::from([1]));
     }
-    // One server's link carries it all: goodput stays about that of one, which its round trips keep from the line's rate.
+    // One server's link carries all responses. Round trips keep a single client below line rate, so four get more in total.
     let (one, all) = (alone.goodput_mbps(), four.goodput_mbps());
     assert!(all > one && all < 973.0, "{one} and {all} Mbit/s");
     assert_eq!(four.totals.payload_bytes, 4 * 5 * 25_000);
 }
 
 #[test]
-fn as_many_clients_as_hosts_ask_all_others() {
+fn all_hosts_can_be_clients_of_all_others() {
     let tables = run(&with(5, Servers::Others, 4));
     for host in 0..5 {
         assert_eq!(queries_of(&tables, host).len(), 5);
@@ -83,14 +83,15 @@ fn second_client_keeps_first_clients_draws() {
 }
 
 #[test]
-fn a_query_has_the_timeouts_of_its_own_client() {
-    // The first client's 24 answers overflow its port; the second one asks two at a time, which do not. Their servers are apart.
+fn queries_have_the_timeouts_of_their_client() {
+    // The 24 responses of the first client overflow its port. The second client requests from two servers at once, which never overflows.
+    // They share no servers.
     let harsh = |s: &mut fanin_spec::Settings| s.switch.buffer = fanin_units::QueueSize::Packets(20);
     let all = run(&but(&with(2, Servers::Own, 24), harsh));
     let sum: u64 = all.queries.iter().map(|query| query.timeouts).sum();
     assert!(sum > 0);
     assert_eq!(sum, all.totals.timeouts, "each is one query's");
-    // Beside long flows that lose packets, too, those of the queries are the workload's.
+    // With lossy background flows, the workload's timeouts are still those of its queries.
     let beside = run(&but(&with(1, Servers::Same, 8), |s| {
         harsh(s);
         s.workload.background = 4;
@@ -101,7 +102,7 @@ fn a_query_has_the_timeouts_of_its_own_client() {
 }
 
 #[test]
-fn a_warm_up_of_rounds_is_one_of_each_client() {
+fn warm_up_rounds_count_per_client() {
     let plain = with(3, Servers::Own, 2);
     let warmed = but(&plain, |s| s.workload.warm_up = fanin_spec::Optional(Some(fanin_spec::WarmUp::Rounds(2))));
     let (plain, warmed) = (run(&plain), run(&warmed));

@@ -1,4 +1,4 @@
-//! What requests and answers go over: connections that stand, or new ones.
+//! Connections of requests and responses: persistent or new.
 
 use std::sync::atomic::AtomicBool;
 
@@ -35,7 +35,7 @@ fn over(spec: &RunSpec, connections: Connections) -> RunSpec {
     but(spec, |settings| settings.workload.connections = connections)
 }
 
-/// How many connections a run has opened, of which it has sent the SYN once at least.
+/// Number of connections that sent at least one SYN in a run.
 fn opened(spec: &RunSpec) -> usize {
     let hosts = 0..=spec.fan_in;
     let name = |host| if host == 0 { "client".to_string() } else { format!("server{host}") };
@@ -70,7 +70,7 @@ fn barrier_over_new_connections_equals_web_search() {
 
 #[test]
 fn persistent_connections_save_the_handshake() {
-    // A packet each, so that no window matters.
+    // One packet each, so that no window matters.
     let new = but(&spec(QUERIES, 5, 1), |s| s.workload.fragment = Optional(Some(Bytes(1_000))));
     let standing = query_times(&run(&over(&new, Connections::Standing)));
     // A round trip of 100 us.
@@ -90,7 +90,7 @@ fn fetches_share_persistent_connections() {
     let new = spec(JOB, 6, 1);
     let standing = over(&new, Connections::Standing);
     let [(few, some), (all, many)] = [&standing, &new].map(|spec| (opened(spec), run(spec)));
-    // What is fetched or read is asked for by the one that wants it: one connection a pair that asks.
+    // The host that wants data opens the connection: at most one per ordered pair of hosts.
     assert!(few <= 6 * 5 && few < all, "{few} and {all} connections");
     for tables in [&some, &many] {
         assert!(tables.queries[0].qct_ps.is_some(), "the job ends");
@@ -101,7 +101,7 @@ fn fetches_share_persistent_connections() {
     assert_eq!(some.totals.payload_bytes, some.flows.iter().filter_map(|flow| flow.payload_bytes).sum::<u64>());
 }
 
-/// The places of the connections that were opened to and from the client, the workload's or those beside it.
+/// Connection numbers at the client: those of the workload, or those of the background.
 fn places(scenario: &str, beside: bool) -> Vec<u32> {
     let (_, caught) =
         tap(&spec(scenario, 5, 1), &TapPoint::Host("client".into()), &AtomicBool::new(false)).unwrap().expect("a host");

@@ -11,7 +11,7 @@ use fanin_spec::{FabricKind, Kind, Optional, RunSpec, RunTables, Settings, WarmU
 use fanin_units::Time;
 use proptest::prelude::*;
 
-/// A thread each.
+/// One thread per part.
 struct Threads;
 
 impl Team for Threads {
@@ -25,7 +25,7 @@ fn on(cores: usize, spec: &RunSpec) -> RunTables {
     run_in_parts(spec, cores, &Threads, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
 }
 
-/// The same hosts in racks, near enough that parts hear of one another often.
+/// The same hosts in racks, close enough that parts exchange packets often.
 fn in_racks(mut s: Settings, fan_in: u32) -> Settings {
     let (racks, hosts) = (2 + fan_in % 4, fan_in + 1 + s.workload.background);
     s.fabric.kind = FabricKind::LeafSpine;
@@ -46,7 +46,7 @@ proptest! {
     ) {
         let mut settings = in_racks(settings, fan_in);
         if settings.workload.kind == Kind::Poisson {
-            // Where its measured time begins, the network is looked at.
+            // The network is sampled when the measured time begins.
             settings.workload.warm_up = Optional(warm_up.map(|us| WarmUp::For(Time::from_micros(us))));
         }
         for spec in all_schemes(&settings, fan_in, seed) {

@@ -1,4 +1,4 @@
-//! The engine's name is derived from what the engine is made of.
+//! The engine's name is a digest of its sources and libraries.
 
 #[path = "../../build/engine.rs"]
 mod engine;
@@ -30,11 +30,11 @@ fn engine_includes_every_built_crate() {
     assert_eq!(engine.crates.iter().map(String::as_str).collect::<BTreeSet<_>>(), crates);
     let missing: Vec<_> = names.iter().filter(|name| !crates.contains(*name) && !libraries.contains(*name)).collect();
     assert!(missing.is_empty() && libraries.len() > 5, "{missing:?}");
-    // Of the lab's libraries and of tests' none.
+    // Libraries of the lab and of tests do not count.
     assert!(!libraries.contains("parquet") && !libraries.contains("proptest"), "{libraries:?}");
 }
 
-/// A small workspace: `first` needs `second` and the library `one`, which needs `two`; `other` is apart.
+/// A small workspace: `first` depends on `second` and the library `one`, which depends on `two`; `other` is separate.
 fn small(folder: &Path) {
     let write = |path: &str, text: &str| {
         let path = folder.join(path);

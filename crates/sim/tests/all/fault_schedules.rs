@@ -1,8 +1,8 @@
-//! Deterministic fault simulation: under random schedules of hosts and links that fail, slow hubs, packets that are lost, doubled
-//! and late, every request of a front end that stays up ends by its deadline with each object answered, missed or failed.
+//! Deterministic fault simulation with random schedules: hosts and links fail, hubs slow down, packets are lost, duplicated and delayed.
+//! Every request of a front end that stays up ends by its deadline, with each object answered, missed or failed.
 //!
-//! A case is its number: a seed of which scenario and run follow. A few hundred are a part of `make test`; `make torture` takes
-//! as many as it is told. A case that fails says what replays it, and leaves its scenario under `target/`.
+//! A case is a seed, which determines scenario and run. `make test` runs a few hundred; `make torture` runs any number. A failing case
+//! prints a command that replays it, and leaves its scenario under `target/`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::common::{but, planned, run, spec};
 use fanin_spec::{Engine, FanOut, Replica, RequestRow, Route, RunSpec, RunTables, Windows};
 
-/// A sequence of draws.
+/// A sequence of random draws.
 struct Draws(u64);
 
 impl Draws {
@@ -31,7 +31,7 @@ impl Draws {
     }
 }
 
-/// A case: its scenario, and what it is held against.
+/// A case: its scenario and the expected results.
 struct Case {
     number: u64,
     scenario: String,
@@ -41,7 +41,7 @@ struct Case {
     requests: u64,
     /// Whether a front end crashes.
     cut_off: bool,
-    /// Whether nothing happens that may cost an object its answer.
+    /// Whether no fault can cost an object its response.
     harmless: bool,
 }
 
@@ -49,7 +49,7 @@ fn host(number: u64) -> String {
     if number == 0 { "client".into() } else { format!("server{number}") }
 }
 
-/// Hosts that crash, return and slow down, each at most once; whether one of the first `front_ends` crashes.
+/// Hosts that crash, return and slow down, each at most once. Returns whether one of the first `front_ends` crashes.
 fn hosts(draws: &mut Draws, hosts: u64, front_ends: u64) -> (String, bool) {
     let mut faults: Vec<(u64, u64, String)> = Vec::new();
     let mut cut_off = false;
@@ -69,7 +69,7 @@ fn hosts(draws: &mut Draws, hosts: u64, front_ends: u64) -> (String, bool) {
         }
         cut_off |= number < front_ends;
         faults.push((at, number, format!("{at} us {} crashes", host(number))));
-        // A front end returns, or its requests are never made.
+        // A front end must return, or it never makes its requests.
         if number < front_ends || !draws.one_in(3) {
             let back = at + 1 + draws.below(span_us);
             faults.push((back, number, format!("{back} us {} returns", host(number))));
@@ -80,7 +80,7 @@ fn hosts(draws: &mut Draws, hosts: u64, front_ends: u64) -> (String, bool) {
     (list.join(", "), cut_off)
 }
 
-/// A fabric, its hosts, and links of it that fail and return.
+/// A fabric, its number of hosts, and links that fail and recover.
 fn fabric(draws: &mut Draws) -> (String, u64) {
     let (racks, a_rack) = (2 + draws.below(3), 3 + draws.below(3));
     let mut text = match draws.one_in(3) {
@@ -126,7 +126,7 @@ fn case(number: u64) -> Case {
     let share = |draws: &mut Draws| *["0", "0", "0.001", "0.02"].get(draws.below(4) as usize).expect("one");
     let (loss, duplication, reordering) = (share(draws), share(draws), share(draws));
     let lookups = draws.pick(&["4", "10000"]);
-    // A server that refuses is asked again so often and no more.
+    // `lookups` limits how often a refusing server is tried again.
     let harmless = hosts.is_empty() && !fabric.contains("down") && loss == "0" && lookups != "4";
     let overloaded = if scheme.starts_with("sicc") && draws.one_in(3) { "overloaded = 0.3\n" } else { "" };
     let scenario = format!(
@@ -153,7 +153,8 @@ fn case(number: u64) -> Case {
     Case { number, scenario, fan_in, deadline_ms, front_ends, requests, cut_off, harmless }
 }
 
-/// Requests that do not wait for one another, servers of one object after another, and connections that are given up; whether they are.
+/// Adds open-loop requests, servers that send objects sequentially, and a limit of retransmissions. Returns whether connections can be
+/// given up.
 fn with_more(draws: &mut Draws, scenario: &str) -> (String, bool) {
     let (within, most) = (draws.pick(&["none", "none", "20 ms"]), draws.pick(&["none", "none", "2"]));
     let server = draws.pick(&["parallel", "fifo", "reordered"]);
@@ -164,7 +165,7 @@ fn with_more(draws: &mut Draws, scenario: &str) -> (String, bool) {
 }
 
 impl Case {
-    /// What is wrong with what a run of it gave.
+    /// The violation in a run's tables, if any.
     fn wrong(&self, tables: &RunTables) -> Option<String> {
         let of_row = |row: &RequestRow| {
             let ended = row.answered + row.missed + row.failed;
@@ -172,7 +173,7 @@ impl Case {
                 None if self.cut_off => None,
                 None => Some("has not ended".to_string()),
                 Some(_) if ended != row.objects => Some(format!("ended with {ended} of {} objects", row.objects)),
-                // A deadline is a timer: it is met to the picosecond.
+                // A deadline is a timer, so it is met to the picosecond.
                 Some(took) if took > self.deadline_ms * 1_000_000_000 => Some(format!("took {took} ps")),
                 Some(_) if self.harmless && row.failed > 0 => Some(format!("failed for {} objects", row.failed)),
                 Some(_) => None,
@@ -186,7 +187,7 @@ impl Case {
         })
     }
 
-    /// Its run. In every third case an object in two was moved to the next server that has none of it, by links or not.
+    /// The case's run. In every third case, half of the objects are moved to the next server without a replica, by links or directly.
     fn spec(&self) -> RunSpec {
         let spec = spec(&self.scenario, self.fan_in, self.number);
         let windows = if self.number.is_multiple_of(2) { Windows::Kept } else { Windows::Anew };
@@ -195,7 +196,7 @@ impl Case {
             return spec;
         }
         let (servers, route) = (self.fan_in, if self.number.is_multiple_of(2) { Route::Links } else { Route::Direct });
-        // Replicas in distinct racks stay so, as nothing leaves its own: then fewer are moved.
+        // Replicas in distinct racks stay so because no replica leaves its rack; then fewer are moved.
         let racks = fanin_sim::racks(&spec);
         let spec = planned(&spec, |object, homes| {
             let next = 1 + homes[0] % servers;
@@ -207,7 +208,7 @@ impl Case {
         })
     }
 
-    /// Runs it, twice where `again`: what went wrong, or what became of objects.
+    /// Runs the case, twice if `again`. Returns its sums, or the violation.
     fn run(&self, again: bool) -> Result<Sums, String> {
         let spec = self.spec();
         let tables = run(&spec);
@@ -224,7 +225,7 @@ impl Case {
         Ok(Sums::of(&tables))
     }
 
-    /// What replays it.
+    /// Returns the command that replays the case.
     fn replay(&self) -> String {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("case-{}.toml", self.number));
         std::fs::write(&path, &self.scenario).expect("the target directory takes a file");
@@ -238,7 +239,7 @@ impl Case {
     }
 }
 
-/// What became of requests and objects.
+/// Results of requests and objects.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     requests: u64,
@@ -296,7 +297,7 @@ fn requests_end_by_deadline_under_faults() {
 
 #[test]
 fn waiting_hub_is_not_declared_dead() {
-    // All of the first request's objects at server7, which is no hub's backup, are to be had elsewhere.
+    // All of the first request's objects on server7, which is no hub's backup, have replicas elsewhere.
     let scenario = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\nqueries = 1\nduration = \"10 s\"\n\
                     [key_value]\nobjects = 300\nper_request = 200\npatience = \"40 ms\"\ndeadline = \"1 s\"\n\
                     [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 2\n\
@@ -310,7 +311,7 @@ fn waiting_hub_is_not_declared_dead() {
 
 #[test]
 #[ignore = "make torture"]
-#[expect(clippy::disallowed_methods, reason = "how many cases is told by make")]
+#[expect(clippy::disallowed_methods, reason = "make sets the number of cases")]
 fn under_many_schedules_of_faults() {
     let variable = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().expect("a number"));
     let (first, cases) = (variable("FIRST", 1_000), variable("CASES", 10_000));

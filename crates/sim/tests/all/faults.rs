@@ -1,4 +1,4 @@
-//! Packets that are lost, doubled or late, and hosts that crash, return or slow down, under every workload.
+//! Packets that are lost, duplicated or delayed, and hosts that crash, return or slow down, under every workload.
 
 use std::sync::atomic::AtomicBool;
 
@@ -25,12 +25,12 @@ fn sum(tables: &RunTables, what: fn(&FaultRow) -> u64) -> u64 {
     tables.faults.iter().map(what).sum()
 }
 
-/// Packets that hosts' ports took, which is all that hosts sent where none was dropped there.
+/// Packets that hosts' ports accepted: all that hosts sent, if these ports dropped none.
 fn sent(tables: &RunTables) -> u64 {
     tables.ports.iter().filter(|port| port.tier == "host up").map(|port| port.packets).sum()
 }
 
-/// Within five standard deviations of what a share of so many draws gives.
+/// Whether a count is within five standard deviations of a share of `of` draws.
 fn is_share(found: u64, share: f64, of: u64) -> bool {
     let (mean, deviation) = (share * of as f64, (share * (1.0 - share) * of as f64).sqrt());
     (found as f64 - mean).abs() < 5.0 * deviation
@@ -48,11 +48,11 @@ fn fault_shares_match_and_add_up() {
         sum(&tables, |row| row.reordered_packets),
     );
     assert!(is_share(lost, 0.01, n), "{lost} of {n} lost");
-    // What is lost is neither doubled nor late.
+    // A lost packet is neither duplicated nor delayed.
     assert!(is_share(twice, 0.02, n - lost) && is_share(late, 0.05, n - lost), "{twice} and {late} of {n}");
     let t = &tables.totals;
     assert_eq!(t.injected_packets + twice, t.delivered_packets + t.drops + lost + t.in_flight_packets);
-    // Only behind hosts' links, each once.
+    // Faults apply behind hosts' links only, once to each packet.
     assert!(tables.faults.iter().all(|row| row.port.ends_with(">switch")), "{:?}", tables.faults);
     assert_eq!(tables.faults.len(), 4);
 }
@@ -76,7 +76,7 @@ fn ineffective_faults_change_nothing() {
 
 #[test]
 fn duplication_is_independent_of_reordering() {
-    // The first hundred packets of a host leave before it hears of any: a handshake takes 4 ms, they take 1.2 ms more.
+    // A host sends its first hundred packets before it hears of any loss: a handshake takes 4 ms, the packets 1.2 ms more.
     let scenario = |faults: &str| {
         format!(
             "schemes = [\"newreno\"]\n[tcp]\ninitial_window = 100\n[workload]\nkind = \"long\"\nduration = \"7 ms\"\n\
@@ -101,7 +101,7 @@ fn ends(tables: &RunTables, host: u32) -> Vec<u64> {
 fn crashed_host_delivers_nothing() {
     let tables = shuffle("hosts = [\"8 ms server2 crashes\"]");
     let t = &tables.totals;
-    // What was on the wire is there within two links' time.
+    // Packets on the wire arrive within the time of two links.
     assert!(ends(&tables, 2).iter().all(|&end| end < 8 * MS + MS / 5), "{:?}", ends(&tables, 2));
     assert!(tables.flows.iter().filter(|flow| flow.from_host != 2 && flow.to_host != 2).all(|f| f.fct_ps.is_some()));
     assert_eq!((t.rounds, t.rounds_open, t.measured_ps), (0, 1, 20_000 * MS));
@@ -152,7 +152,7 @@ fn slow_host_scales_rate_and_work() {
     assert!(whole > 900.0 && (0.5..0.65).contains(&(slow / whole)), "{whole} and {slow} Mbit/s");
     let healed = long("\"0 s server1 slows to 0.1\", \"1 s server1 slows to 1\"");
     assert!((0.45..0.6).contains(&(healed / whole)), "{healed} of {whole} Mbit/s");
-    // A request of some 0.1 ms, then 20 ms of work for an answer of next to nothing.
+    // A request of about 0.1 ms, then 20 ms of work for a tiny response.
     let barrier = |hosts: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[host]\nservice_time = \"2 ms\"\n[workload]\nfragment = \"1 KB\"\n\
@@ -181,7 +181,7 @@ fn slow_host_scales_new_link_rate() {
 }
 
 #[test]
-fn a_barrier_whose_server_never_answers_ends() {
+fn barrier_with_a_dead_server_ends() {
     let barrier = |faults: &str| {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[tcp]\nrto_max = \"2 s\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"1 s\"\n\
@@ -189,7 +189,7 @@ fn a_barrier_whose_server_never_answers_ends() {
         );
         run(&spec(&scenario, 4, 1)).totals
     };
-    // Before its connections are opened, and while a round is under way.
+    // Once before its connections are opened, once during a round.
     let never = barrier("hosts = [\"0 s server3 crashes\"]");
     assert_eq!((never.rounds, never.measured_ps), (0, 0));
     let hangs = barrier("hosts = [\"500 ms server3 crashes\"]");
@@ -197,7 +197,7 @@ fn a_barrier_whose_server_never_answers_ends() {
     assert_eq!(barrier("loss = 1").delivered_packets, 0);
 }
 
-/// What may go wrong within the first 20 ms, of a network of so many hosts.
+/// Faults within the first 20 ms of a network with `hosts` hosts.
 fn faults(hosts: u32) -> impl Strategy<Value = fanin_spec::Faults> {
     let share = || prop_oneof![Just(Share::of(0, 1)), (1u32..30).prop_map(|n| Share::of(n, 100))];
     let host = (0..hosts, 0u32..20_000, prop::option::of(1u32..20_000), prop::option::of(1u32..9));
@@ -238,7 +238,7 @@ proptest! {
         seed: u64,
         step_us in 100u64..5_000,
     ) {
-        // Conservation is checked in every run.
+        // Every run checks conservation.
         for spec in all_schemes(&settings, fan_in, seed) {
             let tables = run(&spec);
             prop_assert_eq!(&tables, &run(&spec), "{}", spec.label);

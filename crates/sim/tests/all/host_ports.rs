@@ -1,9 +1,9 @@
-//! The transmit queue of a host, as `host.queue` has it.
+//! The transmit queue of a host, `host.queue`.
 
 use crate::common::{run, spec};
 use fanin_spec::{PortRow, RunTables};
 
-/// One long flow from a host whose own link is the narrow one, so that the queue stands at the host.
+/// One long flow from a host whose own link is the bottleneck, so that the queue builds up at the host.
 fn scenario(scheme: &str, host: &str, more: &str) -> String {
     format!(
         r#"
@@ -27,7 +27,7 @@ fn tables(scheme: &str, host: &str, more: &str) -> RunTables {
     run(&spec(&scenario(scheme, host, more), 1, 1))
 }
 
-/// The sender's own port, the only one at which anything happens.
+/// The sender's port, the only one with a queue.
 fn sender(scheme: &str, host: &str, more: &str) -> PortRow {
     let tables = tables(scheme, host, more);
     let port = tables.ports.into_iter().find(|port| port.port == "server1>switch").expect("the flow crosses it");
@@ -39,12 +39,12 @@ fn sender(scheme: &str, host: &str, more: &str) -> PortRow {
     port
 }
 
-/// A full one in an Ethernet buffer.
+/// A full frame in an Ethernet buffer.
 const FRAME: u64 = 1518;
 const CODEL: &str = "[codel]\ntarget = \"200 us\"\ninterval = \"2 ms\"";
 const RED: &str = "[red]\nmin_th = \"10 packets\"\nmax_th = \"30 packets\"";
 
-/// Drops for want of room, early, and of what could not be marked; marks.
+/// Drops due to a full buffer, early drops, drops of packets that were not ECN-capable, and marks.
 fn fates(port: &PortRow) -> [u64; 4] {
     [port.drops_full, port.drops_early, port.drops_not_ect, port.marks]
 }
@@ -94,7 +94,7 @@ fn dctcps_threshold_marks_in_the_host() {
 
 #[test]
 fn host_assigns_no_m21_windows() {
-    // A host that sends to seven would count seven flows, where the switch counts those to one host.
+    // A host that sends to seven others would count seven flows; the switch counts the flows to one host.
     let shuffle = |host: &str| {
         run(&spec(
             &format!(
@@ -112,6 +112,6 @@ fn host_assigns_no_m21_windows() {
             1,
         ))
     };
-    // All that the switch's law is without M21 is its buffer.
+    // Without M21, the switch's discipline differs in its buffer alone.
     assert_eq!(shuffle("queue = \"switch\""), shuffle("buffer = \"64 KiB\""));
 }

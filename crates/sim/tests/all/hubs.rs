@@ -1,4 +1,4 @@
-//! What a watched run tells of hubs: the way of each object, who waited for whom, and how fast hubs sent.
+//! Hub tables of watched runs: each object's path, waiting, and hubs' rates.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,7 @@ use fanin_sim::watch;
 use fanin_spec::{HubRow, RunSpec, RunTables, Watch};
 use fanin_units::Time;
 
-/// Four racks of three hosts, the front end and 11 servers; one hub at a time may send to the front end itself.
+/// Four racks of three hosts: the front end and 11 servers. Only one hub at a time may send to the front end.
 const TREE: &str = r#"
     schemes = ["sicc"]
     [fabric]
@@ -46,7 +46,7 @@ fn seen(spec: &RunSpec) -> RunTables {
     watched(spec, Time::from_micros(100))
 }
 
-/// The rows of a request, the front end's apart.
+/// The rows of a request, the front end's separately.
 fn of(tables: &RunTables, request: u32) -> (&HubRow, Vec<&HubRow>) {
     let rows: Vec<_> = tables.hubs.iter().filter(|row| row.request == request).collect();
     (rows[0], rows[1..].to_vec())
@@ -73,7 +73,7 @@ fn tree(tables: &RunTables, request: u32) -> String {
     rows.map(line).collect()
 }
 
-/// One object, in the front end's own rack: the server that has it is its own hub.
+/// One object, in the front end's own rack: its server is its own hub.
 fn alone() -> RunSpec {
     let text = TREE.replace("racks = 4\n    hosts_per_rack = 3", "racks = 2\n    hosts_per_rack = 2");
     spec(&text.replace("= 60\n", "= 1\n").replace("[key_value]", "[key_value]\n    replicas = 1"), 3, 1)
@@ -83,10 +83,10 @@ fn alone() -> RunSpec {
 fn path_of_one_object_matches_hand_calculation() {
     let tables = seen(&alone());
     let (front, hubs) = of(&tables, 0);
-    // Two links of 5 us at 1 Gbit/s. To be a hub (40 B), and asked for an object (40 B), in a packet with 40 B of headers.
+    // Two links of 5 us at 1 Gbit/s. The announcement (40 B) and the request for an object (40 B) share a packet with 40 B of headers.
     let announced = 2 * (5_000_000 + 120 * 8_000);
     let found = announced + 20_000_000;
-    // The object, with 20 B of its message and 40 B of the packet, leaves at once: it is all there is.
+    // The object, with 20 B of message header and 40 B of packet headers, leaves at once, as the only one.
     let there = found + 2 * (5_000_000 + 1060 * 8_000);
     let hub = HubRow {
         request: 0,
@@ -125,14 +125,14 @@ fn reports_assigned_and_actual_hub_speed() {
     let tables = watched(&alone(), Time::from_micros(50));
     let of_first = tables.hub_speeds.iter().filter(|row| row.request == 0);
     let rows: Vec<_> = of_first.map(|r| (r.time_ps, r.hub_host, r.came_bytes, r.assigned_bps)).collect();
-    // It is told all of the line as it is asked; its object, a message of 1020 B, is there 58.88 us later.
+    // The request assigns it the full line rate; its object, a message of 1020 B, arrives 58.88 us later.
     assert_eq!(rows, [(0, 1, 0, Some(1_000_000_000)), (50_000_000, 1, 1020, Some(1_000_000_000))]);
 }
 
 #[test]
 fn reports_waiting_in_a_small_tree() {
     let tables = seen(&spec(TREE, 11, 1));
-    // Host > whom it sends to: objects of its own; told, asked last, own there, all there, in us; left, there.
+    // Host > receiver: objects of its own; in us: announced, last request, own objects complete, all complete; left, arrived.
     let expected = "\
         0 > -: 0 of 0 servers, 60 in all; 0 0 - 668, of 8; - -\n\
         1 > 4: 8 of 2 servers, 8 in all; 16 16 100 100, of 2; 108 206\n\
@@ -142,7 +142,7 @@ fn reports_waiting_in_a_small_tree() {
     assert_eq!(tree(&tables, 0), expected);
 }
 
-/// What holds of every request that was watched: bytes add up, and nobody has sent before everything was there.
+/// Properties of every watched request: bytes add up, and no hub sends before its objects are complete.
 fn holds(tables: &RunTables) {
     assert!(!tables.hubs.is_empty());
     for request in &tables.requests {
@@ -158,7 +158,7 @@ fn holds(tables: &RunTables) {
             let steps = [hub.told_ps, hub.last_ps, hub.left_ps, hub.end_ps, front.last_ps];
             assert!(steps.iter().flatten().is_sorted(), "{hub:?}");
             assert!(hub.own_ps <= hub.last_ps);
-            // It sends to the front end, or to a hub that had it all no earlier than this one's last.
+            // It sends to the front end, or to a hub that was complete no earlier than this one's last object.
             let parent = by_host.get(&hub.parent_host.expect("a hub sends to someone")).copied().unwrap_or(front);
             assert!(hub.objects == 0 || hub.end_ps <= parent.last_ps, "{hub:?} below {parent:?}");
         }
@@ -166,7 +166,7 @@ fn holds(tables: &RunTables) {
     }
 }
 
-/// From the front end to whom it waited for, and on: each was there as the one before had everything, down to a server.
+/// Follows the wait from the front end down to a server: each host's last object comes from the next one.
 fn waited_for(front: &HubRow, hubs: &BTreeMap<u64, &HubRow>) {
     let mut at = front;
     while let Some(next) = at.last_host.filter(|&host| host != u64::from(at.hub_host)).and_then(|host| hubs.get(&host))
@@ -257,7 +257,7 @@ fn no_hub_rows_without_hubs() {
 
 #[test]
 fn busy_servers_are_not_chosen_as_hubs() {
-    // Two front ends in the first rack ask for all objects, the second while the first waits.
+    // Two front ends in the first rack request all objects, the second while the first waits.
     let text = TREE
         .replace("queries = 3", "queries = 1")
         .replace("[key_value]", "[key_value]\n    front_ends = 2\n    within = \"100 us\"");
@@ -268,7 +268,7 @@ fn busy_servers_are_not_chosen_as_hubs() {
         [of(0), of(1)]
     };
     let [first, second] = hubs("spare-io");
-    // With nothing to tell them apart the first request has each rack's lowest server that has an object; the second finds it busy.
+    // With equal loads, the first request chooses each rack's lowest server with an object; the second finds it busy.
     assert!(first.iter().all(|(rack, hub)| *hub == (3 * rack).max(1)), "{first:?}");
     assert!(second.iter().all(|(rack, hub)| first[rack] != *hub), "{first:?} {second:?}");
     assert!(hubs("most-objects")[0] != first);

@@ -1,4 +1,4 @@
-//! What ICTCP does on a network: windows that fit the port where many answer at once, as long as two segments of each do.
+//! ICTCP on a network: its windows fit the port while two segments per server do.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,7 +7,7 @@ use fanin_sim::{TapPoint, tap};
 use fanin_spec::RunTables;
 use fanin_units::Time;
 
-/// Barrier reads of so much from each server, over 64 KiB of buffer.
+/// Barrier reads of `fragment` from each server, over 64 KiB of buffer.
 fn barrier(scheme: &str, fragment: &str) -> String {
     format!("schemes = [\"{scheme}\"]\n[workload]\nfragment = \"{fragment}\"\nduration = \"2 s\"\n")
 }
@@ -24,7 +24,7 @@ fn sustains_goodput_where_newreno_collapses() {
     }
 }
 
-/// The run of so long, and the largest window that the client offered.
+/// A run of `ms` ms, and the largest window that the client offered.
 fn offered(servers: u32, ms: u64) -> (RunTables, u32) {
     let spec = but(&spec(&barrier("newreno+ictcp", "256 KiB"), servers, 1), |s| {
         s.workload.duration = Time::from_millis(ms);
@@ -36,10 +36,10 @@ fn offered(servers: u32, ms: u64) -> (RunTables, u32) {
 
 #[test]
 fn minimum_windows_overflow_small_ports() {
-    // A frame takes 1518 B of 65536: 43 of them, one on the wire, and what is between.
+    // A frame takes 1518 B of 65536: 43 of them, one on the wire, and those in between.
     let (fits, _) = offered(20, 2_000);
     assert_eq!(fits.totals.drops, 0, "40 segments and few more");
-    // Within the first milliseconds of the first round, whose answers all begin at once.
+    // This happens within the first milliseconds of the first round, whose responses all start at once.
     let (overflows, window) = offered(24, 2);
     assert!(overflows.totals.drops > 0 && window == 2 * 1460, "48 segments");
 }
@@ -47,7 +47,7 @@ fn minimum_windows_overflow_small_ports() {
 #[test]
 fn lone_server_gets_larger_windows() {
     let alone = run(&spec(&barrier("newreno+ictcp", "16 MB"), 1, 1));
-    // Of the 90 % that is given out, less what a segment more would take.
+    // ICTCP assigns 90 % of the link, less one segment's increase.
     assert!((700.0..960.0).contains(&alone.goodput_mbps()), "{} Mbit/s", alone.goodput_mbps());
     assert!(offered(1, 2_000).1 > 4 * 1460);
 }

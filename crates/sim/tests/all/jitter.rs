@@ -1,4 +1,4 @@
-//! Hosts whose packets come late: no flow starves for its phase, and nothing else changes.
+//! Packet jitter of hosts: no flow starves because of its phase, and nothing else changes.
 
 use fanin_spec::{PacketJitter, RunTables, Settings};
 use fanin_units::{Rate, Time};
@@ -18,7 +18,7 @@ kind = "long"
 duration = "2 s"
 "#;
 
-/// How many times the packets of the other one the flow with more has.
+/// Ratio of the two flows' packets, the larger over the smaller.
 fn unevenness(tables: &RunTables) -> f64 {
     let sent = |name: &str| tables.ports.iter().find(|port| port.port == name).expect("it sent").packets as f64;
     let (first, second) = (sent("server1>switch"), sent("server2>switch"));
@@ -46,7 +46,7 @@ fn jitter_lets_flows_share_any_port() {
     }
 }
 
-/// A rack that answers its client in rounds.
+/// A rack that responds to its client in rounds.
 const RACK: &str = r#"
 schemes = ["cubic"]
 [link]

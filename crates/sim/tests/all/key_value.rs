@@ -1,4 +1,4 @@
-//! Roles over the simulator: what front ends, hubs and data servers promise one another.
+//! Roles in the simulator: guarantees of front ends, hubs and data servers.
 
 use crate::common::{but, planned, run, spec, with_plan};
 use fanin_units::Time;
@@ -8,7 +8,7 @@ fn hub_finds_all_its_own_objects() {
     let scenario = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\nqueries = 2\nduration = \"10 s\"\n\
                     [key_value]\nobjects = 100\nper_request = 80\nreplicas = 1\nlookups = 1\ntries = 1\n\
                     [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 1\n";
-    // A server a rack, so that each is a hub and has what it is asked for itself.
+    // One server per rack, so that each is a hub and stores the requested objects itself.
     for row in run(&spec(scenario, 2, 1)).requests {
         assert_eq!((row.answered, row.failed), (80, 0));
     }
@@ -19,7 +19,7 @@ const PLAIN: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n
                      [key_value]\nobjects = 1000\nper_request = 40\n\
                      [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n";
 
-/// 200 requests within so long.
+/// 200 requests within this time.
 fn within(all: &str, more: &str) -> String {
     format!("{PLAIN}{more}").replace("[key_value]", &format!("[key_value]\nwithin = \"{all}\""))
 }
@@ -38,7 +38,7 @@ fn open_loop_requests_begin_at_random() {
     assert!((790_000_000..1_210_000_000).contains(&mean), "{mean} ps");
     let long = gaps.iter().filter(|&&gap| gap > 1_000_000_000).count();
     assert!((50..98).contains(&long), "{long} of 199 gaps are above the mean");
-    // Each takes 3 ms and more, so that several are under way.
+    // Each takes 3 ms or more, so several overlap.
     let ends = |row: &&fanin_spec::RequestRow| row.start_ps + row.latency_ps.unwrap_or(0);
     let beside = |at: u64| requests.iter().filter(|row| row.start_ps < at && at < ends(row)).count();
     assert!(starts.iter().map(|&at| beside(at)).max() >= Some(5));
@@ -48,7 +48,7 @@ fn open_loop_requests_begin_at_random() {
 fn separate_requests_equal_sequential_ones() {
     let alone = run(&spec(PLAIN, 11, 1)).requests;
     let apart = run(&spec(&within("200 s", ""), 11, 1)).requests;
-    // Which objects are asked for is drawn alike; how late packets come is not.
+    // Both draw the same objects; packet jitter differs.
     let mean = |rows: &[fanin_spec::RequestRow]| rows.iter().filter_map(|row| row.latency_ps).sum::<u64>() / 200;
     assert!(mean(&alone).abs_diff(mean(&apart)) < mean(&alone) / 50, "{} and {}", mean(&alone), mean(&apart));
 }
@@ -91,7 +91,7 @@ fn listed_requests_begin_on_time() {
             s.faults.hosts = faults.iter().map(|text| text.to_string()).collect();
         });
         let rows = run(&spec).requests;
-        // What would have begun while nobody was there begins as somebody is.
+        // Requests due while the front end is down start when it returns.
         let expected = times.map(|time| {
             if faults.is_empty() || time.0 != 10 * Time::from_millis(1).0 {
                 time.0
@@ -106,7 +106,7 @@ fn listed_requests_begin_on_time() {
 
 #[test]
 fn given_up_connections_retry_elsewhere() {
-    // A port of ten packets, and a thousand answers of a packet each at once: many are lost time and again.
+    // A port of ten packets and a thousand one-packet responses at once: many are lost repeatedly.
     let text = format!("{PLAIN}[switch]\nbuffer = \"10 packets\"\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
         .replace(
             "objects = 1000\nper_request = 40",
@@ -141,7 +141,7 @@ fn unreachable_server_falls_back_to_replica() {
     assert!((7_000..9_000).contains(&took_us), "{took_us} us");
 }
 
-/// One object of 1,000 B a request, or two on the one server: 20 us of service each.
+/// One object of 1,000 B per request, or two on the one server: 20 us of service each.
 fn one_server(per_request: u32, server: &str) -> u64 {
     let text = format!(
         "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 1\n[key_value]\nobjects = 10\nreplicas = 1\n\
@@ -153,11 +153,11 @@ fn one_server(per_request: u32, server: &str) -> u64 {
 
 #[test]
 fn fifo_server_sends_sequentially() {
-    // There: two links of 5 us at 1 Gbit/s, 40 B of headers and 36 a question; back: 40 B and 1,020 an answer.
+    // Request: two links of 5 us at 1 Gbit/s, 40 B of headers and 36 B per object; response: 40 B and 1,020 B per object.
     let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
     assert_eq!(one_server(1, "parallel"), way(76) + 20_000_000 + way(1_060));
     assert_eq!(one_server(1, "fifo"), one_server(1, "parallel"));
-    // The second goes when the first's 1,020 B have left, and their header.
+    // The second object leaves after the 1,020 B of the first and their header.
     assert_eq!(one_server(2, "fifo"), way(112) + 20_000_000 + 1_060 * 8_000 + way(1_060));
 }
 
@@ -166,7 +166,7 @@ fn small_objects_overtake_large_ones() {
     let text = PLAIN
         .replace("per_request = 40", "per_request = 400\nmost = \"20 KB\"")
         .replace("queries = 200", "queries = 20");
-    // The servers' own links are what is short.
+    // The servers' own links are the bottleneck.
     let text = text + "[link]\nclient_rate = \"10 Gbit/s\"\n[switch]\nbuffer = \"10 MB\"\n";
     let fifo = but(&spec(&text, 7, 1), |s| s.key_value.server = fanin_spec::ServerOrder::Fifo);
     let reordered = but(&fifo, |s| s.key_value.server = fanin_spec::ServerOrder::Reordered);
@@ -175,8 +175,8 @@ fn small_objects_overtake_large_ones() {
         flows.iter().filter_map(|row| row.fct_ps).sum::<u64>() / flows.len() as u64
     };
     let whole = but(&reordered, |s| s.key_value.sub_queue = 1_000);
-    // Some 57 objects a server, of even sizes: within a sub-queue of ten what goes before an object takes a third of the sub-queue on
-    // average and not half of it, which is some 6 % of all that goes before it; of one that holds them all, a third.
+    // About 57 objects per server, of evenly distributed sizes. Within a sub-queue of ten, a third of it on average precedes an object
+    // instead of half, which saves about 6 % of all that precedes it. A sub-queue that holds all objects saves a third.
     let saved = |spec| 1.0 - mean(spec) as f64 / mean(&fifo) as f64;
     let (ten, all) = (saved(&reordered), saved(&whole));
     assert!((0.03..0.09).contains(&ten) && (0.2..0.4).contains(&all), "{ten} and {all} of an object's time are saved");
@@ -195,11 +195,11 @@ fn moved_object_latency_matches_route() {
     let put = spec(ONE, 2, 1);
     assert_eq!(took(&put), straight);
     let moved = planned(&put, |_, homes| vec![(homes[0], 3 - homes[0])]);
-    // The link is looked for, and the question passed on: 40 B of headers, 20 of a message, asker, hops and key.
+    // The server looks up the link and forwards the request: 40 B of headers, 20 B of a message, client, hops and key.
     assert_eq!(took(&moved), straight + 20_000_000 + way(81));
     assert_eq!(took(&but(&moved, |s| s.key_value.route = fanin_spec::Route::Direct)), straight);
     assert_eq!(run(&moved).flows[0].from_host, 3 - run(&put).flows[0].from_host);
-    // There and back again, with a link that it has left.
+    // It moves there and back again, over a link from the server that it left.
     let back = planned(&put, |_, homes| vec![(homes[0], 3 - homes[0]), (3 - homes[0], homes[0])]);
     assert_eq!(took(&back), straight);
 }
@@ -209,7 +209,7 @@ fn empty_plan_changes_nothing() {
     let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
     let plain = |spec| fanin_spec::RunTables { engine: Default::default(), ..run(spec) };
     assert_eq!(plain(&planned(&put, |_, _| Vec::new())), plain(&put));
-    // Under another seed objects lie where the first one puts them.
+    // With another seed, objects stay where the first seed places them.
     let other = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 2);
     let first = fanin_sim::placement(&planned(&other, |_, _| Vec::new()));
     assert_eq!(first, fanin_sim::placement(&put));
@@ -236,7 +236,7 @@ fn full_placement_equals_moves() {
     assert_eq!(run(&placed).flows, run(&moved).flows);
 }
 
-/// Every object has a replica at server 1, but for those that have another one in its rack.
+/// Gives every object a replica at server 1, unless another replica is in its rack.
 fn gathered(spec: &fanin_spec::RunSpec) -> fanin_spec::RunSpec {
     planned(spec, |_, homes| match homes.iter().any(|&home| home <= 5) {
         true => Vec::new(),
@@ -253,7 +253,7 @@ fn colocation_reduces_servers() {
     for tables in [&random, &together] {
         assert!(tables.requests.iter().all(|row| row.answered == 40));
     }
-    // A connection each.
+    // One connection each.
     assert!(together.totals.injected_packets < random.totals.injected_packets);
 }
 
@@ -262,7 +262,7 @@ fn dead_location_falls_back_to_replica() {
     let text =
         PLAIN.replace("queries = 200", "queries = 5").replace("objects = 1000", "objects = 1000\npatience = \"20 ms\"");
     let faults = |list: &str| format!("{text}[faults]\nhosts = [{list}]\n");
-    // Server 1 has the moved ones, and nothing that is asked for reaches it.
+    // Server 1 stores the moved objects, and no request reaches it.
     let dead = gathered(&spec(&faults("\"1 ps server1 crashes\""), 11, 1));
     for row in run(&dead).requests {
         assert_eq!((row.answered, row.failed), (40, 0));
@@ -294,7 +294,7 @@ fn hubs_collect_moved_objects() {
     }
 }
 
-/// What `picc` does of 60 requests within 30 s, planned from these as they come, every so often.
+/// Tables of `picc` with 60 requests within 30 s, planned from the requests so far once per period.
 fn planned_every(period: &str, more: &str) -> fanin_spec::RunTables {
     let text = within("30 s", "[picc]\ntheta = 400\nlearn = \"running\"\n")
         .replace("one-all", "picc")

@@ -1,4 +1,4 @@
-//! Lists of flows: those without an end, which start and stop, and lists beside other workloads.
+//! Lists of flows: long-lived ones that start and stop, and lists beside other workloads.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const LIST: &str = r#"
     duration = "300 ms"
 "#;
 
-/// Two flows without an end into host 0, the second from 100 to 200 ms alone, and a third between others.
+/// Two long-lived flows into host 0, the second only from 100 to 200 ms, and a third between other hosts.
 const STOPPED: &str = "src,dst,bytes,start_us,stop_us\n1,0,,0,\n2,0,,100000,200000\n3,4,100000,5,\n";
 
 fn listed(kind: Kind, text: &str, servers: u32, change: impl FnOnce(&mut Settings)) -> RunSpec {
@@ -41,7 +41,7 @@ fn mbps(row: &FlowRow, span: Time) -> f64 {
 
 #[test]
 fn long_lived_flows_fill_the_link() {
-    // A flow alone whose host is no faster than the port fills its host's queue, and would take long to give way.
+    // A lone flow from a host no faster than the port fills its host's queue, and would take long to back off.
     let tables = run(&listed(Kind::Flows, STOPPED, 4, |s| s.host.queue = HostQueue::Switch));
     let rows = long(&tables);
     let phases: Vec<_> =
@@ -68,7 +68,7 @@ fn list_ends_with_its_last_flow() {
 
 #[test]
 fn stopped_flows_close_and_add_up() {
-    // Stops before the handshake is over, in slow start, and with losses to make good.
+    // Stops before the end of the handshake, in slow start, and with losses to repair.
     for stop in ["10", "60", "150", "1000", "9000"] {
         let text = format!("src,dst,bytes,start_us,stop_us\n1,0,,0,{stop}\n2,0,,0,{stop}\n4,3,2000000,0,\n");
         let spec = listed(Kind::Flows, &text, 4, |s| s.switch.buffer = QueueSize::Packets(8));

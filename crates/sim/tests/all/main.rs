@@ -1,4 +1,4 @@
-//! The simulator, in one program: to link is what takes long. What counts allocations has a program of its own.
+//! Tests of the simulator in one program, because linking takes long. Tests that count allocations have their own.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Networks of several switches: lists of edges, and trees by rule.
+//! Networks of several switches: edge lists and regular trees.
 
 use crate::common::{run, run_as, schemes, spec};
 use fanin_sim::Departures;
@@ -27,14 +27,14 @@ fn flows_spread_over_both_cores() {
     let packets = |name: &str| tables.ports.iter().find(|p| p.port == name).map_or(0, |p| p.packets);
     let (one, other) = (packets("core1>tor1"), packets("core2>tor1"));
     assert!(one > 0 && other > 0, "{one} by core1, {other} by core2");
-    // The near rack's four servers do not pass the cores.
+    // Traffic of the near rack's four servers does not cross the cores.
     assert!(one + other < packets("tor1>client"), "{one} and {other} of {}", packets("tor1>client"));
     assert!(tables.totals.rounds > 5);
 }
 
 #[test]
 fn flows_keep_their_path() {
-    // Without loss, duplicate ACKs would come from reordering alone.
+    // Without loss, duplicate ACKs would be due to reordering alone.
     let far = format!("schemes = [\"newreno\"]\n{TWO_RACKS}");
     let tables = run(&spec(&far, 12, 1));
     assert_eq!((tables.totals.drops, tables.totals.fast_retransmits, tables.totals.timeouts), (0, 0, 0));
@@ -42,7 +42,7 @@ fn flows_keep_their_path() {
 
 #[test]
 fn m21_prevents_overflow_at_every_switch() {
-    // The bottleneck is the link between the switches: the port there counts the flows of the far servers alone.
+    // The bottleneck is the link between the switches: its port counts only the flows of the far servers.
     let narrow = |offer: &str| {
         format!(
             r#"
@@ -73,7 +73,7 @@ fn m21_prevents_overflow_at_every_switch() {
     assert!(without.totals.drops > 0, "the scenario overflows without M21");
 }
 
-/// A connected network of switches with the client and six servers at its rim.
+/// A connected network of switches with the client and six servers at its edge.
 fn networks() -> impl Strategy<Value = String> {
     (1..6u32).prop_flat_map(|switches| {
         let tree = (1..switches).map(|s| (0..s).prop_map(move |up| format!("s{s} s{up}"))).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ fn shuffle_covers_all_or_some_pairs() {
     );
     assert!(all.iter().all(|flow| flow.start_ps < 20_000_000_000), "every start lies within the jitter");
     assert!((30..=90).contains(&some.len()), "{} of {}", some.len(), all.len());
-    // Whether others send moves no start.
+    // Start times do not depend on the other senders.
     let starts = |of: &fanin_spec::FlowRow| (of.from_host, of.to_host, of.start_ps);
     assert!(some.iter().all(|flow| all.iter().any(|other| starts(other) == starts(flow))));
 }

@@ -1,4 +1,4 @@
-//! A MapReduce job: what moves, in what order, within which limits.
+//! A MapReduce job: transfers, order and limits.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,10 @@ fn tasks<'a>(tables: &'a RunTables, kind: &str) -> Vec<&'a TaskRow> {
     tables.tasks.iter().filter(|task| task.kind == kind).collect()
 }
 
-/// The most that are open at once of these spans.
+/// The largest number of these spans that overlap.
 fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> usize {
     let mut turns: Vec<(u64, i64)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
-    // What ends at an instant makes room for what begins then.
+    // A span that ends at an instant makes room for one that starts then.
     turns.sort_unstable();
     let mut open = 0;
     turns.into_iter().map(|(_, step)| (open += step, open).1).max().unwrap_or(0) as usize
@@ -106,7 +106,7 @@ fn slots_and_fetches_keep_to_their_limits() {
 fn maps_prefer_local_splits() {
     let remote: usize =
         (0..5).map(|seed| job(seed).1.flows.iter().filter(|f| f.class == FlowKind::Split).count()).sum();
-    // Three replicas on twelve nodes with two slots each: of a hundred maps hardly any has to read from afar.
+    // Three replicas on twelve nodes with two slots each: of a hundred maps, almost none has to read over the network.
     assert!(remote <= 15, "{remote} of 100 maps read over the network");
 }
 
@@ -139,7 +139,7 @@ fn latencies_respect_the_path() {
     }
 }
 
-/// Two maps of 4 MB and a reduce on one node: no packet is sent, every time is worked out by hand.
+/// Two maps of 4 MB and a reduce on one node: no packet is sent, and every time is calculated by hand.
 const ONE_NODE: &str = r#"
     schemes = ["newreno"]
     [workload]
@@ -172,12 +172,12 @@ fn ends_ms(text: &str) -> (Vec<u64>, u64) {
 
 #[test]
 fn tasks_share_the_nodes_disk() {
-    // Both maps: 50 ms of start, 100 to read on half a disk, 64 of work, 200 to write. The reduce then reads its parts one
-    // after another (50 + 50), writes and reads them as one (200 + 100), works (128) and writes (200).
+    // Both maps: 50 ms of start, 100 to read on half a disk, 64 of work, 200 to write. The reduce then reads its parts one after another
+    // (50 + 50), writes and reads them as one (200 + 100), works (128) and writes (200).
     assert_eq!(ends_ms(ONE_NODE), (vec![414, 414], 414 + 100 + 300 + 128 + 200));
-    // With one map a heartbeat the second starts 100 ms later. It reads alone from 150 to 164, when the first begins to write:
-    // its other 36 ms of reading take 72, to 236. The first then has 64 ms of writing to go, alone, to 300; until then the
-    // second works. Until 400 it shares the disk with the reduce, which reads the first one's part.
+    // With one map per heartbeat, the second starts 100 ms later. It reads alone from 150 to 164, when the first begins to write: its other
+    // 36 ms of reading take 72, to 236. The first then has 64 ms of writing left, alone, to 300; until then the second works. Until 400 it
+    // shares the disk with the reduce, which reads the first one's part.
     let one = ONE_NODE.replace("tasks_per_heartbeat = 2", "tasks_per_heartbeat = 1");
     assert_eq!(ends_ms(&one).0, [300, 450]);
 }

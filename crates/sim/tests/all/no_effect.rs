@@ -1,4 +1,4 @@
-//! What a warning says has no effect has none on any table; and what needs a condition has one where that is met.
+//! Keys that a warning calls ineffective change no table; keys with a condition have an effect where it is met.
 
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -9,7 +9,7 @@ use std::thread;
 use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
-/// Small scenarios that between them meet every condition that a key may have.
+/// Small scenarios that together meet every condition of a key.
 const BASES: [&str; 26] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
@@ -26,7 +26,7 @@ const BASES: [&str; 26] = [
     "schemes = [\"newreno\"]\n[switch]\nbuffer = \"20 KB\"\n[tcp]\nrack = true\ntick = \"4 ms\"\n[workload]\nfan_in = 5\nfragment = \"32 KiB\"\nduration = \"300 ms\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"newreno+ictcp\"]\n[workload]\nfragment = \"256 KiB\"\n",
     "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"60 KB\"\n[workload]\nfragment = \"256 KiB\"\n",
-    // Hubs whose racks have queries to give away, and fewer that may send than there are.
+    // Hubs whose racks can pass on queries, and fewer senders than hubs.
     "schemes = [\"sicc\"]\n[sicc]\nperiod = \"1 ms\"\n[switch]\nbuffer = \"10 KB\"\n[key_value]\nper_request = 400\nobjects = 500\noverloaded = 0.3\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"sicc-nssc\"]\n[sicc]\nbound = \"fixed\"\nhubs = 1\n[key_value]\nper_request = 200\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 5\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     // Servers that refuse.
@@ -39,11 +39,11 @@ const BASES: [&str; 26] = [
     "schemes = [\"picc\"]\n[picc]\ntheta = 2\nw = 2\nstrongest = 3\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"picc-no-correlation\"]\n[picc]\ntheta = 20\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 200\nmost = \"20 KB\"\n[workload]\nkind = \"key_value\"\nfan_in = 40\nqueries = 5\n[host]\nservice_time = \"100 us\"\nservice_jitter = \"200 us\"\n",
-    // Planned again and again, from requests enough that a group is worth leaving, and servers that have no room for all.
+    // Repeated planning, from enough requests to make it worthwhile to leave a group, and servers without room for all.
     "schemes = [\"groups\"]\n[groups]\nbusiest = 400\n[picc]\nlearn = \"running\"\nperiod = \"3 ms\"\n[key_value]\npopularity = \"pages\"\npages = 12\npage = 4\nreplaced = 0\nper_request = 8\nobjects = 40\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nfan_in = 11\nqueries = 150\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 4\nspines = 1\n",
 ];
 
-/// These, and one of each law whose settings none of them looks at.
+/// These, and one for each algorithm whose settings none of them uses.
 fn bases() -> Vec<String> {
     // A base begins with its scheme's name, in quotes.
     let sections = |base: &str| Scheme::parse(base.split('"').nth(1).unwrap()).unwrap().sections();
@@ -51,14 +51,14 @@ fn bases() -> Vec<String> {
     let senders = Base::ALL.iter().map(|base| (base.row(), base.row().word.to_string()));
     let ports = Discipline::ALL.iter().map(|law| (law.row(), format!("newreno+{}", law.row().word)));
     let others = senders.chain(ports).filter(|(row, _)| row.sections.iter().any(|own| !looked_at.contains(own)));
-    // With room, so that the law and not a loss ends slow start.
+    // The large buffer lets the algorithm, not a loss, end slow start.
     let long = |(_, name): (_, String)| {
         format!("schemes = [\"{name}\"]\n[switch]\nbuffer = \"2 MB\"\n[workload]\nkind = \"long\"\n")
     };
     BASES.into_iter().map(String::from).chain(others.map(long)).collect()
 }
 
-/// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
+/// Values of all forms; those invalid for a key, or inconsistent with the rest, are refused.
 const VALUES: [&str; 35] = [
     "1",
     "3",
@@ -97,7 +97,7 @@ const VALUES: [&str; 35] = [
     "[\"server1..4: memory 2 KB\"]",
 ];
 
-/// The file that a base names: a plan by which every object's first replica goes to the next server that has none of it.
+/// The file that a base names: a plan that moves every object's first replica to the next server without one.
 fn read(path: &str, base: &str) -> Result<(String, String), String> {
     if path != "plan.csv" {
         return Err("no such file".into());
@@ -110,7 +110,7 @@ fn read(path: &str, base: &str) -> Result<(String, String), String> {
     Ok(("plan.csv".into(), plan_of(&spec, |_, homes| vec![(homes[0], to(homes).unwrap())])))
 }
 
-/// The run with a key set, and whether the key is warned of; `None` where it is refused.
+/// The run with a key set, and whether a warning names the key; `None` if the setting is refused.
 fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     let mut scenario = Scenario::parse("test.toml", base).unwrap();
     let short = ["workload.duration=100 ms", "tcp.rto_min=20 ms", "tcp.rto_initial=20 ms"];
@@ -132,7 +132,7 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     Some((spec, set.is_some_and(idle)))
 }
 
-/// Keys of the plan, of the place of things, and those that are refused rather than warned of.
+/// Whether to try a key: not those of the run plan, of file names, or those that are refused instead of warned about.
 fn tried(key: &KeyDoc) -> bool {
     let apart = [
         "workload.kind",
@@ -145,7 +145,7 @@ fn tried(key: &KeyDoc) -> bool {
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 
-/// Keys that were seen so far: those that a warning was of, and those that moved a table.
+/// Keys seen so far: those that a warning named, and those that changed a table.
 #[derive(Default)]
 struct Seen<'a> {
     warned_of: BTreeSet<&'a str>,
@@ -158,7 +158,7 @@ fn try_all<'a>(base: &str, docs: &'a [KeyDoc], seen: &Mutex<Seen<'a>>) {
         let path = key.path.as_str();
         let set = format!("{path}={value}");
         let Some((spec, warned)) = spec(base, Some(&set)) else { continue };
-        // Once seen to move something is enough.
+        // One observed change is enough.
         if !warned && seen.lock().unwrap().moving.contains(path) {
             continue;
         }
@@ -178,7 +178,7 @@ fn try_all<'a>(base: &str, docs: &'a [KeyDoc], seen: &Mutex<Seen<'a>>) {
 fn warned_keys_have_no_effect() {
     let docs: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(tried).collect();
     let (bases, next, seen) = (bases(), AtomicUsize::new(0), Mutex::new(Seen::default()));
-    // Side by side: the longest test of all would else end alone.
+    // In parallel: otherwise the longest test would run alone at the end.
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
             scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! Measuring ports changes nothing of a run, and what it shows agrees with what is counted otherwise.
+//! Measuring ports does not change a run, and its results agree with independent counts.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ fn end(tables: &RunTables) -> u64 {
     tables.flows.iter().map(|flow| flow.start_ps + flow.fct_ps.expect("every flow ends")).max().expect("flows")
 }
 
-/// Every scheme's way to drop or mark, on two racks with a link that fails and another that slows down.
+/// Every discipline that drops or marks, on two racks with a link that fails and another that slows down.
 const RACKS: &str = r#"
     schemes = ["newreno", "dctcp", "newreno+red+ecn", "newreno+codel"]
     [fabric]
@@ -49,7 +49,7 @@ fn measuring_ports_keeps_the_tables() {
 }
 
 #[test]
-fn ports_are_measured_in_a_watched_run_too() {
+fn measures_ports_in_watched_runs() {
     let plain = spec(STAR, 5, 1);
     let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
     let seen = watch(&plain, all, &AtomicBool::new(false)).expect("it ends");
@@ -59,7 +59,7 @@ fn ports_are_measured_in_a_watched_run_too() {
 }
 
 #[test]
-fn drops_and_marks_of_ports_add_up_to_the_runs() {
+fn drops_and_marks_of_ports_add_up() {
     for plain in specs(RACKS, 7, 1) {
         let tables = measured(&plain);
         let sum = |pick: fn(&PortRow) -> u64| tables.ports.iter().map(pick).sum::<u64>();
@@ -107,8 +107,8 @@ const STAR: &str = r#"
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Little: bytes that wait on average are bytes that come a second times how long each waits. Nothing is lost, so
-    /// that what packets take beyond transmission and propagation is their waiting, at the host and at the switch.
+    /// Little's law: the mean queue in bytes equals bytes per second times the mean wait. Nothing is lost, so time beyond transmission and
+    /// propagation is waiting, at the host and at the switch.
     #[test]
     fn mean_queue_satisfies_littles_law(servers in 2u32..12, seed: u64) {
         let spec = spec(STAR, servers, seed);
@@ -128,12 +128,12 @@ proptest! {
     }
 
     #[test]
-    fn a_link_is_busy_for_as_long_as_its_bytes_take(servers in 2u32..12, seed: u64) {
+    fn link_is_busy_for_the_time_of_its_bytes(servers in 2u32..12, seed: u64) {
         let spec = spec(STAR, servers, seed);
         let tables = run(&spec);
         let end = end(&tables);
         for port in &tables.ports {
-            // What came last may still wait or be under way.
+            // The last packets may still wait or be in flight.
             let bytes = |ppm: u64| ppm as f64 / 1e6 * end as f64 / spec.settings.link.rate.time_for(1).0 as f64;
             let unsent = port.wire_bytes as f64 - bytes(port.busy_ppm.expect("measured"));
             let under_way = tables.totals.in_flight_packets as f64 * 1_538.0;
@@ -160,7 +160,7 @@ fn memory_use_is_sum_of_ports() {
     let mean = sum as f64 / end as f64;
     assert!((mean - memory.used_mean_bytes as f64).abs() <= 1.0, "{mean} in parts, {memory:?}");
     assert!(memory.refused_packets > 0 && memory.used_mean_bytes > 0);
-    // Who has measured nothing changes nothing.
+    // Without measurement, nothing changes.
     let unseen = run(&shared);
     assert_eq!((unseen.totals, unseen.flows), (tables.totals, tables.flows));
     assert!(unseen.memories.is_empty() && unseen.holders.is_empty());

@@ -1,4 +1,4 @@
-//! A pause between rounds: what it moves, and what it leaves alone.
+//! Pauses between rounds: their effects and their limits.
 
 use crate::common::{but, run, spec};
 use fanin_spec::{Kind, QueryRow, RunSpec, RunTables};
@@ -37,7 +37,7 @@ fn pauses_separate_rounds() {
         let (with, without) = (ended(&tables), ended(&plain));
         assert!(with.len() >= 6, "{} rounds", with.len());
         for (with, without) in with.iter().zip(&without) {
-            // Without it, a request goes out behind the last ACKs.
+            // Without a pause, a request leaves behind the last ACKs.
             let (with, without) = (with.qct_ps.unwrap(), without.qct_ps.unwrap());
             assert!(with.abs_diff(without) < 2_000_000, "{with} and {without} ps");
         }
@@ -49,7 +49,7 @@ fn pauses_separate_rounds() {
 }
 
 #[test]
-fn the_last_query_has_no_pause_behind_it() {
+fn no_pause_follows_the_last_query() {
     let tables = run(&paused(&but(&spec(READS, 2, 1), |settings| settings.workload.kind = Kind::WebSearch)));
     let last = tables.queries.last().unwrap();
     assert_eq!((tables.queries.len(), tables.totals.measured_ps), (6, last.start_ps + last.qct_ps.unwrap()));
@@ -68,7 +68,7 @@ fn windows_persist_over_pauses() {
     let (plain, restarted) = (run(&plain), run(&restarted));
     let time = |tables: &RunTables, round: usize| ended(tables)[round].qct_ps.unwrap();
     assert_eq!(time(&plain, 0), time(&restarted, 0));
-    // Later on the whole answer is in one window, and slow start is over.
+    // Later, the whole response fits in one window, and slow start is over.
     assert!(time(&plain, 3) < time(&plain, 0));
     assert_eq!(time(&restarted, 3), time(&restarted, 2));
     assert!(time(&restarted, 3) > time(&plain, 3), "{} and {}", time(&restarted, 3), time(&plain, 3));
@@ -125,7 +125,8 @@ fn reader_delays_large_responses() {
 
 #[test]
 fn early_response_allows_another_request() {
-    // Two at once: each answer takes 0.9 ms, less than the gap, so that a server is asked every millisecond, and none twice.
+    // With two requests in flight, each response takes 0.9 ms, less than the gap, so there is a request every millisecond and never two at
+    // once.
     let plain = spec(READS, 4, 1);
     let tables = run(&but(&plain, |s| {
         s.workload.request_gap = Time::from_millis(5);

@@ -1,4 +1,4 @@
-//! What closed forms and the papers' settings say of a run.
+//! Closed forms and the papers' settings, compared with runs.
 
 use crate::common::{run, spec};
 use fanin_units::Time;
@@ -34,7 +34,7 @@ fn newreno_collapses_as_in_the_papers() {
 }
 
 #[test]
-fn a_window_from_the_switch_never_overflows_it() {
+fn assigned_windows_never_overflow_the_switch() {
     for fan_in in [2, 8, 32, 64, 100] {
         let tables = fixed_fragment("newreno+m21", fan_in);
         assert_eq!((tables.totals.drops, tables.totals.timeouts), (0, 0), "with {fan_in} servers");
@@ -43,16 +43,16 @@ fn a_window_from_the_switch_never_overflows_it() {
 }
 
 #[test]
-fn a_window_under_one_segment_still_moves() {
+fn window_below_one_segment_makes_progress() {
     let tables = fixed_fragment("newreno+m21", 128);
     assert!(tables.goodput_mbps() > 700.0, "{} Mbit/s", tables.goodput_mbps());
 }
 
 #[test]
 fn dctcp_queue_stays_near_threshold() {
-    // Alizadeh et al., SIGCOMM 2010, section 3.3: with long flows the queue peaks at K + N packets. The senders' own links
-    // are faster, so that the queue stands at the switch; slow start's one overshoot, up to a window that doubles within
-    // a round trip, comes on top: 2 (C RTT + K) packets in all, C RTT being 83.
+    // Alizadeh et al., SIGCOMM 2010, section 3.3: with long flows the queue peaks at K + N packets. The senders' own links are faster, so
+    // the queue builds up at the switch. Slow start's overshoot, up to a window that doubles within a round trip, adds to it: 2 (C RTT + K)
+    // packets in all, with C RTT of 83.
     let scenario = r#"
         schemes = ["dctcp"]
         [link]
@@ -82,8 +82,8 @@ fn dctcp_queue_stays_near_threshold() {
 
 #[test]
 fn queue_overflows_at_calculated_fan_in() {
-    // N senders with w segments each fill what the wire and the buffer hold at N* = (C RTT + B) / (w MSS): with new
-    // connections at once, 10 segments of 1,518 B, and 250 packets, between 25 and 32 senders.
+    // N senders with w segments each fill the wire and the buffer at N* = (C RTT + B) / (w MSS): with new connections at once, 10 segments
+    // of 1,518 B, and 250 packets, between 25 and 32 senders.
     let scenario = r#"
         schemes = ["newreno"]
         [link]
@@ -100,10 +100,10 @@ fn queue_overflows_at_calculated_fan_in() {
 }
 
 #[test]
-fn one_flow_takes_the_calculated_time() {
-    // One segment of 1,000 B over a handshake: SYN, SYN-ACK, then the segment with its FIN, at 1 Gbit/s and 25 us a link.
-    // SYN and SYN-ACK are packets of 52 B; the handshake's ACK of 40 B leaves just before the segment. Ethernet adds 38 B,
-    // to the ACK 44, so that its frame has 64; a plain 2 B is what it says.
+fn single_flow_takes_the_calculated_time() {
+    // One segment of 1,000 B after a handshake: SYN, SYN-ACK, then the segment with its FIN, at 1 Gbit/s and 25 us per link. SYN and
+    // SYN-ACK are packets of 52 B; the handshake's ACK of 40 B leaves just before the segment. Ethernet adds 38 B, and 44 B to the ACK,
+    // whose frame is padded to 64 B; framing of 2 B adds exactly that.
     for (framing, syn, ack, data) in [("", 90, 84, 1_078), ("framing = \"2 B\"", 54, 42, 1_042)] {
         let scenario = format!(
             "schemes = [\"newreno\"]\n[link]\n{framing}\n[host]\npacket_jitter = \"none\"\n\
@@ -117,8 +117,8 @@ fn one_flow_takes_the_calculated_time() {
 
 #[test]
 fn ethernet_overhead_differs_on_wire() {
-    // Eight segments of 1,500 B from each of four hosts, that open the connections: each with a SYN of 52 B, and an ACK of
-    // 40 B. On the wire that is 38 B more, and 84 for the ACK.
+    // Eight segments of 1,500 B from each of four hosts, which open the connections with a SYN of 52 B and an ACK of 40 B. On the wire,
+    // each has 38 B more, and the ACK takes 84 B.
     let scenario = r#"
         schemes = ["newreno"]
         [switch]
@@ -131,7 +131,7 @@ fn ethernet_overhead_differs_on_wire() {
     let port = tables.ports.iter().find(|port| port.port == "switch>client").expect("all cross it");
     assert_eq!((port.packets, port.drops()), (4 * (8 + 2), 0));
     assert_eq!(port.wire_bytes, 4 * (8 * 1_538 + 90 + 84));
-    // Four at once, of which one is on the wire: what waits are full frames of 1,518 B, and ACKs of 64.
+    // Four packets arrive at once and one of them is on the wire: the queue holds full frames of 1,518 B and ACKs of 64 B.
     assert!((1..=3 * 8).any(|full| (0..4).any(|acks| port.queue_max_bytes == full * 1_518 + acks * 64)));
 }
 
@@ -178,7 +178,7 @@ fn red_delay_thresholds_follow_link_rate() {
     let (_, long, ..) = deep("newreno+red+ecn", &red("4 ms"));
     let (_, short, _, marks) = deep("newreno+red+ecn", &red("500 us"));
     assert!(short < long && marks > 0, "{short} and {long} B, {marks} marks");
-    // 8 ms at 1 Gbit/s end at 3,000 packets: no queue of 2,000 gets there.
+    // 8 ms at 1 Gbit/s end at 3,000 packets, which no queue of 2,000 reaches.
     assert_eq!(deep("newreno+red+ecn", &red("8 ms")).3, 0);
 }
 
@@ -207,6 +207,6 @@ fn gss_doubles_without_handshake_samples() {
     };
     let newreno = takes("newreno", "");
     assert_eq!(takes("newreno+gss", ""), newreno);
-    // The handshake's packets are small: every window takes longer than they, and grows by one.
+    // The handshake's packets are small: every later window takes longer than they do, so each grows by one.
     assert!(takes("newreno+gss", "[gss]\nhandshake = true\n") > newreno * 3 / 2);
 }

@@ -1,4 +1,4 @@
-//! Switches whose ports share a memory: what congested ports come to hold, and that more of it is never worse for a lone one.
+//! Switches with shared memory: the share of congested ports, and that more memory never harms a lone port.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn each(memory: u64, alpha: Ratio, k: u32) -> f64 {
     memory as f64 * alpha / (1.0 + f64::from(k) * alpha)
 }
 
-/// A rack of 10 Gbit/s whose servers send at once what fits into a window of a thousand segments.
+/// A rack of 10 Gbit/s whose servers send a whole window of a thousand segments at once.
 fn rack(memory: u64, alpha: Ratio) -> Settings {
     let mut s = Settings::default();
     s.link.rate = Rate(10_000_000_000);
@@ -30,7 +30,7 @@ fn newreno(settings: Settings, fan_in: u32) -> RunSpec {
     checked(Scheme::parse("newreno").unwrap(), settings, fan_in, 1)
 }
 
-/// `k` receivers, each with servers of its own that send to it for a millisecond; each group begins so long after the one before.
+/// `k` receivers, each with its own senders, which send for a millisecond; each group starts `apart` after the one before.
 fn groups(mut s: Settings, k: u32, senders: u32, apart: Time) -> RunSpec {
     let lines = (0..k).flat_map(|to| (0..senders).map(move |n| (k + to * senders + n, to)));
     let list: String =
@@ -48,7 +48,7 @@ fn alphas() -> impl Strategy<Value = Ratio> {
     prop_oneof![(2u32..33).prop_map(|n| Ratio::of(n, 8)), (1u32..9).prop_map(|n| Ratio::of(n, 1))]
 }
 
-/// The most segments that each of so many servers may send at once without a loss.
+/// The most segments that each server may send at once without a loss.
 fn absorbed(settings: &Settings, fan_in: u32) -> u64 {
     let (mut fits, mut lost) = (0, 129);
     while lost - fits > 1 {
@@ -81,7 +81,7 @@ proptest! {
         memory in 100_000u64..400_000, alpha in alphas(), k in 2u32..7, senders in 3u32..5,
     ) {
         let mut s = rack(memory, alpha);
-        // What is alike is not random.
+        // No jitter, so that equal ports stay equal.
         s.host.packet_jitter = PacketJitter::None;
         let tables = run(&groups(s, k, senders, Time::ZERO));
         let queues: Vec<f64> = tables.ports.iter().filter(|port| port.drops_full > 0).map(|port| port.queue_max_bytes as f64).collect();
@@ -114,7 +114,7 @@ proptest! {
 
 #[test]
 fn refusals_report_memory_users() {
-    // With an alpha of 8 the client's port comes to hold eight ninths. 300 us later a second one finds little left.
+    // With an alpha of 8 the client's port comes to hold eight ninths. 300 us later a second port finds little left.
     let mut s = rack(500_000, Ratio::of(8, 1));
     s.measure.ports = true;
     let tables = run(&groups(s, 2, 8, Time::from_micros(300)));
@@ -126,7 +126,7 @@ fn refusals_report_memory_users() {
         let held: u64 = of(port).map(|row| row.held_mean_bytes).sum();
         assert!((400_000..=memory.used_max_bytes).contains(&held), "{held} B in all as {port} found no room");
     }
-    // The two share what is there half and half in the end; at first most of it is the client's.
+    // At the end the two share the memory equally; at first the client's port has most of it.
     let most = of("switch>server1").next().expect("some are refused");
     assert_eq!(most.holder, "switch>client");
     assert!((230_000..450_000).contains(&most.held_mean_bytes), "{most:?}");
@@ -157,7 +157,7 @@ fn only_switches_have_shared_memory() {
         let ports = tables.ports.iter().filter(|port| of(&port.port));
         ports.map(|port| port.queue_max_bytes).max().unwrap_or(0)
     };
-    // All of it and more waits at hosts, and at the client's rack alone is there a loss.
+    // The excess waits at hosts, and only the client's rack loses packets.
     assert!(longest(&|port| port.starts_with("server")) > 900_000);
     assert!((148_000..152_000).contains(&longest(&|port| port.ends_with(">client"))));
     assert!(tables.ports.iter().all(|port| port.drops_full == 0 || port.port.ends_with(">client")));

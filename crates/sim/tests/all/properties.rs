@@ -1,5 +1,4 @@
-//! Whatever the scenario and the scheme: packets are conserved, every flow ends, bounds hold, and a run is a function of
-//! its spec.
+//! Invariants of any scenario and scheme: packets are conserved, every flow ends, bounds hold, and a run is a function of its spec.
 
 use crate::common::small::{all_schemes, settings};
 use crate::common::{run, run_as};
@@ -49,7 +48,7 @@ proptest! {
             if s.workload.kind == Kind::MapReduce {
                 prop_assert!(tables.tasks.iter().all(|task| task.end_ps.is_some()), "{}", scheme);
             }
-            // A flow has ended where all of it is there, and nowhere is more than was sent.
+            // A flow has ended when all its bytes have arrived, and never more bytes arrive than were sent.
             for flow in tables.flows.iter().filter(|flow| flow.payload_bytes.is_some()) {
                 let all = flow.payload_bytes == Some(flow.delivered_bytes);
                 prop_assert!(flow.fct_ps.is_some() == all && flow.payload_bytes >= Some(flow.delivered_bytes), "{flow:?}");
@@ -74,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_a_function_of_its_spec((settings, fan_in) in settings(), seed: u64) {
+    fn run_depends_only_on_its_spec((settings, fan_in) in settings(), seed: u64) {
         for spec in all_schemes(&settings, fan_in, seed) {
             prop_assert_eq!(run(&spec), run(&spec), "{}", spec.label);
         }

@@ -6,20 +6,20 @@ use fanin_spec::{HostId, Kind, Optional, PacketJitter, Scheme, Settings, Share, 
 use fanin_units::{QueueSize, Rate, Time};
 use proptest::prelude::*;
 
-/// N, K beyond what the pipe needs, and the delay of a link in microseconds.
+/// N, K beyond the pipe's minimum, and the delay of a link in microseconds.
 type Case = (u32, u32, u64);
 
 fn cases() -> impl Strategy<Value = Case> {
     (1u32..=8, 2u32..=60, 2u64..=60)
 }
 
-/// Of the queue in full packets: what the closed form has, then the longest and the mean as they are seen.
+/// The queue in full packets: the closed form, the measured maximum and the measured mean.
 fn seen((flows, more, delay_us): Case) -> (Sawtooth, f64, f64) {
     let mut s = Settings::default();
     s.workload.kind = Kind::Long;
     s.workload.warm_up = Optional(Some(WarmUp::For(Time::from_millis(150))));
     s.workload.duration = Time::from_millis(100);
-    // Senders are faster than the port, so that queues stand there and not at their hosts.
+    // Senders are faster than the port, so that queues build up there and not at their hosts.
     (s.link.rate, s.link.client_rate) = (Rate(40_000_000_000), Optional(Some(Rate(10_000_000_000))));
     s.link.delay = Time::from_micros(delay_us);
     s.switch.buffer = QueueSize::Packets(2_000);
@@ -41,8 +41,8 @@ fn seen((flows, more, delay_us): Case) -> (Sawtooth, f64, f64) {
     (of, packets(port.queue_max_bytes), packets(port.queue_mean_bytes.unwrap()))
 }
 
-/// The longest queue within three packets of K + N, and the mean one near the middle of the sawtooth: flows that are not in step
-/// have less of a swing, about the same middle.
+/// The longest queue within three packets of K + N, and the mean one near the middle of the sawtooth. Unsynchronised flows swing less,
+/// around about the same middle.
 fn holds(case: Case) -> Result<(), TestCaseError> {
     let (of, most, mean) = seen(case);
     let middle = of.queue_max() - of.amplitude() / 2.0;
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn long_flows_have_the_queue_of_the_closed_form(case in cases()) {
+    fn queue_of_long_flows_follows_the_closed_form(case in cases()) {
         holds(case)?;
     }
 }
@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     #[ignore = "make torture"]
-    fn very_many_have_it(case in cases()) {
+    fn queue_follows_the_closed_form_in_many_cases(case in cases()) {
         holds(case)?;
     }
 }

@@ -1,4 +1,4 @@
-//! A query service beside a workload: who is asked, when it ends, what it leaves alone.
+//! A query service as background: its targets, its times, and its isolation.
 
 use std::sync::atomic::AtomicBool;
 
@@ -40,9 +40,9 @@ fn queries_arrive_at_their_rate() {
 }
 
 #[test]
-fn a_query_ends_with_its_last_answer() {
+fn query_ends_with_its_last_response() {
     let queries = tables(LONG, 1).service;
-    // SYN, SYN-ACK, request, answer: four ways of 10 us, and the two segments of an answer on two links.
+    // SYN, SYN-ACK, request, response: four times 10 us of delay, and the two segments of a response on two links.
     let least = 4 * 10_000_000 + 2 * 16_000_000;
     let ended: Vec<u64> = queries.iter().filter_map(|query| query.qct_ps).collect();
     assert!(ended.len() > queries.len() / 2, "{} of {}", ended.len(), queries.len());
@@ -52,7 +52,7 @@ fn a_query_ends_with_its_last_answer() {
 }
 
 #[test]
-fn a_service_is_no_part_of_the_workload() {
+fn service_is_separate_from_the_workload() {
     let with = tables(LONG, 1);
     let alone = tables(&LONG.replace("queries_per_s = 1000", "queries_per_s = \"none\""), 1);
     assert!(alone.service.is_empty() && !with.service.is_empty());
@@ -74,7 +74,7 @@ fn watched_window_is_of_own_connection() {
 }
 
 #[test]
-fn poisson_flows_and_a_service_go_side_by_side() {
+fn poisson_flows_run_beside_a_service() {
     let text = LONG.replace("duration", "load = 0.05\n    sizes = \"web-search\"\n    duration");
     let tables = tables(&text, 1);
     assert!(tables.flows.iter().any(|flow| flow.class == FlowKind::Background));

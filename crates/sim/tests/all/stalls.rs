@@ -1,10 +1,10 @@
-//! What each stall is put down to: the timer that ended it, and what had become of what that sends again.
+//! Causes of stalls: the timer that ended each, and the fate of the packet that it retransmitted.
 
 use fanin_spec::{Cause, RunTables};
 
 use crate::common::{run, spec};
 
-/// How often each cause was seen, of all stalls of a run.
+/// The number of stalls with this cause, and of all stalls of a run.
 fn share(tables: &RunTables, cause: Cause) -> (usize, usize) {
     let of = tables.stalls.iter().filter(|stall| stall.cause == cause).count();
     assert_eq!(tables.stalls.len() as u64, tables.totals.stalls);
@@ -12,8 +12,8 @@ fn share(tables: &RunTables, cause: Cause) -> (usize, usize) {
     (of, tables.stalls.len())
 }
 
-/// Checks that there are stalls, and that those of one cause take most of their time; beside losses, some segment may wait for a
-/// delayed ACK.
+/// Checks that there are stalls, and that those with one cause take most of their time; beside losses, a segment may wait for a delayed
+/// ACK.
 fn mostly(text: &str, fan_in: u32, cause: Cause) -> RunTables {
     let tables = run(&spec(text, fan_in, 1));
     let of: u64 = tables.stalls.iter().filter(|stall| stall.cause == cause).map(|stall| stall.took_ps).sum();
@@ -27,7 +27,7 @@ const READS: &str =
 #[test]
 fn lost_window_stalls_until_timeout() {
     let tables = mostly(&format!("{READS}[switch]\nbuffer = \"64 KiB\"\n"), 32, Cause::Rto);
-    // The least timeout, less what others had still to send.
+    // The minimum timeout, less the time of the other servers' remaining data.
     let stall = tables.stalls.iter().max_by_key(|stall| stall.took_ps).unwrap();
     assert!((150_000_000_000..210_000_000_000).contains(&stall.took_ps) && stall.cause == Cause::Rto, "{stall:?}");
     assert!(stall.from_host.is_some_and(|host| (1..=32).contains(&host)) && stall.client_host == 0, "{stall:?}");
@@ -55,7 +55,7 @@ fn dropped_handshake_stalls_until_syn() {
     let tables = run(&spec(text, 40, 1));
     let (of, all) = share(&tables, Cause::Syn);
     assert!(of > 1 && of + share(&tables, Cause::Rto).0 == all, "{:?}", tables.stalls);
-    // What waits for it has its timeouts, each of a second.
+    // A query that waits for it has its timeouts, each of a second.
     assert!(
         tables.queries[0].timeouts > 0 && tables.queries[0].waited_ps > Some(1_000_000_000_000),
         "{:?}",
@@ -74,7 +74,7 @@ fn distinguishes_faults_from_drops() {
 fn crashed_and_slow_hosts_cause_stalls() {
     let fault = |what: &str| format!("{READS}[switch]\nbuffer = \"8 MiB\"\n[faults]\nhosts = [\"{what}\"]\n");
     let crashed = mostly(&fault("20 ms server3 crashes"), 8, Cause::Host);
-    // Nothing ends it but the run.
+    // Only the end of the run ends it.
     let last = crashed.stalls.last().unwrap();
     assert!(last.from_host.is_none() && last.took_ps > 900_000_000_000, "{last:?}");
     let slow =
@@ -91,7 +91,7 @@ fn busy_servers_cause_application_stalls() {
                 least = \"60 KB\"\nmost = \"60 KB\"\n";
     let tables = run(&spec(text, 6, 1));
     let (of, all) = share(&tables, Cause::Application);
-    // Front ends are servers, too: some wait while their own answers are on the way.
+    // Front ends are servers, too: some wait while their own responses are in flight.
     assert!(2 * of > all, "{of} of {all}: {:?}", tables.stalls);
 }
 

@@ -1,4 +1,4 @@
-//! A run in steps is the run at one go, and adds up wherever it stands.
+//! A run in steps equals an uninterrupted run, and adds up at any time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,7 +16,7 @@ const INCAST: &str = r#"
     duration = "200 ms"
 "#;
 
-/// When the nth of a run's stops is, of spans in nanoseconds that are gone through again and again.
+/// Times of a run's stops, from spans in nanoseconds that repeat.
 fn stops(spans_ns: &[u32]) -> impl Iterator<Item = Time> {
     spans_ns.iter().cycle().scan(Time::ZERO, |at, &span| {
         *at += Time(u64::from(span) * 1_000);
@@ -24,7 +24,7 @@ fn stops(spans_ns: &[u32]) -> impl Iterator<Item = Time> {
     })
 }
 
-/// A run that is looked at after every step, but only so many steps long.
+/// A run that is inspected after every step, for at most 60 steps.
 fn stepped(spec: &RunSpec, spans_ns: &[u32]) -> Result<RunTables, TestCaseError> {
     let mut simulation = Simulation::new(spec);
     for stop in stops(spans_ns).take(60) {

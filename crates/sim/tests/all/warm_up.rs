@@ -1,4 +1,4 @@
-//! A warm-up is left out of all figures, and what comes after it is what would have come anyway.
+//! A warm-up is excluded from all figures, and does not change the time after it.
 
 use crate::common::{run, run_as, spec};
 use fanin_sim::Departures;
@@ -39,7 +39,7 @@ fn warm_up_rounds_are_excluded() {
     let warmed = tables("warm_up = \"2 rounds\"", 16);
     let begin = whole.queries[2].start_ps;
     assert!(whole.queries[0].qct_ps > Some(10_000_000_000), "the first round stalls: {:?}", whole.queries[0]);
-    // Rounds behind the warm-up are those of the run without one, counted from zero.
+    // Rounds after the warm-up are those of the run without one, counted from zero.
     for (number, query) in warmed.queries.iter().enumerate().take(whole.queries.len() - 3) {
         let before = &whole.queries[number + 2];
         assert_eq!((query.round as usize, query.start_ps + begin), (number, before.start_ps));
@@ -66,7 +66,7 @@ fn timed_warm_up_ends_with_a_round() {
 
 #[test]
 fn hung_round_does_not_block_measurement() {
-    // Nothing can come back: every answer is lost.
+    // No response arrives: all are lost.
     let dead = BARRIER.replace("duration = \"400 ms\"", "duration = \"10 ms\"\nwarm_up = \"1 round\"")
         + "\n[fabric]\nchanges = [\"1 ms switch client down\"]\n";
     let tables = run(&spec(&dead, 2, 1));

@@ -1,4 +1,4 @@
-//! Watching a run changes nothing of it, and shows what its tables count.
+//! Watching does not change a run, and its events match the tables.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ fn watched(step: Time) -> RunTables {
 }
 
 #[test]
-fn a_watched_run_gives_the_same_tables() {
+fn watching_does_not_change_tables() {
     let (plain, seen) = (run(&spec(COLLAPSE, 24, 1)), watched(Time::from_micros(100)));
     assert_eq!((plain.totals, plain.flows, plain.ports), (seen.totals, seen.flows, seen.ports));
 }
@@ -33,7 +33,7 @@ fn a_watched_run_gives_the_same_tables() {
 fn prefetching_keeps_the_tables() {
     let large = "schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"8 KiB\"\nduration = \"10 s\"";
     let of = spec(large, 2_000, 1);
-    // A watched one does not ask.
+    // A watched run does not prefetch.
     let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
     let (plain, seen) =
         (run(&of), watch(&of, all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}")));
@@ -65,7 +65,7 @@ fn samples_include_longest_queue() {
 }
 
 #[test]
-fn a_series_has_at_most_one_sample_a_step() {
+fn series_have_at_most_one_sample_per_step() {
     let step = Time::from_micros(500);
     let seen = watched(step);
     let queue: Vec<u64> = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.time_ps / step.0).collect();
@@ -83,7 +83,7 @@ fn queue_samples_are_valid_until_next() {
 }
 
 #[test]
-fn rounds_end_on_the_clock_of_the_queries() {
+fn rounds_end_at_the_times_of_queries() {
     let seen = watched(Time::from_micros(100));
     let ends: Vec<u64> = seen.events.iter().filter(|e| e.what == "round_end").map(|e| e.time_ps).collect();
     let queries: Vec<u64> = seen.queries.iter().filter_map(|q| q.qct_ps.map(|ps| q.start_ps + ps)).collect();
@@ -105,7 +105,7 @@ fn threshold_and_use_add_up() {
     };
     let (thresholds, held) = (series("threshold"), series("memory"));
     assert!(thresholds.len() > 100 && held.len() > 100);
-    // A step has the least threshold and the most that is held: both of one instant.
+    // A step shows the minimum threshold and the maximum use, both at one instant.
     let both = thresholds.iter().filter_map(|(time, threshold)| Some(threshold + held.get(time)?));
     assert!(both.clone().count() > 100 && both.clone().all(|sum| sum == 100_000));
     assert_eq!(held.values().max(), Some(&seen.totals.queue_max_bytes));
@@ -113,7 +113,7 @@ fn threshold_and_use_add_up() {
     assert!(queues.iter().all(|(time, queue)| held.get(time).is_none_or(|held| queue <= held)));
 }
 
-/// A port that is filled by a list of flows, behind which requests are lost: both share their switch's memory.
+/// A list of flows fills one port, which makes requests at another drop: both share their switch's memory.
 const SQUEEZED: &str = r#"
     schemes = ["newreno"]
     [link]

@@ -1,4 +1,4 @@
-//! What the reference says of keys and workloads: those that it names look at a key, and the others do not.
+//! Scopes of keys in the reference: the named workloads use a key, and the others ignore it.
 
 use crate::common::run;
 use fanin_spec::{Kind, RunTables, Scenario, Settings};
@@ -12,15 +12,15 @@ const BASE: &str = r#"
     clients = 2
 "#;
 
-/// The tables under a workload with one key set; `None` where the scenario is refused.
+/// The tables of a workload with one key set; `None` if the scenario is refused.
 fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     let mut scenario = Scenario::parse("test.toml", BASE).unwrap();
-    // What a kind needs and the others have no use for.
+    // Keys that one kind requires and the others do not use.
     let needs = match kind {
         Kind::Flows => vec!["workload.file=a.csv".to_string()],
         Kind::Bursts => vec!["workload.bursts=bursts.csv".into()],
         Kind::Poisson => vec!["workload.load=0.3".into()],
-        // A job that gets as far as its fetches.
+        // A job that reaches its fetches.
         Kind::MapReduce => {
             ["workload.duration=60 s", "mapreduce.input=1 MB", "mapreduce.maps=4"].map(String::from).into()
         }
@@ -43,7 +43,7 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     Some(run(&variant.run(4, 1)?))
 }
 
-/// A value that differs from the one in use.
+/// A value that differs from the current one.
 fn other(path: &str, kind: Kind) -> &'static str {
     match path {
         "workload.connections" if kind.facts().stands => "new",
@@ -65,7 +65,7 @@ fn other(path: &str, kind: Kind) -> &'static str {
 
 #[test]
 fn scoped_keys_affect_their_workloads() {
-    // Sections that are of one workload, no_effect.rs has.
+    // no_effect.rs tests sections of a single workload.
     let own = ["mapreduce", "key_value"];
     let here = |doc: &fanin_spec::KeyDoc| !doc.workloads.is_empty() && !own.contains(&doc.section());
     let scoped: Vec<_> = Settings::default().docs().into_iter().filter(here).collect();

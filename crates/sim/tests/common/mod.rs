@@ -1,4 +1,4 @@
-//! Specs for tests: from a few lines of scenario.
+//! Specs for tests, from a few lines of scenario.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod small;
@@ -18,12 +18,12 @@ pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
     variants.iter().map(|variant| variant.run(fan_in, seed).expect("swept over")).collect()
 }
 
-/// The one spec of a scenario with one scheme.
+/// The spec of a scenario with a single scheme.
 pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
     specs(scenario, fan_in, seed).remove(0)
 }
 
-/// A run of these settings, once they are checked.
+/// A run with these settings, after checking them.
 pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> RunSpec {
     let mut settings = settings;
     settings.workload.fan_in = fan_in;
@@ -38,7 +38,7 @@ pub fn but(spec: &RunSpec, change: impl FnOnce(&mut Settings)) -> RunSpec {
     checked(spec.scheme, settings, spec.fan_in, spec.seed)
 }
 
-/// The text of a plan: for each object the moves that `moves` makes of its number and its servers.
+/// The text of a plan: `moves` maps each object's number and servers to its moves.
 pub fn plan_of(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -> String {
     let placement = fanin_sim::placement(spec);
     let mut text = "object,from,to,reason\n".to_string();
@@ -51,13 +51,13 @@ pub fn plan_of(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -
     text
 }
 
-/// The same run over a placement as a plan has changed it.
+/// The same run with a placement that a plan has changed.
 pub fn planned(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -> RunSpec {
     let unmoved = with_plan(spec, "object,from,to,reason\n");
     with_plan(spec, &plan_of(&unmoved, moves))
 }
 
-/// The same run with a plan's text, which must fit.
+/// The same run with a plan's text, which must be valid.
 pub fn with_plan(spec: &RunSpec, text: &str) -> RunSpec {
     let planned = but(spec, |s| {
         s.key_value.placement = Optional(Some(FilePath("plan.csv".into())));
@@ -75,7 +75,7 @@ pub fn run_as(spec: &RunSpec, departures: Departures) -> RunTables {
     run_with(spec, departures, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
 }
 
-/// Every scheme of the registry that goes with a workload: whom a client asks says something under one alone.
+/// Every scheme of the registry that suits a workload: request algorithms suit one workload only.
 pub fn schemes(kind: Kind) -> impl Iterator<Item = Scheme> {
     let all = REGISTRY.iter().map(|entry| Scheme::parse(entry.name).unwrap_or_else(|what| panic!("{what}")));
     all.filter(move |scheme| !scheme.is_of_objects() || kind == Kind::KeyValue)

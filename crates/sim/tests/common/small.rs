@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::{checked, schemes};
 
-/// Small scenarios of every kind, some of them harsh, each with a number of servers.
+/// Small scenarios of every kind, some under heavy loss, each with a number of servers.
 pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
     settings_of(Kind::all().into_iter().map(|(kind, _)| kind).collect())
 }
@@ -20,7 +20,7 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
 pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
     let kind = prop::sample::select(kinds);
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
-    // With a memory of its own for each of up to 17 ports, and as much again to share at least.
+    // Dedicated memory for each of up to 17 ports, and at least as much shared memory.
     let memory = prop::option::of((40_000u64..200_000, 0u64..2_000, 0u64..4_000, 1u32..64));
     let buffer = (buffer, memory);
     let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
@@ -72,7 +72,7 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
         s.workload.start_jitter = Time::from_micros(jitter_us);
         s.workload.request_gap = Time::from_micros(if flags[3] { jitter_us / 4 } else { 0 });
         s.workload.in_flight = Optional(in_flight.filter(|_| matches!(kind, Kind::Barrier | Kind::WebSearch)));
-        // Those that run to their end have none beside them: endless flows may starve them for simulated minutes.
+        // Workloads that run to their end have no background traffic: long-lived flows may starve them for simulated minutes.
         let timed = matches!(kind, Kind::Barrier | Kind::Long | Kind::Poisson);
         s.workload.background = if timed { background } else { 0 };
         s.workload.queries = 3;
@@ -87,7 +87,7 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
     })
 }
 
-/// What kinds need besides: a list, a load, a job, racks of objects. As many servers as there are to be.
+/// Sets the inputs that some kinds require: a list, a load, a job, racks of objects. Returns the number of servers.
 fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) -> u32 {
     match s.workload.kind {
         Kind::Flows => {
@@ -143,7 +143,7 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
             // All racks are full.
             return racks * each - 1;
         }
-        // Others have what they need.
+        // Other kinds require nothing.
         _ => {}
     }
     fan_in

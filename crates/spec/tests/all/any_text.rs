@@ -1,5 +1,4 @@
-//! Whatever a user writes, reading it ends in settings or in one clear message, never in a panic. `make fuzz` looks
-//! further.
+//! Random user input: reading it ends in settings or in one clear message, never in a panic. `make fuzz` tests more.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +30,7 @@ fn read(text: &str, assignments: &[String], schemes: &[&str]) -> Result<(), Prob
     if !schemes.is_empty() {
         scenario.select("--schemes", schemes)?;
     }
-    // A list of flows, or a table of sizes: whatever asks for it.
+    // A list of flows, or a table of sizes, by the file's name.
     let file = |path: &str| match path.ends_with(".csv") {
         true => Ok((path.to_string(), "src,dst,bytes,start_us\n0,3,20000,12.5\n".to_string())),
         false => Ok((path.to_string(), "0 0\n100 100\n".to_string())),

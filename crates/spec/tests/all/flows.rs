@@ -1,5 +1,5 @@
-//! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
-//! message with its line.
+//! Lists of flows, distributions of sizes and placement plans: the published formats are read, and any other content causes one error with
+//! its line.
 
 use fanin_spec::{Bursts, Flows, Plan, Problem, Scenario, Sizes, Variant};
 use proptest::prelude::*;
@@ -28,12 +28,12 @@ fn reads_htsims_matrix_with_and_without_ids() {
 }
 
 #[test]
-fn a_table_of_flows_is_read_with_its_starts_in_microseconds() {
+fn reads_tables_of_flows_with_starts_in_microseconds() {
     assert_eq!(read("a/b.csv", CSV), (4, vec![(0, 3, 20_000, 12_500_000), (3, 1, 1, 0)]));
 }
 
 #[test]
-fn a_flow_without_bytes_has_no_end_and_may_stop() {
+fn flows_without_bytes_are_endless_and_may_stop() {
     let text = "src,dst,bytes,start_us,stop_us\n1,0,,0,\n2,0,,5,7.5\n3,0,9,1,\n";
     let flows = Flows::parse("a.csv", text).unwrap();
     let stop = |f: &fanin_spec::Flow| (f.stop != fanin_units::Time::NEVER).then_some(f.stop.0);
@@ -42,7 +42,7 @@ fn a_flow_without_bytes_has_no_end_and_may_stop() {
 }
 
 #[test]
-fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
+fn reports_invalid_bursts_with_their_line() {
     let whole = "gap_us,5,1\nfan_in,2,1\nbytes,9,1\n";
     let cases = [
         ("", "b.csv:1: expected the header `gap_us,fan_in,bytes` or `of,value,cdf`"),
@@ -68,7 +68,7 @@ fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
 }
 
 #[test]
-fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
+fn reports_invalid_lines_with_number_and_expected_form() {
     let cases = [
         ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,5,0,9\n", "a.csv:2: a flow of 5 B ends by itself"),
         (
@@ -167,7 +167,7 @@ fn the_published_distributions_have_their_means() {
 fn draws_follow_the_table() {
     for name in Sizes::names() {
         let sizes = Sizes::named(name).unwrap();
-        // Evenly spread draws: what is left is the rounding alone.
+        // Evenly spread draws: the only remaining error is rounding.
         const DRAWS: u64 = 1_000_000;
         let draw = |i: u64| sizes.at((u64::MAX / DRAWS) * i + u64::MAX / (2 * DRAWS));
         let mut drawn: Vec<u64> = (0..DRAWS).map(draw).collect();
@@ -177,7 +177,7 @@ fn draws_follow_the_table() {
         drawn.sort_unstable();
         for (bytes, share) in sizes.points() {
             let up_to = drawn.partition_point(|&size| size <= bytes) as f64 / DRAWS as f64;
-            // Small sizes are whole bytes, of which many draws have the same: half a byte of the step's height.
+            // Small sizes are whole bytes and many draws share one: allow half a byte of the step's height.
             let step = if bytes < 1_100 { 2e-3 } else { 1e-4 };
             assert!((up_to - share as f64 / 1e9).abs() < step, "{name}: {up_to} up to {bytes}");
         }
@@ -185,7 +185,7 @@ fn draws_follow_the_table() {
 }
 
 #[test]
-fn the_ends_of_a_distribution_are_its_first_and_last_size() {
+fn distribution_ends_at_its_first_and_last_size() {
     let sizes = Sizes::named("data-mining").unwrap();
     assert_eq!((sizes.at(0), sizes.at(u64::MAX / 11), sizes.at(u64::MAX)), (180, 180, 1_000_000_000));
     assert_eq!(Sizes::named("web-search").unwrap().at(0), 1, "a flow has at least one byte");
@@ -199,7 +199,7 @@ fn resolve(scenario: &str, text: &str) -> Result<Vec<Variant>, Problem> {
 const LISTED: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n";
 
 #[test]
-fn the_hosts_follow_from_the_list_unless_the_scenario_declares_them() {
+fn list_determines_hosts_unless_declared() {
     let fan_in = |scenario: &str| resolve(scenario, CSV).map(|c| c[0].fan_ins());
     assert_eq!(fan_in(LISTED).unwrap(), [3]);
     assert_eq!(fan_in(&format!("{LISTED}[sweep]\nfan_in = [7]\n")).unwrap(), [7]);
@@ -213,7 +213,7 @@ fn the_hosts_follow_from_the_list_unless_the_scenario_declares_them() {
 }
 
 #[test]
-fn a_scenarios_hash_is_of_what_the_list_holds_not_of_its_name() {
+fn hash_covers_the_lists_content_not_its_name() {
     let hash = |scenario: &str, text: &str| Scenario::hash(&resolve(scenario, text).unwrap());
     assert_eq!(hash(LISTED, CSV), hash(&LISTED.replace("a.csv", "b.csv"), CSV));
     assert_ne!(hash(LISTED, CSV), hash(LISTED, &CSV.replace("20000", "20001")));
@@ -225,7 +225,7 @@ fn a_scenarios_hash_is_of_what_the_list_holds_not_of_its_name() {
 
 proptest! {
     #[test]
-    fn any_words_are_a_plan_of_placement_or_one_message_with_a_line(
+    fn any_words_parse_as_a_plan_or_name_a_line(
         words in prop::collection::vec(select(vec![
             "object,from,to,reason", "0,1,2,popular", "0,1,2,correlated", "0,1,1,popular", ",", "0", "1", "-1", "popular", "4294967296",
             "99999999999999999999", "\u{feff}", "#", "\u{fffd}",
@@ -247,14 +247,14 @@ proptest! {
 
 proptest! {
     #[test]
-    fn any_text_is_a_list_or_one_message_with_a_line(
+    fn any_text_parses_as_a_list_or_names_a_line(
         ending in select(vec!["txt", "cm", "csv"]), text in any::<String>(),
     ) {
         told("any", ending, &text);
     }
 
     #[test]
-    fn any_words_of_the_forms_are_a_list_or_one_message_with_a_line(
+    fn any_valid_words_parse_as_a_list_or_name_a_line(
         ending in select(vec!["txt", "cm", "csv"]),
         words in prop::collection::vec(select(vec![
             "Nodes", "Connections", "Triggers", "0->1", "1->0", "->", "0->", "id", "start", "size", "trigger", "#", "0", "1", "2",
@@ -278,7 +278,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_distribution_or_one_message_with_a_line(
+    fn any_text_parses_as_a_distribution_or_names_a_line(
         text in prop_oneof![any::<String>(), "([0-9]{1,13} [0-9]{1,3}(\\.[0-9]{0,9})?\n){0,6}"], draw: u64,
     ) {
         match Sizes::parse("any.txt", &text) {

@@ -1,4 +1,4 @@
-//! Scenarios and the files beside them, in one program: to link is what takes long.
+//! Tests of scenarios and their files in one program, because linking takes long.
 
 mod any_text;
 mod flows;

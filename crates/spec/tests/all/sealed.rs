@@ -14,7 +14,7 @@ fn variant(settings: Settings) -> Result<Variant, String> {
 }
 
 #[test]
-fn settings_that_cannot_work_make_no_variant() {
+fn invalid_settings_make_no_variant() {
     let wrong = variant(Settings::default()).unwrap_err();
     assert!(wrong.contains("needs `workload.fragment`"), "{wrong}");
     let mut hasty = settings();
@@ -24,7 +24,7 @@ fn settings_that_cannot_work_make_no_variant() {
 }
 
 #[test]
-fn a_fan_in_that_is_not_swept_over_makes_no_run() {
+fn unswept_fan_in_makes_no_run() {
     let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KB\"\n";
     let variant = Scenario::parse("my.toml", text).and_then(|s| s.variants()).unwrap().remove(0);
     assert_eq!(variant.fan_ins(), [2, 4, 8, 16, 32, 64, 128]);

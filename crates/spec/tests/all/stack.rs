@@ -32,7 +32,7 @@ fn names_of_schemes_and_words_may_have_any_case() {
 }
 
 #[test]
-fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
+fn explicit_settings_override_a_tcp_profile() {
     let linux = "[tcp]\nprofile = \"linux\"\n";
     let s = settings(linux, &[]).tcp;
     assert!(s.rack && s.tail_loss_probe && s.timestamps && s.idle_restart && s.window_validation);
@@ -40,25 +40,25 @@ fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
         (s.mss, s.rto_floor, s.max_ack_delay.time(&s)),
         (Bytes(1448), RtoFloor::Variance, Time::from_millis(200))
     );
-    // A law's way, too; what is set beside the profile stands over that as well.
+    // It also sets an algorithm's variant; explicit settings take precedence over that, too.
     assert_eq!(settings(linux, &[]).laws.senders.cubic.variant, cubic::Variant::Linux);
     assert_eq!(
         settings(&format!("[cubic]\nvariant = \"rfc9438\"\n{linux}"), &[]).laws.senders.cubic.variant,
         cubic::Variant::Rfc9438
     );
-    // Before it or behind it, in the file or over it.
+    // Explicit settings count before or after the profile, in the file or in arguments.
     for text in [format!("{linux}rto_min = \"10 ms\"\n"), "[tcp]\nrto_min = \"10 ms\"\nprofile = \"linux\"\n".into()] {
         let s = settings(&text, &[]).tcp;
         assert_eq!((s.rto_min, s.rack), (Time::from_millis(10), true), "{text}");
     }
     assert_eq!(settings(linux, &["tcp.rto_min=10 ms"]).tcp.rto_min, Time::from_millis(10));
-    // Over a file that has no profile it takes the place of what stands there.
+    // A profile in an argument overrides the settings of a file without one.
     let over = settings("[tcp]\nrto_min = \"10 ms\"\n", &["tcp.profile=linux"]).tcp;
     assert_eq!((over.rto_min, over.rack), (Time::from_millis(200), true));
 }
 
 #[test]
-fn linux_keeps_a_least_timeout_in_ticks_and_its_probe_waits_for_it() {
+fn linux_counts_its_minimum_timeout_in_ticks() {
     let of = |profile: &str| settings(&format!("[tcp]\nrto_min = \"10 ms\"\nprofile = \"{profile}\"\n"), &[]).tcp;
     let (new, old) = (of("linux"), of("linux-6.1"));
     assert_eq!((new.least_rto(), old.least_rto()), (Time::from_millis(12), Time::from_millis(10)));
@@ -76,7 +76,7 @@ fn jumbo_frames_fill_their_segments_under_a_profile_too() {
 }
 
 #[test]
-fn every_profile_runs_without_a_warning_of_its_own() {
+fn profiles_cause_no_warnings() {
     for (stack, _) in Stack::all() {
         let text = format!("[tcp]\nprofile = \"{}\"\n", stack.word());
         assert!(variant(&text, &[]).is_ok(), "{text}");

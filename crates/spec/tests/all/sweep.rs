@@ -1,4 +1,4 @@
-//! Sweeps over any key: their points, what stands over what, and what is refused.
+//! Sweeps over any key: their points, precedence, and errors.
 
 use fanin_spec::{Problem, Scenario, Variant};
 
@@ -26,7 +26,7 @@ fn refused(more: &str, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn points_are_all_combinations_in_the_order_as_written() {
+fn points_are_all_combinations_in_written_order() {
     let sweep = "[sweep]\n\"switch.buffer\" = [\"64 KiB\", \"128 KiB\"]\nfan_in = [4, 8]\n";
     let expected = [
         "switch.buffer 64 KiB, fan_in 4",
@@ -44,7 +44,7 @@ fn points_are_all_combinations_in_the_order_as_written() {
 }
 
 #[test]
-fn a_key_may_stand_in_quotes_or_with_its_section_before_a_dot() {
+fn accepts_quoted_and_dotted_keys() {
     let dotted = points("[sweep]\nworkload.load = [\"20 %\", 0.6]\nfan_in = [4]\n", &[]);
     assert_eq!(dotted, points("[sweep]\n\"workload.load\" = [\"20 %\", 0.6]\nfan_in = [4]\n", &[]));
     assert_eq!(dotted, ["workload.load 20 %, fan_in 4", "workload.load 0.6, fan_in 4"]);
@@ -61,7 +61,7 @@ fn arguments_override_the_files_values() {
 }
 
 #[test]
-fn a_swept_value_stands_over_the_file() {
+fn swept_values_override_the_file() {
     let more = "block = \"1 MB\"\n[tcp]\nrto_min = \"5 ms\"\n";
     let base = "schemes = [\"newreno\"]\n[workload]\n";
     let mut scenario = Scenario::parse("my.toml", &format!("{base}{more}")).unwrap();
@@ -74,14 +74,14 @@ fn a_swept_value_stands_over_the_file() {
 }
 
 #[test]
-fn a_curve_is_along_the_first_key_that_moves() {
+fn curves_follow_the_first_swept_key() {
     let variant = resolve("[sweep]\nfan_in = [4]\n\"workload.load\" = [\"10 %\", \"20 %\"]\n", &[]).unwrap().remove(0);
     assert_eq!((variant.along(), variant.curves()), (1, vec![vec![0, 1]]));
     assert_eq!(variant.beside_fan_in(), Some("workload.load"));
 }
 
 #[test]
-fn hosts_are_said_by_themselves() {
+fn fabric_hosts_sets_the_number_of_hosts() {
     let poisson = |more: &str| format!("kind = \"poisson\"\nload = 0.5\n{more}");
     let hosts = |more: &str| {
         resolve(&poisson(more), &[]).unwrap()[0].points.iter().map(|at| at.settings.hosts()).collect::<Vec<_>>()
@@ -135,7 +135,7 @@ fn refuses_keys_that_cannot_be_swept() {
 }
 
 #[test]
-fn arguments_that_contradict_one_another_or_a_scheme_are_refused() {
+fn refuses_contradictory_arguments() {
     for (arguments, expected) in [
         (&["switch.buffer"][..], "--sweep switch.buffer: write it as KEY=A,B,C"),
         (&["switch.buffer="], "--sweep switch.buffer=: `sweep.switch.buffer` is empty"),
@@ -159,7 +159,7 @@ fn arguments_that_contradict_one_another_or_a_scheme_are_refused() {
 }
 
 #[test]
-fn a_swept_key_without_effect_is_warned_of() {
+fn warns_about_swept_keys_without_effect() {
     let mut scenario = Scenario::parse("my.toml", BASE).unwrap();
     scenario.sweep("--sweep workload.pairs=0.5,1", "workload.pairs=0.5,1").unwrap();
     let variants = scenario.variants().unwrap();

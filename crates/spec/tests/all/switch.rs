@@ -1,4 +1,4 @@
-//! A switch's memory in a scenario: what goes together, and what a later layer says in the place of an earlier one.
+//! A switch's memory in a scenario: valid combinations, and precedence of layers.
 
 use fanin_spec::{Chip, Scenario, Settings, Variant};
 use fanin_units::{Bytes, QueueSize};
@@ -62,7 +62,7 @@ fn finds_a_switch_by_its_model_in_any_case() {
 }
 
 #[test]
-fn a_later_buffer_or_memory_takes_the_place_of_an_earlier_one() {
+fn later_buffers_and_memories_replace_earlier_ones() {
     let (own, shared) = ("[switch]\nbuffer = \"80 KB\"\n", "[switch]\nshared_buffer = \"1 MB\"\nalpha = 0.25\n");
     let given = settings(own, &["switch.shared_buffer=\"1 MB\""]);
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_later_buffer_or_memory_takes_the_place_of_an_earlier_one() {
 }
 
 #[test]
-fn what_has_no_effect_beside_a_memory_or_without_one_is_told() {
+fn warns_about_settings_without_effect_on_memory() {
     let (_, warnings) = variant("[switch]\nbuffer = \"80 KB\"\n", &["switch.shared_buffer=1 MB"]).unwrap();
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].starts_with("my.toml:7: `switch.buffer` has no effect here: ports share"), "{warnings:?}");
@@ -86,7 +86,7 @@ fn what_has_no_effect_beside_a_memory_or_without_one_is_told() {
 }
 
 #[test]
-fn a_profile_sets_a_memory_and_what_is_set_beside_it_stands_over_it() {
+fn explicit_settings_override_a_switch_profile() {
     let triumph = "[switch]\nprofile = \"dctcp-triumph\"\n";
     let s = settings(triumph, &[]);
     // A lone port of DCTCP's testbed got about 700 KB of the 4 MB.
@@ -132,7 +132,7 @@ fn a_threshold_is_a_number_of_packets_or_a_size() {
 }
 
 #[test]
-fn a_threshold_that_nobody_set_follows_the_rate_of_the_clients_link() {
+fn default_threshold_follows_the_clients_link_rate() {
     let k = |text: &str| settings(text, &[]).client_threshold();
     let roomy = "[switch]\nbuffer = \"1 MB\"\n";
     assert_eq!(k(""), (QueueSize::Packets(20), None));
@@ -145,7 +145,7 @@ fn a_threshold_that_nobody_set_follows_the_rate_of_the_clients_link() {
 }
 
 #[test]
-fn every_profile_is_a_switch_that_runs() {
+fn every_switch_profile_runs() {
     for (chip, says) in fanin_spec::Chip::all() {
         let s = settings(&format!("[switch]\nprofile = \"{}\"\n", chip.word()), &[]);
         assert!(s.switch.shared_buffer.0.is_some() && says.contains('('), "{} names no source", chip.word());
@@ -158,7 +158,7 @@ fn every_profile_is_a_switch_that_runs() {
 }
 
 #[test]
-fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
+fn ports_of_a_rate_have_their_own_threshold_and_buffer() {
     let s =
         settings("[switch]\nports = [\"10 Gbit/s: k 65 packets\", \"1 Gbit/s: buffer 100 KB, k 20 packets\"]\n", &[]);
     assert_eq!((s.client_buffer(), s.port_buffer()), (QueueSize::Bytes(100_000), QueueSize::Bytes(65_536)));

@@ -284,7 +284,7 @@ fn mark_change_acks_pending_data_at_once() {
 }
 
 #[test]
-fn without_a_change_of_state_acks_are_delayed_as_ever() {
+fn unchanged_state_keeps_acks_delayed() {
     Script::server(exact(2)).run(
         "20 < . 1:1001 ack 1 ce
          21 < . 1001:2001 ack 1 ce

@@ -157,7 +157,7 @@ fn repeated_timeouts_reduce_ssthresh_once() {
 }
 
 #[test]
-fn a_later_segments_timeout_cuts_again() {
+fn timeout_of_a_later_segment_reduces_again() {
     // The repair of the first loss advances; then the flight of two segments is lost in turn: max(2,000 / 2, 2,000).
     Script::client(window_of(8)).run(&format!(
         "20 write 8000
@@ -218,7 +218,7 @@ fn window_restarts_after_idle_timeout() {
 }
 
 #[test]
-fn an_idle_restart_never_raises_the_window() {
+fn idle_restart_never_raises_the_window() {
     // The timeout leaves a window of one segment, which one ACK doubles: min(10,000, 2,000).
     Script::client(Params { idle_restart: true, ..plain() }).run(
         "20 write 1000
@@ -282,7 +282,7 @@ fn delayed_ack_timer_acks_single_segment() {
 }
 
 #[test]
-fn the_delay_counts_from_the_first_segment_that_waits() {
+fn delay_counts_from_the_first_unacknowledged_segment() {
     Script::server(Params { delayed_ack: 3, ..plain() }).run(
         "20 < . 1:1001 ack 1
          50 < . 1001:2001 ack 1
@@ -291,7 +291,7 @@ fn the_delay_counts_from_the_first_segment_that_waits() {
 }
 
 #[test]
-fn data_on_its_way_back_carries_the_delayed_ack() {
+fn data_in_return_carries_the_delayed_ack() {
     Script::server(delayed()).run(
         "20 < . 1:1001 ack 1
          25 write 500

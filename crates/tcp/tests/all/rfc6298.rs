@@ -143,7 +143,7 @@ fn the_timer_stops_when_everything_is_acknowledged() {
 }
 
 #[test]
-fn an_ack_of_new_data_starts_the_timer_anew() {
+fn ack_of_new_data_restarts_the_timer() {
     // 5.3. The minimum of 200 ms applies.
     Script::client(plain()).run(
         "20 write 2000
@@ -255,7 +255,7 @@ fn new_ack_clears_backoff_without_karn() {
 }
 
 #[test]
-fn a_syn_sent_again_gives_no_sample() {
+fn retransmitted_syn_gives_no_sample() {
     Script::new(plain()).run(
         "0 connect
          0 > S 0:0

@@ -9,7 +9,7 @@ fn stamped() -> Params {
 }
 
 #[test]
-fn every_segment_says_its_time_and_echoes_the_peers() {
+fn segments_carry_their_timestamp_and_echo_the_peers() {
     // Section 3.2.
     Script::new(stamped()).run(
         "5 connect
@@ -150,7 +150,7 @@ fn sack_blocks_are_padded_to_whole_words() {
 }
 
 #[test]
-fn a_syn_has_the_options_that_only_a_syn_has() {
+fn syn_has_its_exclusive_options() {
     // MSS 4 and window scale 3, padded: 8. SACK permitted 2, padded to 4 where no timestamps share its word.
     let sizes = [(false, false, 48), (true, false, 52), (false, true, 60), (true, true, 60)];
     for (sack, timestamps, header) in sizes {

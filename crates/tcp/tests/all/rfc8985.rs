@@ -46,7 +46,7 @@ fn one_segment_waits_for_a_delayed_ack_too() {
 }
 
 #[test]
-fn a_probe_comes_at_the_latest_when_the_timeout_would() {
+fn probe_comes_no_later_than_the_timeout() {
     // 7.2: PTO is at most the remaining RTO; the probe replaces it, and a timeout follows one RTO later.
     out(Params { max_ack_delay: Time::from_millis(500), ..both(10) }, 1, 0).run(
         "20 deadline 220

@@ -156,7 +156,7 @@ fn fin_rides_on_the_last_data() {
 }
 
 #[test]
-fn a_lost_fin_is_sent_again() {
+fn lost_fin_is_retransmitted() {
     Script::client(plain()).run(
         "20 close
          20 > F. 1:1 ack 1
@@ -257,7 +257,7 @@ fn reset_of_syn_ends_the_open() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_is_ignored() {
+fn ignores_acks_of_unsent_data() {
     // Section 3.10.7.4.
     Script::client(plain()).run(
         "20 write 1000

@@ -1,4 +1,4 @@
-//! The documents: generated pages are what the code gives, and what a page tells to type works.
+//! Documents: generated pages equal the code's output, and the commands and files of all pages work.
 
 mod papers;
 mod scenario;

@@ -1,4 +1,4 @@
-//! `docs/reproducing.md`: every key of a claims file stands there, and every measure in the page of tables.
+//! `docs/reproducing.md` documents every key of a claims file, and the page of tables every measure.
 
 use std::fs;
 use std::process::Command;
@@ -6,12 +6,12 @@ use std::process::Command;
 use crate::support::root;
 
 #[test]
-fn the_pages_have_every_key_and_measure_of_a_claims_file() {
+fn pages_document_every_key_and_measure_of_claims() {
     let page = |name| fs::read_to_string(root().join(name)).unwrap();
     let page = page("docs/reproducing.md") + &page("docs/tables.md");
     let tiny = fs::read_to_string(root().join("crates/cli/tests/papers/tiny/claims.toml")).unwrap();
     let mut seen = 0;
-    // A word that nobody knows makes the reader name those that it does.
+    // An unknown word makes the parser list the known ones.
     for (before, unknown) in [
         ("title = \"A tiny paper\"\n", "nobody = 1\n"),
         ("seeds = 2\n", "nobody = 1\n"),

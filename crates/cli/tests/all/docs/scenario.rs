@@ -1,4 +1,4 @@
-//! `docs/scenario.md`: every key, from the settings' own declarations.
+//! `docs/scenario.md`: every key, from the settings' declarations.
 
 use fanin_spec::{KeyDoc, Kind, REGISTRY, Scheme, Settings};
 
@@ -37,7 +37,7 @@ file over what the scheme brings (`dctcp` brings `tcp.ect = \"all\"`), and that 
 
 ";
 
-/// Units that a quantity takes, each shown to be understood.
+/// Units of a quantity; each must parse.
 fn units<T: std::str::FromStr>(names: &[&str]) -> String {
     for name in names {
         assert!(format!("1 {name}").parse::<T>().is_ok(), "{name}");
@@ -68,7 +68,7 @@ fn workloads() -> String {
     format!("## Workloads\n\n| `workload.kind` | what it does |\n| --- | --- |\n{}\n", rows.collect::<String>())
 }
 
-/// The registered schemes that bring a section.
+/// The registered schemes that use a section.
 fn brought_by(section: &str) -> String {
     let brings = |name: &str| Scheme::parse(name).is_ok_and(|scheme| scheme.sections().contains(&section));
     let names: Vec<String> = REGISTRY.iter().filter(|e| brings(e.name)).map(|e| format!("`{}`", e.name)).collect();
@@ -82,7 +82,7 @@ fn row(doc: &KeyDoc) -> String {
 }
 
 #[test]
-fn the_reference_of_scenarios_is_what_the_settings_declare() {
+fn scenario_reference_matches_the_settings() {
     let docs = Settings::default().docs();
     let mut page = HEAD.to_string() + &values() + &workloads() + "## Keys\n";
     for (section, says) in Settings::sections() {

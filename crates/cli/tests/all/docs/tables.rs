@@ -65,7 +65,7 @@ Every row of the tables below is led by its run:
 
 ";
 
-/// Objects of `--json` and `manifest.json`, beside what they share with the tables: path, unit, meaning.
+/// Fields of `--json` and `manifest.json` besides those shared with the tables: path, unit, meaning.
 type Fields = &'static [(&'static str, &'static str, &'static str)];
 
 const COMPARE: Fields = &[
@@ -160,11 +160,11 @@ const FIGURES: Fields = &[
     ("y", "the measure's", "The value of one run."),
 ];
 
-/// What a scorecard says of open parameters, where somebody has tried them.
+/// Fields of a scorecard about open parameters, present after a sensitivity sweep.
 const HANGS_ON: [&str; 2] =
     ["papers[].figures[].claims[].hangs_on[].setting", "papers[].figures[].claims[].hangs_on[].verdict"];
 
-/// What it says of runs that were not needed, where there were some.
+/// Fields of a scorecard about spared runs, present if there are some.
 const SPARED: [&str; 5] = [
     "papers[].figures[].spared.precision",
     "papers[].figures[].spared.points",
@@ -194,7 +194,7 @@ const SCORECARD: Fields = &[
     (SPARED[4], "count", "Those that were not made."),
     ("papers[].figures[].claims[].id", "text", "The claim's id."),
     ("papers[].figures[].claims[].says", "text", "What the paper says, in plain words."),
-    ("papers[].figures[].claims[].where", "text", "Where it says so."),
+    ("papers[].figures[].claims[].where", "text", "Location of the statement in the paper."),
     (
         "papers[].figures[].claims[].class",
         "text",
@@ -247,12 +247,12 @@ fn columns(columns: &[Column]) -> String {
     COLUMNS.to_string() + &columns.iter().map(row).collect::<String>()
 }
 
-/// What stands in a table of figures.
+/// A row of a table of figures.
 fn figure(name: &str, unit: &str, kind: &str, says: &str) -> String {
     format!("| `{name}` | {unit} | {kind} | {says} |\n")
 }
 
-/// A value of a figure, under its name in CSV or in JSON.
+/// A figure's value, under its name in CSV or in JSON.
 fn part(name: &str, part: &Part) -> String {
     let kind = match part.kind {
         Kind::Text => "text",
@@ -264,13 +264,13 @@ fn part(name: &str, part: &Part) -> String {
     figure(name, part.unit, &format!("{kind}{}", if part.optional { ", may be absent" } else { "" }), &part.doc)
 }
 
-/// The columns of points: where they are, and what figures there are.
+/// The columns of points: their coordinates and figures.
 fn of_points(figures: &[Part]) -> String {
     let row = |of: &Part| of.column.as_ref().map_or(String::new(), |name| part(name, of));
     columns(&OF_A_RUN[..2]) + &figures.iter().map(row).collect::<String>()
 }
 
-/// The fields of a row of `fanin compare --json`, its objects and lists as one each.
+/// The fields of a row of `fanin compare --json`; an object or list counts as one.
 fn of_a_row() -> String {
     let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.doc);
     let row = |of: &Figure| match of.form {
@@ -300,7 +300,7 @@ fn fields(fields: Fields) -> String {
     "| field | unit | what it is |\n| --- | --- | --- |\n".to_string() + &fields.iter().map(row).collect::<String>()
 }
 
-/// What a figure may draw and a claim may name.
+/// The measures of figures and claims.
 fn measures() -> String {
     let row = |(measure, says): &(Measure, &str)| {
         let over = measure.over_axis();
@@ -368,11 +368,11 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_tables_is_what_the_tables_declare() {
+fn page_of_tables_matches_the_declarations() {
     is_current("docs/tables.md", &page());
 }
 
-/// The names in the first column of what stands under the headings that begin so.
+/// The names in the first column of the tables under headings that start with this.
 fn documented(page: &str, heading: &str) -> BTreeSet<String> {
     let (_, rest) = page.split_once(&format!("# `{heading}`")).unwrap_or_else(|| panic!("no heading for {heading}"));
     let part = rest.split("\n#").next().unwrap_or_default();
@@ -381,7 +381,7 @@ fn documented(page: &str, heading: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Checks every file of a folder of results, and gives the names of the tables.
+/// Checks every file of a folder of results, and returns the names of the tables.
 fn check(page: &str, folder: &Path) -> BTreeSet<String> {
     let mut tables = BTreeSet::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -404,11 +404,11 @@ fn check(page: &str, folder: &Path) -> BTreeSet<String> {
     tables
 }
 
-/// The paths of an object's values: those of all members of a list, labels of schemes have no name of their own.
+/// The paths of an object's values: members of a list share a path, and labels of schemes appear as LABEL.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     let below = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
     match value {
-        // No scheme has a threshold, or some have.
+        // No scheme has a threshold, or some have one.
         Value::Object(map) if path == "ecn_threshold_k" => {
             assert!(found.insert("ecn_threshold_k.LABEL[]".into()) && map.values().all(Value::is_array));
         }
@@ -422,7 +422,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The same of what a page documents: `within` are fields of a table of their own.
+/// The same for a page's documentation; `within` are fields with a table of their own.
 fn told<T: AsRef<str>, N: std::fmt::Display>(fields: Fields, within: &[(T, Vec<N>)]) -> BTreeSet<String> {
     let list = |path: &&str| within.iter().all(|(of, _)| of.as_ref() != *path);
     let own = fields.iter().map(|(path, ..)| *path).filter(list).map(String::from);
@@ -430,7 +430,7 @@ fn told<T: AsRef<str>, N: std::fmt::Display>(fields: Fields, within: &[(T, Vec<N
     own.chain(inner).collect()
 }
 
-/// No field has a table of its own.
+/// Without such fields.
 const NOTHING: &[(&str, Vec<&str>)] = &[];
 
 /// Every path of an object.
@@ -440,7 +440,8 @@ fn found(value: &Value) -> BTreeSet<String> {
     found
 }
 
-/// What a command writes into a folder of its own: its object, and whether the folder holds these tables, documented.
+/// Runs a command with an output folder. Returns its JSON object and the manifest, after checking that exactly these tables exist and are
+/// documented.
 fn written(arguments: &[&str], tables: &[&str]) -> (Value, Value) {
     let page = fs::read_to_string(root().join("docs/tables.md")).unwrap();
     let place = tempfile::tempdir().unwrap();
@@ -467,12 +468,12 @@ const ONE_POINT: [&str; 8] = [
     "workload.duration=300 ms",
 ];
 
-/// Where the values of these figures stand.
+/// The paths of these figures' values.
 fn places(figures: &[Figure]) -> Vec<String> {
     figures.iter().flat_map(Figure::parts).map(|part| part.json).collect()
 }
 
-/// The fields of a row in which these objects and lists are, which have fields of their own.
+/// The fields of a row with these objects and lists, which have fields of their own.
 fn row_with(within: &[&str]) -> Vec<String> {
     let of = |figure: &Figure| match figure.form {
         Form::Value => places(&[*figure]),
@@ -484,7 +485,7 @@ fn row_with(within: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn whatever_a_comparison_writes_is_documented() {
+fn comparison_output_is_documented() {
     let inner = |names: &[&str]| {
         let of = |name: &str| match name {
             "background" => Background::FIGURES,
@@ -503,7 +504,7 @@ fn whatever_a_comparison_writes_is_documented() {
         let mut tables = vec!["flows", "ports", "queries", "slowdown", "stalls", "summary"];
         tables.extend(more);
         let (mut object, _) = written(&[&ONE_POINT[..], set].concat(), &tables);
-        // Some begin cold: in the form of the slowest.
+        // If some start cold, its form is that of the slowest.
         object["rows"][0]["cold"] = Value::Null;
         assert_eq!(found(&object), told(COMPARE, &inner(within)), "{set:?}");
     };
@@ -513,7 +514,7 @@ fn whatever_a_comparison_writes_is_documented() {
     let measured = ["--set", "measure.ports=true", "--set", "switch.shared_buffer=64 KB"];
     let tables = ["holders", "memories", "memory_series", "port_series"];
     compared(&measured, &tables, &["least", "tiers[]", "memories"]);
-    // Beside others, no bound is known.
+    // With background traffic there is no bound.
     let service = ["--set", "service.fan_out=4", "--set", "service.queries_per_s=100"];
     compared(&service, &["service"], &["service", "background"]);
     compared(&["--set", "faults.loss=0.01"], &["faults"], &["least"]);
@@ -523,7 +524,7 @@ fn whatever_a_comparison_writes_is_documented() {
 }
 
 #[test]
-fn whatever_one_run_writes_is_documented() {
+fn run_output_is_documented() {
     let point = ["run", "scenarios/fixed-fragment.toml", "--scheme", "newreno", "--fan-in", "8", "--samples", "1ms"];
     let tables = ["events", "flows", "ports", "queries", "samples", "slowdown", "summary"];
     let (object, manifest) = written(&[&point[..], &["--set", "workload.duration=300 ms"]].concat(), &tables);
@@ -539,10 +540,10 @@ fn whatever_one_run_writes_is_documented() {
 }
 
 #[test]
-fn whatever_a_scorecard_writes_is_documented() {
+fn scorecard_output_is_documented() {
     let tiny = ["reproduce", "tiny", "--papers-in", "crates/cli/tests/papers"];
     let (card, _) = written(&tiny, &["figures"]);
-    // Nobody has tried the tiny paper's open parameters, and it has no precision at which runs would be spared.
+    // The tiny paper has no sensitivity sweep, and no precision that would spare runs.
     let mut found = found(&card);
     found.extend(HANGS_ON.into_iter().chain(SPARED).map(String::from));
     assert_eq!(found, told(SCORECARD, NOTHING));

@@ -1,8 +1,8 @@
-//! What a page tells to type: every scenario in it runs, every command does what the page shows.
+//! Commands and files in pages: every scenario runs, and every command prints the output that the page shows.
 //!
-//! A block marked `toml scenario NAME` is a file of that name, one marked `toml file PATH` any other; one marked `sh` holds
-//! commands; one marked `text` that begins with `$ ` holds a command and what it prints, which `make docs` writes anew. The
-//! blocks of a page work in one folder, from the first to the last, with the project's scenarios, papers and pages beside.
+//! A block marked `toml scenario NAME` is a file of that name, one marked `toml file PATH` any other. One marked `sh` contains commands.
+//! One marked `text` that starts with `$ ` contains a command and its output, which `make docs` rewrites. The blocks of a page run in order
+//! in one folder, beside the project's scenarios, papers and pages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ impl Reader {
         Reader { page: page.into(), folder, cache: tempfile::tempdir().unwrap() }
     }
 
-    /// What a command prints in a shell that finds `fanin`.
+    /// Runs a command in a shell that finds `fanin`, and returns its output.
     fn types(&self, command: &str) -> String {
         let programs = Path::new(env!("CARGO_BIN_EXE_fanin")).parent().unwrap().display();
         let output = Command::new("sh")
@@ -45,7 +45,7 @@ impl Reader {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Follows one block, and gives what should stand in it.
+    /// Follows one block, and returns its expected content.
     fn follows(&self, mark: &str, body: &str) -> String {
         if let Some(name) = mark.strip_prefix("toml scenario") {
             let name = if name.is_empty() { "scenario.toml" } else { name.trim() };
@@ -79,7 +79,7 @@ impl Reader {
             let mut words = command.split_whitespace();
             match (words.next(), words.next()) {
                 (Some("fanin"), _) => drop(self.types(command)),
-                // Only that there is such a target: this test is run by one of them.
+                // Check only that the target exists: one of them runs this test.
                 (Some("make"), Some(target)) => {
                     assert!(makefile.contains(&format!("\n{target}: ")), "{}: there is no `make {target}`", self.page);
                 }
@@ -117,24 +117,24 @@ fn pages() -> Vec<String> {
 }
 
 #[test]
-fn what_the_readme_tells_to_type_works() {
+fn commands_of_the_readme_work() {
     is_followed("README.md");
 }
 
 #[test]
-fn what_the_quick_start_tells_to_type_works() {
+fn commands_of_the_quick_start_work() {
     is_followed("docs/quick-start.md");
 }
 
 #[test]
-fn what_the_other_pages_tell_to_type_works() {
+fn commands_of_other_pages_work() {
     for page in pages().iter().filter(|page| !["README.md", "docs/quick-start.md"].contains(&page.as_str())) {
         is_followed(page);
     }
 }
 
 #[test]
-fn every_command_and_flag_that_a_text_names_is_there() {
+fn commands_and_flags_in_texts_exist() {
     let help = |command: &str| says(&[command, "--help"]);
     let commands: BTreeSet<String> = says(&["--help"])
         .lines()

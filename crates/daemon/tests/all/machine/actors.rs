@@ -1,4 +1,4 @@
-//! Clients and memcacheds for tests in memory: clients know the valid responses; servers respond correctly or not.
+//! Clients and memcached servers for tests in memory: clients know the valid responses; servers respond correctly or not.
 
 use std::collections::{BTreeMap, VecDeque};
 
