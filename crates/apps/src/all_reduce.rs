@@ -7,7 +7,7 @@ use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View, round_row};
+use super::application::{Application, Driver, Record, View, round_row, timeouts_since};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
@@ -47,7 +47,7 @@ pub(crate) struct AllReduce {
     aims: Vec<(u32, u32)>,
     round: u32,
     round_start: Time,
-    round_timeouts: u64,
+    round_timeouts: Option<u64>,
     /// Hosts that still lack sums.
     missing: u32,
     queries: Vec<QueryRow>,
@@ -74,7 +74,7 @@ impl AllReduce {
             aims: Vec::new(),
             round: 0,
             round_start: Time::ZERO,
-            round_timeouts: 0,
+            round_timeouts: None,
             missing: 0,
             queries: Vec::new(),
         }
@@ -141,7 +141,7 @@ impl AllReduce {
 
     fn query(&self, view: &dyn View, whole: bool) -> QueryRow {
         let took = view.now().since(self.round_start);
-        round_row(self.round, self.round_start.0, took, whole, view.timeouts() - self.round_timeouts)
+        round_row(self.round, self.round_start.0, took, whole, timeouts_since(view, self.round_timeouts))
     }
 }
 

@@ -59,10 +59,10 @@ pub trait View {
     fn measured_from(&self) -> Time;
     /// Bytes delivered in order at an end of an open connection.
     fn delivered(&self, at: EndpointId) -> u64;
-    /// Retransmission timeouts so far, of all connections.
-    fn timeouts(&self) -> u64;
-    /// Minimum time to send `bytes` between two hosts, alone in the network.
-    fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Time;
+    /// Retransmission timeouts so far, of all connections; `None` if the driver cannot count them.
+    fn timeouts(&self) -> Option<u64>;
+    /// Minimum time to send `bytes` between two hosts, alone in the network; `None` if the driver does not know the network.
+    fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Option<Time>;
     /// The rate at which a host sends.
     fn rate(&self, host: HostId) -> Rate;
     /// How long a host now takes for work that takes `span` at full speed.
@@ -75,8 +75,8 @@ pub trait View {
     fn rack(&self, host: HostId) -> u32;
     /// The number of its pod: racks under the same aggregation routers.
     fn pod(&self, host: HostId) -> u32;
-    /// Queued bytes, and free space, at the ports towards a host's rack.
-    fn queue_into_rack(&self, host: HostId) -> (u64, u64);
+    /// Queued bytes, and free space, at the ports towards a host's rack; `None` if the driver does not see ports.
+    fn queue_into_rack(&self, host: HostId) -> Option<(u64, u64)>;
     /// The total rate of these ports.
     fn rate_into_rack(&self, host: HostId) -> Rate;
     /// The smoothed round-trip time at an end of an open connection.
@@ -147,9 +147,14 @@ pub struct Record {
 }
 
 /// A row of a round or query that began at `start_ps` and took `took`, or if it is not `whole` has lasted that long.
-pub(crate) fn round_row(round: u32, start_ps: u64, took: Time, whole: bool, timeouts: u64) -> QueryRow {
+pub(crate) fn round_row(round: u32, start_ps: u64, took: Time, whole: bool, timeouts: Option<u64>) -> QueryRow {
     let (qct_ps, waited_ps) = (whole.then_some(took.0), (!whole).then_some(took.0));
     QueryRow { round, start_ps, qct_ps, waited_ps, timeouts, ..QueryRow::default() }
+}
+
+/// Timeouts since a count, where both are known.
+pub(crate) fn timeouts_since(view: &dyn View, before: Option<u64>) -> Option<u64> {
+    Some(view.timeouts()? - before?)
 }
 
 /// The host of a server.

@@ -7,7 +7,7 @@ use fanin_fabric::HostId;
 use fanin_spec::{Burst, Bursts as Table, FlowKind, FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View, host_of, round_row};
+use super::application::{Application, Driver, Record, View, host_of, round_row, timeouts_since};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
@@ -30,7 +30,7 @@ const GIVE_UP_AFTER: u64 = 10;
 /// A started burst.
 struct Begun {
     start: Time,
-    timeouts: u64,
+    timeouts: Option<u64>,
     /// Its unfinished flows.
     missing: u32,
     row: Option<QueryRow>,
@@ -106,7 +106,7 @@ impl Bursts {
     fn query(&self, view: &dyn View, number: usize, whole: bool) -> QueryRow {
         let burst = &self.bursts[number];
         let took = view.now().since(burst.start);
-        round_row(number as u32, burst.start.0, took, whole, view.timeouts() - burst.timeouts)
+        round_row(number as u32, burst.start.0, took, whole, timeouts_since(view, burst.timeouts))
     }
 
     /// Each burst, complete or cut off.

@@ -79,12 +79,12 @@ impl Owner {
     pub const MOST: usize = 8;
     /// The workload.
     pub const WORKLOAD: Owner = Owner(0);
-    /// The background's long-lived flows, whose events are not reported.
-    pub const BACKGROUND: Owner = Owner(1);
+    /// Long-lived flows in the background, whose events are not reported.
+    pub const LONG_FLOWS: Owner = Owner(1);
 
     /// A background application.
-    pub fn guest(number: u8) -> Owner {
-        let owner = Owner(Owner::FIRST_GUEST + number);
+    pub fn background(number: u8) -> Owner {
+        let owner = Owner(Owner::FIRST_BACKGROUND + number);
         assert!(usize::from(owner.0) < Owner::MOST, "more runs beside the workload than numbers have room for");
         owner
     }
@@ -101,10 +101,10 @@ impl Owner {
 
     /// Index among background applications.
     pub fn place(self) -> usize {
-        usize::from(self.0 - Owner::FIRST_GUEST)
+        usize::from(self.0 - Owner::FIRST_BACKGROUND)
     }
 
-    const FIRST_GUEST: u8 = 2;
+    const FIRST_BACKGROUND: u8 = 2;
 }
 
 #[cfg(test)]
@@ -113,17 +113,17 @@ mod tests {
 
     #[test]
     fn ends_identify_connection_and_peer() {
-        let connection = ConnectionId::new(Owner::guest(1), 21);
+        let connection = ConnectionId::new(Owner::background(1), 21);
         let (opener, answerer) = (connection.opener(), connection.answerer());
         assert_eq!((opener.peer(), answerer.peer()), (answerer, opener));
         assert_eq!((opener.connection(), answerer.connection()), (connection, connection));
         assert_eq!((opener.is_opener(), answerer.is_opener()), (true, false));
-        assert_eq!((connection.owner(), connection.place()), (Owner::guest(1), 21));
+        assert_eq!((connection.owner(), connection.place()), (Owner::background(1), 21));
     }
 
     #[test]
     fn connection_numbers_have_limits() {
-        let last = Owner::guest(Owner::MOST as u8 - 1 - Owner::FIRST_GUEST);
+        let last = Owner::background(Owner::MOST as u8 - 1 - Owner::FIRST_BACKGROUND);
         let answerer = ConnectionId::new(last, (1 << PLACE_BITS) - 1).answerer();
         assert_eq!(answerer.number(), u32::MAX);
         assert!(std::panic::catch_unwind(|| ConnectionId::new(last, 1 << PLACE_BITS)).is_err());

@@ -3,6 +3,7 @@
 
 mod all_reduce;
 mod application;
+mod applications;
 mod bursts;
 mod endless;
 mod ids;
@@ -11,6 +12,7 @@ mod listed;
 mod long;
 mod mapreduce;
 mod message;
+mod message_queue;
 mod one_shot;
 mod poisson;
 mod pool;
@@ -26,13 +28,15 @@ mod warm_up;
 use fanin_spec::{FlowKind, Kind, RunSpec};
 
 pub use application::{App, Driver, Record, View};
+pub use applications::{Applications, Network, has_background};
 pub use ids::{ConnectionId, EndpointId, Owner};
 pub use key_value::{drawn, fits, racks};
 pub use message::{Meaning, Message};
+pub use message_queue::MessageQueue;
 pub use streams::{Purpose, SmallStream, Stream, StreamOf};
 
 /// The workload of a spec.
-pub fn workload(spec: &RunSpec) -> Box<dyn App> {
+pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
     match spec.settings.workload.kind {
         Kind::Barrier => Box::new(rounds::Rounds::barrier(spec)),
         Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
@@ -49,17 +53,17 @@ pub fn workload(spec: &RunSpec) -> Box<dyn App> {
 }
 
 /// Its background applications, with connections and timers of their own.
-pub fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
-    let mut guests: Vec<Box<dyn App>> = Vec::new();
+pub(crate) fn background(spec: &RunSpec) -> Vec<Box<dyn App>> {
+    let mut background: Vec<Box<dyn App>> = Vec::new();
     let workload = &spec.settings.workload;
     if workload.load.0.is_some() && !workload.kind.facts().poisson {
-        guests.push(Box::new(poisson::Poisson::new(spec, FlowKind::Background)));
+        background.push(Box::new(poisson::Poisson::new(spec, FlowKind::Background)));
     }
     if spec.settings.service.queries_per_s.0.is_some() && !workload.kind.facts().poisson {
-        guests.push(Box::new(service::Service::new(spec)));
+        background.push(Box::new(service::Service::new(spec)));
     }
     if spec.settings.inputs.flows.is_some() && !workload.kind.facts().listed {
-        guests.push(Box::new(listed::Listed::new(spec, FlowKind::Background)));
+        background.push(Box::new(listed::Listed::new(spec, FlowKind::Background)));
     }
-    guests
+    background
 }

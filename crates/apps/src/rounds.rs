@@ -402,7 +402,8 @@ impl Client {
 
     fn query(&self, view: &dyn View, began: Time, whole: bool) -> QueryRow {
         let (start_ps, took) = (self.round_start.since(began).0, view.now().since(self.round_start));
-        let row = round_row(self.round, start_ps, took, whole, self.timeouts - self.round_timeouts);
+        let timeouts = view.timeouts().map(|_| self.timeouts - self.round_timeouts);
+        let row = round_row(self.round, start_ps, took, whole, timeouts);
         QueryRow { client_host: self.host.0, ..row }
     }
 }

@@ -40,12 +40,12 @@ impl View for Still {
         0
     }
 
-    fn timeouts(&self) -> u64 {
-        0
+    fn timeouts(&self) -> Option<u64> {
+        None
     }
 
-    fn ideal(&self, _from: HostId, _to: HostId, _bytes: u64) -> Time {
-        Time::ZERO
+    fn ideal(&self, _from: HostId, _to: HostId, _bytes: u64) -> Option<Time> {
+        None
     }
 
     fn rate(&self, _host: HostId) -> Rate {
@@ -72,8 +72,8 @@ impl View for Still {
         0
     }
 
-    fn queue_into_rack(&self, _host: HostId) -> (u64, u64) {
-        (0, 0)
+    fn queue_into_rack(&self, _host: HostId) -> Option<(u64, u64)> {
+        None
     }
 
     fn rate_into_rack(&self, host: HostId) -> Rate {

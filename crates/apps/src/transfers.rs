@@ -90,7 +90,7 @@ impl Transfers {
             to_host: to.0,
             payload_bytes: Some(bytes),
             start_ps: view.now().0,
-            ideal_ps: Some(view.ideal(from, to, bytes).0),
+            ideal_ps: view.ideal(from, to, bytes).map(|time| time.0),
             ..FlowRow::default()
         });
         self.missing += 1;

@@ -146,7 +146,12 @@ fn queries(tables: &RunTables) -> String {
         .map(|q| {
             let waited = q.waited_ps.map_or("unfinished".into(), |ps| format!(">{}", time(ms(ps))));
             let took = q.qct_ps.map_or(waited, |ps| time(ms(ps)));
-            vec![q.round.to_string(), time(ms(q.start_ps)), took, q.timeouts.to_string()]
+            vec![
+                q.round.to_string(),
+                time(ms(q.start_ps)),
+                took,
+                q.timeouts.map_or("-".into(), |count| count.to_string()),
+            ]
         })
         .collect();
     columns(&["round", "start", "time", "timeouts"], &rows, 1, width()) + &more(tables.queries.len())

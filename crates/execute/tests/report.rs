@@ -41,7 +41,7 @@ impl Runner for Toy {
                 ..Totals::default()
             },
             flows: (0..spec.fan_in).map(flow).collect(),
-            queries: vec![QueryRow { qct_ps: Some(qct_ms * MS), timeouts, ..QueryRow::default() }],
+            queries: vec![QueryRow { qct_ps: Some(qct_ms * MS), timeouts: Some(timeouts), ..QueryRow::default() }],
             ..RunTables::default()
         })
     }

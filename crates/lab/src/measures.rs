@@ -280,7 +280,8 @@ fn lost(runs: &[&RunTables]) -> f64 {
 fn repair_ms(s: &Settings, runs: &[&RunTables]) -> f64 {
     let of = |run: &&RunTables| {
         let own = run.totals.timeouts > run.totals.background_timeouts;
-        let waited = run.queries.iter().filter(|q| own && q.timeouts > 0).filter_map(|q| q.qct_ps.or(q.waited_ps));
+        let waited =
+            run.queries.iter().filter(|q| own && q.timeouts > Some(0)).filter_map(|q| q.qct_ps.or(q.waited_ps));
         waited.map(|ps| ps.min(s.tcp.rto_min.0)).sum::<u64>() as f64 / 1e9
     };
     stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)

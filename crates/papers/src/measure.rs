@@ -99,7 +99,7 @@ measures! { |spec, tables|
     Timeouts, "timeouts a run", run = Some(tables.totals.timeouts as f64);
     /// Percentage of finished rounds or queries in which a timeout fired.
     TimeoutQueriesPct, "queries with a timeout, %", run = {
-        let hit = finished(tables).filter(|q| q.timeouts > 0).count();
+        let hit = finished(tables).filter(|q| q.timeouts > Some(0)).count();
         // If the only query never ended, it certainly had one.
         Some(if finished(tables).count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished(tables).count() as f64 })
     };

@@ -23,7 +23,7 @@ impl Window {
     /// The first round that is idle for a fourth of its time or that a timeout stalls, with a margin; else the first rounds.
     pub fn of(spec: &RunSpec, tables: &RunTables) -> Window {
         let rto_min = spec.settings.tcp.rto_min;
-        let times_out = |q: &QueryRow| q.timeouts > 0 && q.qct_ps.is_none_or(|ps| ps >= rto_min.0);
+        let times_out = |q: &QueryRow| q.timeouts > Some(0) && q.qct_ps.is_none_or(|ps| ps >= rto_min.0);
         let still = |q: &QueryRow| {
             let took = q.qct_ps.or(q.waited_ps).unwrap_or(0);
             let within = |row: &&StallRow| row.start_ps >= q.start_ps && row.start_ps < q.start_ps.saturating_add(took);
@@ -71,7 +71,13 @@ mod tests {
         let mut start_ps = 0;
         let mut queries = Vec::new();
         for (&(ms, timeouts), round) in rounds.iter().zip(0..) {
-            queries.push(QueryRow { round, start_ps, qct_ps: ms.map(|ms| ms * MS), timeouts, ..QueryRow::default() });
+            queries.push(QueryRow {
+                round,
+                start_ps,
+                qct_ps: ms.map(|ms| ms * MS),
+                timeouts: Some(timeouts),
+                ..QueryRow::default()
+            });
             start_ps += ms.unwrap_or(0) * MS;
         }
         Window::of(&spec(), &RunTables { queries, ..RunTables::default() })

@@ -1,12 +1,11 @@
 //! Event loop of a simulation run.
 
-use fanin_apps::{App, Driver, EndpointId, Owner, Record};
+use fanin_apps::{Applications, EndpointId, Owner};
 use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
-use crate::application_driver::ApplicationDriver;
 use crate::conserved;
 use crate::event::{Event, Key, Timer};
 use crate::link::Departures;
@@ -55,16 +54,6 @@ pub(crate) struct Running<P: Probe, T> {
     pub observer: T,
 }
 
-/// The applications of a run.
-pub(crate) struct Applications {
-    pub workload: Box<dyn App>,
-    /// Background applications, which begin with the workload.
-    guests: Vec<Box<dyn App>>,
-    begun: bool,
-    /// Time from which background applications measure.
-    measured_from: Time,
-}
-
 /// Maximum events served before checking for a stop flag.
 const AT_ONCE: u64 = 1 << 14;
 
@@ -76,84 +65,51 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
 /// The same, with an explicit probe.
 pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> Running<P, Applications> {
     let mut world = World::new(spec, departures, probe);
-    let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
-    let mut observer = Applications { workload, guests, begun: false, measured_from: Time::ZERO };
+    let mut applications = Applications::new(spec);
     world.net.await_changes();
     world.net.await_faults();
-    observer.tell(&mut world, Owner::WORKLOAD, |workload, driver| workload.start(driver));
-    Running { world, observer }
+    applications.start(&mut world);
+    discard_if_done(&mut world);
+    Running { world, observer: applications }
 }
 
-impl Applications {
-    /// Call an application, and start background applications when the workload begins.
-    fn tell<P: Probe>(&mut self, world: &mut World<P>, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
-        let Applications { workload, guests, begun, measured_from } = self;
-        match owner {
-            Owner::WORKLOAD => what(workload.as_mut(), &mut ApplicationDriver { world, owner }),
-            // Nothing waits for long-lived flows.
-            Owner::BACKGROUND => {}
-            _ => what(guests[owner.place()].as_mut(), &mut ApplicationDriver { world, owner }),
-        }
-        if !*begun && world.begun.is_some() {
-            *begun = true;
-            for (guest, number) in guests.iter_mut().zip(0..) {
-                guest.start(&mut ApplicationDriver { world, owner: Owner::guest(number) });
-            }
-        }
-        if world.since.at > *measured_from {
-            *measured_from = world.since.at;
-            guests.iter_mut().for_each(|guest| guest.measure(world));
-        }
-        if world.done {
-            world.net.events.clear();
-        }
-    }
-
-    /// Record the measurements of all applications.
-    fn record<P: Probe>(&self, world: &World<P>) -> Record {
-        let mut record = Record::default();
-        for app in [&self.workload].into_iter().chain(&self.guests) {
-            app.record(world, &mut record);
-        }
-        record
+/// Discards the remaining events if an application has finished the run.
+fn discard_if_done<P: Probe>(world: &mut World<P>) {
+    if world.done {
+        world.net.events.clear();
     }
 }
 
 impl<P: Probe> Observer<P> for Applications {
     #[cold]
     fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress) {
-        let (at, owner) = (world.sockets.at(slot).id, world.sockets.at(slot).owner());
+        let at = world.sockets.at(slot).id;
         if progress.any(Progress::ESTABLISHED) {
-            self.tell(world, owner, |app, driver| app.established(driver, at));
+            self.established(world, at);
         }
         if progress.any(Progress::AWAKE) {
             while let Some(message) = world.next_message(slot) {
-                self.tell(world, owner, |app, driver| app.received(driver, at, message));
+                self.received(world, at, message);
             }
         }
         if progress.any(Progress::CLOSED) {
             world.sockets.book.closes(at);
-            self.tell(world, owner, |app, driver| app.closed(driver, at));
+            self.closed(world, at);
         }
         if progress.any(Progress::BROKEN) {
-            self.tell(world, owner, |app, driver| app.broken(driver, at));
+            self.broken(world, at);
         }
+        discard_if_done(world);
     }
 
     fn on_timeout(&mut self, world: &mut World<P>, at: EndpointId) {
-        self.tell(world, at.connection().owner(), |app, _| app.on_timeout(at));
+        Applications::on_timeout(self, world, at);
+        discard_if_done(world);
     }
 
-    /// Tell all applications that have begun.
     fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState) {
-        let guests = if self.begun { self.guests.len() as u8 } else { 0 };
-        for owner in [Owner::WORKLOAD].into_iter().chain((0..guests).map(Owner::guest)) {
-            match to {
-                HostState::Crashed => self.tell(world, owner, |app, driver| app.crashed(driver, host)),
-                HostState::Returned => self.tell(world, owner, |app, driver| app.returned(driver, host)),
-                HostState::Slowed(_) => {}
-            }
-        }
+        Applications::on_host_fault(self, world, host, to);
+        discard_if_done(world);
     }
 
     #[cold]
@@ -161,7 +117,8 @@ impl<P: Probe> Observer<P> for Applications {
         if owner == Owner::WORKLOAD {
             world.stalls.application_acts(world.now);
         }
-        self.tell(world, owner, |app, driver| app.due(driver, what));
+        Applications::due(self, world, owner, what);
+        discard_if_done(world);
     }
 }
 

@@ -4,7 +4,7 @@
 //! first whose link had been busy for the shortest time; endpoints' timers; the application's), never by creation order:
 //! a faster engine must not change a result. A link keeps its packets in a FIFO of its own; only its head is in the event queue.
 
-mod application_driver;
+mod applications;
 mod build;
 mod calendar;
 mod conserved;

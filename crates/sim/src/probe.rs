@@ -204,8 +204,8 @@ struct Stand {
 }
 
 /// Whether an endpoint belongs to background traffic, which is not recorded.
-fn is_guests(endpoint: EndpointId) -> bool {
-    endpoint.connection().owner() > Owner::BACKGROUND
+fn is_background(endpoint: EndpointId) -> bool {
+    endpoint.connection().owner() > Owner::LONG_FLOWS
 }
 
 /// Records the watched data.
@@ -296,7 +296,7 @@ impl Probe for Recorder {
     }
 
     fn window(&mut self, now: Time, endpoint: EndpointId, window: Window) {
-        let Some(step) = self.step_of(now).filter(|_| !is_guests(endpoint)) else { return };
+        let Some(step) = self.step_of(now).filter(|_| !is_background(endpoint)) else { return };
         let before = self.windows.insert(endpoint, Stand { step, window });
         if let Some(before) = before.filter(|before| before.step != step) {
             self.samples.push(Sample::Window(self.time_of(before.step), endpoint, before.window));
@@ -304,7 +304,7 @@ impl Probe for Recorder {
     }
 
     fn happening(&mut self, now: Time, happening: LoggedEvent) {
-        if self.step_of(now).is_some() && !happening.endpoint().is_some_and(is_guests) {
+        if self.step_of(now).is_some() && !happening.endpoint().is_some_and(is_background) {
             self.happenings.push((now.since(self.began), happening));
         }
     }

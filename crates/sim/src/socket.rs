@@ -1,9 +1,8 @@
 //! Endpoints at their hosts. A closed connection's slots are reused.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU64;
 
-use fanin_apps::{ConnectionId, EndpointId, Meaning, Owner};
+use fanin_apps::{ConnectionId, EndpointId, Meaning, MessageQueue, Owner};
 use fanin_fabric::LinkId;
 use fanin_tcp::Endpoint;
 use fanin_units::Time;
@@ -28,27 +27,9 @@ pub(crate) struct Socket {
     messages: Box<MessageQueue>,
 }
 
-/// Per-connection message queue between an application and its endpoint.
-struct MessageQueue {
-    /// Bytes that the application has written.
-    written: u64,
-    /// The first message in flight to it.
-    first: Option<IncomingMessage>,
-    /// Further messages, if any.
-    #[expect(clippy::box_collection, reason = "there are millions of desks, and few have any")]
-    rest: Option<Box<VecDeque<IncomingMessage>>>,
-}
-
-/// A message in flight: the stream offset of its end, and its meaning.
-#[derive(Clone, Copy)]
-struct IncomingMessage {
-    until: NonZeroU64,
-    what: Meaning,
-}
-
 impl Socket {
     pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
-        let messages = Box::new(MessageQueue { written: 0, first: None, rest: None });
+        let messages = Box::<MessageQueue>::default();
         Socket { endpoint, armed: Time::NEVER, id, uplink, messages }
     }
 
@@ -59,46 +40,41 @@ impl Socket {
 
     /// Bytes that the application has written.
     pub fn written(&self) -> u64 {
-        self.messages.written
+        self.messages.written()
     }
 
     /// The application writes more bytes.
     pub fn write(&mut self, bytes: u64) {
-        self.messages.written += bytes;
+        self.messages.write(bytes);
     }
 
     /// The application discards unsent bytes.
     pub fn discard_unsent(&mut self) {
         self.endpoint.discard_unsent();
-        self.messages.written = self.endpoint.written().total;
+        self.messages.set_written(self.endpoint.written().total);
     }
 
     /// Expect a message that ends at this byte.
     pub fn expect(&mut self, until: u64, what: Meaning) {
-        let Some(until) = NonZeroU64::new(until) else { unreachable!("a message has a byte at least") };
-        let coming = IncomingMessage { until, what };
-        if self.messages.first.is_none() {
-            self.endpoint.wake_at(until.get());
-            self.messages.first = Some(coming);
-        } else {
-            self.messages.rest.get_or_insert_default().push_back(coming);
+        if self.messages.expect(until, what) {
+            self.endpoint.wake_at(until);
         }
     }
 
     /// Take the next complete message.
     pub fn take(&mut self) -> Option<Meaning> {
-        let IncomingMessage { until, what } = self.messages.first?;
-        if until.get() > self.endpoint.delivered() {
-            self.endpoint.wake_at(until.get());
-            return None;
+        let message = self.messages.take(self.endpoint.delivered());
+        if message.is_none()
+            && let Some(until) = self.messages.first_ends_at()
+        {
+            self.endpoint.wake_at(until);
         }
-        self.messages.first = self.messages.rest.as_mut().and_then(|rest| rest.pop_front());
-        Some(what)
+        message
     }
 
     /// Messages not yet complete.
     pub fn awaited(&self) -> usize {
-        usize::from(self.messages.first.is_some()) + self.messages.rest.as_ref().map_or(0, |rest| rest.len())
+        self.messages.awaited()
     }
 }
 

@@ -493,17 +493,12 @@ impl<P: Probe> World<P> {
         Some(message)
     }
 
-    /// Begin the workload and its background: long-lived flows into the client, each from a host behind the servers.
+    /// Begin the workload.
     pub fn begin(&mut self) {
         self.begun = Some(self.now);
         if self.spec.settings.workload.kind.many_to_one() {
             let port = self.net.fabric.downlink(HostId::CLIENT);
             self.net.incasts = Incasts::new(port, self.longest_round_trip());
-        }
-        for i in 0..self.spec.settings.workload.background {
-            let host = HostId(self.spec.settings.hosts() + i);
-            let connection = self.connect(Owner::BACKGROUND, host, HostId::CLIENT, FlowKind::Long);
-            self.send_endlessly(connection.opener());
         }
     }
 

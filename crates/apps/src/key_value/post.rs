@@ -188,18 +188,20 @@ impl Post {
         own.into_iter().for_each(|request| self.over(driver, request));
     }
 
-    /// Congestion towards a front end's rack, from its ports, or measured by the front end: the median of its round trips, since single
+    /// Congestion towards a front end's rack, from its ports if the driver sees them, otherwise measured by the front end: the median of its round trips, since single
     /// ones include delayed ACKs or are outdated.
     pub fn measured(&self, view: &dyn View, spec: &RunSpec, front: Node) -> Measured {
         let host = HostId(front.0);
-        let (queue, buffer) = view.queue_into_rack(host);
-        match spec.settings.fan_outs.sicc.queue {
-            Queue::Told => Measured::Queue(Bytes(queue), Bytes(buffer)),
-            Queue::Estimated => {
+        let ports = view.queue_into_rack(host);
+        match (spec.settings.fan_outs.sicc.queue, ports) {
+            (Queue::Told, Some((queue, buffer))) => Measured::Queue(Bytes(queue), Bytes(buffer)),
+            (_, ports) => {
                 let mut rtts: Vec<Time> =
                     self.ends[front.0 as usize].values().filter_map(|&end| view.srtt(end)).collect();
                 rtts.sort_unstable();
                 let rtt = rtts.get(rtts.len() / 2).copied().unwrap_or(Time::ZERO);
+                let buffer =
+                    ports.map_or_else(|| spec.settings.in_bytes(spec.settings.switch.buffer), |(_, buffer)| buffer);
                 Measured::RoundTrip(rtt, view.rate_into_rack(host), Bytes(buffer))
             }
         }

@@ -8,13 +8,13 @@ use fanin_spec::{QueryRow, RequestRow};
 use fanin_units::Time;
 
 use super::store::Store;
-use crate::application::{View, round_row};
+use crate::application::{View, round_row, timeouts_since};
 
 /// A front end's request in progress.
 pub(super) struct Request {
     pub number: u32,
     pub began: Time,
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     pub objects: Vec<u32>,
     /// Results.
     pub fates: Vec<Option<Fate>>,
@@ -50,7 +50,7 @@ impl Request {
             start_ps,
             latency_ps: whole.then_some(took.0),
         };
-        (round_row(self.number, start_ps, took, whole, view.timeouts() - self.timeouts), row)
+        (round_row(self.number, start_ps, took, whole, timeouts_since(view, self.timeouts)), row)
     }
 
     /// The bytes of each answered object, `None` for a missing one.

@@ -47,7 +47,7 @@ impl<const LARGE: bool> View for Ahead<'_, LARGE> {
         self.world.measured_from()
     }
 
-    fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Time {
+    fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Option<Time> {
         self.world.ideal(from, to, bytes)
     }
 
@@ -83,7 +83,7 @@ impl<const LARGE: bool> View for Ahead<'_, LARGE> {
         unreachable!("{LOOKS}")
     }
 
-    fn timeouts(&self) -> u64 {
+    fn timeouts(&self) -> Option<u64> {
         unreachable!("{LOOKS}")
     }
 
@@ -91,7 +91,7 @@ impl<const LARGE: bool> View for Ahead<'_, LARGE> {
         unreachable!("{LOOKS}")
     }
 
-    fn queue_into_rack(&self, _host: HostId) -> (u64, u64) {
+    fn queue_into_rack(&self, _host: HostId) -> Option<(u64, u64)> {
         unreachable!("{LOOKS}")
     }
 

@@ -17,10 +17,11 @@ mod reasons;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fanin_apps::Applications;
 use fanin_spec::{RunError, RunSpec, RunTables};
 use fanin_units::Time;
 
-use crate::engine::{self, Applications, Running};
+use crate::engine::{self, Running};
 use crate::event::{Event, Key};
 use crate::heap::Heap;
 use crate::link::Departures;
@@ -161,14 +162,14 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
                 return (until, false);
             }
             let Event::App(timer) = now.event() else { unreachable!("only applications' timers are left over") };
-            if !self.whole.observer.workload.foresees(timer.what) {
+            if !self.whole.observer.workload().foresees(timer.what) {
                 return (Time(now.time()), true);
             }
             self.timers.pop();
             let Run { whole: Running { world, observer }, borders, parts, timers, .. } = self;
             world.events += 1;
             world.now = Time(now.time());
-            observer.workload.due(&mut Ahead { world, borders, parts, timers, now, written: Vec::new() }, timer.what);
+            observer.workload().due(&mut Ahead { world, borders, parts, timers, now, written: Vec::new() }, timer.what);
         }
     }
 
@@ -178,7 +179,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         let before = events(&self.parts);
         // The run ends with the last missing message anywhere. A part without missing messages waits for the others.
         let missing = |parts: &[Part<LARGE>]| parts.iter().any(|part| part.running.observer.missing > 0);
-        let waits = self.whole.observer.workload.ends_when_all_is_there() && missing(&self.parts);
+        let waits = self.whole.observer.workload().ends_when_all_is_there() && missing(&self.parts);
         self.each(|part| part.waits = waits);
         self.go(until);
         if waits {
@@ -219,7 +220,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         for ReceivedMessage { at, by, what } in heard {
             let now = Key::new(at.0, 0);
             let driver = &mut Ahead { world, borders, parts, timers, now, written: Vec::new() };
-            observer.workload.received(driver, by, what);
+            observer.workload().received(driver, by, what);
         }
     }
 }

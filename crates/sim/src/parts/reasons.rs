@@ -37,7 +37,7 @@ fn of_settings(spec: &RunSpec, fabric: &Fabric) -> Option<&'static str> {
     let faults = &settings.faults;
     let losses = [faults.loss, faults.duplication, faults.reordering];
     match () {
-        () if !fanin_apps::guests(spec).is_empty() => Some("it has background traffic"),
+        () if fanin_apps::has_background(spec) => Some("it has background traffic"),
         () if settings.inputs.flows.iter().flat_map(|flows| flows.list()).any(|flow| flow.bytes.is_none()) => {
             Some("it has long-lived flows, whose bytes are counted when any of them starts or stops")
         }

@@ -88,7 +88,7 @@ fn queries_have_the_timeouts_of_their_client() {
     // They share no servers.
     let harsh = |s: &mut fanin_spec::Settings| s.switch.buffer = fanin_units::QueueSize::Packets(20);
     let all = run(&but(&with(2, Servers::Own, 24), harsh));
-    let sum: u64 = all.queries.iter().map(|query| query.timeouts).sum();
+    let sum: u64 = all.queries.iter().map(|query| query.timeouts.unwrap()).sum();
     assert!(sum > 0);
     assert_eq!(sum, all.totals.timeouts, "each is one query's");
     // With lossy background flows, the workload's timeouts are still those of its queries.
@@ -96,7 +96,7 @@ fn queries_have_the_timeouts_of_their_client() {
         harsh(s);
         s.workload.background = 4;
     }));
-    let own: u64 = beside.queries.iter().map(|query| query.timeouts).sum();
+    let own: u64 = beside.queries.iter().map(|query| query.timeouts.unwrap()).sum();
     assert!(beside.totals.background_timeouts > 0);
     assert_eq!(own, beside.totals.timeouts - beside.totals.background_timeouts);
 }

@@ -41,8 +41,8 @@ table! {
         qct_ps: Option<u64>,
         /// Time that an unfinished round had taken when the run ended.
         waited_ps: Option<u64>,
-        /// Retransmission timeouts in this time: on the client's connections for a barrier or web search, otherwise on any.
-        timeouts: u64,
+        /// Retransmission timeouts in this time: on the client's connections for a barrier or web search, otherwise on any; absent if not measured.
+        timeouts: Option<u64>,
         /// Host of the client: 0 unless `workload.clients` is above 1.
         client_host: u32,
     }
