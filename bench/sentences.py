@@ -1,76 +1,106 @@
-"""What `fanin advise`, `diagnose`, `plan` and `reproduce` say, judged anew: every sentence is read back and held against the figures of
-`--json`, by rules of its own. Each function yields what a text says that the figures refute, or that no rule here knows."""
+"""Contradictions between the texts of `fanin advise`, `diagnose`, `plan` and `reproduce` and their JSON.
+
+Each section has a table of its texts (templates: texts.py). Every line of a text has to match a template, an exact string of JSON, or a line
+without figures, and every figure has to agree with JSON. Verdicts are derived here again from the figures.
+"""
 
 import re
 
-UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+from findings import state
+from texts import Text, UNITS, compiled, contradictions, near, number
+
 TIME = r"([\d.]+) (us|ms|s)"
 
 
-def number(text):
-    """A figure as it is printed, and how far what it stands for may lie from it."""
-    digits, _, unit = text.replace(",", "").partition(" ")
-    scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(unit or digits[-1:], 1.0)
-    digits = digits.rstrip("kM")
-    step = scale * 10.0 ** -(len(digits.split(".")[1]) if "." in digits else 0)
-    shown = float(digits) * scale
-    return shown, 0.5001 * step + 1e-5 * abs(shown)
+# Advice (crates/cli/src/advice.rs, crates/advise/src).
+
+# States: as JSON and as the text of the advice name them.
+ADVISED = {"holds": ("holds", "sustains"), "slow": ("is slow", "is slow with"), "sags": ("sags", "degrades at"),
+           "collapsed": ("is collapsed", "collapses at")}
+STANDING = "{scheme:word} {verb:text} {servers:integer} servers: {goodput:figure} Mbit/s[ of at most {allowed:figure}][, [{least:at least} ]" \
+           "{mean:time} per round]"
+ADVICE = {
+    "today": "{scenario:text}: " + STANDING,
+    "grown": "After growth, " + STANDING + "; the rest refers to this",
+    "onset": "[In simulation, goodput <falls below half of its best from {onset:integer} servers on|{flat:stays above half of its best} with "
+             "smaller numbers of servers, from 2 to {most:integer}>. ]By the closed form, initial windows overflow from {model:figure} servers on.",
+    "limit": "  limited by   {what:text}: {says:text}",
+    "goal": "The goal, {goal:text}, <{met:is met}|is not met> today: {reached:text}.[ This link rate cannot meet it: a round's packets alone take "
+            "{wire:time} on the client's link.]",
+    "unmet": "No available remedy[ {tried:that was tried}] meets the goal, {goal:text}[; {untried:integer} were not tried].[ {nearest:text} comes "
+             "closest: {reached:text}.][ Of the other options, {other:text} meets it.]",
+    "nothing helps": "No remedy that was tried and is available today helps.",
+    "remedies": "Remedies, best first by a client's time for the same bytes; equals by side effects and effort",
+    "options": "Other options: purchases, other workloads, or not available today",
+    "remedy": "  {place:rank}   {says:text}: {share:figure} % of today's time, {goodput:figure} Mbit/s[, {mean:time} per round][ (p99 {p99:time})]; "
+              "{words:text}",
+    "packets": "{packets:large} data packets simulated",
+}
+# Sentences that follow one another in a line.
+NO_CHANGE = "Nothing needs changing."
+MARGINS = {
+    "edge": "It {would:text} with {edge:text} instead of {now:text}.",
+    "same": "It would be the same with {now:text} to {tried_to:text}.",
+}
+WOULD = {True: "would no longer be impaired", False: "would be impaired"}
+ASSUMPTIONS = {
+    "turns": "This depends on the assumption {key:word} = {now:text}: with {turns:text}, {otherwise:text}.",
+    "others": "Other assumptions do not change it; tried values in brackets: {all:text}.",
+}
+OTHERWISE = {True: "it would not be impaired", False: "it would be impaired"}
+# Parts of a remedy's line behind its effort.
+REMEDY = {
+    "touches": "affects other traffic", "met": {True: "meets the goal: ", False: "misses the goal: "},
+    "robust": {True: "same rank under other assumptions", False: "rank depends on assumptions"},
+}
+IN_FULL = {"touches": "  affects   ", "harms": "  harms   ", "harmless": "  It harms background long and small flows by less than 10 %."}
+PLACES = r"  (apply|undo|verify) (on every server|on the client|on the switch \((SONiC|EOS)\)|in the application)"
+# Harms: their figures, and whether these are a harm. Effects of less than a tenth are none.
+HARMS = [
+    (r"long flow gets ([\d.]+) Mbit/s\D+([\d.]+)", lambda now, before: now < 0.91 * before),
+    (r"p99 slowdown of ([\d.]+)×\D+([\d.]+)×", lambda now, before: now > 1.09 * before),
+    (r"([\d.]+[kM]?) timeouts \D+([<\d.]+[kM]?) ", lambda timeouts, lost: timeouts > 1.9 * lost),
+]
+# Families of remedies that change the requests, so that goodput is not comparable.
+OTHER_WORK = {"answer-size", "servers", "server-window", "placement", "sicc"}
 
 
-def near(text, value):
-    if value is None:
-        return False
-    shown, slack = number(text)
-    # Three digits of what is larger.
-    return abs(shown - value) <= max(slack, 0.0051 * abs(value) if abs(value) >= 100 and "." not in text else slack)
+def count(text):
+    return number(text.lstrip("<"))[0]
 
 
-def same_time(digits, unit, ms):
-    if ms is None:
-        return False
-    shown, slack = number(digits)
-    return abs(shown * UNITS[unit] - ms) <= slack * UNITS[unit]
+def value(digits):
+    return float(digits.replace(",", ""))
 
 
-class Lines:
-    """A text's lines, each of which some rule has to take."""
-
-    def __init__(self, text):
-        self.left = [line.rstrip() for line in text.splitlines() if line.strip()]
-
-    def take(self, pattern):
-        """The matches of all lines of a kind, which are then taken."""
-        found = [(line, re.fullmatch(pattern, line)) for line in self.left]
-        self.left = [line for line, match in found if not match]
-        return [match for _, match in found if match]
-
-    def one(self, pattern):
-        found = self.take(pattern)
-        return found[0] if found else None
+def in_ms(says):
+    """All times of a text."""
+    return [UNITS[unit] * value(digits) for digits, unit in re.findall(TIME, says)]
 
 
-# Advice
+def standing(of, row):
+    """Contradictions between a cluster's state and its row in a comparison."""
+    found = state(row)
+    if of["state"] != ADVISED[found][0]:
+        yield f"{of['state']}, and its row {found}"
+    if of["hurt"] != (found in ("sags", "collapsed")):
+        yield f"{of['state']}, and hurt is {of['hurt']}"
+    # Without fixed sizes, requests may ask for more than expected.
+    bound = row["allowed_mbps"] and row["goodput_mbps"]["mean"] <= row["allowed_mbps"]
+    if of["allowed_mbps"] != (row["allowed_mbps"] if bound else None):
+        yield f"at most {of['allowed_mbps']}, and {row['allowed_mbps']} in its row"
+    for key in ("goodput_mbps", "qct_ms"):
+        if of[key] != row[key]:
+            yield f"{key} differs from its row"
+    mean, wire = row["qct_ms"]["mean"], of["wire_ms"]
+    if mean is not None and wire and row["qct_ms"]["at_least"] is None and mean < wire * (1 - 1e-5):
+        yield f"a round takes {mean} ms, its packets alone {wire} ms"
 
-def standing(match, told, judge, row):
-    """A sentence of how a cluster fares, its object, and its row as a comparison has it."""
-    scheme, servers, state, goodput, allowed, least, digits, unit = match
-    if (scheme, int(servers), state) != (told["scheme"], told["servers"], told["state"]):
-        yield f"{scheme} with {servers} {state}"
-    words = {"holds": "holds", "slow": "is slow", "sags": "sags", "collapsed": "is collapsed"}
-    if words[judge.state(row, row["goodput_mbps"]["mean"])] != state:
-        yield f"{state}, and is {judge.state(row, row['goodput_mbps']['mean'])}"
-    if told["hurt"] != (state in ("sags", "is collapsed")):
-        yield f"{state}, and hurt is {told['hurt']}"
-    if not near(goodput, told["goodput_mbps"]["mean"]) or told["goodput_mbps"] != row["goodput_mbps"]:
-        yield f"{goodput} Mbit/s"
-    if allowed and (not near(allowed, row["allowed_mbps"]) or told["allowed_mbps"] != row["allowed_mbps"]):
-        yield f"of {allowed} that could be"
-    if told["qct_ms"] != row["qct_ms"] or bool(digits) != (row["qct_ms"]["mean"] is not None):
-        yield "times of rounds are not those of the comparison"
-    elif digits and (not same_time(digits, unit, row["qct_ms"]["mean"]) or bool(least) != (row["qct_ms"]["at_least"] is not None)):
-        yield f"a round takes {digits} {unit}"
-    if digits and told["wire_ms"] and row["qct_ms"]["at_least"] is None and row["qct_ms"]["mean"] < told["wire_ms"] * (1 - 1e-5):
-        yield f"a round takes {digits} {unit}, and its packets alone {told['wire_ms']} ms"
+
+def fares(of, row):
+    """Values of STANDING."""
+    return {"scheme": of["scheme"], "verb": ADVISED[state(row)][1], "servers": of["servers"], "goodput": of["goodput_mbps"]["mean"],
+            "allowed": of["allowed_mbps"], "mean": of["qct_ms"]["mean"], "least": of["qct_ms"]["mean"] is not None and of["qct_ms"]["at_least"]}
 
 
 def ranked(advice):
@@ -78,228 +108,228 @@ def ranked(advice):
 
 
 def order(advice):
-    """What the figures of advice refute, whatever its text says."""
+    """Contradictions within JSON: of limits, remedies and their order."""
     before = advice["grown"] or advice["today"]
     for limit in advice["limits"]:
-        after, than = (UNITS[unit] * float(digits.replace(",", "")) for digits, unit in re.findall(rf"{TIME}", limit["says"])[-2:])
-        # Requests that come when they come, or for objects, take less time at the same goodput.
+        after, than = in_ms(limit["says"])[-2:]
+        # Goodput may stay the same if requests have fixed times, or ask for objects.
         if after >= than or limit["goodput_mbps"]["mean"] < 0.9 * before["goodput_mbps"]["mean"]:
-            yield f"held up by {limit['what']}: {limit['says']}, at {limit['goodput_mbps']['mean']} of {before['goodput_mbps']['mean']} Mbit/s"
+            yield f"limited by {limit['what']}: {limit['says']}, at {limit['goodput_mbps']['mean']} of {before['goodput_mbps']['mean']} Mbit/s"
         if before["wire_ms"] and after < before["wire_ms"] * 0.995 and limit["what"] not in ("uplink",):
             yield f"{limit['says']}: the packets alone take {before['wire_ms']} ms"
     for remedy in advice["remedies"]:
         if remedy["of_today"] >= 1:
-            yield f"{remedy['says']} helps: {remedy['of_today']} of the time"
-        same_question = remedy["apart"] not in ("number of servers", "answer size") and not re.search("placement|server-window|sicc", remedy["family"])
-        if same_question and before["goodput_mbps"]["mean"] > 1.1 * remedy["goodput_mbps"]["mean"]:
+            yield f"{remedy['says']} helps: {remedy['of_today']} of today's time"
+        families = set(remedy["family"].split("+"))
+        if not families & OTHER_WORK and before["goodput_mbps"]["mean"] > 1.1 * remedy["goodput_mbps"]["mean"]:
             yield f"{remedy['says']} helps: goodput falls from {before['goodput_mbps']['mean']} to {remedy['goodput_mbps']['mean']}"
-        for harm in remedy["harms"] or []:
-            if (told := re.search(r"has ([\d.,]+) Mbit/s, ([\d.,]+) today", harm)) and number(told[1])[0] > 0.91 * number(told[2])[0]:
-                yield harm
-            if (told := re.search(r"take ([\d.,]+) times their least in 99 %, ([\d.,]+) today", harm)) and number(told[1])[0] < 1.09 * number(told[2])[0]:
-                yield harm
+        yield from (what for harm in remedy["harms"] or [] for what in of_harm(harm))
     own = ranked(advice)
     if own != advice["remedies"][:len(own)]:
-        yield "what stands apart is ranked before what can be made today"
+        yield "other options come before available remedies"
     met = [bool(remedy["goal"] and remedy["goal"]["met"]) for remedy in own]
     if met != sorted(met, reverse=True):
-        yield "what meets the goal is not first"
+        yield "remedies that meet the goal are not first"
     for first, second in zip(own, own[1:]):
-        # 5 % and an overlap are a tie, which effort and what else it touches break.
+        # Within 5 % and with overlapping CIs, effort and side effects decide.
         if first["of_today"] > 1.051 * second["of_today"] and not (first["goal"] and first["goal"]["met"]):
-            yield f"{first['says']} comes before {second['says']}: {first['of_today']} of the time, {second['of_today']}"
+            yield f"{first['says']} comes before {second['says']}: {first['of_today']} of today's time, {second['of_today']}"
     hurt = advice["today"]["hurt"] or before["hurt"] or bool(advice["goal"] and not advice["goal"]["met"])
     if advice["needed"] != hurt or (advice["remedies"] and not hurt):
         yield f"needed is {advice['needed']}"
 
 
-def advice(told, text, goal, judge, rows):
-    """What refutes the text of `fanin advise`. `rows`: those of today's command, and of that of the grown cluster where there is one."""
+def of_harm(harm):
+    """Contradictions within a harm, which has no figures in JSON."""
+    for pattern, harmful in HARMS:
+        if match := re.search(pattern, harm):
+            if not harmful(*map(count, match.groups())):
+                yield harm
+            return
+    yield f"no pattern for: {harm}"
+
+
+def advice(told, text, goal, rows):
+    """Contradictions in `fanin advise`. `rows`: of the command of today's cluster, and of the grown cluster's if there is one."""
     yield from order(told)
-    lines, before = Lines(text), told["grown"] or told["today"]
-    fares = rf"(\S+) with (\d+) servers (holds|is slow|sags|is collapsed): ([\d.]+) Mbit/s(?: of ([\d.]+) that could be)?(?:, a round takes (at least )?{TIME})?"
-    for pattern, of, row in [(rf"{re.escape(told['scenario'])}: {fares}", told["today"], rows[0]),
-                             (rf"Grown, {fares}; the rest is of that", told["grown"], rows[-1])]:
-        match = lines.one(pattern)
-        if bool(match) != bool(of):
-            yield "no sentence of where it stands"
-        elif match:
-            yield from standing(match.groups(), of, judge, row)
-    match = lines.one(r"(?:By simulation goodput (?:falls to under half of its best from (\d+) servers on|(nowhere) falls to under half of its best with fewer servers, "
-                      r"from 2 to (\d+)); by|By) the closed form first windows overflow from ([\d.]+) servers on\.")
-    if bool(match) != (told["onset_model"] is not None):
-        yield "the collapse point"
-    elif match:
-        onset, nowhere, most, model = match.groups()
-        if (int(onset) if onset else None) != told["onset"] or bool(nowhere) != (told["onset_searched"] and told["onset"] is None):
-            yield match[0]
-        if (most and int(most) != 4 * before["servers"]) or not near(model, float(int(told["onset_model"]))):
-            yield match[0]
+    lines, before = Text.lines(text), told["grown"] or told["today"]
+    for name, of, row in (("today", told["today"], rows[0]), ("grown", told["grown"], rows[-1])):
+        if of:
+            yield from standing(of, row)
+        yield from lines.judge(ADVICE[name], {"scenario": told["scenario"], **fares(of, row)} if of else None)
+    model, flat = told["onset_model"], told["onset_searched"] and told["onset"] is None
+    yield from lines.judge(ADVICE["onset"], None if model is None else {
+        "onset": told["onset"], "flat": flat, "most": 4 * before["servers"] if flat else None, "model": int(model)})
     yield from margins(lines, told, before)
-    yield from hinges(lines, told, before)
-    says = [f"  held up by   {limit['what']}: {limit['says']}" for limit in told["limits"]]
-    if [match[0] for match in lines.take("  held up by   .*")] != says:
-        yield "what holds it up"
+    yield from assumptions(lines, told, before)
+    for limit in told["limits"]:
+        yield from lines.judge(ADVICE["limit"], {"what": limit["what"], "says": limit["says"]})
     yield from goals(lines, told, goal, before)
-    yield from remedies(lines, told)
+    yield from remedies(lines, told, set(lines.left))
     for caveat in told["caveats"]:
-        if not lines.take(re.escape(caveat)):
-            yield f"no word of: {caveat}"
-    match = lines.one(r"([\d.]+(?: [kMG])?) data packets simulated")
-    if not match or not near(match[1], told["spent_packets"]):
-        yield "what was spent"
-    yield from (f"no rule knows: {line}" for line in lines.left)
+        if not lines.take_exactly(caveat):
+            yield f"missing: {caveat}"
+    yield from lines.judge(ADVICE["packets"], {"packets": told["spent_packets"]})
+    yield from lines.unknown()
+
+
+def series(lines, templates):
+    """The first line whose first sentence matches one of these templates, as sentences. It is removed."""
+    for line in lines.left:
+        sentences = Text.sentences(line)
+        if any(compiled(template)[0].fullmatch(sentences.left[0]) for template in templates):
+            lines.take_exactly(line)
+            return sentences
+    return Text([])
 
 
 def margins(lines, told, before):
-    would = "would no longer be held up" if before["hurt"] else "would be held up"
-    one = lambda of: (f"It {would} with {of['edge']} ({of['of']}) in place of {of['now']}." if of["edge"]
-                      else f"It fares the same with anything from {of['now']} to {of['tried_to']} ({of['of']}).")
-    says = " ".join(map(one, told["margins"]))
-    pattern = re.escape(says) if told["needed"] else r"Nothing needs changing\. ?" + re.escape(says)
-    if (says or not told["needed"]) and not lines.take(pattern):
-        yield f"no word of: {says}"
+    """The nearest values with another verdict. The line also has the verdict if nothing needs changing."""
+    says = series(lines, [NO_CHANGE, *MARGINS.values()])
+    yield from says.judge(NO_CHANGE, None if told["needed"] else {})
+    for margin in told["margins"]:
+        of, now, edge, tried_to = (margin[key] for key in ("of", "now", "edge", "tried_to"))
+        changed, same = {"would": WOULD[before["hurt"]], "edge": f"{of} {edge}", "now": now}, {"now": f"{of} from {now}", "tried_to": tried_to}
+        yield from says.judge(MARGINS["edge" if edge else "same"], changed if edge else same)
+    yield from says.unknown()
 
 
-def hinges(lines, told, before):
-    otherwise = "it would not be held up" if before["hurt"] else "it would be held up"
-    turning = [of for of in told["hangs_on"] if of["turns"]]
-    others = [of for of in told["hangs_on"] if not of["turns"]]
+def assumptions(lines, told, before):
+    """Assumed values, first those that would change the verdict."""
+    turning, others = ([of for of in told["hangs_on"] if bool(of["turns"]) == turns] for turns in (True, False))
     if any(not set(of["turns"]) <= set(of["tried"]) or of["now"] in of["tried"] for of in told["hangs_on"]):
-        yield "a verdict hangs on what was not tried"
-    says = [f"This hangs on {of['key']} = {of['now']}: with {' or '.join(of['turns'])} {otherwise}." for of in turning]
-    if others:
-        same = ", ".join(f"{of['key']} = {of['now']} ({' and '.join(of['tried'])})" for of in others)
-        says.append(f"It is the same with other values, in brackets, of {same}.")
-    if says and not lines.take(re.escape(" ".join(says))):
-        yield f"no word of: {' '.join(says)}"
+        yield "the verdict depends on values that were not tried"
+    says = series(lines, ASSUMPTIONS.values())
+    for of in turning:
+        yield from says.judge(ASSUMPTIONS["turns"], {
+            "key": of["key"], "now": of["now"], "turns": " or ".join(of["turns"]), "otherwise": OTHERWISE[before["hurt"]]})
+    same = ", ".join(f"{of['key']} = {of['now']} ({' and '.join(of['tried'])})" for of in others)
+    yield from says.judge(ASSUMPTIONS["others"], {"all": same} if others else None)
+    yield from says.unknown()
 
 
 def goals(lines, told, goal, before):
-    """The goal, how near the best comes, and whether it can be met at all."""
-    match = lines.one(r"The goal, (.*), (is|is not) met without a change: (.*?)\.(?: At this link rate it cannot be: a round's packets alone take "
-                      + TIME + r" on the client's link\.)?")
-    if bool(match) != bool(goal):
-        yield "the goal"
-        return
-    unmet = lines.one(r"Nothing that (?:(was tried and) )?can be made today meets the goal, (.*?)(?:; (\d+) changes were not tried)?\."
-                      r"(?: (.*) comes nearest: (.*?)\.)?(?: Of what stands apart, (.*) meets it\.)?")
+    """The goal, whether it is met today, whether it can be met at all, and the closest remedy."""
     if not goal:
+        yield from lines.judge(ADVICE["goal"], None)
+        yield from lines.judge(ADVICE["unmet"], None)
         return
+    reached = told["goal"]
     measure, limit = re.match(r"([\w.]+) [<>] (.*)", goal).groups()
     if measure == "goodput":
         bound = before["allowed_mbps"] or None
-        met = None if bound is None else before["goodput_mbps"]["mean"] / bound >= float(limit.rstrip(" %")) / 100
+        met = None if bound is None else before["goodput_mbps"]["mean"] / bound >= value(limit.rstrip(" %")) / 100
         possible = True
     else:
-        ms = UNITS[limit.split()[1]] * float(limit.split()[0])
-        value = before["qct_ms"]["p999" if measure == "p99.9" else measure]
-        met = value is not None and value <= ms
-        possible = before["wire_ms"] is None or ms > before["wire_ms"]
-        if match[4] and not same_time(match[4], match[5], before["wire_ms"]):
-            yield match[0]
-    if match[1] != goal or match[3] != told["goal"]["reached"] or (match[2] == "is") != told["goal"]["met"]:
-        yield match[0]
-    if met is not None and met != told["goal"]["met"]:
-        yield f"{match[0]}: by its figures that is {met}"
-    if possible != told["goal"]["possible"] or bool(match[4]) != (not possible):
-        yield f"{match[0]}: possible is {possible}"
+        mean = before["qct_ms"]["p999" if measure == "p99.9" else measure]
+        met = mean is not None and mean <= in_ms(limit)[0]
+        possible = before["wire_ms"] is None or in_ms(limit)[0] > before["wire_ms"]
+    if met not in (None, reached["met"]) or possible != reached["possible"]:
+        yield f"{goal}: met is {met} and possible is {possible} by the figures, and {reached}"
+    yield from lines.judge(ADVICE["goal"], {
+        "goal": goal, "met": reached["met"], "reached": reached["reached"], "wire": None if possible else before["wire_ms"]})
     own = ranked(told)
-    wanted = told["needed"] and not told["goal"]["met"] and not any(remedy["goal"]["met"] for remedy in own)
-    if bool(unmet) != wanted:
-        yield "whether anything meets the goal"
-    elif unmet:
-        if int(unmet[3] or 0) != told["untried"] or bool(unmet[1]) != (told["untried"] > 0):
-            yield unmet[0]
-        if own and (unmet[4], unmet[5]) != (own[0]["says"], own[0]["goal"]["reached"]):
-            yield unmet[0]
-        apart = next((remedy["says"] for remedy in told["remedies"] if remedy["goal"]["met"]), None)
-        if unmet[6] != apart:
-            yield unmet[0]
+    wanted = told["needed"] and not reached["met"] and not any(remedy["goal"]["met"] for remedy in own)
+    other = next((remedy["says"] for remedy in told["remedies"] if remedy["goal"]["met"]), None)
+    yield from lines.judge(ADVICE["unmet"], {
+        "goal": goal, "tried": told["untried"] > 0, "untried": told["untried"] or None, "nearest": own[0]["says"] if own else None,
+        "reached": own[0]["goal"]["reached"] if own else None, "other": other} if wanted else None)
 
 
-def remedies(lines, told):
-    """A line for each remedy, and all lines of the first five."""
+def remedies(lines, told, printed):
+    """A line per remedy, and all commands, notes and side effects of the first five. `printed`: all lines of the text."""
     own = ranked(told)
-    heads = [r"What helps, by a client's time.*", r"Apart: to be bought.*", r"Nothing that was tried and can be made today helps\."]
-    wanted = [bool(own) and told["needed"], len(told["remedies"]) > len(own), told["needed"] and not own]
-    for head, want in zip(heads, wanted):
-        if bool(lines.take(head)) != want:
-            yield f"the head {head}"
-    for rank, remedy in [*enumerate(own, 1), *((0, remedy) for remedy in told["remedies"] if remedy not in own)]:
-        match = lines.one(rf"  {rank or '':>2}   {re.escape(remedy['says'])}: ([\d.]+) % of the time without it, ([\d.]+) Mbit/s(?:, a round {TIME})?(?: \(p99 {TIME}\))?; (.*)")
-        if not match:
-            yield f"no line of {remedy['says']}"
-            continue
-        q = remedy["qct_ms"]
-        if not near(match[1], 100 * remedy["of_today"]) or not near(match[2], remedy["goodput_mbps"]["mean"]):
-            yield match[0]
-        for digits, unit, ms in [(match[3], match[4], q["mean"]), (match[5], match[6], q["p99"])]:
-            if bool(digits) != (ms is not None) or (digits and not same_time(digits, unit, ms)):
-                yield match[0]
-        words = [remedy["effort"], *(["touches more than these flows"] if remedy["touches"] else []), *([remedy["apart"]] if remedy["apart"] else [])]
-        if remedy["goal"]:
-            words.append(f"{'meets' if remedy['goal']['met'] else 'misses'} the goal: {remedy['goal']['reached']}")
-        if remedy["robust"] is not None:
-            words.append("its rank is the same with other assumed values" if remedy["robust"] else "its rank changes with other assumed values")
-        if match[7] != "; ".join(words):
-            yield f"{match[7]}, not {'; '.join(words)}"
+    others = [remedy for remedy in told["remedies"] if remedy not in own]
+    for head, wanted in (("remedies", own), ("options", others), ("nothing helps", told["needed"] and not own)):
+        yield from lines.judge(ADVICE[head], {} if wanted else None)
+    for rank, remedy in [*enumerate(own, 1), *((0, remedy) for remedy in others)]:
+        goal, robust = remedy["goal"], remedy["robust"]
+        words = [remedy["effort"], REMEDY["touches"] if remedy["touches"] else None, remedy["apart"],
+                 REMEDY["met"][goal["met"]] + goal["reached"] if goal else None, REMEDY["robust"].get(robust)]
+        yield from lines.judge(ADVICE["remedy"], {
+            "place": f"{rank or '':>2}", "says": remedy["says"], "share": 100 * remedy["of_today"], "goodput": remedy["goodput_mbps"]["mean"],
+            "mean": remedy["qct_ms"]["mean"], "p99": remedy["qct_ms"]["p99"], "words": "; ".join(filter(None, words))})
     for rank, remedy in enumerate(own[:5], 1):
-        yield from in_full(lines, rank, remedy)
-    for command in [told["today"]["run"], *(limit["run"] for limit in told["limits"]), *(remedy["run"] for remedy in own)]:
-        lines.take(" *" + re.escape(command))
-    lines.take(r"  (apply|undo|verify) (on every server|on the client|on the switch \((SONiC|EOS)\)|in the application)")
+        harms = remedy["harms"] or []
+        whole = [f"{rank}. {remedy['says']}", *("    " + line["line"] for what in ("apply", "undo", "verify") for line in remedy[what]),
+                 *("  " + note for note in remedy["notes"]), *(IN_FULL["touches"] + touched for touched in remedy["touches"]),
+                 *(IN_FULL["harms"] + harm for harm in harms), *([IN_FULL["harmless"]] if remedy["harms"] == [] else [])]
+        for line in whole:
+            lines.take_exactly(line)
+            if line.rstrip() not in printed:
+                yield f"missing: {line}"
+    # A command is printed with its limit or its remedy.
+    for line in [line for line in lines.left if line.strip() in {of["run"] for of in (*told["limits"], *own)}]:
+        lines.take_exactly(line)
+    lines.take_all(PLACES)
 
 
-def in_full(lines, rank, remedy):
-    """Every line that makes a remedy stands there whole, and what else is said of it."""
-    if not lines.take(rf"{rank}\. {re.escape(remedy['says'])}"):
-        yield f"no part of {remedy['says']}"
-    whole = [line["line"] for what in ("apply", "undo", "verify") for line in remedy[what]]
-    for text in dict.fromkeys([*("    " + line for line in whole), *("  " + note for note in remedy["notes"])]):
-        lines.take(re.escape(text))
-        lines.seen = getattr(lines, "seen", set()) | {text}
-    for touched in remedy["touches"]:
-        lines.take(r"  touches   " + re.escape(touched))
-    if remedy["harms"] == []:
-        lines.take(r"  Beside a long flow and small flows nothing was harmed by a tenth or more\.")
-    for harm in remedy["harms"] or []:
-        if f"  harms   {harm}" not in lines.left and harm not in getattr(lines, "harms", set()):
-            yield f"no word of: {harm}"
-        lines.take(r"  harms   " + re.escape(harm))
-        lines.harms = getattr(lines, "harms", set()) | {harm}
+# Diagnosis (crates/diagnose/src/verdict.rs, crates/cli/src/diagnose.rs).
 
-
-# Diagnosis
-
-CAUSES = {
-    "rto": "answers waited for retransmission timeouts", "tail-loss-probe": "answers waited for probes of a lost tail",
-    "recovery": "answers waited until losses were found and sent again, sooner than by a timeout",
-    "link-fault": "packets were lost where no queue can have been full: a fault of a link, not incast",
-    "delayed-ack": "acknowledgements that were kept back held answers up: not the network",
-    "zero-window": "the client had no room for what came: not the network",
-    "slow-server": "servers took their time before they answered: not the network",
-    "application-pause": "servers paused within their answers: not the network",
+# Causes of stalls as the verdict names them. The first list is incast.
+LOSSES = {
+    "rto": "responses waited for retransmission timeouts", "syn": "connections waited for lost SYNs",
+    "tlp": "responses waited for tail-loss probes", "recovery": "responses waited for loss recovery without timeouts",
 }
-# A time as a diagnosis prints it.
-SHORT = r"([\d.]+ (?:us|ms|s))"
-
-
-def is_time(text, seconds):
-    return same_time(*text.split(), 1e3 * seconds)
+SIGNATURES = {
+    **LOSSES, "link-fault": "packets were lost without a full queue: a faulty link, not incast",
+    "delayed-ack": "responses waited for delayed ACKs, which is not the network's fault",
+    "zero-window": "the client's receive window was closed, which is not the network's fault",
+    "slow-server": "servers responded late, which is not the network's fault",
+    "application-pause": "servers paused within their responses, which is not the network's fault",
+}
+# Causes for which the verdict names servers.
+OF_SERVERS = ("slow-server", "application-pause")
+LOST = "[; <{least:integer} to |>{most:integer} <lost segments were retransmitted quickly|segments were lost independently of load: a {faulty:faulty link}>]"
+VERDICTS = {
+    "harmless": "no harmful incast: {rounds:integer} rounds of up to {fan_in:integer} servers were idle for {idle:figure} % of their time; one took "
+                "{mean:time} on average, {goodput:figure} Mbit/s" + LOST,
+    "stalled": "[{no:no} ]incast: {stalled:integer} of {rounds:integer} rounds of up to {fan_in:integer} servers stalled, because {cause:text}.",
+    "median": "The median stalled round took {took:time} instead of {should:time} and was idle for {stall:time}.",
+    "lost": "They lost[ {least:integer} to] {most:integer} segments.",
+    "all": "All rounds took {mean:time} on average, {goodput:figure} Mbit/s.",
+    "server": "{server:word} caused {own:integer} of {all:integer} such stalls, {stall:time} in all.",
+    "unfinished": "no verdict: no round ended within the capture of {packets:integer} packets and {span:time}, with requests to up to {most:integer} "
+                  "servers at once. Record for longer",
+    "too few": "no verdict: only {alone:integer} responses in {packets:integer} TCP packets and {span:time}. Record for longer",
+    "single, idle": "no incast: no host requested from several servers at once; {cause:text}" + LOST,
+    "single": "no incast: no host requested from several servers at once, and connections were almost never idle" + LOST,
+}
+NO_PACKETS = r".*Counters do not show simultaneous responses.*"
+DIAGNOSIS = {
+    "confidence": "confidence {confidence:figure} %",
+    "rounds": "{rounds:integer} rounds, {clean:integer} without idle time[{more:, longest idle times first}]",
+    "columns": "at s servers bytes took ms ideal ms idle ms waiting lost cause confidence",
+    "simulated": "  simulated   {servers:integer} servers: {simulated:figure} Mbit/s; measured: {measured:figure} ({off:figure} %).[ {far:Do not rely on "
+                 "this scenario.}]",
+    "path": "Path to the client",
+    "rate": "  rate   {rate:figure} Mbit/s ({how:word}, {confidence:figure} %)",
+    "round trip": "  round trip   {us:figure} us ({how:word}, {confidence:figure} %)",
+    "buffer": "  buffer   {least:integer} to {most:integer} B ({how:word}, {confidence:figure} %)",
+    "no buffer": "  buffer   unknown: no losses at a full queue",
+    "lost": "  lost   {least:integer} to {most:integer} segments; {reordered:integer} out of order, {marked:integer} marked",
+    "background": "  background   {share:figure} % of the bytes to the client belong to no round",
+    "points": "  by servers   {points:text}",
+    "point": "{servers:integer}: {goodput:figure} Mbit/s",
+    "collapse": "  collapse   at {servers:integer} servers",
+    "hosts": "Hosts",
+    "host": "  {host:word}[ and {others:integer} others]   {stack:text}",
+    "more hosts": "  and {groups:integer} other groups (see --json)",
+    "next": "Use --out DIR to write a matching scenario and a picture, or --advise to continue with advice",
+}
+STACK = "{role:word}[, {sack:SACK}][, {no_sack:no SACK}][, {timestamps:timestamps}][, {no_timestamps:no timestamps}][, {ecn:ECN}][, {no_ecn:no ECN}]" \
+        "[, initial window {window:integer}][, minimum RTO {rto_min:figure} ms][, {per_ack:figure} segments per ACK][, {zero_windows:integer} zero " \
+        "windows][, {offloads:segments larger than packets (offloads)}]"
+# Rounds and kinds of hosts that are listed.
+SHOWN = 8
 
 
 def median(values):
     return sorted(values)[len(values) // 2] if values else 0.0
 
 
-def losses(rounds):
-    least, most = (sum(one["lost"][end] for one in rounds) for end in (0, 1))
-    return "" if most == 0 else f"{least}" if least == most else f"{least} to {most}"
-
-
 def diagnosis(told, text):
-    """What refutes the text of `fanin diagnose`, or its figures one another."""
+    """Contradictions in `fanin diagnose`: of its text, and within JSON."""
     rounds, verdict, of = told["episodes"], told["verdict"], told["rounds"]
     stalled = [one for one in rounds if one["signature"] != "none"]
     took = sum(one["took_s"] for one in rounds)
@@ -309,185 +339,325 @@ def diagnosis(told, text):
             "goodput_mbps": sum(one["bytes"] for one in rounds) * 8 / took / 1e6,
             **{f"stalled_{key}": median([one[key] for one in stalled]) for key in ("took_s", "should_s", "stall_s")},
         }
-        for key, value in truth.items():
-            if abs(of[key] - value) > 1e-3 * abs(value) + 1e-6:
-                yield f"rounds.{key} is {of[key]}, not {value}"
+        for key, expected in truth.items():
+            if abs(of[key] - expected) > 1e-3 * abs(expected) + 1e-6:
+                yield f"rounds.{key} is {of[key]}, not {expected}"
         if told["slowest"] and told["slowest"][0]["took_s"] < max(one["took_s"] for one in rounds) - 1e-9:
             yield "the slowest round is not the slowest"
         for one in rounds:
             if abs(sum(stall["took_s"] for stall in one["stalls"]) - one["stall_s"]) > 1e-6 or one["stall_s"] > one["took_s"] + 1e-6:
                 yield f"a round of {one['took_s']} s is idle for {one['stall_s']}"
     for stall in (stall for one in rounds for stall in one["stalls"]):
-        # Hosts may differ. What a client sent again waited for a timer of its own.
+        # Hosts may differ. A client's own retransmission waited for the client's timer.
         least = told["hosts"].get(stall["server"], {}).get("rto_min_s")
         if least and stall["signature"] == "rto" and 0 < max(stall["took_s"], stall["timer_s"]) < 0.5 * least:
-            yield f"a wait of {stall['took_s']} s, behind {stall['timer_s']} s, is put down to a timeout of at least {least}"
+            yield f"a wait of {stall['took_s']} s, {stall['timer_s']} s after the timer's start, is a timeout of at least {least}"
     yield from verdict_of(told, rounds, stalled, took)
-    lines = Lines(text)
-    if not lines.take(re.escape(verdict["says"])):
+    lines = Text.lines(text)
+    judge = lambda name, values: lines.judge(DIAGNOSIS[name], values)
+    if not lines.take_exactly(verdict["says"]):
         yield "the verdict is not printed"
-    if bool(lines.take(rf"confidence {100 * verdict['confidence']:.0f} %")) != (verdict["incast"] is not None):
-        yield "the confidence"
-    match = lines.one(r"(\d+) rounds, (\d+) of them without a stall(, those that stood still longest first)?")
-    if bool(match) != bool(rounds):
-        yield "no table of rounds"
-    elif match and (int(match[1]), int(match[2])) != (of["count"], of["count"] - of["stalled"]):
-        yield match[0]
+    yield from judge("confidence", None if verdict["incast"] is None else {"confidence": 100 * verdict["confidence"]})
     for caution in told["cautions"]:
-        if not lines.take("note: " + re.escape(caution)):
-            yield f"no word of: {caution}"
+        if not lines.take_exactly("note: " + caution):
+            yield f"missing: {caution}"
+    for counted in told["counters"]:
+        if not lines.take_exactly("  " + counted):
+            yield f"missing: {counted}"
+    yield from judge("rounds", {"rounds": of["count"], "clean": of["count"] - of["stalled"], "more": of["count"] > SHOWN} if rounds else None)
+    yield from table_of(lines, rounds)
     for one in told["simulated"]:
-        match = lines.one(rf"  simulated   {one['fan_in']} servers: ([\d.]+) Mbit/s; measured: ([\d.]+) \(([+-]\d+) %\)\.( What follows from the scenario is doubtful\.)?")
         off = one["simulated_mbps"] / one["measured_mbps"] - 1
-        if not match or not near(match[1], one["simulated_mbps"]) or not near(match[2], one["measured_mbps"]):
-            yield f"no word of {one}"
-        elif abs(int(match[3]) - 100 * off) > 0.51 or bool(match[4]) != (abs(off) > 0.2):
-            yield match[0]
+        yield from judge("simulated", {
+            "servers": one["fan_in"], "simulated": one["simulated_mbps"], "measured": one["measured_mbps"], "off": 100 * off, "far": abs(off) > 0.2})
     yield from path_to_client(lines, told)
+    yield from hosts(lines, told)
+    # A hint without figures.
+    lines.take(DIAGNOSIS["next"])
+    yield from lines.unknown()
+
+
+def table_of(lines, rounds):
+    """The rounds with the longest idle times, as a table."""
+    worst = sorted(rounds, key=lambda one: (-one["stall_s"], one["start_s"]))[:SHOWN]
+    heads = [line for line in lines.left if " ".join(line.split()) == DIAGNOSIS["columns"]]
+    if bool(heads) != bool(rounds):
+        yield "the columns of rounds"
+    for line in heads:
+        lines.take_exactly(line)
+    rows = [re.split(r" {2,}", line) for line in lines.left if re.match(r"\d+\.\d{6} ", line)]
+    lines.left = [line for line in lines.left if not re.match(r"\d+\.\d{6} ", line)]
+    if len(rows) != len(worst):
+        yield f"{len(rows)} rows of {len(worst)} rounds"
+    for cells, one in zip(rows, worst):
+        lost, waiting = one["lost"], [stall["waiting"] for stall in one["stalls"]]
+        expected = [str(one["fan_in"]), *([str(max(waiting))] if waiting else []), str(lost[0]) if lost[0] == lost[1] else f"{lost[0]}-{lost[1]}", one["signature"]]
+        figures = [one["start_s"], one["bytes"], 1e3 * one["took_s"], 1e3 * one["should_s"], 1e3 * one["stall_s"], 100 * one["confidence"]]
+        shown = [cells[0], *cells[2:6], cells[-1].rstrip(" %")]
+        if [cells[1], *cells[6:-1]] != expected or not all(map(near, shown, figures)):
+            yield f"{'  '.join(cells)}: {one}"
 
 
 def path_to_client(lines, told):
-    way = told["way"]
-    if match := lines.one(r"  buffer   (\d+) to (\d+) B \(.*\)"):
-        if [int(match[1]), int(match[2])] != way["buffer_bytes"]["value"]:
-            yield match[0]
-    elif way["buffer_bytes"]:
-        yield "no word of the buffer"
-    match = lines.one(r"  lost   (\d+) to (\d+) segments; (\d+) came out of order; (\d+) were marked")
-    if not match or [int(n) for n in match.groups()] != [*told["losses"], told["reordered"], way["marked"]]:
-        yield "what was lost"
-    if match := lines.one(r"  rate   ([\d.]+) Mbit/s \(.*\)"):
-        if not near(match[1], way["rate_mbps"]["value"]):
-            yield match[0]
-    if match := lines.one(r"  round trip   ([\d.]+) us \(.*\)"):
-        if not near(match[1], 1e6 * way["round_trip_s"]["value"]):
-            yield match[0]
+    """The rate, round trip, buffer and losses on the path to the client, and goodput by fan-in."""
+    path, judge = told["way"], lambda name, values: lines.judge(DIAGNOSIS[name], values)
+    yield from judge("path", {})
+    for name, key, of in (("rate", "rate_mbps", lambda rate: {"rate": rate}), ("round trip", "round_trip_s", lambda seconds: {"us": 1e6 * seconds}),
+                          ("buffer", "buffer_bytes", lambda ends: dict(zip(("least", "most"), ends)))):
+        known = path[key]
+        yield from judge(name, {**of(known["value"]), "how": known["how"], "confidence": 100 * known["confidence"]} if known else None)
+    yield from judge("no buffer", None if path["buffer_bytes"] else {})
+    yield from judge("lost", {**dict(zip(("least", "most"), told["losses"])), "reordered": told["reordered"], "marked": path["marked"]})
+    yield from judge("background", {"share": 100 * path["background"]} if path["background"] > 0.01 else None)
+    several = len(told["points"]) > 1
+    listed = lines.take(DIAGNOSIS["points"])
+    points = Text(listed["points"].split(", ") if listed else [])
+    for point in told["points"] if several else []:
+        yield from points.judge(DIAGNOSIS["point"], {"servers": point["fan_in"], "goodput": point["goodput_mbps"]})
+    yield from points.unknown()
+    yield from judge("collapse", {"servers": told["onset"]} if several and told["onset"] else None)
+
+
+def hosts(lines, told):
+    """Properties of the hosts' TCP: equal hosts share a line."""
+    yield from lines.judge(DIAGNOSIS["hosts"], {})
+    groups = {}
+    for name, host in told["hosts"].items():
+        values = {key: bool(host[key]) for key in ("sack", "timestamps", "ecn")} | {f"no_{key}": host[key] is False for key in ("sack", "timestamps", "ecn")}
+        rto_min = host["rto_min_s"]
+        values |= {"role": host["role"], "window": host["initial_window"], "rto_min": rto_min and float(f"{1e3 * rto_min:.3g}"),
+                   "per_ack": host["segments_per_ack"] if host["role"] == "client" else None, "zero_windows": host["zero_windows"] or None,
+                   "offloads": host["offloads"]}
+        groups.setdefault(tuple(values.items()), []).append(name)
+    for values, names in list(groups.items())[:SHOWN]:
+        match = lines.take(DIAGNOSIS["host"])
+        if not match or match["host"] != names[0] or int(match["others"] or 0) != len(names) - 1:
+            yield f"{names}: {match and match[0]}"
+        else:
+            yield from Text([match["stack"]]).judge(STACK, dict(values))
+    yield from lines.judge(DIAGNOSIS["more hosts"], {"groups": len(groups) - SHOWN} if len(groups) > SHOWN else None)
 
 
 def verdict_of(told, rounds, stalled, took):
-    """The sentence that all comes to."""
-    verdict, says = told["verdict"], told["verdict"]["says"]
-    idle = sum(stall["took_s"] for one in rounds for stall in one["stalls"])
-    if not rounds:
-        if verdict["incast"]:
-            yield "incast without a round"
-        if verdict["incast"] is None and not re.match("too little to tell|.*Counters do not say", says):
-            yield f"no verdict, and says: {says}"
-        return
-    if idle <= 0.05 * took:
-        match = re.match(rf"no harmful incast: (\d+) rounds of up to (\d+) servers were idle for ([\d.]+) % of their time; one took {SHORT} on average, ([\d.]+) Mbit/s", says)
-        if not match or verdict["incast"] is not False:
-            yield f"idle for {idle} of {took} s: {says}"
-        elif int(match[1]) != len(rounds) or not near(match[3], 100 * idle / took) or not is_time(match[4], took / len(rounds)):
-            yield says
-        return
-    causes = {}
+    """The verdict."""
+    verdict, causes = told["verdict"], {}
     for stall in (stall for one in rounds for stall in one["stalls"]):
         causes[stall["signature"]] = causes.get(stall["signature"], 0.0) + stall["took_s"]
-    main = max(causes, key=causes.get)
-    if verdict["cause"] != main or verdict["incast"] != (main in ("rto", "tail-loss-probe", "recovery")):
-        yield f"{verdict['cause']} in place of {main}: {says}"
-    match = re.match(rf"(no )?incast: (\d+) of (\d+) rounds of up to (\d+) servers had a stall: (.*?)\. One of these took {SHORT} \(median\) in place of {SHORT}, and was idle for "
-                     rf"{SHORT}\.(?: (\d+(?: to \d+)?) segments were lost in these\.)? All rounds took {SHORT} on average, ([\d.]+) Mbit/s\.(.*)", says)
-    if not match:
-        yield f"no rule knows: {says}"
-        return
-    if bool(match[1]) == verdict["incast"] or [int(match[n]) for n in (2, 3, 4)] != [len(stalled), len(rounds), max(one["fan_in"] for one in rounds)] or match[5] != CAUSES[main]:
-        yield says
-    for place, key in ((6, "took_s"), (7, "should_s"), (8, "stall_s")):
-        if not is_time(match[place], median([one[key] for one in stalled])):
-            yield f"{match[place]} is no median of {key}"
-    if (match[9] or "") != losses(stalled):
-        yield f"{match[9]} segments"
-    if not is_time(match[10], took / len(rounds)) or not near(match[11], sum(one["bytes"] for one in rounds) * 8 / took / 1e6):
-        yield f"{match[10]} on average, {match[11]} Mbit/s"
-    named = re.findall(rf"(\S+) was waited for in (\d+) of (\d+) stalls of that kind, for {SHORT} in all\.", match[12])
+    idle, main = sum(causes.values()), max(causes, key=causes.get, default="none")
+    goodput = sum(one["bytes"] for one in rounds) * 8 / took / 1e6 if rounds else None
+    every = {"rounds": len(rounds), "fan_in": max((one["fan_in"] for one in rounds), default=0), "goodput": goodput,
+             "mean": 1e3 * took / max(len(rounds), 1)}
+    if not rounds:
+        yield from without_rounds(told)
+    elif idle <= 0.05 * took:
+        if verdict["incast"] is not False:
+            yield f"idle for {idle} of {took} s: {verdict['says']}"
+        yield from Text([verdict["says"]]).judge(VERDICTS["harmless"], {**every, "idle": 100 * idle / took, **losses(told)})
+    else:
+        if verdict["cause"] != main or verdict["incast"] != (main in LOSSES):
+            yield f"{verdict['cause']}, and stalls are longest for {main}: {verdict['says']}"
+        yield from stalls_of(Text.sentences(verdict["says"]), rounds, stalled, main, every)
+
+
+def losses(told):
+    """Losses that did no harm."""
+    (least, most), faulty = told["losses"], told["way"]["faulty"]
+    return {"least": least if most and least != most and not faulty else None, "most": most or None, "faulty": bool(most) and faulty}
+
+
+def stalls_of(says, rounds, stalled, main, every):
+    """The sentences about rounds with stalls."""
+    judge = lambda name, values: says.judge(VERDICTS[name], values)
     own = [stall for one in rounds for stall in one["stalls"] if stall["signature"] == main]
-    if bool(named) != (main in ("slow-server", "application-pause")):
-        yield f"who was waited for: {match[12]}"
-    for server, count, all_, text in named:
-        theirs = [stall for stall in own if stall["server"] == server]
-        if (int(count), int(all_)) != (len(theirs), len(own)) or not is_time(text, sum(stall["took_s"] for stall in theirs)):
-            yield f"{server} was waited for in {count} of {all_}"
+    least, most = (sum(one["lost"][end] for one in stalled) for end in (0, 1))
+    yield from judge("stalled", {**every, "stalled": len(stalled), "cause": SIGNATURES[main], "no": main not in LOSSES})
+    yield from judge("median", {key: 1e3 * median([one[f"{key}_s"] for one in stalled]) for key in ("took", "should", "stall")})
+    yield from judge("lost", {"least": least if least != most else None, "most": most} if most else None)
+    yield from judge("all", every)
+    named = 0
+    while match := says.take(VERDICTS["server"]):
+        theirs = [stall["took_s"] for stall in own if stall["server"] == match["server"]]
+        named += 1
+        yield from contradictions(VERDICTS["server"], match, {"own": len(theirs), "all": len(own), "stall": 1e3 * sum(theirs)})
+    if named != (min(3, len({stall["server"] for stall in own})) if main in OF_SERVERS else 0):
+        yield f"{named} servers are named"
+    yield from says.unknown()
 
 
-# Plans
+def without_rounds(told):
+    """The verdict on a capture without a finished round of several servers."""
+    verdict, says, alone = told["verdict"], Text([told["verdict"]["says"]]), {}
+    for stall in told["alone_stalls"]:
+        alone[stall["signature"]] = alone.get(stall["signature"], 0.0) + stall["took_s"]
+    span = max((one["span_s"] for one in told["inputs"]), default=0.0)
+    packets = sum(one["tcp"] for one in told["inputs"])
+    idle = sum(alone.values()) > 0.05 * span
+    cause = "link-fault" if told["way"]["faulty"] else max(alone, key=alone.get) if idle else "none"
+    unfinished, most = told["unfinished"]
+    some = {"packets": packets, "span": 1e3 * span}
+    if packets == 0:
+        known = bool(says.take_all(NO_PACKETS))
+    elif unfinished:
+        known = None
+        yield from says.judge(VERDICTS["unfinished"], {**some, "most": most})
+    elif packets < 1000 and told["alone"] < 10:
+        known = None
+        yield from says.judge(VERDICTS["too few"], {**some, "alone": told["alone"]})
+    else:
+        known = True
+        yield from says.judge(VERDICTS["single" if cause == "none" else "single, idle"], {**losses(told), "cause": SIGNATURES.get(cause)})
+    expected = None if packets == 0 or known is None else False
+    if verdict["incast"] is not expected or (expected is False and verdict["cause"] != cause):
+        yield f"incast is {verdict['incast']} with cause {verdict['cause']}, not {expected} with {cause}: {verdict['says']}"
+    yield from says.unknown()
+
+
+# Plans (crates/cli/src/plan.rs, crates/fanin/src/plan.rs).
+
+PLAN = {
+    "log": "{log:text}: {queries:large} queries for {keys:large} keys, {per_query:figure} keys each on average",
+    "plan": "The plan, from the first {planned:large} queries: {moves:large} replicas move, {bytes:bytes} in all, to {servers:large} servers.",
+    "servers head": "Servers per query, over the other {held:large} queries, which the plan has not seen",
+    "servers": "  {name:text} mean {mean:figure}, p50 {p50:integer}, p99 {p99:integer}; load of the busiest server {busiest:figure}× the mean",
+    "times head": "Time of a query, simulated on this cluster ({simulated:large} queries)",
+    "times": "  {name:text} mean {mean:time}, p50 {p50:time}, p99 {p99:time}, {dropped:large} packets dropped",
+    "moving": "Moving takes {moving:time} at 10 % of a server's link rate; it <pays for itself after {pays:time}|{never:never pays for itself}>. Its benefit "
+              "<declines: at the log's rate of change, none is left after {lasts:time}|{steady:did not decline in the second half of the log}>.",
+}
+COLUMNS = r"  servers before after"
+BAR = r"  (\d+)(?: to (\d+))?(?: #+)*"
+# Conclusions: yes or no, and the figures of each. The figures are those of JSON in this order.
+DO, DO_NOT = "do it: ", "do not: "
+DROPPED = r"[^\d]*(\d+) packets[^\d]*(\d+)\D*"
+BUSIEST = r"\D*the busiest server would [\D]*([\d.]+)(?: times|×) the mean\D*([\d.]+)\D*"
+
 
 def plan(told, text):
-    """What refutes the text of `fanin plan`, or its figures one another."""
-    lines, log = Lines(text), told["log"]
-    figures = r"(\d[\d.]*(?: [kMG])?)"
-    match = lines.one(rf".*: {figures} queries for {figures} keys, ([\d.]+) keys each on average")
-    if not match or not near(match[1], log["queries"]) or not near(match[2], log["keys"]) or not near(match[3], log["requests"] / log["queries"]):
-        yield f"the log: {match and match[0]}"
-    match = lines.one(rf"The plan, from the first {figures} queries: {figures} replicas move, ([\d.]+) (KB|MB|GB) in all, to {figures} servers\.")
-    scale = {"KB": 1e3, "MB": 1e6, "GB": 1e9}
-    moves = told["moves"]["popular"] + told["moves"]["correlated"]
-    if not match:
-        yield "what moves"
-    elif not near(match[2], moves) or not near(match[3], told["bytes_moved"] / scale[match[4]]) or not near(match[5], told["gathering_servers"]):
-        yield match[0]
-    a_query = told["servers_a_query"]
-    for name, of, busiest in [("before", a_query["before"], told["busiest_before"]), ("after", a_query["after"], told["busiest_after"])]:
-        match = lines.one(rf"  {name} +([\d.]+) on average, (\d+) in half of them, (\d+) at most in 99 %; the busiest server has ([\d.]+) times the mean")
-        if not match or not near(match[1], of["mean"]) or [int(match[2]), int(match[3])] != [of["p50"], of["p99"]] or not near(match[4], busiest):
-            yield f"servers {name}"
-        ms = told[f"query_ms_{name}"]
-        match = lines.one(rf"  {name} +{TIME} on average, +{TIME} in half of them, +{TIME} at most in 99 %, {figures} packets dropped")
-        if not match or not all(same_time(match[i], match[i + 1], ms[key]) for i, key in ((1, "mean"), (3, "p50"), (5, "p99"))) or not near(match[7], ms["dropped_packets"]):
-            yield f"times {name}"
-    slow, fast = told["query_ms_before"], told["query_ms_after"]
+    """Contradictions in `fanin plan`: of its text, and within JSON."""
+    text = "\n".join(re.sub(r"(?<=\S) +", " ", line) for line in text.splitlines())
+    lines, log = Text.lines(text), told["log"]
+    judge = lambda name, values: lines.judge(PLAN[name], values)
+    moves, per_query = told["moves"]["popular"] + told["moves"]["correlated"], told["servers_a_query"]
+    yield from judge("log", {"queries": log["queries"], "keys": log["keys"], "per_query": log["requests"] / log["queries"]})
+    yield from judge("plan", {"planned": told["planned_from_queries"], "moves": moves, "bytes": told["bytes_moved"], "servers": told["gathering_servers"]})
+    yield from judge("servers head", {"held": told["held_against_queries"]})
+    yield from judge("times head", {"simulated": told["simulated_queries"]})
+    if len(lines.take_all(COLUMNS)) != 1:
+        yield "no histogram"
+    following = 0
+    for bar in lines.take_all(BAR):
+        if int(bar[1]) != following:
+            yield f"{bar[0]} follows {following - 1}"
+        following = int(bar[2] or bar[1]) + 1
+    if following <= per_query["before"]["p99"]:
+        yield f"the histogram ends at {following - 1}"
+    popular = [("popular only", per_query["popular_alone"], None)] if per_query["popular_alone"] else []
+    for name, of, busiest in [("before", per_query["before"], told["busiest_before"]), *popular, ("after", per_query["after"], told["busiest_after"])]:
+        # JSON has no load of the plan for popular objects only.
+        yield from judge("servers", {"name": name, **of, **({"busiest": busiest} if busiest is not None else {})})
+    for name in ("before", "after"):
+        of = told[f"query_ms_{name}"]
+        yield from judge("times", {"name": name, "mean": of["mean"], "p50": of["p50"], "p99": of["p99"], "dropped": of["dropped_packets"]})
+    in_ms = lambda seconds: None if seconds is None else 1e3 * seconds
+    yield from judge("moving", {
+        "moving": in_ms(told["moving_s"]), "pays": in_ms(told["pays_after_s"]), "never": told["pays_after_s"] is None, "lasts": in_ms(told["lasts_s"]),
+        "steady": told["lasts_s"] is None} if moves > 0 else None)
+    if not lines.take_exactly(told["why"]):
+        yield "the conclusion is not printed"
+    yield from conclusion(told, moves)
+    yield from lines.unknown()
+
+
+def conclusion(told, moves):
+    """Whether the plan is recommended, and the figures of the reason."""
+    slow, fast, why = told["query_ms_before"], told["query_ms_after"], told["why"]
     worse = any(fast[key] > 1.05 * slow[key] for key in ("mean", "p99"))
     if told["recommended"] and (worse or moves == 0 or told["servers_after"] >= told["servers_before"]):
-        yield f"do it: servers {told['servers_before']} to {told['servers_after']}, times {slow} to {fast}"
-    if told["recommended"] != told["why"].startswith("do it"):
-        yield told["why"]
-    if (match := re.search(r"(\d+) packets are dropped in place of (\d+)", told["why"])) and [int(n) for n in match.groups()] != [fast["dropped_packets"], slow["dropped_packets"]]:
-        yield told["why"]
-    if not lines.take(re.escape(told["why"])):
-        yield "the conclusion is not printed"
-    match = lines.one(rf"Moving takes {TIME} at a tenth of a server's link; (?:after {TIME} queries have saved as many questions as that took|queries never save what that takes)"
-                      rf"(?:\. What it saves falls: in the log's way nothing is left after {TIME}|\. What it saves did not fall in the log's second half)\.")
-    if bool(match) != (moves > 0):
-        yield "what moving takes"
-    elif match:
-        for place, seconds in ((1, told["moving_s"]), (3, told["pays_after_s"]), (5, told["lasts_s"])):
-            if bool(match[place]) != (seconds is not None) or (match[place] and not same_time(match[place], match[place + 1], 1e3 * seconds)):
-                yield match[0]
+        yield f"{why}: servers {told['servers_before']} to {told['servers_after']}, times {slow} to {fast}"
+    if not why.startswith(DO if told["recommended"] else DO_NOT):
+        yield f"recommended is {told['recommended']}: {why}"
+    fewer = told["recommended"] and fast["dropped_packets"] < slow["dropped_packets"]
+    dropped, busiest = re.fullmatch(DROPPED, why), re.fullmatch(BUSIEST, why)
+    if bool(dropped) != fewer or (dropped and [int(n) for n in dropped.groups()] != [fast["dropped_packets"], slow["dropped_packets"]]):
+        yield f"{fast['dropped_packets']} packets dropped, {slow['dropped_packets']} before: {why}"
+    if busiest and (not near(busiest[1], told["busiest_after"]) or value(busiest[1]) <= value(busiest[2])):
+        yield f"the busiest server gets {told['busiest_after']}: {why}"
+    if re.search(r"\d", why) and not dropped and not busiest:
+        yield f"no pattern for: {why}"
 
 
-# Papers
+# Scorecards (crates/cli/src/reproduce.rs, crates/papers/src/scorecard.rs).
 
-# Figures of which the machine's time is measured: the two runs that give the object and the text have one each.
+VERBS = {"pass": "passes", "fail": "fails", "undecided": "is undecided"}
+SCORECARD = {
+    "claim": "{verdict:word} {id:word}[, {fragile:fragile}][, repeats {repeats:word}][, {own:the project's own}]",
+    "fragile": "Fragile: <it|the verdict> depends on parameters that the paper leaves open. It {verb:text} as in the scenarios, {there:text}.",
+    "changes": "Parameters that the paper leaves open change <it, though|the verdict, but> not from pass to fail. It {verb:text} as in the scenarios, "
+               "{there:text}.",
+    "spared": "{figure:word}: {early:integer} of {points:integer} points stopped early, <known to|at a precision of> {percent:figure} %<;|,> "
+              "<spared|saving> {spared:integer} of {runs:integer} runs",
+    "all": "{held:integer} of {all:integer} claims hold, {undecided:integer} are undecided, {fragile:integer} are fragile{rest:text}",
+}
+# Figures with measured times: the runs with and without --json have different ones.
 TIMED = ("P-7b.", "S-10.")
 
 
 def scorecard(told, text):
-    """What refutes the text of `fanin reproduce`."""
-    unwrapped = re.sub(r"\n {7}(?=\S)", "\n       ", text)
-    claims = [claim for paper in told["papers"] for figure in paper["figures"] for claim in figure["claims"]]
-    flat = " ".join(unwrapped.split())
-    for claim in claims:
-        words = claim["verdict"] + " " + claim["id"] + (", fragile" if claim["robust"] is False else "")
-        if words not in flat:
-            yield f"no {words}"
-        if not claim["id"].startswith(TIMED) and (says := f"measured {claim['measured']}; passes with {claim['expected']}".replace("`", "")) and " ".join(says.split()) not in flat:
-            yield f"{claim['id']}: no {says}"
-        words = {"pass": "passes", "fail": "fails", "undecided": "is undecided"}
-        there = ", ".join(f"{words[on['verdict']]} with {on['setting']}" for on in claim.get("hangs_on", []))
-        beside = words.get(claim.get("tried_beside"))
-        decides = f"Fragile, since what the paper leaves open decides: it {beside} as the scenarios have it, {there}." in flat
-        changes = f"What the paper leaves open changes it, though not from holding to failing: it {beside} as the scenarios have it, {there}." in flat
-        verdicts = {claim.get("tried_beside"), *(on["verdict"] for on in claim.get("hangs_on", []))}
-        flips = {"pass", "fail"} <= verdicts
-        if there and (decides, changes) != (flips, not flips):
-            yield f"{claim['id']}: what it hangs on, {there}"
-        if claim["robust"] is not None and claim["robust"] == flips:
-            yield f"{claim['id']}: robust is {claim['robust']}, and its verdicts are {verdicts}"
-    counted = [claim for claim in claims if not claim.get("repeats") and not claim.get("own")]
-    count = lambda of: sum(1 for claim in counted if of(claim))
-    held, undecided, fragile = count(lambda c: c["verdict"] == "pass"), count(lambda c: c["verdict"] == "undecided"), count(lambda c: c["robust"] is False)
-    if f"{held} of {len(counted)} claims hold, {undecided} are undecided, {fragile} are fragile" not in flat:
-        yield f"{held} of {len(counted)} hold, {undecided} undecided, {fragile} fragile"
+    """Contradictions in `fanin reproduce`."""
+    figures = [figure for paper in told["papers"] for figure in paper["figures"]]
+    # The lines of a claim are indented behind its head.
+    blocks, others = [], []
+    for line in text.splitlines():
+        if re.match(r"  \S", line):
+            blocks.append([line.strip()])
+        elif line.startswith("       ") and blocks:
+            blocks[-1].append(line.strip())
+        else:
+            others.append(" ".join(line.split()))
+    lines = Text(others)
+    by_claim = iter(blocks)
+    for claim in (claim for figure in figures for claim in figure["claims"]):
+        head, *rest = next(by_claim, [""])
+        yield from Text([head]).judge(SCORECARD["claim"], {
+            "verdict": claim["verdict"], "id": claim["id"], "fragile": claim["robust"] is False, "repeats": claim.get("repeats"), "own": claim.get("own")})
+        yield from (f"{claim['id']}: {what}" for what in of_claim(claim, " ".join(rest)))
+    yield from (f"no claim: {block[0]}" for block in by_claim)
+    for paper in told["papers"]:
+        lines.take_exactly(paper["paper"])
+    for figure in figures:
+        if not lines.take_exactly(" ".join(f"{figure['id']} {figure['title']}".split())):
+            yield f"no title of {figure['id']}"
+        spared = figure.get("spared")
+        if spared:
+            match = lines.take(SCORECARD["spared"].replace("{figure:word}", figure["id"]))
+            yield from contradictions(SCORECARD["spared"].replace("{figure:word}", figure["id"]), match, {
+                **{key: spared[key] for key in ("early", "points", "spared", "runs")}, "percent": 100 * spared["precision"]}) if match else [f"no {spared}"]
+    counted = [claim for figure in figures for claim in figure["claims"] if not claim.get("repeats") and not claim.get("own")]
+    number_of = lambda of: sum(1 for claim in counted if of(claim))
+    yield from lines.judge(SCORECARD["all"], {
+        "all": len(counted), "held": number_of(lambda c: c["verdict"] == "pass"), "undecided": number_of(lambda c: c["verdict"] == "undecided"),
+        "fragile": number_of(lambda c: c["robust"] is False)})
+    yield from lines.unknown()
 
 
+def of_claim(claim, text):
+    """Contradictions in a claim's text: its statement, its measured value, its verdict under other settings, and its notes."""
+    plain = lambda words: " ".join(words.replace("`", "").split())
+    there = plain(", ".join(f"{VERBS[on['verdict']]} with {on['setting']}" for on in claim.get("hangs_on", [])))
+    verdicts = {claim.get("tried_beside"), *(on["verdict"] for on in claim.get("hangs_on", []))}
+    flips = {"pass", "fail"} <= verdicts
+    if claim["robust"] is not None and claim["robust"] == flips:
+        yield f"robust is {claim['robust']}, and its verdicts are {verdicts}"
+    parts = [plain(claim[key]) for key in ("says", "why", "note") if claim.get(key)]
+    for part in parts:
+        if part not in text:
+            yield f"missing: {part}"
+        text = text.replace(part, "\n", 1)
+    measured = f"; passes with {plain(claim['expected'])}"
+    found = re.search((r"measured .*?" if claim["id"].startswith(TIMED) else re.escape(f"measured {plain(claim['measured'])}")) + re.escape(measured), text)
+    if not found:
+        yield f"missing: measured {claim['measured']}{measured}"
+    says = Text([part.strip() for part in (text.replace(found[0], "\n", 1) if found else text).split("\n")])
+    for name, wanted in (("fragile", flips), ("changes", not flips)):
+        yield from says.judge(SCORECARD[name], {"verb": VERBS.get(claim.get("tried_beside")), "there": there} if there and wanted else None)
+    yield from says.unknown()
