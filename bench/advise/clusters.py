@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds `fanin advise` against a grid on random clusters: its first remedy, against the best that four times the budget finds.
+"""Comparison of the first remedy of `fanin advise` with a grid search of four times the budget, on random clusters.
 
-Each cluster is drawn from its seed alone. The grid runs every level of every remedy that can be made today, and pairs of the best
-eight; ranges are its own, wider than the advice's. What came first here and there is judged anew on ten fresh seeds, with the
-remedies' own commands: the advice is right where it is within 5 %, and where no sentence of it is refuted by its own figures. A
-cluster that is not hurt has to be told that nothing needs changing. What is known of a seed is kept in target/advise-bench/results.json, and not asked again. Exit 1 where one is wrong.
+Each cluster is drawn from its seed. The grid runs every level of every available remedy, over wider ranges than the advice, and pairs of the
+best eight. The first remedy of each then runs on ten fresh seeds, by its own command. The advice is right if its time is within 5 % of the
+grid's and its JSON has no contradictions. For a cluster that is not impaired it has to find that nothing needs changing.
+target/advise-bench/results.json keeps the results, so a rerun resumes. Exits with 1 if any advice is wrong.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from figures import FANIN, ROOT
+from findings import state
 from sentences import order
-from verdicts import Judge
 
 KEPT = ROOT / "target" / "advise-bench"
 RESULTS = KEPT / "results.json"
@@ -185,9 +185,9 @@ def packets(text):
 
 
 def is_hurt(told):
-    """By rules of its own, not the advice's."""
+    """Whether a cluster is impaired, by rules independent of the advice."""
     (row,) = told["rows"]
-    return Judge(told, True).state(row, row["goodput_mbps"]["mean"]) in ("collapsed", "sags")
+    return state(row) in ("collapsed", "sags")
 
 
 def judged(seed, budget, jobs):
@@ -202,7 +202,7 @@ def judged(seed, budget, jobs):
     advice = json.loads(done.stdout)
     wrong = list(order(advice))
     if wrong:
-        return {"right": False, "says": "refuted by its own figures: " + "; ".join(wrong)}
+        return {"right": False, "says": "contradictions: " + "; ".join(wrong)}
     with ThreadPoolExecutor(jobs) as pool:
         grid = Grid(advice["today"]["run"], cluster, KEPT, pool)
         hurt = is_hurt(grid.run(advice["today"]["run"], FRESH))

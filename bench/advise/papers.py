@@ -20,6 +20,8 @@ SETTINGS = [
     ("DCTCP", "papers/dctcp/incast.toml", []),
 ]
 SHOWN = 4
+# States of JSON in the words of the advice.
+VERBS = {"holds": "sustains", "is slow": "is slow with", "sags": "degrades at", "is collapsed": "collapses at"}
 
 
 def figure(number):
@@ -39,7 +41,7 @@ def of_one(name, scenario, more):
     allowed = f" of {figure(today['allowed_mbps'])} that could be" if today["allowed_mbps"] else ""
     yield f"## {name}\n"
     yield f"`{' '.join(command)}`\n"
-    yield f"{today['scheme']} with {today['servers']} servers {today['state']}, {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; {onset}.\n"
+    yield f"{today['scheme']} {VERBS[today['state']]} {today['servers']} servers: {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; {onset}.\n"
     for limit in told["limits"]:
         yield f"- held up by {limit['what']}: {limit['says']}"
     yield from (f"- {caveat}" for caveat in told["caveats"])
