@@ -240,6 +240,8 @@ export type ReportRow = {
   scheme: string,
   /** Point of the sweep. */
   point: Record<string, unknown>,
+  /** Counters that the driver could not read in some run: their figures have no meaning. */
+  unmeasured: string[] | undefined,
   /** Number of clients. */
   clients: number,
   /** Finished runs, each with its own seed. */

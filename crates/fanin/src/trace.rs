@@ -17,7 +17,7 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 use pcap_file::{DataLink, PcapError};
 
 use crate::frame::{Stack, packet};
-use crate::lab::under_its_law;
+use crate::simulator::under_its_law;
 use crate::{Error, Lab, Resolved};
 
 /// Packets that crossed the links at a host or a port in one run.
