@@ -75,12 +75,8 @@ fn scheme_text(scheme: &Scheme) -> String {
     text += &format!("\n{BOLD}profiles{BOLD:#} for [tcp]; explicit keys override them\n");
     for (stack, says) in Stack::all() {
         let sets: Vec<String> = stack.sets().iter().map(|(key, value)| format!("{key} = {}", value.show())).collect();
-        text += &format!(
-            "  tcp.profile = \"{}\"  {}\n    {GREY}{}{GREY:#}\n",
-            stack.word(),
-            says.trim(),
-            sets.join(", ")
-        );
+        text +=
+            &format!("  tcp.profile = \"{}\"  {}\n    {GREY}{}{GREY:#}\n", stack.word(), says.trim(), sets.join(", "));
     }
     text
 }
@@ -105,14 +101,7 @@ fn scenario(docs: &[KeyDoc]) -> String {
 /// Keys with their documentation, a line each, for `fold`.
 fn key_lines(keys: &[KeyDoc]) -> String {
     let line = |doc: &KeyDoc| {
-        format!(
-            "  {} = {}  {GREY}{}{GREY:#}\n    {}{}\n",
-            doc.path,
-            doc.default,
-            doc.right(),
-            doc.doc,
-            doc.scope()
-        )
+        format!("  {} = {}  {GREY}{}{GREY:#}\n    {}{}\n", doc.path, doc.default, doc.right(), doc.doc, doc.scope())
     };
     keys.iter().map(line).collect()
 }

@@ -245,7 +245,7 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     let moves = told["moves"]["correlated"].as_u64().unwrap();
     fs::write(place.path("planned.toml"), format!("{pool}plan = \"{}\"\n", place.path("made").display())).unwrap();
     let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
-    assert!(checked.contains(&format!("keys migrated by the plan {moves}, stage move")), "{checked} {moves}");
+    assert!(checked.contains(&format!("the plan migrates {moves} keys, stage move")), "{checked} {moves}");
     let message = place.refuses(&[&PLAN[..], &sets].concat());
     assert!(message.contains("`key_value.replicas` of 3: a front end has one of each key"), "{message}");
     let message = place.refuses(&[&one[..], &["--set", "workload.fan_in=9"]].concat());

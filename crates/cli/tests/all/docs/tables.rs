@@ -86,17 +86,17 @@ const COMPARE: Fields = &[
         "a value",
         "Collapse point: the first value of that key at which mean goodput is below half of the best at an earlier value, there and at the next value; or null. If other keys are swept too, a list with the `point` of those and the `onset` there.",
     ),
-    ("searched", "true, false", "Whether `--onset` searched for the collapse point; if so, only the points in the rows were run."),
+    (
+        "searched",
+        "true, false",
+        "Whether `--onset` searched for the collapse point; if so, only the points in the rows were run.",
+    ),
     (
         "ecn_threshold_k.LABEL[]",
         "text",
         "K at the client's port, for schemes that mark above a threshold: as set, else by the rate of its link; several values if it is swept.",
     ),
-    (
-        "precision",
-        "object",
-        "With `--precision`, the share `wanted` and the largest share `reached`; else null.",
-    ),
+    ("precision", "object", "With `--precision`, the share `wanted` and the largest share `reached`; else null."),
     ("engine.events", "count", "Processed events. Not part of the result, like the two fields below."),
     ("engine.packet_hops", "count", "Link traversals by packets."),
     ("engine.cpu_s", "s", "User CPU time of the simulations only."),
@@ -149,11 +149,7 @@ const FIGURES: Fields = &[
     ("figure", "text", "ID of the figure."),
     ("measure", "text", "Quantity y: one of the measures below."),
     ("curve", "text", "Label of the scheme, or name of the closed form."),
-    (
-        "x",
-        "of the axis",
-        "Number of senders, of flows or of the round, or a time in ms, depending on the measure.",
-    ),
+    ("x", "of the axis", "Number of senders, of flows or of the round, or a time in ms, depending on the measure."),
     ("run", "number", "Index of the run among those with a value at x, in the order of seeds, from zero."),
     ("y", "of the measure", "Value of one run."),
 ];
@@ -213,11 +209,7 @@ const SCORECARD: Fields = &[
         "text",
         "Cause of a failure, or of an undecided verdict that more seeds would not decide; present only then.",
     ),
-    (
-        "papers[].figures[].claims[].note",
-        "text",
-        "Remark that applies to any verdict; present only if there is one.",
-    ),
+    ("papers[].figures[].claims[].note", "text", "Remark that applies to any verdict; present only if there is one."),
     (
         "papers[].figures[].claims[].repeats",
         "text",
