@@ -87,7 +87,7 @@ impl FromStr for Goal {
         let wrong = || {
             let words: Vec<&str> = MEASURES.iter().map(|(word, _)| *word).collect();
             format!(
-                "`{text}` is not a goal; use one of {} under a time, such as \"p99 < 10 ms\", or \"goodput > 80 %\"",
+                "`{text}` is not a goal; use \"p99 < 10 ms\" (or one of {}), or \"goodput > 80 %\"",
                 words[..words.len() - 1].join(", ")
             )
         };

@@ -57,7 +57,7 @@ fn why(packet: &EventRow) -> String {
             (Some(shared), Some(held)) if shared > 0 => {
                 format!("as {holder} held {:.0} % of the shared memory", 100.0 * held as f64 / shared as f64)
             }
-            (Some(_), _) => format!("as {at} may hold no more of the shared memory"),
+            (Some(_), _) => format!("as {at} had reached its share of the shared memory"),
             _ => format!("as its queue was full, with {queue} in it"),
         },
         (_, "early") => format!("as that port drops early, with {queue} in its queue"),

@@ -289,7 +289,7 @@ fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Name
     let mut found: Vec<NamedScheme> = Vec::new();
     let mut add = |named: NamedScheme| {
         if found.iter().any(|v| v.label == named.label) {
-            let what = format!("two schemes are called `{}`: give one a different label", named.label);
+            let what = format!("two schemes have the name `{}`: give one a different label", named.label);
             return Err(Problem::new(&named.origin, what));
         }
         found.push(named);
@@ -331,7 +331,7 @@ fn named(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<NamedS
         Some(_) => Err(Problem::new(&place.at(key_span(table, key)), format!("`{key}` is a text in quotes"))),
     };
     let Some(name) = text("scheme")? else {
-        return Err(Problem::new(origin, "a scheme needs `scheme = \"…\"`, a name of `fanin list`"));
+        return Err(Problem::new(origin, "a scheme needs `scheme = \"…\"`, a name from `fanin list`"));
     };
     let mut named = plain(&name, &place.at(key_span(table, "scheme")))?;
     if let Some(label) = text("label")? {

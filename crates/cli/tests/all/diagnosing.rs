@@ -108,7 +108,7 @@ fn refuses_files_that_are_no_recording() {
         ("junk", "neither a capture"),
         ("empty", "neither"),
         ("letter", "unknown text format"),
-        ("missing", "cannot be read"),
+        ("missing", "cannot read"),
     ] {
         assert!(place.refuses(&["diagnose", name]).contains(word), "{name}");
     }
