@@ -324,10 +324,10 @@ fn refuses_impossible_current_placements_with_their_line() {
     fs::write(place.path("other/plan.json"), "{}").unwrap();
     for (more, told) in [
         (["--current", "none.csv"], "none.csv: line 1: no columns key and server: use the header key,server"),
-        (["--current", "far.csv"], "far.csv: line 3: `201` is not a server of this cluster: they are 1 to 200"),
+        (["--current", "far.csv"], "far.csv: line 3: `201` is not a server of this cluster: use 1 to 200"),
         (
             ["--current", "together.csv"],
-            "together.csv: line 3: `object:1` is on servers 1 and 2, which are in one rack",
+            "together.csv: line 3: `object:1` is on servers 1 and 2, which are in the same rack",
         ),
         (["--current", "few.csv"], "few.csv: `object:1` is on 1 servers, but `key_value.replicas` is 3"),
         (["--current", "words.csv"], "words.csv: line 2: `first` is not a server"),
