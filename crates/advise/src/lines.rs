@@ -431,7 +431,7 @@ impl Lines {
         if change.value("link.frames").is_none() {
             return;
         }
-        self.touch("the whole network: a host or port without jumbo frames loses its connection");
+        self.touch("the whole network: hosts and ports without jumbo frames lose connectivity");
         for place in [Where::Servers, Where::Client] {
             self.with(place, "DEV=eth0  # the interface of the cluster's network");
             let saved = Saved {

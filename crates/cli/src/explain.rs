@@ -29,7 +29,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
 }
 
 fn model_text() -> String {
-    let says = "Closed-form formulas of incast. They need no simulation, and no simulation may contradict them.";
+    let says = "Closed forms of incast: formulas that need no simulation, and that no simulation may contradict.";
     let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", header(&marked(file)));
     format!("{BOLD}model{BOLD:#}: {says}\n{}", closed_forms().iter().map(form).collect::<String>())
 }

@@ -29,7 +29,6 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     if arguments.check {
         settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-        let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
         let mut text = format!(
             "configuration OK: {}, {}, {}",
             counted(settings.pools.len(), "pool"),
@@ -47,13 +46,17 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     let running = fanin::front::start(&settings)
         .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?;
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
-        say(&format!("{} listens on {listens} for {} servers", pool.name, pool.servers.len()))?;
+        say(&format!("{} listens on {listens} for {}", pool.name, counted(pool.servers.len(), "server")))?;
     }
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
         thread::sleep(LOOK);
     }
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the proxy failed: {error}")))
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Reads a configuration file.
