@@ -523,7 +523,10 @@ fn refuses_a_plan_for_another_cluster() {
 fn refuses_impossible_placements() {
     let cases = [
         ("key_value.replica_racks=any", "use `key_value.replica_racks = \"distinct\"`"),
-        ("picc.memory=500 B", "an object of 1 KB does not fit into a server's `picc.memory` of 500 B: increase `picc.memory`"),
+        (
+            "picc.memory=500 B",
+            "an object of 1 KB does not fit into a server's `picc.memory` of 500 B: increase `picc.memory`",
+        ),
         ("picc.requests_per_s=1", "34 requests per period, but a server handles 1 in 1 s: use"),
         ("link.rate=10 kbit/s", "but a link of 10 kbit/s sends 1250 B in 1 s: use a longer period"),
         ("picc.theta=0", "nothing would be popular"),
