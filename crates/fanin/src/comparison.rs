@@ -139,9 +139,9 @@ impl Comparison {
     pub fn table(&self, name: &str) -> Result<Table, Error> {
         let tables = self.named();
         let wanted = if name == "rounds" { "queries" } else { name };
-        tables.get(wanted).ok_or_else(|| {
-            Error::Asked(format!("there is no table `{name}` here; use one of {}", tables.names().join(", ")))
-        })
+        tables
+            .get(wanted)
+            .ok_or_else(|| Error::Asked(format!("no table `{name}`; use one of {}", tables.names().join(", "))))
     }
 
     fn named(&self) -> Tables<'_> {

@@ -43,7 +43,7 @@ impl Lab {
                 let last = hosts.last().map_or("", String::as_str);
                 let port = ports.first().map_or("", String::as_str);
                 Err(Error::Asked(format!(
-                    "--at {at}: there is no such host or port; hosts are client, server1 to {last}, ports such as {port}"
+                    "--at {at}: unknown host or port; use client, server1 to {last}, or a port such as {port}"
                 )))
             }
             Err(RunError::Stopped) => Err(Error::Stopped),
