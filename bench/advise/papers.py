@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/advised.md: what `fanin advise` says of the papers' own settings."""
+"""Writes docs/advised.md: the advice of `fanin advise` for the papers' own settings."""
 
 import json
 import pathlib
@@ -36,14 +36,14 @@ def of_one(name, scenario, more):
         raise SystemExit(f"advise-papers: {scenario}: {done.stderr.strip()[-300:]}")
     told = json.loads(done.stdout)
     today = told["today"]
-    flat = "goodput nowhere falls to under half of its best with fewer servers, up to four times as many"
-    onset = f"goodput falls to under half of its best from {told['onset']} servers on" if told["onset"] else flat
-    allowed = f" of {figure(today['allowed_mbps'])} that could be" if today["allowed_mbps"] else ""
+    flat = "goodput stays above half of its best at all tested numbers of servers"
+    onset = f"goodput falls below half of its best from {told['onset']} servers on" if told["onset"] else flat
+    allowed = f" of at most {figure(today['allowed_mbps'])}" if today["allowed_mbps"] else ""
     yield f"## {name}\n"
     yield f"`{' '.join(command)}`\n"
     yield f"{today['scheme']} {VERBS[today['state']]} {today['servers']} servers: {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; {onset}.\n"
     for limit in told["limits"]:
-        yield f"- held up by {limit['what']}: {limit['says']}"
+        yield f"- limited by {limit['what']}: {limit['says']}"
     yield from (f"- {caveat}" for caveat in told["caveats"])
     if not told["needed"]:
         yield "\nNothing needs changing.\n"
@@ -51,15 +51,15 @@ def of_one(name, scenario, more):
     main = [remedy for remedy in told["remedies"] if remedy["apart"] is None and remedy["deployable"]]
     apart = [remedy for remedy in told["remedies"] if remedy not in main]
     if not main:
-        yield "\nNothing that was tried and can be made today helps.\n"
-    for title, some in (("what helps", main[:SHOWN]), ("apart", apart[:SHOWN])):
+        yield "\nNo remedy that was tried and is available today helps.\n"
+    for title, some in (("remedy", main[:SHOWN]), ("other option", apart[:SHOWN])):
         if some:
-            yield f"\n| {title} | of today's time | Mbit/s | effort | stands | harms |\n| --- | ---: | ---: | --- | --- | --- |"
+            yield f"\n| {title} | share of today's time | Mbit/s | effort | robust | harms |\n| --- | ---: | ---: | --- | --- | --- |"
         for remedy in some:
-            stands = {True: "yes", False: "not everywhere", None: ""}[remedy["robust"]]
-            harms = "" if remedy["harms"] is None else "; ".join(remedy["harms"]) or "nothing seen"
+            stands = {True: "yes", False: "no", None: ""}[remedy["robust"]]
+            harms = "" if remedy["harms"] is None else "; ".join(remedy["harms"]) or "none"
             why = f" ({remedy['apart']})" if remedy["apart"] else ""
-            effort = remedy["effort"] + (", touches more than these flows" if remedy["touches"] else "")
+            effort = remedy["effort"] + (", affects other traffic" if remedy["touches"] else "")
             yield (f"| {remedy['says']}{why} | {100 * remedy['of_today']:.1f} % | {figure(remedy['goodput_mbps']['mean'])} | "
                    f"{effort} | {stands} | {harms} |")
     yield ""
@@ -67,8 +67,8 @@ def of_one(name, scenario, more):
 
 def main():
     text = ["# Advice on the papers' settings\n",
-            "Made by `make advise-papers`: what `fanin advise` says of a setting of each paper, within its default budget. Today's is the scenario's",
-            "first scheme, its servers the most that it sweeps. The words are explained in [advising.md](advising.md).\n"]
+            "`make advise-papers` generates this page: the advice of `fanin advise` for a setting of each paper, within the default budget unless the",
+            "command sets another. The current state is the scenario's first scheme at its largest fan-in. [advising.md](advising.md) explains the terms.\n"]
     for one in SETTINGS:
         text += of_one(*one)
         print(f"advise-papers: {one[0]}", flush=True)

@@ -103,7 +103,7 @@ impl Means {
             py.detach(|| worker.join())
         });
         let result =
-            result.map_err(|_| PyRuntimeError::new_err("a thread of the library has panicked: please report it"))?;
+            result.map_err(|_| PyRuntimeError::new_err("a thread of the library panicked; please report it"))?;
         Ok((result, interrupted))
     }
 }
@@ -153,7 +153,7 @@ pub fn run(
     resolved.one_run().map_err(|why| raised(py, &why))?;
     let most = resolved.variants()[0].settings.servers();
     if let Some(number) = servers.iter().flatten().find(|number| !(1..=most).contains(*number)) {
-        return Err(asked(py, &format!("servers: there is no server {number}; use 1 to {most}")));
+        return Err(asked(py, &format!("servers: unknown server {number}; use 1 to {most}")));
     }
     let watch = step_ps.map(|step| Watch {
         step: Time(step),

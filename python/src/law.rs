@@ -210,7 +210,7 @@ fn allowed(before: &law::Window, left: &law::Window, mss: u32, is_delay_based: b
     {
         if !(least(was)..=most).contains(&is) {
             let right = match is_delay_based {
-            true => "at least two segments, and an ssthresh that no ACK raises",
+            true => "at least two segments, and an ssthresh that does not increase",
             false => "a cwnd that does not shrink and an unchanged ssthresh, or set gives_way = True in the class",
             };
             return Err(format!("grow left {name} at {is} bytes, which was {was}; use {right}"));
@@ -269,7 +269,7 @@ impl Control for Connection {
             match gave.extract::<u32>() {
                 Ok(ssthresh) if ssthresh >= 2 * mss => Ok(ssthresh),
                 _ => Err(PyValueError::new_err(format!(
-                    "cut gave {}; use the new ssthresh in bytes, a whole number from two segments ({}) on",
+                    "cut returned {}; return the new ssthresh in bytes, a whole number of at least two segments ({})",
                     gave.repr()?,
                     2 * mss
                 ))),

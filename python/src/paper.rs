@@ -49,7 +49,7 @@ pub fn reproduce(
     if let Some(id) = &figure {
         papers.retain(|paper| paper.figures.iter().any(|figure| figure.id == *id));
         if papers.is_empty() {
-            return Err(asked(py, &format!("figure: there is no figure {id} in {}", names.join(", "))));
+            return Err(asked(py, &format!("figure: unknown figure {id} of {}", names.join(", "))));
         }
     }
     let conditions = Conditions {

@@ -87,7 +87,7 @@ def test_a_worker_of_another_engine_is_refused_and_both_are_named(short):
     answer = _fanin.work(b"fanin-e\x01\x01x")
     assert _fanin.engine().encode() in answer
     other = answer.replace(_fanin.engine().encode(), b"0123456789abcdef")
-    with pytest.raises(fanin.ExecutorError, match=f"0123456789abcdef, and this one's is {_fanin.engine()}"):
+    with pytest.raises(fanin.ExecutorError, match=f"0123456789abcdef, not {_fanin.engine()} as here"):
         short.compare(executor=Faulty(lambda _: other), cache=False)
 
 

@@ -163,8 +163,8 @@ def test_where_all_runs_fail_the_traceback_is_the_error():
         ("def grow(self, ack, mss, window): window.ssthresh = 1", "grow left ssthresh at 1 bytes"),
         ("def grow(self, ack, mss, window): window.cwnd = 2.5", "TypeError"),
         ("def grow(self, ack, mss, window): window.cwnd = -1", "OverflowError"),
-        ("def cut(self, cause, at, mss, window): return 1", "cut gave 1; use .* from two segments"),
-        ("def cut(self, cause, at, mss, window): return None", "cut gave None; use"),
+        ("def cut(self, cause, at, mss, window): return 1", "cut returned 1; return .* at least two segments"),
+        ("def cut(self, cause, at, mss, window): return None", "cut returned None; return"),
         ("def __init__(self, more): pass", "TypeError: .*missing 1 required positional argument"),
     ],
 )

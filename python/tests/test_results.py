@@ -43,7 +43,7 @@ def test_absent_numbers_are_null(short):
 def test_a_table_that_is_not_there_names_those_that_are(short):
     comparison = short.compare(cache=False)
     assert comparison.tables[:2] == ["summary", "slowdown"]
-    with pytest.raises(fanin.AskedError, match="there is no table `nothing` here; use one of summary"):
+    with pytest.raises(fanin.AskedError, match="no table `nothing`; use one of summary"):
         comparison.table("nothing")
 
 

@@ -13,7 +13,7 @@ export function distributions(report: Report, schemes: Schemes): HTMLElement {
   const onsets = report.schemes.flatMap((s) => s.onsets);
   let place = onsets.length > 0 ? Math.min(...onsets) : (all[all.length - 1]?.place ?? 0);
   let which: "qct" | "fct" = report.many_to_one ? "qct" : "fct";
-  const says = "Cumulative distributions of completion times, a curve a scheme; percentiles are in the table below.";
+  const says = "Cumulative distributions of completion times, one curve per scheme; percentiles are in the table below.";
   const chart = new Chart(says, 300, () => curves(report, schemes, place, which));
   schemes.onChange(() => chart.draw());
   const select = el("select", { id: "point" }, ...all.map((row) => el("option", { value: String(row.place) }, named(row))));

@@ -165,7 +165,7 @@ export type Missing = {
   port: string,
   /** When it was lost, since the start of the timeline. */
   lost_us: number,
-  /** Cause: `as switch>client held 72 % of the shared memory`. */
+  /** Cause: `because switch>client held 72 % of the shared memory`. */
   why: string, };
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
@@ -240,6 +240,8 @@ export type ReportRow = {
   scheme: string,
   /** Point of the sweep. */
   point: Record<string, unknown>,
+  /** Counters that the driver could not read in some run: their figures have no meaning. */
+  unmeasured: string[] | undefined,
   /** Number of clients. */
   clients: number,
   /** Finished runs, each with its own seed. */

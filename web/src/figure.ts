@@ -32,13 +32,13 @@ function figureParts(figure: PaperFigure, schemes: Schemes, claims: Claims): HTM
     if (chart.curves.every((curve) => curve.x.length === 0)) return el("figure", {}, title, el("p", {}, "Nothing was measured."));
     if (chart.bars) {
       const over = chart.ratios ? ["The line is 1."] : [];
-      const caption = ["Mean over seeds, with its 95 % interval.", ...over, ...legend(chart)].join(" ");
+      const caption = ["Mean over seeds with its 95 % CI.", ...over, ...legend(chart)].join(" ");
       return el("figure", {}, title, bars(chart, claims), el("figcaption", {}, caption));
     }
     const banded = chart.curves.some((curve) => curve.lo.length > 0);
     const caption = [
-      ...(banded ? ["Mean over seeds, with its 95 % interval as a band."] : []),
-      ...(!banded && chart.steps ? ["Of one run, the first seed’s. Drag to zoom, double-click to see all."] : []),
+      ...(banded ? ["Mean over seeds; the band is its 95 % CI."] : []),
+      ...(!banded && chart.steps ? ["One run, with the first seed. Drag to zoom, double-click to see all."] : []),
       ...legend(chart),
     ].join(" ");
     return el("figure", {}, title, curves(figure.id, chart, figure.log, schemes, claims), ...(caption ? [el("figcaption", {}, caption)] : []));

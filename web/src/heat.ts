@@ -22,14 +22,14 @@ const AROUND = 60;
 export function heats(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.rows.every((row) => row.tiers.length === 0)) return [];
   const guide =
-    "The queues of one run of each scheme, port by port, in the order in which packets come to them. Drag to zoom, double-click to see all.";
+    "The queue of each port in one run per scheme, in the order in which packets cross the ports. Drag to zoom, double-click to see all.";
   let queue: Queue = "mean_bytes";
   const maps = report.heats.map((heat) => ({ heat, chart: map(heat, () => queue) }));
   const options = [
     { value: "mean_bytes", label: "mean" },
     { value: "max_bytes", label: "longest" },
   ] as const;
-  const switcher = choice("Queue of each part", options, (value) => {
+  const switcher = choice("Queue per interval", options, (value) => {
     queue = value;
     for (const { chart } of maps) chart.draw();
   });
@@ -49,11 +49,11 @@ function caption({ seed, ports, left_out, span_ms, buffer }: Heat): string {
   const drawn =
     left_out === 0
       ? "Shows all active ports."
-      : `Shows the ${ports.length - memories} ports with the largest mean queues of their tiers; ${left_out} other active ports are omitted.`;
+      : `Shows the ${ports.length - memories} ports with the largest mean queues in their tiers; ${left_out} other active ports are omitted.`;
   const holds =
     memories === 0
       ? `a switch port’s buffer is ${buffer}`
-      : `a port can use ${buffer} of its switch’s memory while no other is congested, and a memory’s colour is its share in use`;
+      : `a port can use ${buffer} of its switch’s memory if no other port is congested; a memory’s colour is its share in use`;
   return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; ${holds}.`;
 }
 
@@ -182,6 +182,6 @@ function tiers(rows: ReportRow[], schemes: Schemes): HTMLElement {
     figures("marks", (row) => row.marks, count),
   ];
   const says =
-    "Ports by tier, all seeds together: means over ports; p99 over time, longest and busiest of the port where they are largest; sums a run. Click a column’s head to sort by it, and again to turn the order.";
+    "Ports by tier, over all seeds. Means are over ports; p99, longest queue and utilisation are those of the port with the largest; counts are totals per run. Click a column’s head to sort by it, and again to reverse the order.";
   return sortable("ports", says, all, columns, schemes);
 }

@@ -23,6 +23,6 @@ export function latency(report: Report, schemes: Schemes): HTMLElement[] {
     figures("longest", (row) => row.ms.max, time),
   ];
   const caption =
-    "Data packets from host to host, queues included: the mean over all packets of all seeds, percentiles as means over seeds, the longest of all. Click a column’s head to sort by it, and again to turn the order.";
+    "End-to-end delay of data packets, including queues: the mean and maximum over all packets of all seeds, and means over seeds of the percentiles. Click a column’s head to sort by it, and again to reverse the order.";
   return [section("latency", "Latency of packets", sortable("latency", caption, rows, columns, schemes))];
 }

@@ -11,7 +11,7 @@ export function phases(report: Report, schemes: Schemes): HTMLElement[] {
   const articles = report.phases.map(({ scheme, at, seed, chart }) => {
     const title = el("h3", {}, swatch(schemes, scheme), `${scheme}, ${at}`);
     const kinds = new Schemes(chart.curves.map((curve) => curve.name));
-    const caption = `Of one run, seed ${seed}. Drag to zoom, double-click to see all.`;
+    const caption = `One run, with seed ${seed}. Drag to zoom, double-click to see all.`;
     const drawn = curves(`the job under ${scheme}`, chart, false, kinds);
     const figure = el("figure", {}, kinds.buttons(`Phases under ${scheme} shown`), drawn, el("figcaption", {}, caption));
     const whole = el("article", {}, title, figure);

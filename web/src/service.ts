@@ -18,13 +18,13 @@ export function service(report: Report, schemes: Schemes): HTMLElement[] {
     figures("hosts", (row) => row.hosts, whole),
     ...swept(rows),
     figures("queries", (row) => row.queries, whole),
-    figures("cut off", (row) => row.unfinished, whole),
+    figures("unfinished", (row) => row.unfinished, whole),
     figures("mean", (row) => row.qct_ms.mean, time),
     figures("median", (row) => row.qct_ms.p50, time),
     figures("p99", (row) => row.qct_ms.p99, time),
     figures("longest", (row) => row.qct_ms.max, time),
   ];
   const caption =
-    "Queries of the service that runs beside the workload: from the first request to the last answer, all seeds together; cut off are those that the run’s end met. Click a column’s head to sort by it, and again to turn the order.";
-  return [section("service", "The service beside it", sortable("service", caption, rows, columns, schemes))];
+    "Queries of the background service, from the first request to the last response, over all seeds. Unfinished queries are those that had not ended when their run did. Click a column’s head to sort by it, and again to reverse the order.";
+  return [section("service", "The background service", sortable("service", caption, rows, columns, schemes))];
 }

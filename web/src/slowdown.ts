@@ -25,6 +25,6 @@ export function slowdown(report: Report, schemes: Schemes): HTMLElement[] {
     figures("p99", (b) => b.p99, three),
   ];
   const caption =
-    "How many times longer a flow takes than its bytes would alone in the network, without a handshake; all seeds together. Click a column’s head to sort by it, and again to turn the order.";
+    "A flow’s duration over the minimum time that its bytes take alone in the network, without a handshake; over all seeds. Click a column’s head to sort by it, and again to reverse the order.";
   return [section("slowdown", "Slowdown by size", sortable("slowdown", caption, rows, columns, schemes))];
 }

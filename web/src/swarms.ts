@@ -19,13 +19,13 @@ function article(of: Swarms, schemes: Schemes): HTMLElement {
   const title = el("h3", {}, swatch(schemes, of.scheme), `${of.scheme}, ${of.at}`);
   const names = new Schemes(of.speeds.curves.map((curve) => curve.name));
   const into = of.start_ms > 0 ? `, ${time(of.start_ms)} into the run` : "";
-  const rest = of.left_out > 0 ? ` ${of.left_out} more hubs ended before those shown.` : "";
+  const rest = of.left_out > 0 ? ` ${of.left_out} hubs that ended earlier are omitted.` : "";
   const figure = el(
     "figure",
     {},
     el("div", { class: "title" }, el("h4", {}, "Critical path"), legend()),
     el("ol", { class: "tree" }, ...rows(of), el("li", { class: "scale" }, el("span"), el("span", {}, "0", el("i", {}, time(of.length_ms))))),
-    el("figcaption", {}, `Time is since the request began${into}.${rest}`),
+    el("figcaption", {}, `Times count from the start of the request${into}.${rest}`),
     el("div", { class: "title" }, el("h4", {}, "Rates of hubs, Mbit/s"), names.buttons(`Rates under ${of.scheme} shown`)),
     curves(`hubs under ${of.scheme}`, of.speeds, false, names),
     el("figcaption", {}, "Actual rates of the hubs that send to the front end itself, and the assigned rates of those with data left to send. Drag to zoom, double-click to reset."),

@@ -73,7 +73,7 @@ function goodput(report: Report, schemes: Schemes, view: View): HTMLElement {
   const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} ${unit.name}`);
   const ends = report.schemes.map(({ label }) => {
     const at = onsetsOf(report, label).map((row) => (row.curve === "" ? row.tick : `${row.tick} ${row.curve}`));
-    return `${label} ${at.length === 0 ? "has no onset" : `has its onset at ${at.join(" and at ")}`}`;
+    return `${label} ${at.length === 0 ? "has no collapse point" : `has its collapse point at ${at.join(" and at ")}`}`;
   });
   const says = `Goodput against ${against(report)}, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
   const chart = new Chart(says, 300, () =>
@@ -148,7 +148,7 @@ function queryTime(report: Report, schemes: Schemes, view: View): HTMLElement {
     which = value;
     chart.draw();
   });
-  const caption = "From the question to the last byte of the last answer, all seeds together, those cut off as longer than they had waited (≥: a lower bound); the band spans the seeds’ own values.";
+  const caption = "From the request to the last byte of the last response, over all seeds. Unfinished queries count as longer than they had waited (≥: a lower bound). The band spans the seeds’ own values.";
   return el("figure", {}, el("div", { class: "title" }, el("h3", {}, "Query time"), switcher), chart.frame, el("figcaption", {}, caption));
 }
 
@@ -175,7 +175,7 @@ function slowdowns(report: Report, schemes: Schemes, view: View): HTMLElement {
     which = value;
     chart.draw();
   });
-  const caption = "How many times longer a flow takes than its bytes would alone in the network; flows of all sizes and seeds together.";
+  const caption = "A flow’s duration over the minimum time that its bytes take alone in the network; flows of all sizes and seeds.";
   return el("figure", {}, el("div", { class: "title" }, el("h3", {}, "Slowdown"), switcher), chart.frame, el("figcaption", {}, caption));
 }
 

@@ -65,10 +65,10 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     const beside = (row: ReportRow) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
     columns.push(figures(`beside, ${unit.name}`, beside, three));
   }
-  const click = "Click a column’s head to sort by it, and again to turn the order.";
+  const click = "Click a column’s head to sort by it, and again to reverse the order.";
   const caption = rounds
-    ? `Goodput has its 95 % interval behind it. Timeouts, fast retransmits, drops, marks and stalls are those of a round on average, rounds those of a run; ≥ is a lower bound, since rounds were cut off. ${click} A row with a scheme’s onset is red.`
-    : `Goodput is that of all hosts together; timeouts, fast retransmits, drops and marks are those of a run on average. ${click}`;
+    ? `Goodput has its 95 % CI. Timeouts, fast retransmits, drops, marks and stalls are means per round; rounds are means per run. ≥ is a lower bound, because some rounds did not end. ${click} The row of a scheme’s collapse point is red.`
+    : `Goodput is the total of all hosts; timeouts, fast retransmits, drops and marks are means per run. ${click}`;
   const collapsed = (row: ReportRow) => onsets.get(row.scheme)?.includes(row.place) ?? false;
   return section("rows", "Every point", sortable("rows", caption, report.rows, columns, schemes, collapsed));
 }

@@ -67,7 +67,7 @@ impl Goal {
     /// The point's value of the metric, in words.
     pub fn reached(&self, row: &SummaryRow, line_mbps: f64) -> String {
         match (self.of, self.distance(row, line_mbps)) {
-            (_, None) => "nothing that could be held against it".into(),
+            (_, None) => "no result to compare".into(),
             (Of::Goodput, Some(distance)) => format!("{:.0} %", 100.0 * self.value / distance),
             (_, Some(distance)) => fanin_lab::figures::time(self.value * distance),
         }
@@ -87,7 +87,7 @@ impl FromStr for Goal {
         let wrong = || {
             let words: Vec<&str> = MEASURES.iter().map(|(word, _)| *word).collect();
             format!(
-                "`{text}` is not a goal; use one of {} under a time, such as \"p99 < 10 ms\", or \"goodput > 80 %\"",
+                "`{text}` is not a goal; use \"p99 < 10 ms\" (or one of {}), or \"goodput > 80 %\"",
                 words[..words.len() - 1].join(", ")
             )
         };

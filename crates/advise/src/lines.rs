@@ -105,7 +105,7 @@ pub fn lines(change: &Change, after: &Settings, addresses: &Addresses) -> Lines 
     if let Some(on) = change.value("tcp.idle_restart") {
         let value = if on == "true" { "1" } else { "0" };
         lines.sysctl(Where::Servers, "net.ipv4.tcp_slow_start_after_idle", value);
-        lines.touch("every TCP connection of the servers: tcp_slow_start_after_idle is the whole host's");
+        lines.touch("every TCP connection of the servers: tcp_slow_start_after_idle applies to the whole host");
     }
     lines.congestion_control(change);
     let eos = matches!(after.switch.profile.0, Some(Chip::A7060 | Chip::A7050 | Chip::A7060X6));
@@ -113,7 +113,7 @@ pub fn lines(change: &Change, after: &Settings, addresses: &Addresses) -> Lines 
     lines.alpha(change, eos);
     lines.frames(change, eos);
     if lines.apply.iter().any(|line| line.place == Where::Switch) {
-        lines.note("The lines for a switch were not tried on hardware.");
+        lines.note("The commands for the switch are untested on hardware.");
     }
     lines.application(change, after);
     lines.bought(change);
@@ -191,8 +191,8 @@ impl Lines {
             servers.push(format!("rto_min {}ms", time.0.div_ceil(Time::from_millis(1).0)));
             self.note("Timers are rounded up to the kernel's tick: 4 ms with CONFIG_HZ=250, 1 ms with 1000.");
             self.note(
-                "A receiver may keep an ACK back for 40 ms: a smaller RTOmin then times out for nothing where an answer ends on a \
-                 lone segment; quickack at the client ends that.",
+                "A receiver may delay an ACK by 40 ms. With a smaller RTOmin, responses that end in a single segment then cause \
+                 spurious timeouts; quickack at the client prevents them.",
             );
             self.note("A route's rto_min overrides net.ipv4.tcp_rto_min_us, available since Linux 6.11.");
         }
@@ -216,14 +216,14 @@ impl Lines {
         if client.iter().any(|attribute| attribute.starts_with("window")) {
             self.sysctl(Where::Client, "net.ipv4.tcp_moderate_rcvbuf", "0");
             self.touch(
-                "every TCP connection of the client: receive autotuning (tcp_moderate_rcvbuf) is turned off for the whole host, whose \
-                 connections then keep the middle value of net.ipv4.tcp_rmem",
+                "every TCP connection of the client: receive autotuning (tcp_moderate_rcvbuf) is off for the whole host, and its \
+                 connections keep the middle value of net.ipv4.tcp_rmem",
             );
             self.note(
-                "Linux widens a route's window as data comes, unless tcp_moderate_rcvbuf is off. SO_RCVBUF in the application needs \
-                 neither line, and touches no other connection.",
+                "Linux increases a route's window as data arrives, unless tcp_moderate_rcvbuf is off. SO_RCVBUF in the application \
+                 needs neither command, and affects no other connection.",
             );
-            self.note("Linux 6.12 ignores a route's window after the first full segment, 6.1 does not: `ss -tmi` shows each socket's window.");
+            self.note("Linux 6.12 ignores a route's window after the first full segment; Linux 6.1 does not. `ss -tmi` shows each socket's window.");
         }
     }
 
@@ -238,8 +238,8 @@ impl Lines {
         self.undo(Where::Application, "# the client's sockets without SO_RCVBUF");
         self.verify(Where::Application, format!("# each socket has rb{buffer}: ss -tmn state established"));
         self.note(
-            "Linux 6.12 ignores a route's window after the first full segment, so that the socket's buffer has to bound it. A packet of 1,500 B \
-             takes 2,304 B of it where the driver gives it half a page; where it gives a page, the same window needs twice the buffer.",
+            "Linux 6.12 ignores a route's window after the first full segment, so the socket's buffer limits the window instead. A packet of \
+             1,500 B takes 2,304 B of the buffer if the driver uses half a page per packet; with a page, double the buffer.",
         );
     }
 
@@ -295,7 +295,7 @@ impl Lines {
         };
         self.change(&saved, &format!("sysctl -w {key}={value}"));
         self.verify(place, format!("sysctl -n {key} | grep -x {value}"));
-        self.note("A sysctl outlives a reboot in /etc/sysctl.d/90-fanin.conf.");
+        self.note("To keep a sysctl after a reboot, add it to /etc/sysctl.d/90-fanin.conf.");
     }
 
     /// DCTCP, and the ECN settings that it needs.
@@ -306,20 +306,20 @@ impl Lines {
             if scheme.starts_with("dctcp") {
                 self.apply(place, "modprobe tcp_dctcp");
                 self.sysctl(place, "net.ipv4.tcp_congestion_control", "dctcp");
-                self.note("tcp_dctcp outlives a reboot as a line of /etc/modules-load.d/.");
+                self.note("To load tcp_dctcp after a reboot, add it to a file in /etc/modules-load.d/.");
             }
             if ecn {
                 self.sysctl(place, "net.ipv4.tcp_ecn", "1");
             }
         }
         if ecn {
-            self.touch("every TCP connection of servers and client: congestion control and ECN are the whole host's");
+            self.touch("every TCP connection of the servers and the client: congestion control and ECN apply to the whole host");
             self.note(
                 "Both ends and every port on the path must support it; keep other traffic out of the marked queue.",
             );
         }
         if scheme.starts_with("dctcp") {
-            self.note("BBR is not modelled: the simulation replaces it by another algorithm.");
+            self.note("BBR is not modelled: if hosts use it today, the simulation used another algorithm instead.");
         }
     }
 
@@ -394,7 +394,7 @@ impl Lines {
     fn alpha(&mut self, change: &Change, eos: bool) {
         let alpha = change.value("switch.alpha").and_then(|value| ALPHAS.iter().find(|(alpha, _)| *alpha == value));
         let Some((alpha, exponent)) = alpha else { return };
-        self.touch("every port whose queues have that profile");
+        self.touch("every port whose queues use that profile");
         if eos {
             let profile = "platform trident mmu queue profile fanin";
             self.eos(
@@ -431,7 +431,7 @@ impl Lines {
         if change.value("link.frames").is_none() {
             return;
         }
-        self.touch("everything in the network: a host or a port without jumbo frames is cut off");
+        self.touch("the whole network: hosts and ports without jumbo frames lose connectivity");
         for place in [Where::Servers, Where::Client] {
             self.with(place, "DEV=eth0  # the interface of the cluster's network");
             let saved = Saved {
@@ -589,7 +589,7 @@ mod tests {
         let bytes = 20 * Settings::default().full_frame().0;
         assert!(there(Where::Switch, &format!("-gmin {bytes} -gmax {bytes} -gdrop 100")));
         assert!(
-            lines.notes.contains(&"The lines for a switch were not tried on hardware.") && !lines.touches.is_empty()
+            lines.notes.contains(&"The commands for the switch are untested on hardware.") && !lines.touches.is_empty()
         );
     }
 

@@ -104,22 +104,22 @@ impl Change {
 
 /// Words of `--remedies` with their meanings.
 pub const FAMILIES: [(&str, &str); 22] = [
-    ("rto-min", "the least retransmission timeout"),
-    ("initial-window", "the first window of a connection"),
+    ("rto-min", "the minimum retransmission timeout"),
+    ("initial-window", "the initial window of a connection"),
     ("delayed-ack", "an ACK for every segment"),
-    ("receive-window", "the window that the client offers"),
+    ("receive-window", "the receive window of the client"),
     ("idle-restart", "whether a window survives a pause"),
     ("in-flight", "concurrent requests"),
-    ("server-window", "a window over servers, in front of memcached"),
+    ("server-window", "a concurrency limit over servers"),
     ("placement", "popular and correlated objects on few servers (PICC)"),
     ("dctcp", "DCTCP over ports that mark above K"),
     ("red-ecn", "RED that marks"),
     ("red", "RED that drops"),
-    ("alpha", "the share of a switch's memory that a port may take"),
+    ("alpha", "the share of a switch's free memory that a port may use"),
     ("jumbo", "frames of 9,000 bytes"),
     ("codel", "CoDel at the switch's ports"),
     ("gss", "gentle slow start"),
-    ("m21", "a window handed out by the switch"),
+    ("m21", "a window assigned by the switch"),
     ("sicc", "swarms, hubs and a tree (SICC)"),
     ("buffer", "more memory in the switch"),
     ("link-rate", "faster links"),
@@ -237,14 +237,14 @@ impl Ranges<'_> {
         if self.s.workload.kind == Kind::KeyValue {
             for (word, says) in [
                 ("sw", "a concurrency limit over servers, halved when responses are late"),
-                ("ictcp-window", "a window over servers in front of them, sized by the bandwidth in use"),
+                ("ictcp-window", "a concurrency limit over servers, sized by used bandwidth"),
             ] {
                 self.add("server-window", Effort::Application, says.into(), &[]).scheme = Some(word.into());
             }
             let says = "popular and correlated objects on few servers (PICC)".into();
             self.add("placement", Effort::Application, says, &[]).scheme = Some("picc".into());
             let sicc = self.add("sicc", Effort::Application, "swarms and hubs (SICC)".into(), &[]);
-            (sicc.scheme, sicc.deployable, sicc.apart) = (Some("sicc".into()), false, Some("not to be had today"));
+            (sicc.scheme, sicc.deployable, sicc.apart) = (Some("sicc".into()), false, Some("not available today"));
         }
     }
 
@@ -260,7 +260,7 @@ impl Ranges<'_> {
         if self.s.link.frames != Frames::Jumbo {
             let headers = if self.s.tcp.timestamps { 52 } else { 40 };
             let set = [("link.frames", "jumbo".into()), ("tcp.mss", format!("{} B", 9000 - headers))];
-            self.add("jumbo", Effort::Switch, "jumbo frames, everywhere".into(), &set);
+            self.add("jumbo", Effort::Switch, "jumbo frames everywhere".into(), &set);
         }
     }
 
@@ -291,10 +291,10 @@ impl Ranges<'_> {
         for (family, scheme, says) in [
             ("codel", format!("{own}+codel"), "CoDel at the switch's ports, which switches do not have"),
             ("gss", format!("{own}+gss"), "gentle slow start on the servers"),
-            ("m21", format!("{own}+m21"), "a window handed out by the switch (M21)"),
+            ("m21", format!("{own}+m21"), "a window assigned by the switch (M21)"),
         ] {
             let change = self.add(family, Effort::Kernel, says.into(), &[]);
-            (change.scheme, change.deployable, change.apart) = (Some(scheme), false, Some("not to be had today"));
+            (change.scheme, change.deployable, change.apart) = (Some(scheme), false, Some("not available today"));
         }
     }
 

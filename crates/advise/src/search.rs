@@ -83,7 +83,7 @@ pub fn advise(
     let small = Cluster::new(asked, asked.servers, Some(shortened))?;
     if let Some(servers) = asked.grow_to.filter(|servers| *servers <= small.servers) {
         return Err(AdviceError::Asked(format!(
-            "--grow-to {servers}: there are {} servers today; give more than that",
+            "--grow-to {servers}: there are already {} servers today; use a larger number",
             small.servers
         )));
     }
@@ -215,8 +215,8 @@ fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, AdviceError> {
 /// The figures of the first run. It draws no conclusion: one run may be chance.
 fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
     let row = today.row()?;
-    let allowed = allowed(&row).map_or(String::new(), |mbps| format!(" of {} that could be", figures::three(mbps)));
-    let round = row.qct_ms.mean.map_or(String::new(), |ms| format!(", a round takes {}", figures::time(ms)));
+    let allowed = allowed(&row).map_or(String::new(), |mbps| format!(" of at most {}", figures::three(mbps)));
+    let round = row.qct_ms.mean.map_or(String::new(), |ms| format!(", {} per round", figures::time(ms)));
     Some(format!(
         "{} with {} servers, the first run: {} Mbit/s{allowed}{round}",
         today.variant.label,
@@ -257,7 +257,7 @@ fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64
     let s = &cluster.at().settings;
     if s.tcp.profile.0.is_none() {
         caveats.push(
-            "TCP is as the scenario has it, not as a measured kernel has it: tcp.profile = \"linux\" does.".into(),
+            "TCP follows the scenario's settings; tcp.profile = \"linux\" would use those of a measured kernel.".into(),
         );
     }
     caveats
@@ -498,7 +498,7 @@ fn look_beside(
         let row = &remedies[i].row;
         if row.timeouts > 2.0 * (row.drops + row.lost) + 1.0 {
             let for_nothing = format!(
-                "{} timeouts a run for {} packets that were lost: most of them for nothing",
+                "{} timeouts per run for {} lost packets: most timeouts are spurious",
                 figures::count(row.timeouts),
                 figures::count(row.drops + row.lost)
             );

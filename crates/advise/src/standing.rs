@@ -240,8 +240,8 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     }
     for segments in [1, 40] {
         suspect(
-            "first window",
-            format!("with a first window of {segments}"),
+            "initial window",
+            format!("with an initial window of {segments}"),
             "tcp.initial_window",
             segments.to_string(),
         );
@@ -280,7 +280,7 @@ pub fn limits(cluster: &Cluster<'_>, today: &Trial, budget: &mut PacketBudget<'_
     for (what, trial) in trials {
         let (Some(row), false) = (trial.row(), limits.iter().any(|limit| limit.what == what)) else { continue };
         let says = format!(
-            "{} a client waits {} in place of {}",
+            "{} a client waits {} instead of {}",
             trial.change.says,
             figures::time(trial.mean()),
             figures::time(today.mean())

@@ -170,7 +170,7 @@ pub struct AdviseArguments {
     /// Save the scenario built from these options, for use with the printed commands
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     pub save: Option<PathBuf>,
-    /// Goal: \"p99 < 10 ms\" (or mean, p50, p95, p99.9, max), or \"goodput > 80 %\" of the upper bound
+    /// Goal: "p99 < 10 ms" (or mean, p50, p95, p99.9, max), or "goodput > 80 %" of the upper bound
     #[arg(long, value_name = "GOAL")]
     pub goal: Option<String>,
     /// Data packets to simulate, such as 250M; or a time limit, such as 30s, whose advice depends on the machine
@@ -179,7 +179,7 @@ pub struct AdviseArguments {
     /// Consider these remedies only: rto-min, initial-window, dctcp, and so on
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub remedies: Vec<String>,
-    /// Set a key of the scenario, such as link.rate=\"10 Gbit/s\"; may be repeated
+    /// Set a key of the scenario, such as link.rate="10 Gbit/s"; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
     /// New or empty folder for advice.json, each remedy's scripts, and tables and a report of today's cluster and the first remedies

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use fanin::{Axis, Cause, State, Summary, SummaryRow, Variant, line_mbps, setting, state_at};
+use fanin::{Axis, Cause, Counter, State, Summary, SummaryRow, Variant, line_mbps, setting, state_at};
 
 use crate::figures::{BOLD, GREY, bar, clean, count, padded, range, shown, three, time, two, wrap};
 
@@ -214,11 +214,14 @@ fn of_a_run(row: &SummaryRow) -> String {
 }
 
 fn counts(row: &SummaryRow) -> String {
-    let cell = |value: f64, colour: Style| {
+    let cell = |counter: Counter, value: f64, colour: Style| {
         let style = if value > 0.0 { colour } else { GREY };
-        format!("{style}{:>5}{style:#}", count(row.a_round(value)))
+        let text = if row.measures(counter) { count(row.a_round(value)) } else { "?".into() };
+        format!("{style}{text:>5}{style:#}")
     };
-    format!("{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
+    let counts =
+        [(Counter::Timeouts, row.timeouts, BAD), (Counter::Drops, row.drops, NONE), (Counter::Marks, row.marks, NONE)];
+    counts.map(|(counter, value, colour)| cell(counter, value, colour)).concat()
 }
 
 /// Rounds started and unfinished per run, idle periods per round, their total time and main cause.

@@ -29,8 +29,8 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
 }
 
 fn model_text() -> String {
-    let says = "Closed forms of incast, which need no simulation and which no simulation may contradict.";
-    let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", indent(&marked(file)));
+    let says = "Closed forms of incast: formulas that need no simulation, and that no simulation may contradict.";
+    let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", header(&marked(file)));
     format!("{BOLD}model{BOLD:#}: {says}\n{}", closed_forms().iter().map(form).collect::<String>())
 }
 
@@ -56,37 +56,37 @@ fn limit_text(name: &str, limit: &Limit) -> String {
         "{BOLD}{name}{BOLD:#} is not modelled{of}\n\n{}{}{}\n  docs/limits.md lists all limits\n",
         part("Missing", limit.missing),
         part("Consequence", limit.so),
-        part("Near", limit.near)
+        part("Closest", limit.near)
     )
 }
 
 fn scheme_text(scheme: &Scheme) -> String {
     let mut text = format!("{BOLD}{scheme}{BOLD:#}: {}\n", says(scheme));
-    for (law, header) in laws(scheme) {
-        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", indent(&header));
+    for (law, file) in laws(scheme) {
+        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", header(&file));
     }
     let keys = own_keys(scheme);
     if !keys.is_empty() {
-        text += &format!("\n{BOLD}settings{BOLD:#} of its own, in addition to [tcp]\n{}", key_lines(&keys));
+        text += &format!("\n{BOLD}settings{BOLD:#} of the scheme, in addition to [tcp]\n{}", key_lines(&keys));
     }
     if scheme.exact_echo() {
         text += &format!("  tcp.ect = \"all\"\n    {GREY}default of this scheme{GREY:#}\n");
     }
-    text += &format!("\n{BOLD}profiles{BOLD:#} of [tcp]; explicit keys override them\n");
+    text += &format!("\n{BOLD}profiles{BOLD:#} for [tcp]; explicit keys override them\n");
     for (stack, says) in Stack::all() {
         let sets: Vec<String> = stack.sets().iter().map(|(key, value)| format!("{key} = {}", value.show())).collect();
-        let sets = wrap(&format!("    {GREY}{}{GREY:#}", sets.join(", ")), 100, "    ");
-        text += &format!("  tcp.profile = \"{}\"  {}\n    {}\n", stack.word(), says.trim(), sets.trim_start());
+        text +=
+            &format!("  tcp.profile = \"{}\"  {}\n    {GREY}{}{GREY:#}\n", stack.word(), says.trim(), sets.join(", "));
     }
     text
 }
 
 fn scenario(docs: &[KeyDoc]) -> String {
     let mut text = wrap(
-        "A scenario is a TOML file: a title, the schemes, and the sections below. What is left out has its default. \
-         `schemes` is a list of names of `fanin list`, or of tables [[schemes]] with `scheme`, a `label`, and any key \
-         of [tcp] and of the scheme's own sections, or a key of another section such as switch.buffer. \
-         Precedence: a scheme's own key over --set over the file over the scheme's own default.",
+        "A scenario is a TOML file: a title, the schemes, and the sections below. Omitted keys have their defaults. \
+         `schemes` is a list of names from `fanin list`, or of tables [[schemes]]. A table has `scheme`, a `label`, and any \
+         key of [tcp] or of the scheme's own sections; it may also have keys of other sections, such as switch.buffer. \
+         Precedence, highest first: a key in a scheme's table, --set, the file, the scheme's own default, the default.",
         100,
         "",
     ) + "\n";
@@ -98,14 +98,34 @@ fn scenario(docs: &[KeyDoc]) -> String {
     text
 }
 
+/// Keys with their documentation, a line each, for `fold`.
 fn key_lines(keys: &[KeyDoc]) -> String {
     let line = |doc: &KeyDoc| {
-        let says = wrap(&format!("    {}{}", doc.doc, doc.scope()), 100, "    ");
-        format!("  {} = {}  {GREY}{}{GREY:#}\n    {}\n", doc.path, doc.default, doc.right(), says.trim_start())
+        format!("  {} = {}  {GREY}{}{GREY:#}\n    {}{}\n", doc.path, doc.default, doc.right(), doc.doc, doc.scope())
     };
     keys.iter().map(line).collect()
 }
 
-fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+/// Labels of a header's parts.
+const LABELS: [&str; 8] = ["Sources", "Law", "Model", "Forms", "Units", "Owns", "Departs", "Checked"];
+
+/// A module's header with one line per part, for `fold`; only equations keep their lines.
+fn header(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut forms = false;
+    for line in text.lines() {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match (line.split_once(':').filter(|(label, _)| LABELS.contains(label)), lines.last_mut()) {
+            (Some((label, rest)), _) => {
+                forms = label == "Forms";
+                lines.push(format!("  {:<11}{}", format!("{label}:"), words(rest)));
+            }
+            (None, Some(last)) if !forms && !line.is_empty() && !last.is_empty() => {
+                *last = format!("{last} {}", line.trim_start());
+            }
+            (None, _) if line.is_empty() => lines.push(String::new()),
+            (None, _) => lines.push(format!("  {}{}", if forms { "           " } else { "" }, words(line))),
+        }
+    }
+    lines.join("\n")
 }

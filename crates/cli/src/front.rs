@@ -29,15 +29,15 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     if arguments.check {
         settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-        let mut text =
-            format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads);
+        let mut text = format!(
+            "configuration OK: {}, {}, {}",
+            counted(settings.pools.len(), "pool"),
+            counted(servers, "server"),
+            counted(settings.threads, "thread")
+        );
         for (pool, plan) in settings.pools.iter().filter_map(|pool| Some((pool, pool.plan.as_ref()?))) {
-            text += &format!(
-                "\n{}: keys migrated by the plan {}, stage {}",
-                pool.name,
-                plan.moves.len(),
-                plan.stage.word()
-            );
+            text +=
+                &format!("\n{}: the plan migrates {} keys, stage {}", pool.name, plan.moves.len(), plan.stage.word());
         }
         return say(&text);
     }
@@ -46,13 +46,17 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     let running = fanin::front::start(&settings)
         .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?;
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
-        say(&format!("{} listens on {listens}: servers {}", pool.name, pool.servers.len()))?;
+        say(&format!("{} listens on {listens} for {}", pool.name, counted(pool.servers.len(), "server")))?;
     }
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
         thread::sleep(LOOK);
     }
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the proxy failed: {error}")))
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Reads a configuration file.

@@ -51,7 +51,7 @@ impl Bridge {
             .map_err(|error| failed(format!("cannot start {PYTHON}: {error}; {INSTALL}")))?;
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(failed("no standard input and output".into()));
+            return Err(failed("cannot open its standard input and output".into()));
         };
         let (say, words) = mpsc::channel();
         // Both threads end with the process.

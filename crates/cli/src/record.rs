@@ -42,9 +42,9 @@ fn run(commands: &[Recorder]) -> Result<(), Failure> {
     let folder = Path::new(FOLDER);
     DirBuilder::new().mode(0o700).create(folder).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            Failure::Input(format!("`{FOLDER}` exists already: rename it, or record in another folder"))
+            Failure::Input(format!("`{FOLDER}` already exists: rename it, or record in another folder"))
         }
-        _ => Failure::Environment(format!("{FOLDER}: cannot be created: {error}")),
+        _ => Failure::Environment(format!("{FOLDER}: cannot create: {error}")),
     })?;
     let began: Vec<_> = commands.iter().map(|one| (one, start(one, folder))).collect();
     let (mut made, mut lacking) = (Vec::new(), String::new());
@@ -63,7 +63,7 @@ fn run(commands: &[Recorder]) -> Result<(), Failure> {
     if made.is_empty() {
         // The folder is empty.
         let _ = fs::remove_dir(folder);
-        return Err(Failure::Environment(format!("nothing could be recorded:\n{lacking}")));
+        return Err(Failure::Environment(format!("all commands failed:\n{lacking}")));
     }
     say(&format!("{lacking}recorded: {}\nfanin diagnose {} --out diagnosis\n", made.join(", "), made.join(" ")))
 }

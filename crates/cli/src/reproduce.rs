@@ -200,8 +200,8 @@ fn told(card: &Scorecard) -> String {
     }
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
-        "{} of {} claims hold, {} are undecided, {} are fragile (their verdict depends on parameters that the paper leaves open; repeats and the \
-         project's own are not counted); {:.1} s, {:.1} s CPU, {} runs kept from before\n",
+        "{} of {} claims hold, {} are undecided, {} are fragile (their verdict depends on parameters that the paper leaves open), not counting repeats \
+         and the project's own claims; {:.1} s, {:.1} s CPU, {} cached runs\n",
         count.held, count.all, count.undecided, count.fragile, card.wall_s, card.cpu_s, card.cached_runs
     )
 }

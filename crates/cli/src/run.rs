@@ -55,7 +55,7 @@ fn on_cores(cores: NonZeroUsize, spec: &RunSpec) {
     }
     let there = available_parallelism().unwrap_or(cores);
     if cores > there {
-        warn(&[format!("--cores {cores}: this machine has {there}; more are not faster")]);
+        warn(&[format!("--cores {cores}: this machine has {there} cores; using more is not faster")]);
     }
     if let Some(why) = one_core(spec) {
         work::notice(&format!("running on one core: {why}"));

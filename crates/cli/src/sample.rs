@@ -16,6 +16,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Variant>, Summ
     let variants = Scenario::parse("sample.toml", &text).and_then(|s| s.variants()).unwrap();
     let rows = schemes.iter().flat_map(|(name, _, curve)| curve.iter().map(|point| row(name, *point)));
     let summary = Summary {
+        provenance: None,
         schema: 1,
         scenario: "sample.toml".into(),
         hash: Scenario::hash(&variants),

@@ -170,8 +170,8 @@ pub fn memories(axis: &Axis, summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let says = " of switches: % in use, mean over switches and time; refused packets per run; those of the port that lost \
-                most to others, and % of what was held that others held then";
+    let says = " of switches: % in use, mean over switches and time; packets refused per run; packets refused at the port with the \
+                most, and % of the memory in use that other ports held then";
     let names = ["scheme", "in use", "p99", "max", "refused", "there", "held, %", "port"];
     let head = heads(&["hosts"], summary, axis, &names);
     title("shared memory", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)

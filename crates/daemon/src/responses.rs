@@ -278,7 +278,7 @@ impl<N: Net> Front<N> {
                     && let Some(multiget) = self.gets.get_mut(get)
                 {
                     // Values received before the error stay valid.
-                    multiget.end(batch, false, Some("SERVER_ERROR a server answered with an error\r\n"));
+                    multiget.end(batch, false, Some("SERVER_ERROR a server responded with an error\r\n"));
                 }
             }
             Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}

@@ -217,8 +217,8 @@ const FOREIGN: [(&[&str], &str); 19] = [
     ),
     (
         &["auto_eject_hosts", "server_failure_limit", "server_retry_timeout", "failover"],
-        "servers are not ejected: one that is down is tried again after 50 ms to 2 s; until then its keys fail, or are misses with \
-         `on_down = \"miss\"`; leave it out",
+        "servers are not ejected: a server that is down is retried after 50 ms to 2 s, and until then its keys fail, or miss with \
+         `on_down = \"miss\"`; remove it",
     ),
     (
         &["tls", "ssl", "use_ssl", "ssl_cert_path", "ssl_key_path", "ssl_ca_cert"],
@@ -378,7 +378,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         let pool = pool(in_file.into_inner(), pools.len(), log.as_ref())?;
         if let Some(other) = pools.iter().find(|other| other.listen == pool.listen || other.name == pool.name) {
             let what = if other.name == pool.name { &pool.name } else { &pool.listen.to_string() };
-            return Err(Wrong(Some(place), format!("two pools are `{what}`: give each its own name and address")));
+            return Err(Wrong(Some(place), format!("two pools have `{what}`: give each its own name and address")));
         }
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;

@@ -88,7 +88,7 @@ impl Source<'_> {
         self.from = 0;
         let before = self.buffer.len();
         if let Err(error) = self.stream.take(PIECE as u64).read_to_end(&mut self.buffer) {
-            self.ended = Some(format!("it cannot be read on: {error}"));
+            self.ended = Some(format!("cannot read further: {error}"));
         } else if self.buffer.len() == before {
             self.ended = Some(String::new());
         }
@@ -98,7 +98,7 @@ impl Source<'_> {
     /// The error for input that ends within an item.
     fn cut(&self) -> String {
         match self.ended.as_deref() {
-            Some("") | None => "it is cut off within a packet".into(),
+            Some("") | None => "it ends within a packet".into(),
             Some(why) => why.into(),
         }
     }
@@ -123,7 +123,7 @@ impl Source<'_> {
                     return Ok(Some(thing));
                 }
                 Err(PcapError::IncompleteBuffer) if self.rest().len() > LARGEST => {
-                    return Err("a packet of more than 16 MiB is announced".into());
+                    return Err("a packet claims to be larger than 16 MiB".into());
                 }
                 Err(PcapError::IncompleteBuffer) if self.more() => {}
                 Err(PcapError::IncompleteBuffer) => return Err(self.cut()),
@@ -149,7 +149,7 @@ fn plain(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>)
             // Check the announced lengths before waiting for all of the packet.
             let (rest, packet) = parser.next_raw_packet(bytes)?;
             if packet.incl_len as usize > LARGEST || u64::from(packet.ts_frac) * fraction >= 1_000_000_000 {
-                return Err(PcapError::InvalidField("a packet's header makes no sense"));
+                return Err(PcapError::InvalidField("a packet has an invalid header"));
             }
             let at = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_frac) * fraction;
             see(&Frame { at, interface: 0, link, length: packet.orig_len, bytes: &packet.data });
@@ -215,7 +215,7 @@ fn blocks(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>
                 ports.push(port(u32::from(interface.linktype), &interface.options));
             }
             if ports.len() > MOST_INTERFACES {
-                return Err(PcapError::InvalidField("it has more than 4096 interfaces"));
+                return Err(PcapError::InvalidField("more than 4096 interfaces"));
             }
             Ok((used, (used, told)))
         })?;

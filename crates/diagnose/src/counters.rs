@@ -62,7 +62,7 @@ impl Counters {
                 Ok(0) => break,
                 Ok(_) if line.len() as u64 == LONGEST => Some("a line of more than 64 KiB".to_string()),
                 Ok(_) => None,
-                Err(error) => Some(format!("it cannot be read on: {error}")),
+                Err(error) => Some(format!("cannot read further: {error}")),
             };
             let text = String::from_utf8_lossy(&line);
             let text = text.trim_end();

@@ -84,7 +84,7 @@ fn capture(name: &str, kind: Kind, stream: &mut dyn Read) -> Result<Capture, Unr
     if end.frames == 0
         && let Some(why) = &end.broken
     {
-        return Err(Unread(format!("{name}: no packet can be read from it: {why}, at byte {}", end.bytes)));
+        return Err(Unread(format!("{name}: no readable packet: {why}, at byte {}", end.bytes)));
     }
     capture.end = end;
     Ok(capture)

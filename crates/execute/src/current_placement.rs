@@ -67,8 +67,7 @@ pub(crate) fn lie(
     let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
     let hashed = place_by_hash(keys, cluster, replicas).ok_or_else(|| {
         PlanningError::Cluster(format!(
-            "`key_value.replicas` of {replicas}: each is to be in a rack of its own, and there are fewer racks with servers: right would \
-             be fewer replicas or more `fabric.racks`"
+            "`key_value.replicas` of {replicas} needs as many racks with servers: use fewer replicas or more `fabric.racks`"
         ))
     })?;
     match current_placement {
@@ -97,12 +96,12 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Plannin
     let path = folder.join(PLAN);
     let refused = |what: String| PlanningError::CurrentPlacement { path: path.clone(), what };
     let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
-    let plan: Value = serde_json::from_str(&text).map_err(|error| refused(format!("it is no plan: {error}")))?;
+    let plan: Value = serde_json::from_str(&text).map_err(|error| refused(format!("not a plan: {error}")))?;
     let here = identity(cluster, replicas);
     match plan.get("cluster") {
         Some(there) if *there == here => Ok(()),
-        Some(there) => Err(refused(format!("it is the plan of another cluster, {there}; this one is {here}"))),
-        None => Err(refused("it does not name its cluster: use the folder of a plan's --out".into())),
+        Some(there) => Err(refused(format!("the plan is for another cluster, {there}; this one is {here}"))),
+        None => Err(refused("the plan does not name its cluster: use a folder that `fanin plan --out` wrote".into())),
     }
 }
 
@@ -111,12 +110,12 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
     let (servers, here) = (rule.servers.len(), cluster.racks.len());
     if replicas != 1 {
         return Err(PlanningError::Cluster(format!(
-            "`key_value.replicas` of {replicas}: a front end has one of each key; use 1"
+            "`key_value.replicas` of {replicas}: a front end has one replica of each key; use 1"
         )));
     }
     if servers != here {
         return Err(PlanningError::Cluster(format!(
-            "it has {here} servers, and the front end {servers}: use `workload.fan_in` of {servers}"
+            "the cluster has {here} servers, but the front end has {servers}: set `workload.fan_in` to {servers}"
         )));
     }
     let logged = |key: u32| catalogue.server(key).map(|number| number - 1);
@@ -125,14 +124,14 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
     let unknown = catalogue.len() - homes.len();
     if unknown > 0 {
         return Err(PlanningError::Places(format!(
-            "{unknown} of {} keys are hashed, and the log does not give their servers: use a log of a front end that writes \
-             the column `server_by_hash`, or a table of where keys are (--current)",
+            "{unknown} of {} keys are hashed, and the log does not give their servers: use a log with the column \
+             `server_by_hash`, or a placement table (--current)",
             catalogue.len()
         )));
     }
     if let Some(other) = homes.iter().find(|home| home.0 as usize >= servers) {
         return Err(PlanningError::Places(format!(
-            "it has keys of server {}, and the front end has {servers} servers: use the file of the front end that wrote it",
+            "the log has keys of server {}, but the front end has {servers} servers: use the configuration of the front end that wrote the log",
             other.0 + 1
         )));
     }
@@ -167,14 +166,15 @@ fn read(
         let number = server.strip_prefix("server").unwrap_or(&server).parse::<u32>().ok();
         let Some(number) = number.filter(|number| (1..=cluster.racks.len() as u32).contains(number)) else {
             let servers = cluster.racks.len();
-            return Err(at(line, format!("`{server}` is not a server of this cluster: they are 1 to {servers}")));
+            return Err(at(line, format!("`{server}` is not a server of this cluster: use 1 to {servers}")));
         };
         let Some(object) = catalogue.number(&record[key_at]) else { continue };
         let theirs = &mut homes[object as usize];
         let server = Server(number - 1);
         let key = || String::from_utf8_lossy(&record[key_at]).into_owned();
         if let Some(other) = theirs.iter().find(|other| cluster.rack(**other) == cluster.rack(server)) {
-            let what = format!("`{}` is on servers {at} and {number}, which are in one rack", key(), at = other.0 + 1);
+            let what =
+                format!("`{}` is on servers {at} and {number}, which are in the same rack", key(), at = other.0 + 1);
             return Err(at(line, what));
         }
         theirs.push(server);

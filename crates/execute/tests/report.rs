@@ -109,7 +109,7 @@ fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
         arguments: ["compare", "toy.toml", "--jobs", &jobs.to_string()].map(String::from).to_vec(),
         scenario_text: SCENARIO.into(),
     };
-    report(&Watcher(runner, stop), title.as_deref(), &variants, &manifest, &summary, (&specs, &outcome), lab.stop)
+    report(Some(&Watcher(runner, stop)), title.as_deref(), &variants, &manifest, &summary, (&specs, &outcome), lab.stop)
         .unwrap()
 }
 

@@ -23,7 +23,7 @@ const LOSS: f64 = 0.3;
 /// A trial that fits better than `FITS` ends the search. Another value must reduce the misfit by the factor `BETTER`.
 const FITS: f64 = 1.0;
 const BETTER: f64 = 0.8;
-const WHY: &str = "of what it may be, rounds simulated with it are most like those that were seen";
+const WHY: &str = "with this value, simulated rounds are closest to the recorded ones";
 
 /// Rounds of one number of servers.
 #[derive(Clone, Copy, Debug, Default)]

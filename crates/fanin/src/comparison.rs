@@ -11,7 +11,7 @@ use fanin_report::{Report, report};
 use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
 use serde_json::{Map, Value, json};
 
-use crate::lab::Simulator;
+use crate::simulator::RUNNER;
 use crate::{Error, Lab, Resolved, Update};
 
 /// Results of a scenario.
@@ -139,9 +139,9 @@ impl Comparison {
     pub fn table(&self, name: &str) -> Result<Table, Error> {
         let tables = self.named();
         let wanted = if name == "rounds" { "queries" } else { name };
-        tables.get(wanted).ok_or_else(|| {
-            Error::Asked(format!("there is no table `{name}` here; use one of {}", tables.names().join(", ")))
-        })
+        tables
+            .get(wanted)
+            .ok_or_else(|| Error::Asked(format!("no table `{name}`; use one of {}", tables.names().join(", "))))
     }
 
     fn named(&self) -> Tables<'_> {
@@ -154,14 +154,16 @@ impl Comparison {
         [self.compared.outcome.runs.iter().flatten().count(), self.compared.outcome.runs.len()]
     }
 
-    /// The report. It watches one run of each scheme again. `arguments` are the command line that it shows, without the program.
+    /// The report. It watches one run of each scheme again, unless runs were measured. `arguments` are the command line that it shows, without the program.
     ///
     /// # Errors
     /// [`Error::Broken`].
     pub fn report(&self, arguments: &[String]) -> Result<Report, Error> {
         let (title, done) = (self.scenario.title(), (&self.compared.specs[..], &self.compared.outcome));
         let manifest = self.manifest(arguments);
-        Ok(report(&Simulator, title, self.scenario.variants(), &manifest, &self.compared.summary, done, &self.stop)?)
+        // A measured run cannot be watched once more.
+        let runner = self.compared.outcome.provenance.is_none().then_some(RUNNER);
+        Ok(report(runner, title, self.scenario.variants(), &manifest, &self.compared.summary, done, &self.stop)?)
     }
 
     /// Writes every table as CSV and Parquet, a comparison's report, a watched run's series, and the manifest.

@@ -51,8 +51,8 @@ impl Lab {
             let stream: Box<dyn Read> = match name.as_str() {
                 STDIN => Box::new(Stoppable { stream: stdin(), stop }),
                 _ => {
-                    let file = File::open(name)
-                        .map_err(|error| Error::Asked(format!("{name}: it cannot be read: {error}")))?;
+                    let file =
+                        File::open(name).map_err(|error| Error::Asked(format!("{name}: cannot read: {error}")))?;
                     Box::new(Stoppable { stream: file, stop })
                 }
             };
@@ -71,7 +71,7 @@ impl Lab {
         if let Some(sketch) = &diagnosis.sketch
             && let Err(why) = Scenario::parse(SCENARIO, sketch.text()).and_then(|scenario| scenario.resolve())
         {
-            diagnosis.cautions.push(format!("no scenario can be made of what was found: {why}"));
+            diagnosis.cautions.push(format!("the findings do not make a valid scenario: {why}"));
             diagnosis.sketch = None;
         }
         Ok(Diagnosed { diagnosis })
@@ -118,7 +118,7 @@ impl Diagnosed {
                 Ok(there) if there == text => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let unwritten =
-                        |error| Error::Asked(format!("{name}: the scenario cannot be written ({error}); give --out"));
+                        |error| Error::Asked(format!("{name}: cannot write the scenario ({error}); use --out"));
                     let draft = Draft::open(Path::new(&name)).map_err(unwritten)?;
                     draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)?;
                 }
@@ -132,7 +132,7 @@ impl Diagnosed {
     }
 
     fn text(&self) -> Result<String, Error> {
-        let none = || Error::Asked("there is no round of several servers in it to make a scenario of".into());
+        let none = || Error::Asked("the input has no round with several servers, so there is no scenario".into());
         Ok(self.diagnosis.sketch.as_ref().ok_or_else(none)?.text())
     }
 

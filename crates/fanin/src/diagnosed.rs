@@ -8,7 +8,7 @@ use fanin_report::{Page, text};
 /// Width of pictures.
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 130.0;
-/// Maximum of rounds and servers drawn: of more, an even selection and the longest idle ones.
+/// Maximum number of rounds drawn (an even selection and those with the longest idle times), and of servers.
 const MOST: usize = 2_000;
 const MOST_LANES: usize = 96;
 
@@ -17,7 +17,7 @@ pub fn page(found: &Diagnosis) -> String {
     let title = match found.verdict.incast {
         Some(true) => "Incast",
         Some(false) => "No harmful incast",
-        None => "Too little to tell",
+        None => "No verdict",
     };
     let mut body = format!(
         "<header>\n<p class=\"kicker\">fanin diagnose</p>\n<h1>{title}</h1>\n<p class=\"setting\">{}</p>\n</header>\n<main>\n",
@@ -30,7 +30,7 @@ pub fn page(found: &Diagnosis) -> String {
     }
     if let Some((round, lanes)) = &found.slowest {
         let head = format!(
-            "The slowest round, server by server: {} ms from {:.6} s on",
+            "The slowest round by server: {} ms, starting at {:.6} s",
             three(round.took_s * 1e3),
             round.start_s
         );
@@ -59,9 +59,9 @@ const STYLE: &str = "<style>.diag{width:100%;height:auto;font:12px sans-serif}.d
 /// The scenario's results beside the measured ones.
 fn simulated(found: &Diagnosis) -> String {
     let one = |of: &Simulated| {
-        let far = if of.is_far() { " What follows from the scenario is doubtful." } else { "" };
+        let far = if of.is_far() { " Do not rely on this scenario." } else { "" };
         format!(
-            "<p>Simulated with {} servers: {} Mbit/s; measured: {} ({:+.0} %).{far}</p>\n",
+            "<p>With {} servers: {} Mbit/s simulated, {} measured ({:+.0} %).{far}</p>\n",
             of.fan_in,
             three(of.simulated_mbps),
             three(of.measured_mbps),
@@ -92,7 +92,7 @@ fn cautions(found: &Diagnosis) -> String {
     }
     let items: String =
         found.cautions.iter().chain(&found.counters).map(|line| format!("<li>{}</li>\n", text(line))).collect();
-    section("What to know of it", &format!("<ul>\n{items}</ul>"))
+    section("Notes", &format!("<ul>\n{items}</ul>"))
 }
 
 fn three(value: f64) -> String {
@@ -119,11 +119,11 @@ fn over_time(episodes: &[EpisodeFound]) -> String {
     let most = episodes.iter().map(|one| one.took_s).fold(1e-9, f64::max);
     let x = |at: f64| LEFT + (at - begin) / (end - begin).max(1e-9) * (WIDTH - LEFT - 10.0);
     let y = |took: f64| took / most * (HEIGHT - 40.0);
-    let mut svg = open(HEIGHT, "Rounds over time: how long each took, and its idle time");
+    let mut svg = open(HEIGHT, "Rounds over time: duration and idle time of each");
     for one in chosen(episodes) {
         let (left, wide) = (x(one.start_s), (x(one.start_s + one.took_s) - x(one.start_s)).max(1.0));
         let title = format!(
-            "{} servers at {:.6} s: {} ms in place of {} ms; {}",
+            "{} servers at {:.6} s: {} ms instead of {} ms; {}",
             one.fan_in,
             one.start_s,
             three(one.took_s * 1e3),
@@ -144,7 +144,7 @@ fn over_time(episodes: &[EpisodeFound]) -> String {
     }
     svg += &axis(HEIGHT, &format!("{} ms", three(most * 1e3)), [begin, end]);
     let stalled = episodes.iter().filter(|one| one.stall_s > 0.0).map(|one| one.signature).collect();
-    let colours = format!("Grey: how long a round took; coloured: what of it was idle, by cause: {}.", legend(stalled));
+    let colours = format!("Grey: duration of a round; coloured: its idle time, by cause: {}.", legend(stalled));
     format!("{svg}</svg>\n<p>{colours}</p>")
 }
 
@@ -157,7 +157,7 @@ fn by_server(round: &EpisodeFound, lanes: &[Lane]) -> String {
     lanes.truncate(MOST_LANES);
     let height = ROW * lanes.len() as f64 + 35.0;
     let x = |at: f64| LEFT + at / round.took_s.max(1e-9) * (WIDTH - LEFT - 10.0);
-    let mut svg = open(height, "The slowest round: when each server was asked, answered and was silent");
+    let mut svg = open(height, "The slowest round by server: request, response and idle periods");
     for (place, lane) in lanes.iter().enumerate() {
         let y = ROW * place as f64 + 4.0;
         let _ = writeln!(
@@ -189,9 +189,9 @@ fn by_server(round: &EpisodeFound, lanes: &[Lane]) -> String {
     svg += &axis(height, "", [0.0, round.took_s]);
     svg += "</svg>";
     let waits = lanes.iter().flat_map(|lane| lane.waits.iter().map(|wait| wait.2)).collect();
-    let more = if left_out > 0 { format!(" {left_out} more servers answered earlier.") } else { String::new() };
+    let more = if left_out > 0 { format!(" {left_out} more servers responded earlier.") } else { String::new() };
     format!(
-        "{svg}\n<p>Grey: asked and no byte yet; blue: answering; else why it was silent: {}.{more}</p>",
+        "{svg}\n<p>Grey: waiting for the first byte; blue: response; other colours: idle, by cause: {}.{more}</p>",
         legend(waits)
     )
 }
@@ -220,8 +220,13 @@ fn by_fan_in(points: &[PointFound], onset: Option<u32>) -> String {
         );
     }
     svg += "</svg>";
-    let says = onset.map_or("No onset was seen.".into(), |onset| format!("The onset was seen at {onset} servers."));
-    format!("{svg}\n<p>At the most {} Mbit/s. Red: most rounds had a stall; blue: fewer. {says}</p>", three(most))
+    let says = onset.map_or("The capture shows no collapse point.".into(), |onset| {
+        format!("The collapse point is {onset} servers.")
+    });
+    format!(
+        "{svg}\n<p>Maximum: {} Mbit/s. Red: more than half of the rounds stalled; blue: fewer. {says}</p>",
+        three(most)
+    )
 }
 
 fn open(height: f64, label: &str) -> String {

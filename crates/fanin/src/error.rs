@@ -16,7 +16,7 @@ pub enum Error {
     #[error(transparent)]
     Scenario(#[from] Problem),
     /// A scenario that cannot be read.
-    #[error("{path}: the scenario cannot be read: {error}", path = path.display())]
+    #[error("{path}: cannot read the scenario: {error}", path = path.display())]
     Unread {
         /// Its file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum Error {
     #[error("{0}")]
     Memory(String),
     /// A run that broke an invariant: a fault of the simulator.
-    #[error("a fault of the simulator, please report it with the scenario: {0}")]
+    #[error("a bug in the simulator; please report it with the scenario: {0}")]
     Broken(#[from] Broken),
     /// A run that an algorithm of the caller's ended.
     #[error("{0}")]

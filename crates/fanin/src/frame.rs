@@ -35,7 +35,7 @@ pub fn packet(caught: &CapturedPacket, stack: &Stack, id: u16) -> Result<Vec<u8>
     let payload = vec![0u8; usize::from(segment.len)];
     let tcp_bytes = 20 + options.len();
     if tcp_bytes + 20 != usize::from(segment.header) {
-        return Err(format!("{} B of options in a header of {} B", options.len(), segment.header));
+        return Err(format!("{} B of options do not fit a header of {} B", options.len(), segment.header));
     }
     let mut ip = Ipv4Header::new(
         u16::try_from(tcp_bytes + payload.len()).map_err(|error| error.to_string())?,

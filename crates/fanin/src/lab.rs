@@ -7,66 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use fanin_execute::{Cache, Elsewhere, Forecast, Threads, Transport, forecast, free_memory};
-use fanin_lab::{Executor, Progress, Runner};
-use fanin_sim::{Team, one_core};
-use fanin_spec::{Base, Need, RunError, RunSpec, RunTables, Settings, Variant, Watch};
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use fanin_execute::{Cache, Elsewhere, Forecast, Measured, Threads, Transport, forecast, free_memory};
+use fanin_lab::{Executor, Measurement, Progress};
+use fanin_spec::Variant;
 
 use crate::Error;
-
-/// The simulator.
-pub(crate) struct Simulator;
-
-impl Runner for Simulator {
-    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        under_its_law(spec, || fanin_sim::run(spec, stop))
-    }
-
-    fn run_on(&self, spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        match one_core(spec) {
-            None if cores > NonZeroUsize::MIN => on_cores(spec, cores, stop),
-            _ => self.run(spec, stop),
-        }
-    }
-
-    fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        under_its_law(spec, || fanin_sim::watch(spec, watch, stop))
-    }
-
-    fn need(&self, settings: &Settings) -> Need {
-        fanin_sim::need(settings)
-    }
-}
-
-/// Runs a spec on several cores if that pays; on one if no thread can be started.
-fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
-    match ThreadPoolBuilder::new().num_threads(cores.get()).build() {
-        Ok(pool) => pool.install(|| fanin_sim::run_in_parts(spec, cores, &SideBySide, stop)),
-        Err(_) => fanin_sim::run(spec, stop),
-    }
-}
-
-/// The threads of the current pool.
-struct SideBySide;
-
-impl Team for SideBySide {
-    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
-        parts.par_iter_mut().with_max_len(1).for_each(serve);
-    }
-}
-
-/// Runs a spec; an algorithm of the caller's wraps the run.
-pub(crate) fn under_its_law<T: Send>(
-    spec: &RunSpec,
-    run: impl FnOnce() -> Result<T, RunError> + Send,
-) -> Result<T, RunError> {
-    let Base::Foreign(law) = spec.scheme.base else { return run() };
-    let (mut run, mut came) = (Some(run), None);
-    law.source().during(&mut || came = run.take().map(|run| run())).map_err(RunError::Raised)?;
-    came.unwrap_or(Err(RunError::Stopped))
-}
+use crate::simulator::{ENGINE, RUNNER};
 
 /// News while a lab works.
 #[derive(Clone, Debug)]
@@ -85,16 +31,26 @@ pub enum Update {
 pub struct Lab {
     jobs: NonZeroUsize,
     cache: Option<Cache>,
-    executor: Option<Box<dyn Executor>>,
-    /// The transport that takes runs to workers, and the workers' cache folder.
-    transport: Option<(Box<dyn Transport>, Option<PathBuf>)>,
+    carrier: Carrier,
     pub(crate) stop: Arc<AtomicBool>,
+}
+
+/// What carries out the specs of a lab.
+enum Carrier {
+    /// The simulator, on this machine's threads.
+    Threads,
+    /// An executor of the caller's.
+    Own(Box<dyn Executor>),
+    /// A transport that takes runs to workers, and the workers' cache folder.
+    Workers(Box<dyn Transport>, Option<PathBuf>),
+    /// A measurement on real machines.
+    Measurement(Box<dyn Measurement>),
 }
 
 impl Default for Lab {
     fn default() -> Lab {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Lab { jobs, cache: user_cache(), executor: None, transport: None, stop: Arc::default() }
+        Lab { jobs, cache: user_cache(), carrier: Carrier::Threads, stop: Arc::default() }
     }
 }
 
@@ -114,20 +70,20 @@ impl Lab {
     /// A lab that caches finished runs in a folder.
     #[must_use]
     pub fn cache_in(self, folder: impl Into<PathBuf>) -> Lab {
-        Lab { cache: Some(Cache::new(folder, fanin_sim::ENGINE)), ..self }
+        Lab { cache: Some(Cache::new(folder, ENGINE)), ..self }
     }
 
     /// A lab whose runs another executor carries out, instead of its threads and its cache.
     #[must_use]
     pub fn executor(self, executor: impl Executor + 'static) -> Lab {
-        Lab { executor: Some(Box::new(executor)), ..self }
+        Lab { carrier: Carrier::Own(Box::new(executor)), ..self }
     }
 
     /// A lab whose runs a transport takes to workers, each of which calls [`work`]. Workers may cache finished runs in their own folder.
     /// This lab's own cache takes precedence.
     #[must_use]
     pub fn with_transport(self, transport: impl Transport + 'static, cache_there: Option<PathBuf>) -> Lab {
-        Lab { transport: Some((Box::new(transport), cache_there)), ..self }
+        Lab { carrier: Carrier::Workers(Box::new(transport), cache_there), ..self }
     }
 
     /// A lab that stops once this flag is set, and returns the results up to then.
@@ -141,16 +97,24 @@ impl Lab {
         self.jobs
     }
 
+    /// A lab that measures on real machines instead of simulating: without a cache, and as its measurement allows at once.
+    #[must_use]
+    pub fn measuring(self, measurement: impl Measurement + 'static) -> Lab {
+        Lab { carrier: Carrier::Measurement(Box::new(measurement)), ..self }
+    }
+
     /// Calls `work` with the lab's executor.
     pub(crate) fn with_executor<T>(&self, work: impl FnOnce(&dyn Executor) -> T) -> T {
         let cache = self.cache.as_ref();
-        match (&self.executor, &self.transport) {
-            (Some(executor), _) => work(executor.as_ref()),
-            (None, Some((transport, there))) => {
-                let engine: (&dyn Runner, &str) = (&Simulator, fanin_sim::ENGINE);
-                work(&Elsewhere::new(transport.as_ref(), engine, (cache, there.clone()), &self.stop))
+        match &self.carrier {
+            Carrier::Threads => work(&Threads { runner: RUNNER, cache, jobs: self.jobs, stop: &self.stop }),
+            Carrier::Own(executor) => work(executor.as_ref()),
+            Carrier::Workers(transport, there) => {
+                work(&Elsewhere::new(transport.as_ref(), (RUNNER, ENGINE), (cache, there.clone()), &self.stop))
             }
-            (None, None) => work(&Threads { runner: &Simulator, cache, jobs: self.jobs, stop: &self.stop }),
+            Carrier::Measurement(measurement) => {
+                work(&Measured { measurement: measurement.as_ref(), stop: &self.stop })
+            }
         }
     }
 
@@ -159,33 +123,34 @@ impl Lab {
     /// # Errors
     /// [`Error::Memory`].
     pub fn forecast(&self, variants: &[Variant]) -> Result<Forecast, Error> {
-        forecast(&Simulator, self.jobs, variants, free_memory()).map_err(Error::Memory)
+        forecast(RUNNER, self.jobs, variants, free_memory()).map_err(Error::Memory)
     }
 }
 
 /// Worker: executes the runs of a batch from a [`Transport`] on the calling thread, and returns their results.
 pub fn work(batch: &[u8], stop: &AtomicBool) -> Vec<u8> {
-    fanin_execute::work(&Simulator, fanin_sim::ENGINE, batch, stop)
+    fanin_execute::work(RUNNER, ENGINE, batch, stop)
 }
 
 /// The engine's name, equal on all workers: another engine's tables may differ.
 pub fn engine() -> &'static str {
-    fanin_sim::ENGINE
+    ENGINE
 }
 
 /// The user's cache of finished runs; `None` if the system has no cache folder.
 pub fn user_cache() -> Option<Cache> {
     let folder = choose_base_strategy().ok()?.cache_dir();
-    Some(Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
+    Some(Cache::new(folder.join("fanin"), ENGINE))
 }
 
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
     use crate::law::{Ack, Cause, Congestion, Control, Foreign, Source, Traits, Window, register};
-    use crate::{CompareOptions, Comparison, Scenario};
+    use crate::{CompareOptions, Comparison, Counter, Provenance, RunError, RunSpec, RunTables, Scenario, Totals};
 
     /// NewReno as an external algorithm; with `fails` it fails at a loss.
     #[derive(Clone, Copy, Debug)]
@@ -274,5 +239,41 @@ mod tests {
         }
         brought("bbr").unwrap();
         assert_eq!(compared(&Lab::default(), "bbr+m21").finished(), [4, 4]);
+    }
+
+    /// A testbed without a network: each measurement delivers more than the one before, and nobody sees drops.
+    #[derive(Default)]
+    struct Testbed(AtomicU64);
+
+    impl Measurement for Testbed {
+        fn measure(&self, spec: &RunSpec, _stop: &AtomicBool) -> Result<RunTables, RunError> {
+            let payload_bytes = 1_000_000 * (1 + self.0.fetch_add(1, Ordering::Relaxed));
+            let totals = Totals { payload_bytes, measured_ps: spec.settings.workload.duration.0, ..Totals::default() };
+            Ok(RunTables { totals, unmeasured: vec![Counter::Timeouts, Counter::Drops], ..RunTables::default() })
+        }
+
+        fn provenance(&self) -> Provenance {
+            let [kernel, machine, date] = ["Linux 6.12", "2 cores", "2026-11-26T00:00:00Z"].map(String::from);
+            Provenance { kernel, machine, date }
+        }
+    }
+
+    #[test]
+    fn measurements_are_not_cached_and_say_where_they_were_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::default().cache_in(folder.path()).measuring(Testbed::default());
+        let (first, again) = (compared(&lab, "newreno"), compared(&lab, "newreno"));
+        let mbps = |of: &Comparison| of.summary().rows[0].goodput_mbps.mean;
+        assert!(mbps(&again) > mbps(&first), "measured anew");
+        assert_eq!((first.outcome().cached, again.outcome().cached), (0, 0));
+        let json: serde_json::Value = serde_json::from_str(&again.to_json()).unwrap();
+        assert_eq!(json["provenance"]["kernel"], "Linux 6.12");
+        assert_eq!(json["rows"][0]["unmeasured"], serde_json::json!(["timeouts", "drops"]));
+        let says = &again.findings().last().unwrap().says;
+        assert!(says.contains("unmeasured drops") || says.contains("Not measured: timeouts, drops."), "{says}");
+        assert!(!says.contains("no drops") && !says.contains("no timeouts"), "{says}");
+        let simulated: serde_json::Value =
+            serde_json::from_str(&compared(&Lab::default(), "newreno").to_json()).unwrap();
+        assert!(simulated.get("provenance").is_none() && simulated["rows"][0].get("unmeasured").is_none());
     }
 }

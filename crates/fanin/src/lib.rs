@@ -42,6 +42,7 @@ mod lab;
 pub mod paper;
 mod plan;
 mod scenario;
+mod simulator;
 mod trace;
 pub mod words;
 
@@ -82,9 +83,9 @@ pub use fanin_execute::{
     PlanningError, Pruning, Refusal, Rule, StopReason, Table, Transport, Usage, Values, clean_up, demo, is_special,
 };
 pub use fanin_lab::{
-    Axis, Background, Batch, Broken, CompareOptions, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets,
-    Outcome, Progress, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, figures, line_mbps,
-    notes, place_of, setting, state_at, stats,
+    Axis, Background, Batch, Broken, CompareOptions, Done, Executor, Finding, Latency, Measurement, Memories, News,
+    Onset, Onsets, Outcome, Progress, Provenance, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier,
+    Verdict, figures, line_mbps, notes, place_of, setting, state_at, stats,
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_report::Report;
@@ -93,7 +94,7 @@ pub use fanin_sim::one_core;
 /// Algorithms of the caller's own, beside the built-in ones.
 pub use fanin_spec::law;
 pub use fanin_spec::{
-    Cause, Cell, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables, TIERS,
-    Totals, Variant, Watch,
+    Cause, Cell, Coordinate, Counter, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunError, RunSpec,
+    RunTables, TIERS, Totals, Variant, Watch,
 };
 pub use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};

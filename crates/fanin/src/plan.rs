@@ -163,7 +163,7 @@ impl Plan {
         Conclusion::of(&self.latencies)
     }
 
-    /// Whether to carry out the plan: latencies are shorter, queries ask fewer servers, and no server exceeds its bound or its current
+    /// Whether to carry out the plan: latencies are shorter, queries use fewer servers, and no server exceeds its bound or its current
     /// load.
     pub fn recommended(&self) -> bool {
         self.refusal().is_none()
@@ -173,24 +173,22 @@ impl Plan {
     fn refusal(&self) -> Option<String> {
         let [before, after] = &self.advice.effects;
         if self.advice.plan.moves.is_empty() {
-            return Some(
-                "nothing that is asked for together lies apart, or nothing belongs together: nothing is to move".into(),
-            );
+            return Some("nothing to move: related keys are already co-located, or none are related".into());
         }
         if after.mean() >= before.mean() {
-            return Some("queries ask no fewer servers".into());
+            return Some("queries would use no fewer servers".into());
         }
         if self.conclusion() == Conclusion::Worse {
-            return Some("what queries save by asking fewer servers they lose waiting at those".into());
+            return Some("queries would use fewer servers, but wait longer for them".into());
         }
         if self.conclusion() == Conclusion::NoDifference {
-            return Some("queries take no less time, or not all of them do".into());
+            return Some("queries would not get faster, or only some would".into());
         }
         // A few per cent are noise.
         if after.busiest() > before.busiest().max(self.bound) * 1.05 {
             let (busiest, bound) = (after.busiest(), self.bound);
             return Some(format!(
-                "the busiest server would be asked for {busiest:.1} times the mean, {bound:.1} is the bound"
+                "the busiest server would get {busiest:.1}× the mean number of requests; the bound is {bound:.1}×"
             ));
         }
         None
@@ -202,10 +200,10 @@ impl Plan {
         match self.refusal() {
             Some(refusal) => format!("do not: {refusal}"),
             None if after.drops < before.drops => format!(
-                "do it: fewer servers answer at once, {} packets are dropped in place of {}, and so fewer timeouts are waited for",
+                "do it: fewer servers respond at once; {} packets are dropped instead of {}, so queries wait for fewer timeouts",
                 after.drops, before.drops
             ),
-            None => "do it: fewer servers answer a query, and it takes less time".into(),
+            None => "do it: fewer servers respond to a query, and it takes less time".into(),
         }
     }
 

@@ -178,7 +178,7 @@ impl Resolved {
             });
         }
         Err(Error::Asked(format!(
-            "one run is at one point, and in {} {}: give one with {}",
+            "a run has one point, but in {} {}: choose one with {}",
             self.name,
             swept.join(" and "),
             such_as.join(" ")

@@ -17,7 +17,7 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 use pcap_file::{DataLink, PcapError};
 
 use crate::frame::{Stack, packet};
-use crate::lab::under_its_law;
+use crate::simulator::under_its_law;
 use crate::{Error, Lab, Resolved};
 
 /// Packets that crossed the links at a host or a port in one run.
@@ -43,7 +43,7 @@ impl Lab {
                 let last = hosts.last().map_or("", String::as_str);
                 let port = ports.first().map_or("", String::as_str);
                 Err(Error::Asked(format!(
-                    "--at {at}: there is no such host or port; hosts are client, server1 to {last}, ports such as {port}"
+                    "--at {at}: unknown host or port; use client, server1 to {last}, or a port such as {port}"
                 )))
             }
             Err(RunError::Stopped) => Err(Error::Stopped),

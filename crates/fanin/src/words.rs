@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 /// The fabrics with descriptions.
 pub const FABRICS: [(&str, &str); 4] = [
-    ("star", "one switch, each host on a link of its own"),
+    ("star", "one switch; each host has its own link to it"),
     ("leaf-spine", "racks whose switches each have a link to every spine"),
-    ("fat-tree", "pods of racks under spines of their own, joined by cores"),
+    ("fat-tree", "pods of racks, each pod with its own spines, joined by cores"),
     ("edges", "any network of switches, given by its links (fabric.edges)"),
 ];
 
@@ -60,7 +60,7 @@ pub fn explained(subject: &str) -> Result<Value, String> {
 pub fn understood(subject: &str) -> Result<Scheme, String> {
     Scheme::parse(subject).map_err(|what| {
         format!(
-            "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms, `fanin explain limits` what is not modelled"
+            "{what}; other subjects: scenario (the file), model (the closed forms), limits (features that are not modelled)"
         )
     })
 }
@@ -81,7 +81,7 @@ pub fn marked(file: &str) -> String {
 pub fn says(scheme: &Scheme) -> String {
     let name = scheme.to_string();
     let entry = REGISTRY.iter().find(|e| e.name == name);
-    entry.map_or("a combination that the registry does not name".into(), |e| e.says.to_string())
+    entry.map_or("a combination without a description".into(), |e| e.says.to_string())
 }
 
 /// The keys of the scheme's own sections; `dctcp` brings `ect = "all"`.

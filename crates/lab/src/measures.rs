@@ -1,6 +1,8 @@
 //! Measures of a comparison: the columns of a summary row, each declared once.
 
-use fanin_spec::{Kind, Point, RunTables, Settings, Totals, Variant};
+use std::collections::BTreeSet;
+
+use fanin_spec::{Counter, Kind, Point, RunTables, Settings, Totals, Variant};
 
 use crate::background::{Background, Service, background, service};
 use crate::catalogue::{Part, Value, figures};
@@ -59,6 +61,11 @@ impl<'a> PointRuns<'a> {
         spread_with_open(ended, queries().filter_map(|query| query.waited_ps).collect())
     }
 
+    fn unmeasured(&self) -> Vec<Counter> {
+        let all: BTreeSet<Counter> = self.runs.iter().flat_map(|run| run.unmeasured.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
     fn jain(&self) -> Option<f64> {
         let (servers, clients) = (self.settings.servers(), self.settings.clients());
         let jains: Vec<f64> = self.runs.iter().filter_map(|run| jain(run, servers, clients)).collect();
@@ -109,6 +116,10 @@ measures! {
         /// Number of participating hosts.
         #[serde(skip)]
         hosts: u32 = p.settings.hosts(),
+        /// Counters that the driver could not read in some run: their figures have no meaning.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "typescript", ts(type = "string[] | undefined"))]
+        unmeasured: Vec<Counter> = p.unmeasured(),
     } {
         /// Number of clients.
         clients: u32, "count" = clients(p.settings);
@@ -217,6 +228,11 @@ const FIRST: [&str; 25] = [
 ];
 
 impl SummaryRow {
+    /// Whether the driver could read a counter in every run.
+    pub fn measures(&self, counter: Counter) -> bool {
+        !self.unmeasured.contains(&counter)
+    }
+
     /// Columns after the scheme, the number of servers and the other swept keys.
     pub fn columns() -> Vec<Part> {
         let parts = in_order(SummaryRow::FIGURES.iter().map(|figure| figure.parts()));

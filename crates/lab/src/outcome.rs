@@ -4,6 +4,8 @@ use core::time::Duration;
 
 use fanin_spec::{Point, RunSpec, RunTables};
 
+use crate::Provenance;
+
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Done {
@@ -26,6 +28,8 @@ pub struct Outcome {
     pub raised: Vec<Broken>,
     /// Total wall time.
     pub wall: Duration,
+    /// Where and when the figures were measured; `None` if they follow from the specs alone.
+    pub provenance: Option<Provenance>,
 }
 
 /// A run that broke an invariant, or in which the caller's own algorithm failed.

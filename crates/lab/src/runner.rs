@@ -5,7 +5,8 @@ use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Need, RunError, RunSpec, RunTables, Settings, Watch};
 
-/// Turns a spec into tables: the simulator, or a testbed. The simulator returns the same tables for the same spec.
+/// Turns a spec into tables: the same ones for the same spec, on any machine. What measures real networks is a
+/// [`Measurement`](crate::Measurement).
 pub trait Runner: Sync {
     /// Runs a spec on the calling thread; checks `stop` from time to time.
     ///

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use fanin_spec::{RunSpec, Variant, Watch};
 
-use crate::{Broken, CompareOptions, Done, Outcome, Planner};
+use crate::{Broken, CompareOptions, Done, Outcome, Planner, Provenance};
 
 /// Runs that are executed together.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub enum News {
     },
 }
 
-/// Executes batches of runs. Results depend only on the specs, not on the executor or the order of execution.
+/// Executes batches of runs. Results depend only on the specs, not on the executor or the order of execution, unless they were measured.
 pub trait Executor {
     /// Executes every run of a batch, reports each when it finishes, on the calling thread and in any order, and returns the wall time.
     /// A stop ends it with the runs finished by then.
@@ -54,6 +54,11 @@ pub trait Executor {
     /// # Errors
     /// A run that broke an invariant, which also ends the others.
     fn carry_out(&self, batch: Batch<'_>, tell: &mut dyn FnMut(News)) -> Result<Duration, Broken>;
+
+    /// Where and when its figures were measured; `None` if they follow from the specs alone.
+    fn provenance(&self) -> Option<Provenance> {
+        None
+    }
 }
 
 /// Progress of a session.
@@ -135,7 +140,15 @@ impl<'a> Session<'a> {
 
     /// The outcome of all runs, given by spec in the order of a plan.
     fn outcome(self, runs: Vec<Option<Done>>) -> Outcome {
-        Outcome { runs, cached: self.cached, notices: self.notices, raised: self.raised, wall: self.elapsed }
+        let provenance = self.executor.provenance();
+        Outcome {
+            runs,
+            cached: self.cached,
+            notices: self.notices,
+            raised: self.raised,
+            wall: self.elapsed,
+            provenance,
+        }
     }
 }
 

@@ -9,9 +9,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::measures::{PointRuns, SummaryRow};
 use crate::setting::thresholds;
 use crate::stats::{self, six_digits};
-use crate::{CompareOptions, Done, Finding, Outcome};
+use crate::{CompareOptions, Done, Finding, Outcome, Provenance};
 
-/// The object that `--json` prints. Everything except `engine` is a function of scenario and seeds.
+/// The object that `--json` prints. Everything except `engine` is a function of scenario and seeds, unless it was measured.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Summary {
     /// Version of this format: 1.
@@ -35,6 +35,9 @@ pub struct Summary {
     pub ecn_threshold_k: BTreeMap<String, Vec<String>>,
     /// Precision of goodputs, if requested.
     pub precision: Option<Precision>,
+    /// Where and when the figures were measured; absent if they follow from the scenario alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// Cost.
     pub engine: Cost,
     /// Findings in words; [`summarise`] leaves this empty.
@@ -139,6 +142,7 @@ pub fn summarise(
         searched: options.onset,
         ecn_threshold_k: thresholds.filter(|(_, values)| !values.is_empty()).collect(),
         precision,
+        provenance: outcome.provenance.clone(),
         engine: cost(outcome),
         findings: Vec::new(),
     }

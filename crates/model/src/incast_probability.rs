@@ -2,10 +2,10 @@
 //! Sources: Memon, Huang and Saajid, "Gentle Slow Start" (2019), section 2.3 and 3.1, equations 1 to 6.
 //! Model:   a packet is lost with probability p, independently; a flow times out when it loses all w packets of its window;
 //!          incast means that at least one of n does.
-//! Forms:   p = 1 - B / (n w), or 0 where n w packets fit in B                         (equation 1, mended)
+//! Forms:   p = 1 - B / (n w), or 0 where n w packets fit in B                         (equation 1, corrected)
 //!          P_TO = p^w; P = 1 - (1 - P_TO)^n                                           (equations 2 and 3)
 //!          W = (C RTT + B) / MSS fill pipe and queue, and each flow has w = W / n     (equations 4 and 5)
-//!          with GSS a window then grows by one: p = 1 / (w + 1); P = 1 - (1 - p^w)^n  (equation 6, mended)
+//!          with GSS a window then grows by one: p = 1 / (w + 1); P = 1 - (1 - p^w)^n  (equation 6, corrected)
 //!          without GSS it doubles: p = 1/2; P = 1 - (1 - (1/2)^w)^n
 //! Units:   packets; n and w may be fractions, since they are averages.
 //! Departs: equation 1 prints p = 1 - n w / B, which is negative after overflow; the lost n w - B of n w packets are

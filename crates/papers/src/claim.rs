@@ -199,7 +199,7 @@ impl RawClaim {
         let percent = self.percent.unwrap_or(50.0);
         match percent > 0.0 && percent <= 100.0 {
             true => Ok(percent),
-            false => Err(format!("percent = {percent}: use a share over 0 and up to 100")),
+            false => Err(format!("percent = {percent}: use a percentage above 0 and up to 100")),
         }
     }
 

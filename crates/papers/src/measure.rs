@@ -196,7 +196,7 @@ measures! { |spec, tables|
     /// The memory of these servers in total, per cent of their capacity.
     GatheringMemoryPct, "memory of co-locating servers, % of capacity", run = used(tables, |row| (row.memory_bytes, row.memory_most_bytes));
     /// Data packets that crossed a rack's uplink, including retransmissions, per request.
-    InterRackPackets, "packets between racks a request", run = {
+    InterRackPackets, "packets between racks per request", run = {
         let up = tables.ports.iter().filter(|port| matches!(port.tier.as_str(), "leaf up" | "tor up"));
         let packets: u64 = up.map(|port| port.data_packets).sum();
         Some(packets as f64 / tables.queries.len().max(1) as f64)
@@ -204,7 +204,7 @@ measures! { |spec, tables|
     /// Time to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
     TreeMs, "time to form swarms and tree, ms", form FanIn;
     /// Computing time of a scheme per query, ms, by the queries an hour: measured, not simulated.
-    ComputingMs, "computing time a query, ms", form FanIn;
+    ComputingMs, "computing time per query, ms", form FanIn;
     /// The mean time until an object of a server's queue is sent, in units of the time to send one unit of size.
     QueueMean, "mean time until an object is sent, 1/g", form FanIn;
     /// Running map tasks, by time in ms.

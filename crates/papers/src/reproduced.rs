@@ -121,7 +121,10 @@ impl fmt::Display for Spared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Spared { precision, points, early, runs, spared } = self;
         let percent = six_digits(100.0 * precision);
-        write!(f, "{early} of {points} points stopped early, known to {percent} %; spared {spared} of {runs} runs")
+        write!(
+            f,
+            "{early} of {points} points stopped early, at a precision of {percent} %, saving {spared} of {runs} runs"
+        )
     }
 }
 

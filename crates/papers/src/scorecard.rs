@@ -98,10 +98,10 @@ impl ScoredClaim {
         let there = self.hangs_on.iter().map(|on| format!("{} with `{}`", on.verdict.says(), on.setting));
         let there = there.collect::<Vec<_>>().join(", ");
         let head = match self.robust {
-            Some(false) => "Fragile: it depends on parameters that the paper leaves open",
-            _ => "Parameters that the paper leaves open change it, though not from pass to fail",
+            Some(false) => "Fragile: the verdict depends on parameters that the paper leaves open",
+            _ => "Parameters that the paper leaves open change the verdict, but not from pass to fail",
         };
-        let here = self.tried_beside.map_or("stands", Verdict::says);
+        let here = self.tried_beside.map_or("stays the same", Verdict::says);
         (!there.is_empty()).then(|| format!("{head}. It {here} as in the scenarios, {there}."))
     }
 }

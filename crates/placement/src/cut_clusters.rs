@@ -8,7 +8,7 @@
 //!          its cut is lighter, and its cut is at most that of the node alone. So a community whose cut is heavier than this is a
 //!          cluster, and the graph continues without it.
 //!          For a cluster S and each part P of it: c(S, V − S) / |V − S| ≤ w ≤ c(P, S − P) / min(|P|, |S − P|).
-//! Units:   weights as they come.
+//! Units:   weights as given.
 //! Owns:    a residual graph; a flow examines only the part it needs, and restores it.
 //! Departs: Algorithm 2 says that there are N clusters, as many as servers; how many there are follows from w alone.
 //! Checked: tests/placement/cut_clusters.rs: by hand, against all cuts and a whole minimum cut tree, and against the bounds;

@@ -11,7 +11,6 @@
 //!          queries show an earlier plan.
 //!          If bytes to move are bounded, clusters with the largest saving per byte go first.
 //! Units:   bytes, requests of a period; savings in 1/65,536 of a server.
-//! Units:   bytes, requests of a period; savings in 1/65,536 of a server.
 //! Owns:    nothing.
 //! Departs: an object whose own demand exceeds a server's share stays where it is.
 //! Checked: tests/placement/groups.rs: capacities, racks and budgets hold; a log without structure moves nothing.

@@ -7,7 +7,6 @@
 //!          Local search runs again at every level on the way back. The result is improved by further cycles that merge only nodes of
 //!          the same part.
 //! Units:   resources as given.
-//! Units:   resources as they come.
 //! Owns:    nothing: the same arguments give the same parts.
 //! Departs: edges of more than `WIDE` nodes do not count for merging: they say little about any two nodes. Both papers start with
 //!          bisections of the coarsest graph; filling parts one after another is better here, and best on the finest.

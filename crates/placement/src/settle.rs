@@ -1,11 +1,10 @@
 //! Placement of clusters.
 //! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
-//!          section III-B: on the gathering servers of its popular object, or on the server that has most of it.
+//!          section III-B: on the co-location servers of its popular object, or on the server that has most of it.
 //! Law:     a cluster has as many target servers as objects have replicas, each in its own rack: the servers of its most popular
 //!          object, the anchor, if that is popular; else those that have most of it, preferably with capacity for all of it. Objects
 //!          are taken by falling frequency: a replica on a target stays; one in a target's rack moves to that target; the others go to
 //!          the remaining targets.
-//!          goes to that home; the others go to homes that are left.
 //! Units:   bytes, requests of a period.
 //! Owns:    nothing.
 //! Departs: the paper has one place per cluster and no replicas. No rack gets a second replica of an object at any time, in any order of

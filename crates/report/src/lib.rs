@@ -115,12 +115,12 @@ struct AxisFacts {
     log: bool,
 }
 
-/// Builds the report of a comparison and watches one more run per scheme. A `stop` omits the remaining timelines.
+/// Builds the report of a comparison. `runner` watches one more run per scheme; without one there are no timelines. A `stop` omits the remaining timelines.
 ///
 /// # Errors
 /// A watched run that broke an invariant.
 pub fn report(
-    runner: &dyn Runner,
+    runner: Option<&dyn Runner>,
     title: Option<&str>,
     variants: &[Variant],
     manifest: &Manifest,
@@ -139,7 +139,10 @@ pub fn report(
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         let Some((spec, tables)) = timeline::choose(&runs, label, &rows) else { continue };
         // A timeline shows rounds at the client.
-        if many_to_one && let Some((window, seen)) = timeline::look(runner, spec, tables, stop)? {
+        if many_to_one
+            && let Some(runner) = runner
+            && let Some((window, seen)) = timeline::look(runner, spec, tables, stop)?
+        {
             stories.push(Timeline::new(spec, window, &seen));
             swarms.extend(Swarms::new(spec, &seen));
         }

@@ -55,16 +55,16 @@ fn why(packet: &EventRow) -> String {
         ("loss", _) => "by a fault".into(),
         (_, "full") => match (packet.shared_bytes, packet.holder_bytes) {
             (Some(shared), Some(held)) if shared > 0 => {
-                format!("as {holder} held {:.0} % of the shared memory", 100.0 * held as f64 / shared as f64)
+                format!("because {holder} held {:.0} % of the shared memory", 100.0 * held as f64 / shared as f64)
             }
-            (Some(_), _) => format!("as {at} may hold no more of the shared memory"),
-            _ => format!("as its queue was full, with {queue} in it"),
+            (Some(_), _) => format!("because {at} had reached its share of the shared memory"),
+            _ => format!("because its queue was full, with {queue} in it"),
         },
-        (_, "early") => format!("as that port drops early, with {queue} in its queue"),
+        (_, "early") => format!("because that port drops early, with {queue} in its queue"),
         (_, "not_ect") => {
-            format!("as that port would have marked it, with {queue} in its queue, and it was not ECN-capable")
+            format!("because that port would have marked it, with {queue} in its queue, but it was not ECN-capable")
         }
-        _ => "as that link was down".into(),
+        _ => "because that link was down".into(),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         };
         let says = said(&timer(["client", "server1"], 101), &[shared]);
         let expected =
-            "the request to server1 was lost at switch>server1, as switch>server1 held 72 % of the shared memory";
+            "the request to server1 was lost at switch>server1, because switch>server1 held 72 % of the shared memory";
         assert_eq!(says.as_deref(), Some(expected));
     }
 
@@ -117,7 +117,7 @@ mod tests {
         let events = [drop(1, ends, 1461), drop(2, ends, 2921), drop(3, ["server6", "client"], 1461)];
         let says = said(&timer(ends, 2921), &events);
         let expected =
-            "data of server7 (sequence 2921) was lost at switch>client, as its queue was full, with 64.0 KB in it";
+            "data of server7 (sequence 2921) was lost at switch>client, because its queue was full, with 64.0 KB in it";
         assert_eq!(says.as_deref(), Some(expected));
         assert_eq!(said(&timer(ends, 4381), &events), None, "what had come is not lost");
     }
@@ -133,7 +133,9 @@ mod tests {
         };
         let why = |row: EventRow| said(&timer(ends, 0), &[row]).unwrap_or_default();
         assert_eq!(why(with("loss", "syn", "")), "the SYN of server7 to client was lost at switch>client, by a fault");
-        assert!(why(with("drop", "data", "early")).ends_with("as that port drops early, with 64.0 KB in its queue"));
+        assert!(
+            why(with("drop", "data", "early")).ends_with("because that port drops early, with 64.0 KB in its queue")
+        );
         assert!(why(with("drop", "fin", "down")).starts_with("the FIN of server7 to client was lost"));
         assert_eq!(said(&timer(ends, 0), &[with("drop", "ack", "full")]), None, "nobody sends an ACK again");
     }

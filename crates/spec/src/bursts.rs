@@ -43,8 +43,7 @@ enum Kind {
 const MEASURED: &str = "gap_us,fan_in,bytes";
 const DRAWN: &str = "of,value,cdf";
 const MEASURED_FORM: &str = "expected `gap_us,fan_in,bytes`, such as `250.5,40,80000`";
-const DRAWN_FORM: &str =
-    "expected `of,value,cdf`, such as `fan_in,40,0.9`, of one of gap_us, fan_in and bytes, the cdf from 0 to 1";
+const DRAWN_FORM: &str = "expected `of,value,cdf`, such as `fan_in,40,0.9`, where `of` is gap_us, fan_in or bytes, and the cdf is from 0 to 1";
 /// The distributions, each with the number of decimal digits used; gaps are in nanoseconds.
 const OF: [(&str, u32); 3] = [("gap_us", 3), ("fan_in", 0), ("bytes", 0)];
 /// Longest gap.

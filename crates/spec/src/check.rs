@@ -150,8 +150,9 @@ fn segments(s: &Settings) -> Result<(), Wrong> {
     frames(s)?;
     for (on, path) in [(s.tcp.rack, "tcp.rack"), (s.tcp.tail_loss_probe, "tcp.tail_loss_probe")] {
         if on && !s.tcp.sack {
-            let what =
-                format!("`{path}` needs selective acknowledgements (RFC 8985): set `tcp.sack = true`, or turn it off");
+            let what = format!(
+                "`{path}` needs selective acknowledgements (RFC 8985): set `tcp.sack = true`, or `{path} = false`"
+            );
             return wrong(&[path, "tcp.sack"], what);
         }
     }
@@ -290,7 +291,7 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
     if picc.memory < k.most {
         let what = format!(
-            "an object of {} does not fit into a server's `picc.memory` of {}: increase it",
+            "an object of {} does not fit into a server's `picc.memory` of {}: increase `picc.memory`",
             k.most, picc.memory
         );
         return wrong(&["picc.memory", "key_value.most"], what);
@@ -355,7 +356,10 @@ fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
     let k = &s.key_value;
     if k.replica_racks == ReplicaRacks::Distinct && k.replicas > racks {
-        let what = format!("{} replicas of an object in distinct racks of {racks}: use at most {racks}", k.replicas);
+        let what = format!(
+            "{} replicas of an object in distinct racks, but there are {racks} racks: use at most {racks}",
+            k.replicas
+        );
         return wrong(&["key_value.replica_racks", "key_value.replicas", "fabric.racks"], what);
     }
     Ok(())
@@ -412,12 +416,12 @@ fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
     let right = RATE_MIN..=RATE_MAX;
     if let Some(link) = fabric.links().iter().find(|link| !right.contains(&link.rate)) {
         let path = if s.fabric.edges.is_empty() { "fabric.oversubscription" } else { "fabric.edges" };
-        return wrong(&[path], format!("`{path}`: a link of {}: use {RATE_MIN} to {RATE_MAX}", link.rate));
+        return wrong(&[path], format!("`{path}`: a link has {}; use {RATE_MIN} to {RATE_MAX}", link.rate));
     }
     let changes = s.changes(fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
     s.host_faults(fabric).map_err(|what| Wrong { paths: vec!["faults.hosts"], what })?;
     match changes.iter().find(|change| matches!(change.to, State::Rate(rate) if !right.contains(&rate))) {
-        Some(_) => wrong(&["fabric.changes"], format!("`fabric.changes`: a link's rate is {RATE_MIN} to {RATE_MAX}")),
+        Some(_) => wrong(&["fabric.changes"], format!("`fabric.changes`: use a rate from {RATE_MIN} to {RATE_MAX}")),
         None => Ok(()),
     }
 }

@@ -43,7 +43,7 @@ impl KeyDoc {
             [] => String::new(),
             // The section has the workload's name.
             [word] if self.section() == *word => String::new(),
-            words => format!(" ({} alone)", words.join(", ")),
+            words => format!(" (Only for {}.)", words.join(", ")),
         }
     }
 }

@@ -132,10 +132,10 @@ impl Scheme {
         for word in known(name, true).split('+').map(|word| known(word, false)) {
             let Some(slot) = Slot::of(word) else { return Err(unknown_word(name, word)) };
             if slots.iter().any(|(_, other)| *other == slot) {
-                return Err(format!("scheme `{name}` says `{word}` twice"));
+                return Err(format!("scheme `{name}` has `{word}` twice"));
             }
             if slots.iter().any(|(_, other)| other.name() == slot.name()) {
-                return Err(format!("scheme `{name}` names two {}; name only one", slot.name()));
+                return Err(format!("scheme `{name}` has two {}; use only one", slot.name()));
             }
             slots.push((word, slot));
         }

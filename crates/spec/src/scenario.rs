@@ -66,14 +66,16 @@ impl Scenario {
             let origin = place.at(key_span(document.as_table(), key));
             match (key, item) {
                 ("title", Item::Value(Value::String(title))) => scenario.title = Some(title.value().clone()),
-                ("title", _) => return Err(Problem::new(&origin, "`title` is a text in quotes")),
+                ("title", _) => return Err(Problem::new(&origin, "`title` must be a string in quotes")),
                 ("schemes", item) => scenario.named_schemes = named_schemes(&place, item, &origin)?,
                 ("sweep", item) if item.is_table_like() => scenario.file_axes = axes(&place, item)?,
                 (section, item) => match (item.as_table_like(), Settings::keys_of(section)) {
                     (Some(table), Some(_)) => scenario.file.extend(assignments(&place, section, table)?),
                     (None, Some(keys)) => {
-                        let what =
-                            format!("`{section}` is a section: write [{section}] and below it {} and so on", keys[0]);
+                        let what = format!(
+                            "`{section}` must be a section: write [{section}], and its keys below, such as {}",
+                            keys[0]
+                        );
                         return Err(Problem::new(&origin, what));
                     }
                     (_, None) => return Err(Problem::new(&origin, unknown_section(section))),
@@ -234,7 +236,7 @@ fn axes(place: &Place, sweep: &Item) -> Result<Vec<Written>, Problem> {
                 let value = |value: &Value| {
                     let origin = place.at(value.span());
                     let literal = from_value(value).ok_or_else(|| {
-                        Problem::new(&origin, "a swept value is a text in quotes, a number, true or false")
+                        Problem::new(&origin, "a swept value must be a string in quotes, a number, true or false")
                     })?;
                     Ok((literal, origin))
                 };
@@ -265,7 +267,7 @@ fn axes(place: &Place, sweep: &Item) -> Result<Vec<Written>, Problem> {
 }
 
 fn not_a_list(key: &str) -> String {
-    format!("`sweep.{key}` is a list of values, such as [8, 16] or [\"20 %\", \"60 %\"]")
+    format!("`sweep.{key}` must be a list of values, such as [8, 16] or [\"20 %\", \"60 %\"]")
 }
 
 fn key_span(table: &dyn TableLike, key: &str) -> Option<std::ops::Range<usize>> {
@@ -289,7 +291,7 @@ fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Name
     let mut found: Vec<NamedScheme> = Vec::new();
     let mut add = |named: NamedScheme| {
         if found.iter().any(|v| v.label == named.label) {
-            let what = format!("two schemes are called `{}`: give one a different label", named.label);
+            let what = format!("two schemes have the name `{}`: give one a different label", named.label);
             return Err(Problem::new(&named.origin, what));
         }
         found.push(named);
@@ -307,12 +309,18 @@ fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Name
                 add(match value {
                     Value::String(name) => plain(name.value(), &origin)?,
                     Value::InlineTable(table) => named(place, table, &origin)?,
-                    _ => return Err(Problem::new(&origin, "a scheme is a name in quotes, or a table with `scheme`")),
+                    _ => {
+                        return Err(Problem::new(
+                            &origin,
+                            "a scheme must be a name in quotes, or a table with `scheme`",
+                        ));
+                    }
                 })?;
             }
         }
         _ => {
-            let what = "`schemes` is a list of names, such as [\"newreno\", \"dctcp\"], or tables under [[schemes]]";
+            let what =
+                "`schemes` must be a list of names, such as [\"newreno\", \"dctcp\"], or tables under [[schemes]]";
             return Err(Problem::new(origin, what));
         }
     }
@@ -328,15 +336,18 @@ fn named(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<NamedS
     let text = |key: &str| match table.get(key) {
         None => Ok(None),
         Some(Item::Value(Value::String(text))) => Ok(Some(text.value().clone())),
-        Some(_) => Err(Problem::new(&place.at(key_span(table, key)), format!("`{key}` is a text in quotes"))),
+        Some(_) => Err(Problem::new(&place.at(key_span(table, key)), format!("`{key}` must be a string in quotes"))),
     };
     let Some(name) = text("scheme")? else {
-        return Err(Problem::new(origin, "a scheme needs `scheme = \"…\"`, a name of `fanin list`"));
+        return Err(Problem::new(origin, "a scheme needs `scheme = \"…\"`, a name from `fanin list`"));
     };
     let mut named = plain(&name, &place.at(key_span(table, "scheme")))?;
     if let Some(label) = text("label")? {
         if label.is_empty() || label.contains(',') {
-            return Err(Problem::new(&place.at(key_span(table, "label")), "a label is not empty and has no comma"));
+            return Err(Problem::new(
+                &place.at(key_span(table, "label")),
+                "a label must not be empty or contain a comma",
+            ));
         }
         named.label = label;
     }
@@ -378,7 +389,7 @@ fn named(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<NamedS
 }
 
 fn literal(item: &Item, origin: &Origin) -> Result<Literal, Problem> {
-    let wrong = || Problem::new(origin, "a value is a text in quotes, a number, true, false or a list");
+    let wrong = || Problem::new(origin, "a value must be a string in quotes, a number, true, false or a list");
     item.as_value().and_then(from_value).ok_or_else(wrong)
 }
 

@@ -124,7 +124,7 @@ impl Setting for u64 {
 }
 
 impl Setting for Vec<String> {
-    const FORM: &'static str = "a list of texts, such as [\"client tor1\", \"server1..8 tor1\"]";
+    const FORM: &'static str = "a list of strings";
     fn read(literal: &Literal) -> Result<Vec<String>, String> {
         let text = |item: &Literal| match item {
             Literal::Text(text) => Ok(text.clone()),

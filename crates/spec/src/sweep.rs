@@ -114,7 +114,7 @@ fn swept(key: &str) -> Result<(&str, &str), String> {
         return Err(unknown());
     }
     if section == "run" {
-        return Err(format!("`{key}` cannot be swept: it applies to a whole comparison, not to a run; set it"));
+        return Err(format!("`{key}` cannot be swept: it applies to a whole comparison, not to a run; use one value"));
     }
     if (section, name) == ("workload", "kind") {
         let words: Vec<&str> = Kind::all().into_iter().map(|(kind, _)| kind.word()).collect();

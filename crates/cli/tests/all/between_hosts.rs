@@ -194,7 +194,7 @@ fn run_refuses_a_sweep() {
     let place = Place::with(&POISSON.replace("[3]", "[3, 5]"));
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp"]);
     assert!(
-        message.contains("one run is at one point, and in my.toml fan_in has 3, 5: give one with --fan-in 3"),
+        message.contains("a run has one point, but in my.toml fan_in has 3, 5: choose one with --fan-in 3"),
         "{message}"
     );
 }

@@ -85,8 +85,8 @@ fn refuses_claims_with_unknown_class_or_keys() {
     );
     let none = "to = 2\n\n[[figure.claim]]\nid = \"T-1.5\"";
     let holds = |keys: &str| none.replacen("to = 2\n", &format!("to = 2\n{keys}\n"), 1);
-    refused(none, &holds("percent = 0"), &format!("{}percent = 0: use a share over 0", claim("T-1.4")));
-    refused(none, &holds("percent = 101"), "percent = 101: use a share over 0 and up to 100");
+    refused(none, &holds("percent = 0"), &format!("{}percent = 0: use a percentage above 0", claim("T-1.4")));
+    refused(none, &holds("percent = 101"), "percent = 101: use a percentage above 0 and up to 100");
     refused(none, &holds("onset = 2"), "class \"holds\" has no key `onset`; it has curve, line, percent");
     refused("value = 100\n", "value = 100\ntakes = \"least\"\n", "takes = \"least\": use mean or largest");
     let pairs = "over = [\"dctcp\", \"newreno\"]\n";

@@ -42,7 +42,7 @@ fn check_accepts_a_valid_file_without_listening() {
     let file = folder.path().join("front.toml");
     fs::write(&file, RIGHT).unwrap();
     let output = front().arg("--config").arg(&file).args(["--check", "--threads", "3"]).output().unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "right: pools 1, servers 1, threads 3\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "configuration OK: 1 pool, 1 server, 3 threads\n");
     assert_eq!(output.status.code(), Some(0));
 }
 

@@ -17,8 +17,8 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
 #[test]
 fn table_of_schemes_has_every_registered_scheme() {
     let mut table = String::from(
-        "# Schemes\n\nGenerated from the registry and the laws by `make docs`; `make test` checks it.\n\n\
-         | scheme | also | what it is | laws | settings of its own |\n| --- | --- | --- | --- | --- |\n",
+        "# Schemes\n\n`make docs` generates this page from the registry and the algorithms; `make test` checks that it is current.\n\n\
+         | scheme | aliases | description | algorithms | own settings |\n| --- | --- | --- | --- | --- |\n",
     );
     let list = fanin(&["list", "--json"]);
     let schemes = list["schemes"].as_array().unwrap();
@@ -31,9 +31,9 @@ fn table_of_schemes_has_every_registered_scheme() {
         table +=
             &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
     }
-    table += "\nOther combinations of a base with `gss`, `m21`, `ictcp`, a port law and `ecn` are understood too, in any order. \
-              What says whom a client asks, from `one-all` on, goes with `workload.kind = \"key_value\"`, and together with \
-              these (`sicc+dctcp`). `fanin explain SCHEME` prints the laws' own headers.\n";
+    table += "\nOther combinations of a congestion control with `gss`, `m21`, `ictcp`, a queue discipline and `ecn` are valid too, in any \
+              order. The schemes from `one-all` on schedule requests: they need `workload.kind = \"key_value\"`, and combine with the \
+              others (`sicc+dctcp`). `fanin explain SCHEME` describes each algorithm.\n";
     is_current("docs/schemes.md", &table);
 }
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 const HEAD: &str = "# Limits
 
-What fanin does not model, what that means for its results, and what comes near. Generated from `crates/spec/src/limits.rs` by
-`make docs`; `fanin explain NAME` answers the same. What it does model, and how far that agrees with ns-3 and with Linux, is in
-[validation.md](validation.md).
+Features that fanin does not model, the consequences for its results, and the closest features that it models. `make docs` generates
+this page from `crates/spec/src/limits.rs`; `fanin explain NAME` prints the same. [validation.md](validation.md) compares the modelled
+features with ns-3 and Linux.
 ";
 
 fn limits() -> Vec<Value> {
@@ -32,12 +32,12 @@ fn page_of_limits_matches_the_list() {
     let mut page = HEAD.to_string();
     for limit in limits() {
         let also = names(&limit)[1..].iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        page += &format!("\n## {}\n\nAlso asked for as {also}.\n\n", text(&limit["name"]));
-        for (what, key) in [("Not modelled", "missing"), ("Not to be trusted", "so"), ("Near", "near")] {
+        page += &format!("\n## {}\n\nAlso known as {also}.\n\n", text(&limit["name"]));
+        for (what, key) in [("Not modelled", "missing"), ("Consequence", "so"), ("Closest", "near")] {
             page += &format!("- **{what}**: {}.\n", text(&limit[key]));
         }
     }
-    page += "\n## Under another name\n\n";
+    page += "\n## Available under another name\n\n";
     for one in elsewhere() {
         let names = one["names"].as_array().unwrap().iter().map(|name| format!("`{}`", text(name)));
         page += &format!("- {}: {}.\n", names.collect::<Vec<_>>().join(", "), text(&one["says"]));

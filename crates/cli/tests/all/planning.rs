@@ -245,9 +245,9 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     let moves = told["moves"]["correlated"].as_u64().unwrap();
     fs::write(place.path("planned.toml"), format!("{pool}plan = \"{}\"\n", place.path("made").display())).unwrap();
     let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
-    assert!(checked.contains(&format!("keys migrated by the plan {moves}, stage move")), "{checked} {moves}");
+    assert!(checked.contains(&format!("the plan migrates {moves} keys, stage move")), "{checked} {moves}");
     let message = place.refuses(&[&PLAN[..], &sets].concat());
-    assert!(message.contains("`key_value.replicas` of 3: a front end has one of each key"), "{message}");
+    assert!(message.contains("`key_value.replicas` of 3: a front end has one replica of each key"), "{message}");
     let message = place.refuses(&[&one[..], &["--set", "workload.fan_in=9"]].concat());
     assert!(message.contains("it has 9 servers, and the front end 8"), "{message}");
     fs::write(
@@ -302,7 +302,7 @@ fn plans_hashed_keys_from_the_servers_in_their_log() {
     assert!(message.contains("keys are hashed, and the log does not give their servers"), "{message}");
     fs::write(place.path("other.csv"), logged("time,query,key,size,server_by_hash", &|_| ",9".into())).unwrap();
     let message = place.refuses(&[&["plan", "other.csv"][..], &cluster, &sets].concat());
-    assert!(message.contains("other.csv: it has keys of server 9, and the front end has 8 servers"), "{message}");
+    assert!(message.contains("other.csv: the log has keys of server 9, but the front end has 8 servers"), "{message}");
 }
 
 #[test]
@@ -324,22 +324,22 @@ fn refuses_impossible_current_placements_with_their_line() {
     fs::write(place.path("other/plan.json"), "{}").unwrap();
     for (more, told) in [
         (["--current", "none.csv"], "none.csv: line 1: no columns key and server: use the header key,server"),
-        (["--current", "far.csv"], "far.csv: line 3: `201` is not a server of this cluster: they are 1 to 200"),
+        (["--current", "far.csv"], "far.csv: line 3: `201` is not a server of this cluster: use 1 to 200"),
         (
             ["--current", "together.csv"],
-            "together.csv: line 3: `object:1` is on servers 1 and 2, which are in one rack",
+            "together.csv: line 3: `object:1` is on servers 1 and 2, which are in the same rack",
         ),
         (["--current", "few.csv"], "few.csv: `object:1` is on 1 servers, but `key_value.replicas` is 3"),
         (["--current", "words.csv"], "words.csv: line 2: `first` is not a server"),
         (["--current", "absent.csv"], "absent.csv: No such file"),
         (["--previous", "absent"], "absent/plan.json: No such file"),
-        (["--previous", "other"], "other/plan.json: it does not name its cluster"),
+        (["--previous", "other"], "other/plan.json: the plan does not name its cluster"),
     ] {
         let message = place.refuses(&[&PLAN[..], &more].concat());
         assert!(message.contains(told), "{more:?} says {message}");
     }
     let message = place.refuses(&["plan", "try/log.csv", "--cluster", "small.toml", "--previous", "made"]);
-    assert!(message.contains("made/plan.json: it is the plan of another cluster, {"), "{message}");
+    assert!(message.contains("made/plan.json: the plan is for another cluster, {"), "{message}");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn refuses_logs_of_different_times_and_accepts_hostile_keys() {
     fs::write(place.path("one.csv"), table(0, "a")).unwrap();
     fs::write(place.path("two.csv"), table(1_700_000_000, "b")).unwrap();
     let message = place.refuses(&["plan", "one.csv", "two.csv", "--cluster", "try/cluster.toml"]);
-    assert!(message.contains("two.csv: it begins 1699999961 s after the others end"), "{message}");
+    assert!(message.contains("two.csv: the log starts 1699999961 s after the others end"), "{message}");
     // A comma, a line break, a formula, markup, bytes that are no text, and a very long key.
     let mut log = b"time,query,key,size\n".to_vec();
     let long = "k".repeat(100_000);

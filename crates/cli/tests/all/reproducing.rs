@@ -95,7 +95,7 @@ fn stops_precise_points_early_and_names_the_figure() {
     let spared = serde_json::json!({ "precision": 0.5, "points": 6, "early": 6, "runs": 72, "spared": 42 });
     assert_eq!(figures[0]["spared"], spared);
     assert!(figures[1..].iter().all(|figure| figure.get("spared").is_none()), "of two seeds all are made");
-    let words = "6 of 6 points stopped early, known to 50 %; spared 42 of 72 runs";
+    let words = "6 of 6 points stopped early, at a precision of 50 %, saving 42 of 72 runs";
     let says = place.says(&["reproduce", "tiny"]);
     assert!(says.contains(&format!("\nT-1: {words}\n")), "{says}");
     let page = fs::read_to_string(place.path("results/report.html")).unwrap();

@@ -67,8 +67,7 @@ fn quick_verdicts_equal_the_recorded_ones() {
     );
     let card: Value = serde_json::from_slice(&output.stdout).unwrap();
     // Written to standard error directly, because the test runner hides output of passing tests.
-    let engine =
-        format!("{} runs of this very engine were kept from before in {}", card["cached_runs"], kept.display());
+    let engine = format!("{} runs of this engine were cached in {}", card["cached_runs"], kept.display());
     writeln!(stderr(), "quick verdicts: {engine}").unwrap();
     // Runs of other engines are of no more use.
     assert!(fanin(&["cache", "prune"]).status.success());

@@ -119,7 +119,7 @@ fn reaches_the_precision_at_every_point() {
 fn run_requires_a_point_of_a_sweep() {
     let place = Place::with(&LOADS.replace("hosts = 4\n", "hosts = 4\n[switch]\nbuffer = \"64 KiB\"\n"));
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp"]);
-    let expected = "one run is at one point, and in my.toml workload.load has 20 %, 60 %: give one with \
+    let expected = "a run has one point, but in my.toml workload.load has 20 %, 60 %: choose one with \
                     --set workload.load=\"20 %\"";
     assert!(message.replace("\n", " ").contains(expected), "{message}");
     let set = ["run", "my.toml", "--scheme", "dctcp", "--set", "workload.load=60 %"];

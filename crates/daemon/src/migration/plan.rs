@@ -87,7 +87,7 @@ impl Reader<'_> {
         let plan: Value = serde_json::from_str(&text).map_err(|error| format!("not a plan: {error}"))?;
         let number = |key: &str| plan.pointer(&format!("/cluster/{key}")).and_then(Value::as_u64);
         let (Some(servers), Some(replicas)) = (number("servers"), number("replicas")) else {
-            return Err("it does not name its cluster; use the folder of a plan's --out".into());
+            return Err("the plan does not name its cluster; use a folder that `fanin plan --out` wrote".into());
         };
         if servers != self.names.len() as u64 {
             return Err(format!(

@@ -356,7 +356,7 @@ impl<N: Net> Front<N> {
                     Outcome::Value(answer) => (Settled::Value(answer.to_vec().into()), None),
                     Outcome::Missed => (Settled::Missed, None),
                     Outcome::Done => (Settled::AsServed, None),
-                    Outcome::Failed(_) => (Settled::Missed, Some("SERVER_ERROR a server answered with an error\r\n")),
+                    Outcome::Failed(_) => (Settled::Missed, Some("SERVER_ERROR a server responded with an error\r\n")),
                 };
                 self.batch_settles(get, batch, (slot, settled), failed);
             }

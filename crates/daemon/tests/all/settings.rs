@@ -49,7 +49,7 @@ fn errors_have_line_and_valid_value() {
             "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:1\", \"127.0.0.1:1\"]",
             "f.toml:8: the server 127.0.0.1:1 occurs twice",
         ),
-        ("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]", "f.toml:6: two pools are `127.0.0.1:0`"),
+        ("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]", "f.toml:6: two pools have `127.0.0.1:0`"),
         ("multiget = \"sicc\"", "f.toml:6: unknown value `sicc`: use one of one-all, sw, sliding-window, ictcp-window"),
         ("windows = \"long\"", "f.toml:6: unknown value `long`: use one of kept, anew"),
         ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; use a value such as link = \"10 Gbit/s\""),
@@ -77,7 +77,7 @@ fn suggests_equivalents_of_foreign_keys() {
     for (more, told) in [
         (
             "auto_eject_hosts = true",
-            "f.toml:6: unknown key `auto_eject_hosts`: servers are not ejected: one that is down is",
+            "f.toml:6: unknown key `auto_eject_hosts`: servers are not ejected: a server that is down is",
         ),
         ("tls = true", "f.toml:6: unknown key `tls`: TLS is not supported"),
         ("distribution = \"ketama\"", "f.toml:6: unknown key `distribution`: write it as `placement`: ketama"),

@@ -122,7 +122,7 @@ pub fn work(runner: &dyn Runner, engine: &str, batch: &[u8], stop: &AtomicBool) 
             Ok(batch) => carried_out(runner, engine, batch, stop).unwrap_or_else(Said::Unread),
             Err(error) => Said::Unread(error.to_string()),
         },
-        None => Said::Unread("it is not a batch".into()),
+        None => Said::Unread("not a batch".into()),
     };
     wrapped(engine, &said)
 }
@@ -143,7 +143,7 @@ fn carried_out(runner: &dyn Runner, engine: &str, batch: RunBatch, stop: &Atomic
     let mut notices = Vec::new();
     let mut gave = Vec::new();
     for (place, seed) in runs {
-        let variant = variants.get(place).ok_or("a run's settings are not there")?;
+        let variant = variants.get(place).ok_or("a run has no settings")?;
         let spec = variant.at(0, seed).ok_or("settings have no point")?;
         if let Some(Found::Run(done)) = cache.as_ref().map(|cache| cache.get(&spec)) {
             gave.push(Gave::of(*done, true));
@@ -182,8 +182,8 @@ pub(super) fn read(engine: &str, bytes: &[u8], runs: usize) -> Answer {
     let Some((theirs, said)) = unwrapped(bytes) else { return Answer::Damaged };
     if theirs != engine {
         return Answer::Refused(format!(
-            "a worker's engine is {theirs}, and this one's is {engine}, so that its results may differ: install the same \
-             version of fanin on every worker"
+            "a worker's engine is {theirs}, not {engine} as here, so results could differ: install the same version of \
+             fanin on every worker"
         ));
     }
     match postcard::from_bytes(said) {

@@ -156,7 +156,7 @@ fn refuses_another_engine_and_names_both() {
     let carrier = Fake { engine: "b", ..fake(&|_| false) };
     let (came, _) = carried(&carrier, None, &specs("[2]")).unwrap();
     let why = carrier.why.borrow().clone().unwrap();
-    assert!(came.is_empty() && why.contains("a worker's engine is b, and this one's is a"), "{why}");
+    assert!(came.is_empty() && why.contains("a worker's engine is b, not a as here"), "{why}");
 }
 
 #[test]

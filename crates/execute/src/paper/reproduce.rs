@@ -158,7 +158,7 @@ fn specs(
     let run = |seed| {
         let swept_over = || Along::listed(&swept);
         let what =
-            || format!("{scenario} as it is set here does not sweep over {x} {}: {}", along.axis(), swept_over());
+            || format!("with these settings, {scenario} does not sweep over {x} {}: {}", along.axis(), swept_over());
         place.and_then(|place| variant.at(place, seed)).ok_or_else(|| PaperProblem(what()))
     };
     (first..first + u64::from(seeds)).map(run).collect()

@@ -185,9 +185,9 @@ fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
     let most = found.most(&counted).map_or(String::new(), |(key, n)| format!(", {n} of them on `{key}`"));
     let mut text = format!(
         "# Sensitivity of the verdicts to open parameters\n\n\
-         Made by `make sensitivity`: one parameter at a time, {seeds}{set}. {fragile} of {claims} claims are fragile: they hold\n\
-         under some of these settings and fail under others{most}. As the scenarios have it {held} hold.\n\n\
-         | key | here | there | hold there | verdicts that change | why this range |\n\
+         `make sensitivity` generates this page: one parameter at a time, {seeds}{set}. {fragile} of {claims} claims are fragile: they hold\n\
+         with some of these settings and fail with others{most}. With the scenarios' own settings, {held} hold.\n\n\
+         | key | value | tested value | claims that hold | changed verdicts | reason for the range |\n\
          | --- | --- | --- | --- | --- | --- |\n"
     );
     for (Row { cells: [what, here, there], why, .. }, change) in ranges.rows().zip(found.changes(&counted)) {

@@ -95,7 +95,7 @@ fn source(path: &Path, packing: Packing, ending: &str) -> Result<Box<dyn Source>
     let bytes: Box<dyn Read> = match (packing, ending) {
         (Packing::Not, "parquet") => return Ok(Box::new(Parquet::open(file)?)),
         (_, "parquet") => {
-            let what = "a compressed Parquet file: use the file itself, which has its own compression";
+            let what = "a compressed Parquet file: decompress it; Parquet has its own compression";
             return Err(Unreadable::Form(what.into()));
         }
         (Packing::Not, _) => Box::new(file),
@@ -139,7 +139,8 @@ fn of_one_time(mut logs: Vec<Log>) -> Result<(), Unread> {
         let (first, last) = span(log);
         if first > end.saturating_add(longest) {
             let apart = (first - end) / 1_000_000_000;
-            let what = format!("it begins {apart} s after the others end: use logs of the same time, one per server");
+            let what =
+                format!("the log starts {apart} s after the others end: use logs of the same time, one per server");
             return Err(log.unread(Unreadable::Form(what)));
         }
         end = end.max(last);

@@ -42,7 +42,7 @@ impl Parquet {
             let found = schema.get_fields().iter().find(|field| field.name() == name).cloned();
             let found = found.ok_or_else(|| format!("no column `{name}`: use time, query, key and size"))?;
             let plain = found.is_primitive() && found.get_basic_info().repetition() != Repetition::REPEATED;
-            plain.then_some(found).ok_or_else(|| format!("column `{name}` is nested: use one value a row"))
+            plain.then_some(found).ok_or_else(|| format!("column `{name}` is nested: use one value per row"))
         };
         let mut columns = COLUMNS.map(column).into_iter().collect::<Result<Vec<_>, _>>()?;
         let tick = tick(&columns[0])?;
@@ -90,7 +90,7 @@ impl Source for Parquet {
     fn said(&self) -> Result<Said<'_>, String> {
         let Parquet { time, size, server, query, key, .. } = self;
         let at = nanos(time, self.tick);
-        let at = at.ok_or_else(|| format!("{} is not a time: use seconds since some zero", shown(time)))?;
+        let at = at.ok_or_else(|| format!("{} is not a time: use seconds", shown(time)))?;
         let bytes = whole(size).and_then(|bytes| u32::try_from(bytes).ok());
         let bytes = bytes.ok_or_else(|| format!("{} is not a size: use a whole number of bytes", shown(size)))?;
         let number = |said: &Field| whole(said).and_then(|number| u32::try_from(number).ok());

@@ -37,7 +37,7 @@ impl<R: BufRead> Source for Lines<R> {
 
     fn said(&self) -> Result<Said<'_>, String> {
         match self.line.trim_ascii() {
-            _ if self.line.len() as u64 > LINE_MAX => Err(format!("it is longer than {LINE_MAX} B")),
+            _ if self.line.len() as u64 > LINE_MAX => Err(format!("longer than {LINE_MAX} B")),
             [] => Ok(Said::Else),
             line => said(line),
         }
@@ -50,7 +50,7 @@ impl<R: BufRead> Source for Lines<R> {
 
 /// Parses a line.
 fn said(line: &[u8]) -> Result<Said<'_>, String> {
-    let line = std::str::from_utf8(line).map_err(|_| "it is no text".to_string())?;
+    let line = std::str::from_utf8(line).map_err(|_| "not UTF-8".to_string())?;
     if line == "OK" {
         return Ok(Said::Else);
     }
@@ -58,7 +58,7 @@ fn said(line: &[u8]) -> Result<Said<'_>, String> {
         return count.parse().map(Said::Dropped).map_err(|_| format!("`{line}`: use a number of lines"));
     }
     let field = |name: &str| line.split(' ').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
-    let needs = |name: &str| field(name).ok_or_else(|| format!("no `{name}=`: is it a line of `watch fetchers`?"));
+    let needs = |name: &str| field(name).ok_or_else(|| format!("no `{name}=`: is this a line of `watch fetchers`?"));
     let bytes = || {
         let size = needs("size")?;
         size.parse::<u32>().map_err(|_| format!("size=`{size}`: use bytes"))

@@ -1,6 +1,8 @@
 //! Judgement of a scheme at each point of a sweep and over it, against the closed-form upper bound and no more certain than its
 //! interval. Low goodput is a collapse or degradation if losses and stalls explain it; otherwise it is slow.
 
+use fanin_spec::Counter;
+
 use super::finding::Verdict;
 use crate::{Axis, SummaryRow};
 
@@ -71,7 +73,9 @@ pub(super) fn explains(row: &SummaryRow, ms: f64) -> bool {
 
 /// The state of a point if its mean goodput were `mbps`.
 pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
-    let losses = row.drops + row.lost + row.timeouts + row.stalls > 0.0;
+    // A loss that nobody could see may have happened.
+    let unseen = Counter::TROUBLE.iter().any(|&counter| !row.measures(counter));
+    let losses = unseen || row.drops + row.lost + row.timeouts + row.stalls > 0.0;
     match Share::of(row, mbps) {
         Some(share) if share.of_allowed >= HOLDS => State::Holds,
         Some(share) if trouble_ms(row) >= HALF * share.missing_ms() && losses => {

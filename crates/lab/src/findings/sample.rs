@@ -69,6 +69,7 @@ pub(super) const COLLAPSE: &[Point] =
 /// Summary of schemes with these curves and collapse points.
 pub(super) fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
     Summary {
+        provenance: None,
         schema: 1,
         scenario: "sample.toml".into(),
         hash: String::new(),

@@ -1,6 +1,6 @@
 //! Causes of a goodput: how a round spends its time at a point, in words.
 
-use fanin_spec::{Cause, Variant};
+use fanin_spec::{Cause, Counter, Variant};
 
 use super::Seen;
 use super::judgement::{State, explains, judged};
@@ -12,10 +12,16 @@ pub(super) fn why(row: &SummaryRow, variant: &Variant, seen: Option<&Seen>) -> S
     let begun = row.rounds + row.rounds_open;
     match row.qct_ms.mean {
         _ if begun == 0.0 => of_a_run(row),
-        Some(mean) if row.rounds > 0.0 => of_a_round(row, mean, variant, seen) + &cut_off(row) + &tail(row),
+        Some(mean) if row.rounds > 0.0 => {
+            of_a_round(row, mean, variant, seen) + &cut_off(row) + &tail(row) + &unmeasured(row)
+        }
         _ => {
             let waited = row.qct_ms.max.map_or(String::new(), |max| format!(" in {}", time(max)));
-            format!(" No round ended{waited}, after {} timeouts per run.{}", count(row.timeouts), idle(row))
+            let timeouts = match row.measures(Counter::Timeouts) {
+                true => format!(", after {} timeouts per run", count(row.timeouts)),
+                false => String::new(),
+            };
+            format!(" No round ended{waited}{timeouts}.{}", idle(row)) + &unmeasured(row)
         }
     }
 }
@@ -31,7 +37,7 @@ pub(super) fn room(row: &SummaryRow, variant: &Variant) -> String {
             count(*refused_packets)
         );
     }
-    if row.clients > 1 || settings.switch.shared_buffer.0.is_some() {
+    if row.clients > 1 || !row.measures(Counter::Queues) || settings.switch.shared_buffer.0.is_some() {
         return String::new();
     }
     let (buffer, held) = (settings.client_buffer(), row.queue_max_bytes as f64);
@@ -51,8 +57,11 @@ pub(super) fn first_drops(rows: &[&SummaryRow], axis: &Axis, searched: bool) -> 
 
 /// Describes a run without rounds.
 fn of_a_run(row: &SummaryRow) -> String {
-    let counts = [(row.timeouts, "timeouts"), (row.drops, "drops"), (row.marks, "marks")];
-    let counts = counts.map(|(value, what)| format!("{} {what}", count(value))).join(", ");
+    let counts = COUNTS.map(|(counter, what)| match row.measures(counter) {
+        true => format!("{} {what}", count(counted(row, counter))),
+        false => format!("unmeasured {what}"),
+    });
+    let counts = counts.join(", ");
     let lost = if row.lost > 0.0 { format!(", {} packets lost by faults", count(row.lost)) } else { String::new() };
     let fair = row.jain.map_or(String::new(), |jain| format!("; Jain's index of their goodputs is {}", three(jain)));
     let still = match row.stalls {
@@ -69,7 +78,7 @@ fn of_a_round(row: &SummaryRow, mean: f64, variant: &Variant, seen: Option<&Seen
     let timeouts = row.a_round(row.timeouts);
     if timeouts < 0.05 {
         let still = idle(row) + &inside(row, seen);
-        return format!(" An average round takes {mean}, with {}.{still}", signs(row));
+        return format!(" An average round takes {mean}{}.{still}", signs(row));
     }
     let rto_min = variant.points[row.place].settings.tcp.rto_min;
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
@@ -90,14 +99,46 @@ fn signs(row: &SummaryRow) -> String {
         few if few < 0.05 => format!("almost no {many}"),
         several => format!("{} {many}", count(several)),
     };
-    let mut signs = vec![some(row.drops, "drops")];
+    let mut signs = Vec::new();
+    if row.measures(Counter::Drops) {
+        signs.push(some(row.drops, "drops"));
+    }
     if row.lost > 0.0 {
         signs.push(some(row.lost, "packets lost by faults"));
     }
-    signs.push(some(row.marks, "marks"));
-    signs.push(if row.timeouts > 0.0 { "almost no timeouts".into() } else { "no timeouts".into() });
-    let last = signs.pop().unwrap_or_default();
-    format!("{} and {last}", signs.join(", "))
+    if row.measures(Counter::Marks) {
+        signs.push(some(row.marks, "marks"));
+    }
+    if row.measures(Counter::Timeouts) {
+        signs.push(if row.timeouts > 0.0 { "almost no timeouts".into() } else { "no timeouts".into() });
+    }
+    match signs.pop() {
+        None => String::new(),
+        Some(last) if signs.is_empty() => format!(", with {last}"),
+        Some(last) => format!(", with {} and {last}", signs.join(", ")),
+    }
+}
+
+/// Counters in words.
+const COUNTS: [(Counter, &str); 3] =
+    [(Counter::Timeouts, "timeouts"), (Counter::Drops, "drops"), (Counter::Marks, "marks")];
+
+fn counted(row: &SummaryRow, counter: Counter) -> f64 {
+    match counter {
+        Counter::Timeouts => row.timeouts,
+        Counter::Drops => row.drops,
+        Counter::Marks => row.marks,
+        Counter::FastRetransmits => row.fast_retransmits,
+        Counter::Stalls => row.stalls,
+        Counter::Queues => row.queue_max_bytes as f64,
+    }
+}
+
+/// The counters that the driver could not read.
+fn unmeasured(row: &SummaryRow) -> String {
+    let all = [COUNTS.as_slice(), &[(Counter::Stalls, "idle periods"), (Counter::Queues, "queues")]].concat();
+    let names: Vec<&str> = all.iter().filter(|(counter, _)| !row.measures(*counter)).map(|(_, name)| *name).collect();
+    if names.is_empty() { String::new() } else { format!(" Not measured: {}.", names.join(", ")) }
 }
 
 /// The idle time of a round, and its causes.

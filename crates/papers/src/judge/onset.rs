@@ -26,13 +26,13 @@ pub(super) fn onset(curve: &Curve, at: f64, past: Option<f64>, grid: &[f64], ran
     });
     let otherwise = otherwise.count();
     let mut words = match (found, points.last()) {
-        (Some(i), _) => format!("onset at {}", curve.axes.place(points[i].x)),
-        (None, last) => format!("no onset up to {}", curve.axes.place(last.map_or(0.0, |p| p.x))),
+        (Some(i), _) => format!("collapse point at {}", curve.axes.place(points[i].x)),
+        (None, last) => format!("no collapse up to {}", curve.axes.place(last.map_or(0.0, |p| p.x))),
     };
     words += &match (seeds, otherwise as f64 * 100.0 / TIMES as f64) {
         (1, _) => " (of one seed)".to_string(),
         (n, 0.0) => format!(" (means over {n} seeds)"),
-        (n, share) => format!(" (means over {n} seeds; drawn anew, {share:.1} % say otherwise)"),
+        (n, share) => format!(" (means over {n} seeds; {share:.1} % of bootstrap samples differ)"),
     };
     let decided = otherwise * 20 <= TIMES;
     (if decided { Verdict::of(holds(found)) } else { Verdict::Undecided }, words)

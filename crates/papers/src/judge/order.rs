@@ -41,7 +41,7 @@ pub(super) fn order(above: &[Curve], below: &[Curve], range: &Range, or_equal: b
         n => format!("at {kept} of {total} points; not {}; and {} more", words[..3].join("; "), n - 3),
     };
     if few {
-        measured += &format!("; fewer than {LEAST_SEEDS} seeds tell no order");
+        measured += &format!("; fewer than {LEAST_SEEDS} seeds do not determine an order");
     }
     (verdict, measured)
 }

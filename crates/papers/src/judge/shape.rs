@@ -76,5 +76,5 @@ pub(super) fn shape(curve: &Curve, shape: Shape, range: &Range) -> Seen {
         false => Verdict::Fail,
     };
     let [mean, lo, hi] = [fit.slope.mean, fit.slope.lo, fit.slope.hi].map(six_digits);
-    (verdict, format!("slope {mean} ({lo} to {hi}){} a step of the axis", curve.axes.unit))
+    (verdict, format!("slope {mean} ({lo} to {hi}){} per step of the axis", curve.axes.unit))
 }

@@ -65,7 +65,7 @@ fn order_needs_three_seeds_unless_curves_are_exact() {
     let two = |name, y: f64| seeds(name, &[(1.0, &[y, y])]);
     let judged = above(ALL, false).judge(&[two("a", 9.0), two("b", 1.0)]);
     assert_eq!(judged.verdict, Undecided);
-    assert_eq!(judged.measured, "at its one point; fewer than 3 seeds tell no order");
+    assert_eq!(judged.measured, "at its one point; fewer than 3 seeds do not determine an order");
     assert_eq!(verdict(&above(ALL, false), &[two("a", 1.0), two("b", 9.0)]), Undecided, "neither the other way round");
     let exact = |name, y| Curve { exact: true, ..seeds(name, &[(1.0, &[y])]) };
     assert_eq!(verdict(&above(ALL, false), &[exact("a", 9.0), exact("b", 1.0)]), Pass);
@@ -191,7 +191,7 @@ fn onset_may_be_one_grid_step_away() {
     // At the end of the grid there is no further step.
     assert!(holds(&at(16.0), &[falls_at(8.0)]) && holds(&at(1.0), &[falls_at(2.0)]));
     assert_eq!(at(16.0).judge(&[falls_at(8.0)]).expected, "onset in 8..16");
-    assert_eq!(at(16.0).judge(&[falls_at(99.0)]).measured, "no onset up to 16 (means over 3 seeds)");
+    assert_eq!(at(16.0).judge(&[falls_at(99.0)]).measured, "no collapse up to 16 (means over 3 seeds)");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn onset_is_undecided_if_bootstrap_samples_disagree() {
     let first = onset(2.0, None, &[1.0, 2.0, 3.0, 4.0]);
     let judged = first.judge(&[with(&[100.0, 0.0, 90.0, 0.0])]);
     assert_eq!(judged.verdict, Undecided, "{}", judged.measured);
-    assert!(judged.measured.starts_with("onset at 3 (means over 4 seeds; drawn anew, "), "{}", judged.measured);
+    assert!(judged.measured.starts_with("collapse point at 3 (means over 4 seeds; "), "{}", judged.measured);
     // One of ten seeds is high: under half unless the sample has it six times or more.
     let one = [100.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     assert_eq!(verdict(&first, &[with(&one)]), Pass);

@@ -10,7 +10,7 @@ use crate::setting::{Optional, Setting};
 use crate::stacks::Stack;
 
 words! {
-    for Ect, "\"data\" (new data alone, RFC 3168), \"agreed\" (every packet but the first SYN, ns-2's DCTCP) or \"all\" (every packet, Linux's DCTCP)" {
+    for Ect, "\"data\" (only new data, RFC 3168), \"agreed\" (every packet but the first SYN, ns-2's DCTCP) or \"all\" (every packet, Linux's DCTCP)" {
         Data = "data",
         Agreed = "agreed",
         All = "all",

@@ -10,6 +10,8 @@ mod watched;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counter::Counter;
+
 pub use column::{Cell, Column, ColumnType, Row};
 pub use ports::{FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow};
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
@@ -72,6 +74,8 @@ pub struct RunTables {
     pub samples: Vec<SampleRow>,
     /// Watched events.
     pub events: Vec<EventRow>,
+    /// Counters that the driver could not read: their figures are zero without meaning. Empty for the simulator.
+    pub unmeasured: Vec<Counter>,
     /// Cost of the run.
     pub engine: Engine,
 }

@@ -111,7 +111,7 @@ fn refuses_keys_that_cannot_be_swept() {
         ("[sweep]\n\"fabric.edges\" = [\"a b\"]\n", "my.toml:5: `fabric.edges` cannot be swept: its value is a list"),
         ("[sweep]\n\"sweep.fan_in\" = [1]\n", "my.toml:5: unknown key `sweep.fan_in` to sweep"),
         ("[sweep]\nfan_in = []\n", "my.toml:5: `sweep.fan_in` is empty: write at least one value, such as [16]"),
-        ("[sweep]\nfan_in = 4\n", "my.toml:5: `sweep.fan_in` is a list of values, such as [8, 16]"),
+        ("[sweep]\nfan_in = 4\n", "my.toml:5: `sweep.fan_in` must be a list of values, such as [8, 16]"),
         ("[sweep]\nfan_in = [8, 4]\n", "my.toml:5: the fan-ins must rise"),
         ("[sweep]\nfan_in = [4]\n\"workload.fan_in\" = [8]\n", "my.toml:6: `workload.fan_in` is swept twice: keep one"),
         (

@@ -19,49 +19,47 @@ use crate::support::{fanin, is_current, root};
 const HEAD: &str = "\
 # Tables
 
-Generated from the tables' own declarations by `make docs`; `make test` checks it, and that every column that is written
-stands here.
+`make docs` generates this page from the declarations of the tables. `make test` checks that it is current and lists every column.
 
-`--out DIR` writes each table twice, from the same columns: as CSV, with a head and with absent values empty, and as Parquet.
-In CSV a text that a spreadsheet would take for a formula (a scheme's label or an object's key that begins with `=`, `+`, `-` or `@`,
-and is not a number) begins with `'`, and characters that control a terminal or turn the direction of writing are `?`; Parquet has
-it as it is.
-Whole numbers are unsigned and have 64 bits; real ones are doubles, rounded to six digits. A name carries its unit where there
-is one; times count from the first request.
+`--out DIR` writes each table as CSV and as Parquet, with the same columns. CSV files have a header line, and absent values are empty.
+Text in CSV is made safe for spreadsheets and terminals: a scheme's label or an object's key that starts with `=`, `+`, `-` or `@` and
+is not a number gets a leading `'`, and control and bidirectional characters become `?`. Parquet has the text unchanged.
+Whole numbers are unsigned 64-bit integers; real numbers are doubles, rounded to six digits. Names end in their unit, if they have
+one. Times count from the first request.
 
 | file | written by |
 | --- | --- |
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
-| `tasks`, `latency`, `port_series` | the same, of a MapReduce job, where `measure.latency` is on, where `measure.ports` is |
-| `memories`, `memory_series`, `holders` | the same, where `measure.ports` is on and switches share their memory among ports |
-| `stalls` | the same, where nothing came to a client for a while |
-| `requests` | the same, of a key_value workload |
-| `faults` | the same, where packets met one of `[faults]` |
+| `tasks`; `latency`; `port_series` | the same, for a MapReduce job; with `measure.latency`; with `measure.ports` |
+| `memories`, `memory_series`, `holders` | the same, with `measure.ports` and switches whose ports share memory |
+| `stalls` | the same, if a client was idle during a round |
+| `requests` | the same, for a key_value workload |
+| `faults` | the same, if packets met one of `[faults]` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
-| `hubs`, `hub_speeds` | the same, of a key_value workload under a scheme with hubs |
+| `hubs`, `hub_speeds` | the same, for a key_value workload under a scheme with hubs |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
-| `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
+| `manifest.json` | both; written last, so if it exists, the other files are complete |
 | `figures` | `fanin reproduce --out DIR` |
-| `report.html`, `scorecard.json` | the same: [how to read them](reproducing.md); the scorecard comes last |
+| `report.html`, `scorecard.json` | the same: [how to read them](reproducing.md); the scorecard is written last |
 
-Where another key than `fan_in` is swept, each table that has `fan_in` has a column of that key behind it, called as in the
-scenario (`workload.load`): whole or real where all of its values are numbers without a unit, else text as it was written. Behind
-sizes, times and rates stands a column of the same as whole numbers, with their unit in its name (`switch.buffer_bytes`,
-`tcp.rto_min_ps`, `link.rate_bps`); where the value is `none` it is empty.
+If a key other than `fan_in` is swept, each table with `fan_in` has a column for that key next to it, with the key's name in the
+scenario (`workload.load`). The column is whole or real if all values are numbers without a unit, else text as written. Sizes, times
+and rates have a second column with whole numbers and the unit in its name (`switch.buffer_bytes`, `tcp.rto_min_ps`,
+`link.rate_bps`); it is empty if the value is `none`.
 
-## `summary`: one row a scheme and point
+## `summary`: one row per scheme and point
 
 ";
 
 const SLOWDOWN: &str = "
-## `slowdown`: one row a scheme, point and bucket of sizes, where flows have a slowdown
+## `slowdown`: one row per scheme, point and size bucket, for workloads whose flows have a slowdown
 
 ";
 
 const RUNS: &str = "
 ## Tables of runs
 
-Every row of the tables below is led by its run:
+Every row of the tables below starts with its run:
 
 ";
 
@@ -69,95 +67,91 @@ Every row of the tables below is led by its run:
 type Fields = &'static [(&'static str, &'static str, &'static str)];
 
 const COMPARE: Fields = &[
-    ("schema", "number", "The version of this form: 1."),
-    ("scenario", "text", "The scenario file's own name."),
-    ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
+    ("schema", "number", "Version of this format: 1."),
+    ("scenario", "text", "Name of the scenario file."),
+    ("hash", "text", "Hash of the resolved scenario: equal for equal settings."),
     (
         "warnings[]",
         "text",
-        "What was set and has no effect, or not the one that was meant, with its place; as on standard error.",
+        "Settings without effect, or with an unintended one, and their location; the same as on standard error.",
     ),
     (
         "rows[]",
         "list",
-        "One object a scheme and point, as in the table below; points without a finished run are left out, and what is absent is null. Its `point` has every swept key with its value, called and written as in the scenario: numbers as numbers, all else as text.",
+        "One object per scheme and point, as in the table below. Points without a finished run are omitted, and absent values are null. `point` has every swept key with its value, as in the scenario: numbers as numbers, others as text.",
     ),
-    ("along", "text", "The key along which onsets are looked for: the first swept one of more than one value."),
+    ("along", "text", "Key along which collapse points are determined: the first swept key with several values."),
     (
         "onset.LABEL",
         "a value",
-        "The first value of that key at which mean goodput is under half of the best at one before, there and at the next; or null. Where other keys move too, a list: the `point` of the others, and the `onset` there.",
+        "Collapse point: the first value of that key at which mean goodput is below half of the best at an earlier value, there and at the next value; or null. If other keys are swept too, a list with the `point` of those and the `onset` there.",
     ),
-    ("searched", "true, false", "Whether the onset was searched for: points between those of the rows were not tried."),
+    (
+        "searched",
+        "true, false",
+        "Whether `--onset` searched for the collapse point; if so, only the points in the rows were run.",
+    ),
     (
         "ecn_threshold_k.LABEL[]",
         "text",
-        "K of the client's port, of schemes that mark above a threshold: as set, else by the rate of its link; several where it is swept.",
+        "K at the client's port, for schemes that mark above a threshold: as set, else by the rate of its link; several values if it is swept.",
     ),
-    (
-        "precision",
-        "object",
-        "With `--precision` the share that was `wanted` and the largest that was `reached`; else null.",
-    ),
-    ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
-    ("engine.packet_hops", "count", "Links that packets crossed."),
-    ("engine.cpu_s", "s", "User CPU time of the simulations alone."),
-    ("findings[].scheme", "text", "The scheme that is spoken of; null of all together."),
+    ("precision", "object", "With `--precision`, the share `wanted` and the largest share `reached`; else null."),
+    ("engine.events", "count", "Processed events. Not part of the result, like the two fields below."),
+    ("engine.packet_hops", "count", "Link traversals by packets."),
+    ("engine.cpu_s", "s", "User CPU time of the simulations only."),
+    ("findings[].scheme", "text", "Scheme of the finding; null for the comparison of all schemes."),
     (
         "findings[].verdict",
         "text",
-        "`holds`, `slow`, `sags`, `collapses` or `open` (`reading-the-report.md`); `overall` of all together.",
+        "`holds`, `slow`, `sags`, `collapses` or `open` (`reading-the-report.md`); `overall` for the comparison of all schemes.",
     ),
-    ("findings[].head", "text", "What is found, in a few words."),
-    ("findings[].says", "text", "What is behind it."),
+    ("findings[].head", "text", "Summary of the finding."),
+    ("findings[].says", "text", "Explanation of the finding."),
 ];
 
 const RUN: Fields = &[
-    ("schema", "number", "The version of this form: 1."),
-    ("scenario", "text", "The scenario file's own name."),
-    ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
-    ("scheme", "text", "The scheme's label, else its name."),
+    ("schema", "number", "Version of this format: 1."),
+    ("scenario", "text", "Name of the scenario file."),
+    ("hash", "text", "Hash of the resolved scenario: equal for equal settings."),
+    ("scheme", "text", "Label of the scheme, else its name."),
     ("point.fan_in", "servers", "Every swept key with its value, as in the rows of `fanin compare`."),
-    ("fan_in", "servers", "The number of servers; of a workload between any hosts, of those besides the client."),
+    ("fan_in", "servers", "Number of servers; for an any-to-any workload, of hosts other than the client."),
     ("seed", "number", "The run's seed."),
     ("goodput_mbps", "Mbit/s", "Payload delivered in order over the measured time."),
     ("warnings[]", "text", "As in `fanin compare`."),
     ("ecn_threshold_k.LABEL[]", "text", "As in `fanin compare`."),
-    ("totals", "object", "The sums, as in the table below."),
+    ("totals", "object", "Totals, as in the table below."),
     ("queries[]", "list", "The rows of `queries`."),
     ("ports[]", "list", "The rows of `ports`."),
-    ("memories[]", "list", "The rows of `memories`; empty where switches share none or measure.ports is off."),
-    ("holders[]", "list", "The rows of `holders`, there."),
-    ("slowdown[]", "list", "Buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
-    ("engine.events", "count", "Events taken from the queue. Not part of the result, nor are the two below."),
-    ("engine.packet_hops", "count", "Links that packets crossed."),
-    ("engine.cpu_s", "s", "User CPU time of the simulation alone."),
+    ("memories[]", "list", "The rows of `memories`; empty if no switch shares memory or measure.ports is off."),
+    ("holders[]", "list", "The rows of `holders`; empty in the same cases."),
+    ("slowdown[]", "list", "Size buckets, as in `slowdown`; empty if no flow has a slowdown."),
+    ("engine.events", "count", "Processed events. Not part of the result, like the two fields below."),
+    ("engine.packet_hops", "count", "Link traversals by packets."),
+    ("engine.cpu_s", "s", "User CPU time of the simulation only."),
 ];
 
 const MANIFEST: Fields = &[
-    ("schema", "number", "The version of this form: 1."),
-    ("fanin", "text", "The version of the program."),
-    ("arguments[]", "text", "The command, without the program's name."),
-    ("scenario", "text", "The scenario file's own name."),
+    ("schema", "number", "Version of this format: 1."),
+    ("fanin", "text", "Version of the program."),
+    ("arguments[]", "text", "Arguments of the command, without the program's name."),
+    ("scenario", "text", "Name of the scenario file."),
     ("scenario_sha256", "text", "SHA-256 of the scenario's text."),
-    ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
-    ("runs_planned", "count", "Runs that were meant."),
-    ("runs_finished", "count", "Runs whose rows stand in the tables: fewer after a Ctrl-C, SIGTERM or SIGHUP."),
+    ("hash", "text", "Hash of the resolved scenario: equal for equal settings."),
+    ("runs_planned", "count", "Planned runs."),
+    ("runs_finished", "count", "Runs whose rows are in the tables: fewer after Ctrl-C, SIGTERM or SIGHUP."),
 ];
 
 /// The columns of `figures`.
 const FIGURES: Fields = &[
-    ("paper", "text", "The paper's folder."),
-    ("figure", "text", "The figure's id."),
-    ("measure", "text", "What y is: one of those below."),
-    ("curve", "text", "The scheme's label, or the closed form's name."),
-    (
-        "x",
-        "the axis'",
-        "The number of senders, of flows or of the round, or a time in ms, as the measure is drawn over.",
-    ),
-    ("run", "number", "The run's place among those with a value at x, in the order of seeds, from zero."),
-    ("y", "the measure's", "The value of one run."),
+    ("paper", "text", "Folder of the paper."),
+    ("figure", "text", "ID of the figure."),
+    ("measure", "text", "Quantity y: one of the measures below."),
+    ("curve", "text", "Label of the scheme, or name of the closed form."),
+    ("x", "of the axis", "Number of senders, of flows or of the round, or a time in ms, depending on the measure."),
+    ("run", "number", "Index of the run among those with a value at x, in the order of seeds, from zero."),
+    ("y", "of the measure", "Value of one run."),
 ];
 
 /// Fields of a scorecard about open parameters, present after a sensitivity sweep.
@@ -174,26 +168,26 @@ const SPARED: [&str; 5] = [
 ];
 
 const SCORECARD: Fields = &[
-    ("schema", "number", "The version of this form: 1."),
-    ("fanin", "text", "The version of the program."),
+    ("schema", "number", "Version of this format: 1."),
+    ("fanin", "text", "Version of the program."),
     ("mode", "text", "`full` or `quick`."),
-    ("wall_s", "s", "Wall time. Not part of the result, nor are the two below."),
-    ("cpu_s", "s", "User CPU time of all runs; of those from the cache, as it was measured then."),
-    ("cached_runs", "count", "Runs that came from the cache."),
-    ("papers[].paper", "text", "The paper's folder."),
-    ("papers[].figures[].id", "text", "The figure's id."),
-    ("papers[].figures[].title", "text", "What it shows."),
+    ("wall_s", "s", "Wall time. Not part of the result, like the two fields below."),
+    ("cpu_s", "s", "User CPU time of all runs; for cached runs, the time measured when they ran."),
+    ("cached_runs", "count", "Cached runs."),
+    ("papers[].paper", "text", "Folder of the paper."),
+    ("papers[].figures[].id", "text", "ID of the figure."),
+    ("papers[].figures[].title", "text", "Title of the figure."),
     (
         SPARED[0],
         "share",
-        "What points' means were to be known to, half of their 95 % intervals; there where some were, early.",
+        "Required half-width of the 95 % CI, as a share of the mean; present if some points stopped early.",
     ),
-    (SPARED[1], "count", "The figure's points, all schemes'."),
-    (SPARED[2], "count", "Those that were stopped early."),
-    (SPARED[3], "count", "Runs that were planned."),
-    (SPARED[4], "count", "Those that were not made."),
-    ("papers[].figures[].claims[].id", "text", "The claim's id."),
-    ("papers[].figures[].claims[].says", "text", "What the paper says, in plain words."),
+    (SPARED[1], "count", "Points of the figure, over all schemes."),
+    (SPARED[2], "count", "Points that stopped early."),
+    (SPARED[3], "count", "Planned runs."),
+    (SPARED[4], "count", "Planned runs that were skipped."),
+    ("papers[].figures[].claims[].id", "text", "ID of the claim."),
+    ("papers[].figures[].claims[].says", "text", "Claim of the paper, in plain words."),
     ("papers[].figures[].claims[].where", "text", "Location of the statement in the paper."),
     (
         "papers[].figures[].claims[].class",
@@ -201,38 +195,34 @@ const SCORECARD: Fields = &[
         "The class that sets the tolerance: order, much, steeper, onset, holds, level, factor, share, shape or none.",
     ),
     ("papers[].figures[].claims[].verdict", "text", "`pass`, `fail` or `undecided`."),
-    ("papers[].figures[].claims[].measured", "text", "What was seen."),
-    ("papers[].figures[].claims[].expected", "text", "What passes."),
+    ("papers[].figures[].claims[].measured", "text", "Measured result."),
+    ("papers[].figures[].claims[].expected", "text", "Results that pass."),
     (
         "papers[].figures[].claims[].robust",
         "true, false, null",
-        "Whether it holds or fails alike over the plausible ranges of what the paper leaves open; null where nobody has tried.",
+        "Whether the verdict is the same over the plausible ranges of the parameters that the paper leaves open; null if untested.",
     ),
-    (HANGS_ON[0], "text", "A setting of what the paper leaves open; there alone where some change its verdict."),
-    (HANGS_ON[1], "text", "Its verdict then."),
+    (HANGS_ON[0], "text", "Setting of an open parameter that changes the verdict; present only if there is one."),
+    (HANGS_ON[1], "text", "Verdict with that setting."),
     (
         "papers[].figures[].claims[].why",
         "text",
-        "Only where it fails, or is undecided and more seeds would not tell: what was found to be the cause.",
+        "Cause of a failure, or of an undecided verdict that more seeds would not decide; present only then.",
     ),
-    (
-        "papers[].figures[].claims[].note",
-        "text",
-        "What is to be known of it however it comes out; there alone where there is something.",
-    ),
+    ("papers[].figures[].claims[].note", "text", "Remark that applies to any verdict; present only if there is one."),
     (
         "papers[].figures[].claims[].repeats",
         "text",
-        "The claim whose measurement it repeats, so that it is not counted again; there alone where it does.",
+        "Claim whose measurement this one repeats, so that it does not count again; present only then.",
     ),
     (
         "papers[].figures[].claims[].own",
         "true",
-        "It is the project's own, where the paper says nothing, and is not counted; there alone where it is.",
+        "Claim of this project about something that the paper does not state; it does not count. Present only then.",
     ),
 ];
 
-const COLUMNS: &str = "| column | unit | type | what it is |\n| --- | --- | --- | --- |\n";
+const COLUMNS: &str = "| column | unit | type | meaning |\n| --- | --- | --- | --- |\n";
 
 fn columns(columns: &[Column]) -> String {
     let row = |column: &Column| {
@@ -241,7 +231,7 @@ fn columns(columns: &[Column]) -> String {
             ColumnType::OptionalU64 => "whole, may be absent",
             ColumnType::Text => "text",
         };
-        assert!(!column.doc.is_empty(), "{} says nothing of itself", column.name);
+        assert!(!column.doc.is_empty(), "{} has no documentation", column.name);
         format!("| `{}` | {} | {kind} | {} |\n", column.name, column.unit(), column.doc)
     };
     COLUMNS.to_string() + &columns.iter().map(row).collect::<String>()
@@ -297,7 +287,7 @@ fn table<R: Row>(says: &str) -> String {
 
 fn fields(fields: Fields) -> String {
     let row = |(path, unit, says): &(&str, &str, &str)| format!("| `{path}` | {unit} | {says} |\n");
-    "| field | unit | what it is |\n| --- | --- | --- |\n".to_string() + &fields.iter().map(row).collect::<String>()
+    "| field | unit | meaning |\n| --- | --- | --- |\n".to_string() + &fields.iter().map(row).collect::<String>()
 }
 
 /// The measures of figures and claims.
@@ -306,8 +296,8 @@ fn measures() -> String {
         let over = measure.over_axis();
         format!("| `{}` | {} | {over} | {says} |\n", measure.word(), measure.axis())
     };
-    "\n### Measures that figures draw and claims name\n\nWhat is drawn over senders is drawn over any key that is swept instead.\n\n\
-     | measure | on its axis | over | what it is |\n| --- | --- | --- | --- |\n"
+    "\n### Measures of figures and claims\n\nMeasures over senders are drawn over another key if that is swept instead.\n\n\
+     | measure | axis label | over | meaning |\n| --- | --- | --- | --- |\n"
         .to_string()
         + &Measure::ALL.iter().map(row).collect::<String>()
 }
@@ -319,30 +309,30 @@ fn page() -> String {
         + &of_points(&Slowdown::columns())
         + RUNS
         + &columns(&OF_A_RUN)
-        + &table::<FlowRow>("one row an answer of a server, a line of a list, or a Poisson flow")
-        + "\nIts classes:\n\n"
+        + &table::<FlowRow>("one row per response of a server, line of a flow list, or Poisson flow")
+        + "\nClasses:\n\n"
         + &FlowKind::ALL.iter().map(|(kind, says)| format!("- `{}`: {says}\n", kind.word())).collect::<String>()
-        + &table::<QueryRow>("one row a round or query")
-        + &table::<StallRow>("one row a time in which nothing came to a client that waited, where there were any")
-        + "\nIts causes:\n\n"
+        + &table::<QueryRow>("one row per round or query")
+        + &table::<StallRow>("one row per idle period of a client with an open round")
+        + "\nCauses:\n\n"
         + &Cause::KNOWN.iter().map(|(cause, says)| format!("- `{}`: {says}\n", cause.word())).collect::<String>()
-        + &table::<PortRow>("one row a port that took or dropped a packet")
-        + &table::<FaultRow>("one row a link over which packets met a fault")
-        + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
-        + &table::<MemoryRow>("one row a memory that a switch's ports share, where measure.ports is on")
-        + &table::<MemoryPartRow>("one row a memory and part of a run")
+        + &table::<PortRow>("one row per port that accepted or dropped a packet")
+        + &table::<FaultRow>("one row per link on which packets met a fault")
+        + &table::<PortPartRow>("one row per port and part of a run, with measure.ports")
+        + &table::<MemoryRow>("one row per memory that a switch's ports share, with measure.ports")
+        + &table::<MemoryPartRow>("one row per memory and part of a run")
         + &table::<HolderRow>(
-            "one row a port that found no room and one that held the memory, those that held most first",
+            "one row per pair of a port that refused packets and a port that held the memory, largest holders first",
         )
-        + &table::<TaskRow>("one row a task of a MapReduce job")
-        + &table::<RequestRow>("one row a request of a key_value workload")
-        + &table::<GatheringRow>("one row a gathering server, where the scheme gathers")
-        + &table::<ServiceRow>("one row a query of the service beside a workload")
-        + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
-        + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
-        + &table::<EventRow>("one row a thing that happened")
-        + &table::<HubRow>("one row a hub of a request, and one its front end")
-        + &table::<HubSpeedRow>("one row a hub and step of the watch in which something came from it")
+        + &table::<TaskRow>("one row per task of a MapReduce job")
+        + &table::<RequestRow>("one row per request of a key_value workload")
+        + &table::<GatheringRow>("one row per co-location server, for schemes that co-locate objects")
+        + &table::<ServiceRow>("one row per query of the background service")
+        + &table::<LatencyRow>("one row per class of packets, with measure.latency")
+        + &table::<SampleRow>("one row per sample, valid until the next one of its series")
+        + &table::<EventRow>("one row per event")
+        + &table::<HubRow>("one row per hub of a request, and one for its front end")
+        + &table::<HubSpeedRow>("one row per hub and time step in which data arrived from it")
         + "\n## `fanin compare --json`\n\n"
         + &fields(COMPARE)
         + "\n"
@@ -360,7 +350,7 @@ fn page() -> String {
         + &columns(Totals::COLUMNS).replacen("column", "field of `totals`", 1)
         + "\n## `manifest.json`\n\n"
         + &fields(MANIFEST)
-        + "\n## `figures`: one row a value that a figure draws\n\n"
+        + "\n## `figures`: one row per drawn value\n\n"
         + &fields(FIGURES).replacen("field", "column", 1)
         + &measures()
         + "\n## `scorecard.json`, and `fanin reproduce --json`\n\n"

@@ -111,7 +111,7 @@ fn refuses_damaged_plan() {
         assert!(problem.contains("placement.csv: the digest does not match plan.json"), "{at}: {problem}");
     }
     for (text, told) in [
-        ("{}", "plan.json: it does not name its cluster"),
+        ("{}", "plan.json: the plan does not name its cluster"),
         ("{\"cluster\": {", "plan.json: not a plan: EOF"),
         ("[1, 2", "plan.json: not a plan: EOF"),
         ("{\"cluster\": {\"servers\": 2, \"replicas\": 3}}", "the plan has 3 replicas per key"),
@@ -120,7 +120,7 @@ fn refuses_damaged_plan() {
             "{\"cluster\": {\"servers\": 2, \"replicas\": 1}, \"servers\": [\"127.0.0.1:2\", \"127.0.0.1:1\"]}",
             "plan is for another cluster: its server 1 is 127.0.0.1:2, this pool's is 127.0.0.1:1",
         ),
-        ("{\"cluster\": {\"servers\": \"2\", \"replicas\": 1}}", "plan.json: it does not name its cluster"),
+        ("{\"cluster\": {\"servers\": \"2\", \"replicas\": 1}}", "plan.json: the plan does not name its cluster"),
     ] {
         write("plan.json", text.as_bytes());
         let problem = settings(&folder, false).unwrap_err();
