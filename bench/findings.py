@@ -69,7 +69,7 @@ OVERALL = {
 # Any-to-any workloads.
 SPREAD_HEADS = {
     "took": "[collapses {where:at}: ]takes [{least:at least} ]{mean:time}[ {place:at}]",
-    "slowdown": "[collapses {where:at}: ]median slowdown {p50:figure}×, p99 {p99:figure}×[ {place:at}]",
+    "slowdown": "[collapses {where:at}: ]has a median slowdown of {p50:figure}×, p99 {p99:figure}×[ {place:at}]",
     "nothing": "[collapses {where:at}: ]has no finished flow[ {place:at}]",
 }
 SPREAD = {
@@ -79,7 +79,7 @@ SPREAD = {
     "median": "The median slowdown of flows is {p50:figure}×, p99 {p99:figure}×.",
     "worst": "Flows of {sizes:text} are slowed most: p99 {worst:figure}×.",
     "unfinished": "{unfinished:integer} flows did not finish.",
-    "first": "{place:at}<:| it> {head:text}.",
+    "first": "{place:at} it {head:text}.",
 }
 SPREAD_OVERALL = {
     "finishes": "{first:text} finishes first",

@@ -1,7 +1,8 @@
 """Templates of the texts that `fanin` prints, to read their figures back and compare them with JSON.
 
 A template is a text with fields. `{goodput:rate}` is a field named goodput of the kind rate (KINDS); `{least:at least}`, whose kind is not in
-KINDS, is a flag: its text is there if the value is true. `[...]` is optional, `<a|b>` is a or b. All else is literal. If a text changes, its template has to change, and nothing else.
+KINDS, is a flag: its text is there if the value is true. `[...]` is optional, `<a|b>` is a or b. All else is literal. If a text of `fanin`
+changes, change its template.
 """
 
 import re

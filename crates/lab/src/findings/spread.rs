@@ -13,7 +13,7 @@ pub(super) fn words(row: &SummaryRow, moves: &str, offered: Option<&str>) -> (St
     let head = match (took(row), slowed) {
         (Some(took), _) => format!("takes {took}"),
         (None, Some((_, Some(p50), Some(p99)))) => {
-            format!("median slowdown {}×, p99 {}×", three(p50), three(p99))
+            format!("has a median slowdown of {}×, p99 {}×", three(p50), three(p99))
         }
         _ => "has no finished flow".into(),
     };
@@ -90,7 +90,8 @@ pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
         .filter_map(|row| all(row)?.mean.map(|mean| (row.scheme.as_str(), mean)))
         .collect();
     let best = there.iter().copied().reduce(|a, b| if b.1 < a.1 { b } else { a })?;
-    let worst = there.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    // With equal means, name another scheme than the best.
+    let worst = there.iter().copied().reduce(|a, b| if b.1 >= a.1 { b } else { a })?;
     (there.len() > 1).then(|| Finding {
         scheme: None,
         verdict: Verdict::Overall,
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn reports_the_slowdown_of_the_worst_sizes() {
         let (head, says) = words(&row("newreno", 40.0), "8000 Mbit/s", None);
-        assert_eq!(head, "median slowdown 10.0×, p99 40.0×");
+        assert_eq!(head, "has a median slowdown of 10.0×, p99 40.0×");
         assert_eq!(
             says,
             "16 hosts reach 8000 Mbit/s, with 12 timeouts, 300 drops and 0 marks per run. Flows of up to 10 KB are slowed most: p99 \
