@@ -73,7 +73,6 @@ bench-placement: build ## compare plans with mt-KaHyPar's and METIS's on twenty 
 torture: ## run CASES (10000) random schedules of faults, requests and moves from FIRST (1000), and SCENARIOS (2000) random scenarios
 	@scripts/setup.sh rust
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
-	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
 	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
 	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_event machine::crashes machine::wrong --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_bytes machine::plans --nocapture

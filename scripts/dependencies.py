@@ -42,10 +42,17 @@ ALLOWED = {
     "fanin-advise": ("fanin-lab fanin-model fanin-spec fanin-units", "serde thiserror"),
     # What was recorded, and what it shows: streams are given to it.
     "fanin-diagnose": ("fanin-units", "flate2 libm pcap-file serde zstd"),
+    # Logs of requests, and which objects should share servers.
+    "fanin-plan": ("fanin-lab fanin-placement fanin-spec fanin-units", "csv flate2 hex indexmap parquet serde_json sha2 tempfile thiserror zstd"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
-        "fanin-apps fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
-        "csv flate2 hex indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml zstd",
+        "fanin-apps fanin-lab fanin-papers fanin-placement fanin-plan fanin-report fanin-spec fanin-units",
+        "csv hex nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
+    ),
+    # The papers' folders.
+    "fanin-reproduce": (
+        "fanin-execute fanin-fanout fanin-lab fanin-papers fanin-placement fanin-plan fanin-spec fanin-units",
+        "serde serde_json thiserror toml",
     ),
     # Sockets; the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
@@ -55,7 +62,7 @@ ALLOWED = {
     ),
     # What a program or a notebook calls.
     "fanin": (
-        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-report fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tcp fanin-units",
         "etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
@@ -66,7 +73,7 @@ ALLOWED = {
 }
 MANIFESTS = ["Cargo.toml", "python/Cargo.toml"]
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units hex insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-spec fanin-units hex insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]

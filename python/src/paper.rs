@@ -17,7 +17,7 @@ pub struct Reproduced {
 
 /// The folder of papers: the given one, else that of this version.
 fn folder(given: Option<PathBuf>) -> PathBuf {
-    given.unwrap_or_else(|| Path::new(paper::CARRIED).to_path_buf())
+    given.unwrap_or_else(|| Path::new(paper::EMBEDDED).to_path_buf())
 }
 
 /// The names of papers.

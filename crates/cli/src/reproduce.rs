@@ -146,7 +146,7 @@ fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
             let what = "records are written to the papers' folders: run from the project's folder, or use --papers-in";
             return Err(Failure::Environment(what.into()));
         }
-        None => Path::new(paper::CARRIED),
+        None => Path::new(paper::EMBEDDED),
     };
     let known = paper::names(folder);
     if known.is_empty() {

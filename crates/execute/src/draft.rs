@@ -104,7 +104,7 @@ impl Draft {
 ///
 /// # Errors
 /// Errors of the file system.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let draft = Draft::open(path)?;
     draft.file().write_all(bytes.as_ref())?;
     draft.publish()
@@ -167,8 +167,8 @@ mod tests {
         fs::write(&file, "old").unwrap();
         symlink("file", &link).unwrap();
         symlink("later", &dangling).unwrap();
-        write(&link, "new").unwrap();
-        write(&dangling, "later").unwrap();
+        replace(&link, "new").unwrap();
+        replace(&dangling, "later").unwrap();
         assert!(link.is_symlink() && dangling.is_symlink());
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!((read("file").as_str(), read("later").as_str()), ("new", "later"));
@@ -200,7 +200,7 @@ mod tests {
             let fifo = fifo.clone();
             move || fs::read_to_string(fifo).unwrap()
         });
-        write(&fifo, "text").unwrap();
+        replace(&fifo, "text").unwrap();
         assert_eq!(reader.join().unwrap(), "text");
         assert!(is_special(&fifo));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
@@ -230,7 +230,7 @@ mod tests {
         let [file, fifo, link] = ["file", ".file.fanin-fifo", ".file.fanin-link"].map(|name| folder.path().join(name));
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         symlink("elsewhere", &link).unwrap();
-        write(&file, "text").unwrap();
+        replace(&file, "text").unwrap();
         assert!(fifo.exists() && link.is_symlink());
     }
 

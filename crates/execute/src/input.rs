@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fanin_lab::figures::bytes;
 
-use crate::carried;
+use crate::embedded;
 
 /// Maximum size of a scenario or a paper's file.
 pub const SCENARIO_MAX: usize = 16_000_000;
@@ -25,7 +25,7 @@ const CHUNK: usize = 1 << 16;
 /// # Errors
 /// Errors of the file system, ten seconds without data, more than `most` bytes, or `InvalidData` for other encodings than UTF-8.
 pub fn text(path: &Path, most: usize) -> io::Result<String> {
-    if let Some(text) = carried::text(path) {
+    if let Some(text) = embedded::text(path) {
         return Ok(text.into());
     }
     text_within(path, most, SILENCE)

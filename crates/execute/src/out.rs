@@ -7,14 +7,13 @@ use std::path::{Component, Path, PathBuf};
 
 use fanin_lab::{Manifest, Outcome, Summary};
 use fanin_papers::{Reproduced, Scorecard};
+use fanin_plan::{PLACEMENT, PlacementPlan, write_placement};
 use fanin_report::Report;
 use fanin_spec::RunSpec;
 use nix::libc::O_NOFOLLOW;
 use sha2::{Digest, Sha256};
 
-use crate::advice::Advice;
 use crate::cleanup::Cleanup;
-use crate::current_placement;
 use crate::ownership;
 use crate::tables::{Table, Tables};
 
@@ -165,17 +164,17 @@ impl Out {
     ///
     /// # Errors
     /// Errors of the file system; the folder is then unchanged.
-    pub fn fill_plan(self, advice: &Advice, object: &serde_json::Value) -> Result<(), Refusal> {
+    pub fn fill_plan(self, plan: &PlacementPlan, object: &serde_json::Value) -> Result<(), Refusal> {
         self.publish(|out, names| {
-            out.write_table(&Table::of_moves(advice), names)?;
-            out.write_table(&Table::of_servers(advice), names)?;
-            fs::write(out.draft.join("servers.svg"), advice.picture())?;
+            out.write_table(&Table::of_moves(plan), names)?;
+            out.write_table(&Table::of_servers(plan), names)?;
+            fs::write(out.draft.join("servers.svg"), plan.picture())?;
             names.push("servers.svg".into());
-            let digest = current_placement::write(&out.draft.join(current_placement::NAME), advice)?;
+            let digest = write_placement(&out.draft.join(PLACEMENT), plan)?;
             // Digests let the reader of a plan verify that it is complete.
             let mut object = object.clone();
             object["placement_sha256"] = digest.into();
-            names.push(current_placement::NAME.into());
+            names.push(PLACEMENT.into());
             names.push("plan.json".into());
             fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(&object)?))
         })

@@ -5,12 +5,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::advice::{Advice, Effect};
-use crate::cell::plain;
 use fanin_lab::catalogue::{Kind, OF_A_RUN, Part, Value};
+use fanin_lab::figures::cell;
 use fanin_lab::{Outcome, Slowdown, Summary, SummaryRow};
 use fanin_papers::CurveRow;
 use fanin_placement::{Reason, Server};
+use fanin_plan::{Effect, PlacementPlan};
 use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
 use fanin_units::{Bytes, Rate, Time};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -158,7 +158,7 @@ impl Table {
     }
 
     /// A plan's moves in order: objects by number and key.
-    pub(crate) fn of_moves(advice: &Advice) -> Table {
+    pub(crate) fn of_moves(advice: &PlacementPlan) -> Table {
         let moves = || advice.plan.moves.iter();
         let key = |number| String::from_utf8_lossy(advice.catalogue.key(number)).into_owned();
         let reason = |reason| match reason {
@@ -178,7 +178,7 @@ impl Table {
     }
 
     /// Number of queries by number of servers, before and after.
-    pub(crate) fn of_servers(advice: &Advice) -> Table {
+    pub(crate) fn of_servers(advice: &PlacementPlan) -> Table {
         let rows = advice.effects.iter().chain(&advice.popular).map(|effect| effect.queries.len()).max().unwrap_or(0);
         let queries = |effect: &Effect| whole((0..rows).map(|n| effect.queries.get(n).copied().unwrap_or(0)));
         let [before, after] = &advice.effects;
@@ -386,7 +386,7 @@ impl Values {
         match self {
             Values::Whole(values) => values[row].map_or(String::new(), |v| v.to_string()),
             Values::Real(values) => values[row].map_or(String::new(), |v| v.to_string()),
-            Values::Text(values) => plain(&values[row]),
+            Values::Text(values) => cell(&values[row]),
         }
     }
 

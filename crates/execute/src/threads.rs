@@ -184,7 +184,7 @@ fn user_time_of(who: UsageWho) -> Duration {
 
 /// The wall clock, which no result depends on.
 #[expect(clippy::disallowed_methods, reason = "progress and cost need a clock")]
-pub(crate) fn clock() -> Instant {
+pub fn clock() -> Instant {
     Instant::now()
 }
 

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use fanin_execute::PlanningError;
 use fanin_execute::Refusal;
 use fanin_lab::Broken;
 use fanin_papers::PaperProblem;
+use fanin_plan::PlanningError;
 use fanin_spec::Problem;
 
 /// Why a call failed: what is wrong, where, and what to do.

@@ -77,10 +77,9 @@ pub mod front {
 }
 
 // Types in the signatures above.
-pub use fanin_execute::requests::Reading;
 pub use fanin_execute::{
-    Advice, BatchResult, Cache, Column, CurrentPlacement, Draft, Effect, Forecast, Out, Period, PlanOptions,
-    PlanningError, Pruning, Refusal, Rule, StopReason, Table, Transport, Usage, Values, clean_up, demo, is_special,
+    BatchResult, Cache, Column, Draft, Forecast, Out, Pruning, Refusal, StopReason, Table, Transport, Usage, Values,
+    clean_up, is_special,
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, CompareOptions, Done, Executor, Finding, Latency, Measurement, Memories, News,
@@ -88,6 +87,8 @@ pub use fanin_lab::{
     Verdict, figures, line_mbps, notes, place_of, setting, state_at, stats,
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
+pub use fanin_plan::requests::Reading;
+pub use fanin_plan::{CurrentPlacement, Effect, Period, PlacementPlan, PlanOptions, PlanningError, Rule, demo};
 pub use fanin_report::Report;
 /// Why a run can use one core only.
 pub use fanin_sim::one_core;

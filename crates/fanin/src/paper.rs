@@ -1,13 +1,13 @@
 //! Papers: reproduction of their figures, and verdicts on their claims.
 
-pub use fanin_execute::paper::{CARRIED, names, read, record, recorded};
 pub use fanin_papers::{
     Changed, Claim, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
     Setting, Verdict,
 };
+pub use fanin_reproduce::{EMBEDDED, names, read, record, recorded};
 
-use fanin_execute::paper::{self, ReproduceError};
 use fanin_lab::Session;
+use fanin_reproduce::ReproduceError;
 
 use crate::{Error, Lab, Update};
 
@@ -35,7 +35,7 @@ impl Lab {
     ) -> Result<Reproduced, Error> {
         let mut progress = |progress| hear(Update::Progress(progress));
         let reproduced = self.with_executor(|executor| {
-            paper::reproduce(&mut Session::new(executor, &mut progress), papers, wanted, conditions)
+            fanin_reproduce::reproduce(&mut Session::new(executor, &mut progress), papers, wanted, conditions)
         })?;
         reproduced.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
         Ok(reproduced)
@@ -54,7 +54,9 @@ impl Lab {
         let mut progress = |progress| hear(Update::Progress(progress));
         self.with_executor(|executor| {
             let mut session = Session::new(executor, &mut progress);
-            papers.iter().try_for_each(|paper| paper::sweep(&mut session, paper, &mut |what| tell(paper, what)))
+            papers
+                .iter()
+                .try_for_each(|paper| fanin_reproduce::sweep(&mut session, paper, &mut |what| tell(paper, what)))
         })?;
         Ok(())
     }

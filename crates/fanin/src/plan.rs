@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fanin_execute::requests::Reading;
-use fanin_execute::{Advice, Effect, Out, PlanOptions, advise};
+use fanin_execute::Out;
 use fanin_lab::{Batch, execute};
 use fanin_placement::{Kind, Reason};
+use fanin_plan::requests::Reading;
+use fanin_plan::{Effect, PlacementPlan, PlanOptions, make_plan};
 use fanin_spec::{Optional, Popularity, Replica, RunTables, Scheme, ServerOrder, Settings, Variant};
 use fanin_units::{Rate, Time};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use crate::{Error, Lab, Resolved, Update};
 /// A plan, and its effect on queries that it was not made from.
 pub struct Plan {
     /// The plan and the log's statistics.
-    pub advice: Advice,
+    pub advice: PlacementPlan,
     /// Simulated request latencies, before the plan and after it.
     pub latencies: [Latencies; 2],
     /// The placement algorithm.
@@ -55,7 +56,7 @@ impl Lab {
         cluster.one_run()?;
         let variant = &cluster.variants()[0];
         let settings = &variant.settings;
-        let advice = advise(logs, reading, settings, wish)?;
+        let advice = make_plan(logs, reading, settings, wish)?;
         let latencies = self.latencies(variant, wish.method, &advice, hear)?;
         let bound = f64::from(settings.placements.groups.busiest) / 100.0;
         Ok(Plan { advice, latencies, method: wish.method, bound, link: settings.link.rate })
@@ -66,7 +67,7 @@ impl Lab {
         &self,
         variant: &Variant,
         method: Kind,
-        advice: &Advice,
+        advice: &PlacementPlan,
         hear: &mut dyn FnMut(Update),
     ) -> Result<[Latencies; 2], Error> {
         let usual = Scheme { gathering: None, ..variant.scheme };
@@ -85,7 +86,7 @@ impl Lab {
 }
 
 /// A scenario's settings with a log's requests instead of generated ones, before or after a plan; both use the same replica rule.
-fn listed(mut settings: Settings, advice: &Advice, after: usize, reorders: bool) -> Settings {
+fn listed(mut settings: Settings, advice: &PlacementPlan, after: usize, reorders: bool) -> Settings {
     let requests = &advice.requests[after];
     let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
     settings.workload.queries = requests.len() as u32;
@@ -240,7 +241,7 @@ impl Plan {
         let query =
             |of: &Latencies| json!({"mean": of.mean, "p50": of.p50, "p99": of.p99, "dropped_packets": of.drops});
         let ([before, after], [slow, fast]) = (&advice.effects, &self.latencies);
-        let period = |of: &fanin_execute::Period| {
+        let period = |of: &fanin_plan::Period| {
             let [first, once, again] = of.servers;
             json!({
                 "begins_s": of.begins.0 as f64 / 1e12, "moved_bytes": of.moved_bytes,

@@ -6,7 +6,6 @@
 pub mod data_server;
 pub mod front_end;
 pub mod hub;
-pub mod planner;
 pub mod wire;
 
 pub use wire::{Body, Message, Node, Tag};

@@ -6,8 +6,8 @@ use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::process::Command;
 
-use fanin_execute::paper;
 use fanin_papers::{Claim, Paper};
+use fanin_reproduce as paper;
 use serde_json::Value;
 
 use crate::support::{kept, root};

@@ -19,7 +19,7 @@ use super::{MigrationState, Moves, Stage};
 use crate::log::Secret;
 
 /// Subfolder of a plan's folder.
-const CARRIED: &str = "carried";
+const EMBEDDED: &str = "carried";
 const STATE: &str = "state.json";
 /// Bytes of a row of the table: a hash and two servers.
 const ROW: usize = 16 + 4 + 4;
@@ -51,7 +51,7 @@ impl Progress {
     pub fn new(plan: &Path, pool: &str, listen: SocketAddr) -> Progress {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         let name = format!("{}@{listen}", pool.chars().map(plain).collect::<String>());
-        Progress { folder: plan.join(CARRIED).join(name), table: 0, clear: Vec::new() }
+        Progress { folder: plan.join(EMBEDDED).join(name), table: 0, clear: Vec::new() }
     }
 
     /// Reads the state reached, if a plan was begun.

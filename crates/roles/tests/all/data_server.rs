@@ -1,6 +1,6 @@
 //! Data server, step by step.
 
-use crate::support::{Out, PlannerMessage, ms};
+use crate::support::{Out, Action, ms};
 use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};
@@ -17,7 +17,7 @@ fn lookup(asker: u32, index: u32) -> Lookup<Numbered> {
     Lookup { asker: Node(asker), tag: TAG, index, key: Numbered(9), hops: HOPS }
 }
 
-fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> PlannerMessage {
+fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> Action {
     Output::Send { to: Node(to), message: Message { tag: TAG, index, body }, more: false }
 }
 

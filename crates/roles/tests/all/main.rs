@@ -1,4 +1,4 @@
-//! Tests of front ends, hubs, data servers and planners in one binary, to save link time. Allocation counts have a binary of their own.
+//! Tests of front ends, hubs and data servers in one binary, to save link time. Allocation counts have a binary of their own.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -7,5 +7,4 @@ mod data_server;
 mod exactly_once;
 mod front_end;
 mod hub;
-mod planner;
 mod wire;

@@ -11,7 +11,7 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Node, Output, Outputs, hub};
 use fanin_units::{Bytes, Rate, Time};
 
-pub type PlannerMessage = Output<Numbered, Size>;
+pub type Action = Output<Numbered, Size>;
 pub type Out = Outputs<Numbered, Size>;
 
 /// Placement: racks of equal size, two racks per router.

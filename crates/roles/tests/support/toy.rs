@@ -11,7 +11,7 @@ use fanin_units::{Bytes, Time};
 
 use super::{Cluster, Out, hub_params};
 
-type PlannerMessage = Message<Numbered, Size>;
+type Action = Message<Numbered, Size>;
 
 /// Injected faults.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Faults {
 }
 
 enum Event {
-    Comes { from: Node, to: Node, to_life: u16, message: PlannerMessage },
+    Comes { from: Node, to: Node, to_life: u16, message: Action },
     Found { at: Node, incarnation: u16, lookup: Lookup<Numbered> },
     Sent { at: Node, incarnation: u16 },
     Hub(Node),
@@ -272,7 +272,7 @@ impl Toy {
         }
     }
 
-    fn deliver(&mut self, from: Node, to: Node, message: PlannerMessage, out: &mut Out) {
+    fn deliver(&mut self, from: Node, to: Node, message: Action, out: &mut Out) {
         let machine = &mut self.machines[to.0 as usize];
         let Message { tag, index, body } = message;
         match body {
@@ -339,7 +339,7 @@ impl Toy {
         &mut self.fates.entry((at, incarnation, request)).or_insert_with(new).0
     }
 
-    fn send(&mut self, from: Node, to: Node, message: PlannerMessage) {
+    fn send(&mut self, from: Node, to: Node, message: Action) {
         let copies = if self.below(1_000) < u64::from(self.faults.twice) { 2 } else { 1 };
         for _ in 0..copies {
             let mut when = self.now.saturating_add(Time(self.below(self.faults.delay.0)));

@@ -8,7 +8,7 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::{Bytes, Time};
 
-use crate::support::{Cluster, Out, PlannerMessage};
+use crate::support::{Cluster, Out, Action};
 
 /// The front end on machine 0, and its output since the last check.
 pub(super) struct At {
@@ -53,7 +53,7 @@ impl At {
 
     /// Sent messages.
     pub(super) fn sent(&mut self) -> Vec<Sent> {
-        let sent = |said: &PlannerMessage| match said {
+        let sent = |said: &Action| match said {
             Output::Send { to, message, .. } => Some((to.0, message.index, message.body)),
             _ => None,
         };
@@ -78,12 +78,12 @@ impl At {
     }
 }
 
-pub(super) const fn answer(index: u32) -> PlannerMessage {
+pub(super) const fn answer(index: u32) -> Action {
     Output::Answer { request: 0, index, value: Size(100) }
 }
 
-pub(super) const fn fail(index: u32) -> PlannerMessage {
+pub(super) const fn fail(index: u32) -> Action {
     Output::Fail { request: 0, index }
 }
 
-pub(super) const DONE: PlannerMessage = Output::Done { request: 0 };
+pub(super) const DONE: Action = Output::Done { request: 0 };

@@ -7,7 +7,7 @@ use fanin_roles::{Body, Node, Output};
 use fanin_units::{Rate, Time};
 
 use super::{At, DONE, answer, fail};
-use crate::support::{Cluster, FULL, PlannerMessage, asks_hubs, asks_servers, ms};
+use crate::support::{Cluster, FULL, Action, asks_hubs, asks_servers, ms};
 
 fn servers(kind: Kind, holders: &[&[u32]]) -> At {
     At::new(asks_servers(kind), Cluster::of(10, holders))
@@ -17,7 +17,7 @@ fn servers(kind: Kind, holders: &[&[u32]]) -> At {
 fn one_all_sends_one_request_per_server() {
     let mut at = servers(Kind::OneAll, &[&[3], &[2], &[3], &[4]]);
     at.asks(Time::ZERO, Time::NEVER);
-    let more = |said: &PlannerMessage| matches!(said, Output::Send { more: true, .. });
+    let more = |said: &Action| matches!(said, Output::Send { more: true, .. });
     assert_eq!(at.out.iter().map(more).collect::<Vec<_>>(), [true, false, false, false], "a server, a packet");
     assert_eq!(at.asked(), [(3, 0), (3, 2), (2, 1), (4, 3)]);
 }

@@ -7,7 +7,7 @@ mod reproduce;
 mod sensitivity;
 mod swarms;
 
-pub use crate::carried::CARRIED;
+pub use fanin_execute::embedded::EMBEDDED;
 pub use read::{names, read, record, recorded};
 pub use reproduce::{ReproduceError, reproduce};
 pub use sensitivity::sweep;

@@ -9,10 +9,10 @@ use fanin_lab::Session;
 use fanin_papers::{ClaimSensitivity, Conditions, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
 use serde::Deserialize;
 
-use super::read::{SENSITIVITY, variants};
-use super::reproduce::{ReproduceError, reproduce};
-use crate::draft;
-use crate::input::{self, SCENARIO_MAX};
+use crate::read::{SENSITIVITY, variants};
+use crate::reproduce::{ReproduceError, reproduce};
+use fanin_execute::input::{self, SCENARIO_MAX};
+use fanin_execute::replace;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -165,7 +165,7 @@ pub fn sweep(session: &mut Session<'_>, paper: &Paper, tell: &mut dyn FnMut(&str
     let json = serde_json::to_string_pretty(&found).unwrap_or_default();
     for (name, text) in [(SENSITIVITY, format!("{json}\n")), ("sensitivity.md", page(paper, &ranges, &found))] {
         let path = paper.folder.join(name);
-        draft::write(&path, &text).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
+        replace(&path, &text).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use indexmap::IndexSet;
 
 use super::sink::Seen;
-use crate::cell::plain;
+use fanin_lab::figures::cell;
 
 /// The keys of a log by their names, numbered as they come, with their sizes.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ impl Catalogue {
 /// A key's name, safe in tables and terminals: a text without control or direction characters, and no formula. In any other key, all bytes
 /// but letters, digits and `-._~` are percent-encoded, as by memcached's watcher.
 fn name(key: &[u8]) -> Cow<'_, [u8]> {
-    if str::from_utf8(key).is_ok_and(|text| plain(text) == text) {
+    if str::from_utf8(key).is_ok_and(|text| cell(text) == text) {
         return Cow::Borrowed(key);
     }
     let mut name = Vec::with_capacity(3 * key.len());

@@ -10,11 +10,11 @@ use fanin_placement::{Cluster, Object, Placement, Server, place_by_hash};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::advice::{Advice, PlanningError};
+use crate::plan::{PlacementPlan, PlanningError};
 use crate::requests::Catalogue;
 
 /// Files of an earlier plan's folder.
-const PLACEMENT: &str = "placement.csv";
+pub const PLACEMENT: &str = "placement.csv";
 const PLAN: &str = "plan.json";
 const FORM: &str = "use the header key,server and a line for each replica, such as user:7,3";
 
@@ -193,7 +193,10 @@ fn read(
 }
 
 /// Writes such a table, with each replica's previous server if known; returns the digest of its bytes.
-pub(crate) fn write(path: &Path, advice: &Advice) -> std::io::Result<String> {
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_placement(path: &Path, advice: &PlacementPlan) -> std::io::Result<String> {
     let mut writer = WriterBuilder::new().from_path(path)?;
     writer.write_record(["key", "server", "was"])?;
     let number = |server: Server| (server.0 + 1).to_string();
@@ -207,6 +210,3 @@ pub(crate) fn write(path: &Path, advice: &Advice) -> std::io::Result<String> {
     writer.flush()?;
     Ok(hex::encode(Sha256::digest(std::fs::read(path)?)))
 }
-
-/// The name of that table among a plan's files.
-pub(crate) const NAME: &str = PLACEMENT;

@@ -8,8 +8,8 @@ use fanin_placement::picc::Params;
 use fanin_placement::{Cluster, Kind, Object, Placement, RequestLog, Resources, Server, plan};
 use fanin_units::{Rate, Time};
 
-use crate::draws::{Draws, Harmonic};
-use crate::threads::clock;
+use fanin_execute::clock;
+use fanin_plan::{Draws, Harmonic};
 
 const OBJECTS: u32 = 100_000;
 const RACKS: u32 = 80;

@@ -3,7 +3,7 @@
 use fanin_papers::{Apart, Measured, Mode};
 use fanin_placement::SendQueue;
 
-use super::{planning, swarms};
+use crate::{planning, swarms};
 
 /// The sub-queue and the exponent of PICC's queue (section III-C).
 const QUEUE: (usize, u32) = (10, 3);

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use fanin_fanout::swarm::{Policy, Swarms, Target};
 use fanin_fanout::tree::{Hub, Tree};
 
-use crate::threads::clock;
+use fanin_execute::clock;
 
 /// Servers a rack (SICC, section 4).
 const RACK: u32 = 60;

@@ -8,19 +8,19 @@ use fanin_papers::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity
 use fanin_spec::Variant;
 use serde::Deserialize;
 
-use crate::carried::{self, CARRIED};
-use crate::input::{self, SCENARIO_MAX};
-use crate::{LoadError, draft, load};
+use fanin_execute::embedded::{self, EMBEDDED};
+use fanin_execute::input::{self, SCENARIO_MAX};
+use fanin_execute::{LoadError, load, replace};
 
 /// Recorded verdicts.
 const EXPECTED: &str = "expected.json";
 /// Sensitivity of the verdicts.
 pub(super) const SENSITIVITY: &str = "sensitivity.json";
 
-/// The papers of a folder, by name; embedded ones are under [`CARRIED`].
+/// The papers of a folder, by name; embedded ones are under [`EMBEDDED`].
 pub fn names(papers: &Path) -> Vec<String> {
-    if papers == Path::new(CARRIED) {
-        return carried::folders_with(CLAIMS).collect();
+    if papers == Path::new(EMBEDDED) {
+        return embedded::folders_with(CLAIMS).collect();
     }
     let Ok(entries) = fs::read_dir(papers) else { return Vec::new() };
     let mut names: Vec<String> = entries
@@ -52,7 +52,7 @@ pub(super) fn variants(
     set: &[String],
 ) -> Result<Option<Vec<Variant>>, PaperProblem> {
     let path = folder.join(scenario);
-    if !path.is_file() && carried::text(&path).is_none() {
+    if !path.is_file() && embedded::text(&path).is_none() {
         return Ok(None);
     }
     let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
@@ -83,7 +83,7 @@ pub fn recorded(folder: &Path) -> Result<Expected, PaperProblem> {
 /// Errors of the file system.
 pub fn record(mut expected: Expected, paper: &Paper, card: &Scorecard) -> io::Result<()> {
     expected.note(paper, card);
-    draft::write(&paper.folder.join(EXPECTED), format!("{}\n", serde_json::to_string_pretty(&expected)?))
+    replace(&paper.folder.join(EXPECTED), format!("{}\n", serde_json::to_string_pretty(&expected)?))
 }
 
 /// The recorded sensitivity of a paper's verdicts; empty without a file.

@@ -10,9 +10,9 @@ use fanin_papers::{
 use fanin_spec::{RunSpec, Variant, Watch};
 use fanin_units::Time;
 
-use super::apart::carry_out;
-use super::read::{sensitivity, variants};
-use crate::threads::clock;
+use crate::apart::carry_out;
+use crate::read::{sensitivity, variants};
+use fanin_execute::clock;
 
 /// Why a reproduction failed.
 #[derive(Debug, thiserror::Error)]

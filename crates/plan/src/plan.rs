@@ -41,7 +41,7 @@ impl Default for PlanOptions {
 }
 
 /// A plan with its evaluation.
-pub struct Advice {
+pub struct PlacementPlan {
     /// Contents of the log.
     pub tally: Tally,
     /// Its keys.
@@ -165,12 +165,12 @@ impl Effect {
 ///
 /// # Errors
 /// [`PlanningError`].
-pub fn advise(
+pub fn make_plan(
     logs: &[PathBuf],
     reading: Reading,
     settings: &Settings,
     wish: &PlanOptions,
-) -> Result<Advice, PlanningError> {
+) -> Result<PlacementPlan, PlanningError> {
     let mut catalogue = Catalogue::default();
     let mut spool = Spool::new()?;
     let tally = read(logs, reading, &mut catalogue, &mut |query| spool.put(&query))?;
@@ -215,7 +215,7 @@ pub fn advise(
         None => Vec::new(),
     };
     let mut effects = ways.into_iter().map(|way| way.effect);
-    Ok(Advice {
+    Ok(PlacementPlan {
         requests: [&before, &after].map(|placement| Arc::new(requests(&sizes, placement, &unseen))),
         halves: [first, tally.queries - first],
         moved_bytes: planner.bytes(&plan).sum(),
@@ -370,7 +370,7 @@ impl<'a> Periods<'a> {
     }
 }
 
-impl Advice {
+impl PlacementPlan {
     /// Names of the servers, if known.
     pub fn servers(&self) -> &[String] {
         &self.before.servers

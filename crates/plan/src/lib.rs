@@ -1,0 +1,11 @@
+//! Plans from logs of requests: reads logs ([`requests`]), decides which objects should share servers, and says what that would change.
+//! The algorithms are those of `placement`.
+
+mod current_placement;
+mod draws;
+mod plan;
+pub mod requests;
+
+pub use current_placement::{CurrentPlacement, KeyLookup, PLACEMENT, Rule, write_placement};
+pub use draws::{Draws, Harmonic};
+pub use plan::{Effect, Period, PlacementPlan, PlanOptions, PlanningError, demo, make_plan};
