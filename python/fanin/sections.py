@@ -40,9 +40,9 @@ class Fabric(TypedDict, total=False):
     kind: str
     """Topology of the network. Use "star", "leaf-spine", "fat-tree" or "edges". Default: "star"."""
     edges: list[str]
-    """Links of an "edges" fabric: two nodes each, then optionally a rate and a delay that override [link].
-    Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches. Use a
-    list of texts, such as ["client tor1", "server1..8 tor1"]. Default: []."""
+    """Links of an "edges" fabric, such as "server1..8 tor1" or "tor1 spine1 40 Gbit/s": two nodes, then
+    optionally a rate and a delay that override [link]. Hosts are client and server1, server2, ..., or a range
+    such as server1..8; other names are switches. Use a list of strings. Default: []."""
     racks: int | str
     """Number of racks of a leaf-spine or fat-tree fabric; each has one switch. Use a whole number, or "none".
     Default: "none"."""
@@ -68,8 +68,7 @@ class Fabric(TypedDict, total=False):
     changes: list[str]
     """Links that fail, recover or change their rate, in both directions: a time, two nodes, then down, up or
     a rate, such as "10 ms leaf1 spine1 down". Packets queued at a failing link are lost; flows move at once
-    to the remaining paths of equal length. Use a list of texts, such as ["client tor1", "server1..8 tor1"].
-    Default: []."""
+    to the remaining paths of equal length. Use a list of strings. Default: []."""
     hosts: int | str
     """Number of hosts, including the client: the participants of an any-to-any workload, or the hosts that
     Poisson flows and a service run between; "none": as many as the workload needs. Use a whole number, or
@@ -106,8 +105,7 @@ class Switch(TypedDict, total=False):
     pause (PFC). Use bytes with their unit, such as "64 KiB" or "1460 B". Default: "0 B"."""
     ports: list[str]
     """Overrides for ports of a given rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB":
-    `ecn_threshold.k`, `buffer` or both. Use a list of texts, such as ["client tor1", "server1..8 tor1"].
-    Default: []."""
+    `ecn_threshold.k`, `buffer` or both. Use a list of strings. Default: []."""
 
 
 class Host(TypedDict, total=False):
@@ -258,7 +256,7 @@ class Tcp(TypedDict, total=False):
     """Receive window. Use bytes with their unit, such as "64 KiB" or "1460 B"; at most 1 GiB. Default: "16
     MiB"."""
     ect: str
-    """Packets marked ECN-capable if the scheme uses ECN. Use "data" (new data alone, RFC 3168), "agreed"
+    """Packets marked ECN-capable if the scheme uses ECN. Use "data" (only new data, RFC 3168), "agreed"
     (every packet but the first SYN, ns-2's DCTCP) or "all" (every packet, Linux's DCTCP). Default: "data"."""
 
 
@@ -448,7 +446,7 @@ class KeyValue(TypedDict, total=False):
     servers: list[str]
     """Servers whose resources differ from [picc], such as "server1..8: memory 4 GB, requests_per_s 20000";
     either resource may be omitted. A server's link limits the bytes that it sends in a period. Use a list of
-    texts, such as ["client tor1", "server1..8 tor1"]. Default: []."""
+    strings. Default: []."""
     placement: str
     """Placement file, in one of two formats. With the header object,from,to,reason (reason: popular or
     correlated), its moves are applied in order before the run. With the header key,server, such as
@@ -556,8 +554,7 @@ class Faults(TypedDict, total=False):
     as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". A crash removes the
     host's connections and its port's queue, and packets to it are lost until it returns; it then answers
     unknown segments with a reset. A slow host sends at that share of its link's rate and needs proportionally
-    longer for a service or task; "slows to 1" ends this. Use a list of texts, such as ["client tor1",
-    "server1..8 tor1"]. Default: []."""
+    longer for a service or task; "slows to 1" ends this. Use a list of strings. Default: []."""
 
 
 class Measure(TypedDict, total=False):
@@ -581,10 +578,7 @@ class Run(TypedDict, total=False):
 
 
 class Newreno(TypedDict, total=False):
-    """`[newreno]` NewReno (RFC 5681). Of `newreno`, `newreno+red`, `newreno+red+ecn`, `newreno+codel`,
-    `newreno+codel+ecn`, `newreno+gss`, `newreno+m21`, `newreno+ictcp`, `one-all`, `sw`, `ictcp-window`,
-    `sicc`, `sicc-base`, `sicc-nps`, `sicc-nmt`, `sicc-nssc`, `sicc-nqr`, `sicc-nopack`, `sicc-balanced`,
-    `picc`, `picc+sicc`, `picc-no-correlation`, `groups`."""
+    """`[newreno]` NewReno (RFC 5681)."""
 
     variant: str
     """Variant of NewReno: the RFC's, or Linux's, which counts whole segments. Use "rfc5681" or "linux".
@@ -592,8 +586,7 @@ class Newreno(TypedDict, total=False):
 
 
 class Dctcp(TypedDict, total=False):
-    """`[dctcp]` DCTCP (RFC 8257), and the settings that d2tcp and l2dct share with it. Of `dctcp`, `d2tcp`,
-    `l2dct`, `dctcp+gss`, `d2tcp+gss`, `l2dct+gss`, `dctcp+m21`."""
+    """`[dctcp]` DCTCP (RFC 8257), and the settings that d2tcp and l2dct share with it."""
 
     g: float | str
     """Weight of a new sample in alpha. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
@@ -607,7 +600,7 @@ class Dctcp(TypedDict, total=False):
 
 
 class Cubic(TypedDict, total=False):
-    """`[cubic]` CUBIC (RFC 9438). Of `cubic`, `cubic+gss`, `cubic+m21`."""
+    """`[cubic]` CUBIC (RFC 9438)."""
 
     variant: str
     """Variant of CUBIC: the RFC's, or Linux's, which counts whole segments and updates its growth rate every
@@ -623,7 +616,7 @@ class Cubic(TypedDict, total=False):
 
 
 class Vegas(TypedDict, total=False):
-    """`[vegas]` TCP Vegas. Of `vegas`."""
+    """`[vegas]` TCP Vegas."""
 
     alpha: int
     """Grow the window if fewer segments than this are in the path's queues. Use a whole number; at most 1000.
@@ -637,7 +630,7 @@ class Vegas(TypedDict, total=False):
 
 
 class Gss(TypedDict, total=False):
-    """`[gss]` Gentle slow start. Of `newreno+gss`, `cubic+gss`, `dctcp+gss`, `d2tcp+gss`, `l2dct+gss`."""
+    """`[gss]` Gentle slow start."""
 
     initial_window: int
     """Initial congestion window, in segments, replacing tcp.initial_window. Use a whole number; 1 to 1000.
@@ -648,7 +641,7 @@ class Gss(TypedDict, total=False):
 
 
 class M21(TypedDict, total=False):
-    """`[m21]` A window assigned by the switch (M21). Of `newreno+m21`, `cubic+m21`, `dctcp+m21`."""
+    """`[m21]` A window assigned by the switch (M21)."""
 
     offer: str
     """Value that the switches write: each flow's window, or the number of flows. Use "window" or "count".
@@ -656,7 +649,7 @@ class M21(TypedDict, total=False):
 
 
 class Ictcp(TypedDict, total=False):
-    """`[ictcp]` ICTCP. Of `newreno+ictcp`."""
+    """`[ictcp]` ICTCP."""
 
     alpha: float | str
     """Share of the host's link that ICTCP assigns. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25
@@ -676,8 +669,7 @@ class Ictcp(TypedDict, total=False):
 
 
 class EcnThreshold(TypedDict, total=False):
-    """`[ecn_threshold]` Marking above a threshold of the instantaneous queue, for DCTCP. Of `dctcp`, `d2tcp`,
-    `l2dct`, `dctcp+gss`, `d2tcp+gss`, `l2dct+gss`, `dctcp+m21`."""
+    """`[ecn_threshold]` Marking above a threshold of the instantaneous queue, for DCTCP."""
 
     k: int | str
     """K: a packet that arrives to a longer queue is marked, or dropped if it is not ECN-capable. "auto"
@@ -687,7 +679,7 @@ class EcnThreshold(TypedDict, total=False):
 
 
 class Red(TypedDict, total=False):
-    """`[red]` Random early detection. Of `newreno+red`, `newreno+red+ecn`."""
+    """`[red]` Random early detection."""
 
     min_th: int | str
     """No drops or marks below this average queue. Use a number of packets, or a size with its unit, such as
@@ -722,7 +714,7 @@ class Red(TypedDict, total=False):
 
 
 class Codel(TypedDict, total=False):
-    """`[codel]` Controlled delay (RFC 8289). Of `newreno+codel`, `newreno+codel+ecn`."""
+    """`[codel]` Controlled delay (RFC 8289)."""
 
     target: str
     """Acceptable standing queue delay. Use a time with its unit, such as "25 us"; above 0. Default: "5
@@ -735,7 +727,7 @@ class Codel(TypedDict, total=False):
 
 
 class SlidingWindow(TypedDict, total=False):
-    """`[sliding_window]` Concurrency limit over servers that halves on loss (SW, TSW). Of `sw`."""
+    """`[sliding_window]` Concurrency limit over servers that halves on loss (SW, TSW)."""
 
     initial: int
     """Initial number of outstanding servers, like TCP's 10 segments (RFC 6928). Use a whole number; 1 to
@@ -752,7 +744,7 @@ class SlidingWindow(TypedDict, total=False):
 
 class IctcpWindow(TypedDict, total=False):
     """`[ictcp_window]` Concurrency limit over servers by the used bandwidth (ICTCP as SICC and PICC describe
-    it). Of `ictcp-window`."""
+    it)."""
 
     initial: int
     """Initial number of outstanding servers: ICTCP starts with its minimum window. Use a whole number; 2 to
@@ -772,8 +764,7 @@ class IctcpWindow(TypedDict, total=False):
 
 
 class Sicc(TypedDict, total=False):
-    """`[sicc]` Swarms of servers behind hubs (SICC). Of `sicc`, `sicc-base`, `sicc-nps`, `sicc-nmt`,
-    `sicc-nssc`, `sicc-nqr`, `sicc-nopack`, `sicc-balanced`, `picc+sicc`."""
+    """`[sicc]` Swarms of servers behind hubs (SICC)."""
 
     period: str
     """Interval of speed updates and redirections (section 4.4). Use a time with its unit, such as "25 us";
@@ -832,8 +823,7 @@ class Sicc(TypedDict, total=False):
 
 
 class Picc(TypedDict, total=False):
-    """`[picc]` Objects co-located on few servers (PICC). Of `picc`, `picc+sicc`, `picc-no-correlation`,
-    `groups`."""
+    """`[picc]` Objects co-located on few servers (PICC)."""
 
     theta: int
     """θ: number of most popular objects to co-locate in their racks (section III-A; 1,000 is the best in
@@ -877,8 +867,7 @@ class Picc(TypedDict, total=False):
 
 
 class Groups(TypedDict, total=False):
-    """`[groups]` Objects co-located on groups of servers, by local search on the probabilistic fan-out. Of
-    `groups`."""
+    """`[groups]` Objects co-located on groups of servers, by local search on the probabilistic fan-out."""
 
     busiest: int
     """Maximum requests of a server, in per cent of the mean. Use a whole number; 105 to 100000. Default:

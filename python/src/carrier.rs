@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fanin::{BatchResult, Transport, StopReason};
+use fanin::{BatchResult, StopReason, Transport};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -33,9 +33,10 @@ impl Transport for Futures {
             Some((
                 number,
                 match kind.as_str() {
-                    "answer" => what
-                        .cast::<PyBytes>()
-                        .map_or_else(|_| BatchResult::Lost(said()), |bytes| BatchResult::Answer(bytes.as_bytes().to_vec())),
+                    "answer" => what.cast::<PyBytes>().map_or_else(
+                        |_| BatchResult::Lost(said()),
+                        |bytes| BatchResult::Answer(bytes.as_bytes().to_vec()),
+                    ),
                     "lost" => BatchResult::Lost(said()),
                     _ => BatchResult::Refused(said()),
                 },

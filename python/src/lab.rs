@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin::advice::{Addresses, Goal};
-use fanin::{Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch, CompareOptions};
+use fanin::{CompareOptions, Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -174,8 +174,7 @@ pub fn trace(
     path: PathBuf,
 ) -> PyResult<(usize, Option<f64>)> {
     let resolved = scenario.resolved(py)?;
-    let draft =
-        Draft::open(&path).map_err(|why| asked(py, &format!("{}: cannot write: {why}", path.display())))?;
+    let draft = Draft::open(&path).map_err(|why| asked(py, &format!("{}: cannot write: {why}", path.display())))?;
     let capture = finished(
         py,
         means.in_lab(py, |lab, _| {

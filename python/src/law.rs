@@ -210,8 +210,8 @@ fn allowed(before: &law::Window, left: &law::Window, mss: u32, is_delay_based: b
     {
         if !(least(was)..=most).contains(&is) {
             let right = match is_delay_based {
-            true => "at least two segments, and an ssthresh that does not increase",
-            false => "a cwnd that does not shrink and an unchanged ssthresh, or set gives_way = True in the class",
+                true => "at least two segments, and an ssthresh that does not increase",
+                false => "a cwnd that does not shrink and an unchanged ssthresh, or set gives_way = True in the class",
             };
             return Err(format!("grow left {name} at {is} bytes, which was {was}; use {right}"));
         }

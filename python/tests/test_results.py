@@ -92,9 +92,7 @@ def test_a_heat_map_needs_two_keys_and_a_number(short):
         comparison.heat_map()
     two = short.compare({"fan_in": [2, 8], "tcp.rto_min": ["10 ms", "200 ms"]}, seeds=1, cache=False)
     for measure in ("goodput", "point", "qct_ms", "scheme"):
-        with pytest.raises(
-            fanin.AskedError, match=f"measure: '{measure}' is not a number .*use one of .*goodput_mbps, .*qct_ms.p99"
-        ):
+        with pytest.raises(fanin.AskedError, match=f"measure: '{measure}' is not a number .*use one of .*goodput_mbps, .*qct_ms.p99"):
             two.heat_map(measure)
 
 
@@ -136,7 +134,7 @@ def test_a_warning_of_many_points_is_one(short):
     sizes = ["4 KiB", "8 KiB", "12 KiB"]
     comparison = short.compare({"switch.buffer": sizes, "fan_in": [2, 4]}, seeds=1, cache=False)
     assert len(comparison.warnings) == 1
-    assert comparison.warnings[0].endswith("(and so at 2 more points: switch.buffer 8 KiB; switch.buffer 12 KiB)")
+    assert comparison.warnings[0].endswith("(also at 2 more points: switch.buffer 8 KiB; switch.buffer 12 KiB)")
     assert repr(comparison).count("warning: ") == 1
 
 
