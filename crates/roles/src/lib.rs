@@ -6,8 +6,10 @@
 pub mod data_server;
 pub mod front_end;
 pub mod hub;
+pub mod machine;
 pub mod wire;
 
+pub use machine::Machine;
 pub use wire::{Body, Message, Node, Tag};
 
 use data_server::Lookup;

@@ -5,7 +5,7 @@ use fanin_roles::Node;
 use fanin_units::Time;
 
 use super::request::Request;
-use super::{Front, KeyValue, Timer};
+use super::{Front, Host, KeyValue, Timer};
 use crate::application::{Driver, View};
 
 impl KeyValue {
@@ -55,8 +55,9 @@ impl KeyValue {
 
     /// Whether no state of finished requests remains, except at hubs that have not been notified yet.
     pub(super) fn is_tidy(&self) -> bool {
-        let keeps = |front: &Front| front.role.role.requests() != front.requests.len();
-        !self.fronts.iter().any(keeps) && self.post.is_tidy()
+        let open = |host: &Host| host.roles.front_end().map_or(0, |front_end| front_end.requests());
+        let keeps = |(front, host): (&Front, &Host)| open(host) != front.requests.len();
+        !self.fronts.iter().zip(&self.hosts).any(keeps) && self.post.is_tidy()
     }
 
     /// Close a request, `whole` or cut off.

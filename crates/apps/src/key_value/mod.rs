@@ -23,9 +23,8 @@ use fanin_fabric::HostId;
 use fanin_fanout::swarm::Policy;
 use fanin_placement::Object;
 use fanin_placement::picc::Learn;
-use fanin_roles::data_server::{DataServer, HOPS, Lookup};
-use fanin_roles::front_end::FrontEnd;
-use fanin_roles::hub::Hub;
+use fanin_roles::data_server::Lookup;
+use fanin_roles::machine::{self, Machine, Role};
 use fanin_roles::wire::{Numbered, Size, Swarm};
 use fanin_roles::{Body, Node, Output, Outputs, Tag};
 use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec, ServerOrder};
@@ -50,9 +49,8 @@ meanings! {
         Found(lookup),
         /// The last response of a host's data server has left.
         Sent(host),
-        /// Timer of a hub or front end.
-        Hub(host),
-        FrontEnd(host),
+        /// Work of a host's roles is due.
+        Roles(host),
         /// A front end's next request begins.
         Begins(host),
         /// Its pause after a request is over.
@@ -66,20 +64,19 @@ meanings! {
 
 pub use places::{drawn, fits, racks};
 
+/// The roles of a host in one of its lives: the client and the hosts after it have a front end.
+fn roles_params(spec: &RunSpec, host: u32, life: u16) -> machine::Params {
+    let front_end = (host < spec.settings.key_value.front_ends).then(|| front_end_params(spec, host, life));
+    machine::Params { server: data_server_params(spec, host), hub: hub_params(spec, host), front_end }
+}
+
 /// Retry interval of a plan that waits for the last one's moves.
 const SOON: Time = Time::from_millis(1);
 
 /// Maximum objects with rows of flows; the rest count only in the sums.
 const ROWS_MAX: usize = 200_000;
 
-/// A role with its timer's due time; an outdated timer has no effect.
-struct Timed<R> {
-    role: R,
-    armed: Time,
-}
-
 struct Front {
-    role: Timed<FrontEnd<Numbered>>,
     draws: Stream,
     /// Stream for its objects, if `draws` is not used for them.
     asked: Stream,
@@ -98,11 +95,12 @@ struct Front {
 }
 
 struct Host {
-    server: DataServer<Numbered, Size>,
+    roles: Machine<Numbered, Size>,
+    /// When its roles' timer is due; an outdated timer has no effect.
+    armed: Time,
     service: Stream,
     /// When the last response of a sequential server has left.
     free_at: Time,
-    hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
     /// Number of crashes.
     lives: u16,
 }
@@ -138,7 +136,6 @@ pub(crate) struct KeyValue {
 impl KeyValue {
     pub fn new(spec: &RunSpec) -> KeyValue {
         let front = |host: u32| Front {
-            role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
             draws: Stream::new(spec.seed, Purpose::Request, host),
             asked: Stream::new(spec.seed, Purpose::Asked, host),
             intervals: Stream::new(spec.seed, Purpose::Interval, host),
@@ -150,10 +147,10 @@ impl KeyValue {
             done: 0,
         };
         let host = |host| Host {
-            server: DataServer::new(data_server_params(spec, host)),
+            roles: Machine::new(roles_params(spec, host, 0)),
+            armed: Time::NEVER,
             free_at: Time::ZERO,
             service: Stream::new(spec.seed, Purpose::Service, host),
-            hub: None,
             lives: 0,
         };
         let front_ends = spec.settings.key_value.front_ends;
@@ -180,16 +177,10 @@ impl KeyValue {
         }
     }
 
-    /// Spare capacity of a host: objects that its data server could take, minus those that it collects as a hub.
-    fn spare_io(host: &Host) -> u32 {
-        let owes = host.hub.as_ref().map_or(0, |hub| hub.role.missing_objects());
-        host.server.spare().saturating_sub(owes)
-    }
-
     /// Start a front end's request.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
         if self.spec.settings.fan_outs.sicc.hub == Policy::SpareIo {
-            self.store.spare(self.hosts.iter().map(KeyValue::spare_io));
+            self.store.spare(self.hosts.iter().map(|host| host.roles.spare_io()));
         }
         let at = &mut self.fronts[front as usize];
         let (now, number) = (driver.now(), self.asked);
@@ -203,7 +194,9 @@ impl KeyValue {
         let keys = objects.iter().map(|&object| Numbered(object.into()));
         let mut draw = |n| at.draws.below(n);
         let deadline = now.saturating_add(deadline);
-        let request = at.role.role.ask(now, keys, deadline, &self.store, &mut draw, &mut self.out);
+        let roles = &mut self.hosts[front as usize].roles;
+        let request = roles.ask(now, keys, deadline, &self.store, &mut draw, &mut self.out);
+        let request = request.unwrap_or_else(|| unreachable!("host {front} has a front end"));
         let (timeouts, fates) = (driver.timeouts(), vec![None; objects.len()]);
         let early = self.warm_up.is_on() && self.spec.settings.key_value.within.0.is_some();
         at.requests.insert(
@@ -218,7 +211,7 @@ impl KeyValue {
         }
         self.post.begin(tag);
         self.act(driver, Node(front));
-        self.arm_front(driver, front);
+        self.arm(driver, front);
     }
 
     /// Schedule a front end's next open-loop request at a random time after the last one; one that is down waits for its return.
@@ -302,55 +295,32 @@ impl KeyValue {
         }
     }
 
-    /// Deliver a message to a host's data server, hub or front end.
+    /// Deliver a message to a host's roles.
     fn deliver(&mut self, driver: &mut dyn Driver, from: Node, at: Node, message: Message) {
-        let Message { tag, index, .. } = message;
-        let host = &mut self.hosts[at.0 as usize];
-        match message.body {
-            Body::Get(key) => self.asked(driver, at, Lookup { asker: from, tag, index, key, hops: HOPS }),
-            Body::Pass { key, asker, hops } => self.asked(driver, at, Lookup { asker, tag, index, key, hops }),
-            Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
-                if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
-            {
-                if let Some(hubs) = &mut self.hubs {
-                    hubs.comes(driver.now(), from, at, false, &message);
-                }
-                let front = &mut self.fronts[at.0 as usize];
-                let answers = matches!(message.body, Body::Object(_) | Body::Miss);
-                if let Some(request) = front.requests.get_mut(&tag.request).filter(|_| answers) {
-                    request.answered_by.push(from);
-                }
-                let front = &mut front.role.role;
-                front.handle(driver.now(), from, message, &self.store, &mut self.out);
-                self.act(driver, at);
-                self.arm_front(driver, at.0);
-            }
-            body => {
-                if let Some(hubs) = &mut self.hubs {
-                    hubs.comes(driver.now(), from, at, true, &message);
-                }
-                let new = || Box::new(Timed { role: Hub::new(hub_params(&self.spec, at.0)), armed: Time::NEVER });
-                host.hub.get_or_insert_with(new).role.handle(driver.now(), message, &mut self.out);
-                if let Body::Swarm(swarm) = body {
-                    self.strain(at, tag, swarm);
-                }
-                self.act(driver, at);
-                self.arm_hub(driver, at.0);
-            }
+        let role = self.hosts[at.0 as usize].roles.role_of(&message);
+        if let Some(hubs) = self.hubs.as_mut().filter(|_| role != Role::DataServer) {
+            hubs.comes(driver.now(), from, at, role == Role::Hub, &message);
+        }
+        if role == Role::FrontEnd && matches!(message.body, Body::Object(_) | Body::Miss) {
+            let request = self.fronts[at.0 as usize].requests.get_mut(&message.tag.request);
+            request.into_iter().for_each(|request| request.answered_by.push(from));
+        }
+        let Message { tag, body, .. } = message;
+        self.hosts[at.0 as usize].roles.handle(driver.now(), from, message, &self.store, &mut self.out);
+        if let Body::Swarm(swarm) = body {
+            self.strain(at, tag, swarm);
+        }
+        self.act(driver, at);
+        if role != Role::DataServer {
+            self.arm(driver, at.0);
         }
     }
 
-    /// The data server of a host, with its links, which are stored like objects.
-    fn server(&self, host: Node) -> DataServer<Numbered, Size> {
-        let mut server = DataServer::new(data_server_params(&self.spec, host.0));
-        self.store.links(host).for_each(|(key, to)| server.link(key, to));
-        server
-    }
-
-    /// A data server is asked for an object.
-    fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
-        self.hosts[at.0 as usize].server.handle_request(lookup, &mut self.out);
-        self.act(driver, at);
+    /// The roles of a host in one of its lives, with its data server's links, which are stored like objects.
+    fn roles(&self, host: Node, life: u16) -> Machine<Numbered, Size> {
+        let mut roles = Machine::new(roles_params(&self.spec, host.0, life));
+        self.store.links(host).for_each(|(key, to)| roles.server_mut().link(key, to));
+        roles
     }
 
     /// An object has reached its new location: link the old one to it.
@@ -358,8 +328,8 @@ impl KeyValue {
         let Some(gathered) = &mut self.gathered else { return };
         if let Some(of) = gathered.came(number) {
             let key = Numbered(of.object.0.into());
-            self.hosts[of.from.0 as usize].server.link(key, Node(of.to.0));
-            self.hosts[of.to.0 as usize].server.take_back(&key);
+            self.hosts[of.from.0 as usize].roles.server_mut().link(key, Node(of.to.0));
+            self.hosts[of.to.0 as usize].roles.server_mut().take_back(&key);
             self.store.moved(&of, self.spec.settings.key_value.route);
         }
         gathered.go_on(driver, &self.store);
@@ -380,11 +350,10 @@ impl KeyValue {
         if overloaded == 0 || self.overloads.word() >> 32 >= u64::from(overloaded) {
             return;
         }
-        let assigned = self.fronts[tag.origin.0 as usize].role.role.assigned(tag.request, at).unwrap_or(swarm.rate);
+        let assigned = self.hosts[tag.origin.0 as usize].roles.front_end();
+        let assigned = assigned.and_then(|front_end| front_end.assigned(tag.request, at)).unwrap_or(swarm.rate);
         let speed = (u128::from(assigned.0) * u128::from(settings.overloaded_speed.in_q(32))) >> 32;
-        if let Some(hub) = &mut self.hosts[at.0 as usize].hub {
-            hub.role.limit_speed(tag, Rate((speed as u64).max(1)));
-        }
+        self.hosts[at.0 as usize].roles.limit_speed(tag, Rate((speed as u64).max(1)));
     }
 
     /// A data server looks up an object.
@@ -451,7 +420,7 @@ impl Application for KeyValue {
     fn start(&mut self, driver: &mut dyn Driver) {
         self.store.locate(&self.spec, driver);
         for host in 0..self.hosts.len() as u32 {
-            self.hosts[host as usize].server = self.server(Node(host));
+            self.hosts[host as usize].roles = self.roles(Node(host), 0);
         }
         self.began = driver.now();
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
@@ -502,16 +471,9 @@ impl Application for KeyValue {
             gathered.go_on(driver, &self.store);
         }
         let Some((here, peer)) = self.post.broken(at) else { return };
-        if let Some(hub) = &mut self.hosts[here.0 as usize].hub {
-            hub.role.gone(driver.now(), peer, &mut self.out);
-            self.act(driver, here);
-            self.arm_hub(driver, here.0);
-        }
-        if let Some(front) = self.fronts.get_mut(here.0 as usize) {
-            front.role.role.lost(driver.now(), peer, &self.store, &mut self.out);
-            self.act(driver, here);
-            self.arm_front(driver, here.0);
-        }
+        self.hosts[here.0 as usize].roles.lost(driver.now(), peer, &self.store, &mut self.out);
+        self.act(driver, here);
+        self.arm(driver, here.0);
         self.settle(driver);
     }
 
@@ -523,13 +485,12 @@ impl Application for KeyValue {
             let Request { early, .. } = self.close_request(driver, host, request, false);
             self.fronts[host as usize].begun -= u32::from(!early);
         }
-        let server = self.server(Node(host));
-        let Some(at) = self.hosts.get_mut(host as usize) else { return };
-        (at.hub, at.server, at.free_at, at.lives) = (None, server, Time::ZERO, at.lives + 1);
+        let Some(life) = self.hosts.get(host as usize).map(|at| at.lives + 1) else { return };
+        let roles = self.roles(Node(host), life);
+        let at = &mut self.hosts[host as usize];
+        (at.roles, at.armed, at.free_at, at.lives) = (roles, Time::NEVER, Time::ZERO, life);
         if let Some(front) = self.fronts.get_mut(host as usize) {
             front.down = true;
-            front.role =
-                Timed { role: FrontEnd::new(front_end_params(&self.spec, host, at.lives)), armed: Time::NEVER };
         }
     }
 
@@ -553,17 +514,16 @@ impl Application for KeyValue {
                     return;
                 }
                 let value = self.store.value(lookup.key);
-                self.hosts[at.0 as usize].server.found(driver.now(), &lookup, value, &mut self.out);
+                self.hosts[at.0 as usize].roles.found(driver.now(), &lookup, value, &mut self.out);
                 self.answers(driver, at);
             }
             // The timer is from before a crash; the server is sending another response.
             Timer::Sent(host) if driver.now() < self.hosts[host as usize].free_at => {}
             Timer::Sent(host) => {
-                self.hosts[host as usize].server.sent(driver.now(), &mut self.out);
+                self.hosts[host as usize].roles.sent(driver.now(), &mut self.out);
                 self.answers(driver, Node(host));
             }
-            Timer::Hub(host) => self.hub_is_due(driver, host),
-            Timer::FrontEnd(front) => self.front_end_is_due(driver, front),
+            Timer::Roles(host) => self.roles_are_due(driver, host),
             Timer::Begins(front) => self.begins(driver, front),
             Timer::Paused(front) => self.pause_ends(driver, front),
             Timer::Plan => self.plan(driver),

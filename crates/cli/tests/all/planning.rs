@@ -167,7 +167,7 @@ fn full_servers_get_no_objects() {
 #[test]
 fn refuses_damaged_parquet_with_its_row_and_writes_nothing() {
     let place = demo();
-    let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/logs/polars.parquet")).unwrap();
+    let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../plan/tests/logs/polars.parquet")).unwrap();
     let mut refused = Vec::new();
     for at in (0..whole.len()).step_by(17) {
         let mut bytes = whole.clone();
@@ -249,7 +249,7 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     let message = place.refuses(&[&PLAN[..], &sets].concat());
     assert!(message.contains("`key_value.replicas` of 3: a front end has one replica of each key"), "{message}");
     let message = place.refuses(&[&one[..], &["--set", "workload.fan_in=9"]].concat());
-    assert!(message.contains("it has 9 servers, and the front end 8"), "{message}");
+    assert!(message.contains("has 9 servers, but the front end has 8"), "{message}");
     fs::write(
         place.path("front.toml"),
         format!("{pool}{}", pool.replace("[[pool]]", "[[pool]]\nname = \"b\"").replace(":0\"", ":1\"")),

@@ -181,10 +181,10 @@ fn merges_queries_of_several_tables() {
 #[test]
 fn reports_invalid_watcher_lines_with_their_number() {
     for (line, says) in [
-        ("get a", "no `ts=`: is it a line of `watch fetchers`?"),
+        ("get a", "no `ts=`: is this a line of `watch fetchers`?"),
         ("ts=7 gid=1 type=item_get", "ts=`7`: use seconds and microseconds, such as 7.42"),
         ("ts=7.1000000 gid=1 type=item_get", "ts=`7.1000000`: use seconds and microseconds, such as 7.42"),
-        ("ts=7.1 type=item_get status=found key=a size=1", "no `cfd=`: is it a line of `watch fetchers`?"),
+        ("ts=7.1 type=item_get status=found key=a size=1", "no `cfd=`: is this a line of `watch fetchers`?"),
         ("ts=7.1 type=item_get status=found key=a cfd=1 size=x", "size=`x`: use bytes"),
         ("skipped=many", "`skipped=many`: use a number of lines"),
     ] {

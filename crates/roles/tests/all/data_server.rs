@@ -1,6 +1,6 @@
 //! Data server, step by step.
 
-use crate::support::{Out, Action, ms};
+use crate::support::{Action, Out, ms};
 use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};

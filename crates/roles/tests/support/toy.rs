@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fanin_roles::data_server::{self, DataServer, HOPS, Lookup, Order};
+use fanin_roles::data_server::{self, Lookup, Order};
 use fanin_roles::front_end::{FrontEnd, Measured, Params};
-use fanin_roles::hub::Hub;
+use fanin_roles::machine::{self, Role};
 use fanin_roles::wire::{Numbered, Size};
-use fanin_roles::{Body, Message, Node, Output};
+use fanin_roles::{Body, Machine, Message, Node, Output};
 use fanin_units::{Bytes, Time};
 
 use super::{Cluster, Out, hub_params};
@@ -32,20 +32,17 @@ enum Event {
     Comes { from: Node, to: Node, to_life: u16, message: Action },
     Found { at: Node, incarnation: u16, lookup: Lookup<Numbered> },
     Sent { at: Node, incarnation: u16 },
-    Hub(Node),
-    FrontEnd(Node),
+    Due(Node),
     Asks(Node),
     Dies(Node),
     Returns(Node),
     PeerLost { at: Node, of: Node },
 }
 
-struct Machine {
+struct Host {
     up: bool,
     incarnation: u16,
-    hub: Hub<Numbered, Size>,
-    server: DataServer<Numbered, Size>,
-    front_end: Option<FrontEnd<Numbered>>,
+    roles: Machine<Numbered, Size>,
 }
 
 /// Number of answers, misses and failures of an object.
@@ -60,7 +57,7 @@ pub struct Toy {
     faults: Faults,
     params: Params,
     deadline: Time,
-    machines: Vec<Machine>,
+    machines: Vec<Host>,
     events: BTreeMap<(Time, u64), Event>,
     number: u64,
     random: u64,
@@ -72,24 +69,25 @@ pub struct Toy {
     pub lost: BTreeMap<(Node, u16, u32, u32), u32>,
 }
 
-/// A server with or without a queue. Every third object's first replica was moved, some of them twice.
-fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered, Size> {
+/// The roles of a machine. Its data server has a queue or none. Every third object's first replica was moved, some of them twice.
+fn roles(me: u32, seed: u64, cluster: &Cluster, front_end: Option<Params>) -> Machine<Numbered, Size> {
     let order = match seed % 2 {
         0 => Order::AtOnce,
         _ => Order::Queued { sub_queue: 3, exponent: 3 },
     };
-    let mut server = DataServer::new(data_server::Params { me: Node(me), most: 20, order });
+    let server = data_server::Params { me: Node(me), most: 20, order };
+    let mut roles = Machine::new(machine::Params { server, hub: hub_params(me), front_end });
     for (holders, object) in cluster.holders.iter().zip(0..).filter(|(_, object)| object % 3 == seed % 3) {
         // To machines 1 to 15, through one without a replica; replicas are five apart.
         let on = |node: u32| 1 + node % 15;
         let moved = on(holders[0].0);
         if me == holders[0].0 {
-            server.link(Numbered(object), Node(moved));
+            roles.server_mut().link(Numbered(object), Node(moved));
         } else if me == moved && object % 2 == 0 {
-            server.link(Numbered(object), Node(on(moved)));
+            roles.server_mut().link(Numbered(object), Node(on(moved)));
         }
     }
-    server
+    roles
 }
 
 /// One object in seven does not exist.
@@ -100,12 +98,9 @@ fn size(Numbered(object): Numbered) -> Option<Size> {
 impl Toy {
     /// The first `front_ends` machines request all objects each time, with these parameters.
     pub fn new(cluster: Cluster, machines: u32, front_ends: u32, params: &Params, faults: Faults, seed: u64) -> Toy {
-        let machine = |me| Machine {
-            up: true,
-            incarnation: 0,
-            hub: Hub::new(hub_params(me)),
-            server: server(me, seed, &cluster),
-            front_end: (me < front_ends).then(|| FrontEnd::new(Params { me: Node(me), ..params.clone() })),
+        let machine = |me| {
+            let front_end = (me < front_ends).then(|| Params { me: Node(me), ..params.clone() });
+            Host { up: true, incarnation: 0, roles: roles(me, seed, &cluster, front_end) }
         };
         let machines = (0..machines).map(machine).collect();
         let mut toy = Toy {
@@ -158,15 +153,16 @@ impl Toy {
             self.now = now;
             self.serve(event);
             for machine in &self.machines {
-                assert!(machine.front_end.as_ref().is_none_or(FrontEnd::adds_up), "counters are consistent");
+                assert!(machine.roles.front_end().is_none_or(FrontEnd::adds_up), "counters are consistent");
             }
         }
     }
 
     /// Whether all state is released.
     pub fn holds_nothing(&self) -> bool {
-        let asks = |m: &Machine| m.front_end.as_ref().is_some_and(|f| f.requests() > 0);
-        let holds = |m: &Machine| m.hub.open_requests() > 0 || !m.server.is_idle() || asks(m);
+        let asks = |m: &Host| m.roles.front_end().is_some_and(|f| f.requests() > 0);
+        let collects = |m: &Host| m.roles.hub().is_some_and(|hub| hub.open_requests() > 0);
+        let holds = |m: &Host| collects(m) || !m.roles.server().is_idle() || asks(m);
         !self.machines.iter().any(|machine| machine.up && holds(machine))
     }
 
@@ -185,40 +181,31 @@ impl Toy {
                 let machine = &mut self.machines[at.0 as usize];
                 if machine.up && machine.incarnation == incarnation {
                     let value = size(lookup.key);
-                    machine.server.found(now, &lookup, value, &mut out);
+                    machine.roles.found(now, &lookup, value, &mut out);
                     self.answers(at, incarnation, out);
                 }
             }
             Event::Sent { at, incarnation } => {
                 let machine = &mut self.machines[at.0 as usize];
                 if machine.up && machine.incarnation == incarnation {
-                    machine.server.sent(now, &mut out);
+                    machine.roles.sent(now, &mut out);
                     self.answers(at, incarnation, out);
                 }
             }
-            Event::Hub(at) => {
+            Event::Due(at) => {
                 let machine = &mut self.machines[at.0 as usize];
-                if machine.up && machine.hub.deadline() <= now {
-                    machine.hub.due(now, &mut out);
-                    assert!(machine.hub.deadline() > now, "nothing is due any more");
+                if machine.up && machine.roles.deadline() <= now {
+                    let measured = machine.roles.measures(now).then_some(Measured::Queue(Bytes(0), Bytes(1)));
+                    machine.roles.due(now, measured, &self.cluster, &mut out);
+                    assert!(machine.roles.deadline() > now, "nothing is due any more");
                     self.act(at, out);
                 }
-            }
-            Event::FrontEnd(at) => {
-                let machine = &mut self.machines[at.0 as usize];
-                let Some(front_end) = machine.front_end.as_mut().filter(|f| machine.up && f.deadline() <= now) else {
-                    return;
-                };
-                let measured = front_end.measures(now).then_some(Measured::Queue(Bytes(0), Bytes(1)));
-                front_end.due(now, measured, &self.cluster, &mut out);
-                assert!(front_end.deadline() > now, "nothing is due any more");
-                self.act(at, out);
             }
             Event::Asks(at) => self.ask(at),
             Event::Dies(at) => self.dies(at),
             Event::Returns(at) => {
                 self.machines[at.0 as usize].up = true;
-                if self.machines[at.0 as usize].front_end.is_some() {
+                if self.machines[at.0 as usize].roles.front_end().is_some() {
                     self.ask(at);
                 }
             }
@@ -231,10 +218,13 @@ impl Toy {
         let mut draws: Vec<u64> = (0..self.cluster.holders.len() * 2).map(|_| self.below(1 << 32)).collect();
         let mut draw = |bound: u32| draws.pop().unwrap_or(0) as u32 % bound;
         let machine = &mut self.machines[at.0 as usize];
-        let Some(front_end) = machine.front_end.as_mut().filter(|_| machine.up) else { return };
+        if !machine.up {
+            return;
+        }
         let keys = (0..self.cluster.holders.len() as u64).map(Numbered);
         let deadline = self.now.saturating_add(self.deadline);
-        let number = front_end.ask(self.now, keys, deadline, &self.cluster, &mut draw, &mut out);
+        let number = machine.roles.ask(self.now, keys, deadline, &self.cluster, &mut draw, &mut out);
+        let Some(number) = number else { return };
         let fates = vec![Fate::default(); self.cluster.holders.len()];
         self.fates.insert((at, machine.incarnation, number), (fates, self.now, None));
         self.act(at, out);
@@ -243,9 +233,9 @@ impl Toy {
     fn dies(&mut self, at: Node) {
         let machine = &mut self.machines[at.0 as usize];
         (machine.up, machine.incarnation) = (false, machine.incarnation + 1);
-        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), server(at.0, self.seed, &self.cluster));
         let params = Params { me: at, epoch: machine.incarnation, ..self.params.clone() };
-        machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
+        let front_end = machine.roles.front_end().map(|_| params);
+        machine.roles = roles(at.0, self.seed, &self.cluster, front_end);
         // Requests of that incarnation are gone.
         let incarnation = machine.incarnation;
         self.fates.retain(|(node, of, _), (_, _, done)| *node != at || *of == incarnation || done.is_some());
@@ -261,36 +251,18 @@ impl Toy {
         let mut out = Out::new();
         let machine = &mut self.machines[at.0 as usize];
         if machine.up {
-            machine.hub.gone(self.now, of, &mut out);
-            self.act(at, out);
-        }
-        let mut out = Out::new();
-        let machine = &mut self.machines[at.0 as usize];
-        if let Some(front_end) = machine.front_end.as_mut().filter(|_| machine.up) {
-            front_end.lost(self.now, of, &self.cluster, &mut out);
+            machine.roles.lost(self.now, of, &self.cluster, &mut out);
             self.act(at, out);
         }
     }
 
     fn deliver(&mut self, from: Node, to: Node, message: Action, out: &mut Out) {
         let machine = &mut self.machines[to.0 as usize];
-        let Message { tag, index, body } = message;
-        match body {
-            Body::Get(key) => machine.server.handle_request(Lookup { asker: from, tag, index, key, hops: HOPS }, out),
-            Body::Pass { key, asker, hops } => {
-                machine.server.handle_request(Lookup { asker, tag, index, key, hops }, out)
-            }
-            Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
-                if tag.origin == to && !machine.hub.waits_for(tag, index) =>
-            {
-                let front_end = machine.front_end.as_mut().expect("it asked");
-                if message.body == Body::Lost {
-                    *self.lost.entry((to, tag.epoch, tag.request, index)).or_default() += 1;
-                }
-                front_end.handle(self.now, from, message, &self.cluster, out);
-            }
-            _ => machine.hub.handle(self.now, message, out),
+        let Message { tag, index, .. } = message;
+        if machine.roles.role_of(&message) == Role::FrontEnd && message.body == Body::Lost {
+            *self.lost.entry((to, tag.epoch, tag.request, index)).or_default() += 1;
         }
+        machine.roles.handle(self.now, from, message, &self.cluster, out);
     }
 
     /// Delivers a data server's output, and continues it when that has been sent.
@@ -321,14 +293,9 @@ impl Toy {
                 }
             }
         }
-        let machine = &self.machines[at.0 as usize];
-        let hub = machine.hub.deadline();
-        let front_end = machine.front_end.as_ref().map_or(Time::NEVER, FrontEnd::deadline);
-        if hub < Time::NEVER {
-            self.at(hub.max(self.now), Event::Hub(at));
-        }
-        if front_end < Time::NEVER {
-            self.at(front_end.max(self.now), Event::FrontEnd(at));
+        let deadline = self.machines[at.0 as usize].roles.deadline();
+        if deadline < Time::NEVER {
+            self.at(deadline.max(self.now), Event::Due(at));
         }
     }
 

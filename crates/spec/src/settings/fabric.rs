@@ -37,7 +37,7 @@ section! {
     FabricSettings in "fabric" {
         /// Topology of the network.
         kind: FabricKind = FabricKind::Star,
-        /// Links of an "edges" fabric, such as "server1..8 tor1" or "tor1 spine1 40 Gbit/s": two nodes, then optionally a rate and a delay that override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches.
+        /// Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40 Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches.
         edges: Vec<String> = Vec::new(),
         /// Number of racks of a leaf-spine or fat-tree fabric; each has one switch.
         racks: Optional<u32> = Optional::NONE,

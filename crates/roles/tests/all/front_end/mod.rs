@@ -8,7 +8,7 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::{Bytes, Time};
 
-use crate::support::{Cluster, Out, Action};
+use crate::support::{Action, Cluster, Out};
 
 /// The front end on machine 0, and its output since the last check.
 pub(super) struct At {

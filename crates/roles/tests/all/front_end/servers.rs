@@ -7,7 +7,7 @@ use fanin_roles::{Body, Node, Output};
 use fanin_units::{Rate, Time};
 
 use super::{At, DONE, answer, fail};
-use crate::support::{Cluster, FULL, Action, asks_hubs, asks_servers, ms};
+use crate::support::{Action, Cluster, FULL, asks_hubs, asks_servers, ms};
 
 fn servers(kind: Kind, holders: &[&[u32]]) -> At {
     At::new(asks_servers(kind), Cluster::of(10, holders))
