@@ -165,7 +165,7 @@ export type Missing = {
   port: string,
   /** When it was lost, since the start of the timeline. */
   lost_us: number,
-  /** Cause: `because switch>client held 72 % of the shared memory`. */
+  /** Cause: `as switch>client held 72 % of the shared memory`. */
   why: string, };
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
