@@ -40,9 +40,9 @@ class Fabric(TypedDict, total=False):
     kind: str
     """Topology of the network. Use "star", "leaf-spine", "fat-tree" or "edges". Default: "star"."""
     edges: list[str]
-    """Links of an "edges" fabric, such as "server1..8 tor1" or "tor1 spine1 40 Gbit/s": two nodes, then
-    optionally a rate and a delay that override [link]. Hosts are client and server1, server2, ..., or a range
-    such as server1..8; other names are switches. Use a list of strings. Default: []."""
+    """Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40
+    Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8;
+    other names are switches. Use a list of strings. Default: []."""
     racks: int | str
     """Number of racks of a leaf-spine or fat-tree fabric; each has one switch. Use a whole number, or "none".
     Default: "none"."""
