@@ -31,7 +31,7 @@ impl<N: Net> Front<N> {
             Figures::List(_) | Figures::Dump(..) => {
                 self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line, true);
             }
-            Figures::Told(_, well) => {
+            Figures::Command(_, well) => {
                 let kind = Kind::Every { well, silent: false };
                 self.ask_every(id, kind, |_| Part::Every, Shape::Alone, &line, true);
             }

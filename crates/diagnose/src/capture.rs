@@ -169,7 +169,7 @@ fn count(end: &mut End, kept: u32, length: u32) {
 }
 
 /// Effect of a block on the statistics.
-enum Told {
+enum BlockContent {
     Packet { kept: u32, length: u32 },
     Dropped(u64),
     Skipped,
@@ -203,12 +203,12 @@ fn blocks(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>
                 ports.clear();
             }
             let (used, told) = match parser.next_block(bytes) {
-                Ok((rest, block)) => (bytes.len() - rest.len(), tell(&block, &ports, base, see)),
+                Ok((rest, block)) => (bytes.len() - rest.len(), read_block(&block, &ports, base, see)),
                 Err(PcapError::IncompleteBuffer) => return Err(PcapError::IncompleteBuffer),
                 Err(_) => {
                     // Skip a complete block of unknown content.
                     let (rest, _) = parser.next_raw_block(bytes)?;
-                    (bytes.len() - rest.len(), Told::Skipped)
+                    (bytes.len() - rest.len(), BlockContent::Skipped)
                 }
             };
             for interface in &parser.interfaces()[ports.len().min(parser.interfaces().len())..] {
@@ -222,10 +222,10 @@ fn blocks(source: &mut Source<'_>, end: &mut End, see: &mut dyn FnMut(&Frame<'_>
         let Some((used, told)) = read else { return Ok(()) };
         end.bytes += used as u64;
         match told {
-            Told::Packet { kept, length } => count(end, kept, length),
-            Told::Dropped(packets) => end.dropped = Some(end.dropped.unwrap_or(0).saturating_add(packets)),
-            Told::Skipped => end.skipped += 1,
-            Told::Nothing => {}
+            BlockContent::Packet { kept, length } => count(end, kept, length),
+            BlockContent::Dropped(packets) => end.dropped = Some(end.dropped.unwrap_or(0).saturating_add(packets)),
+            BlockContent::Skipped => end.skipped += 1,
+            BlockContent::Nothing => {}
         }
     }
 }
@@ -245,14 +245,14 @@ fn port(link: u32, options: &[InterfaceDescriptionOption<'_>]) -> Port {
     port
 }
 
-fn tell(block: &Block<'_>, ports: &[Port], base: u32, see: &mut dyn FnMut(&Frame<'_>)) -> Told {
+fn read_block(block: &Block<'_>, ports: &[Port], base: u32, see: &mut dyn FnMut(&Frame<'_>)) -> BlockContent {
     let mut packet = |interface: u32, ticks: u64, length: u32, data: &Cow<'_, [u8]>| {
-        let Some(port) = ports.get(interface as usize) else { return Told::Skipped };
+        let Some(port) = ports.get(interface as usize) else { return BlockContent::Skipped };
         let at = u128::from(ticks) * 1_000_000_000 / u128::from(port.ticks);
         let at = i128::try_from(at).unwrap_or(i128::MAX).saturating_add(i128::from(port.offset) * 1_000_000_000);
         let at = u64::try_from(at.max(0)).unwrap_or(u64::MAX);
         see(&Frame { at, interface: base.wrapping_add(interface), link: port.link, length, bytes: data });
-        Told::Packet { kept: data.len() as u32, length }
+        BlockContent::Packet { kept: data.len() as u32, length }
     };
     match block {
         // The parser assumes a clock of nanoseconds: its result is in ticks.
@@ -262,7 +262,7 @@ fn tell(block: &Block<'_>, ports: &[Port], base: u32, see: &mut dyn FnMut(&Frame
         }
         Block::Packet(one) => packet(u32::from(one.interface_id), one.timestamp, one.original_len, &one.data),
         // It has no timestamp, so it is useless here.
-        Block::SimplePacket(_) => Told::Skipped,
+        Block::SimplePacket(_) => BlockContent::Skipped,
         Block::InterfaceStatistics(one) => {
             let drops = one.options.iter().filter_map(|option| match option {
                 InterfaceStatisticsOption::IsbIfDrop(packets) | InterfaceStatisticsOption::IsbOsDrop(packets) => {
@@ -270,8 +270,8 @@ fn tell(block: &Block<'_>, ports: &[Port], base: u32, see: &mut dyn FnMut(&Frame
                 }
                 _ => None,
             });
-            Told::Dropped(drops.fold(0, u64::saturating_add))
+            BlockContent::Dropped(drops.fold(0, u64::saturating_add))
         }
-        _ => Told::Nothing,
+        _ => BlockContent::Nothing,
     }
 }

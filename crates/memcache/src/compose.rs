@@ -222,7 +222,9 @@ impl Figures {
         put(b"stats");
         match self {
             Figures::Own | Figures::Reset | Figures::General => {}
-            Figures::List(name) | Figures::Told(name, _) => [b" ", name.as_bytes()].iter().for_each(|bytes| put(bytes)),
+            Figures::List(name) | Figures::Command(name, _) => {
+                [b" ", name.as_bytes()].iter().for_each(|bytes| put(bytes))
+            }
             Figures::Dump(class, limit) => {
                 put(b" cachedump");
                 behind(*class, put);

@@ -73,7 +73,7 @@ impl Request<'_> {
         match self {
             Request::Every(_, true) => Some(""),
             Request::Every(Every::Flush(_), false) => Some(text::NO_FLUSH),
-            Request::Every(..) | Request::Stats(Figures::Told(..)) => Some(text::NO_ADMIN),
+            Request::Every(..) | Request::Stats(Figures::Command(..)) => Some(text::NO_ADMIN),
             _ => None,
         }
     }
@@ -229,7 +229,7 @@ pub enum Figures {
     /// `cachedump` of each server: a slab class and a limit.
     Dump(u32, u32),
     /// A command to each server with a single-line response, and the response on success.
-    Told(&'static str, &'static str),
+    Command(&'static str, &'static str),
 }
 
 /// Parser of a client's lines.
@@ -493,9 +493,9 @@ fn stats(rest: &[u8]) -> Request<'_> {
         words => words,
     };
     let figures = match words {
-        [b"reset"] => Figures::Told("reset", "RESET\r\n"),
-        [b"detail", b"on"] => Figures::Told("detail on", "OK\r\n"),
-        [b"detail", b"off"] => Figures::Told("detail off", "OK\r\n"),
+        [b"reset"] => Figures::Command("reset", "RESET\r\n"),
+        [b"detail", b"on"] => Figures::Command("detail on", "OK\r\n"),
+        [b"detail", b"off"] => Figures::Command("detail off", "OK\r\n"),
         [b"detail", b"dump"] => Figures::List("detail dump"),
         [b"detail", ..] => return refused(text::DETAIL_USAGE),
         [b"cachedump", class, limit] => match (unsigned_32(class), unsigned_32(limit)) {

@@ -106,7 +106,11 @@ fn growth_shows_both_states_and_its_remedies() {
     assert!(advice["needed"] == true && !advice["remedies"].as_array().unwrap().is_empty());
     let then = advise(&place, &["--servers", "24"]);
     assert_eq!(then["today"]["goodput_mbps"], advice["grown"]["goodput_mbps"]);
-    assert!(place.refuses(&["advise", "my.toml", "--grow-to", "2"]).contains("--grow-to 2: there are already 2 servers today"));
+    assert!(
+        place
+            .refuses(&["advise", "my.toml", "--grow-to", "2"])
+            .contains("--grow-to 2: there are already 2 servers today")
+    );
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: 
                 }
                 Request::Every(..) => stream.write_all(b"OK\r\n").ok()?,
                 Request::Stats(Figures::Dump(..)) => stream.write_all(format!("ITEM {INJECTED}").as_bytes()).ok()?,
-                Request::Stats(Figures::Told(_, well)) => stream.write_all(well.as_bytes()).ok()?,
+                Request::Stats(Figures::Command(_, well)) => stream.write_all(well.as_bytes()).ok()?,
                 Request::Stats(Figures::Reset) => stream.write_all(b"RESET\r\n").ok()?,
                 Request::Stats(_) => stream.write_all(b"STAT pid 1\r\nEND\r\n").ok()?,
                 Request::Barrier => stream.write_all(b"MN\r\n").ok()?,
