@@ -31,8 +31,8 @@ describePage("the report of a switch whose ports share its memory", "FANIN_MEMOR
   it("says who held it as packets found no room", async (t) => {
     const { page } = await opened(t);
     const says = await page.locator("section[aria-labelledby=ports] article").first().locator("ul.held li").allInnerTexts();
-    const client = says.find((text) => text.includes("switch>client"));
-    assert.match(client ?? "", /switch>server1 \d+ %.* \d+ %\.$/);
+    const client = says.find((text) => text.startsWith("Packets dropped at switch>client "));
+    assert.match(client ?? "", /held by: switch>server1 \d+ %, that port itself \d+ %\.$/);
   });
 
   it("has no serious finding of axe", async (t) => {
