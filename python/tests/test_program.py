@@ -53,9 +53,7 @@ def test_its_exit_codes_are_the_programs(file, tmp_path):
     # Like the program of Cargo: a closed reader is no error, an unwritable output is one.
     both = subprocess.run(f"'{PROGRAM}' list | true; '{PROGRAM}' list >&-; echo $?", shell=True, capture_output=True, text=True)
     assert both.stdout == "3\n"
-    assert both.stderr.startswith("error: ")
-    assert both.stderr.count("\n") == 1
-    assert "standard output" in both.stderr
+    assert both.stderr == "error: cannot write to standard output: standard output is closed\n"
 
 
 def test_ctrl_c_ends_it_with_what_has_finished(file):
@@ -68,6 +66,6 @@ def test_ctrl_c_ends_it_with_what_has_finished(file):
     os.kill(began.pid, signal.SIGINT)
     out, errors = began.communicate(timeout=60)
     assert began.returncode == 130, errors
-    assert "stopped by Ctrl-C" in errors
+    assert "stopped by Ctrl-C; the results include the " in errors
     assert json.loads(out)["scenario"] == "short.toml"
     assert "Traceback" not in errors

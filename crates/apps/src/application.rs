@@ -60,9 +60,13 @@ pub trait View {
     /// Bytes delivered in order at an end of an open connection.
     fn delivered(&self, at: EndpointId) -> u64;
     /// Retransmission timeouts so far, of all connections; `None` if the driver cannot count them.
-    fn timeouts(&self) -> Option<u64>;
+    fn timeouts(&self) -> Option<u64> {
+        None
+    }
     /// Minimum time to send `bytes` between two hosts, alone in the network; `None` if the driver does not know the network.
-    fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Option<Time>;
+    fn ideal(&self, _from: HostId, _to: HostId, _bytes: u64) -> Option<Time> {
+        None
+    }
     /// The rate at which a host sends.
     fn rate(&self, host: HostId) -> Rate;
     /// How long a host now takes for work that takes `span` at full speed.
@@ -76,13 +80,19 @@ pub trait View {
     /// The number of its pod: racks under the same aggregation routers.
     fn pod(&self, host: HostId) -> u32;
     /// Queued bytes, and free space, at the ports towards a host's rack; `None` if the driver does not see ports.
-    fn queue_into_rack(&self, host: HostId) -> Option<(u64, u64)>;
+    fn queue_into_rack(&self, _host: HostId) -> Option<(u64, u64)> {
+        None
+    }
     /// The total rate of these ports.
     fn rate_into_rack(&self, host: HostId) -> Rate;
     /// The smoothed round-trip time at an end of an open connection.
-    fn srtt(&self, at: EndpointId) -> Option<Time>;
+    fn srtt(&self, _at: EndpointId) -> Option<Time> {
+        None
+    }
     /// The run's watch, if any.
-    fn watch(&self) -> Option<&Watch>;
+    fn watch(&self) -> Option<&Watch> {
+        None
+    }
     /// Whether an end's connection is neither over nor broken: data may still arrive.
     fn carries(&self, at: EndpointId) -> bool;
 }

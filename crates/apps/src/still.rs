@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, Watch};
+use fanin_spec::FlowKind;
 use fanin_units::{Rate, Time};
 
 use crate::application::{Driver, View};
@@ -40,14 +40,6 @@ impl View for Still {
         0
     }
 
-    fn timeouts(&self) -> Option<u64> {
-        None
-    }
-
-    fn ideal(&self, _from: HostId, _to: HostId, _bytes: u64) -> Option<Time> {
-        None
-    }
-
     fn rate(&self, _host: HostId) -> Rate {
         Rate(1_000_000_000)
     }
@@ -72,20 +64,8 @@ impl View for Still {
         0
     }
 
-    fn queue_into_rack(&self, _host: HostId) -> Option<(u64, u64)> {
-        None
-    }
-
     fn rate_into_rack(&self, host: HostId) -> Rate {
         self.rate(host)
-    }
-
-    fn srtt(&self, _at: EndpointId) -> Option<Time> {
-        None
-    }
-
-    fn watch(&self) -> Option<&Watch> {
-        None
     }
 
     fn carries(&self, at: EndpointId) -> bool {

@@ -15,7 +15,7 @@ use fanin_apps::{
     Applications, ConnectionId, EndpointId, Meaning, Message, MessageQueue, Network, Owner, Record, View,
 };
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, RunSpec, Scenario, Watch};
+use fanin_spec::{FlowKind, RunSpec, Scenario};
 use fanin_units::{Rate, Time};
 
 /// One end of a connection.
@@ -171,14 +171,6 @@ impl View for Sockets {
         self.ends.get(&at).map_or(0, |end| end.delivered)
     }
 
-    fn timeouts(&self) -> Option<u64> {
-        None
-    }
-
-    fn ideal(&self, _from: HostId, _to: HostId, _bytes: u64) -> Option<Time> {
-        None
-    }
-
     fn rate(&self, _host: HostId) -> Rate {
         Rate(10_000_000_000)
     }
@@ -203,20 +195,8 @@ impl View for Sockets {
         0
     }
 
-    fn queue_into_rack(&self, _host: HostId) -> Option<(u64, u64)> {
-        None
-    }
-
     fn rate_into_rack(&self, host: HostId) -> Rate {
         self.rate(host)
-    }
-
-    fn srtt(&self, _at: EndpointId) -> Option<Time> {
-        None
-    }
-
-    fn watch(&self) -> Option<&Watch> {
-        None
     }
 
     fn carries(&self, at: EndpointId) -> bool {
@@ -276,12 +256,15 @@ impl Network for Sockets {
         self.done = true;
     }
 
-    fn send_endlessly(&mut self, _from: EndpointId) {
-        unimplemented!("these workloads have no long flows")
+    fn send_endlessly(&mut self, from: EndpointId) {
+        self.end(from).queue.write(1 << 60);
     }
 
-    fn stop(&mut self, _at: EndpointId) {
-        unimplemented!("these workloads have no long flows")
+    fn stop(&mut self, at: EndpointId) {
+        let end = self.end(at);
+        end.queue.set_written(end.sent);
+        end.closes = true;
+        end.flush();
     }
 
     fn reads(&mut self, _at: EndpointId, _reads: bool) {}
@@ -300,6 +283,12 @@ fn spec(scenario: &str) -> RunSpec {
 
 /// The measurements of a spec's applications over sockets.
 fn run(spec: &RunSpec) -> Record {
+    let (sockets, applications) = carried_out(spec);
+    applications.record(&sockets)
+}
+
+/// The sockets and applications of a spec, at its end.
+fn carried_out(spec: &RunSpec) -> (Sockets, Applications) {
     let mut sockets = Sockets::new(spec.settings.hosts() + 1);
     let mut applications = Applications::new(spec);
     applications.start(&mut sockets);
@@ -309,7 +298,7 @@ fn run(spec: &RunSpec) -> Record {
             thread::sleep(Duration::from_micros(20));
         }
     }
-    applications.record(&sockets)
+    (sockets, applications)
 }
 
 #[test]
@@ -334,4 +323,19 @@ fn a_key_value_request_runs_over_loopback_tcp() {
     ));
     assert_eq!(record.requests.len(), 5);
     assert!(record.queries.iter().all(|query| query.qct_ps > Some(0) && query.timeouts.is_none()));
+}
+
+#[test]
+fn long_flows_start_with_the_workload() {
+    let scenario = "schemes = [\"newreno\"]\n[workload]\nkind = \"barrier\"\nfan_in = 2\nfragment = \"32 KiB\"\nduration = \"50 ms\"\n";
+    let (alone, beside) = (spec(scenario), spec(&format!("{scenario}background = 2\n")));
+    assert_eq!(sent_by_long_flows(&alone), 0);
+    assert!(sent_by_long_flows(&beside) > 1_000_000, "two flows over loopback for 50 ms");
+}
+
+/// Bytes that the background's long-lived flows have delivered.
+fn sent_by_long_flows(spec: &RunSpec) -> u64 {
+    let sockets = carried_out(spec).0;
+    let of_long_flows = sockets.ends.iter().filter(|(at, _)| at.connection().owner() == Owner::LONG_FLOWS);
+    of_long_flows.map(|(_, end)| end.delivered).sum()
 }

@@ -11,7 +11,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 
 /// The engine's name, equal on all workers: another engine's tables may differ.
 pub(crate) const ENGINE: &str = fanin_sim::ENGINE;
-/// What carries out runs.
+/// The runner of a lab's specs.
 pub(crate) const RUNNER: &dyn Runner = &Simulator;
 
 /// The simulator.

@@ -57,11 +57,17 @@ pub(super) fn first_drops(rows: &[&SummaryRow], axis: &Axis, searched: bool) -> 
 
 /// Describes a run without rounds.
 fn of_a_run(row: &SummaryRow) -> String {
-    let counts = COUNTS.map(|(counter, what)| match row.measures(counter) {
-        true => format!("{} {what}", count(counted(row, counter))),
-        false => format!("unmeasured {what}"),
-    });
-    let counts = counts.join(", ");
+    let counts = [
+        (Counter::Timeouts, row.timeouts, "timeouts"),
+        (Counter::Drops, row.drops, "drops"),
+        (Counter::Marks, row.marks, "marks"),
+    ];
+    let counts = counts.iter().filter(|(counter, ..)| row.measures(*counter));
+    let counts: Vec<String> = counts.map(|(_, value, what)| format!("{} {what}", count(*value))).collect();
+    let counts = match counts.is_empty() {
+        true => " The counters of a run are unknown".into(),
+        false => format!(" A run has {}", counts.join(", ")),
+    };
     let lost = if row.lost > 0.0 { format!(", {} packets lost by faults", count(row.lost)) } else { String::new() };
     let fair = row.jain.map_or(String::new(), |jain| format!("; Jain's index of their goodputs is {}", three(jain)));
     let still = match row.stalls {
@@ -70,7 +76,7 @@ fn of_a_run(row: &SummaryRow) -> String {
             format!(" The port is idle {}, {} in all{}.", times(stalls), time(row.stalled_ms), causes(row))
         }
     };
-    format!(" A run has {counts}{lost}{fair}.{still}")
+    format!("{counts}{lost}{fair}.{still}") + &unmeasured(row)
 }
 
 fn of_a_round(row: &SummaryRow, mean: f64, variant: &Variant, seen: Option<&Seen>) -> String {
@@ -119,24 +125,15 @@ fn signs(row: &SummaryRow) -> String {
     }
 }
 
-/// Counters in words.
-const COUNTS: [(Counter, &str); 3] =
-    [(Counter::Timeouts, "timeouts"), (Counter::Drops, "drops"), (Counter::Marks, "marks")];
-
-fn counted(row: &SummaryRow, counter: Counter) -> f64 {
-    match counter {
-        Counter::Timeouts => row.timeouts,
-        Counter::Drops => row.drops,
-        Counter::Marks => row.marks,
-        Counter::FastRetransmits => row.fast_retransmits,
-        Counter::Stalls => row.stalls,
-        Counter::Queues => row.queue_max_bytes as f64,
-    }
-}
-
 /// The counters that the driver could not read.
 fn unmeasured(row: &SummaryRow) -> String {
-    let all = [COUNTS.as_slice(), &[(Counter::Stalls, "idle periods"), (Counter::Queues, "queues")]].concat();
+    let all = [
+        (Counter::Timeouts, "timeouts"),
+        (Counter::Drops, "drops"),
+        (Counter::Marks, "marks"),
+        (Counter::Stalls, "idle periods"),
+        (Counter::Queues, "queues"),
+    ];
     let names: Vec<&str> = all.iter().filter(|(counter, _)| !row.measures(*counter)).map(|(_, name)| *name).collect();
     if names.is_empty() { String::new() } else { format!(" Not measured: {}.", names.join(", ")) }
 }
