@@ -24,7 +24,8 @@ ALLOWED = {
     "fanin-placement": ("fanin-laws fanin-units", ""),
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
-    "fanin-tcp": ("fanin-laws fanin-units", ""),
+    "fanin-transport": ("fanin-laws fanin-units", ""),
+    "fanin-tcp": ("fanin-laws fanin-transport fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
     "fanin-memcache": ("", "base64 itoa memchr"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
@@ -33,7 +34,7 @@ ALLOWED = {
         "fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-units",
         "libm rand_core rand_xoshiro",
     ),
-    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-placement fanin-spec fanin-tcp fanin-units", ""),
+    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-placement fanin-spec fanin-tcp fanin-transport fanin-units", ""),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror ts-rs"),
     "fanin-report": ("fanin-lab fanin-spec fanin-units", "serde serde_json ts-rs"),

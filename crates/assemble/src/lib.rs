@@ -12,8 +12,7 @@ mod tcp;
 pub use key_value::{data_server_params, front_end_params, hub_params};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
-pub use sender::sender_law;
-pub use tcp::tcp_params;
+pub use tcp::tcp_settings;
 
 use fanin_fabric::Fabric;
 use fanin_spec::{Change, HostFault, RunSpec};

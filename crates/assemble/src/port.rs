@@ -33,5 +33,6 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
         limit: Some(buffer),
         discipline: spec.scheme.discipline.start(&laws, &place),
         many_to_one: spec.scheme.m21.then(m21),
+        ..port::Law::UNLIMITED
     }
 }

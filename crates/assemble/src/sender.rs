@@ -5,7 +5,8 @@ use fanin_laws::sender::{self, gentle_slow_start::GentleSlowStart, max_cwnd::Max
 use fanin_spec::RunSpec;
 use fanin_tcp::Params;
 
-use crate::{m21_buffer, tcp_params};
+use crate::m21_buffer;
+use crate::tcp::tcp_params;
 
 /// Congestion control of a new connection.
 pub fn sender_law(spec: &RunSpec) -> sender::Law {

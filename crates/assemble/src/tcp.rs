@@ -1,10 +1,17 @@
 //! Settings of endpoints.
 
 use fanin_spec::RunSpec;
-use fanin_tcp::{Echo, Params};
+use fanin_tcp::{Echo, Params, Settings};
 
-/// Settings shared by all endpoints of a run.
-pub fn tcp_params(spec: &RunSpec) -> Params {
+use crate::sender::sender_law;
+
+/// Settings of TCP for all endpoints of a run.
+pub fn tcp_settings(spec: &RunSpec) -> Settings {
+    Settings::new(tcp_params(spec), sender_law(spec))
+}
+
+/// Settings of a run's stack, without its congestion control.
+pub(crate) fn tcp_params(spec: &RunSpec) -> Params {
     let t = &spec.settings.tcp;
     let mss = t.mss.0 as u32;
     let segments = if spec.scheme.gss { spec.settings.laws.parts.gss.initial_window } else { t.initial_window };

@@ -189,6 +189,17 @@ mod tests {
 
     proptest! {
         #[test]
+        fn opposite_links_belong_to_one_edge((count, list) in graphs()) {
+            let list: Vec<Edge> = list.into_iter().zip(1..).map(|(edge, rate)| Edge { rate: Rate(rate), ..edge }).collect();
+            let fabric = edges(&hosts(count), &list).expect("a connected graph");
+            for id in fabric.link_ids() {
+                let (link, back) = (fabric.link(id), fabric.link(fabric.reverse(id)));
+                prop_assert_eq!((back.from, back.to, back.rate), (link.to, link.from, link.rate));
+                prop_assert_eq!(fabric.reverse(fabric.reverse(id)), id);
+            }
+        }
+
+        #[test]
         fn every_host_reaches_every_other_without_a_loop((count, list) in graphs(), hash: u64) {
             let fabric = edges(&hosts(count), &list).expect("a connected graph");
             for (from, to) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {

@@ -110,6 +110,14 @@ impl Fabric {
         LinkId(host)
     }
 
+    /// The link in the opposite direction; of several between two nodes, the one at the same place.
+    pub fn reverse(&self, link: LinkId) -> LinkId {
+        // Links are numbered by receiver, then by sender.
+        let first = |to, from| self.links.partition_point(|other| (other.to, other.from) < (to, from));
+        let Link { from, to, .. } = *self.link(link);
+        LinkId((first(from, to) + link.index() - first(to, from)) as u32)
+    }
+
     /// Whether a link leads to a host.
     #[inline(always)]
     pub fn is_downlink(&self, link: LinkId) -> bool {

@@ -49,6 +49,7 @@ mod tests {
         fn links_are_numbered_by_receiver_then_sender(servers in 1u32..200) {
             let fabric = star(&Star { servers, rate: GBIT, client_rate: GBIT, delay: Time::ZERO });
             prop_assert!(fabric.links().is_sorted_by_key(|link| (link.to, link.from)));
+            prop_assert!((0..fabric.hosts()).map(HostId).all(|host| fabric.reverse(fabric.downlink(host)) == fabric.uplink(host)));
         }
     }
 

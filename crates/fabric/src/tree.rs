@@ -372,6 +372,7 @@ mod tests {
             let fabric = tree(&shape).expect("it fits");
             prop_assert!(fabric.links().is_sorted_by(|a, b| (a.to, a.from) < (b.to, b.from)));
             for host in (0..fabric.hosts()).map(HostId) {
+                prop_assert_eq!(fabric.reverse(fabric.uplink(host)), fabric.downlink(host));
                 prop_assert_eq!(fabric.link(fabric.uplink(host)).from, host.node());
                 prop_assert_eq!(fabric.link(fabric.downlink(host)).to, host.node());
             }

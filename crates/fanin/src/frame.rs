@@ -2,7 +2,8 @@
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader};
 use fanin_sim::CapturedPacket;
-use fanin_tcp::Flags;
+use fanin_spec::Framing;
+use fanin_tcp::{Flags, Segment};
 
 /// The port of the workload's connections; background connections have the ports after it. Protocol analysers associate no application
 /// protocol with these ports.
@@ -23,6 +24,8 @@ pub struct Stack {
     pub mcw: bool,
     /// The receive window in bytes; it determines the window scale.
     pub receive_window: u32,
+    /// Link-layer framing.
+    pub framing: Framing,
 }
 
 /// Returns the IP packet of a captured segment. `id` is its IP identification.
@@ -30,12 +33,13 @@ pub struct Stack {
 /// # Errors
 /// A segment that fits in no IP packet: a fault of the simulator.
 pub fn packet(caught: &CapturedPacket, stack: &Stack, id: u16) -> Result<Vec<u8>, String> {
-    let segment = &caught.segment;
+    let segment = &Segment::from(&caught.packet);
     let options = options(caught, stack);
     let payload = vec![0u8; usize::from(segment.len)];
     let tcp_bytes = 20 + options.len();
-    if tcp_bytes + 20 != usize::from(segment.header) {
-        return Err(format!("{} B of options do not fit a header of {} B", options.len(), segment.header));
+    let frame = stack.framing.frame((20 + tcp_bytes + payload.len()) as u32);
+    if frame != caught.packet.bytes {
+        return Err(format!("a frame of {frame} B took {} B in a buffer", caught.packet.bytes));
     }
     let mut ip = Ipv4Header::new(
         u16::try_from(tcp_bytes + payload.len()).map_err(|error| error.to_string())?,
@@ -70,7 +74,7 @@ fn tcp(
     ip: &Ipv4Header,
     payload: &[u8],
 ) -> Result<TcpHeader, String> {
-    let segment = &caught.segment;
+    let segment = &Segment::from(&caught.packet);
     let opener = EPHEMERAL + (caught.connection.place() % 28_000) as u16;
     let service = SERVICE + u16::from(caught.connection.owner().number());
     let (source, destination) = if caught.from_opener { (opener, service) } else { (service, opener) };
@@ -105,7 +109,7 @@ fn scale(receive_window: u32) -> u32 {
 /// The options, padded: those of every segment, those of a SYN, SACK blocks.
 fn options(caught: &CapturedPacket, stack: &Stack) -> Vec<u8> {
     const NOP: u8 = 1;
-    let segment = &caught.segment;
+    let segment = &Segment::from(&caught.packet);
     let syn = segment.flags.any(Flags::SYN);
     let mut bytes = Vec::with_capacity(40);
     if syn {

@@ -128,5 +128,6 @@ fn stack(spec: &RunSpec) -> Stack {
         timestamps: tcp.timestamps,
         mcw: spec.scheme.m21,
         receive_window: tcp.receive_window.0 as u32,
+        framing: spec.settings.link.framing,
     }
 }

@@ -3,12 +3,13 @@
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Network, Owner, View};
 use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{FlowKind, Watch};
+use fanin_transport::{Phase, Transport};
 use fanin_units::{Rate, Time};
 
 use crate::probe::Probe;
 use crate::world::World;
 
-impl<P: Probe> View for World<P> {
+impl<P: Probe, T: Transport> View for World<P, T> {
     fn now(&self) -> Time {
         self.now
     }
@@ -81,11 +82,11 @@ impl<P: Probe> View for World<P> {
     }
 
     fn carries(&self, at: EndpointId) -> bool {
-        self.sockets.get(at).is_some_and(|socket| !socket.endpoint.is_reset())
+        self.sockets.get(at).is_some_and(|socket| socket.endpoint.phase() != Phase::Reset)
     }
 }
 
-impl<P: Probe> Network for World<P> {
+impl<P: Probe, T: Transport> Network for World<P, T> {
     fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         self.connect(owner, from, to, kind)
     }

@@ -4,16 +4,22 @@ use fanin_apps::{Purpose, Stream};
 pub(crate) use fanin_assemble::fabric;
 use fanin_assemble::{changes, host_faults, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
+use fanin_laws::port::Law;
+use fanin_laws::port::trim::Trim;
 use fanin_spec::{Change, HostFault, RunSpec};
 use fanin_units::{QueueSize, Time};
 
 use crate::link::{Departures, Link};
 use crate::pools::Pools;
+use crate::setup::Switches;
 
 /// Sets up ports, each when its first flow begins, so that an unused host costs little.
 pub(crate) struct Ports {
     pub spec: RunSpec,
     departures: Departures,
+    /// Trimming at switches, and whether their ports serve higher classes first.
+    trim: Option<Trim>,
+    by_class: bool,
     /// Buffer of a switch's port.
     pub buffer: QueueSize,
     /// Maximum jitter of a host's packets.
@@ -26,11 +32,17 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// The ports of a spec's network.
-    pub fn new(spec: &RunSpec, departures: Departures, fabric: &Fabric) -> Ports {
+    pub fn new(spec: &RunSpec, departures: Departures, switches: &Switches, fabric: &Fabric) -> Ports {
         let jitter = spec.settings.packet_jitter(fabric);
         let (changes, host_faults) = (changes(spec, fabric), host_faults(spec, fabric));
         let buffer = spec.settings.port_buffer();
-        Ports { spec: spec.clone(), departures, buffer, jitter, changes, host_faults }
+        let Switches { trim, by_class, .. } = *switches;
+        Ports { spec: spec.clone(), departures, trim, by_class, buffer, jitter, changes, host_faults }
+    }
+
+    /// Whether switches' ports trim, or serve higher classes first.
+    pub fn places(&self) -> bool {
+        self.trim.is_some() || self.by_class
     }
 
     /// Shared memories of the switches, if they have any.
@@ -46,7 +58,10 @@ impl Ports {
         let fanin_fabric::Link { from, rate, .. } = *fabric.link(id);
         let law = match fabric.is_host(from) {
             true => host_port_law(&self.spec, rate, self.buffer),
-            false => switch_port_law(&self.spec, rate, self.buffer),
+            false => {
+                let law = switch_port_law(&self.spec, rate, self.buffer);
+                Law { trim: self.trim, by_class: self.by_class, ..law }
+            }
         };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         let of_fault = self.host_faults.iter().any(|fault| fabric.uplink(fault.host) == id);

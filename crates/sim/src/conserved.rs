@@ -3,15 +3,15 @@
 
 use fanin_apps::EndpointId;
 use fanin_spec::{FaultRow, RunTables, Totals};
-use fanin_tcp::Written;
+use fanin_transport::{Transport, Written};
 
 use crate::places::Places;
 use crate::socket::{Socket, Sockets};
 
 /// Check packets, each connection's bytes, and messages.
-pub(crate) fn check<L: Places>(
+pub(crate) fn check<L: Places, T: Transport>(
     tables: &RunTables,
-    sockets: &Sockets<L>,
+    sockets: &Sockets<L, T>,
     [sent, received]: [u64; 2],
 ) -> Result<(), String> {
     packets(&tables.totals, &tables.faults)?;
@@ -24,9 +24,10 @@ pub(crate) fn check<L: Places>(
 }
 
 /// Check that both ends of a connection account for the written bytes.
-pub(crate) fn connection([one, other]: [&Socket; 2]) -> Result<(), String> {
-    let check =
-        |from: &Socket, to: &Socket| bytes(from.id, from.written(), from.endpoint.written(), to.endpoint.delivered());
+pub(crate) fn connection<T: Transport>([one, other]: [&Socket<T>; 2]) -> Result<(), String> {
+    let check = |from: &Socket<T>, to: &Socket<T>| {
+        bytes(from.id, from.written(), from.endpoint.written(), to.endpoint.delivered())
+    };
     check(one, other)?;
     check(other, one)
 }

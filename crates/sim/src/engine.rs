@@ -3,14 +3,15 @@
 use fanin_apps::{Applications, EndpointId, Owner};
 use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
-use fanin_tcp::Progress;
+use fanin_transport::{Progress, Transport};
 use fanin_units::Time;
 
 use crate::conserved;
 use crate::event::{Event, Key, Timer};
 use crate::link::Departures;
-use crate::packet::{CapturedPacket, Packet};
+use crate::packet::{CapturedPacket, InFlight};
 use crate::probe::Probe;
+use crate::setup::Setup;
 use crate::slot::Slot;
 use crate::tables;
 use crate::world::World;
@@ -32,15 +33,15 @@ pub(crate) trait Steps {
 }
 
 /// Receives events of a world.
-pub(crate) trait Observer<P: Probe> {
+pub(crate) trait Observer<P: Probe, T: Transport> {
     /// Report progress at an endpoint to its application.
-    fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress);
+    fn report(&mut self, world: &mut World<P, T>, slot: Slot, progress: Progress);
     /// A retransmission timer has fired.
-    fn on_timeout(&mut self, world: &mut World<P>, at: EndpointId);
+    fn on_timeout(&mut self, world: &mut World<P, T>, at: EndpointId);
     /// A host has crashed or returned.
-    fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState);
+    fn on_host_fault(&mut self, world: &mut World<P, T>, host: HostId, to: HostState);
     /// A timer is due.
-    fn due(&mut self, world: &mut World<P>, timer: Timer);
+    fn due(&mut self, world: &mut World<P, T>, timer: Timer);
     /// Whether to serve this event, the next one; serving ends otherwise.
     #[inline(always)]
     fn takes(&mut self, _key: Key) -> bool {
@@ -49,22 +50,32 @@ pub(crate) trait Observer<P: Probe> {
 }
 
 /// A world and its observer.
-pub(crate) struct Running<P: Probe, T> {
-    pub world: World<P>,
-    pub observer: T,
+pub(crate) struct Running<P: Probe, T: Transport, O> {
+    pub world: World<P, T>,
+    pub observer: O,
 }
 
 /// Maximum events served before checking for a stop flag.
 const AT_ONCE: u64 = 1 << 14;
 
 /// Begins a run.
-pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
-    Box::new(begin(spec, departures, probe))
+pub(crate) fn start<T: Transport>(
+    spec: &RunSpec,
+    setup: Setup<T>,
+    departures: Departures,
+    probe: impl Probe + 'static,
+) -> Box<dyn Steps> {
+    Box::new(begin(spec, setup, departures, probe))
 }
 
-/// The same, with an explicit probe.
-pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> Running<P, Applications> {
-    let mut world = World::new(spec, departures, probe);
+/// The same, not boxed.
+pub(crate) fn begin<T: Transport, P: Probe>(
+    spec: &RunSpec,
+    setup: Setup<T>,
+    departures: Departures,
+    probe: P,
+) -> Running<P, T, Applications> {
+    let mut world = World::new(spec, setup, departures, probe);
     let mut applications = Applications::new(spec);
     world.net.await_changes();
     world.net.await_faults();
@@ -74,15 +85,15 @@ pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
 }
 
 /// Discards the remaining events if an application has finished the run.
-fn discard_if_done<P: Probe>(world: &mut World<P>) {
+fn discard_if_done<P: Probe, T: Transport>(world: &mut World<P, T>) {
     if world.done {
         world.net.events.clear();
     }
 }
 
-impl<P: Probe> Observer<P> for Applications {
+impl<P: Probe, T: Transport> Observer<P, T> for Applications {
     #[cold]
-    fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress) {
+    fn report(&mut self, world: &mut World<P, T>, slot: Slot, progress: Progress) {
         let at = world.sockets.at(slot).id;
         if progress.any(Progress::ESTABLISHED) {
             self.established(world, at);
@@ -102,18 +113,18 @@ impl<P: Probe> Observer<P> for Applications {
         discard_if_done(world);
     }
 
-    fn on_timeout(&mut self, world: &mut World<P>, at: EndpointId) {
+    fn on_timeout(&mut self, world: &mut World<P, T>, at: EndpointId) {
         Applications::on_timeout(self, world, at);
         discard_if_done(world);
     }
 
-    fn on_host_fault(&mut self, world: &mut World<P>, host: HostId, to: HostState) {
+    fn on_host_fault(&mut self, world: &mut World<P, T>, host: HostId, to: HostState) {
         Applications::on_host_fault(self, world, host, to);
         discard_if_done(world);
     }
 
     #[cold]
-    fn due(&mut self, world: &mut World<P>, Timer { owner, what }: Timer) {
+    fn due(&mut self, world: &mut World<P, T>, Timer { owner, what }: Timer) {
         if owner == Owner::WORKLOAD {
             world.stalls.application_acts(world.now);
         }
@@ -122,7 +133,7 @@ impl<P: Probe> Observer<P> for Applications {
     }
 }
 
-impl<P: Probe, T: Observer<P>> Running<P, T> {
+impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
     #[inline(always)]
     fn arrive(&mut self, link: LinkId) {
         let (net, now) = (&mut self.world.net, self.world.now.0);
@@ -138,7 +149,7 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
     }
 
     #[inline(always)]
-    fn receive(&mut self, link: LinkId, packet: &Packet) {
+    fn receive(&mut self, link: LinkId, packet: &InFlight) {
         let progress = self.world.receive(link, packet);
         if progress != Progress::NONE {
             self.observer.report(&mut self.world, packet.to, progress);
@@ -181,6 +192,7 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
         let now = self.world.now.0;
         match event {
             Event::Departure(link) => self.world.net.depart(now, link),
+            Event::Pause(link, frame) => self.world.net.pause(now, link, frame),
             Event::Change(number) => self.world.net.change(now, number),
             Event::Fault(number) => self.apply_host_fault(number),
             Event::Late(link) => self.come_late(link),
@@ -218,7 +230,7 @@ impl<P: Probe, T: Observer<P>> Running<P, T> {
     }
 }
 
-impl<P: Probe> Running<P, Applications> {
+impl<P: Probe, T: Transport> Running<P, T, Applications> {
     /// No events remain up to the limit.
     #[cold]
     fn pause(&mut self, until: Time) -> bool {
@@ -257,7 +269,7 @@ impl<P: Probe> Running<P, Applications> {
     }
 }
 
-impl<P: Probe> Steps for Running<P, Applications> {
+impl<P: Probe, T: Transport> Steps for Running<P, T, Applications> {
     fn serve(&mut self, until: Time) -> bool {
         self.go(until) && self.pause(until)
     }

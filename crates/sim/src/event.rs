@@ -14,12 +14,23 @@ pub(crate) enum Event {
     Fault(u32),
     /// The first queued packet leaves a port.
     Departure(LinkId),
+    /// A pause or its end arrives at the sending end of a link.
+    Pause(LinkId, PauseFrame),
     /// A delayed packet arrives that crossed a link earlier.
     Late(LinkId),
     /// The timer of the endpoint in a slot may be due, if the endpoint is still there.
     Endpoint(EndpointId, Slot),
     /// An application's timer is due.
     App(Timer),
+}
+
+/// What a receiving end asks of a link's sending end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseFrame {
+    /// The class of service, 0 to 7.
+    pub class: u8,
+    /// Whether to stop sending packets of the class, or to send them again.
+    pub on: bool,
 }
 
 /// An application's timer: its owner and its meaning.
@@ -46,6 +57,9 @@ pub(crate) struct ArrivalOrder {
 const FAULT: u64 = 1 << 31;
 const DEPARTURE: u64 = 1 << 32;
 const LATE: u64 = 1 << 33;
+const PAUSE: u64 = 1 << 34;
+const PAUSE_CLASS: u32 = 35;
+const PAUSE_ON: u64 = 1 << 38;
 const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
@@ -88,6 +102,12 @@ impl Key {
     /// Departures precede all other events of packets and endpoints.
     pub fn departure(at: u64, link: LinkId) -> Key {
         Key::new(at, DEPARTURE | u64::from(link.0))
+    }
+
+    /// Pauses come after departures: what leaves at that instant has left.
+    pub fn pause(at: u64, link: LinkId, PauseFrame { class, on }: PauseFrame) -> Key {
+        let on = if on { PAUSE_ON } else { 0 };
+        Key::new(at, PAUSE | on | u64::from(class) << PAUSE_CLASS | u64::from(link.0))
     }
 
     /// A delayed packet has overtaken none: it is the first arrival.
@@ -142,6 +162,10 @@ impl Key {
             APP => {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
                 Event::App(Timer { owner: Owner::new((rank >> 40) as u8), what })
+            }
+            _ if rank & PAUSE != 0 => {
+                let class = (rank >> PAUSE_CLASS) as u8 & 7;
+                Event::Pause(LinkId(number), PauseFrame { class, on: rank & PAUSE_ON != 0 })
             }
             _ if rank & LATE != 0 => Event::Late(LinkId(number)),
             _ if rank & DEPARTURE != 0 => Event::Departure(LinkId(number)),

@@ -30,10 +30,12 @@ mod probe;
 mod receivers;
 mod refusals;
 mod ring;
+mod setup;
 mod simulation;
 mod since;
 mod slot;
 mod socket;
+mod stall_causes;
 mod stalls;
 mod tables;
 mod tap;
@@ -47,11 +49,13 @@ use fanin_fabric::HostId;
 use fanin_placement::Placement;
 use fanin_spec::{RunError, RunSpec, RunTables, Watch};
 
+pub use event::PauseFrame;
 pub use fanin_apps::{ConnectionId, EndpointId, Owner};
-pub use link::Departures;
+pub use link::{Departures, Queued};
 pub use need::need;
-pub use packet::{CapturedPacket, Packet};
+pub use packet::{CapturedPacket, InFlight};
 pub use parts::{Team, one_core};
+pub use setup::{FlowControl, Setup, Switches};
 pub use simulation::Simulation;
 use simulation::is_large;
 pub use tap::TapPoint;
@@ -79,8 +83,10 @@ pub fn run_in_parts(
     stop: &AtomicBool,
 ) -> Result<RunTables, RunError> {
     match one_core(spec) {
-        None if parts > NonZeroUsize::MIN && is_large(spec) => parts::run::<true>(spec, (parts, team), stop),
-        None if parts > NonZeroUsize::MIN => parts::run::<false>(spec, (parts, team), stop),
+        None if parts > NonZeroUsize::MIN && is_large(spec) => {
+            parts::run::<_, true>(spec, Setup::tcp(spec), (parts, team), stop)
+        }
+        None if parts > NonZeroUsize::MIN => parts::run::<_, false>(spec, Setup::tcp(spec), (parts, team), stop),
         _ => run(spec, stop),
     }
 }

@@ -3,12 +3,13 @@
 use std::hint::cold_path;
 
 use fanin_apps::Stream;
+use fanin_fabric::LinkId;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 
-use crate::event::ArrivalOrder;
+use crate::event::{ArrivalOrder, PauseFrame};
 use crate::fetch::fetch;
-use crate::packet::{Packet, PacketMetadata};
+use crate::packet::{InFlight, PacketMetadata};
 use crate::ring::Ring;
 
 /// When a port's departures are computed.
@@ -23,9 +24,9 @@ pub enum Departures {
 /// A packet on the link or in the queue in front of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// Arrival time; while it waits in a lazy queue, the time when it entered it.
+    /// Its arrival; while it waits in a lazy queue, the time when it entered it, and as rank the number of the link by which it came.
     due: ArrivalOrder,
-    packet: Packet,
+    packet: InFlight,
 }
 
 /// Counters of a port.
@@ -65,6 +66,28 @@ pub(crate) enum LinkAction {
     Dropped(Why),
 }
 
+/// A departure from a lazy queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Departed {
+    /// Arrival of the packet if the wire was empty.
+    pub arrival: Option<ArrivalOrder>,
+    /// The next departure.
+    pub next: Option<u64>,
+    /// What has left the queue.
+    pub left: Option<Queued>,
+}
+
+/// A packet in a switch's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The link by which it came.
+    pub came_by: LinkId,
+    /// Its class of service, 0 to 7.
+    pub class: u8,
+    /// Bytes that it takes.
+    pub bytes: u32,
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
@@ -85,6 +108,8 @@ pub(crate) struct Link {
     departing: bool,
     /// Whether the port is set up, if there is one.
     ready: bool,
+    /// Paused classes of service, one bit each; only links with lazy departures pause.
+    paused: u8,
     /// The link is down: it has a port and lazy departures, since it changes.
     down: bool,
     /// When all packets so far have left.
@@ -141,7 +166,7 @@ impl Pace {
 impl Port {
     /// Request the algorithm's verdict.
     #[inline(always)]
-    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet, metadata: &mut PacketMetadata) -> Verdict {
+    fn verdict(&mut self, now: u64, queue: &Queue, packet: &InFlight, metadata: &mut PacketMetadata) -> Verdict {
         let note = metadata.note(packet.beside);
         self.law.enqueue(Time(now), queue, &packet.header(), note, self.stream.rng())
     }
@@ -166,7 +191,7 @@ impl Link {
     /// For a long queue: prefetch memory needed soon at its head, at its first queued packet and at its end. Returns the packet this
     /// far behind the head.
     #[inline(always)]
-    pub fn fetch_queue(&self, ahead: usize) -> Option<&Packet> {
+    pub fn fetch_queue(&self, ahead: usize) -> Option<&InFlight> {
         let len = self.slots.len();
         if len <= 2 * ahead {
             return (ahead < len).then(|| &self.slots.get(ahead).packet);
@@ -185,6 +210,7 @@ impl Link {
             departures: Departures::Eager,
             departing: false,
             ready: false,
+            paused: 0,
             down: false,
             busy_until: 0,
             busy_from: 0,
@@ -208,7 +234,7 @@ impl Link {
 
     /// Set up the port of a link that `changes` or not.
     pub fn set_up(&mut self, law: Law, departures: Departures, changes: bool, stream: Stream) {
-        self.departures = if law.needs_dequeue() { Departures::Lazy } else { departures };
+        self.departures = if law.decides_departures() { Departures::Lazy } else { departures };
         self.ready = true;
         // Omit a port that never affects packets.
         let decides = changes || !law.admits_everything();
@@ -221,7 +247,7 @@ impl Link {
     }
 
     /// Remove queued packets; packets on the wire arrive. For links with lazy departures.
-    pub fn clear(&mut self) -> Vec<Packet> {
+    pub fn clear(&mut self) -> Vec<InFlight> {
         let on_wire = self.slots.len() - self.waiting as usize;
         let waiting = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
         (self.waiting, self.waiting_bytes) = (0, 0);
@@ -229,7 +255,7 @@ impl Link {
     }
 
     /// Take the link down; return the queued packets, which are lost.
-    pub fn fail(&mut self) -> Vec<Packet> {
+    pub fn fail(&mut self) -> Vec<InFlight> {
         let lost = self.clear();
         self.down = true;
         self.count_lost(lost.len());
@@ -269,7 +295,7 @@ impl Link {
             Departures::Eager => {
                 let waiting = (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| self.slots.get(at));
                 let sizes = waiting.filter_map(|slot| {
-                    let bytes = slot.packet.frame_bytes;
+                    let bytes = slot.packet.bytes();
                     let starts = slot.due.at - self.delay - self.pace.time_for(bytes);
                     (starts > now.0).then_some(u64::from(bytes))
                 });
@@ -322,11 +348,28 @@ impl Link {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
 
+    /// Pause a class of service, or end its pause. Returns whether packets can leave that could not. The link has lazy departures, so that
+    /// none of them has been computed in advance.
+    pub fn pause(&mut self, PauseFrame { class, on }: PauseFrame) -> bool {
+        debug_assert_eq!(self.departures, Departures::Lazy);
+        match on {
+            true => self.paused |= 1 << class,
+            false => self.paused &= !(1 << class),
+        }
+        !self.departing && self.first_to_leave().is_some()
+    }
+
+    /// Place of the queued packet that leaves next: the first whose class is not paused.
+    fn first_to_leave(&self) -> Option<usize> {
+        let leaves = |&at: &usize| self.paused & 1 << self.slots.get(at).packet.packet.class.number() == 0;
+        (self.slots.len() - self.waiting as usize..self.slots.len()).find(leaves)
+    }
+
     /// Accept a packet, which may have an entry in `metadata`, or drop it.
     ///
     /// Inlined so that a packet is built in place: copying it whole from freshly written parts would wait for them.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet, metadata: &mut PacketMetadata) -> LinkAction {
+    pub fn enqueue(&mut self, now: u64, packet: &InFlight, metadata: &mut PacketMetadata) -> LinkAction {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
@@ -351,14 +394,41 @@ impl Link {
         }
     }
 
+    /// As [`Link::enqueue`] where classes may be paused: every packet is queued then, and leaves if its class may.
+    pub fn enqueue_held(&mut self, now: u64, packet: &InFlight, metadata: &mut PacketMetadata) -> LinkAction {
+        if self.paused == 0 {
+            return self.enqueue(now, packet, metadata);
+        }
+        let free = std::mem::replace(&mut self.busy_until, u64::MAX);
+        let todo = self.enqueue(now, packet, metadata);
+        self.busy_until = free;
+        match todo {
+            LinkAction::Departure(_) => {
+                self.departing = self.first_to_leave().is_some();
+                if self.departing { LinkAction::Departure(free.max(now)) } else { LinkAction::Nothing }
+            }
+            other => other,
+        }
+    }
+
+    /// The port has just dropped a packet that did not fit: queue its header if the port trims. Separate from `enqueue`, since few
+    /// networks need it.
+    pub fn trim(&mut self, now: u64, mut packet: InFlight) -> Option<LinkAction> {
+        let port = self.port.as_mut()?;
+        let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since: None };
+        packet.packet.trim(port.law.trims(&queue, &packet.header())?);
+        port.counts.drops_full -= 1;
+        Some(self.take(now, &packet, false, false))
+    }
+
     /// Queue a packet, marked or not.
     #[inline(always)]
-    fn take(&mut self, now: u64, packet: &Packet, idle: bool, mark: bool) -> LinkAction {
+    fn take(&mut self, now: u64, packet: &InFlight, idle: bool, mark: bool) -> LinkAction {
         self.packets += 1;
         self.data_packets += u64::from(packet.has_payload());
-        self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
+        self.wire_bytes += u64::from(packet.bytes() + self.gap);
         if !idle && self.departures == Departures::Lazy {
-            let leaves = self.wait(packet.frame_bytes);
+            let leaves = self.wait(packet.bytes());
             self.put(ArrivalOrder::new(now, 0), packet, mark);
             return if std::mem::replace(&mut self.departing, true) {
                 LinkAction::Nothing
@@ -366,14 +436,33 @@ impl Link {
                 LinkAction::Departure(leaves)
             };
         }
-        let start = if idle { self.start_at_once(now) } else { self.wait(packet.frame_bytes) };
-        let due = self.start(start, packet.frame_bytes);
+        let start = if idle { self.start_at_once(now) } else { self.wait(packet.bytes()) };
+        let due = self.start(start, packet.bytes());
         self.put(due, packet, mark);
         if self.slots.len() == 1 { LinkAction::Arrival(due) } else { LinkAction::Nothing }
     }
 
+    /// The last packet has been queued: note the link by which it came, and if the port has classes, move it before all queued ones of
+    /// lower classes. Separate from `enqueue`, since few networks need it.
+    pub fn place(&mut self, came_by: LinkId) {
+        let last = self.slots.len() - 1;
+        self.slots.get_mut(last).due.rank = came_by.0;
+        if !self.serves_by_class() {
+            return;
+        }
+        let (first, last) = (self.slots.len() - self.waiting as usize, self.slots.len() - 1);
+        let class = |at: usize| self.slots.get(at).packet.packet.class.number();
+        let lower = (first..last).rev().take_while(|&at| class(at) < class(last)).count();
+        self.slots.lift(last, last - lower);
+    }
+
+    /// Whether the port serves higher classes first.
+    pub fn serves_by_class(&self) -> bool {
+        self.port.as_ref().is_some_and(|port| port.law.by_class)
+    }
+
     #[inline(always)]
-    fn put(&mut self, due: ArrivalOrder, packet: &Packet, mark: bool) {
+    fn put(&mut self, due: ArrivalOrder, packet: &InFlight, mark: bool) {
         let slot = self.slots.push();
         slot.due = due;
         slot.packet = *packet;
@@ -414,18 +503,18 @@ impl Link {
         while self.waiting > 0 && self.next_start <= now {
             let slot = self.slots.get(self.slots.len() - self.waiting as usize);
             self.waiting -= 1;
-            self.waiting_bytes -= u64::from(slot.packet.frame_bytes);
+            self.waiting_bytes -= u64::from(slot.packet.bytes());
             // The next one starts as this one has left.
             self.next_start = slot.due.at - self.delay;
         }
     }
 
     /// Verdict on the first queued packet, which would leave now: returns it with the reason if it is dropped.
-    pub fn drop_first(&mut self, now: u64) -> Option<(Packet, Why)> {
+    pub fn drop_first(&mut self, now: u64) -> Option<(InFlight, Why)> {
         let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
         let at = self.slots.len() - self.waiting as usize;
         let slot = self.slots.get_mut(at);
-        let bytes = u64::from(slot.packet.frame_bytes);
+        let bytes = u64::from(slot.packet.bytes());
         let ect = slot.packet.is_ecn_capable();
         let sojourn = Time(now - slot.due.at);
         match port.law.dequeue(Time(now), sojourn, self.waiting_bytes - bytes, ect) {
@@ -445,30 +534,37 @@ impl Link {
         }
     }
 
-    /// Put the first queued packet onto the wire. Returns its arrival if the wire is empty, and the next departure.
-    pub fn depart(&mut self, now: u64) -> (Option<ArrivalOrder>, Option<u64>) {
-        self.departing = self.waiting > 1;
-        if self.waiting == 0 {
-            // The queued packets were lost.
-            return (None, None);
-        }
+    /// Put the first queued packet that is not paused onto the wire.
+    pub fn depart(&mut self, now: u64) -> Departed {
+        self.departing = false;
+        // The queued packets may have been lost, or paused.
+        let Some(first) = self.first_to_leave() else { return Departed::default() };
         let on_wire = self.slots.len() - self.waiting as usize;
-        let bytes = self.slots.get(on_wire).packet.frame_bytes;
+        if first > on_wire {
+            self.slots.lift(first, on_wire);
+        }
+        let slot = self.slots.get(on_wire);
+        let (bytes, class, came_by) = (slot.packet.bytes(), slot.packet.packet.class, LinkId(slot.due.rank));
         self.waiting -= 1;
         self.waiting_bytes -= u64::from(bytes);
         let due = self.start(now, bytes);
         self.slots.get_mut(on_wire).due = due;
-        ((on_wire == 0).then_some(due), (self.waiting > 0).then_some(self.busy_until))
+        self.departing = self.first_to_leave().is_some();
+        Departed {
+            arrival: (on_wire == 0).then_some(due),
+            next: self.departing.then_some(self.busy_until),
+            left: Some(Queued { came_by, class: class.number(), bytes }),
+        }
     }
 
     /// For a link to another part of the network: hand over packets whose arrival has just become known. Packets on the wire are no
     /// longer stored here.
-    pub fn hand_over(&mut self, give: impl FnOnce(ArrivalOrder, &Packet)) {
+    pub fn hand_over(&mut self, give: impl FnOnce(ArrivalOrder, &InFlight)) {
         let waiting = self.waiting as usize;
         if self.departures == Departures::Lazy {
             if self.slots.len() > waiting {
-                let (Slot { due, packet }, _) = self.slots.pop();
-                give(due, &packet);
+                let (slot, _) = self.slots.pop();
+                give(slot.due, &slot.packet);
             }
             return;
         }
@@ -479,7 +575,7 @@ impl Link {
     }
 
     /// At the far end of such a link: accept an arriving packet. Returns its time if it is the head.
-    pub fn take_over(&mut self, due: ArrivalOrder, packet: &Packet, beside: u32) -> Option<ArrivalOrder> {
+    pub fn take_over(&mut self, due: ArrivalOrder, packet: &InFlight, beside: u32) -> Option<ArrivalOrder> {
         let slot = self.slots.push();
         slot.due = due;
         slot.packet = *packet;
@@ -522,7 +618,7 @@ impl Link {
     }
 
     /// Call `act` for each packet on the link and in its queue.
-    pub fn each_packet(&mut self, mut act: impl FnMut(&mut Packet)) {
+    pub fn each_packet(&mut self, mut act: impl FnMut(&mut InFlight)) {
         (0..self.slots.len()).for_each(|at| act(&mut self.slots.get_mut(at).packet));
     }
 
@@ -534,7 +630,7 @@ impl Link {
 
     /// The head arrives. Returns it, and the arrival of the next one if known.
     #[inline(always)]
-    pub fn arrive(&mut self, now: u64) -> (Packet, Option<ArrivalOrder>) {
+    pub fn arrive(&mut self, now: u64) -> (InFlight, Option<ArrivalOrder>) {
         if self.waiting as usize == self.slots.len() {
             self.settle(now);
         }
@@ -554,10 +650,107 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fanin_laws::port::trim::Trim;
+    use fanin_transport::{Class, Packet};
 
     #[test]
     fn link_fits_two_cache_lines() {
         assert_eq!(size_of::<Link>(), 2 * 64);
+    }
+
+    const US: u64 = 1_000_000;
+    const LATE: LinkId = LinkId(3);
+
+    /// A lazy link of 1 Gbit/s without delay or gap: a packet of 1,250 B takes 10 us.
+    fn lazy(law: Law) -> Link {
+        let link = fanin_fabric::Link {
+            from: fanin_fabric::NodeId(1),
+            to: fanin_fabric::NodeId(0),
+            rate: Rate(1_000_000_000),
+            delay: Time::ZERO,
+        };
+        let mut link = Link::new(&link, 0);
+        link.set_up(law, Departures::Lazy, true, Stream::new(1, fanin_apps::Purpose::Port, 0));
+        link
+    }
+
+    fn packet(number: u32, class: u8) -> InFlight {
+        let packet = Packet { bytes: 1_250, payload: 1_000, class: Class::new(class), ..Packet::default() };
+        InFlight { packet: Packet { body: [number, 0, 0, 0, 0], ..packet }, ..InFlight::default() }
+    }
+
+    fn offer(link: &mut Link, at: u64, packet: &InFlight) -> LinkAction {
+        let before = link.queue_bytes();
+        let mut todo = link.enqueue_held(at, packet, &mut PacketMetadata::default());
+        if todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
+            todo = link.trim(at, *packet).unwrap_or(todo);
+        }
+        if link.queue_bytes() > before {
+            link.place(LATE);
+        }
+        todo
+    }
+
+    /// The numbers of the packets on the link and in its queue.
+    fn order(link: &Link) -> Vec<u32> {
+        (0..link.len()).map(|at| link.slots.get(at).packet.packet.body[0]).collect()
+    }
+
+    #[test]
+    fn pause_lets_the_packet_on_the_wire_complete() {
+        let mut link = lazy(Law::UNLIMITED);
+        assert!(matches!(offer(&mut link, 0, &packet(0, 0)), LinkAction::Arrival(due) if due.at == 10 * US));
+        assert_eq!(offer(&mut link, US, &packet(1, 0)), LinkAction::Departure(10 * US));
+        assert!(!link.pause(PauseFrame { class: 0, on: true }));
+        // The departure was due when the link was paused: nothing leaves.
+        assert_eq!(link.depart(10 * US).left, None);
+        assert_eq!(link.arrive(10 * US).0.packet.body[0], 0);
+        assert_eq!(offer(&mut link, 20 * US, &packet(2, 0)), LinkAction::Nothing);
+        // The pause ends: the next packet leaves then, and not when the wire became free.
+        assert!(link.pause(PauseFrame { class: 0, on: false }));
+        let departed = link.depart(35 * US);
+        assert_eq!(departed.left, Some(Queued { came_by: LATE, class: 0, bytes: 1_250 }));
+        assert_eq!((departed.arrival.map(|due| due.at), departed.next), (Some(45 * US), Some(45 * US)));
+    }
+
+    #[test]
+    fn pause_that_ends_before_the_departure_changes_nothing() {
+        let mut link = lazy(Law::UNLIMITED);
+        offer(&mut link, 0, &packet(0, 0));
+        offer(&mut link, 0, &packet(1, 0));
+        link.pause(PauseFrame { class: 0, on: true });
+        assert!(!link.pause(PauseFrame { class: 0, on: false }), "its departure is an event already");
+        assert!(link.depart(10 * US).left.is_some());
+    }
+
+    #[test]
+    fn other_classes_pass_a_paused_one() {
+        let mut link = lazy(Law { by_class: true, ..Law::UNLIMITED });
+        link.pause(PauseFrame { class: 0, on: true });
+        assert_eq!(offer(&mut link, 0, &packet(0, 0)), LinkAction::Nothing);
+        assert_eq!(offer(&mut link, 5 * US, &packet(1, 1)), LinkAction::Departure(5 * US));
+        assert_eq!(link.depart(5 * US).arrival.map(|due| due.at), Some(15 * US));
+        assert_eq!(order(&link), [1, 0]);
+    }
+
+    #[test]
+    fn higher_classes_overtake_queued_packets() {
+        let mut link = lazy(Law { by_class: true, ..Law::UNLIMITED });
+        for (number, class) in [(0, 0), (1, 0), (2, 5), (3, 0), (4, 7), (5, 5)] {
+            offer(&mut link, 0, &packet(number, class));
+        }
+        // The first is on the wire.
+        assert_eq!(order(&link), [0, 4, 2, 5, 1, 3]);
+    }
+
+    #[test]
+    fn full_port_trims_into_room_for_headers() {
+        let trim = Trim { bytes: 64, headers: 2 };
+        let mut link = lazy(Law { limit: Some(QueueSize::Bytes(1_250)), trim: Some(trim), ..Law::UNLIMITED });
+        let taken: Vec<bool> =
+            (0..5).map(|number| !matches!(offer(&mut link, 0, &packet(number, 0)), LinkAction::Dropped(_))).collect();
+        assert_eq!(taken, [true, true, true, true, false]);
+        assert_eq!(link.queue_bytes(), 1_250 + 2 * 64);
     }
 
     #[test]

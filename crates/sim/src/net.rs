@@ -7,20 +7,22 @@ use std::collections::BTreeMap;
 
 use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
+use fanin_laws::port::Drop;
 use fanin_spec::{Change, Framing, State};
-use fanin_tcp::{Block, Segment, SegmentMetadata, Wire};
+use fanin_transport::{Block, Class, Metadata, Packet, Wire};
 use fanin_units::{QueueSize, Time};
 
 use crate::build::Ports;
 use crate::calendar::Calendar;
-use crate::event::{ArrivalOrder, Key};
+use crate::event::{ArrivalOrder, Key, PauseFrame};
 use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
-use crate::link::{Link, LinkAction, Why};
-use crate::packet::{Packet, PacketMetadata};
+use crate::link::{Departed, Link, LinkAction, Queued, Why};
+use crate::packet::{InFlight, PacketMetadata};
 use crate::pools::Pools;
 use crate::probe::{Dropped, Filled, LoggedEvent, LostPacket, Probe};
+use crate::setup::FlowControl;
 use crate::slot::Slot;
 
 pub(crate) use faults::{ByLink, Faults, Lost};
@@ -57,6 +59,12 @@ pub(crate) struct Net<P> {
     framing: Framing,
     jitter: Jitter,
     faults: Option<Box<Faults>>,
+    /// Flow control at switches, if any.
+    flow_control: Option<Box<dyn FlowControl>>,
+    /// Whether switches have more than one queue discipline a port: trimming, classes, flow control.
+    by_arrival: bool,
+    /// Whether arrivals at switches change more than their link: because of that, or of `pools`.
+    shared: bool,
     /// Seed that spreads flows, together with their number.
     flow_seed: u64,
     pub probe: P,
@@ -69,7 +77,15 @@ pub(crate) struct Net<P> {
 
 impl<P: Probe> Net<P> {
     /// A network whose links carry packets of mostly up to `packet` bytes plus `framing`.
-    pub fn new(fabric: Fabric, ports: Ports, packet: u32, framing: Framing, flow_seed: u64, probe: P) -> Net<P> {
+    pub fn new(
+        fabric: Fabric,
+        ports: Ports,
+        packet: u32,
+        framing: Framing,
+        flow_seed: u64,
+        flow_control: Option<Box<dyn FlowControl>>,
+        probe: P,
+    ) -> Net<P> {
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
         // Twice the longest time over a link: no head of a FIFO arrives later.
         let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
@@ -77,6 +93,8 @@ impl<P: Probe> Net<P> {
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
         let faults = Faults::new(&ports.spec.settings.faults, &fabric, ports.spec.seed);
         let pools = ports.pools(&fabric);
+        let by_arrival = flow_control.is_some() || ports.places();
+        let shared = pools.is_some() || by_arrival;
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,
@@ -90,6 +108,9 @@ impl<P: Probe> Net<P> {
             beside_drops: 0,
             incasts: Incasts::NONE,
             metadata: PacketMetadata::default(),
+            flow_control,
+            by_arrival,
+            shared,
             framing,
             jitter,
             faults,
@@ -187,20 +208,22 @@ impl<P: Probe> Net<P> {
         self.flow_seed ^ u64::from(self.ends[slot.index()].id.number())
     }
 
-    /// Pass a packet to a link, possibly one from a host: only those have jitter.
+    /// Pass a packet to a link; unless it is from a host, it came by another one. Only hosts have jitter.
     #[inline(always)]
-    fn enqueue(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
-        match self.pools.is_some() && !from_host {
-            true => self.enqueue_shared(now, link, packet),
-            false => self.put(now, link, packet, from_host),
+    fn enqueue(&mut self, now: u64, link: LinkId, packet: &InFlight, came_by: Option<LinkId>) {
+        match self.shared && (came_by.is_some() || self.by_arrival) {
+            true => self.enqueue_shared(now, link, *packet, came_by),
+            false => self.put(now, link, packet, came_by.is_none()),
         }
     }
 
-    /// The same at a switch with shared memory. Out of line, so that others pay nothing.
+    /// The same at a switch whose ports share memory, have classes, or are controlled. Out of line, so that others pay nothing.
     #[inline(never)]
-    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: &Packet) {
-        if let Some(pools) = &mut self.pools {
-            let fits = pools.make_room(now, link, packet.frame_bytes, &mut self.links);
+    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: InFlight, came_by: Option<LinkId>) {
+        if let Some(pools) = &mut self.pools
+            && came_by.is_some()
+        {
+            let fits = pools.make_room(now, link, packet.bytes(), &mut self.links);
             if P::ON
                 && !fits
                 && let Some(memory) = pools.of(link)
@@ -208,32 +231,81 @@ impl<P: Probe> Net<P> {
                 self.probe.refused(link, memory);
             }
         }
-        self.put(now, link, packet, false);
+        let before = self.links[link.index()].queue_bytes();
+        let mut todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
+        if self.by_arrival && todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
+            todo = self.links[link.index()].trim(now, packet).unwrap_or(todo);
+        }
+        let bytes = self.links[link.index()].queue_bytes().saturating_sub(before) as u32;
+        if let Some(came_by) = came_by
+            && self.by_arrival
+            && bytes > 0
+        {
+            self.links[link.index()].place(came_by);
+            let class = if bytes < packet.bytes() { Class::HIGHEST } else { packet.packet.class };
+            let queued = Queued { came_by, class: class.number(), bytes };
+            self.control(now, queued, |control| control.queued(queued));
+        }
+        self.act(now, link, &packet, todo, came_by.is_none());
         self.count(now, link);
     }
 
+    /// Consult flow control about a packet; its answer takes effect at the sending end of the link by which the packet came, when a
+    /// frame of the least size has crossed the reverse link.
+    fn control(&mut self, now: u64, packet: Queued, ask: impl FnOnce(&mut dyn FlowControl) -> Option<PauseFrame>) {
+        let Some(control) = &mut self.flow_control else { return };
+        let Some(frame) = ask(&mut **control) else { return };
+        let back = self.fabric.link(self.fabric.reverse(packet.came_by));
+        let takes = back.rate.time_for(self.framing.on_wire(0).into());
+        self.events.push_far(Key::pause(now + takes.0 + back.delay.0, packet.came_by, frame));
+    }
+
+    /// A pause or its end has reached the sending end of a link.
+    #[cold]
+    pub fn pause(&mut self, now: u64, link: LinkId, frame: PauseFrame) {
+        if self.links[link.index()].pause(frame) {
+            let at = self.links[link.index()].busy_until().0;
+            self.leave(now, link, at);
+        }
+    }
+
+    /// A queued packet leaves at a time that may have passed.
+    #[inline(never)]
+    fn leave(&mut self, now: u64, link: LinkId, at: u64) {
+        match at > now {
+            true => self.await_departure(link, at),
+            false => self.depart(now, link),
+        }
+    }
+
     #[inline(always)]
-    fn put(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
+    fn put(&mut self, now: u64, link: LinkId, packet: &InFlight, from_host: bool) {
         let todo = self.links[link.index()].enqueue(now, packet, &mut self.metadata);
+        self.act(now, link, packet, todo, from_host);
+    }
+
+    /// Act on a link's answer to a packet.
+    #[inline(always)]
+    fn act(&mut self, now: u64, link: LinkId, packet: &InFlight, todo: LinkAction, from_host: bool) {
         if P::ON && !matches!(todo, LinkAction::Dropped(_)) {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         if P::PART && self.probe.leads_away(link) {
-            return self.put_away(now, link, packet, todo);
+            return self.put_away(now, link, *packet, todo);
         }
         match todo {
             LinkAction::Nothing => {}
             LinkAction::Arrival(due) => self.await_arrival(link, due, from_host),
-            LinkAction::Departure(at) => self.await_departure(link, at),
+            LinkAction::Departure(at) => self.leave(now, link, at),
             LinkAction::Dropped(why) => self.dropped(now, link, packet, why),
         }
     }
 
     /// The same if the link leads into another part.
     #[inline(never)]
-    fn put_away(&mut self, now: u64, link: LinkId, packet: &Packet, todo: LinkAction) {
+    fn put_away(&mut self, now: u64, link: LinkId, packet: InFlight, todo: LinkAction) {
         match todo {
-            LinkAction::Dropped(why) => return self.dropped(now, link, packet, why),
+            LinkAction::Dropped(why) => return self.dropped(now, link, &packet, why),
             LinkAction::Departure(at) => self.await_departure(link, at),
             LinkAction::Nothing | LinkAction::Arrival(_) => {}
         }
@@ -265,7 +337,7 @@ impl<P: Probe> Net<P> {
 
     /// Count a packet that a port drops.
     #[inline(always)]
-    fn dropped(&mut self, now: u64, link: LinkId, packet: &Packet, why: Why) {
+    fn dropped(&mut self, now: u64, link: LinkId, packet: &InFlight, why: Why) {
         self.lose(now, link, packet.to, packet.beside);
         if P::ON {
             let memory = self.pools.as_ref().and_then(|pools| pools.of(link)).map(Filled::of);
@@ -304,22 +376,28 @@ impl<P: Probe> Net<P> {
         while let Some((packet, why)) = self.links[link.index()].drop_first(now) {
             self.dropped(now, link, &packet, why);
         }
-        let (arrives, departs) = self.links[link.index()].depart(now);
+        let Departed { arrival, next, left } = self.links[link.index()].depart(now);
         self.count(now, link);
         self.probe.port(Time(now), link, &self.links[link.index()]);
         if P::PART && self.probe.leads_away(link) {
             self.hand_over(link);
-        } else if let Some(due) = arrives {
+        } else if let Some(due) = arrival {
             self.await_arrival(link, due, true);
         }
-        if let Some(at) = departs {
+        if let Some(at) = next {
             self.await_departure(link, at);
+        }
+        if let Some(left) = left
+            && self.by_arrival
+            && !self.fabric.is_host(self.fabric.link(link).from)
+        {
+            self.control(now, left, |control| control.left(left));
         }
     }
 
     /// Take the arriving packet off a link.
     #[inline(always)]
-    pub fn take_off(&mut self, now: u64, id: LinkId) -> Packet {
+    pub fn take_off(&mut self, now: u64, id: LinkId) -> InFlight {
         self.hops += 1;
         let (packet, next) = self.links[id.index()].arrive(now);
         if P::ON {
@@ -337,20 +415,20 @@ impl<P: Probe> Net<P> {
 
     /// A packet has arrived over a link: return it at a host, forward it at a switch.
     #[inline(always)]
-    pub fn comes_out(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
+    pub fn comes_out(&mut self, now: u64, link: LinkId, packet: &InFlight) -> bool {
         (self.faults.is_none() || self.passes(now, link, packet)) && self.goes_no_further(now, link, packet)
     }
 
     /// The same for a packet that no fault affects.
     #[inline(always)]
-    fn goes_no_further(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
+    fn goes_no_further(&mut self, now: u64, link: LinkId, packet: &InFlight) -> bool {
         if self.fabric.is_downlink(link) {
             self.delivered += 1;
             return true;
         }
         let host = self.host_of[packet.to.index()];
         let next = self.fabric.next_hop(link, host, || self.flow_of(packet.to));
-        self.enqueue(now, next, packet, false);
+        self.enqueue(now, next, packet, Some(link));
         if P::LARGE {
             self.given_to = next;
         }
@@ -378,13 +456,13 @@ impl<P: Probe> Net<P> {
     }
 
     /// Take the metadata of a delivered packet: its SACK blocks into `sack`.
-    pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> SegmentMetadata<'a> {
+    pub fn unload<'a>(&mut self, packet: &InFlight, sack: &'a mut Vec<Block>) -> Metadata<'a> {
         sack.clear();
         let beside = self.metadata.of(packet.beside);
         sack.extend_from_slice(beside.sack);
         let notes = beside.notes;
         self.metadata.free(packet.beside);
-        SegmentMetadata { sack, notes }
+        Metadata { sack, notes }
     }
 
     /// Packets on links, in queues, and delayed.
@@ -400,25 +478,18 @@ pub(crate) struct Uplink<'a, P> {
     pub link: LinkId,
     /// Slot of the other end.
     pub peer: Slot,
-    /// Maximum window to advertise.
-    pub window: u32,
 }
 
 impl<P: Probe> Wire for Uplink<'_, P> {
     #[inline(always)]
-    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>) {
+    fn send(&mut self, packet: Packet, beside: Metadata<'_>) {
         self.net.injected += 1;
         if P::LARGE {
             self.net.fetch_last(self.peer);
         }
         let beside = self.net.metadata.keep(beside);
-        let segment = Segment { window: segment.window.min(self.window), ..segment };
-        let frame_bytes = self.net.framing.frame(segment.packet_bytes());
-        self.net.enqueue(
-            self.now.0,
-            self.link,
-            &Packet { to: self.peer, beside, frame_bytes, sent: stamp(self.now.0), segment },
-            true,
-        );
+        let packet = Packet { bytes: self.net.framing.frame(packet.bytes), ..packet };
+        let packet = InFlight { to: self.peer, beside, sent: stamp(self.now.0), packet };
+        self.net.enqueue(self.now.0, self.link, &packet, None);
     }
 }

@@ -179,7 +179,9 @@ mod tests {
 
     use super::*;
     use crate::link::{Departures, LinkAction};
-    use crate::packet::{Packet, PacketMetadata};
+    use fanin_transport::Packet;
+
+    use crate::packet::{InFlight, PacketMetadata};
 
     const US: u64 = 1_000_000;
 
@@ -205,14 +207,14 @@ mod tests {
 
         fn depart_until(&mut self, us: u64) {
             while let Some(at) = self.departure.filter(|&at| at <= us * US) {
-                (_, self.departure) = self.link.depart(at);
+                self.departure = self.link.depart(at).next;
                 self.occupancy.port(Time(at), LinkId(0), &self.link);
             }
         }
 
         fn packet(&mut self, us: u64, bytes: u32) {
             self.depart_until(us);
-            let packet = Packet { frame_bytes: bytes, ..Packet::default() };
+            let packet = InFlight { packet: Packet { bytes, ..Packet::default() }, ..InFlight::default() };
             if let LinkAction::Departure(at) = self.link.enqueue(us * US, &packet, &mut PacketMetadata::default()) {
                 self.departure = Some(at);
             }

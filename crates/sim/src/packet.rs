@@ -1,66 +1,62 @@
-//! Packets: segments with the simulator's data.
+//! Packets in flight, with the simulator's data.
 
 use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
 use fanin_laws::port::{Header, HeaderOption};
-use fanin_tcp::{Block, Flags, HeaderOptions, Segment, SegmentMetadata};
+use fanin_transport::{Bits, Block, HeaderOptions, Metadata, Packet};
 use fanin_units::Time;
 
 use crate::slot::Slot;
 
-/// A segment in flight to an endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct Packet {
+/// A packet in flight to an endpoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InFlight {
     /// Slot of the destination endpoint.
     pub(crate) to: Slot,
     /// Handle of the packet's metadata; zero for none.
     pub(crate) beside: u32,
-    /// Its size in a buffer, framing included.
-    pub(crate) frame_bytes: u32,
     /// Send time as `latency::stamp`.
     pub(crate) sent: u32,
-    /// The segment.
-    pub segment: Segment,
+    /// The packet; its bytes are those in a buffer, framing included.
+    pub packet: Packet,
 }
 
-impl Default for Packet {
-    fn default() -> Packet {
-        let segment =
-            Segment { seq: 0, ack: 0, window: 0, ts_val: 0, ts_ecr: 0, len: 0, header: 0, flags: Flags::NONE };
-        Packet { to: Slot(0), beside: 0, frame_bytes: 0, sent: 0, segment }
-    }
-}
-
-impl Packet {
+impl InFlight {
     /// Whether ports may mark it instead of dropping it.
     #[inline]
     pub(crate) fn is_ecn_capable(&self) -> bool {
-        self.segment.flags.any(Flags::ECT | Flags::CE)
+        self.packet.bits.any(Bits::ECT | Bits::CE)
     }
 
     /// Mark it if a port decides so.
     #[inline]
     pub(crate) fn mark(&mut self, says_so: bool) {
-        self.segment.flags |= Flags::CE.when(says_so);
+        self.packet.bits |= Bits::CE.when(says_so);
+    }
+
+    /// Bytes that it takes in a buffer.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> u32 {
+        self.packet.bytes
     }
 
     /// Whether it carries data.
     #[inline(always)]
     pub(crate) fn has_payload(&self) -> bool {
-        self.segment.len > 0
+        self.packet.payload > 0
     }
 
     /// Header fields for a port's algorithm.
     #[inline(always)]
     pub(crate) fn header(&self) -> Header {
-        let flags = self.segment.flags;
+        let bits = self.packet.bits;
         Header {
-            bytes: self.frame_bytes,
+            bytes: self.packet.bytes,
             ect: self.is_ecn_capable(),
             // A later flow may reuse the number, as in ports.
             flow: self.to.0,
-            opens: flags.any(Flags::SYN),
-            closes: flags.any(Flags::FIN | Flags::RST),
+            opens: bits.any(Bits::OPENS),
+            closes: bits.any(Bits::CLOSES | Bits::BREAKS),
         }
     }
 }
@@ -81,7 +77,7 @@ struct Piece {
 impl PacketMetadata {
     /// Store a packet's metadata; returns zero if there is none.
     #[inline(always)]
-    pub fn keep(&mut self, beside: SegmentMetadata<'_>) -> u32 {
+    pub fn keep(&mut self, beside: Metadata<'_>) -> u32 {
         if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside.sack, beside.notes) }
     }
 
@@ -101,19 +97,19 @@ impl PacketMetadata {
 
     /// Duplicate the entry of a handle.
     pub fn copy(&mut self, handle: u32) -> u32 {
-        let SegmentMetadata { sack, notes } = self.of(handle);
+        let Metadata { sack, notes } = self.of(handle);
         let sack = sack.to_vec();
-        self.keep(SegmentMetadata { sack: &sack, notes })
+        self.keep(Metadata { sack: &sack, notes })
     }
 
     /// The entry of a handle.
     #[inline]
-    pub fn of(&self, handle: u32) -> SegmentMetadata<'_> {
+    pub fn of(&self, handle: u32) -> Metadata<'_> {
         match handle {
-            0 => SegmentMetadata::default(),
+            0 => Metadata::default(),
             _ => {
                 let Piece { sack, notes } = &self.pieces[handle as usize - 1];
-                SegmentMetadata { sack, notes: *notes }
+                Metadata { sack, notes: *notes }
             }
         }
     }
@@ -148,9 +144,9 @@ pub struct CapturedPacket {
     pub connection: ConnectionId,
     /// Whether the connection's opener sent it.
     pub from_opener: bool,
-    /// The segment.
-    pub segment: Segment,
-    /// Its SACK blocks.
+    /// The packet; its bytes are those in a buffer.
+    pub packet: Packet,
+    /// Its selective acknowledgements.
     pub sack: Vec<Block>,
     /// Header options that ports wrote, on its path and on the reverse path, if the connection has them.
     pub notes: Option<HeaderOptions>,

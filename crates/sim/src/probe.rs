@@ -7,13 +7,13 @@ use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::port::Drop;
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
-use fanin_tcp::{Flags, Segment, SegmentMetadata};
+use fanin_transport::{Bits, Metadata};
 use fanin_units::Time;
 
 use crate::event::ArrivalOrder;
 use crate::link::{Link, Why};
 use crate::occupancy::Occupancy;
-use crate::packet::{CapturedPacket, Packet};
+use crate::packet::{CapturedPacket, InFlight};
 use crate::places::{Every, Places};
 use crate::pools::Memory;
 
@@ -37,22 +37,22 @@ pub(crate) enum LoggedEvent {
 /// A lost packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostPacket {
-    /// Kind of segment, in a word.
+    /// Kind of packet, in a word.
     kind: &'static str,
     /// Position in its sender's stream.
     seq: u32,
 }
 
 impl LostPacket {
-    pub fn of(packet: &Packet) -> LostPacket {
-        let Segment { seq, flags, .. } = packet.segment;
+    pub fn of(packet: &InFlight) -> LostPacket {
+        let bits = packet.packet.bits;
         let kind = match () {
-            _ if flags.any(Flags::SYN) => "syn",
+            _ if bits.any(Bits::OPENS) => "syn",
             _ if packet.has_payload() => "data",
-            _ if flags.any(Flags::FIN | Flags::RST) => "fin",
+            _ if bits.any(Bits::CLOSES | Bits::BREAKS) => "fin",
             _ => "ack",
         };
-        LostPacket { kind, seq }
+        LostPacket { kind, seq: packet.packet.body[0] }
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) trait Probe {
     /// Current window of an endpoint.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet for an endpoint has crossed a link.
-    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _beside: SegmentMetadata<'_>) {}
+    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &InFlight, _beside: Metadata<'_>) {}
     /// Any other event.
     fn happening(&mut self, _now: Time, _happening: LoggedEvent) {}
     /// The measured time begins: clocks start here.
@@ -145,7 +145,7 @@ pub(crate) trait Probe {
         false
     }
     /// Hand a packet to that part: its arrival time and its metadata.
-    fn hand_over(&mut self, _link: LinkId, _due: ArrivalOrder, _packet: &Packet, _beside: SegmentMetadata<'_>) {}
+    fn hand_over(&mut self, _link: LinkId, _due: ArrivalOrder, _packet: &InFlight, _beside: Metadata<'_>) {}
     /// Storage of endpoints: at their slots for a joined network.
     type Places: Places;
     /// Whether this is only a part of a network.

@@ -101,6 +101,15 @@ impl<T: Copy + Default> Ring<T> {
         value
     }
 
+    /// Move the `from`th to place `to` before it: those between move back.
+    pub fn lift(&mut self, from: usize, to: usize) {
+        let value = *self.get(from);
+        for i in (to..from).rev() {
+            *self.get_mut(i + 1) = *self.get(i);
+        }
+        *self.get_mut(to) = value;
+    }
+
     /// If empty, free a large allocation. Of a hundred thousand links that were once full, few are full at a time.
     #[inline(always)]
     pub fn rest(&mut self) {
@@ -134,6 +143,13 @@ mod tests {
                     Some(value) if value < 40 && !model.is_empty() => {
                         let at = usize::from(value) % model.len();
                         prop_assert_eq!(Some(ring.remove(at)), model.remove(at));
+                    }
+                    Some(value) if value < 80 && !model.is_empty() => {
+                        let from = usize::from(value) % model.len();
+                        let to = from / 2;
+                        ring.lift(from, to);
+                        let lifted = model.remove(from).expect("it is there");
+                        model.insert(to, lifted);
                     }
                     Some(value) => { *ring.push() = value; model.push_back(value); }
                     None if !model.is_empty() => prop_assert_eq!(Some(ring.pop().0), model.pop_front()),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_fabric::HostId;
 use fanin_spec::{RunError, RunSpec, RunTables, Totals, Watch};
+use fanin_transport::Transport;
 use fanin_units::Time;
 
 use crate::build;
@@ -12,7 +13,8 @@ use crate::link::Departures;
 use crate::need::touched;
 use crate::occupancy::Occupancy;
 use crate::packet::CapturedPacket;
-use crate::probe::{NoProbe, Recorder, Watchers};
+use crate::probe::{NoProbe, Probe, Recorder, Watchers};
+use crate::setup::Setup;
 use crate::tap::{Tap, TapPoint};
 
 /// Bytes that fit in a nearby cache. A run whose packets touch more uses prefetching.
@@ -35,9 +37,14 @@ impl Simulation {
     pub fn with(spec: &RunSpec, departures: Departures) -> Simulation {
         match spec.settings.measure.ports {
             true => Simulation::under(spec, None),
-            false if is_large(spec) => Simulation::of(spec, engine::start(spec, departures, NoProbe::<true>)),
-            false => Simulation::of(spec, engine::start(spec, departures, NoProbe::<false>)),
+            false if is_large(spec) => Simulation::of(spec, start(spec, departures, NoProbe::<true>)),
+            false => Simulation::of(spec, start(spec, departures, NoProbe::<false>)),
         }
+    }
+
+    /// Begin a run with another transport or other switches than those that the spec gives.
+    pub fn over<T: Transport>(spec: &RunSpec, setup: Setup<T>, departures: Departures) -> Simulation {
+        Simulation::of(spec, engine::start(spec, setup, departures, NoProbe::<false>))
     }
 
     /// Begin a run that records the series and events selected by `watch`.
@@ -48,14 +55,14 @@ impl Simulation {
     /// Begin a run that captures every packet crossing the links at a point; `None` if the fabric has no such point.
     pub fn tapped(spec: &RunSpec, point: &TapPoint) -> Option<Simulation> {
         let tap = Tap::new(point, &build::fabric(spec))?;
-        Some(Simulation::of(spec, engine::start(spec, Departures::Eager, tap)))
+        Some(Simulation::of(spec, start(spec, Departures::Eager, tap)))
     }
 
     /// A run with a recorder, if given, and the spec's port measurements.
     fn under(spec: &RunSpec, recorder: Option<Recorder>) -> Simulation {
         let occupancy = spec.settings.measure.ports.then(Occupancy::default);
         // Departures are events, so that a queue is seen to shrink when it does.
-        Simulation::of(spec, engine::start(spec, Departures::Lazy, Watchers { occupancy, recorder }))
+        Simulation::of(spec, start(spec, Departures::Lazy, Watchers { occupancy, recorder }))
     }
 
     fn of(spec: &RunSpec, steps: Box<dyn Steps>) -> Simulation {
@@ -108,6 +115,11 @@ impl Simulation {
         let Simulation { steps, replay } = self;
         steps.finish().map_err(|what| broken(&what, &replay))
     }
+}
+
+/// Begins a run over TCP.
+fn start(spec: &RunSpec, departures: Departures, probe: impl Probe + 'static) -> Box<dyn Steps> {
+    engine::start(spec, Setup::tcp(spec), departures, probe)
 }
 
 /// Whether packets of a run touch more memory than is near.

@@ -1,7 +1,7 @@
 //! Counters at the start of the measured time: warm-up is excluded from all figures.
 
 use fanin_fabric::LinkId;
-use fanin_tcp::{Endpoint, Stats};
+use fanin_transport::{Stats, Transport};
 use fanin_units::Time;
 
 use crate::link::{Counts, Link};
@@ -19,7 +19,7 @@ pub(crate) struct Sums {
 
 impl Sums {
     /// Of an endpoint.
-    pub fn of(endpoint: &Endpoint) -> Sums {
+    pub fn of(endpoint: &impl Transport) -> Sums {
         let Stats { timeouts, fast_retransmits, data_segments, .. } = endpoint.stats();
         Sums {
             data_packets: data_segments,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fanin_apps::{ConnectionId, EndpointId, Meaning, MessageQueue, Owner};
 use fanin_fabric::LinkId;
-use fanin_tcp::Endpoint;
+use fanin_transport::{Phase, Transport};
 use fanin_units::Time;
 
 use crate::conserved;
@@ -16,8 +16,8 @@ use crate::slot::Slot;
 /// An endpoint with the world's data about it. It is eight cache lines long: with thousands of endpoints, memory touched per
 /// packet dominates.
 #[repr(align(64))]
-pub(crate) struct Socket {
-    pub endpoint: Endpoint,
+pub(crate) struct Socket<T> {
+    pub endpoint: T,
     /// When its entry in the timer queue is due: at its deadline or before.
     pub armed: Time,
     pub id: EndpointId,
@@ -27,8 +27,8 @@ pub(crate) struct Socket {
     messages: Box<MessageQueue>,
 }
 
-impl Socket {
-    pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
+impl<T: Transport> Socket<T> {
+    pub fn new(endpoint: T, id: EndpointId, uplink: LinkId) -> Socket<T> {
         let messages = Box::<MessageQueue>::default();
         Socket { endpoint, armed: Time::NEVER, id, uplink, messages }
     }
@@ -79,26 +79,31 @@ impl Socket {
 }
 
 /// The endpoints of a run or of a part of its hosts, by slot; contents of free slots are meaningless.
-#[derive(Default)]
-pub(crate) struct Ends<L> {
+pub(crate) struct Ends<L, T> {
     places: L,
-    sockets: Vec<Socket>,
+    sockets: Vec<Socket<T>>,
 }
 
-impl<L: Places> Ends<L> {
+impl<L: Places, T> Default for Ends<L, T> {
+    fn default() -> Ends<L, T> {
+        Ends { places: L::default(), sockets: Vec::new() }
+    }
+}
+
+impl<L: Places, T> Ends<L, T> {
     /// The endpoint in a used slot.
     #[inline(always)]
-    pub fn at(&mut self, slot: Slot) -> &mut Socket {
+    pub fn at(&mut self, slot: Slot) -> &mut Socket<T> {
         &mut self.sockets[self.places.of(slot)]
     }
 
     /// The same, shared.
-    pub fn seen_at(&self, slot: Slot) -> &Socket {
+    pub fn seen_at(&self, slot: Slot) -> &Socket<T> {
         &self.sockets[self.places.of(slot)]
     }
 
     /// Puts an endpoint into a slot.
-    pub fn put(&mut self, slot: Slot, socket: Socket) {
+    pub fn put(&mut self, slot: Slot, socket: Socket<T>) {
         let place = self.places.give(slot, self.sockets.len());
         match self.sockets.get_mut(place) {
             Some(there) => *there = socket,
@@ -113,17 +118,17 @@ impl<L: Places> Ends<L> {
     }
 }
 
-impl Ends<Every> {
+impl<T> Ends<Every, T> {
     /// All endpoints by slot.
-    pub fn all(self) -> impl Iterator<Item = Socket> {
+    pub fn all(self) -> impl Iterator<Item = Socket<T>> {
         self.sockets.into_iter()
     }
 }
 
-impl Ends<Few> {
+impl<T> Ends<Few, T> {
     /// Move the endpoints out, slot by slot.
-    pub fn give_away(self) -> impl FnMut(Slot) -> Option<Socket> {
-        let mut sockets: Vec<Option<Socket>> = self.sockets.into_iter().map(Some).collect();
+    pub fn give_away(self) -> impl FnMut(Slot) -> Option<Socket<T>> {
+        let mut sockets: Vec<Option<Socket<T>>> = self.sockets.into_iter().map(Some).collect();
         move |slot| sockets.get_mut(self.places.of(slot))?.take()
     }
 }
@@ -197,7 +202,7 @@ impl ConnectionTable {
 
     /// Free the slots of some finished connections: both ends have closed and acknowledged, and no packet is in flight to
     /// either. `end` returns the endpoint in a slot, `lost` the number of dropped packets to it.
-    pub fn give_back<'a>(&mut self, end: impl Fn(Slot) -> &'a Socket, lost: impl Fn(Slot) -> u32) {
+    pub fn give_back<'a, T: Transport>(&mut self, end: impl Fn(Slot) -> &'a Socket<T>, lost: impl Fn(Slot) -> u32) {
         for _ in 0..self.closing.len().min(AT_ONCE) {
             let Some(connection) = self.closing.pop_front() else { return };
             let pair = self.pair(connection);
@@ -206,7 +211,7 @@ impl ConnectionTable {
             }
             let slots = Slot::pair(pair);
             let ends = slots.map(&end);
-            if ends.iter().any(|end| end.endpoint.is_reset()) {
+            if ends.iter().any(|end| end.endpoint.phase() == Phase::Reset) {
                 // It never finishes and keeps its slots: its application may use it at any time.
                 continue;
             }
@@ -214,7 +219,7 @@ impl ConnectionTable {
             // Counts wrap.
             let to_a = b.segments_sent.wrapping_sub(a.segments_received).wrapping_sub(lost(slots[0]));
             let to_b = a.segments_sent.wrapping_sub(b.segments_received).wrapping_sub(lost(slots[1]));
-            if (to_a, to_b) != (0, 0) || ends.iter().any(|end| !end.endpoint.finished()) {
+            if (to_a, to_b) != (0, 0) || ends.iter().any(|end| end.endpoint.phase() != Phase::Finished) {
                 self.closing.push_back(connection);
                 continue;
             }
@@ -230,37 +235,36 @@ impl ConnectionTable {
 }
 
 /// All endpoints of a run with open connections.
-#[derive(Default)]
-pub(crate) struct Sockets<L> {
-    pub ends: Ends<L>,
+pub(crate) struct Sockets<L, T> {
+    pub ends: Ends<L, T>,
     pub book: ConnectionTable,
 }
 
-impl<L: Places> Sockets<L> {
+impl<L: Places, T: Transport> Sockets<L, T> {
     /// With capacity for `endpoints`.
-    pub fn with_capacity(endpoints: usize) -> Sockets<L> {
+    pub fn with_capacity(endpoints: usize) -> Sockets<L, T> {
         let ends = Ends { places: L::default(), sockets: Vec::with_capacity(endpoints) };
         Sockets { ends, book: ConnectionTable::default() }
     }
 
     /// The endpoint in a used slot.
     #[inline(always)]
-    pub fn at(&mut self, slot: Slot) -> &mut Socket {
+    pub fn at(&mut self, slot: Slot) -> &mut Socket<T> {
         self.ends.at(slot)
     }
 
     /// An endpoint, unless its connection is over.
-    pub fn get(&self, id: EndpointId) -> Option<&Socket> {
+    pub fn get(&self, id: EndpointId) -> Option<&Socket<T>> {
         self.book.slot(id).map(|slot| self.ends.seen_at(slot))
     }
 
     /// The two ends of each open connection, opener first.
-    pub fn connections(&self) -> impl Iterator<Item = [&Socket; 2]> {
+    pub fn connections(&self) -> impl Iterator<Item = [&Socket<T>; 2]> {
         self.book.slots().map(|slots| slots.map(|slot| self.ends.seen_at(slot)))
     }
 
     /// Call `act` for each endpoint of an open connection.
-    pub fn each(&mut self, mut act: impl FnMut(&mut Socket)) {
+    pub fn each(&mut self, mut act: impl FnMut(&mut Socket<T>)) {
         self.book.slots().flatten().for_each(|slot| act(self.ends.at(slot)));
     }
 
@@ -291,6 +295,6 @@ mod tests {
 
     #[test]
     fn socket_fits_eight_cache_lines() {
-        assert_eq!(size_of::<Socket>(), 8 * 64);
+        assert_eq!(size_of::<Socket<fanin_tcp::Endpoint>>(), 8 * 64);
     }
 }

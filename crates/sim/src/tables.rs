@@ -3,16 +3,18 @@
 use fanin_apps::{Record, View};
 use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{Engine, PortRow, RunTables, StallRow, Totals};
+use fanin_transport::Transport;
 
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
 use crate::since::PortSums;
+use crate::stall_causes;
 use crate::stalls::Stall;
 use crate::world::World;
 
 /// The tables of a run so far, with its application's measurements.
-pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
+pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record) -> RunTables {
     let totals = totals(world, &record);
     let engine = Engine { events: world.events, packet_hops: world.net.hops };
     let Record { flows, queries, tasks, requests, hubs, hub_speeds, gathering, service, .. } = record;
@@ -36,7 +38,7 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
         totals,
         flows,
         queries,
-        stalls: world.stalls().iter().map(stall).collect(),
+        stalls: stall_causes::stalls(world).iter().map(stall).collect(),
         tasks,
         requests,
         hubs,
@@ -56,7 +58,7 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
 }
 
 /// The totals only.
-pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
+pub(crate) fn totals<P: Probe, T: Transport>(world: &World<P, T>, record: &Record) -> Totals {
     let since = &world.since;
     let [own, beside] = world.sockets.sums();
     let [own, beside] = [own.since(since.sums[0]), beside.since(since.sums[1])];
@@ -66,7 +68,7 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
     let lost_before: u64 = since.faults.values().map(|met| met.lost + met.crashed).sum();
     let doubled_before: u64 = since.faults.values().map(|met| met.duplicated).sum();
-    let stalls = world.stalls();
+    let stalls = stall_causes::stalls(world);
     Totals {
         payload_bytes: record.payload_bytes - since.payload,
         measured_ps: record.measured.0,
@@ -94,7 +96,7 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
 }
 
 /// The longest queue at the port where the workload's traffic converges.
-fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
+fn longest_queue<P: Probe, T: Transport>(world: &World<P, T>) -> u64 {
     let (fabric, links, settings) = (&world.net.fabric, &world.net.links, &world.spec.settings);
     let longest = |link: LinkId| links[link.index()].queue_max_bytes;
     match settings.workload.kind.many_to_one() {
@@ -109,7 +111,7 @@ fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
     }
 }
 
-fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
+fn ports<P: Probe, T: Transport>(world: &World<P, T>) -> Vec<PortRow> {
     let Net { fabric, links, probe, .. } = &world.net;
     let sums = links.iter().zip(fabric.link_ids()).map(|(link, id)| (link, id, world.since.port(id, link)));
     let used = sums.filter(|(_, _, sums)| sums.packets + sums.counts.drops() > 0);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use fanin_apps::EndpointId;
 use fanin_fabric::{Fabric, HostId, LinkId};
-use fanin_tcp::{Block, HeaderOptions, Segment, SegmentMetadata};
+use fanin_transport::{Block, HeaderOptions, Metadata, Packet};
 use fanin_units::Time;
 
-use crate::packet::{CapturedPacket, Packet};
+use crate::packet::{CapturedPacket, InFlight};
 use crate::places::Every;
 use crate::probe::Probe;
 
@@ -33,7 +33,7 @@ struct Crossing {
     time: Time,
     link: LinkId,
     to: EndpointId,
-    segment: Segment,
+    packet: Packet,
     sack: Vec<Block>,
     notes: Option<HeaderOptions>,
 }
@@ -59,24 +59,24 @@ impl Probe for Tap {
     type Places = Every;
     const ON: bool = true;
 
-    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, beside: SegmentMetadata<'_>) {
+    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &InFlight, beside: Metadata<'_>) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
         let time = if far_end { now } else { now.since(self.delays[link.index()]) };
-        let SegmentMetadata { sack, notes } = beside;
-        self.crossings.push(Crossing { time, link, to, segment: packet.segment, sack: sack.to_vec(), notes });
+        let Metadata { sack, notes } = beside;
+        self.crossings.push(Crossing { time, link, to, packet: packet.packet, sack: sack.to_vec(), notes });
     }
 
     fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
         let mut crossings = std::mem::take(&mut self.crossings);
         crossings.sort_by_key(|crossing| (crossing.time, crossing.link));
-        let name = |Crossing { time, link, to, segment, sack, notes }: Crossing| CapturedPacket {
+        let name = |Crossing { time, link, to, packet, sack, notes }: Crossing| CapturedPacket {
             time,
             port: fabric.link_name(link),
             from: host_of[&to.peer()],
             to: host_of[&to],
             connection: to.connection(),
             from_opener: to.peer().is_opener(),
-            segment,
+            packet,
             sack,
             notes,
         };

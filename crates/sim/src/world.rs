@@ -1,11 +1,10 @@
 //! Endpoints on a network with a clock: event handling, and the operations of applications.
 
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Owner};
-use fanin_assemble::{fabric, sender_law, tcp_params};
+use fanin_assemble::fabric;
 use fanin_fabric::{HostId, LinkId};
-use fanin_laws::sender::Law;
-use fanin_spec::{Cause, FlowKind, RunSpec};
-use fanin_tcp::{Awaited, Block, Call, Endpoint, Progress, SegmentMetadata, Stack};
+use fanin_spec::{FlowKind, RunSpec};
+use fanin_transport::{Block, Call, Expiry, Metadata, Phase, Progress, Timer as EndpointTimer, Transport};
 use fanin_units::Time;
 
 use crate::build;
@@ -14,14 +13,16 @@ use crate::ideal;
 use crate::incasts::Incasts;
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
-use crate::net::{AHEAD, Lost, Net, Uplink};
-use crate::packet::Packet;
+use crate::net::{AHEAD, Net, Uplink};
+use crate::packet::InFlight;
 use crate::probe::{LoggedEvent, Probe};
 use crate::receivers::Receivers;
+use crate::setup::Setup;
 use crate::since::{MeasurementStart, PortSums};
 use crate::slot::Slot;
 use crate::socket::{Socket, Sockets};
-use crate::stalls::{FiredTimer, Stall, Stalls};
+use crate::stall_causes::{self, cause_of};
+use crate::stalls::{FiredTimer, Stalls};
 use crate::ticks::Ticks;
 
 /// Length of a long-lived flow, which no run reaches.
@@ -39,15 +40,15 @@ fn offered(receivers: Option<&Receivers>, slot: Slot) -> u32 {
 }
 
 /// All simulated state except the application.
-pub(crate) struct World<P: Probe> {
+pub(crate) struct World<P: Probe, T: Transport> {
     pub spec: RunSpec,
     pub now: Time,
     pub net: Net<P>,
-    pub sockets: Sockets<P::Places>,
-    params: Stack,
+    pub sockets: Sockets<P::Places, T>,
+    /// Settings of the transport.
+    pub transport: T::Settings,
     /// Ticks of hosts' clocks, if any.
     ticks: Option<Ticks>,
-    law: Law,
     /// Receiver algorithm of hosts, if any.
     receivers: Option<Box<Receivers>>,
     /// Buffer for segments' SACK blocks.
@@ -71,21 +72,22 @@ pub(crate) struct World<P: Probe> {
     pub done: bool,
 }
 
-impl<P: Probe> World<P> {
+impl<P: Probe, T: Transport> World<P, T> {
     /// The world of a spec at its start.
-    pub fn new(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
-        let params = Stack::from(tcp_params(spec));
+    pub fn new(spec: &RunSpec, setup: Setup<T>, departures: Departures, probe: P) -> World<P, T> {
+        let Setup { transport, switches } = setup;
+        let departures = if switches.flow_control.is_some() { Departures::Lazy } else { departures };
+        let tcp = &spec.settings.tcp;
         let (fabric, framing) = (fabric(spec), spec.settings.link.framing);
-        let ports = build::Ports::new(spec, departures, &fabric);
+        let ports = build::Ports::new(spec, departures, &switches, &fabric);
         World {
             spec: spec.clone(),
             now: Time::ZERO,
-            net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
+            net: Net::new(fabric, ports, tcp.mss.0 as u32 + 100, framing, spec.seed, switches.flow_control, probe),
             // Growing would copy all of them.
             sockets: Sockets::with_capacity(if P::PART { 0 } else { 2 * spec.settings.volume().open as usize }),
-            params,
-            ticks: Ticks::new(params.tick, spec.settings.tcp.ticks_together, spec.seed),
-            law: sender_law(spec),
+            transport,
+            ticks: Ticks::new(tcp.tick, tcp.ticks_together, spec.seed),
             receivers: Receivers::new(spec),
             sack: Vec::with_capacity(4),
             events: 0,
@@ -102,16 +104,16 @@ impl<P: Probe> World<P> {
 
     /// Deliver a packet to its endpoint; returns progress for the application.
     #[inline(always)]
-    pub fn receive(&mut self, link: LinkId, packet: &Packet) -> Progress {
+    pub fn receive(&mut self, link: LinkId, packet: &InFlight) -> Progress {
         match packet.beside {
-            0 => self.take(link, packet, SegmentMetadata::default()),
+            0 => self.take(link, packet, Metadata::default()),
             _ => self.receive_with(link, packet),
         }
     }
 
     /// The same for a packet with metadata. Out of line, so that others pay nothing.
     #[inline(never)]
-    fn receive_with(&mut self, link: LinkId, packet: &Packet) -> Progress {
+    fn receive_with(&mut self, link: LinkId, packet: &InFlight) -> Progress {
         let mut sack = std::mem::take(&mut self.sack);
         let beside = self.net.unload(packet, &mut sack);
         let progress = self.take(link, packet, beside);
@@ -120,26 +122,26 @@ impl<P: Probe> World<P> {
     }
 
     #[inline(always)]
-    fn take(&mut self, link: LinkId, packet: &Packet, beside: SegmentMetadata<'_>) -> Progress {
+    fn take(&mut self, link: LinkId, packet: &InFlight, beside: Metadata<'_>) -> Progress {
         // The link to a host has the host's number.
         if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
-            self.stall_ends(HostId(link.0), from, packet);
+            stall_causes::stall_ends(self, HostId(link.0), from, packet);
         }
         if let Some(latencies) = &mut self.latencies {
-            latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
+            latencies.record(self.now.0, packet.sent, packet.to, packet.has_payload());
         }
         let socket = self.sockets.at(packet.to);
         if let Some(receivers) = &mut self.receivers {
-            let bytes = self.spec.settings.link.framing.on_wire(packet.segment.packet_bytes());
-            let payload = packet.segment.len.into();
+            let bytes = packet.bytes() + self.spec.settings.link.framing.gap;
+            let payload = packet.packet.payload.into();
             receivers.receive(packet.to, self.now, bytes, payload, socket.endpoint.srtt());
         }
         let window = offered(self.receivers.as_deref(), packet.to);
         let peer = packet.to.peer();
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer, window };
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
-        let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
-        let progress = socket.endpoint.handle(&mut call, &packet.segment, beside);
+        let mut call = Call { settings: &self.transport, now: self.now, window, wire: &mut wire };
+        let progress = socket.endpoint.receive(&mut call, &packet.packet, beside);
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
             self.arm_for(packet.to, deadline);
@@ -193,29 +195,22 @@ impl<P: Probe> World<P> {
         socket.armed = Time::NEVER;
         let mut progress = Progress::NONE;
         if socket.endpoint.deadline() <= self.now {
-            let (before, is_opening) = (socket.endpoint.stats(), socket.endpoint.is_opening());
-            let late_ack = socket.endpoint.acknowledges_late(self.now);
-            self.with(slot, |endpoint, call| progress = endpoint.expire(call));
+            let opens = socket.endpoint.phase() == Phase::Opening;
+            let mut timer = EndpointTimer::Reordering;
+            self.with(slot, |endpoint, call| Expiry { timer, progress } = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
-            // The SYN is number 0, data starts at 1.
-            let first = if is_opening { 0 } else { after.written().acked as u32 + 1 };
-            let on_timeout = after.stats().timeouts > before.timeouts;
-            let probed = after.stats().probes > before.probes;
-            if on_timeout {
-                self.timeouts += 1;
-                self.net.probe.happening(self.now, LoggedEvent::Timeout(id, first));
-                self.net.probe.window(self.now, id, after.window());
-            }
-            match () {
-                () if on_timeout && is_opening => self.note(id, slot, Cause::Syn),
-                () if on_timeout => self.note(id, slot, Cause::Rto),
-                () if probed => {
-                    self.net.probe.happening(self.now, LoggedEvent::Probe(id, first));
-                    self.note(id, slot, Cause::Tlp);
+            // What opens the connection is number 0, data starts at 1.
+            let first = if opens { 0 } else { after.written().acked as u32 + 1 };
+            match timer {
+                EndpointTimer::Handshake | EndpointTimer::Timeout => {
+                    self.timeouts += 1;
+                    self.net.probe.happening(self.now, LoggedEvent::Timeout(id, first));
+                    self.net.probe.window(self.now, id, after.window());
                 }
-                () if late_ack => self.note(id, slot, Cause::DelayedAck),
-                () => self.note(id, slot, Cause::Reordering),
+                EndpointTimer::Probe => self.net.probe.happening(self.now, LoggedEvent::Probe(id, first)),
+                EndpointTimer::Reordering | EndpointTimer::DelayedAck | EndpointTimer::Pace => {}
             }
+            self.note(id, slot, timer);
         } else {
             self.arm(slot);
         }
@@ -223,97 +218,13 @@ impl<P: Probe> World<P> {
     }
 
     /// A timer has fired that may end a client's stall.
-    fn note(&mut self, id: EndpointId, slot: Slot, cause: Cause) {
+    fn note(&mut self, id: EndpointId, slot: Slot, timer: EndpointTimer) {
         let connection = id.connection();
-        if connection.owner() == Owner::WORKLOAD {
+        if connection.owner() == Owner::WORKLOAD
+            && let Some(cause) = cause_of(timer)
+        {
             let hosts = [slot, slot.peer()].map(|slot| self.net.host_of(slot));
             self.stalls.note(FiredTimer { at: self.now, connection, hosts, cause });
-        }
-    }
-
-    /// A packet ends a client's stall.
-    #[cold]
-    fn stall_ends(&mut self, client: HostId, from: Time, by: &Packet) {
-        let cause = self.cause(client, from, Some(by));
-        let sender = Some(self.net.host_of(by.to.peer()));
-        self.stalls.ended.push(Stall { client, from, to: self.now, cause, by: sender });
-    }
-
-    /// All stalls so far, including those in progress.
-    pub fn stalls(&self) -> Vec<Stall> {
-        let open = self.stalls.open(self.now);
-        let open = open.map(|(client, from)| Stall {
-            client,
-            from,
-            to: self.now,
-            cause: self.cause(client, from, None),
-            by: None,
-        });
-        self.stalls.ended.iter().copied().chain(open).collect()
-    }
-
-    /// Cause of a stall, from the timers since it began and the packet that ended it, if any: the last timer of that packet's
-    /// connection, and how the packet that it repeats was lost; else its sender's faults; else a timer behind the sender, which may
-    /// be a hub.
-    fn cause(&self, client: HostId, from: Time, by: Option<&Packet>) -> Cause {
-        let repairs = |clue: &FiredTimer| clue.cause != Cause::DelayedAck;
-        let Some(by) = by else { return self.cause_so_far(client, from) };
-        let connection = self.sockets.ends.seen_at(by.to).id.connection();
-        let sender = self.net.host_of(by.to.peer());
-        let own = self.stalls.last_clue(from, |clue| clue.connection == connection);
-        match own {
-            Some(clue) if repairs(&clue) => return self.cause_of_timer(&clue),
-            _ if self.net.was_in_trouble(sender, from) => return Cause::Host,
-            Some(clue) => return clue.cause,
-            None => {}
-        }
-        let behind = |clue: &FiredTimer| repairs(clue) && clue.hosts.contains(&sender);
-        match self.stalls.last_clue(from, behind) {
-            Some(clue) => self.cause_of_timer(&clue),
-            // Unrequested data is no response, although it arrives.
-            None if by.to.is_opener() && self.stalls.application_acted(from, by.sent) => Cause::Application,
-            // Something else arrived first.
-            None => self.timer_that_runs(client, from),
-        }
-    }
-
-    /// Cause of a stall in progress: a host that is down, the last timer, or the pending one.
-    fn cause_so_far(&self, client: HostId, from: Time) -> Cause {
-        if (0..self.net.fabric.hosts()).any(|host| self.net.is_down(HostId(host))) {
-            return Cause::Host;
-        }
-        if let Some(clue) = self.stalls.last_clue(from, |clue| clue.cause != Cause::DelayedAck) {
-            return self.cause_of_timer(&clue);
-        }
-        self.timer_that_runs(client, from)
-    }
-
-    /// The next timer of the client's connections with unacknowledged data: it has not fired, and nothing was sent for most of
-    /// the stall.
-    fn timer_that_runs(&self, client: HostId, from: Time) -> Cause {
-        let (uplink, most) = (self.net.fabric.uplink(client), Time(from.0.midpoint(self.now.0)));
-        let own = self.sockets.connections().filter(|ends| ends.iter().any(|end| end.uplink == uplink));
-        let own =
-            own.filter(|[end, _]| end.owner() == Owner::WORKLOAD).flat_map(|[one, other]| [(one, other), (other, one)]);
-        let missing = |(end, peer): &(&Socket, &Socket)| {
-            end.endpoint.is_opening() || end.endpoint.written().sent > peer.endpoint.delivered()
-        };
-        let waits = own.filter(missing).map(|(end, _)| end).filter(|end| end.endpoint.waits_since(most));
-        let next = waits.min_by_key(|end| end.endpoint.deadline());
-        next.map_or(Cause::Unknown, |end| match end.endpoint.pending_timer() {
-            Awaited::Handshake => Cause::Syn,
-            Awaited::Timeout => Cause::Rto,
-            Awaited::Probe => Cause::Tlp,
-            Awaited::Reordering => Cause::Reordering,
-        })
-    }
-
-    /// Cause that a timer indicates.
-    fn cause_of_timer(&self, clue: &FiredTimer) -> Cause {
-        match self.net.last_lost(clue.connection) {
-            Some(Lost::OnPurpose) => Cause::LinkFault,
-            Some(Lost::WithHost) => Cause::Host,
-            _ => clue.cause,
         }
     }
 
@@ -337,11 +248,11 @@ impl<P: Probe> World<P> {
     }
 
     /// Call an endpoint, and arm its timer.
-    fn with(&mut self, slot: Slot, act: impl FnOnce(&mut Endpoint, &mut Call<'_, Uplink<'_, P>>)) {
+    fn with(&mut self, slot: Slot, act: impl FnOnce(&mut T, &mut Call<'_, T::Settings, Uplink<'_, P>>)) {
         let socket = self.sockets.at(slot);
         let window = offered(self.receivers.as_deref(), slot);
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer(), window };
-        act(&mut socket.endpoint, &mut Call { params: &self.params, now: self.now, wire: &mut wire });
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer() };
+        act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, window, wire: &mut wire });
         self.arm(slot);
     }
 
@@ -378,8 +289,8 @@ impl<P: Probe> World<P> {
     }
 
     /// A new endpoint at a host.
-    pub fn new_socket(&self, id: EndpointId, host: HostId) -> Socket {
-        Socket::new(Endpoint::new(&self.params, self.law.clone()), id, self.net.fabric.uplink(host))
+    pub fn new_socket(&self, id: EndpointId, host: HostId) -> Socket<T> {
+        Socket::new(T::new(&self.transport), id, self.net.fabric.uplink(host))
     }
 
     /// Establish a persistent connection between two hosts, for flows of a kind.
@@ -388,14 +299,14 @@ impl<P: Probe> World<P> {
         let rtt = self.handshake_time(from, to);
         for (slot, ends) in slots.into_iter().zip([(from, to), (to, from)]) {
             let host = ends.0;
-            if self.params.mcw_option {
+            if self.spec.scheme.m21 {
                 self.net.count_open(slot, ends);
             }
             let down = self.net.is_down(host);
             let endpoint = &mut self.sockets.at(slot).endpoint;
             match down {
                 true => endpoint.abort(),
-                false => endpoint.stand(&self.params, self.now, rtt),
+                false => endpoint.stand(&self.transport, self.now, rtt),
             }
         }
         connection
@@ -404,8 +315,7 @@ impl<P: Probe> World<P> {
     /// Minimum time from a SYN to its SYN-ACK.
     fn handshake_time(&self, from: HostId, to: HostId) -> Time {
         let fabric = &self.net.fabric;
-        let packet = 40 + self.params.option_bytes() + self.params.syn_option_bytes();
-        let bytes = self.spec.settings.link.framing.on_wire(packet).into();
+        let bytes = self.spec.settings.link.framing.on_wire(T::opening_bytes(&self.transport)).into();
         let way = |from, to| fabric.path(from, to).map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>();
         Time(way(from, to) + way(to, from))
     }
@@ -415,7 +325,7 @@ impl<P: Probe> World<P> {
         let uplink = self.net.fabric.uplink(host);
         self.sockets.each(|socket| {
             let endpoint = &mut socket.endpoint;
-            if socket.uplink == uplink && !endpoint.is_listening() && !endpoint.finished() {
+            if socket.uplink == uplink && !matches!(endpoint.phase(), Phase::Listening | Phase::Finished) {
                 endpoint.abort();
             }
         });
@@ -423,9 +333,8 @@ impl<P: Probe> World<P> {
 
     /// Minimum time to send `bytes` between two hosts, alone in the network.
     pub fn ideal_time(&self, from: HostId, to: HostId, bytes: u64) -> Time {
-        let mss = self.params.mss;
-        // IP and TCP headers, then link-layer framing.
-        let header = 40 + self.params.option_bytes();
+        let mss = self.spec.settings.tcp.mss.0 as u32;
+        let header = T::header_bytes(&self.transport);
         let on_wire = |payload: u32| self.spec.settings.link.framing.on_wire(payload + header);
         ideal::time(&self.net.fabric, (from, to), bytes, mss, on_wire)
     }

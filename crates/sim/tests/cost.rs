@@ -48,7 +48,7 @@ fn packets_allocate_nothing() {
 
 #[test]
 fn packet_and_socket_are_small() {
-    assert_eq!(size_of::<fanin_tcp::Segment>(), 24);
-    assert_eq!(size_of::<fanin_sim::Packet>(), 40);
+    assert_eq!(size_of::<fanin_transport::Packet>(), 28);
+    assert_eq!(size_of::<fanin_sim::InFlight>(), 40);
     assert!(size_of::<fanin_tcp::Endpoint>() <= 496, "{}", size_of::<fanin_tcp::Endpoint>());
 }

@@ -4,25 +4,14 @@ use std::num::NonZeroU64;
 
 use fanin_laws::sender::{Law, Window};
 use fanin_laws::stack::Ect;
+use fanin_transport::{Block, HeaderOptions, Metadata, Progress, Stats, Timer, Written};
 use fanin_units::Time;
 
-use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::Params;
-use crate::segment::{Block, Flags, HeaderOptions, Segment, SegmentMetadata, Wire, header_bytes, microseconds};
-use crate::tcb::{Progress, State, Stats, Tcb};
-
-/// Progress of written data from the sender's view; bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Written in all.
-    pub total: u64,
-    /// Sent at least once.
-    pub sent: u64,
-    /// Acknowledged in order.
-    pub acked: u64,
-}
+use crate::segment::{Flags, Segment, Wire, header_bytes, microseconds};
+use crate::tcb::{State, Tcb};
 
 /// One end of a connection.
 #[derive(Clone, Debug)]
@@ -119,15 +108,10 @@ impl Endpoint {
 
     /// Process a segment.
     #[inline(always)]
-    pub fn handle(
-        &mut self,
-        call: &mut Call<'_, impl Wire>,
-        segment: &Segment,
-        beside: SegmentMetadata<'_>,
-    ) -> Progress {
+    pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Metadata<'_>) -> Progress {
         self.tcb.stats.segments_received = self.tcb.stats.segments_received.wrapping_add(1);
         if self.tcb.state != State::Established || segment.flags.any(Flags::SYN | Flags::RST) {
-            return self.handle_unusual(call, segment, beside.sack, beside.notes);
+            return self.handle_unusual(call, *segment, beside.sack, beside.notes);
         }
         self.handle_established(call, segment, beside)
     }
@@ -135,7 +119,8 @@ impl Endpoint {
     /// The earliest timer; `NEVER` if none runs.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.tcb.snd.rto_at.min(self.tcb.rcv.ack_at)
+        let timer = self.tcb.snd.rto_at.min(self.tcb.rcv.ack_at);
+        if self.tcb.snd.paced { timer.min(self.tcb.turn()) } else { timer }
     }
 
     /// Whether the handshake is under way.
@@ -148,14 +133,19 @@ impl Endpoint {
         self.tcb.rcv.ack_at <= now
     }
 
+    /// Whether a segment has waited for its turn at the sender's rate until now.
+    pub fn is_paced_until(&self, now: Time) -> bool {
+        self.tcb.snd.paced && self.tcb.turn() <= now
+    }
+
     /// Whether some sent data is unacknowledged and nothing was sent since then.
     pub fn waits_since(&self, since: Time) -> bool {
         (self.is_opening() || self.tcb.snd.una < self.tcb.snd.high) && self.tcb.snd.last_sent <= since
     }
 
     /// The sender's next timer.
-    pub fn pending_timer(&self) -> Awaited {
-        if self.is_opening() { Awaited::Handshake } else { self.loss.pending_timer() }
+    pub fn pending_timer(&self) -> Timer {
+        if self.is_opening() { Timer::Handshake } else { self.loss.pending_timer() }
     }
 
     /// Serve due timers; returns whether the connection is given up.
@@ -173,6 +163,10 @@ impl Endpoint {
                 }
                 _ => self.loss.on_timer(&mut self.tcb, call),
             }
+        }
+        if self.is_paced_until(call.now) {
+            self.tcb.snd.paced = false;
+            self.send_more(call);
         }
         Progress::BROKEN.when(stood && self.is_reset())
     }
@@ -234,7 +228,7 @@ impl Endpoint {
         &mut self,
         call: &mut Call<'_, impl Wire>,
         segment: &Segment,
-        beside: SegmentMetadata<'_>,
+        beside: Metadata<'_>,
     ) -> Progress {
         if let Some(HeaderOptions { echoed, .. }) = &beside.notes {
             self.tcb.law.allot(echoed);
@@ -250,7 +244,7 @@ impl Endpoint {
     fn handle_unusual(
         &mut self,
         call: &mut Call<'_, impl Wire>,
-        segment: &Segment,
+        segment: Segment,
         sack: &[Block],
         notes: Option<HeaderOptions>,
     ) -> Progress {
@@ -265,23 +259,23 @@ impl Endpoint {
         }
         match self.tcb.state {
             State::Reset => {
-                self.send_reset(call, segment);
+                self.send_reset(call, &segment);
                 Progress::NONE
             }
             State::Listen if ack => {
-                self.send_reset(call, segment);
+                self.send_reset(call, &segment);
                 Progress::NONE
             }
             State::Listen if syn => {
-                self.learn_from_syn(call.params, segment, notes);
+                self.learn_from_syn(call.params, &segment, notes);
                 self.tcb.state = State::SynReceived;
                 self.tcb.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
                 self.send_syn(call);
                 Progress::NONE
             }
             State::SynSent if syn && ack => {
-                self.learn_from_syn(call.params, segment, notes);
-                self.become_established(call, segment, notes);
+                self.learn_from_syn(call.params, &segment, notes);
+                self.become_established(call, &segment, notes);
                 self.tcb.send_ack(call);
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED
@@ -291,8 +285,8 @@ impl Endpoint {
                 Progress::NONE
             }
             State::SynReceived if ack && segment.ack == 1 => {
-                self.become_established(call, segment, notes);
-                let progress = self.handle_established(call, segment, SegmentMetadata { sack, notes });
+                self.become_established(call, &segment, notes);
+                let progress = self.handle_established(call, &segment, Metadata { sack, notes });
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED | progress
             }
@@ -354,7 +348,7 @@ impl Endpoint {
         let segment = Segment { seq: 0, header, len: 0, ..self.tcb.blank(call, flags) };
         self.tcb.snd.last_sent = call.now;
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.tcb.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
     /// Send a reset for a segment without a connection (RFC 9293, section 3.10.7.1).
@@ -368,7 +362,7 @@ impl Endpoint {
             }
         };
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(reset, SegmentMetadata { sack: &[], notes: self.tcb.notes(call.params) });
+        call.wire.send(reset, Metadata { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
     fn retry_syn(&mut self, call: &mut Call<'_, impl Wire>) {

@@ -12,7 +12,6 @@
 //! A driver calls [`Endpoint::handle`] with every segment and [`Endpoint::expire`] at [`Endpoint::deadline`],
 //! each with a [`Call`]: the settings, the time, and a [`Wire`] that takes outgoing segments.
 
-mod awaited;
 mod call;
 mod counts;
 mod endpoint;
@@ -26,13 +25,14 @@ mod rtt;
 mod segment;
 mod snd;
 mod tcb;
+mod transport;
 mod validation;
 mod variance;
 
-pub use awaited::Awaited;
 pub use call::Call;
-pub use endpoint::{Endpoint, Written};
+pub use endpoint::Endpoint;
 pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
+pub use fanin_transport::{Block, HeaderOptions, Metadata, Progress, Stats, Timer, Written};
 pub use params::{Echo, Params, Stack};
-pub use segment::{Block, Flags, HeaderOptions, Segment, SegmentMetadata, Wire};
-pub use tcb::{Progress, Stats};
+pub use segment::{Flags, Segment, Wire};
+pub use transport::Settings;

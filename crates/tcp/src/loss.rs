@@ -1,13 +1,13 @@
 //! Choice of an endpoint's loss detection; both kinds have the same interface.
 
+use fanin_transport::{Block, Timer};
 use fanin_units::Time;
 
-use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::counts::Counts;
 use crate::params::Params;
 use crate::rack::Rack;
-use crate::segment::{Block, Segment, Wire};
+use crate::segment::{Segment, Wire};
 use crate::tcb::Tcb;
 
 /// Detects losses and selects the segments to send: lost ones first, then new ones.
@@ -60,9 +60,9 @@ impl Loss {
     }
 
     /// The next timer of an open connection.
-    pub fn pending_timer(&self) -> Awaited {
+    pub fn pending_timer(&self) -> Timer {
         match self {
-            Loss::Counts(_) => Awaited::Timeout,
+            Loss::Counts(_) => Timer::Timeout,
             Loss::Rack(rack) => rack.pending_timer(),
         }
     }

@@ -3,9 +3,10 @@
 use std::num::NonZeroU64;
 
 use fanin_laws::port::HeaderOption;
+use fanin_transport::{Block, HeaderOptions};
 use fanin_units::Time;
 
-use crate::segment::{Block, Flags, HeaderOptions, Segment};
+use crate::segment::{Flags, Segment};
 
 /// The state of the receiving half.
 #[derive(Clone, Debug)]

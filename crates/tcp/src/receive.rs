@@ -2,12 +2,13 @@
 
 use std::num::NonZeroU64;
 
+use fanin_transport::{Block, Progress};
 use fanin_units::Time;
 
 use crate::call::Call;
 use crate::params::Echo;
-use crate::segment::{Block, Flags, Segment, Wire, microseconds, widen};
-use crate::tcb::{Progress, Tcb};
+use crate::segment::{Flags, Segment, Wire, microseconds, widen};
+use crate::tcb::Tcb;
 
 /// Out-of-order ACKs in one place that are sent at once (TCP_FASTRETRANS_THRESH).
 const REPEATED_AT_ONCE: u8 = 3;
@@ -55,15 +56,15 @@ impl Tcb {
             }
             return Progress::AWAKE.when(self.rcv.wakes());
         }
-        self.receive_irregular(call, segment, Block { start, end })
+        self.receive_irregular(call, *segment, Block { start, end })
     }
 
     /// Out of order, repeated, filling a hole, or with the FIN: acknowledged at once (RFC 5681, section 4.2).
     #[cold]
-    fn receive_irregular(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, block: Block) -> Progress {
+    fn receive_irregular(&mut self, call: &mut Call<'_, impl Wire>, segment: Segment, block: Block) -> Progress {
         let before = (self.rcv.nxt, self.rcv.closed);
         if call.params.timestamps && block.start <= self.rcv.nxt {
-            self.rcv.note_time(segment);
+            self.rcv.note_time(&segment);
         }
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = NonZeroU64::new(block.end);

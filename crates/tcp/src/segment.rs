@@ -2,7 +2,7 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
-use fanin_laws::port::HeaderOption;
+use fanin_transport::{Bits, Metadata};
 use fanin_units::Time;
 
 /// Bytes of an IPv4 and a TCP header without options.
@@ -10,38 +10,52 @@ const BARE_HEADER: u32 = 40;
 
 /// The bits of a segment: TCP's flags, and IP's ECN field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(Bits);
 
 impl Flags {
     /// No bit.
-    pub const NONE: Flags = Flags(0);
+    pub const NONE: Flags = Flags(Bits::NONE);
     /// Synchronise.
-    pub const SYN: Flags = Flags(1);
+    pub const SYN: Flags = Flags(Bits::OPENS);
     /// No more data.
-    pub const FIN: Flags = Flags(1 << 1);
+    pub const FIN: Flags = Flags(Bits::CLOSES);
     /// Reset.
-    pub const RST: Flags = Flags(1 << 2);
+    pub const RST: Flags = Flags(Bits::BREAKS);
     /// The acknowledgement number is valid.
-    pub const ACK: Flags = Flags(1 << 3);
+    pub const ACK: Flags = Flags(Bits::OWN[0]);
     /// ECN echo.
-    pub const ECE: Flags = Flags(1 << 4);
+    pub const ECE: Flags = Flags(Bits::OWN[1]);
     /// Congestion window reduced.
-    pub const CWR: Flags = Flags(1 << 5);
+    pub const CWR: Flags = Flags(Bits::OWN[2]);
     /// ECN-capable (IP).
-    pub const ECT: Flags = Flags(1 << 6);
+    pub const ECT: Flags = Flags(Bits::ECT);
     /// Congestion experienced (IP).
-    pub const CE: Flags = Flags(1 << 7);
+    pub const CE: Flags = Flags(Bits::CE);
 
     /// Whether any of `bits` is set.
     #[inline]
     pub const fn any(self, bits: Flags) -> bool {
-        self.0 & bits.0 != 0
+        self.0.any(bits.0)
     }
 
     /// `self` if `condition` holds, else nothing.
     #[inline]
     pub const fn when(self, condition: bool) -> Flags {
-        if condition { self } else { Flags::NONE }
+        Flags(self.0.when(condition))
+    }
+}
+
+impl From<Flags> for Bits {
+    #[inline]
+    fn from(flags: Flags) -> Bits {
+        flags.0
+    }
+}
+
+impl From<Bits> for Flags {
+    #[inline]
+    fn from(bits: Bits) -> Flags {
+        Flags(bits)
     }
 }
 
@@ -60,7 +74,7 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// A segment. Rare options are [separate](Beside).
+/// A segment. Rare options are [separate](Metadata).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte.
@@ -75,7 +89,7 @@ pub struct Segment {
     pub ts_ecr: u32,
     /// Payload, bytes.
     pub len: u16,
-    /// Bytes of IP and TCP headers with their options.
+    /// Bytes of IP and TCP headers with their options; zero in a received segment, which has no use for it.
     pub header: u8,
     /// TCP's flags and IP's ECN bits.
     pub flags: Flags,
@@ -113,37 +127,10 @@ pub(crate) fn blocks_that_fit(options: u32) -> usize {
     ((40 - options.min(40)).saturating_sub(2) as usize / 8).min(4)
 }
 
-/// A run of sequence numbers, from the first to one past the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// The first.
-    pub start: u64,
-    /// One past the last.
-    pub end: u64,
-}
-
-/// Options of ports along the path, in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeaderOptions {
-    /// Written by ports on this packet's path.
-    pub written: HeaderOption,
-    /// Echo of the option of the last packet that its sender received.
-    pub echoed: HeaderOption,
-}
-
-/// Options that only some segments have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SegmentMetadata<'a> {
-    /// SACK blocks, most recent first.
-    pub sack: &'a [Block],
-    /// Option for ports to write to, if the connection has it.
-    pub notes: Option<HeaderOptions>,
-}
-
 /// Takes an endpoint's outgoing segments.
 pub trait Wire {
     /// Sends a segment.
-    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>);
+    fn send(&mut self, segment: Segment, beside: Metadata<'_>);
 }
 
 /// The 64-bit number nearest to `near` whose lower half is `wire`.

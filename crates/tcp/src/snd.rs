@@ -35,6 +35,8 @@ pub(crate) struct Sender {
     pub cwr: Option<Prr>,
     /// Set CWR on the next data segment.
     pub send_cwr: bool,
+    /// A segment may wait for its turn at the sender's rate.
+    pub paced: bool,
     pub rtt: Rtt,
     /// The segment whose round trip is measured: the number after its last byte, and its send time.
     pub timed: Option<(NonZeroU64, Time)>,
@@ -60,6 +62,7 @@ impl Sender {
             cwr_high: 0,
             cwr: None,
             send_cwr: false,
+            paced: false,
             rtt: Rtt::new(params),
             timed: None,
             timed_out: u64::MAX,

@@ -2,19 +2,17 @@
 
 use std::hint::cold_path;
 use std::num::NonZeroU64;
-use std::ops::BitOr;
 
 use fanin_laws::port::HeaderOption;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
+use fanin_transport::{HeaderOptions, Metadata, Stats};
 use fanin_units::Time;
 
 use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
 use crate::rcv::Receiver;
-use crate::segment::{
-    Flags, HeaderOptions, Segment, SegmentMetadata, Wire, blocks_that_fit, header_bytes, microseconds, widen,
-};
+use crate::segment::{Flags, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
 use crate::snd::Sender;
 
 /// State of the connection (RFC 9293, section 3.3.2); the two FINs distinguish the states of the close.
@@ -27,68 +25,14 @@ pub(crate) enum State {
     Reset,
 }
 
-/// Set of events for the application.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress(u8);
-
-impl Progress {
-    /// Nothing.
-    pub const NONE: Progress = Progress(0);
-    /// The handshake is done.
-    pub const ESTABLISHED: Progress = Progress(1);
-    /// The bytes requested by [`Endpoint::wake_at`](crate::Endpoint::wake_at) are delivered.
-    pub const AWAKE: Progress = Progress(1 << 1);
-    /// The peer closed its side, and all earlier data is delivered.
-    pub const CLOSED: Progress = Progress(1 << 2);
-    /// The connection is gone: the peer reset it, or it was given up.
-    pub const BROKEN: Progress = Progress(1 << 3);
-
-    /// Whether it contains any of `what`.
-    #[inline]
-    pub const fn any(self, what: Progress) -> bool {
-        self.0 & what.0 != 0
-    }
-
-    /// `self` if `condition` holds, else nothing.
-    #[inline]
-    pub const fn when(self, condition: bool) -> Progress {
-        if condition { self } else { Progress::NONE }
-    }
-}
-
-impl BitOr for Progress {
-    type Output = Progress;
-    #[inline]
-    fn bitor(self, other: Progress) -> Progress {
-        Progress(self.0 | other.0)
-    }
-}
-
-/// Counters of an endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Retransmission timeouts, including backoffs and SYNs.
-    pub timeouts: u32,
-    /// Entries into fast recovery.
-    pub fast_retransmits: u32,
-    /// Tails probed for loss.
-    pub probes: u32,
-    /// Data segments retransmitted.
-    pub retransmits: u32,
-    /// Segments sent, of any kind; wraps.
-    pub segments_sent: u32,
-    /// Segments received, of any kind; wraps.
-    pub segments_received: u32,
-    /// Received data segments with new bytes.
-    pub data_segments: u64,
-}
-
 /// The transmission control block (RFC 9293, section 3.3.1): all state of a connection at one end, except loss detection.
 #[derive(Clone, Debug)]
 pub(crate) struct Tcb {
     pub state: State,
     /// The peer agreed to ECN.
     pub ecn: bool,
+    /// [`Law::is_limited`], which never changes.
+    pub is_limited: bool,
     /// Retransmission timeouts since the last acknowledgement of new data.
     pub retries: u8,
     pub snd: Sender,
@@ -101,7 +45,8 @@ impl Tcb {
     /// State before the handshake.
     pub fn new(params: &Params, law: Law) -> Tcb {
         let (snd, rcv, stats) = (Sender::new(params), Receiver::default(), Stats::default());
-        Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats }
+        let is_limited = law.is_limited();
+        Tcb { state: State::Listen, ecn: false, is_limited, retries: 0, snd, rcv, law, stats }
     }
 
     /// Whether data may flow.
@@ -113,7 +58,7 @@ impl Tcb {
     /// Forget the connection.
     pub fn abort(&mut self) {
         self.state = State::Reset;
-        (self.snd.rto_at, self.rcv.ack_at) = (Time::NEVER, Time::NEVER);
+        (self.snd.rto_at, self.rcv.ack_at, self.snd.paced) = (Time::NEVER, Time::NEVER, false);
     }
 
     /// The retransmission timer has fired; returns whether the connection is given up, since the retransmission limit is reached.
@@ -129,10 +74,37 @@ impl Tcb {
             let header = call.params.header;
             let reset = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, Flags::RST | Flags::ACK) };
             self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-            call.wire.send(reset, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
+            call.wire.send(reset, Metadata { sack: &[], notes: self.notes(call.params) });
         }
         self.abort();
         true
+    }
+
+    /// Bytes that may be in flight now: the usable window; at a sender's rate one segment more than the `flight` if its turn has come, and
+    /// a timer for the next one runs.
+    #[inline(always)]
+    pub fn sendable(&mut self, call: &Call<'_, impl Wire>, flight: impl FnOnce(&Tcb) -> u64) -> u32 {
+        if self.is_limited { self.sendable_if_limited(call, flight(self)) } else { self.snd.window.cwnd }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sendable_if_limited(&mut self, call: &Call<'_, impl Wire>, flight: u64) -> u32 {
+        let usable = self.law.usable(&self.snd.window);
+        if !self.law.paces() {
+            return usable;
+        }
+        self.snd.paced = true;
+        let more = if self.turn() <= call.now { call.params.mss } else { 0 };
+        usable.min((flight as u32).saturating_add(more))
+    }
+
+    /// When the next segment leaves at the sender's rate: a full segment's time after the last one.
+    #[cold]
+    pub fn turn(&self) -> Time {
+        let rate = self.law.rate(&self.snd.window, self.snd.rtt.srtt());
+        let interval = rate.map_or(Time::ZERO, |rate| rate.time_for(self.law.mss.into()));
+        self.snd.last_sent.saturating_add(interval)
     }
 
     /// Whether data is ready and may be sent.
@@ -295,7 +267,7 @@ impl Tcb {
         let header = call.params.header;
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params) });
         next
     }
 
@@ -312,7 +284,7 @@ impl Tcb {
             return self.send_ack_with_blocks(call);
         }
         let segment = self.pure_ack(call, call.params.header);
-        call.wire.send(segment, SegmentMetadata { sack: &[], notes: self.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params) });
     }
 
     /// Send a pure ACK with SACK blocks.
@@ -322,7 +294,7 @@ impl Tcb {
         let options = call.params.option_bytes();
         let fit = blocks_that_fit(options).min(self.rcv.beyond.len());
         let segment = self.pure_ack(call, header_bytes(options, fit));
-        call.wire.send(segment, SegmentMetadata { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
     }
 
     /// Send a pure ACK now.

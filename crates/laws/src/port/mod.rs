@@ -9,6 +9,7 @@ pub mod ecn_threshold;
 mod manage;
 pub mod many_to_one;
 pub mod red;
+pub mod trim;
 
 use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
@@ -16,6 +17,7 @@ use rand_core::Rng;
 use manage::Congested;
 pub use manage::{Drop, Header, HeaderOption, Manage, Place, Queue};
 use many_to_one::ManyToOne;
+use trim::Trim;
 
 use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
@@ -135,16 +137,28 @@ pub struct Law {
     pub discipline: Discipline,
     /// Window assignment.
     pub many_to_one: Option<ManyToOne>,
+    /// What becomes of packets that do not fit; `None` drops them.
+    pub trim: Option<Trim>,
+    /// Packets of higher classes are served first.
+    pub by_class: bool,
 }
 
 impl Law {
     /// A queue that never fills.
-    pub const UNLIMITED: Law =
-        Law { limit: None, discipline: Discipline::DropTail(drop_tail::DropTail), many_to_one: None };
+    pub const UNLIMITED: Law = Law {
+        limit: None,
+        discipline: Discipline::DropTail(drop_tail::DropTail),
+        many_to_one: None,
+        trim: None,
+        by_class: false,
+    };
 
     /// Whether the queue's length never affects any packet.
     pub fn admits_everything(&self) -> bool {
-        self.limit.is_none() && matches!(self.discipline, Discipline::DropTail(_)) && self.many_to_one.is_none()
+        self.limit.is_none()
+            && matches!(self.discipline, Discipline::DropTail(_))
+            && self.many_to_one.is_none()
+            && !self.by_class
     }
 
     /// Verdict on a packet; the port may write to its header option. Only RED draws from `rng`.
@@ -174,7 +188,18 @@ impl Law {
         Verdict::Admit { mark }
     }
 
-    /// Whether the discipline inspects departing packets; departures cannot be computed in advance then.
+    /// Bytes of a packet's header, if it is queued although the packet [does not fit](Drop::Full). The driver asks after such a verdict,
+    /// so that packets that fit pay nothing.
+    pub fn trims(&self, queue: &Queue, header: &Header) -> Option<u32> {
+        self.trim.filter(|trim| trim.takes(self.limit, queue, header)).map(|trim| trim.bytes)
+    }
+
+    /// Whether departures depend on later arrivals or on the time of departure: they cannot be computed in advance then.
+    pub fn decides_departures(&self) -> bool {
+        self.by_class || self.needs_dequeue()
+    }
+
+    /// Whether the discipline inspects departing packets.
     pub fn needs_dequeue(&self) -> bool {
         self.discipline.looks_at_departures()
     }

@@ -1,6 +1,6 @@
 //! Interface of a congestion control.
 
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
 use crate::row::Shown;
 
@@ -76,6 +76,17 @@ pub trait Control {
 
     /// Moves the window from ssthresh on.
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window);
+
+    /// Whether it [has a rate](Control::rate) at any time; asked once, at the start.
+    fn paces(&self) -> bool {
+        false
+    }
+
+    /// Rate of payload at which segments of an open window leave, one by one; `None` lets them leave at once. `srtt` is the smoothed
+    /// round-trip time.
+    fn rate(&self, _window: &Window, _srtt: Time) -> Option<Rate> {
+        None
+    }
 
     /// The new ssthresh after congestion, at least two segments.
     fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32;

@@ -19,7 +19,7 @@ pub mod vegas;
 
 use alloc::boxed::Box;
 
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
 pub use control::{Ack, Cause, Congestion, Control, Window};
 use foreign::Foreign;
@@ -89,6 +89,14 @@ macro_rules! bases {
             #[inline]
             fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
                 match self { $(Base::$Law(law) => law.congestion_avoidance(ack, mss, window),)* Base::Foreign(law) => law.congestion_avoidance(ack, mss, window) }
+            }
+
+            fn paces(&self) -> bool {
+                match self { $(Base::$Law(law) => law.paces(),)* Base::Foreign(law) => law.paces() }
+            }
+
+            fn rate(&self, window: &Window, srtt: Time) -> Option<Rate> {
+                match self { $(Base::$Law(law) => law.rate(window, srtt),)* Base::Foreign(law) => law.rate(window, srtt) }
             }
 
             fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
@@ -204,6 +212,21 @@ impl Law {
         if let Some(cap) = &self.cap {
             cap.hold(self.mss, window);
         }
+    }
+
+    /// Whether a cap or a rate may keep data of an open window back: so a sender that nothing keeps back tests once for both.
+    pub fn is_limited(&self) -> bool {
+        self.cap.is_some() || self.base.paces()
+    }
+
+    /// Whether the congestion control has a rate.
+    pub fn paces(&self) -> bool {
+        self.base.paces()
+    }
+
+    /// Rate at which packets of the window leave; `None` if they leave at once.
+    pub fn rate(&self, window: &Window, srtt: Time) -> Option<Rate> {
+        self.base.rate(window, srtt)
     }
 
     /// The new ssthresh after congestion; the endpoint's recovery sets the window.

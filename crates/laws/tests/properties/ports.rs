@@ -6,6 +6,7 @@ use fanin_laws::Settings;
 use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne};
 use fanin_laws::port::red::{self, Red};
+use fanin_laws::port::trim::Trim;
 use fanin_laws::port::{Departure, Discipline, Drop, Header, HeaderOption, Kind, Law, Manage, Place, Queue, Verdict};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use proptest::prelude::*;
@@ -81,11 +82,12 @@ proptest! {
     fn ports_respect_limits_and_mark_only_ect(
         limit in prop::option::of(size()),
         discipline in discipline(),
+        trim in (40..200u32, 0..100u32).prop_map(|(bytes, headers)| Trim { bytes, headers }),
         steps in steps(),
         seed in any::<u64>(),
     ) {
         let (kind, set, discipline) = discipline;
-        let law = Law { limit, discipline, many_to_one: None };
+        let law = Law { limit, discipline, trim: Some(trim), ..Law::UNLIMITED };
         for (queue, header, verdict) in run(&law, &steps, seed) {
             let bytes = queue.bytes + u64::from(header.bytes);
             let fits = match limit {
@@ -93,6 +95,15 @@ proptest! {
                 Some(QueueSize::Bytes(limit)) => bytes <= limit,
                 Some(QueueSize::Packets(limit)) => queue.packets < limit,
             };
+            if let Some(bytes) = law.trims(&queue, &header) {
+                prop_assert!(bytes == trim.bytes && bytes < header.bytes, "trimmed to {bytes} of {header:?}");
+                let has_room = match limit {
+                    None => true,
+                    Some(QueueSize::Bytes(limit)) => queue.bytes + u64::from(bytes) <= limit + u64::from(trim.headers * bytes),
+                    Some(QueueSize::Packets(limit)) => queue.packets < limit + trim.headers,
+                };
+                prop_assert!(has_room, "trimmed into {queue:?}");
+            }
             match verdict {
                 Verdict::Admit { mark } => {
                     prop_assert!(fits, "admitted into {queue:?}");
@@ -124,7 +135,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let (_, _, discipline) = discipline;
-        let law = Law { limit: Some(QueueSize::Packets(50)), discipline, many_to_one: Some(ManyToOne::new(Form::Window, 65_536)) };
+        let law = Law { limit: Some(QueueSize::Packets(50)), discipline, many_to_one: Some(ManyToOne::new(Form::Window, 65_536)), ..Law::UNLIMITED };
         let verdicts = |law| run(law, &steps, seed).into_iter().map(|(_, _, verdict)| verdict).collect::<Vec<_>>();
         prop_assert_eq!(verdicts(&law), verdicts(&law));
     }
@@ -200,6 +211,7 @@ fn largest_queues_do_not_overflow() {
                 limit: Some(QueueSize::Bytes(u64::MAX)),
                 discipline: Discipline::Red(Red::start(&params, &place).expect("its thresholds are given")),
                 many_to_one: Some(ManyToOne::new(Form::Window, u64::MAX)),
+                ..Law::UNLIMITED
             };
             for queue in [queue, idle, queue, idle] {
                 law.enqueue(Time::NEVER, &queue, &header, Some(&mut HeaderOption::BLANK.clone()), &mut rng);
@@ -219,7 +231,7 @@ proptest! {
     ) {
         let (target, interval) = (Time::from_micros(target_us), Time::from_micros(target_us + more_us));
         let codel = CoDel::start(&codel::Params { target, interval, resume }, &place(ecn)).expect("it acts anywhere");
-        let mut law = Law { limit: None, discipline: Discipline::CoDel(codel), many_to_one: None };
+        let mut law = Law { limit: None, discipline: Discipline::CoDel(codel), ..Law::UNLIMITED };
         let (mut now, mut late_since) = (Time::ZERO, None);
         for (gap, sojourn, behind, ect) in leaves {
             now += Time::from_micros(gap);

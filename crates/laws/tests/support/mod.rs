@@ -61,6 +61,7 @@ pub fn port_law(name: &str, case: &Value) -> port::Law {
         limit,
         discipline: kind.unwrap_or(&port::Kind::DropTail).start(&set.ports, &place),
         many_to_one: (name == "many_to_one").then(many_to_one),
+        ..port::Law::UNLIMITED
     }
 }
 

@@ -10,7 +10,7 @@ use fanin_units::{Rate, Share, Time};
 
 use super::Net;
 use crate::event::Key;
-use crate::packet::Packet;
+use crate::packet::InFlight;
 use crate::probe::{LoggedEvent, LostPacket, Probe};
 
 /// Fault counters of a link.
@@ -86,7 +86,7 @@ pub(crate) struct Faults {
     settings: Settings,
     hosts: Vec<Host>,
     /// Delayed packets by the link that they crossed, earliest first.
-    late: BTreeMap<LinkId, VecDeque<(u64, Packet)>>,
+    late: BTreeMap<LinkId, VecDeque<(u64, InFlight)>>,
     counts: ByLink,
     /// How each connection's last lost packet was lost.
     last_lost: BTreeMap<ConnectionId, Lost>,
@@ -122,7 +122,7 @@ impl Faults {
 impl<P: Probe> Net<P> {
     /// Whether a packet that has crossed a link continues immediately; otherwise it is lost or delayed.
     #[cold]
-    pub(super) fn passes(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
+    pub(super) fn passes(&mut self, now: u64, link: LinkId, packet: &InFlight) -> bool {
         let fanin_fabric::Link { from, to, .. } = *self.fabric.link(link);
         if self.fabric.is_host(to) && self.is_down(HostId(to.0)) {
             self.lose_by_fault(now, link, packet, Lost::WithHost);
@@ -137,7 +137,7 @@ impl<P: Probe> Net<P> {
             return false;
         }
         if twice {
-            let copy = Packet { beside: self.metadata.copy(packet.beside), ..*packet };
+            let copy = InFlight { beside: self.metadata.copy(packet.beside), ..*packet };
             // One more packet arrives than was sent.
             self.count_lost(packet, 1u32.wrapping_neg());
             self.put_off(now, link, copy, |counts| &mut counts.duplicated);
@@ -149,7 +149,7 @@ impl<P: Probe> Net<P> {
     }
 
     /// Delay a packet that has crossed a link; it continues after others of the same instant.
-    fn put_off(&mut self, at: u64, link: LinkId, packet: Packet, count: fn(&mut Counts) -> &mut u64) {
+    fn put_off(&mut self, at: u64, link: LinkId, packet: InFlight, count: fn(&mut Counts) -> &mut u64) {
         let Some(faults) = &mut self.faults else { return };
         *count(faults.counts.entry(link).or_default()) += 1;
         let late = faults.late.entry(link).or_default();
@@ -159,7 +159,7 @@ impl<P: Probe> Net<P> {
 
     /// Serve a delayed packet: at a host it is delivered.
     #[cold]
-    pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<Packet> {
+    pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<InFlight> {
         let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
         self.goes_no_further(now, link, &packet).then_some(packet)
     }
@@ -254,7 +254,7 @@ impl<P: Probe> Net<P> {
         self.met().into_iter().filter_map(since).collect()
     }
 
-    fn lose_by_fault(&mut self, now: u64, link: LinkId, packet: &Packet, how: Lost) {
+    fn lose_by_fault(&mut self, now: u64, link: LinkId, packet: &InFlight, how: Lost) {
         let count: fn(&mut Counts) -> &mut u64 = match how {
             Lost::OnPurpose => |counts| &mut counts.lost,
             _ => |counts| &mut counts.crashed,
@@ -270,7 +270,7 @@ impl<P: Probe> Net<P> {
     }
 
     /// Count `more` lost packets to a slot; counts wrap.
-    fn count_lost(&mut self, packet: &Packet, more: u32) {
+    fn count_lost(&mut self, packet: &InFlight, more: u32) {
         let end = &mut self.ends[packet.to.index()];
         end.lost = end.lost.wrapping_add(more);
     }

@@ -47,7 +47,7 @@ impl<P: Probe> Net<P> {
             match key.arrives() {
                 Some(link) => parts[borders.receives(link)].await_key(key),
                 None => match key.event() {
-                    Event::Departure(link) => parts[borders.sends(link)].await_key(key),
+                    Event::Departure(link) | Event::Pause(link, _) => parts[borders.sends(link)].await_key(key),
                     Event::Endpoint(_, slot) => parts[borders.of_host(self.host_of(slot))].await_key(key),
                     _ => timers.push(key),
                 },

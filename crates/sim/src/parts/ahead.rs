@@ -3,6 +3,7 @@
 use fanin_apps::{ConnectionId, Driver, EndpointId, Meaning, Message, Owner, View};
 use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, Watch};
+use fanin_transport::Transport;
 use fanin_units::{Rate, Time};
 
 use crate::event::{Key, Timer};
@@ -14,10 +15,10 @@ use crate::slot::Slot;
 use crate::world::{World, ends_of};
 
 /// The workload's view when one of its timers is due, or a message has arrived.
-pub(crate) struct Ahead<'a, const LARGE: bool> {
-    pub world: &'a mut World<NoProbe<LARGE>>,
+pub(crate) struct Ahead<'a, T: Transport, const LARGE: bool> {
+    pub world: &'a mut World<NoProbe<LARGE>, T>,
     pub borders: &'a Borders,
-    pub parts: &'a mut [Part<LARGE>],
+    pub parts: &'a mut [Part<T, LARGE>],
     pub timers: &'a mut Heap,
     pub now: Key,
     /// Bytes written to connections that this timer opened, opener first.
@@ -27,7 +28,7 @@ pub(crate) struct Ahead<'a, const LARGE: bool> {
 const LOOKS: &str = "what is foreseen looks at nothing that happens";
 const ACTS: &str = "what is foreseen opens connections, sends and closes, and no more";
 
-impl<const LARGE: bool> Ahead<'_, LARGE> {
+impl<T: Transport, const LARGE: bool> Ahead<'_, T, LARGE> {
     fn slot(&self, at: EndpointId) -> (Slot, usize) {
         let slot = self.world.sockets.book.slot(at).unwrap_or_else(|| unreachable!("{ACTS}"));
         (slot, self.borders.of_host(self.world.net.host_of(slot)))
@@ -38,7 +39,7 @@ impl<const LARGE: bool> Ahead<'_, LARGE> {
     }
 }
 
-impl<const LARGE: bool> View for Ahead<'_, LARGE> {
+impl<T: Transport, const LARGE: bool> View for Ahead<'_, T, LARGE> {
     fn now(&self) -> Time {
         Time(self.now.time())
     }
@@ -104,7 +105,7 @@ impl<const LARGE: bool> View for Ahead<'_, LARGE> {
     }
 }
 
-impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
+impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, T, LARGE> {
     fn connect(&mut self, from: HostId, to: HostId, _kind: FlowKind) -> ConnectionId {
         let (parts, borders, net) = (&mut *self.parts, self.borders, &mut self.world.net);
         let end = |slot: Slot| parts[borders.of_host(net.host_of(slot))].running.world.sockets.ends.seen_at(slot);

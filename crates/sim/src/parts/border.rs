@@ -1,11 +1,11 @@
 //! Packets that one part of a network hands to the others.
 
 use fanin_fabric::LinkId;
-use fanin_tcp::{Block, HeaderOptions, SegmentMetadata};
+use fanin_transport::{Block, HeaderOptions, Metadata};
 use fanin_units::Time;
 
 use crate::event::ArrivalOrder;
-use crate::packet::Packet;
+use crate::packet::InFlight;
 use crate::parts::borders::Borders;
 use crate::places::Few;
 use crate::probe::Probe;
@@ -14,17 +14,15 @@ use crate::probe::Probe;
 pub(crate) struct CrossingPacket {
     pub link: LinkId,
     pub due: ArrivalOrder,
-    pub packet: Packet,
+    pub packet: InFlight,
     /// Metadata; few packets have any.
     beside: Option<Box<(Vec<Block>, Option<HeaderOptions>)>>,
 }
 
 impl CrossingPacket {
     /// Its metadata.
-    pub fn beside(&self) -> SegmentMetadata<'_> {
-        self.beside
-            .as_ref()
-            .map_or(SegmentMetadata::default(), |beside| SegmentMetadata { sack: &beside.0, notes: beside.1 })
+    pub fn beside(&self) -> Metadata<'_> {
+        self.beside.as_ref().map_or(Metadata::default(), |beside| Metadata { sack: &beside.0, notes: beside.1 })
     }
 }
 
@@ -75,7 +73,7 @@ impl<const LARGE: bool> Probe for Border<LARGE> {
         self.to[link.index()].is_some()
     }
 
-    fn hand_over(&mut self, link: LinkId, due: ArrivalOrder, packet: &Packet, beside: SegmentMetadata<'_>) {
+    fn hand_over(&mut self, link: LinkId, due: ArrivalOrder, packet: &InFlight, beside: Metadata<'_>) {
         let some = !beside.sack.is_empty() || beside.notes.is_some();
         let beside = some.then(|| Box::new((beside.sack.to_vec(), beside.notes)));
         let Some(part) = self.to[link.index()] else { return };

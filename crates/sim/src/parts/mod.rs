@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_apps::Applications;
 use fanin_spec::{RunError, RunSpec, RunTables};
+use fanin_transport::Transport;
 use fanin_units::Time;
 
 use crate::engine::{self, Running};
@@ -27,6 +28,7 @@ use crate::heap::Heap;
 use crate::link::Departures;
 use crate::net::Net;
 use crate::probe::NoProbe;
+use crate::setup::Setup;
 use crate::simulation::{broken, replay};
 use crate::slot::Slot;
 use crate::world::World;
@@ -44,12 +46,13 @@ pub trait Team: Sync {
 }
 
 /// Run a spec that no reason restricts to one core, in this many parts.
-pub(crate) fn run<const LARGE: bool>(
+pub(crate) fn run<T: Transport, const LARGE: bool>(
     spec: &RunSpec,
+    setup: Setup<T>,
     (parts, team): (NonZeroUsize, &impl Team),
     stop: &AtomicBool,
 ) -> Result<RunTables, RunError> {
-    let whole = engine::begin(spec, Departures::Eager, NoProbe::<LARGE>);
+    let whole = engine::begin(spec, setup, Departures::Eager, NoProbe::<LARGE>);
     let borders = Borders::new(&spec.settings, &whole.world.net.fabric, parts.get());
     let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), team, served: 0 };
     while !run.whole.world.done {
@@ -68,20 +71,20 @@ pub(crate) fn run<const LARGE: bool>(
 /// Fewer events are served faster sequentially than in parallel.
 const FEW: u64 = 1_000;
 
-struct Run<'a, T, const LARGE: bool> {
-    whole: Running<NoProbe<LARGE>, Applications>,
+struct Run<'a, T: Transport, M, const LARGE: bool> {
+    whole: Running<NoProbe<LARGE>, T, Applications>,
     borders: Borders,
     /// Empty while the network is joined.
-    parts: Vec<Part<LARGE>>,
+    parts: Vec<Part<T, LARGE>>,
     /// The workload's timers while the network is split.
     timers: Heap,
-    team: &'a T,
+    team: &'a M,
     /// Events served in the last round of all parts.
     served: u64,
 }
 
-impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
-    fn nets(parts: &mut [Part<LARGE>]) -> Vec<&mut Net<Border<LARGE>>> {
+impl<T: Transport, M: Team, const LARGE: bool> Run<'_, T, M, LARGE> {
+    fn nets(parts: &mut [Part<T, LARGE>]) -> Vec<&mut Net<Border<LARGE>>> {
         parts.iter_mut().map(|part| &mut part.running.world.net).collect()
     }
 
@@ -89,7 +92,7 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
         let (borders, whole) = (&self.borders, &mut self.whole.world);
         let part = |number| {
             let border = Border::new(borders, whole.net.fabric.link_ids(), number);
-            let mut world = World::new(&whole.spec, Departures::Eager, border);
+            let mut world = World::new(&whole.spec, Setup::new(whole.transport.clone()), Departures::Eager, border);
             world.now = whole.now;
             Part { running: Running { world, observer: Ledger::default() }, batches: Vec::new() }
         };
@@ -175,10 +178,10 @@ impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
 
     /// Serve the events of all parts up to a time, or to the end of the run.
     fn serve(&mut self, until: Time) {
-        let events = |parts: &[Part<LARGE>]| parts.iter().map(|part| part.running.world.events).sum::<u64>();
+        let events = |parts: &[Part<T, LARGE>]| parts.iter().map(|part| part.running.world.events).sum::<u64>();
         let before = events(&self.parts);
         // The run ends with the last missing message anywhere. A part without missing messages waits for the others.
-        let missing = |parts: &[Part<LARGE>]| parts.iter().any(|part| part.running.observer.missing > 0);
+        let missing = |parts: &[Part<T, LARGE>]| parts.iter().any(|part| part.running.observer.missing > 0);
         let waits = self.whole.observer.workload().ends_when_all_is_there() && missing(&self.parts);
         self.each(|part| part.waits = waits);
         self.go(until);

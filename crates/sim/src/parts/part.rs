@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fanin_apps::{EndpointId, Meaning};
 use fanin_fabric::HostId;
 use fanin_spec::HostState;
-use fanin_tcp::Progress;
+use fanin_transport::{Progress, Transport};
 use fanin_units::Time;
 
 use crate::engine::{Observer, Running};
@@ -60,7 +60,7 @@ impl Ledger {
     }
 }
 
-impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
+impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
     #[inline(always)]
     fn takes(&mut self, key: Key) -> bool {
         if self.waits && self.missing == 0 || self.end.is_some_and(|end| key >= end) {
@@ -72,7 +72,7 @@ impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
     }
 
     #[cold]
-    fn report(&mut self, world: &mut World<Border<LARGE>>, slot: Slot, progress: Progress) {
+    fn report(&mut self, world: &mut World<Border<LARGE>, T>, slot: Slot, progress: Progress) {
         let by = world.sockets.at(slot).id;
         if progress.any(Progress::AWAKE) {
             while let Some(what) = world.next_message(slot) {
@@ -86,14 +86,14 @@ impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
         }
     }
 
-    fn on_timeout(&mut self, _world: &mut World<Border<LARGE>>, _at: EndpointId) {}
+    fn on_timeout(&mut self, _world: &mut World<Border<LARGE>, T>, _at: EndpointId) {}
 
-    fn on_host_fault(&mut self, _world: &mut World<Border<LARGE>>, _host: HostId, _to: HostState) {
+    fn on_host_fault(&mut self, _world: &mut World<Border<LARGE>, T>, _host: HostId, _to: HostState) {
         unreachable!("where hosts fail, a run is not simulated in parts");
     }
 
     #[cold]
-    fn due(&mut self, world: &mut World<Border<LARGE>>, timer: Timer) {
+    fn due(&mut self, world: &mut World<Border<LARGE>, T>, timer: Timer) {
         let now = Key::app(world.now.0, timer);
         self.timers += 1;
         while let Some((_, order)) = self.orders.pop_front_if(|(at, _)| *at == now) {
@@ -108,12 +108,12 @@ impl<const LARGE: bool> Observer<Border<LARGE>> for Ledger {
 }
 
 /// A part and its received packets.
-pub(crate) struct Part<const LARGE: bool> {
-    pub running: Running<Border<LARGE>, Ledger>,
+pub(crate) struct Part<T: Transport, const LARGE: bool> {
+    pub running: Running<Border<LARGE>, T, Ledger>,
     pub batches: Vec<PacketBatch>,
 }
 
-impl<const LARGE: bool> Part<LARGE> {
+impl<T: Transport, const LARGE: bool> Part<T, LARGE> {
     /// Order an action for a timer's time.
     pub fn order(&mut self, at: Key, order: Order) {
         let Running { world, observer } = &mut self.running;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use crate::common::{but, run, spec};
 use fanin_sim::{TapPoint, tap};
 use fanin_spec::{Connections, Kind, Optional, RunSpec, RunTables};
-use fanin_tcp::Flags;
+use fanin_transport::Bits;
 use fanin_units::Bytes;
 
 const QUERIES: &str = r#"
@@ -105,7 +105,7 @@ fn fetches_share_persistent_connections() {
 fn places(scenario: &str, beside: bool) -> Vec<u32> {
     let (_, caught) =
         tap(&spec(scenario, 5, 1), &TapPoint::Host("client".into()), &AtomicBool::new(false)).unwrap().expect("a host");
-    let opened = caught.iter().filter(|one| one.from_opener && one.segment.flags.any(Flags::SYN));
+    let opened = caught.iter().filter(|one| one.from_opener && one.packet.bits.any(Bits::OPENS));
     let of = opened.map(|one| one.connection).filter(|connection| (connection.owner().number() > 0) == beside);
     of.map(|connection| connection.place()).collect()
 }

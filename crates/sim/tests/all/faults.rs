@@ -6,7 +6,7 @@ use crate::common::small::{all_schemes, settings};
 use crate::common::{but, run, run_as, spec};
 use fanin_sim::{Departures, Simulation, TapPoint, tap};
 use fanin_spec::{Engine, FaultRow, FlowRow, RunTables, Settings, Share};
-use fanin_tcp::Flags;
+use fanin_transport::Bits;
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -124,7 +124,7 @@ fn returned_host_resets_its_senders() {
     let (tables, caught) = tap(&spec, &point, &AtomicBool::new(false)).unwrap().unwrap();
     let late: Vec<_> = caught.iter().filter(|one| one.time > Time::from_millis(10)).collect();
     assert_eq!(late.len(), 2, "a host that is down says nothing, and one that returns answers each once");
-    assert!(late.iter().all(|one| one.segment.flags.any(Flags::RST) && one.time > Time::from_millis(100)));
+    assert!(late.iter().all(|one| one.packet.bits.any(Bits::BREAKS) && one.time > Time::from_millis(100)));
     let mut simulation = Simulation::new(&spec);
     simulation.until(Time::from_millis(400));
     assert_eq!(simulation.totals().injected_packets, tables.totals.injected_packets, "nothing is sent after that");

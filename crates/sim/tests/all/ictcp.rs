@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use crate::common::{but, run, spec};
 use fanin_sim::{TapPoint, tap};
 use fanin_spec::RunTables;
+use fanin_tcp::Segment;
 use fanin_units::Time;
 
 /// Barrier reads of `fragment` from each server, over 64 KiB of buffer.
@@ -31,7 +32,7 @@ fn offered(servers: u32, ms: u64) -> (RunTables, u32) {
     });
     let point = TapPoint::Port("client>switch".into());
     let (tables, caught) = tap(&spec, &point, &AtomicBool::new(false)).unwrap().unwrap();
-    (tables, caught.iter().map(|one| one.segment.window).max().unwrap_or(0))
+    (tables, caught.iter().map(|one| Segment::from(&one.packet).window).max().unwrap_or(0))
 }
 
 #[test]

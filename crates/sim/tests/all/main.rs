@@ -33,6 +33,7 @@ mod sawtooth;
 mod service;
 mod stalls;
 mod stepping;
+mod transports;
 mod warm_up;
 mod watching;
 mod workloads;

@@ -100,6 +100,8 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
             s.workload.file = Optional(Some(FilePath("a.csv".into())));
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
+        // One byte for each host at least.
+        Kind::AllReduce => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.max(16))),
         Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
         Kind::Bursts => {
             let line = |&(gap, wide, bytes, _): &(u32, u32, u64, u64)| {

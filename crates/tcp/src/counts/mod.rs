@@ -5,9 +5,11 @@
 mod recovery;
 mod scoreboard;
 
+use fanin_transport::Block;
+
 use crate::call::Call;
 use crate::params::Params;
-use crate::segment::{Block, Segment, Wire, widen};
+use crate::segment::{Segment, Wire, widen};
 use crate::tcb::Tcb;
 use recovery::Recovery;
 use scoreboard::Scoreboard;
@@ -49,7 +51,7 @@ impl Counts {
             }
             return;
         }
-        self.on_ack_with_holes(tcb, call, segment, sack, ack);
+        self.on_ack_with_holes(tcb, call, *segment, sack, ack);
     }
 
     #[cold]
@@ -57,7 +59,7 @@ impl Counts {
         &mut self,
         tcb: &mut Tcb,
         call: &mut Call<'_, impl Wire>,
-        segment: &Segment,
+        segment: Segment,
         sack: &[Block],
         ack: u64,
     ) {
@@ -73,7 +75,7 @@ impl Counts {
             self.board.advance(ack);
             // Bytes under the cumulative ACK were counted when they were SACKed.
             let gone = before + sacked - self.board.bytes();
-            self.on_new_ack(tcb, call, segment, ack, sacked as i64 - gone as i64);
+            self.on_new_ack(tcb, call, &segment, ack, sacked as i64 - gone as i64);
         } else if sacked > 0 && ack == tcb.snd.una {
             self.on_duplicate(tcb, call, sacked);
         }
@@ -135,7 +137,7 @@ impl Counts {
     }
 
     /// Send new data (after a timeout: old data first) as long as the windows allow.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         if !tcb.has_more() {
             return;
@@ -143,7 +145,8 @@ impl Counts {
         if call.params.idle_restart && tcb.snd.una == tcb.snd.high {
             tcb.snd.restart_after_idle(call);
         }
-        self.transmit_within(tcb, call, tcb.law.usable(&tcb.snd.window));
+        let cwnd = tcb.sendable(call, |tcb| self.in_flight(tcb));
+        self.transmit_within(tcb, call, cwnd);
     }
 
     /// Send as long as `cwnd` allows. The common case, without known holes, computes the limit once; tests compare it with the

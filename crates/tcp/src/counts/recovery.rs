@@ -2,13 +2,14 @@
 
 use fanin_laws::sender::{Ack, Cause, Window};
 use fanin_laws::stack::NewReno;
+use fanin_transport::Block;
 use fanin_units::Time;
 
 use super::Counts;
 use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
-use crate::segment::{Block, Wire};
+use crate::segment::Wire;
 use crate::tcb::Tcb;
 
 /// Duplicate ACKs that indicate loss.

@@ -5,13 +5,14 @@
 //! Departs: the reordering window's multiple stays 1, whatever duplicates the peer reports; min_RTT is the connection's, without a
 //!          filter.
 
+use fanin_transport::Block;
 use fanin_units::Time;
 
 use super::out::Sent;
 use super::{Phase, Rack};
 use crate::call::Call;
 use crate::params::Params;
-use crate::segment::{Block, Wire, microseconds, widen};
+use crate::segment::{Wire, microseconds, widen};
 
 /// Segments above a hole that indicate loss, or that end the reordering window.
 const DUP_THRESH: u32 = 3;

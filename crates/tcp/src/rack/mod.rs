@@ -13,12 +13,12 @@ use std::collections::VecDeque;
 
 use fanin_laws::sender::{Ack, Cause, Window};
 use fanin_laws::stack::RttVariance;
+use fanin_transport::{Block, Timer};
 use fanin_units::Time;
 
-use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::prr::Prr;
-use crate::segment::{Block, Segment, Wire};
+use crate::segment::{Segment, Wire};
 use crate::tcb::Tcb;
 use crate::validation::{Usage, Validation};
 use crate::variance::{Sample, Variance};
@@ -98,11 +98,11 @@ impl Rack {
     }
 
     /// The next timer.
-    pub fn pending_timer(&self) -> Awaited {
+    pub fn pending_timer(&self) -> Timer {
         match self.rto_at.min(self.probe_at).min(self.reorder_at) {
-            next if next == self.reorder_at => Awaited::Reordering,
-            next if next == self.probe_at => Awaited::Probe,
-            _ => Awaited::Timeout,
+            next if next == self.reorder_at => Timer::Reordering,
+            next if next == self.probe_at => Timer::Probe,
+            _ => Timer::Timeout,
         }
     }
 
@@ -117,18 +117,18 @@ impl Rack {
         ack: u64,
     ) {
         if !(ack == tcb.snd.una && sack.is_empty() && self.rests(tcb, call)) {
-            self.take(tcb, call, segment, sack, ack);
+            self.take(tcb, call, *segment, sack, ack);
         }
     }
 
     /// The general case, out of line, so that receiving ends pay little.
     #[inline(never)]
-    fn take(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block], ack: u64) {
+    fn take(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: Segment, sack: &[Block], ack: u64) {
         let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
         if ack >= una {
             let echo = call.params.timestamps.then_some(segment.ts_ecr);
             let delivered = self.deliver(call, una, echo, ack, sack);
-            let facts = (ack > una).then(|| self.advance(tcb, call, segment, ack));
+            let facts = (ack > una).then(|| self.advance(tcb, call, &segment, ack));
             let again = if call.params.undo { undo::duplicate(sack, ack) } else { None };
             if let (Some(cut), Some(block)) = (&mut self.cut, again) {
                 cut.note_duplicate(block);
@@ -142,7 +142,7 @@ impl Rack {
                 probe::react_to_repaired_loss(tcb, call, flight);
             }
             if call.params.undo {
-                self.undo(tcb, call, segment, facts.is_some());
+                self.undo(tcb, call, &segment, facts.is_some());
             }
             let lost = self.detect(call, tcb.snd.rtt.srtt());
             self.change_phase(tcb, call, flight, delivered, facts.as_ref().filter(|_| !repaired));
@@ -291,7 +291,7 @@ impl Rack {
                 prr.quota_within(news.delivered, self.pipe, ssthresh, bound).max(least)
             }
             (Phase::Open, Some(prr)) => prr.quota(news.delivered, self.pipe, ssthresh, call.params.mss),
-            _ => return self.send(tcb, call, tcb.law.usable(&tcb.snd.window)),
+            _ => return self.transmit_open(tcb, call),
         };
         tcb.snd.window.cwnd = u32::try_from(self.pipe + quota).unwrap_or(u32::MAX);
         self.send(tcb, call, tcb.snd.window.cwnd);
@@ -300,8 +300,14 @@ impl Rack {
     /// Send as the windows allow.
     pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         if tcb.has_more() {
-            self.send(tcb, call, tcb.law.usable(&tcb.snd.window));
+            self.transmit_open(tcb, call);
         }
+    }
+
+    /// Send as the window allows, whether or not there is more.
+    fn transmit_open(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        let cwnd = tcb.sendable(call, |_| self.pipe + self.sacked);
+        self.send(tcb, call, cwnd);
     }
 
     /// Send lost segments, then new ones, as long as `cwnd` allows.
@@ -445,7 +451,7 @@ impl Rack {
                 self.send_on_ack(tcb, call, News { delivered: 0, lost }, false);
             } else {
                 // No ACK, so no new quota: the detected losses free space in the window.
-                self.send(tcb, call, tcb.law.usable(&tcb.snd.window));
+                self.transmit_open(tcb, call);
             }
         } else if self.probe_at <= call.now {
             self.probe_tail(tcb, call);

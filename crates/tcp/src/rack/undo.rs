@@ -6,9 +6,10 @@
 //! Owns:    the window before the last reduction, and the number of retransmissions since that may have been necessary.
 
 use fanin_laws::sender::Window;
+use fanin_transport::Block;
 use fanin_units::Time;
 
-use crate::segment::{Block, microseconds, widen};
+use crate::segment::{microseconds, widen};
 
 /// A window reduction that may be undone.
 #[derive(Clone, Copy, Debug)]

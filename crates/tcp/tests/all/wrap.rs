@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use crate::common::{newreno, plain};
 use fanin_laws::sender::Law;
-use fanin_tcp::{Block, Call, Endpoint, Params, Segment, SegmentMetadata, Stack, Wire};
+use fanin_tcp::{Block, Call, Endpoint, Metadata, Params, Segment, Stack, Wire};
 use fanin_units::Time;
 
 #[derive(Default)]
 struct Pipe(VecDeque<(Segment, Vec<Block>)>);
 
 impl Wire for Pipe {
-    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>) {
+    fn send(&mut self, segment: Segment, beside: Metadata<'_>) {
         // On the wire, a block has 32 bits, too.
         let low = |number: u64| u64::from(number as u32);
         let sack = beside.sack.iter().map(|block| Block { start: low(block.start), end: low(block.end) }).collect();
@@ -19,8 +19,8 @@ impl Wire for Pipe {
     }
 }
 
-fn of(sack: &[Block]) -> SegmentMetadata<'_> {
-    SegmentMetadata { sack, notes: None }
+fn of(sack: &[Block]) -> Metadata<'_> {
+    Metadata { sack, notes: None }
 }
 
 /// Nine gigabytes, which wrap twice, with every 997th segment of the sender lost; 10 ms each way.

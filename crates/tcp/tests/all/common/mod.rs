@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 
 use fanin_laws::sender::{Kind, Law};
 use fanin_tcp::{
-    Call, Echo, Ect, Endpoint, NewReno, Params, Progress, RtoFloor, RttVariance, Segment, SegmentMetadata, Stack, Wire,
+    Call, Echo, Ect, Endpoint, Metadata, NewReno, Params, Progress, RtoFloor, RttVariance, Segment, Stack, Wire,
 };
 use fanin_units::Time;
 
@@ -88,7 +88,7 @@ pub fn newreno() -> Law {
 struct Outbox(VecDeque<(Time, Sent)>, Time);
 
 impl Wire for Outbox {
-    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>) {
+    fn send(&mut self, segment: Segment, beside: Metadata<'_>) {
         self.0.push_back((self.1, Sent { segment, sack: beside.sack.to_vec(), notes: beside.notes }));
     }
 }
@@ -184,7 +184,7 @@ impl Script {
         match verb {
             "<" => {
                 let Sent { segment, sack, notes } = Spec::parse(value)?.sent(self.now);
-                let progress = self.endpoint.handle(call, &segment, SegmentMetadata { sack: &sack, notes });
+                let progress = self.endpoint.handle(call, &segment, Metadata { sack: &sack, notes });
                 self.broken |= progress.any(Progress::BROKEN);
             }
             "connect" => self.endpoint.connect(call),

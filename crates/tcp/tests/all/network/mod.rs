@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use fanin_laws::sender::Law;
-use fanin_tcp::{Block, Call, Endpoint, Flags, Params, Segment, SegmentMetadata, Stack, Wire};
+use fanin_tcp::{Block, Call, Endpoint, Flags, Metadata, Params, Segment, Stack, Wire};
 use fanin_units::Time;
 
 use crate::common::Sent;
@@ -70,7 +70,7 @@ impl Random {
 struct Outbox(Vec<Sent>);
 
 impl Wire for Outbox {
-    fn send(&mut self, segment: Segment, beside: SegmentMetadata<'_>) {
+    fn send(&mut self, segment: Segment, beside: Metadata<'_>) {
         self.0.push(Sent { segment, sack: beside.sack.to_vec(), notes: beside.notes });
     }
 }
@@ -195,7 +195,7 @@ impl Run<'_> {
             }
             Event::Arrives { at, sent: Sent { segment, sack, notes } } => {
                 self.note_ack(at, &segment);
-                self.ends[at].handle(call, &segment, SegmentMetadata { sack: &sack, notes });
+                self.ends[at].handle(call, &segment, Metadata { sack: &sack, notes });
                 self.check_delivery(at)?;
                 at
             }

@@ -1,0 +1,105 @@
+//! Interface between a network and the transport protocol of its hosts: [`Transport`] is one end of a connection, without I/O.
+//!
+//! A driver hands every arriving packet to [`Transport::receive`], calls [`Transport::expire`] at [`Transport::deadline`], and passes the
+//! application's operations on. The end sends packets through a [`Wire`] and reports [`Progress`] to the application. It carries lengths,
+//! not bytes.
+//!
+//! `fanin-tcp` is the first implementation; `docs/adding-a-transport.md` says how to add another.
+
+mod packet;
+mod progress;
+mod state;
+
+use fanin_laws::sender::Window;
+use fanin_units::Time;
+
+pub use packet::{Bits, Block, Class, HeaderOptions, Metadata, Packet, Wire};
+pub use progress::Progress;
+pub use state::{Expiry, Phase, Stats, Timer, Written};
+
+/// Arguments of every call that may send.
+#[derive(Debug)]
+pub struct Call<'a, S, W: Wire> {
+    /// Settings, the same at every call: the driver keeps them, so that an end stays small.
+    pub settings: &'a S,
+    /// The time.
+    pub now: Time,
+    /// Maximum receive window to advertise, bytes: a receiver algorithm of the host sets it.
+    pub window: u32,
+    /// Takes outgoing packets.
+    pub wire: &'a mut W,
+}
+
+/// One end of a connection.
+pub trait Transport: Sized + Send + 'static {
+    /// Settings shared by all ends of a run.
+    type Settings: Clone + Send;
+
+    /// An end that waits for its peer, or for [`Transport::connect`].
+    fn new(settings: &Self::Settings) -> Self;
+
+    /// Opens the connection.
+    fn connect(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>);
+
+    /// Starts as one end of a long-established connection, as after a handshake with round trip `rtt`.
+    fn stand(&mut self, settings: &Self::Settings, now: Time, rtt: Time);
+
+    /// Sends `bytes` more, due by `deadline`; `NEVER` for none.
+    fn write(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>, bytes: u64, deadline: Time);
+
+    /// Discards written data that has not been sent.
+    fn discard_unsent(&mut self);
+
+    /// Closes the sending side once everything is sent.
+    fn close(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>);
+
+    /// Drops the connection silently: its host has forgotten it.
+    fn abort(&mut self);
+
+    /// Sets whether the application reads incoming data; it does by default.
+    fn reads(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>, reads: bool);
+
+    /// Requests [`Progress::AWAKE`] once `bytes` have been delivered in all.
+    fn wake_at(&mut self, bytes: u64);
+
+    /// Processes a packet, which may have metadata.
+    fn receive(
+        &mut self,
+        call: &mut Call<'_, Self::Settings, impl Wire>,
+        packet: &Packet,
+        metadata: Metadata<'_>,
+    ) -> Progress;
+
+    /// The earliest timer; `NEVER` if none runs.
+    fn deadline(&self) -> Time;
+
+    /// Serves due timers.
+    fn expire(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>) -> Expiry;
+
+    /// Where the connection stands.
+    fn phase(&self) -> Phase;
+
+    /// The timer that the sender waits for, if some sent data is unacknowledged and nothing was sent since `since`.
+    fn waits_since(&self, since: Time) -> Option<Timer>;
+
+    /// Bytes delivered in order to the application.
+    fn delivered(&self) -> u64;
+
+    /// Progress of written data.
+    fn written(&self) -> Written;
+
+    /// The congestion window and the slow-start threshold, to be shown; a transport without windows shows what it may send.
+    fn window(&self) -> Window;
+
+    /// The smoothed round-trip time.
+    fn srtt(&self) -> Time;
+
+    /// Counters.
+    fn stats(&self) -> Stats;
+
+    /// Bytes of the IP packet of a data packet beyond its payload.
+    fn header_bytes(settings: &Self::Settings) -> u32;
+
+    /// Bytes of the IP packet that opens a connection.
+    fn opening_bytes(settings: &Self::Settings) -> u32;
+}
