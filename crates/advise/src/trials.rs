@@ -2,7 +2,8 @@
 
 use fanin_lab::stats::{Interval, mean_interval};
 use fanin_lab::{Batch, Broken, CompareOptions, Done, Least, Outcome, Session, SummaryRow, state_at, summarise};
-use fanin_spec::{RunSpec, RunTables, Variant};
+use fanin_spec::{RunSpec, Variant};
+use fanin_tables::RunTables;
 use fanin_units::Bytes;
 
 use crate::cluster::{Cluster, round};

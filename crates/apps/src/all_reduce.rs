@@ -4,7 +4,8 @@
 //! the next all-reduce begins when every host has all sums.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, QueryRow, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, QueryRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, round_row, timeouts_since};

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use fanin_fabric::HostId;
-use fanin_spec::{Burst, Bursts as Table, FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_spec::{Burst, Bursts as Table, RunSpec};
+use fanin_tables::{FlowKind, FlowRow, QueryRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, host_of, round_row, timeouts_since};

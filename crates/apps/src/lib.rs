@@ -25,7 +25,8 @@ mod streams;
 mod transfers;
 mod warm_up;
 
-use fanin_spec::{FlowKind, Kind, RunSpec};
+use fanin_spec::{Kind, RunSpec};
+use fanin_tables::FlowKind;
 
 pub use application::{App, Driver, Record, View};
 pub use applications::{Applications, Network, has_background};

@@ -1,7 +1,8 @@
 //! Long-lived flows from every server to the client.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
+use fanin_spec::{RunSpec, WarmUp};
+use fanin_tables::{FlowKind, FlowRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, host_of};

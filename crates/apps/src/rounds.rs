@@ -5,7 +5,8 @@
 //! search has a fixed number of queries, each over new connections.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, FlowRow, QueryRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, round_row};

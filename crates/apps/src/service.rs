@@ -1,7 +1,8 @@
 //! A query service as background traffic: at random times a random host queries others; the query ends with the last response.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, RunSpec, Service as Settings, ServiceRow};
+use fanin_spec::{RunSpec, Service as Settings};
+use fanin_tables::{FlowKind, ServiceRow};
 
 use super::application::{Application, Driver, Record, View};
 use super::pool::Pool;

@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::FlowKind;
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, round_row};

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use fanin_execute::{Cache, ExtraFiles, Out, Threads};
 use fanin_lab::{Batch, CompareOptions, Manifest, Outcome, Runner, Summary, conduct, execute, plan, summarise};
-use fanin_spec::{Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals, Variant};
+use fanin_spec::{RunSpec, Scenario, Variant};
+use fanin_tables::{Engine, FlowRow, PortRow, QueryRow, RunError, RunTables, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Collapses at 8 senders; figures differ by seed; runs end out of order.

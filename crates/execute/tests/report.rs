@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use fanin_execute::Threads;
 use fanin_lab::{Batch, CompareOptions, Manifest, Runner, execute, plan, summarise};
 use fanin_report::{Report, report};
-use fanin_spec::{EventRow, FlowRow, QueryRow, RunError, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
+use fanin_spec::{RunSpec, Scenario, Watch};
+use fanin_tables::{EventRow, FlowRow, QueryRow, RunError, RunTables, SampleRow, Totals};
 
 /// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.
 struct Toy;

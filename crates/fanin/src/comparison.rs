@@ -8,7 +8,8 @@ use fanin_lab::{
     Batch, CompareOptions, Compared, Finding, Manifest, Outcome, Summary, compare, execute, stats, with_jitter,
 };
 use fanin_report::{Report, report};
-use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{Cell, Row, RunTables};
 use serde_json::{Map, Value, json};
 
 use crate::simulator::RUNNER;

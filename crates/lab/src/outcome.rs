@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use fanin_spec::{Point, RunSpec, RunTables};
+use fanin_spec::{Point, RunSpec};
+use fanin_tables::RunTables;
 
 use crate::Provenance;
 

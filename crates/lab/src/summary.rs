@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use fanin_spec::{Coordinate, FAN_IN, Point, RunSpec, RunTables, Scenario, Variant};
+use fanin_spec::{Coordinate, FAN_IN, Point, RunSpec, Scenario, Variant};
+use fanin_tables::RunTables;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::measures::{PointRuns, SummaryRow};

@@ -5,7 +5,8 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 
 use fanin_lab::{Batch, Broken, CompareOptions, Done, Executor, News};
-use fanin_spec::{Problem, RunError, Scenario};
+use fanin_spec::{Problem, Scenario};
+use fanin_tables::RunError;
 
 /// Executes runs one after another on the calling thread.
 struct Inline;

@@ -22,7 +22,8 @@ mod window;
 
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunSpec, RunTables, Variant};
+use fanin_spec::{RunSpec, Variant};
+use fanin_tables::RunTables;
 
 use fanin_lab::catalogue::{Part, Value};
 use fanin_lab::{

@@ -45,7 +45,8 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
 use fanin_placement::Placement;
-use fanin_spec::{RunError, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{RunError, RunTables};
 
 pub use fanin_apps::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;

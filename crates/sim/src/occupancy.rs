@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
-use fanin_spec::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow};
+use fanin_tables::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow};
 use fanin_units::Time;
 
 use crate::gauge::{Gauge, Part, mean};

@@ -4,7 +4,8 @@ use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Owner};
 use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
-use fanin_spec::{Cause, FlowKind, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::{Cause, FlowKind};
 use fanin_tcp::{Awaited, Block, Call, Endpoint, Progress, SegmentMetadata, Stack};
 use fanin_units::Time;
 

@@ -27,7 +27,8 @@ use fanin_roles::data_server::Lookup;
 use fanin_roles::machine::{self, Machine, Role};
 use fanin_roles::wire::{Numbered, Size, Swarm};
 use fanin_roles::{Body, Node, Output, Outputs, Tag};
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec, ServerOrder};
+use fanin_spec::{RunSpec, ServerOrder};
+use fanin_tables::{FlowKind, FlowRow, QueryRow, RequestRow};
 use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View};

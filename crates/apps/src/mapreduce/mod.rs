@@ -11,7 +11,8 @@ mod placement;
 mod tracker;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, MapReduce as Settings, RunSpec, Tell};
+use fanin_spec::{MapReduce as Settings, RunSpec, Tell};
+use fanin_tables::FlowKind;
 use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View, round_row};

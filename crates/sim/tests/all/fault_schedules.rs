@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::common::{but, planned, run, spec};
-use fanin_spec::{Engine, FanOut, Replica, RequestRow, Route, RunSpec, RunTables, Windows};
+use fanin_spec::{FanOut, Replica, Route, RunSpec, Windows};
+use fanin_tables::{Engine, RequestRow, RunTables};
 
 /// A sequence of random draws.
 struct Draws(u64);

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings, Variant};
+use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, Scenario, Scheme, Settings, Variant};
+use fanin_tables::RunTables;
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
