@@ -40,7 +40,7 @@ ALLOWED = {
     "fanin-report": ("fanin-lab fanin-spec fanin-tables fanin-units", "serde serde_json ts-rs"),
     "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-tables fanin-units", "serde serde_json thiserror toml"),
     # What to change: given a scenario and an executor, as the lab is.
-    "fanin-advise": ("fanin-lab fanin-model fanin-spec fanin-tables fanin-units", "serde thiserror"),
+    "fanin-advise": ("fanin-assemble fanin-lab fanin-model fanin-spec fanin-tables fanin-units", "serde thiserror"),
     # What was recorded, and what it shows: streams are given to it.
     "fanin-diagnose": ("fanin-units", "flate2 libm pcap-file serde zstd"),
     # Logs of requests, and which objects should share servers.

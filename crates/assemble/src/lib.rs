@@ -1,15 +1,20 @@
 //! Conversion of a run's settings to algorithms, parameters, and the network.
 //!
 //! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made:
-//! nothing here can fail.
+//! nothing here can fail but [`linux()`], since no kernel has all settings.
 
 mod key_value;
+mod linux;
 mod port;
 mod receiver;
 mod sender;
 mod tcp;
 
 pub use key_value::{data_server_params, front_end_params, hub_params};
+pub use linux::{
+    Batch, CoDel, Egress, Htb, LinuxHost, LinuxSetup, MOST_SERVERS, MTU, Namespaces, Qdisc, Red, RouteAttribute,
+    Sysctl, Unsupported, linux, route_window_holds, socket_buffer,
+};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
 pub use sender::sender_law;
