@@ -8,7 +8,7 @@ use fanin_units::Time;
 use super::application::{Application, Driver, Record, View, host_of};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Meaning, meanings};
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -8,7 +8,7 @@ use fanin_units::Time;
 use super::application::{Application, Driver, Record, View, host_of, round_row};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -13,7 +13,7 @@ use super::application::{Application, Driver, Record, View, round_row};
 use super::warm_up::WarmUp;
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -5,9 +5,11 @@
 
 mod key_value;
 mod linux;
+mod placement;
 mod port;
 mod receiver;
 mod sender;
+mod streams;
 mod tcp;
 
 pub use key_value::{data_server_params, front_end_params, hub_params};
@@ -15,9 +17,11 @@ pub use linux::{
     Batch, CoDel, Egress, Htb, LinuxHost, LinuxSetup, MOST_SERVERS, MTU, Namespaces, Qdisc, Red, RouteAttribute,
     Sysctl, Unsupported, linux, route_window_holds, socket_buffer,
 };
+pub use placement::{drawn, fits, racks};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
 pub use sender::sender_law;
+pub use streams::{Purpose, SmallStream, Stream, StreamOf};
 pub use tcp::tcp_params;
 
 use fanin_fabric::Fabric;

@@ -32,10 +32,8 @@
 //! input.
 
 mod advise;
-mod calibrate;
 mod comparison;
 mod diagnose;
-mod diagnosed;
 mod error;
 mod frame;
 mod lab;

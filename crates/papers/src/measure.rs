@@ -416,7 +416,7 @@ mod tests {
         let ours = Measure::QueryMs.of_run(&spec, &tables);
         let runs = vec![Some(Done { tables, cpu: Duration::ZERO })];
         let outcome = Outcome { runs, ..Outcome::default() };
-        let summary = summarise("x.toml", &variants, CompareOptions::default(), (&[spec], &outcome));
+        let summary = summarise("x.toml", &variants, CompareOptions::default(), fanin_lab::Runs::of(&[spec], &outcome));
         assert_eq!((ours, summary.rows[0].qct_ms.mean), (Some(101.0), Some(101.0)));
     }
 }

@@ -44,7 +44,6 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
-use fanin_placement::Placement;
 use fanin_spec::{RunSpec, Watch};
 use fanin_tables::{RunError, RunTables};
 
@@ -119,16 +118,6 @@ pub fn tap(
     simulation.run(stop)?;
     let caught = simulation.caught();
     Ok(Some((simulation.finish()?, caught)))
-}
-
-/// Initial placement of a key_value run's objects, before any plan: servers are hosts.
-pub fn placement(spec: &RunSpec) -> Placement {
-    fanin_apps::drawn(spec, &racks(spec))
-}
-
-/// The rack of each host of a spec's network.
-pub fn racks(spec: &RunSpec) -> Vec<u32> {
-    fanin_apps::racks(spec)
 }
 
 /// The names of the hosts and ports of a spec's network, for taps.

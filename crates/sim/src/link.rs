@@ -2,7 +2,7 @@
 
 use std::hint::cold_path;
 
-use fanin_apps::Stream;
+use fanin_assemble::Stream;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 

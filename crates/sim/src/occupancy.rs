@@ -171,7 +171,7 @@ impl Occupancy {
 
 #[cfg(test)]
 mod tests {
-    use fanin_apps::{Purpose, Stream};
+    use fanin_assemble::{Purpose, Stream};
     use fanin_laws::port::Law;
     use fanin_units::Rate;
 

@@ -19,7 +19,7 @@ use super::store::Store;
 use crate::application::Driver;
 use crate::ids::EndpointId;
 use crate::message::Message;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 /// Maximum copies in flight.
 const AT_ONCE: usize = 64;

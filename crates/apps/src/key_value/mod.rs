@@ -35,8 +35,8 @@ use super::application::{Application, Driver, Record, View};
 use super::warm_up::WarmUp;
 use crate::ids::EndpointId;
 use crate::message::meanings;
-use crate::streams::{Purpose, Stream};
 use carried::{Carried, Message};
+use fanin_assemble::{Purpose, Stream};
 use gathered::Gathered;
 use hubs::Hubs;
 use post::{Frame, Post};
@@ -62,8 +62,6 @@ meanings! {
         End,
     }
 }
-
-pub use places::{drawn, fits, racks};
 
 /// The roles of a host in one of its lives: the client and the hosts after it have a front end.
 fn roles_params(spec: &RunSpec, host: u32, life: u16) -> machine::Params {

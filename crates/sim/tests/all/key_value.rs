@@ -1,6 +1,6 @@
 //! Roles in the simulator: guarantees of front ends, hubs and data servers.
 
-use crate::common::{but, planned, run, spec, with_plan};
+use crate::common::{but, placement, planned, run, spec, with_plan};
 use fanin_units::Time;
 
 #[test]
@@ -211,16 +211,16 @@ fn empty_plan_changes_nothing() {
     assert_eq!(plain(&planned(&put, |_, _| Vec::new())), plain(&put));
     // With another seed, objects stay where the first seed places them.
     let other = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 2);
-    let first = fanin_sim::placement(&planned(&other, |_, _| Vec::new()));
-    assert_eq!(first, fanin_sim::placement(&put));
-    assert_ne!(first, fanin_sim::placement(&other));
+    let first = placement(&planned(&other, |_, _| Vec::new()));
+    assert_eq!(first, placement(&put));
+    assert_ne!(first, placement(&other));
 }
 
 #[test]
 fn full_placement_equals_moves() {
     let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
     let moved = but(&gathered(&put), |s| s.key_value.route = fanin_spec::Route::Direct);
-    let placement = fanin_sim::placement(&put);
+    let placement = placement(&put);
     let server = |home: &fanin_placement::Server| home.0;
     let mut table = "key,server,was\n".to_string();
     for object in placement.all() {
