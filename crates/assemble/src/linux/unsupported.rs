@@ -39,7 +39,7 @@ impl std::error::Error for Unsupported {}
 const APPLICATIONS: [&str; 7] = ["workload", "key_value", "mapreduce", "service", "measure", "sweep", "run"];
 
 /// Keys that a setup follows, or that have no effect on a kernel: applications' delays, and randomness that the kernel has of its own.
-const FOLLOWED: [&str; 24] = [
+const FOLLOWED: [&str; 26] = [
     "link.rate",
     "link.client_rate",
     "link.delay",
@@ -64,8 +64,9 @@ const FOLLOWED: [&str; 24] = [
     "red.max_p",
     "red.weight",
     "red.gentle",
+    "codel.target",
+    "codel.interval",
 ];
-const OF_CODEL: [&str; 2] = ["codel.target", "codel.interval"];
 
 /// Finds the first setting of a run that Linux cannot have.
 pub(super) fn check(spec: &RunSpec) -> Result<(), Unsupported> {
@@ -83,7 +84,7 @@ pub(super) fn check(spec: &RunSpec) -> Result<(), Unsupported> {
     let theirs: BTreeMap<String, String> = kernel.docs().into_iter().map(|doc| (doc.path, doc.default)).collect();
     for doc in s.docs() {
         let (path, own) = (doc.path.as_str(), &theirs[&doc.path]);
-        let followed = FOLLOWED.contains(&path) || OF_CODEL.contains(&path) || APPLICATIONS.contains(&doc.section());
+        let followed = FOLLOWED.contains(&path) || APPLICATIONS.contains(&doc.section());
         if !followed && doc.default != *own {
             return Err(Unsupported::new(path, &doc.default, why(path, own)));
         }

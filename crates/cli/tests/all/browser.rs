@@ -1,7 +1,7 @@
 //! The example of a comparison in a browser: it gives what the library gives with threads.
 
 #[path = "../../../report/examples/browser.rs"]
-mod browser;
+mod example;
 
 #[test]
 fn browser_equals_threaded_library() {
@@ -18,11 +18,11 @@ fn browser_equals_threaded_library() {
         object.as_object_mut().unwrap().remove("engine");
         object
     };
-    assert_eq!(without_cost(&browser::compare("page.toml", text).unwrap()), without_cost(&library.to_json()));
+    assert_eq!(without_cost(&example::compare("page.toml", text).unwrap()), without_cost(&library.to_json()));
 }
 
 #[test]
 fn error_has_line() {
-    let error = browser::compare("page.toml", "schemes = [\"dctcp\"]\n[link]\nrat = 1\n").unwrap_err();
+    let error = example::compare("page.toml", "schemes = [\"dctcp\"]\n[link]\nrat = 1\n").unwrap_err();
     assert!(error.to_string().starts_with("page.toml:3: "), "{error}");
 }
