@@ -1,7 +1,7 @@
-//! Conversion of a run's settings to algorithms, parameters, and the network.
+//! Conversion of a run's settings to algorithms, parameters, the network, initial placements, and settings of Linux.
 //!
-//! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made:
-//! nothing here can fail but [`linux()`], since no kernel has all settings.
+//! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made, so
+//! only two conversions can fail: [`fits`] refuses a placement plan for another cluster, and [`linux()`] what no kernel has.
 
 mod key_value;
 mod linux;
