@@ -87,9 +87,11 @@ linux-check: build ## compare three random points (SEED) with a real kernel
 	@python3 bench/linux/check.py --seed $(or $(SEED),1)
 
 linux-instant: ## run SCENARIO on User-mode Linux 6.12 with an infinitely fast processor (builds it first)
+	@scripts/setup.sh rust
 	@python3 bench/linux/instant.py $(or $(SCENARIO),bench/scenarios/linux-instant.toml)
 
 linux-instant-record: ## record a grid of points on that kernel (40 minutes of a core; resumes)
+	@scripts/setup.sh rust
 	@python3 bench/linux/record_instant.py
 
 linux-instant-judge: build ## compare fanin with that record: goodput, p99 and verdict

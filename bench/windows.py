@@ -25,11 +25,16 @@ import time
 
 from stands import FANIN
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "linux"))
+
+from linux_setup import port
+
 SERVERS = 32
 OBJECTS = 10_000
 LAWS = ["one-all", "sliding-window", "ictcp-window"]
 PORT_MBPS = 200
-BUFFER = 64 << 10
+# Bytes of the port's queue, which has the packet in transmission, too; that is one frame.
+BUFFER, FRAME = 64 << 10, 1514
 FIRST = 24000
 AT_SERVERS, AT_CLIENT = "10.93.0.1", "10.93.0.2"
 SPACES = {"servers": "fanin-servers", "client": "fanin-client"}
@@ -44,7 +49,7 @@ def inside(space, *command, **more):
 
 
 @contextlib.contextmanager
-def network():
+def network(asked):
     """Both namespaces, and the link between them."""
     for space in SPACES.values():
         subprocess.run(["ip", "netns", "del", space], stderr=subprocess.DEVNULL)
@@ -60,10 +65,9 @@ def network():
             run("ip", "-n", SPACES[space], "link", "set", device, "gso_max_segs", "1", "up")
             # A namespace may not choose every law for itself; a route may.
             run("ip", "-n", SPACES[space], "route", "replace", "10.93.0.0/24", "dev", device, "src", address, "congctl", "cubic")
-        tc = ["ip", "netns", "exec", SPACES["servers"], "tc"]
-        run(*tc, "qdisc", "add", "dev", "s0", "root", "handle", "1:", "htb", "default", "1")
-        run(*tc, "class", "add", "dev", "s0", "parent", "1:", "classid", "1:1", "htb", "rate", f"{PORT_MBPS}mbit", "burst", "1600", "cburst", "1600", "quantum", "1514")
-        run(*tc, "qdisc", "add", "dev", "s0", "parent", "1:1", "handle", "10:", "bfifo", "limit", BUFFER)
+        # CUBIC here, and the port's queue, are the scenario's; a law over servers has no part in them.
+        lines = "\n".join(port_lines(asked)) + "\n"
+        subprocess.run(["ip", "netns", "exec", SPACES["servers"], "tc", "-batch", "-"], input=lines, text=True, check=True)
         yield
     finally:
         for space in SPACES.values():
@@ -136,8 +140,9 @@ def measure(law, windows, asked, fill):
     return sorted(times)
 
 
-def predicted(law, windows, asked):
-    """The same of the simulator: median and 99th percentile in milliseconds."""
+@contextlib.contextmanager
+def scenario(law, windows, asked):
+    """The same as a scenario of fanin, in a file."""
     # A value's line and end come with it: `VALUE key:1234 0 560`, a newline behind both.
     answer = asked.value + 25
     text = f"""
@@ -148,7 +153,7 @@ client_rate = "{PORT_MBPS} Mbit/s"
 framing = "14 B"
 delay = "5 us"
 [switch]
-buffer = "{BUFFER} B"
+buffer = "{BUFFER - FRAME} B"
 [host]
 service_time = "20 us"
 service_jitter = "50 us"
@@ -173,9 +178,21 @@ fan_in = [{SERVERS}]
 seeds = 5
 """
     with tempfile.TemporaryDirectory() as folder:
-        scenario = pathlib.Path(folder) / "windows.toml"
-        scenario.write_text(text)
-        done = subprocess.run([FANIN, "compare", scenario, "--json"], check=True, capture_output=True, text=True)
+        file = pathlib.Path(folder) / "windows.toml"
+        file.write_text(text)
+        yield file
+
+
+def port_lines(asked):
+    """Lines of tc for the port to the client."""
+    with scenario(LAWS[0], "anew", asked) as file:
+        return port(file, f"cubic+{LAWS[0]}", SERVERS, "s0")
+
+
+def predicted(law, windows, asked):
+    """The same of the simulator: median and 99th percentile in milliseconds."""
+    with scenario(law, windows, asked) as file:
+        done = subprocess.run([FANIN, "compare", file, "--json"], check=True, capture_output=True, text=True)
     (row,) = json.loads(done.stdout)["rows"]
     return row["qct_ms"]["p50"], row["qct_ms"]["p99"]
 
@@ -192,7 +209,7 @@ def main():
         print("skipped: namespaces of the network need root and iproute2")
         return
     missed = 0
-    with network(), running([inside("servers", "memcached", "-u", "nobody", "-l", AT_SERVERS, "-p", FIRST + number, "-t", 1, "-m", 64, "-U", 0)
+    with network(asked), running([inside("servers", "memcached", "-u", "nobody", "-l", AT_SERVERS, "-p", FIRST + number, "-t", 1, "-m", 64, "-U", 0)
                              for number in range(SERVERS)]):
         time.sleep(1)
         for number, windows in enumerate(asked.windows.split(",")):

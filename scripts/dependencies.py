@@ -24,30 +24,31 @@ ALLOWED = {
     "fanin-placement": ("fanin-laws fanin-units", ""),
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
+    "fanin-tables": ("", "serde thiserror"),
     "fanin-transport": ("fanin-laws fanin-units", ""),
     "fanin-tcp": ("fanin-laws fanin-transport fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
     "fanin-memcache": ("", "base64 itoa memchr"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
-    "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
-    "fanin-apps": (
-        "fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-units",
+    "fanin-assemble": (
+        "fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-roles fanin-spec fanin-tcp fanin-units",
         "libm rand_core rand_xoshiro",
     ),
-    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-placement fanin-spec fanin-tcp fanin-transport fanin-units", ""),
+    "fanin-apps": ("fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-tables fanin-units", "libm"),
+    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-spec fanin-tables fanin-tcp fanin-transport fanin-units", ""),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
-    "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror ts-rs"),
-    "fanin-report": ("fanin-lab fanin-spec fanin-units", "serde serde_json ts-rs"),
-    "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-units", "serde serde_json thiserror toml"),
+    "fanin-lab": ("fanin-model fanin-spec fanin-tables fanin-units", "libm serde serde_json thiserror ts-rs"),
+    "fanin-report": ("fanin-lab fanin-spec fanin-tables fanin-units", "serde serde_json ts-rs"),
+    "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-tables fanin-units", "serde serde_json thiserror toml"),
     # What to change: given a scenario and an executor, as the lab is.
-    "fanin-advise": ("fanin-lab fanin-model fanin-spec fanin-units", "serde thiserror"),
-    # What was recorded, and what it shows: streams are given to it.
-    "fanin-diagnose": ("fanin-units", "flate2 libm pcap-file serde zstd"),
+    "fanin-advise": ("fanin-assemble fanin-lab fanin-model fanin-spec fanin-tables fanin-units", "serde thiserror"),
+    # What was recorded, and what it shows: streams are given to it, and simulations to calibrate its scenario.
+    "fanin-diagnose": ("fanin-lab fanin-report fanin-spec fanin-units", "flate2 libm pcap-file serde zstd"),
     # Logs of requests, and which objects should share servers.
     "fanin-plan": ("fanin-lab fanin-placement fanin-spec fanin-units", "csv flate2 hex indexmap parquet serde_json sha2 tempfile thiserror zstd"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
-        "fanin-apps fanin-lab fanin-papers fanin-placement fanin-plan fanin-report fanin-spec fanin-units",
+        "fanin-assemble fanin-lab fanin-papers fanin-placement fanin-plan fanin-report fanin-spec fanin-tables fanin-units",
         "csv hex nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     # The papers' folders.
@@ -63,25 +64,26 @@ ALLOWED = {
     ),
     # What a program or a notebook calls.
     "fanin": (
-        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tables fanin-tcp fanin-units",
         "etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
-    "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
     # The library as Python calls it, and the program; not of the workspace, whose tests need no Python.
     "fanin-python": ("fanin fanin-cli", "arrow-array arrow-schema pyo3 serde_json"),
 }
 MANIFESTS = ["Cargo.toml", "python/Cargo.toml"]
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-spec fanin-units hex insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-spec fanin-tables fanin-units hex insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # These crates and their dependencies must not use an operating system.
-WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-report", "fanin-papers", "fanin-advise", "fanin-page"]
+WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-report", "fanin-papers", "fanin-advise"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
+# A comparison in a browser.
+EXAMPLE = ["--package", "fanin-report", "--example", "browser"]
 SYSTEMS = set("env fs io net os process thread time".split())
 
 
@@ -140,8 +142,8 @@ def made_of(names):
     return {*names, *below}
 
 
-def compiles_for(target, crates):
-    """Whether crates compile for a target; None if that target is not available."""
+def compiles_for(target, crates, example):
+    """Whether crates and an example compile for a target; None if that target is not available."""
     def sysroot_has_it():
         out = subprocess.run(
             ["rustc", "--print", "target-libdir", "--target", target],
@@ -155,8 +157,9 @@ def compiles_for(target, crates):
     if not sysroot_has_it():
         return None
     chosen = [word for name in crates for word in ("--package", name)]
-    command = ["cargo", "check", "--quiet", "--locked", "--lib", "--target", target, *chosen]
-    return subprocess.run(command, cwd=ROOT).returncode == 0
+    command = ["cargo", "check", "--quiet", "--locked", "--target", target]
+    parts = [["--lib", *chosen], example] if example else [["--lib", *chosen]]
+    return all(subprocess.run([*command, *part], cwd=ROOT).returncode == 0 for part in parts)
 
 
 def main():
@@ -166,8 +169,8 @@ def main():
     wrong += [line for package in found if package["name"] in WITHOUT_STD for line in says_no_std(package)]
     pure = made_of(WITHOUT_SYSTEM)
     wrong += [line for package in found if package["name"] in pure for line in without_system(package)]
-    for target, crates, lacks in [(BARE_TARGET, WITHOUT_STD, "std"), (BROWSERS_TARGET, WITHOUT_SYSTEM, "operating system")]:
-        compiled = compiles_for(target, crates)
+    for target, crates, example, lacks in [(BARE_TARGET, WITHOUT_STD, [], "std"), (BROWSERS_TARGET, WITHOUT_SYSTEM, EXAMPLE, "operating system")]:
+        compiled = compiles_for(target, crates, example)
         if compiled is None:
             print(f"dependencies: skipped compiling for {target}: rustup cannot install that target here")
         elif not compiled:

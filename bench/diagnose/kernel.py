@@ -31,7 +31,7 @@ def draw(seed):
         port = chance.randint(80, 220)
         point = Point(
             senders=chance.randint(10, 32), law=chance.choice(["cubic", "reno"]), rto_min_ms=chance.choice([10, 50, 200]), port_kbit=1000 * port,
-            server_kbit=1000 * port * chance.randint(3, 6), delay_us=chance.randint(0, 200), buffer=1024 * chance.randint(40, 160),
+            server_kbit=1000 * port * chance.randint(3, 6), delay_us=chance.randint(0, 200) // 8 * 8, buffer=1024 * chance.randint(40, 160),
             sru=1024 * chance.choice([16, 32, 64]), seconds=2, captured=True)
         yield point
         other = max(4, round(point.senders * chance.choice([0.5, 0.75, 1.5])))

@@ -60,7 +60,7 @@ def draw(chance):
     port = chance.randint(50, 300)
     return Point(
         senders=chance.randint(4, 48), law=chance.choice(list(SCHEMES)), rto_min_ms=200, port_kbit=1000 * port,
-        server_kbit=min(300_000, round(1000 * port * chance.uniform(1, 6))), delay_us=chance.randint(0, 500),
+        server_kbit=min(300_000, round(1000 * port * chance.uniform(1, 6))), delay_us=chance.randint(0, 500) // 8 * 8,
         buffer=1024 * chance.randint(32, 256), sru=1024 * chance.randint(8, 128))
 
 

@@ -20,7 +20,7 @@ import subprocess
 import sys
 
 from advise import AS_PREDICTED, FANIN, changed, on_hosts
-from instant import keys_of, point_of
+from instant import cluster_of, point_of
 from instant_machine import measure
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -90,8 +90,8 @@ def points_of(settings, servers, remedy):
     """A cluster's variants on the machine: as they are, then with the remedy."""
     for each in (None, remedy):
         for variant, order in zip(variants(settings), ORDERS):
-            keys, (scheme, *_) = keys_of(ROOT / SCENARIO, [f"{key}={value}" for key, value in variant.items()])
-            point = point_of(scheme, servers, keys, order=order)
+            cluster = cluster_of(ROOT / SCENARIO, variant)
+            point = point_of(cluster, cluster.schemes[0], servers, order=order)
             yield dataclasses.replace(changed(point, each), receive_buffer=receive_buffer(each) or 0) if each else point
 
 

@@ -28,7 +28,7 @@ def draw(seed):
         port, law = chance.randint(50, 250), chance.choice(list(SCHEMES))
         yield Point(
             senders=chance.randint(2, 48), law=law, red=law == "dctcp", rto_min_ms=chance.choice([10, 200]),
-            port_kbit=1000 * port, server_kbit=round(1000 * port * chance.uniform(1, 10)), delay_us=chance.randint(0, 500),
+            port_kbit=1000 * port, server_kbit=round(1000 * port * chance.uniform(1, 10)), delay_us=chance.randint(0, 500) // 8 * 8,
             buffer=1024 * chance.randint(32, 256), sru=1024 * chance.randint(16, 256))
 
 

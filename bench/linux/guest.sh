@@ -1,7 +1,8 @@
 #!/bin/sh
 # The first process of the emulated machine: measures each line of /points and says a line of JSON, after "MEASURED", of each.
-# A point: servers law rto_min_ms port_kbit server_kbit delay_us queue(bytes, or "red" over so many) sru seconds number captured
-# What changes at its hosts, before any connection, stands in /change-NUMBER-servers and /change-NUMBER-client.
+# A point: number servers sru seconds captured
+# Its folder /point-NUMBER has the commands of each namespace (NAMESPACE.ip, NAMESPACE.tc, NAMESPACE.sysctl; linux_setup.py), and the changes at
+# its hosts, before any connection, in change-servers and change-client.
 # Where `captured` is 1, packets are captured at the client and at the router, and said, packed and in base 64, after "CAPTURED".
 #
 # Each server lives in a namespace of its own, 10.91.i.1, behind a link of its own rate (htb over a pfifo) – a router – the client
@@ -15,7 +16,6 @@ mkdir -p /run/netns
 while read -r module; do insmod "/modules/$module" 2>/dev/null; done </modules/order
 modprobe tcp_dctcp
 ip link set lo up
-sysctl -qw net.core.netdev_max_backlog=20000
 # A namespace may take as its own what is allowed alone.
 sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(sysctl -n net.ipv4.tcp_available_congestion_control)"
 
@@ -23,29 +23,6 @@ sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(sysctl -n net.ipv4.tcp_ava
 ip() { /usr/sbin/ip "$@"; }
 
 within() { ip netns exec "$@"; }
-
-# A namespace, its device, the router's device, the network.
-join() {
-    ip netns add "$1"
-    ip -n "$1" link set lo up
-    ip -n "$1" link add "$2" type veth peer name "$3" netns router
-    ip -n "$1" addr add "$4.1/24" dev "$2"
-    ip -n router addr add "$4.254/24" dev "$3"
-    for end in "$1 $2" "router $3"; do
-        set -- $end "$4"
-        within "$1" ethtool -K "$2" tso off gso off gro off 2>/dev/null
-        ip -n "$1" link set "$2" gso_max_segs 1 up
-    done
-}
-
-# A namespace, its device, a rate in kbit/s, the queue below it.
-shape() {
-    space=$1 device=$2 rate=$3
-    shift 3
-    within "$space" tc qdisc add dev "$device" root handle 1: htb default 1
-    within "$space" tc class add dev "$device" parent 1: classid 1:1 htb rate "${rate}kbit" ceil "${rate}kbit" burst 1600 cburst 1600 quantum 1514
-    within "$space" tc qdisc add dev "$device" parent 1:1 handle 10: "$@"
-}
 
 at_port() { # a word of the statistics of the queue at the client's port
     within router tc -s qdisc show dev to_client |
@@ -66,31 +43,19 @@ change() {
 
 measure() {
     rm -f /run/fanin-*
-    servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9 number=${10} captured=${11}
-    ip netns add router
-    within router sysctl -qw net.ipv4.ip_forward=1
-    join client eth0 to_client 10.91.254
-    ip -n client route add default via 10.91.254.254
-    bytes=${queue#red}
-    case $queue in
-    red*) shape router to_client "$port" red limit "$bytes" min 30000 max 30001 avpkt 1500 burst 20 probability 1 bandwidth "${port}kbit" ecn ;;
-    *) shape router to_client "$port" bfifo limit "$bytes" ;;
-    esac
-    marks=2
-    [ "$law" = dctcp ] && marks=1
+    folder=/point-$1 servers=$2 sru=$3 seconds=$4 captured=$5
     spaces=client
-    for i in $(seq 1 "$servers"); do
-        join "h$i" eth0 "r$i" "10.91.$i"
-        shape "h$i" eth0 "$server" pfifo limit 1000
-        ip -n "h$i" route add default via "10.91.$i.254" rto_min "${rto_min}ms"
-        [ "$delay" = 0 ] || within router tc qdisc add dev "r$i" root netem delay "${delay}us" limit 10000
-        spaces="$spaces h$i"
+    for i in $(seq 1 "$servers"); do spaces="$spaces h$i"; done
+    for space in router $spaces; do ip netns add "$space"; done
+    sysctl -qw $(cat "$folder/machine.sysctl")
+    for space in router $spaces; do
+        ip -n "$space" -batch "$folder/$space.ip"
+        for device in $(within "$space" ls /sys/class/net); do within "$space" ethtool -K "$device" tso off gso off gro off 2>/dev/null; done
+        within "$space" tc -batch "$folder/$space.tc"
+        within "$space" sysctl -qw $(cat "$folder/$space.sysctl")
     done
     for space in $spaces; do
-        within "$space" sysctl -qw net.ipv4.tcp_congestion_control="$law" net.ipv4.tcp_ecn="$marks" net.ipv4.tcp_no_metrics_save=1
-    done
-    for space in $spaces; do
-        case $space in client) lines=/change-$number-client ;; *) lines=/change-$number-servers ;; esac
+        case $space in client) lines=$folder/change-client ;; *) lines=$folder/change-servers ;; esac
         [ ! -e "$lines" ] || change "$space" "$lines"
     done
     # Who is slow, and how, as `reads` says.

@@ -6,30 +6,30 @@ rounds are in ms; RTOs, TLPs, retransmits and drops are of the whole run, with t
 """
 
 import argparse
+import dataclasses
 import json
-import math
 import pathlib
 import re
 import sys
 import tempfile
 import tomllib
 
-from instant_machine import BUILD, FRAME, Point, exact_delay, measure
+from instant_machine import BUILD, Point, measure
+from linux_setup import setup
 
+# A full frame, as tc counts it.
+FRAME = 1514
 UNITS = {
     "h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1, "ps": 1e-3,
     "B": 1, "KB": 1e3, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
     "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "packets": FRAME, "": 1}
-CONGESTION = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "dctcp": "dctcp", "vegas": "vegas"}
-# What fanin takes where neither the scenario nor --set says; of tcp what its profile of Linux says.
+# fanin's defaults of what the client's and servers' program takes, and of the rates.
 DEFAULTS = {
-    "link.rate": "1 Gbit/s", "link.client_rate": "none", "link.delay": "25 us", "switch.buffer": "64 KiB", "host.service_time": "0 s",
-    "host.service_jitter": "0 s", "tcp.rto_min": "200 ms", "tcp.delayed_ack": 2, "workload.kind": "barrier", "workload.duration": "5 s",
-    "workload.connections": "usual", "workload.request_gap": "0 s", "red.min_th": "15 packets", "red.max_th": "25 packets",
-    "red.max_p": "1/50", "red.weight": "1/500", "codel.target": "5 ms", "codel.interval": "100 ms", "sweep.fan_in": [2, 4, 8, 16, 32]}
-# What may be set, as it changes nothing here or is what this machine does.
-BESIDE = {"link.framing", "host.buffer", "host.packet_jitter", "tcp.profile", "tcp.timestamps", "workload.fragment", "workload.request",
-          "workload.warm_up", "workload.fan_in", "run.seeds", "run.first_seed", "red.gentle"}
+    "link.rate": "1 Gbit/s", "link.client_rate": "none", "link.delay": "25 us", "host.service_time": "0 s", "host.service_jitter": "0 s",
+    "workload.kind": "barrier", "workload.duration": "5 s", "workload.connections": "usual", "workload.request_gap": "0 s",
+    "sweep.fan_in": [2, 4, 8, 16, 32]}
+# Keys of applications that change nothing here.
+BESIDE = {"host.buffer", "host.packet_jitter", "workload.fragment", "workload.request", "workload.warm_up", "workload.fan_in"}
 # More bytes than this tell nothing new of a run whose rounds are all alike.
 MOST_BYTES = 64 << 20
 COLUMNS = {"goodput_mbps": "Mbit/s", "p50_round_ms": "p50 ms", "p99_round_ms": "p99 ms", "rounds": "rounds", "timeouts": "RTOs",
@@ -44,77 +44,47 @@ def quantity(value):
     return round(float(found[1]) * UNITS[found[2]])
 
 
-def share(value):
-    """A share, such as 0.02, "1/50" or "2 %"."""
-    text = str(value).strip()
-    if text.endswith("%"):
-        return float(text[:-1]) / 100
-    above, _, below = text.partition("/")
-    return float(above) / float(below or 1)
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """A scenario with settings over it: `keys` has all keys that either sets, with defaults of the programs'."""
+
+    scenario: pathlib.Path
+    settings: dict
+    keys: dict
+    schemes: list
 
 
-def keys_of(scenario, settings):
-    """Every key with its section before it: what the scenario says, and over it `settings`, each KEY=VALUE."""
+def cluster_of(scenario, settings):
+    """A scenario with other values of keys."""
     tables = tomllib.loads(pathlib.Path(scenario).read_text())
     keys = DEFAULTS | {f"{section}.{key}": value for section, table in tables.items() if isinstance(table, dict) for key, value in table.items()}
-    keys |= dict(setting.split("=", 1) for setting in settings)
-    unknown = sorted(set(keys) - set(DEFAULTS) - BESIDE)
+    keys |= settings
+    unknown = sorted(key for key in set(keys) - set(DEFAULTS) - BESIDE if key.split(".")[0] in ("host", "workload"))
     if unknown:
         raise SystemExit(f"instant: {unknown[0]} has no counterpart on this machine")
     if keys["workload.kind"] != "barrier" or "workload.fragment" not in keys:
         raise SystemExit("instant: workload.kind has to be barrier, with a workload.fragment")
-    return keys, tables.get("schemes", ["cubic"])
+    return Cluster(pathlib.Path(scenario), settings, keys, tables.get("schemes", ["cubic"]))
 
 
-def red_burst(least, weight):
-    """The burst, in packets, of which tc makes a weight of 2^-k: it takes the first k for which the queue is below `least` meanwhile."""
-    wanted = round(-math.log2(weight))
-    for burst in range(max(1, least // 1500), 100_000):
-        room = burst + 1 - least / 1500
-        first = next((k for k in range(1, 32) if room <= (1 - (1 - 2.0**-k) ** burst) * 2.0**k), None)
-        if room >= 1 and first == wanted:
-            return burst
-    raise SystemExit(f"instant: tc makes no weight of {weight} of a least threshold of {least} B")
+def port_rate(cluster):
+    """The rate of the client's port in bit/s."""
+    rate = cluster.keys["link.client_rate"]
+    return quantity(cluster.keys["link.rate"] if rate == "none" else rate)
 
 
-def queue_of(scheme, keys, rate):
-    """tc's words for the queue of a scheme, and whether its connections are ECN-capable. HTB takes a packet from the queue as its time
-    begins, where fanin has it on the link: a queue here is one frame longer."""
-    limit, ecn = quantity(keys["switch.buffer"]) + FRAME, "ecn" in scheme or scheme[0] == "dctcp"
-    said = ["ecn"] * ecn
-    if "codel" in scheme:
-        target, interval = (quantity(keys[f"codel.{name}"]) / 1000 for name in ("target", "interval"))
-        return ("codel", "limit", str(round(limit / FRAME)), "target", f"{target:g}us", "interval", f"{interval:g}us", *(said or ["noecn"])), ecn
-    if "red" in scheme:
-        least, most = quantity(keys["red.min_th"]), quantity(keys["red.max_th"])
-        burst = red_burst(least, share(keys["red.weight"]))
-        return ("red", "limit", str(limit), "min", str(least), "max", str(most), "avpkt", "1500", "burst", str(burst), "probability",
-                f"{share(keys['red.max_p']):g}", "bandwidth", f"{rate // 1000}kbit", *said), ecn
-    if ecn:
-        raise SystemExit(f"instant: {'+'.join(scheme)} wants a port that marks: add +red+ecn or +codel+ecn")
-    return ("bfifo", "limit", str(limit)), ecn
-
-
-def point_of(scheme, servers, keys, **more):
-    """A point of a scenario."""
-    words = scheme.split("+")
-    if words[0] not in CONGESTION or set(words[1:]) - {"red", "codel", "ecn"}:
-        raise SystemExit(f"instant: {scheme} is not in this kernel")
-    rate = quantity(keys["link.rate"])
-    port = rate if keys["link.client_rate"] == "none" else quantity(keys["link.client_rate"])
-    queue, ecn = queue_of(words, keys, port)
-    size = quantity(keys["workload.fragment"])
-    delay = 4 * quantity(keys["link.delay"])
-    if exact_delay(delay) != delay:
-        print(f"instant: a round trip of {exact_delay(delay) / 1000:g} us in place of {delay / 1000:g} us; "
-              "link.delay has to be a multiple of 2 us", file=sys.stderr)
+def point_of(cluster, scheme, servers, port=None, **more):
+    """A point of a cluster, with its port at another rate in bit/s if there is one."""
+    keys, settings = cluster.keys, cluster.settings | ({"link.client_rate": f"{port} bit/s"} if port else {})
+    kernel = setup(cluster.scenario, scheme, servers, "shared", settings)
+    size, delay = quantity(keys["workload.fragment"]), 4 * quantity(keys["link.delay"]) / 1000
+    if kernel["round_trip_us"] != delay:
+        print(f"instant: a round trip of {kernel['round_trip_us']} us in place of {delay:g} us; link.delay has to be a multiple of 2 us", file=sys.stderr)
     point = dict(
-        servers=servers, congestion=CONGESTION[words[0]], queue=queue, ecn=ecn, port_rate=port, server_rate=rate, bytes=size,
-        seconds=quantity(keys["workload.duration"]) / 1e9, delay_ns=delay,
-        rto_min_ms=quantity(keys["tcp.rto_min"]) / 1e6, quickack=str(keys["tcp.delayed_ack"]) == "1",
+        servers=servers, setup=kernel["files"], bytes=size, seconds=quantity(keys["workload.duration"]) / 1e9,
         new_connections=keys["workload.connections"] == "new", service_ns=quantity(keys["host.service_time"]),
         service_jitter_ns=quantity(keys["host.service_jitter"]), request_gap_ns=quantity(keys["workload.request_gap"]),
-        most=max(8, MOST_BYTES // (size * servers)))
+        receive_buffer=kernel["receive_buffer"] or 0, most=max(8, MOST_BYTES // (size * servers)))
     return Point(**(point | more))
 
 
@@ -154,14 +124,14 @@ def arguments():
 
 def main():
     given = arguments()
-    keys, schemes = keys_of(given.scenario, given.set)
-    schemes = given.schemes.split(",") if given.schemes else schemes
-    fan_in = [int(n) for n in given.fan_in.split(",")] if given.fan_in else keys["sweep.fan_in"]
+    cluster = cluster_of(given.scenario, dict(setting.split("=", 1) for setting in given.set))
+    schemes = given.schemes.split(",") if given.schemes else cluster.schemes
+    fan_in = [int(n) for n in given.fan_in.split(",")] if given.fan_in else cluster.keys["sweep.fan_in"]
     more = {"order": given.order, "writes": tuple(given.write), "captured": bool(given.capture), "sampled": bool(given.ss)}
     if given.most:
         more["most"] = given.most
     cases = [(scheme, servers) for scheme in schemes for servers in fan_in]
-    points, rows = [point_of(scheme, servers, keys, **more) for scheme, servers in cases], []
+    points, rows = [point_of(cluster, scheme, servers, **more) for scheme, servers in cases], []
     BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as keep:
         for index, figures, kernel in measure(points, keep if given.capture or given.ss else None):

@@ -22,7 +22,6 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "target" / "linux-instant"
 PORT = 9000
-FRAME = 1514
 # No point takes this long; a machine in which something polls never ends.
 PATIENCE_S = 90
 
@@ -37,7 +36,6 @@ mkdir -p /run/netns /run/jobs
 mount -t hostfs -o {jobs} jobs /run/jobs
 cd /run/jobs
 ip link set lo up
-busybox sysctl -qw net.core.netdev_max_backlog=20000
 busybox sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(busybox sysctl -n net.ipv4.tcp_available_congestion_control)"
 echo "KERNEL $(busybox uname -r)"
 for job in [0-9][0-9][0-9][0-9]; do
@@ -57,10 +55,8 @@ ip -n client -batch client.ip
 for space in client router servers; do within "$space" ../segments; done
 within router tc -batch router.tc
 within servers tc -batch servers.tc
-within router busybox sysctl -qw net.ipv4.ip_forward=1
-for space in client servers; do
-    within "$space" busybox sysctl -qw net.ipv4.tcp_congestion_control={congestion} net.ipv4.tcp_ecn={ecn} net.ipv4.tcp_no_metrics_save=1
-done
+busybox sysctl -qw $(busybox cat machine.sysctl)
+for space in router client servers; do within "$space" busybox sysctl -qw $(busybox cat "$space.sysctl"); done
 {writes}
 {changes}
 /usr/sbin/ip netns exec servers busybox env {server_settings} ../reads serve {port} {servers} &
@@ -136,22 +132,14 @@ int main(void) {
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What is measured. Rates in bit/s, sizes in bytes, times in ns; `queue`: the words of tc for the queue at the client's port.
-    `delay_ns` is that of a round trip; requests and ACKs have all of it. `receive_buffer`: the client's SO_RCVBUF; 0: the kernel's own.
-    `writes`: FILE=VALUE, into /proc or /sys, until the machine ends. `changes`: lines of shell for the client and for each of the servers; a
-    point at which one fails has no figures."""
+    """What is measured. `setup`: text of each file for `ip`, `tc` and `sysctl` (linux_setup.py). Sizes in bytes, times in ns. `receive_buffer`: the
+    client's SO_RCVBUF; 0: the kernel's own. `writes`: FILE=VALUE, into /proc or /sys, until the machine ends. `changes`: lines of shell for
+    the client and for each of the servers; a point at which one fails has no figures."""
 
     servers: int
-    congestion: str
-    queue: tuple[str, ...]
-    port_rate: int
-    server_rate: int
+    setup: dict
     bytes: int
     seconds: float
-    delay_ns: int = 0
-    rto_min_ms: float = 200
-    ecn: bool = False
-    quickack: bool = False
     new_connections: bool = False
     service_ns: int = 0
     service_jitter_ns: int = 0
@@ -163,39 +151,6 @@ class Point:
     changes: tuple[tuple[str, str], ...] = ()
     captured: bool = False
     sampled: bool = False
-
-
-def htb(device, rate, below):
-    """tc's lines for a device of some rate over a queue."""
-    return (f"qdisc add dev {device} root handle 1: htb default 1\n"
-            f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst 1600 cburst 1600 quantum {FRAME}\n"
-            f"qdisc add dev {device} parent 1:1 handle 10: {' '.join(below)}\n")
-
-
-def exact_delay(delay_ns):
-    """A delay rounded up to 8 us, which tc keeps as it is; others it cuts to whole microseconds and to ticks of 64 ns. Of 20 us it makes 19.97.
-    Linux counts round trips in whole microseconds, so that some would then be 19 us, under the least one (tcp_rack_advance)."""
-    return -(-delay_ns // 8000) * 8000
-
-
-def networks(point):
-    """What `ip -batch` and `tc -batch` are given in each namespace."""
-    quick = " quickack 1" if point.quickack else ""
-    client = ("link set lo up\nlink set eth0 gso_max_segs 1 up\naddr add 10.91.254.1/24 dev eth0\n"
-              f"route add default via 10.91.254.254{quick}\n")
-    router = ("link set lo up\nlink add to_client type veth peer name eth0 netns client\n"
-              "addr add 10.91.254.254/24 dev to_client\nlink set to_client gso_max_segs 1 up\n")
-    servers, shapes, ports = "link set lo up\n", "", htb("to_client", point.port_rate, point.queue)
-    for i in range(1, point.servers + 1):
-        router += (f"link add r{i} type veth peer name s{i} netns servers\naddr add 10.91.{i}.254/24 dev r{i}\n"
-                   f"link set r{i} gso_max_segs 1 up\n")
-        servers += (f"link set s{i} gso_max_segs 1 up\naddr add 10.91.{i}.1/24 dev s{i}\n"
-                    f"route add default via 10.91.{i}.254 dev s{i} table {1000 + i} rto_min {point.rto_min_ms:g}ms\n"
-                    f"rule add from 10.91.{i}.1 lookup {1000 + i}\n")
-        shapes += htb(f"s{i}", point.server_rate, ("pfifo", "limit", "1000"))
-        if point.delay_ns:
-            ports += f"qdisc add dev r{i} root netem delay {exact_delay(point.delay_ns) / 1000:g}us limit 100000\n"
-    return {"client.ip": client, "router.ip": router, "servers.ip": servers, "servers.tc": shapes, "router.tc": ports}
 
 
 def script(point):
@@ -210,8 +165,7 @@ def script(point):
         f"    within {place} sh ./change.sh $i change-{place} >said-{place} 2>&1 || {{ busybox cat said-{place}; for space in client router servers; do ip netns del $space; done; exit 1; }}\ndone\n"
         for place, _ in point.changes)
     return JOB.format(
-        writes=writes, changes=changes,
-        congestion=point.congestion, ecn=1 if point.ecn else 2, server_settings=server, client_settings=client, port=PORT,
+        writes=writes, changes=changes, server_settings=server, client_settings=client, port=PORT,
         servers=point.servers, bytes=point.bytes, seconds=point.seconds, most=point.most, taps="taps=\n" + taps, untap=UNTAP if taps else "")
 
 
@@ -289,7 +243,7 @@ def measure(points, keep=None):
             folder = jobs / f"{i:04}"
             folder.mkdir()
             changes = {f"change-{place}": lines for place, lines in point.changes}
-            for file, text in (networks(point) | changes | {"job.sh": script(point), "change.sh": CHANGE}).items():
+            for file, text in (point.setup | changes | {"job.sh": script(point), "change.sh": CHANGE}).items():
                 (folder / file).write_text(text)
         machine, version = boot(jobs), None
         try:

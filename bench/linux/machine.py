@@ -13,18 +13,26 @@ import shutil
 import subprocess
 import tempfile
 
+from linux_setup import setup
+
 HERE = pathlib.Path(__file__).resolve().parent
+SCENARIO = HERE.parent / "scenarios" / "linux-servers.toml"
 BUILD = HERE.parent / "build" / "linux"
 PACKAGES = "qemu-system-x86 busybox-static cpio kmod ethtool iproute2 tcpdump gcc libc6-dev".split()
 APPLETS = "sh seq rm mv printf modprobe sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname gzip base64 env".split()
 PROGRAMS = "/usr/sbin/ip /usr/sbin/tc /usr/bin/nstat /usr/sbin/ethtool /usr/bin/tcpdump".split()
 MODULES = "veth af_packet sch_htb sch_red sch_netem tcp_dctcp".split()
 DCTCP = "tcp_dctcp.ko"
+SCHEMES = {"cubic": "cubic", "reno": "newreno", "dctcp": "dctcp"}
+FRAME = 1514
+# A queue that marks at 30,000 B: a threshold, by RED's average of weight 1/2.
+RED = {"red.min_th": "30000 B", "red.max_th": "30001 B", "red.max_p": 1, "red.weight": "1/2", "red.gentle": False}
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What is measured: rates in kbit/s, sizes in bytes; `red`: the queue marks from 30,000 B on; `changes`: lines of a shell, by host."""
+    """What is measured: rates in kbit/s, sizes in bytes; `buffer` has the packet in transmission; `delay_us` of a round trip, a multiple of 8;
+    `red`: the queue marks from 30,000 B on; `changes`: lines of a shell, by host."""
 
     senders: int
     law: str
@@ -40,9 +48,14 @@ class Point:
     captured: bool = False
 
     def line(self, number):
-        queue = f"red{self.buffer}" if self.red else self.buffer
-        return (f"{self.senders} {self.law} {self.rto_min_ms} {self.port_kbit} {self.server_kbit} {self.delay_us} {queue} "
-                f"{self.sru} {self.seconds} {number} {int(self.captured)}\n")
+        return f"{number} {self.senders} {self.sru} {self.seconds} {int(self.captured)}\n"
+
+    def setup(self):
+        """Text of each file for `ip`, `tc` and `sysctl`."""
+        settings = {
+            "link.rate": f"{self.server_kbit} kbit/s", "link.client_rate": f"{self.port_kbit} kbit/s", "link.delay": f"{self.delay_us * 250} ns",
+            "switch.buffer": f"{self.buffer - FRAME} B", "tcp.rto_min": f"{self.rto_min_ms} ms"} | (RED if self.red else {})
+        return setup(SCENARIO, SCHEMES[self.law] + "+red+ecn" * self.red, self.senders, "own", settings)["files"]
 
 
 def run(*command, **more):
@@ -150,8 +163,10 @@ def measure(points):
         (root / "more").mkdir()
         (root / "more" / "points").write_text("".join(point.line(number) for number, point in enumerate(points)))
         for number, point in enumerate(points):
-            for host, lines in point.changes:
-                (root / "more" / f"change-{number}-{host}").write_text(lines)
+            folder = root / "more" / f"point-{number}"
+            folder.mkdir()
+            for name, text in (point.setup() | {f"change-{host}": lines for host, lines in point.changes}).items():
+                (folder / name).write_text(text)
         archive(root / "more", root / "more.gz")
         # What comes later in an initramfs is unpacked over what came before.
         (root / "initrd").write_bytes(files.read_bytes() + (root / "more.gz").read_bytes())

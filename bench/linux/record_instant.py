@@ -13,7 +13,7 @@ import pathlib
 import random
 import sys
 
-from instant import keys_of, point_of, quantity
+from instant import cluster_of, point_of, port_rate, quantity
 from instant_machine import BUILD, measure
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -81,13 +81,12 @@ def grid(seed=SEED, families=FAMILIES):
 
 def machine_point(point, variant):
     """A point of the grid as the machine takes it."""
-    keys, _ = keys_of(SCENARIO, [f"{key}={value}" for key, value in point["set"].items()])
-    port = quantity(keys["link.rate"] if keys["link.client_rate"] == "none" else keys["link.client_rate"])
-    size = quantity(keys["workload.fragment"])
+    cluster = cluster_of(SCENARIO, point["set"])
+    port, size = port_rate(cluster), quantity(cluster.keys["workload.fragment"])
     more = {
         "base": {}, "jitter-5us": {"service_jitter_ns": 5_000}, "jitter-50us": {"service_jitter_ns": 50_000}, "order": {"order": 1},
-        "rate-0.3%": {"port_rate": port * 997 // 1000}, "rate-0.6%": {"port_rate": port * 994 // 1000}}[variant]
-    return point_of(point["scheme"], point["fan_in"], keys, most=max(8, RUN_BYTES // (size * point["fan_in"])), **more)
+        "rate-0.3%": {"port": port * 997 // 1000}, "rate-0.6%": {"port": port * 994 // 1000}}[variant]
+    return point_of(cluster, point["scheme"], point["fan_in"], most=max(8, RUN_BYTES // (size * point["fan_in"])), **more)
 
 
 def key_of(point, variant):

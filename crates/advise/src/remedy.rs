@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use fanin_spec::{Base, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Stack, Variant};
+use fanin_assemble::route_window_holds;
+use fanin_spec::{Base, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Variant};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 /// Keys that a change of the number of servers sets.
@@ -153,12 +154,6 @@ pub fn changes(today: &Variant) -> Vec<Change> {
     let place = |change: &Change| FAMILIES.iter().position(|(word, _)| *word == change.family);
     ranges.all.sort_by_key(place);
     ranges.all
-}
-
-/// Whether a route's `window` limits the client's receive window. When the first full segment arrives, Linux 6.12 replaces that limit by
-/// the whole receive buffer (net/ipv4/tcp_input.c, tcp_measure_rcv_mss()); 6.1 does not.
-pub fn route_window_holds(settings: &Settings) -> bool {
-    settings.tcp.profile.0 != Some(Stack::Linux)
 }
 
 impl Ranges<'_> {

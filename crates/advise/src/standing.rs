@@ -1,7 +1,7 @@
 //! State of a cluster: its collapse point, its margin, and its limits.
 
 use fanin_lab::stats::Interval;
-use fanin_lab::{Broken, CompareOptions, Done, Planner, figures, state_at, summarise};
+use fanin_lab::{Broken, CompareOptions, Done, Planner, Runs, figures, state_at, summarise};
 use fanin_lab::{Outcome, State};
 use fanin_model::{Bottleneck, overflow_onset};
 use fanin_spec::RunSpec;
@@ -104,7 +104,7 @@ pub fn onset(
     let (specs, runs): (Vec<RunSpec>, Vec<Option<Done>>) =
         done.into_iter().map(|(spec, run)| (spec, Some(run))).unzip();
     let outcome = Outcome { runs, ..Outcome::default() };
-    let summary = summarise("", variants, options, (&specs, &outcome));
+    let summary = summarise("", variants, options, Runs::of(&specs, &outcome));
     let at = summary.onset.0.first().and_then(|(_, onsets)| onsets.first()?.at.as_ref().map(|(place, _)| *place));
     Ok((at.map(|place| variant.points[place].settings.servers()), true))
 }

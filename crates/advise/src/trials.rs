@@ -1,8 +1,9 @@
 //! Changes tried: runs under common seeds, paid for out of one budget.
 
 use fanin_lab::stats::{Interval, mean_interval};
-use fanin_lab::{Batch, Broken, CompareOptions, Done, Least, Outcome, Session, SummaryRow, state_at, summarise};
-use fanin_spec::{RunSpec, RunTables, Variant};
+use fanin_lab::{Batch, Broken, CompareOptions, Done, Least, Outcome, Runs, Session, SummaryRow, state_at, summarise};
+use fanin_spec::{RunSpec, Variant};
+use fanin_tables::RunTables;
 use fanin_units::Bytes;
 
 use crate::cluster::{Cluster, round};
@@ -70,7 +71,7 @@ impl Trial {
         let runs = self.runs.iter().cloned().map(Some).collect();
         let outcome = Outcome { runs, ..Outcome::default() };
         let variants = core::slice::from_ref(&self.variant);
-        summarise("", variants, CompareOptions::default(), (&specs, &outcome)).rows.pop()
+        summarise("", variants, CompareOptions::default(), Runs::of(&specs, &outcome)).rows.pop()
     }
 
     /// Whether it is better than another for sure.

@@ -1,9 +1,8 @@
 //! Interface between an application and its driver.
 
 use fanin_fabric::HostId;
-use fanin_spec::{
-    FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RequestRow, ServiceRow, TaskRow, Watch,
-};
+use fanin_spec::Watch;
+use fanin_tables::{FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RequestRow, ServiceRow, TaskRow};
 use fanin_units::{Rate, Time};
 
 use crate::ids::{ConnectionId, EndpointId};

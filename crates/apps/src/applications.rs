@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, HostState, RunSpec, Watch};
+use fanin_spec::{HostState, RunSpec, Watch};
+use fanin_tables::FlowKind;
 use fanin_units::{Rate, Time};
 
 use crate::application::{App, Driver, Record, View};

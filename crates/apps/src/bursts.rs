@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use fanin_fabric::HostId;
-use fanin_spec::{Burst, Bursts as Table, FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_spec::{Burst, Bursts as Table, RunSpec};
+use fanin_tables::{FlowKind, FlowRow, QueryRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, host_of, round_row, timeouts_since};
@@ -12,7 +13,7 @@ use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
 use crate::message::meanings;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow};
+use fanin_tables::{FlowKind, FlowRow};
 use fanin_units::Time;
 
 use super::application::{Driver, View};

@@ -21,19 +21,17 @@ mod service;
 mod shuffle;
 #[cfg(test)]
 mod still;
-mod streams;
 mod transfers;
 mod warm_up;
 
-use fanin_spec::{FlowKind, Kind, RunSpec};
+use fanin_spec::{Kind, RunSpec};
+use fanin_tables::FlowKind;
 
 pub use application::{App, Driver, Record, View};
 pub use applications::{Applications, Network, has_background};
 pub use ids::{ConnectionId, EndpointId, Owner};
-pub use key_value::{drawn, fits, racks};
 pub use message::{Meaning, Message};
 pub use message_queue::MessageQueue;
-pub use streams::{Purpose, SmallStream, Stream, StreamOf};
 
 /// The workload of a spec.
 pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {

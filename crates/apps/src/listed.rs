@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use fanin_fabric::HostId;
-use fanin_spec::{Flow, FlowKind, Flows, RunSpec};
+use fanin_spec::{Flow, Flows, RunSpec};
+use fanin_tables::FlowKind;
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View};

@@ -1,13 +1,14 @@
 //! Long-lived flows from every server to the client.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
+use fanin_spec::{RunSpec, WarmUp};
+use fanin_tables::{FlowKind, FlowRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, host_of};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Meaning, meanings};
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -1,13 +1,14 @@
 //! One shot: every server opens a connection to the client and sends one fragment; the run ends with the last byte.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, FlowRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, host_of, round_row};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanin_fabric::HostId;
-use fanin_spec::FlowKind;
+use fanin_tables::FlowKind;
 
 use super::application::Driver;
 use crate::ids::{ConnectionId, EndpointId};

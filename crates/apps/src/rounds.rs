@@ -5,14 +5,15 @@
 //! search has a fixed number of queries, each over new connections.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, FlowRow, QueryRow};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, round_row};
 use super::warm_up::WarmUp;
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

@@ -1,14 +1,15 @@
 //! A query service as background traffic: at random times a random host queries others; the query ends with the last response.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, RunSpec, Service as Settings, ServiceRow};
+use fanin_spec::{RunSpec, Service as Settings};
+use fanin_tables::{FlowKind, ServiceRow};
 
 use super::application::{Application, Driver, Record, View};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
 use crate::message::meanings;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

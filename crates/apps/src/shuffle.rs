@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::FlowKind;
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View, round_row};
@@ -12,7 +13,7 @@ use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
 use crate::message::meanings;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {

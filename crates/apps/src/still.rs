@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fanin_fabric::HostId;
-use fanin_spec::FlowKind;
+use fanin_tables::FlowKind;
 use fanin_units::{Rate, Time};
 
 use crate::application::{Driver, View};

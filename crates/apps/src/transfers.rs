@@ -1,7 +1,7 @@
 //! Flows between any two hosts, each a message, optionally requested by its receiver.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow};
+use fanin_tables::{FlowKind, FlowRow};
 
 use super::application::{Driver, View};
 use super::pool::Pool;

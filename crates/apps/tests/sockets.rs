@@ -15,7 +15,8 @@ use fanin_apps::{
     Applications, ConnectionId, EndpointId, Meaning, Message, MessageQueue, Network, Owner, Record, View,
 };
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, RunSpec, Scenario};
+use fanin_spec::{RunSpec, Scenario};
+use fanin_tables::FlowKind;
 use fanin_units::{Rate, Time};
 
 /// One end of a connection.

@@ -1,17 +1,26 @@
-//! Conversion of a run's settings to algorithms, parameters, and the network.
+//! Conversion of a run's settings to algorithms, parameters, the network, initial placements, and settings of Linux.
 //!
-//! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made:
-//! nothing here can fail.
+//! Every driver of a [`RunSpec`] uses this crate, so settings have the same meaning everywhere. A spec was validated when it was made, so
+//! only two conversions can fail: [`fits`] refuses a placement plan for another cluster, and [`linux()`] what no kernel has.
 
 mod key_value;
+mod linux;
+mod placement;
 mod port;
 mod receiver;
 mod sender;
+mod streams;
 mod tcp;
 
 pub use key_value::{data_server_params, front_end_params, hub_params};
+pub use linux::{
+    Batch, CoDel, Egress, Htb, LinuxHost, LinuxSetup, MOST_SERVERS, MTU, Namespaces, Qdisc, Red, RouteAttribute,
+    Sysctl, Unsupported, linux, route_window_holds, socket_buffer,
+};
+pub use placement::{drawn, fits, racks};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
+pub use streams::{Purpose, SmallStream, Stream, StreamOf};
 pub use tcp::tcp_settings;
 
 use fanin_fabric::Fabric;

@@ -1,8 +1,10 @@
 //! Diagnosis of slow rounds from recordings: reads captures and counters as a stream, and reports causes, incast or others, with their
 //! confidence.
 //!
-//! [`diagnose`] depends on its inputs alone. Its memory is bounded for any input; cautions report gaps in the data.
+//! [`diagnose`] depends on its inputs alone. Its memory is bounded for any input; cautions report gaps in the data. [`calibrate`] settles by
+//! simulation what a recording leaves open, and [`page`] shows a diagnosis.
 
+mod calibrate;
 mod capture;
 mod captured;
 mod cautions;
@@ -17,6 +19,7 @@ mod half;
 mod host;
 mod input;
 mod judge;
+mod page;
 mod read;
 mod record;
 mod recording;
@@ -27,10 +30,12 @@ mod verdict;
 mod watch;
 mod way;
 
+pub use calibrate::{Simulate, calibrate};
 pub use diagnosis::{
     Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, RoundsFound, Signature, Simulated,
     SlowServer, StallFound, Verdict, WayFound,
 };
+pub use page::page;
 pub use read::{Input, Unread, diagnose};
 pub use recording::{Command, commands};
 pub use sketch::{Choice, Sketch};

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use fanin_lab::Done;
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

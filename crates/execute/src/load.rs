@@ -75,7 +75,7 @@ impl Loaded {
 /// Refuses a placement plan that does not fit the cluster of every point.
 fn plan_fits(variant: &Variant) -> Result<(), Problem> {
     let runs = (0..variant.points.len()).filter_map(|place| variant.at(place, variant.settings.run.first_seed));
-    runs.into_iter().try_for_each(|spec| fanin_apps::fits(&spec))
+    runs.into_iter().try_for_each(|spec| fanin_assemble::fits(&spec))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fanin_lab::{Batch, Broken, Executor, Measurement, News, Provenance, Runner};
-use fanin_spec::{RunError, RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::{RunError, RunTables};
 
 use crate::threads::Threads;
 

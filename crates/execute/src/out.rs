@@ -5,11 +5,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use fanin_lab::{Manifest, Outcome, Summary};
+use fanin_lab::{Manifest, Runs, Summary};
 use fanin_papers::{Reproduced, Scorecard};
 use fanin_plan::{PLACEMENT, PlacementPlan, write_placement};
 use fanin_report::Report;
-use fanin_spec::RunSpec;
 use nix::libc::O_NOFOLLOW;
 use sha2::{Digest, Sha256};
 
@@ -111,13 +110,13 @@ impl Out {
         self,
         manifest: &Manifest,
         summary: &Summary,
-        (specs, outcome): (&[RunSpec], &Outcome),
+        runs: Runs<'_>,
         beside: ExtraFiles,
         files: &[(String, String)],
     ) -> Result<(), Refusal> {
         self.publish(|out, names| {
             out.write_files(files, names)?;
-            out.write(manifest, summary, specs, outcome, beside, names)
+            out.write(manifest, summary, runs, beside, names)
         })
     }
 
@@ -202,12 +201,11 @@ impl Out {
         &self,
         manifest: &Manifest,
         summary: &Summary,
-        specs: &[RunSpec],
-        outcome: &Outcome,
+        runs: Runs<'_>,
         beside: ExtraFiles,
         names: &mut Vec<String>,
     ) -> io::Result<()> {
-        let tables = Tables::of(summary, specs, outcome, matches!(beside, ExtraFiles::Series));
+        let tables = Tables::of(summary, runs, matches!(beside, ExtraFiles::Series));
         for (_, table) in tables.made() {
             self.write_table(&table(), names)?;
         }
@@ -223,7 +221,7 @@ impl Out {
             "scenario": summary.scenario,
             "scenario_sha256": hex::encode(digest),
             "hash": summary.hash,
-            "runs_planned": specs.len(),
+            "runs_planned": runs.specs.len(),
             "runs_finished": tables.runs(),
         });
         names.push("manifest.json".into());

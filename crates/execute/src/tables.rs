@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use fanin_lab::catalogue::{Kind, OF_A_RUN, Part, Value};
 use fanin_lab::figures::cell;
-use fanin_lab::{Outcome, Slowdown, Summary, SummaryRow};
+use fanin_lab::{Runs, Slowdown, Summary, SummaryRow};
 use fanin_papers::CurveRow;
 use fanin_placement::{Reason, Server};
 use fanin_plan::{Effect, PlacementPlan};
-use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
+use fanin_spec::{Coordinate, Literal, Point, RunSpec};
+use fanin_tables::{Cell, ColumnType, Row, RunTables};
 use fanin_units::{Bytes, Rate, Time};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -58,10 +59,8 @@ type Made<'a> = (&'static str, Box<dyn Fn() -> Table + 'a>);
 
 impl<'a> Tables<'a> {
     /// Tables of the finished runs; with `series`, also the watched series.
-    pub fn of(summary: &'a Summary, specs: &'a [RunSpec], outcome: &'a Outcome, series: bool) -> Tables<'a> {
-        let runs = specs.iter().zip(&outcome.runs);
-        let runs = runs.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)));
-        Tables { summary, runs: runs.collect(), series }
+    pub fn of(summary: &'a Summary, runs: Runs<'a>, series: bool) -> Tables<'a> {
+        Tables { summary, runs: runs.finished().collect(), series }
     }
 
     /// Number of runs.

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fanin_lab::{Batch, Broken, Done, Executor, News, Runner};
-use fanin_spec::{RunError, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::RunError;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_execute::{Cache, ExtraFiles, Out, Threads};
-use fanin_lab::{Batch, CompareOptions, Manifest, Outcome, Runner, Summary, conduct, execute, plan, summarise};
-use fanin_spec::{Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals, Variant};
+use fanin_lab::{Batch, CompareOptions, Manifest, Outcome, Runner, Runs, Summary, conduct, execute, plan, summarise};
+use fanin_spec::{RunSpec, Scenario, Variant};
+use fanin_tables::{Engine, FlowRow, PortRow, QueryRow, RunError, RunTables, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Collapses at 8 senders; figures differ by seed; runs end out of order.
@@ -92,7 +93,7 @@ fn run(runner: &dyn Runner, seeds: u32, jobs: usize) -> (Vec<RunSpec>, Outcome, 
     let outcome =
         execute(&Threads { runner, cache: None, jobs, stop: &AtomicBool::new(false) }, batch(&specs), &mut |_| {})
             .unwrap();
-    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), Runs::of(&specs, &outcome));
     (specs, outcome, summary)
 }
 
@@ -142,7 +143,7 @@ fn stop_keeps_finished_runs() {
                 stop.store(true, Ordering::Relaxed);
             }
         });
-    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome.unwrap()));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), Runs::of(&specs, &outcome.unwrap()));
     assert_eq!(summary.rows.len(), 6);
     assert!(summary.rows.iter().all(|row| row.seeds == 2));
 }
@@ -158,7 +159,7 @@ fn a_point_without_a_finished_run_has_no_row() {
         &mut |_| {},
     )
     .unwrap();
-    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), Runs::of(&specs, &outcome));
     assert!(summary.rows.is_empty());
     assert_eq!(summary.onset.0[0].1[0].at, None);
 }
@@ -191,7 +192,7 @@ fn folder_contains_every_table_twice_and_the_manifest() {
     let out = Out::claim(&folder).unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let script = ("remedy-1/servers/apply.sh".to_string(), "#!/bin/sh\n".to_string());
-    out.fill(&manifest(), &summary, (&specs, &outcome), ExtraFiles::Nothing, &[script]).unwrap();
+    out.fill(&manifest(), &summary, Runs::of(&specs, &outcome), ExtraFiles::Nothing, &[script]).unwrap();
     let written = fs::metadata(folder.join("remedy-1/servers/apply.sh")).unwrap();
     assert_eq!(written.permissions().mode() & 0o111, 0o111, "a script can be run");
     let mut names: Vec<String> =
@@ -219,7 +220,10 @@ fn parquet_and_csv_contain_the_same_cells() {
     let top = tempfile::tempdir().unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let folder = top.path().join("out");
-    Out::claim(&folder).unwrap().fill(&manifest(), &summary, (&specs, &outcome), ExtraFiles::Nothing, &[]).unwrap();
+    Out::claim(&folder)
+        .unwrap()
+        .fill(&manifest(), &summary, Runs::of(&specs, &outcome), ExtraFiles::Nothing, &[])
+        .unwrap();
     for name in ["summary", "flows", "queries", "ports"] {
         let mut text = csv::Reader::from_path(folder.join(format!("{name}.csv"))).unwrap();
         let header: Vec<String> = text.headers().unwrap().iter().map(String::from).collect();
@@ -312,7 +316,7 @@ fn a_stopped_sweep_continues_without_repeats() {
         let counting = Counting { runs: AtomicUsize::new(0), stop_after, stop: &stop };
         let lab = Threads { runner: &counting, cache: Some(&cache), jobs: NonZeroUsize::MIN, stop: &stop };
         let (specs, outcome) = conduct(&lab, &variants, CompareOptions::default(), &mut |_| {}).unwrap();
-        let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
+        let summary = summarise("toy.toml", &variants, CompareOptions::default(), Runs::of(&specs, &outcome));
         (counting.runs.into_inner(), outcome.cached, without_cost(summary))
     };
     assert_eq!(go(9).0, 9);

@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use fanin_execute::Threads;
-use fanin_lab::{Batch, CompareOptions, Manifest, Runner, execute, plan, summarise};
+use fanin_lab::{Batch, CompareOptions, Manifest, Runner, Runs, execute, plan, summarise};
 use fanin_report::{Report, report};
-use fanin_spec::{EventRow, FlowRow, QueryRow, RunError, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
+use fanin_spec::{RunSpec, Scenario, Watch};
+use fanin_tables::{EventRow, FlowRow, QueryRow, RunError, RunTables, SampleRow, Totals};
 
 /// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.
 struct Toy;
@@ -103,14 +104,22 @@ fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
     let specs = plan(&variants);
     let lab = Threads { runner, cache: None, jobs: NonZeroUsize::new(jobs).unwrap(), stop: &AtomicBool::new(false) };
     let outcome = execute(&lab, Batch { specs: &specs, watch: None }, &mut |_| {}).unwrap();
-    let summary = summarise("toy.toml", &variants, CompareOptions::default(), (&specs, &outcome));
+    let summary = summarise("toy.toml", &variants, CompareOptions::default(), Runs::of(&specs, &outcome));
     let manifest = Manifest {
         version: "0.1.0".into(),
         arguments: ["compare", "toy.toml", "--jobs", &jobs.to_string()].map(String::from).to_vec(),
         scenario_text: SCENARIO.into(),
     };
-    report(Some(&Watcher(runner, stop)), title.as_deref(), &variants, &manifest, &summary, (&specs, &outcome), lab.stop)
-        .unwrap()
+    report(
+        Some(&Watcher(runner, stop)),
+        title.as_deref(),
+        &variants,
+        &manifest,
+        &summary,
+        Runs::of(&specs, &outcome),
+        lab.stop,
+    )
+    .unwrap()
 }
 
 /// A runner that may be stopped before it watches.

@@ -8,7 +8,8 @@ use fanin_lab::{
     Batch, CompareOptions, Compared, Finding, Manifest, Outcome, Summary, compare, execute, stats, with_jitter,
 };
 use fanin_report::{Report, report};
-use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{Cell, Row, RunTables};
 use serde_json::{Map, Value, json};
 
 use crate::simulator::RUNNER;
@@ -123,8 +124,7 @@ impl Comparison {
 
     /// The finished runs with their tables.
     pub fn runs(&self) -> impl Iterator<Item = (&RunSpec, &RunTables)> {
-        let done = self.compared.specs.iter().zip(&self.compared.outcome.runs);
-        done.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)))
+        self.compared.runs().finished()
     }
 
     /// The names of the tables, which are also the names of the files that [`Comparison::write`] writes.
@@ -146,7 +146,7 @@ impl Comparison {
 
     fn named(&self) -> Tables<'_> {
         let series = self.beside == Besides::Series;
-        Tables::of(&self.compared.summary, &self.compared.specs, &self.compared.outcome, series)
+        Tables::of(&self.compared.summary, self.compared.runs(), series)
     }
 
     /// The numbers of finished and of planned runs.
@@ -159,11 +159,11 @@ impl Comparison {
     /// # Errors
     /// [`Error::Broken`].
     pub fn report(&self, arguments: &[String]) -> Result<Report, Error> {
-        let (title, done) = (self.scenario.title(), (&self.compared.specs[..], &self.compared.outcome));
+        let (title, runs) = (self.scenario.title(), self.compared.runs());
         let manifest = self.manifest(arguments);
         // A measured run cannot be watched once more.
         let runner = self.compared.outcome.provenance.is_none().then_some(RUNNER);
-        Ok(report(runner, title, self.scenario.variants(), &manifest, &self.compared.summary, done, &self.stop)?)
+        Ok(report(runner, title, self.scenario.variants(), &manifest, &self.compared.summary, runs, &self.stop)?)
     }
 
     /// Writes every table as CSV and Parquet, a comparison's report, a watched run's series, and the manifest.
@@ -182,13 +182,7 @@ impl Comparison {
             None if self.beside == Besides::Series => ExtraFiles::Series,
             None => ExtraFiles::Nothing,
         };
-        out.fill(
-            &self.manifest(arguments),
-            &self.compared.summary,
-            (&self.compared.specs, &self.compared.outcome),
-            beside,
-            files,
-        )?;
+        out.fill(&self.manifest(arguments), &self.compared.summary, self.compared.runs(), beside, files)?;
         Ok(())
     }
 

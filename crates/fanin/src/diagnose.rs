@@ -8,16 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_advise::Addresses;
-use fanin_diagnose::{Diagnosis, Input, diagnose};
+use fanin_diagnose::{Diagnosis, Input, calibrate, diagnose, page};
 use fanin_execute::{Draft, Out};
+use fanin_lab::{CompareOptions, Outcome, conduct};
+use fanin_spec::{RunSpec, Variant};
 use serde_json::json;
 
-use crate::{Advised, Error, Lab, Scenario, diagnosed};
+use crate::{Advised, Error, Lab, Scenario, Update};
 
 /// The command line's name of standard input.
 const STDIN: &str = "-";
 /// Name of the scenario in a diagnosis' folder.
-pub(crate) const SCENARIO: &str = "scenario.toml";
+const SCENARIO: &str = "scenario.toml";
 
 /// A diagnosis, and the files made from it.
 pub struct Diagnosed {
@@ -75,6 +77,35 @@ impl Lab {
             diagnosis.sketch = None;
         }
         Ok(Diagnosed { diagnosis })
+    }
+
+    /// Settles the values that the recording leaves open in a diagnosis' scenario: picks, of each value's candidates, the one whose
+    /// simulated rounds resemble the recorded ones most. Changes nothing if the first trial fits. Adds the scenario's results beside the
+    /// measured ones.
+    ///
+    /// # Errors
+    /// As [`Lab::compare`].
+    pub fn calibrate(&self, found: &mut Diagnosed, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
+        calibrate(&mut found.diagnosis, &mut |variants| self.simulated(variants, hear))
+    }
+
+    /// All runs of variants; `None` if they exceed the memory.
+    fn simulated(
+        &self,
+        variants: &[Variant],
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<Option<(Vec<RunSpec>, Outcome)>, Error> {
+        match self.forecast(variants) {
+            Err(Error::Memory(_)) => return Ok(None),
+            fits => drop(fits?),
+        }
+        let mut progress = |progress| hear(Update::Progress(progress));
+        let (specs, outcome) =
+            self.with_executor(|executor| conduct(executor, variants, CompareOptions::default(), &mut progress))?;
+        match outcome.runs.iter().all(Option::is_some) {
+            true => Ok(Some((specs, outcome))),
+            false => Err(Error::Stopped),
+        }
     }
 }
 
@@ -160,7 +191,7 @@ impl Diagnosed {
 
     /// The findings as a page: rounds over time, and the slowest one server by server.
     pub fn page(&self) -> String {
-        diagnosed::page(&self.diagnosis)
+        page(&self.diagnosis)
     }
 
     /// One JSON object: the output of `fanin diagnose --json`.

@@ -32,10 +32,8 @@
 //! input.
 
 mod advise;
-mod calibrate;
 mod comparison;
 mod diagnose;
-mod diagnosed;
 mod error;
 mod frame;
 mod lab;
@@ -94,8 +92,6 @@ pub use fanin_report::Report;
 pub use fanin_sim::one_core;
 /// Algorithms of the caller's own, beside the built-in ones.
 pub use fanin_spec::law;
-pub use fanin_spec::{
-    Cause, Cell, Coordinate, Counter, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunError, RunSpec,
-    RunTables, TIERS, Totals, Variant, Watch,
-};
+pub use fanin_spec::{Coordinate, Origin, Point, Problem, RunSpec, TIERS, Variant, Watch};
+pub use fanin_tables::{Cause, Cell, Counter, HolderRow, MemoryRow, PortRow, Row, RunError, RunTables, Totals};
 pub use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};

@@ -8,7 +8,8 @@ use fanin_lab::{Batch, execute};
 use fanin_placement::{Kind, Reason};
 use fanin_plan::requests::Reading;
 use fanin_plan::{Effect, PlacementPlan, PlanOptions, make_plan};
-use fanin_spec::{Optional, Popularity, Replica, RunTables, Scheme, ServerOrder, Settings, Variant};
+use fanin_spec::{Optional, Popularity, Replica, Scheme, ServerOrder, Settings, Variant};
+use fanin_tables::RunTables;
 use fanin_units::{Rate, Time};
 use serde_json::{Value, json};
 

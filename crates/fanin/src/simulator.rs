@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_lab::Runner;
 use fanin_sim::{Team, one_core};
-use fanin_spec::{Base, Need, RunError, RunSpec, RunTables, Settings, Watch};
+use fanin_spec::{Base, Need, RunSpec, Settings, Watch};
+use fanin_tables::{RunError, RunTables};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 

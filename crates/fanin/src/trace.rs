@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use fanin_lab::Broken;
 use fanin_sim::{CapturedPacket, TapPoint};
-use fanin_spec::{RunError, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::RunError;
 use fanin_units::Time;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;

@@ -1,6 +1,7 @@
 //! Background traffic of a workload: long flows, Poisson flows, a service.
 
-use fanin_spec::{RunTables, Settings, Totals};
+use fanin_spec::Settings;
+use fanin_tables::{RunTables, Totals};
 
 use crate::catalogue::figures;
 use crate::spread::{Spread, spread_with_open};

@@ -1,7 +1,7 @@
 //! Declaration of figures: name, unit and meaning, each once. Fields, JSON keys, CSV and Parquet columns and the pages' tables are
 //! derived from it.
 
-use fanin_spec::{Column, ColumnType};
+use fanin_tables::{Column, ColumnType};
 
 use crate::stats::Interval;
 

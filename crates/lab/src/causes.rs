@@ -1,6 +1,6 @@
 //! Stalls by cause: their number and total duration.
 
-use fanin_spec::{Cause, RunTables};
+use fanin_tables::{Cause, RunTables};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::catalogue::{Figure, Part, Shaped, Value};
@@ -85,7 +85,7 @@ impl Serialize for Causes {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::StallRow;
+    use fanin_tables::StallRow;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use fanin_spec::{RunSpec, Variant};
 
 use crate::jitter::{hang_on_phases, with_jitter};
-use crate::{Broken, CompareOptions, Executor, Outcome, Progress, Summary, conduct, findings, summarise};
+use crate::{Broken, CompareOptions, Executor, Outcome, Progress, Runs, Summary, conduct, findings, summarise};
 
 /// Result of a comparison.
 #[derive(Debug)]
@@ -17,6 +17,11 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// The runs with their outcome.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs::of(&self.specs, &self.outcome)
+    }
+
     /// Summarises finished runs; `warnings` are the scenario's.
     pub fn of(
         scenario: &str,
@@ -25,7 +30,7 @@ impl Compared {
         options: CompareOptions,
         (specs, outcome): (Vec<RunSpec>, Outcome),
     ) -> Compared {
-        let summary = summarise(scenario, variants, options, (&specs, &outcome));
+        let summary = summarise(scenario, variants, options, Runs::of(&specs, &outcome));
         let (findings, warnings) = (findings(variants, &summary), warnings.to_vec());
         Compared { specs, outcome, summary: Summary { findings, warnings, ..summary } }
     }
@@ -56,8 +61,8 @@ pub fn compare(
         let (done, total) = (runs + now.done, runs + now.total);
         progress(Progress { done, total, elapsed: wall + now.elapsed, left: now.left });
     })?;
-    let jittery = summarise(scenario, &others, options, (&specs, &outcome));
-    let hangs = hang_on_phases(variants, &done.summary, (&done.specs, &done.outcome), &jittery);
+    let jittery = summarise(scenario, &others, options, Runs::of(&specs, &outcome));
+    let hangs = hang_on_phases(variants, &done.summary, done.runs(), &jittery);
     done.summary.warnings.extend(hangs);
     done.outcome.notices.extend(outcome.notices);
     done.outcome.notices.dedup();

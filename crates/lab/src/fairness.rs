@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_spec::{FlowKind, FlowRow, RunTables};
+use fanin_tables::{FlowKind, FlowRow, RunTables};
 
 use crate::stats::{self, Interval};
 
@@ -87,7 +87,7 @@ pub(crate) fn mean_of_rounds(by_seed: &[Vec<f64>]) -> Option<Interval> {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::QueryRow;
+    use fanin_tables::QueryRow;
 
     use super::*;
 

@@ -245,7 +245,7 @@ impl Subject<'_> {
 mod tests {
     use super::sample::{COLLAPSE, Point, found, seen, summed, variants};
     use super::*;
-    use fanin_spec::{Cause, RunTables, StallRow};
+    use fanin_tables::{Cause, RunTables, StallRow};
 
     use crate::{Least, Memories, Spread, Squeezed};
 

@@ -4,7 +4,7 @@ use fanin_spec::{RunSpec, Variant};
 
 use crate::figures::three;
 use crate::findings::state;
-use crate::{Axis, Outcome, State, Summary, SummaryRow};
+use crate::{Axis, Runs, State, Summary, SummaryRow};
 
 /// Ratios above this are not phase effects: goodput near a threshold between states, or slightly less fair flows.
 const ALIKE: f64 = 0.8;
@@ -22,7 +22,7 @@ const NAMED: usize = 4;
 pub fn hang_on_phases(
     variants: &[Variant],
     summary: &Summary,
-    (specs, outcome): (&[RunSpec], &Outcome),
+    runs: Runs<'_>,
     with_jitter: &Summary,
 ) -> Option<String> {
     let axis = Axis::of(variants);
@@ -32,8 +32,8 @@ pub fn hang_on_phases(
         let own = |row: &&SummaryRow| row.scheme == jittery.scheme && row.place == jittery.place;
         let row = summary.rows.iter().find(own)?;
         let there = |(spec, _): &(&RunSpec, _)| spec.label == row.scheme && spec.place == row.place;
-        let done = specs.iter().zip(&outcome.runs).filter(there).filter_map(|(_, done)| done.as_ref());
-        let states: Vec<State> = done.map(|done| state(row, done.tables.goodput_mbps())).collect();
+        let goodputs = runs.finished().filter(there).map(|(_, tables)| tables.goodput_mbps());
+        let states: Vec<State> = goodputs.map(|mbps| state(row, mbps)).collect();
         let now = state(jittery, jittery.goodput_mbps.mean);
         let [here, there] = [row, jittery].map(|row| three(row.goodput_mbps.mean));
         let [less, more] = [f64::min, f64::max].map(|of| of(row.goodput_mbps.mean, jittery.goodput_mbps.mean));

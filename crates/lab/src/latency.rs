@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fanin_spec::{LatencyRow, RunTables};
+use fanin_tables::{LatencyRow, RunTables};
 
 use crate::Spread;
 use crate::catalogue::figures;

@@ -45,7 +45,7 @@ pub use manifest::Manifest;
 pub use measurement::{Measurement, Provenance};
 pub use measures::SummaryRow;
 pub use memories::{Memories, Squeezed};
-pub use outcome::{Broken, Done, Outcome};
+pub use outcome::{Broken, Done, Outcome, Runs};
 pub use plan::{CompareOptions, MOST_SEEDS, Planner, plan};
 pub use runner::Runner;
 pub use session::{Batch, Executor, News, Progress, Session, conduct, execute};

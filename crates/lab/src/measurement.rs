@@ -3,7 +3,8 @@
 use core::num::NonZeroUsize;
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunError, RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::{RunError, RunTables};
 
 /// Carries out a spec on real machines. Two measurements of one spec differ, so they are not cached.
 pub trait Measurement: Sync {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fanin_spec::{Counter, Kind, Point, RunTables, Settings, Totals, Variant};
+use fanin_spec::{Kind, Point, Settings, Variant};
+use fanin_tables::{Counter, RunTables, Totals};
 
 use crate::background::{Background, Service, background, service};
 use crate::catalogue::{Part, Value, figures};
@@ -307,7 +308,7 @@ fn repair_ms(s: &Settings, runs: &[&RunTables]) -> f64 {
 mod tests {
     use std::collections::BTreeSet;
 
-    use fanin_spec::Row;
+    use fanin_tables::Row;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_spec::{MemoryRow, RunTables};
+use fanin_tables::{MemoryRow, RunTables};
 
 use crate::catalogue::figures;
 use crate::stats::{mean, six_digits};
@@ -101,7 +101,7 @@ fn squeezed(runs: &[&RunTables]) -> Option<Squeezed> {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::HolderRow;
+    use fanin_tables::HolderRow;
 
     use super::*;
 

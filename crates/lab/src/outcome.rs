@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use fanin_spec::{Point, RunSpec, RunTables};
+use fanin_spec::{Point, RunSpec};
+use fanin_tables::RunTables;
 
 use crate::Provenance;
 
@@ -30,6 +31,28 @@ pub struct Outcome {
     pub wall: Duration,
     /// Where and when the figures were measured; `None` if they follow from the specs alone.
     pub provenance: Option<Provenance>,
+}
+
+/// Runs of a plan with their outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs<'a> {
+    /// The plan: runs by scheme, point and seed.
+    pub specs: &'a [RunSpec],
+    /// Their outcomes, in the same order.
+    pub outcome: &'a Outcome,
+}
+
+impl<'a> Runs<'a> {
+    /// A plan's runs with their outcome, which is in the plan's order.
+    pub fn of(specs: &'a [RunSpec], outcome: &'a Outcome) -> Runs<'a> {
+        Runs { specs, outcome }
+    }
+
+    /// The finished runs with their tables.
+    pub fn finished(self) -> impl Iterator<Item = (&'a RunSpec, &'a RunTables)> {
+        let all = self.specs.iter().zip(&self.outcome.runs);
+        all.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)))
+    }
 }
 
 /// A run that broke an invariant, or in which the caller's own algorithm failed.

@@ -149,7 +149,8 @@ fn bisect(means: &BTreeMap<usize, f64>, count: usize) -> Option<usize> {
 mod tests {
     use core::time::Duration;
 
-    use fanin_spec::{RunTables, Scenario};
+    use fanin_spec::Scenario;
+    use fanin_tables::RunTables;
 
     use super::*;
 

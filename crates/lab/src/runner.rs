@@ -3,7 +3,8 @@
 use core::num::NonZeroUsize;
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{Need, RunError, RunSpec, RunTables, Settings, Watch};
+use fanin_spec::{Need, RunSpec, Settings, Watch};
+use fanin_tables::{RunError, RunTables};
 
 /// Turns a spec into tables: the same ones for the same spec, on any machine. What measures real networks is a
 /// [`Measurement`](crate::Measurement).

@@ -1,6 +1,6 @@
 //! Slowdown by flow size: completion times relative to an empty network.
 
-use fanin_spec::{FlowRow, RunTables};
+use fanin_tables::{FlowRow, RunTables};
 
 use crate::catalogue::{Figure, Part, Shaped, Value, figures};
 use crate::stats::{percentiles, six_digits};

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use fanin_spec::{FlowKind, RunTables, Settings};
+use fanin_spec::Settings;
+use fanin_tables::{FlowKind, RunTables};
 
 use crate::catalogue::{Figure, Kind, Part, Shaped, Value, figures};
 use crate::stats::{self, six_digits};

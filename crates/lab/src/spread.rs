@@ -1,6 +1,6 @@
 //! Distributions of times: mean, percentiles and maximum.
 
-use fanin_spec::{FlowKind, RunTables};
+use fanin_tables::{FlowKind, RunTables};
 
 use crate::catalogue::{Figure, Kind, Part, Shaped, Value, Written};
 use crate::stats::{self, six_digits};

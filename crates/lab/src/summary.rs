@@ -3,13 +3,14 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use fanin_spec::{Coordinate, FAN_IN, Point, RunSpec, RunTables, Scenario, Variant};
+use fanin_spec::{Coordinate, FAN_IN, Point, Scenario, Variant};
+use fanin_tables::RunTables;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::measures::{PointRuns, SummaryRow};
 use crate::setting::thresholds;
 use crate::stats::{self, six_digits};
-use crate::{CompareOptions, Done, Finding, Outcome, Provenance};
+use crate::{CompareOptions, Done, Finding, Outcome, Provenance, Runs};
 
 /// The object that `--json` prints. Everything except `engine` is a function of scenario and seeds, unless it was measured.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -102,18 +103,11 @@ pub struct Cost {
     pub cpu_s: f64,
 }
 
-/// Summarises an outcome. `specs` is the plan of `variants` under `options`, `scenario` the scenario's name.
-pub fn summarise(
-    scenario: &str,
-    variants: &[Variant],
-    options: CompareOptions,
-    (specs, outcome): (&[RunSpec], &Outcome),
-) -> Summary {
+/// Summarises an outcome. `runs` are the plan of `variants` under `options`, `scenario` the scenario's name.
+pub fn summarise(scenario: &str, variants: &[Variant], options: CompareOptions, runs: Runs<'_>) -> Summary {
     let mut points: BTreeMap<(&str, usize), Vec<(u64, &RunTables)>> = BTreeMap::new();
-    for (spec, done) in specs.iter().zip(&outcome.runs) {
-        if let Some(done) = done {
-            points.entry((&spec.label, spec.place)).or_default().push((spec.seed, &done.tables));
-        }
+    for (spec, tables) in runs.finished() {
+        points.entry((&spec.label, spec.place)).or_default().push((spec.seed, tables));
     }
     let mut rows: Vec<SummaryRow> = Vec::new();
     let mut all_onsets = Vec::new();
@@ -142,8 +136,8 @@ pub fn summarise(
         searched: options.onset,
         ecn_threshold_k: thresholds.filter(|(_, values)| !values.is_empty()).collect(),
         precision,
-        provenance: outcome.provenance.clone(),
-        engine: cost(outcome),
+        provenance: runs.outcome.provenance.clone(),
+        engine: cost(runs.outcome),
         findings: Vec::new(),
     }
 }

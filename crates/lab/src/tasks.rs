@@ -1,6 +1,6 @@
 //! Number of a job's running tasks over time, by phase.
 
-use fanin_spec::{RunTables, TaskRow};
+use fanin_tables::{RunTables, TaskRow};
 
 /// Number of tasks in a phase at each change: x in ms.
 pub type AtWork = fn(&RunTables) -> Vec<(f64, f64)>;

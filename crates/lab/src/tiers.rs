@@ -1,6 +1,7 @@
 //! Ports by tier: queue lengths, utilisation, drops and marks.
 
-use fanin_spec::{PortRow, RunTables, TIERS};
+use fanin_spec::TIERS;
+use fanin_tables::{PortRow, RunTables};
 
 use crate::catalogue::figures;
 use crate::stats::{mean, six_digits};

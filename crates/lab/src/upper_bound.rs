@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use fanin_model::{Answers, Parts, Room, Starts};
-use fanin_spec::{Fabric, HostId, Kind, PURE_ACK, Replica, RunTables, Scheme, Settings, State};
+use fanin_spec::{Fabric, HostId, Kind, PURE_ACK, Replica, Scheme, Settings, State};
+use fanin_tables::RunTables;
 use fanin_units::Bytes;
 
 /// Maximum number of client-server pairs for which paths are computed; beyond, paths are ignored.

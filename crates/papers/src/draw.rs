@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fanin_model::{Bottleneck, Growth};
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
 
 use super::curve::{Axes, Curve, Point};
 use super::file::{Claim, Figure, ModelCurve, ModelForm, Source};

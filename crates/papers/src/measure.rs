@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanin_spec::{FlowKind, GatheringRow, PortRow, QueryRow, RequestRow, RunSpec, RunTables, TaskRow};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, GatheringRow, PortRow, QueryRow, RequestRow, RunTables, TaskRow};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -349,7 +350,8 @@ fn flats(tables: &RunTables) -> Vec<(Time, Time)> {
 mod tests {
     use core::time::Duration;
 
-    use fanin_spec::{QueryRow, Scenario};
+    use fanin_spec::Scenario;
+    use fanin_tables::QueryRow;
 
     use super::*;
     use fanin_lab::{CompareOptions, Done, Outcome, summarise};
@@ -367,7 +369,7 @@ mod tests {
 
     #[test]
     fn long_flow_throughput_covers_all_phases_averaged_by_host() {
-        let moved = |from_host, to_host, delivered_bytes| fanin_spec::FlowRow {
+        let moved = |from_host, to_host, delivered_bytes| fanin_tables::FlowRow {
             class: FlowKind::Long,
             from_host,
             to_host,
@@ -385,7 +387,7 @@ mod tests {
     fn a_window_unchanged_for_100_ms_is_flat() {
         let sample = |ms: u64, value_bytes| {
             let (series, time_ps) = ("cwnd".into(), ms * 1_000_000_000);
-            fanin_spec::SampleRow { series, time_ps, value_bytes, ..Default::default() }
+            fanin_tables::SampleRow { series, time_ps, value_bytes, ..Default::default() }
         };
         let samples = vec![sample(0, 1), sample(50, 2), sample(60, 2), sample(250, 3), sample(349, 4), sample(449, 5)];
         let tables = RunTables { samples, ..RunTables::default() };
@@ -414,7 +416,7 @@ mod tests {
         let ours = Measure::QueryMs.of_run(&spec, &tables);
         let runs = vec![Some(Done { tables, cpu: Duration::ZERO })];
         let outcome = Outcome { runs, ..Outcome::default() };
-        let summary = summarise("x.toml", &variants, CompareOptions::default(), (&[spec], &outcome));
+        let summary = summarise("x.toml", &variants, CompareOptions::default(), fanin_lab::Runs::of(&[spec], &outcome));
         assert_eq!((ours, summary.rows[0].qct_ms.mean), (Some(101.0), Some(101.0)));
     }
 }

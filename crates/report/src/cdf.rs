@@ -1,6 +1,7 @@
 //! Distributions of completion times, thinned to a chart's resolution.
 
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
 
 use fanin_lab::stats::{six_digits, survival};
 use fanin_lab::workload_fcts;

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use fanin_spec::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, RunSpec, RunTables, TIERS};
+use fanin_spec::{RunSpec, TIERS};
+use fanin_tables::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, RunTables};
 
 use super::points::round_to;
 use fanin_lab::place_of;

@@ -1,6 +1,6 @@
 //! Lane of one server in a timeline: responses, and waits for a timer.
 
-use fanin_spec::{EventRow, RunTables};
+use fanin_tables::{EventRow, RunTables};
 
 use super::stall::server_of;
 
@@ -41,7 +41,7 @@ pub(super) fn waits(seen: &RunTables, server: &str, us: impl Fn(u64) -> f64, (fr
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{FlowRow, SampleRow};
+    use fanin_tables::{FlowRow, SampleRow};
 
     use super::*;
 

@@ -22,11 +22,12 @@ mod window;
 
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunSpec, RunTables, Variant};
+use fanin_spec::{RunSpec, Variant};
+use fanin_tables::RunTables;
 
 use fanin_lab::catalogue::{Part, Value};
 use fanin_lab::{
-    Axis, Broken, Finding, Manifest, Outcome, Runner, Summary, SummaryRow, findings_with, line_mbps, notes, setting,
+    Axis, Broken, Finding, Manifest, Runner, Runs, Summary, SummaryRow, findings_with, line_mbps, notes, setting,
     sure_onsets,
 };
 
@@ -125,14 +126,10 @@ pub fn report(
     variants: &[Variant],
     manifest: &Manifest,
     summary: &Summary,
-    (specs, outcome): (&[RunSpec], &Outcome),
+    runs: Runs<'_>,
     stop: &AtomicBool,
 ) -> Result<Report, Broken> {
-    let runs: Vec<(&RunSpec, &RunTables)> = specs
-        .iter()
-        .zip(&outcome.runs)
-        .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
-        .collect();
+    let runs: Vec<(&RunSpec, &RunTables)> = runs.finished().collect();
     let many_to_one = variants.iter().any(|c| c.settings.workload.kind.many_to_one());
     let (mut stories, mut swarms, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (label, _) in &summary.onset.0 {

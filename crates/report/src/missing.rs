@@ -1,6 +1,6 @@
 //! Lost packets that cause a wait: which packet, where, and the drop's reason.
 
-use fanin_spec::EventRow;
+use fanin_tables::EventRow;
 
 use fanin_lab::figures::bytes;
 

@@ -2,7 +2,8 @@
 
 use fanin_lab::stats::six_digits;
 use fanin_lab::tasks;
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
 
 use crate::chart::DrawnChart;
 use fanin_lab::place_of;

@@ -1,6 +1,7 @@
 //! Rows of the summary, with the data of the charts' bands.
 
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
 
 use fanin_lab::stats::{percentiles_with_open, six_digits};
 use fanin_lab::{Axis, SummaryRow};

@@ -1,6 +1,7 @@
 //! Stalls of a round: idle periods at the client until a timer fires or a host responds, with their causes.
 
-use fanin_spec::{Cause, EventRow, RunSpec, RunTables, SampleRow};
+use fanin_spec::RunSpec;
+use fanin_tables::{Cause, EventRow, RunTables, SampleRow};
 
 use super::missing::Missing;
 use super::points::round_to;
@@ -123,7 +124,7 @@ fn loss(spec: &RunSpec, timeout: &EventRow, samples: &[SampleRow], events: &[Eve
 #[cfg(test)]
 mod tests {
     use crate::sample::run;
-    use fanin_spec::StallRow;
+    use fanin_tables::StallRow;
     use fanin_units::Time;
 
     use super::*;

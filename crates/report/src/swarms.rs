@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use fanin_spec::{HubRow, HubSpeedRow, RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::{HubRow, HubSpeedRow, RunTables};
 
 use super::points::round_to;
 use crate::chart::DrawnChart;
@@ -274,7 +275,7 @@ fn assigned(rows: &[&HubSpeedRow], roots: &[&HubRow], (from, to): (u64, u64)) ->
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::RequestRow;
+    use fanin_tables::RequestRow;
 
     use super::*;
     use crate::sample::run;

@@ -2,7 +2,8 @@
 
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunError, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{EventRow, RunError, RunTables};
 
 use super::lane::{Wait, answers, waits};
 use super::points::{round_to, thinned};
@@ -353,7 +354,7 @@ fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{FlowRow, Totals};
+    use fanin_tables::{FlowRow, Totals};
 
     use super::*;
     use crate::missing::Missing;

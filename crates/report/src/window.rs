@@ -1,6 +1,7 @@
 //! Selection of the part of a run that a timeline shows.
 
-use fanin_spec::{QueryRow, RunSpec, RunTables, StallRow};
+use fanin_spec::RunSpec;
+use fanin_tables::{QueryRow, RunTables, StallRow};
 use fanin_units::Time;
 
 /// A part of a run, by rounds.

@@ -2,7 +2,8 @@
 
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Network, Owner, View};
 use fanin_fabric::{HostId, LinkId};
-use fanin_spec::{FlowKind, Watch};
+use fanin_spec::Watch;
+use fanin_tables::FlowKind;
 use fanin_transport::{Phase, Transport};
 use fanin_units::{Rate, Time};
 

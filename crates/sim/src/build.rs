@@ -1,7 +1,7 @@
 //! Ports of a spec's network, set up when first needed.
 
-use fanin_apps::{Purpose, Stream};
 pub(crate) use fanin_assemble::fabric;
+use fanin_assemble::{Purpose, Stream};
 use fanin_assemble::{changes, host_faults, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::Law;

@@ -2,7 +2,7 @@
 //! memory at any time.)
 
 use fanin_apps::EndpointId;
-use fanin_spec::{FaultRow, RunTables, Totals};
+use fanin_tables::{FaultRow, RunTables, Totals};
 use fanin_transport::{Transport, Written};
 
 use crate::places::Places;

@@ -2,7 +2,8 @@
 
 use fanin_apps::{Applications, EndpointId, Owner};
 use fanin_fabric::{HostId, LinkId};
-use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
+use fanin_spec::{HostFault, HostState, RunSpec};
+use fanin_tables::{RunTables, Totals};
 use fanin_transport::{Progress, Transport};
 use fanin_units::Time;
 

@@ -1,6 +1,6 @@
 //! Jitter of hosts' packets, without reordering.
 
-use fanin_apps::{Purpose, SmallStream};
+use fanin_assemble::{Purpose, SmallStream};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_units::Time;
 

@@ -1,6 +1,6 @@
 //! One-way latency of packets by class: exact means, percentiles to 3 %.
 
-use fanin_spec::{FlowKind, LatencyRow};
+use fanin_tables::{FlowKind, LatencyRow};
 use fanin_units::Time;
 
 use crate::histogram::Histogram;

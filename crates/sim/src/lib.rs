@@ -46,8 +46,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
-use fanin_placement::Placement;
-use fanin_spec::{RunError, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{RunError, RunTables};
 
 pub use event::PauseFrame;
 pub use fanin_apps::{ConnectionId, EndpointId, Owner};
@@ -124,16 +124,6 @@ pub fn tap(
     simulation.run(stop)?;
     let caught = simulation.caught();
     Ok(Some((simulation.finish()?, caught)))
-}
-
-/// Initial placement of a key_value run's objects, before any plan: servers are hosts.
-pub fn placement(spec: &RunSpec) -> Placement {
-    fanin_apps::drawn(spec, &racks(spec))
-}
-
-/// The rack of each host of a spec's network.
-pub fn racks(spec: &RunSpec) -> Vec<u32> {
-    fanin_apps::racks(spec)
 }
 
 /// The names of the hosts and ports of a spec's network, for taps.

@@ -2,7 +2,7 @@
 
 use std::hint::cold_path;
 
-use fanin_apps::Stream;
+use fanin_assemble::Stream;
 use fanin_fabric::LinkId;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
@@ -670,7 +670,7 @@ mod tests {
             delay: Time::ZERO,
         };
         let mut link = Link::new(&link, 0);
-        link.set_up(law, Departures::Lazy, true, Stream::new(1, fanin_apps::Purpose::Port, 0));
+        link.set_up(law, Departures::Lazy, true, Stream::new(1, fanin_assemble::Purpose::Port, 0));
         link
     }
 

@@ -3,7 +3,8 @@
 
 use std::mem::size_of;
 
-use fanin_spec::{FlowRow, Memory, Need, RunSpec, Settings};
+use fanin_spec::{Memory, Need, RunSpec, Settings};
+use fanin_tables::FlowRow;
 
 /// Bytes per host with its links, per connection with its two endpoints, and per closed connection.
 const HOST: f64 = 600.0;

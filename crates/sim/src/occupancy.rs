@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
-use fanin_spec::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow};
+use fanin_tables::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow};
 use fanin_units::Time;
 
 use crate::gauge::{Gauge, Part, mean};
@@ -171,7 +171,7 @@ impl Occupancy {
 
 #[cfg(test)]
 mod tests {
-    use fanin_apps::{Purpose, Stream};
+    use fanin_assemble::{Purpose, Stream};
     use fanin_laws::port::Law;
     use fanin_units::Rate;
 

@@ -6,7 +6,8 @@ use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::port::Drop;
 use fanin_laws::sender::Window;
-use fanin_spec::{EventRow, SampleRow, Watch};
+use fanin_spec::Watch;
+use fanin_tables::{EventRow, SampleRow};
 use fanin_transport::{Bits, Metadata};
 use fanin_units::Time;
 

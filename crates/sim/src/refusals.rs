@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
-use fanin_spec::HolderRow;
+use fanin_tables::HolderRow;
 
 use crate::gauge::mean;
 use crate::pools::Memory;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_fabric::HostId;
-use fanin_spec::{RunError, RunSpec, RunTables, Totals, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{RunError, RunTables, Totals};
 use fanin_transport::Transport;
 use fanin_units::Time;
 

@@ -2,7 +2,7 @@
 
 use fanin_apps::Owner;
 use fanin_fabric::HostId;
-use fanin_spec::Cause;
+use fanin_tables::Cause;
 use fanin_transport::{Phase, Timer, Transport};
 use fanin_units::Time;
 

@@ -3,7 +3,7 @@
 
 use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
-use fanin_spec::Cause;
+use fanin_tables::Cause;
 use fanin_units::Time;
 
 use crate::latency::stamp;

@@ -2,7 +2,7 @@
 
 use fanin_apps::{Record, View};
 use fanin_fabric::{HostId, LinkId};
-use fanin_spec::{Engine, PortRow, RunTables, StallRow, Totals};
+use fanin_tables::{Engine, PortRow, RunTables, StallRow, Totals};
 use fanin_transport::Transport;
 
 use crate::link::Link;

@@ -1,6 +1,6 @@
 //! Clock ticks of hosts: with ticks, a timer is served at its host's next one.
 
-use fanin_apps::{Purpose, SmallStream};
+use fanin_assemble::{Purpose, SmallStream};
 use fanin_fabric::LinkId;
 use fanin_units::Time;
 

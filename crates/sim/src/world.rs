@@ -3,7 +3,8 @@
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Owner};
 use fanin_assemble::fabric;
 use fanin_fabric::{HostId, LinkId};
-use fanin_spec::{FlowKind, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::FlowKind;
 use fanin_transport::{Block, Call, Expiry, Metadata, Phase, Progress, Timer as EndpointTimer, Transport};
 use fanin_units::Time;
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use common::spec;
 use fanin_sim::Simulation;
-use fanin_spec::FlowRow;
+use fanin_tables::FlowRow;
 use fanin_units::Time;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 

@@ -1,4 +1,4 @@
-//! Inputs and outputs of every driver: the scenario file, the registry of schemes, [`RunSpec`], and the schemas of [`RunTables`].
+//! Inputs of every driver: the scenario file, the registry of schemes, and [`RunSpec`].
 //!
 //! [`Scenario::parse`] reads a scenario, [`Scenario::assign`] applies `--set` and similar arguments, and resolving gives one
 //! [`Settings`] per scheme. A scheme's own keys override `--set`, which overrides the file, the registry and the defaults, in this
@@ -6,16 +6,13 @@
 
 mod assignment;
 mod bursts;
-mod cause;
 mod changes;
 mod check;
 mod chips;
-mod counter;
 mod declare;
 mod effect;
 mod facts;
 mod faults;
-mod flow_kind;
 mod flows;
 mod foreign;
 mod framing;
@@ -42,16 +39,13 @@ mod sizes;
 mod stacks;
 mod sweep;
 mod switch;
-mod tables;
 mod trees;
 mod volume;
 mod workload;
 
 pub use bursts::{Burst, Bursts};
-pub use cause::Cause;
 pub use changes::{Change, State};
 pub use chips::Chip;
-pub use counter::Counter;
 pub use declare::KeyDoc;
 pub use facts::{Facts, Payload, Swept};
 pub use fanin_fabric::{Fabric, HostId, TIERS};
@@ -63,7 +57,6 @@ pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 pub use fanin_placement::Kind as Gathering;
 pub use fanin_units::{Ratio, Share};
 pub use faults::{HostFault, HostState};
-pub use flow_kind::FlowKind;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use jitter::PacketJitter;
@@ -87,11 +80,6 @@ pub use settings::{
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;
 pub use switch::PortClass;
-pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
-    LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables,
-    SampleRow, ServiceRow, StallRow, TaskRow, Totals,
-};
 pub use volume::{Memory, Need, Volume, what_would_fit};
 
 /// Algorithms supplied by the caller.

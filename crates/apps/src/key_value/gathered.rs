@@ -9,7 +9,8 @@ use fanin_fabric::HostId;
 use fanin_placement::picc::Learn;
 use fanin_placement::{Cluster, Edge, Move, Object, RequestLog, Resources, Server};
 use fanin_roles::wire::{HEADER, Numbered, Size};
-use fanin_spec::{FlowKind, GatheringRow, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, GatheringRow};
 use fanin_units::Time;
 
 use super::carried::Carried;
@@ -18,7 +19,7 @@ use super::store::Store;
 use crate::application::Driver;
 use crate::ids::EndpointId;
 use crate::message::Message;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 /// Maximum copies in flight.
 const AT_ONCE: usize = 64;

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_roles::front_end::Directory;
 use fanin_roles::{Body, Node, Tag};
-use fanin_spec::{HubRow, HubSpeedRow, Watch};
+use fanin_spec::Watch;
+use fanin_tables::{HubRow, HubSpeedRow};
 use fanin_units::{Rate, Time};
 
 use super::carried::Message;

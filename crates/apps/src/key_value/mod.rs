@@ -27,15 +27,16 @@ use fanin_roles::data_server::Lookup;
 use fanin_roles::machine::{self, Machine, Role};
 use fanin_roles::wire::{Numbered, Size, Swarm};
 use fanin_roles::{Body, Node, Output, Outputs, Tag};
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec, ServerOrder};
+use fanin_spec::{RunSpec, ServerOrder};
+use fanin_tables::{FlowKind, FlowRow, QueryRow, RequestRow};
 use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View};
 use super::warm_up::WarmUp;
 use crate::ids::EndpointId;
 use crate::message::meanings;
-use crate::streams::{Purpose, Stream};
 use carried::{Carried, Message};
+use fanin_assemble::{Purpose, Stream};
 use gathered::Gathered;
 use hubs::Hubs;
 use post::{Frame, Post};
@@ -61,8 +62,6 @@ meanings! {
         End,
     }
 }
-
-pub use places::{drawn, fits, racks};
 
 /// The roles of a host in one of its lives: the client and the hosts after it have a front end.
 fn roles_params(spec: &RunSpec, host: u32, life: u16) -> machine::Params {

@@ -5,7 +5,7 @@
 
 use fanin_spec::{KeyValue, Popularity as Kind};
 
-use crate::streams::Stream;
+use fanin_assemble::Stream;
 
 /// YCSB draws from this many ranks whatever the number of objects, so that every object has a rank and the hottest one's share
 /// does not depend on their number.
@@ -207,7 +207,7 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::Purpose;
+    use fanin_assemble::Purpose;
 
     fn draws() -> Stream {
         Stream::new(1, Purpose::Request, 0)

@@ -6,7 +6,8 @@ use fanin_fabric::HostId;
 use fanin_fanout::sicc::Queue;
 use fanin_roles::front_end::Measured;
 use fanin_roles::{Node, Tag};
-use fanin_spec::{FlowKind, RunSpec};
+use fanin_spec::RunSpec;
+use fanin_tables::FlowKind;
 use fanin_units::{Bytes, Time};
 
 use super::carried::{Carried, Message};

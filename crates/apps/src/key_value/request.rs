@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fanin_roles::Node;
 use fanin_roles::wire::{Numbered, Size};
-use fanin_spec::{QueryRow, RequestRow};
+use fanin_tables::{QueryRow, RequestRow};
 use fanin_units::Time;
 
 use super::store::Store;

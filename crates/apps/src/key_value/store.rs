@@ -10,10 +10,10 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_spec::{Requests, Route, RunSpec};
 use fanin_units::Time;
 
-use super::places::{self, Places};
+use super::places::Places;
 use super::popularity::{Once, Popularity};
 use crate::application::View;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 pub(super) struct Store {
     objects: u32,
@@ -65,14 +65,11 @@ impl Store {
         for (&rack, host) in self.racks.iter().zip(0..) {
             self.pods[rack as usize] = view.pod(HostId(host));
         }
-        let placement = places::drawn(spec, &self.racks);
+        let placement = fanin_assemble::drawn(spec, &self.racks);
+        debug_assert!(fanin_assemble::fits(spec).is_ok(), "a plan is checked against the cluster before");
         self.places = match &spec.settings.inputs.plan {
             None => Places::unmoved(&placement),
-            Some(plan) => {
-                let route = spec.settings.key_value.route;
-                let routed = Places::routed(placement, plan.moves(), &self.racks, spec.fan_in, route);
-                routed.unwrap_or_else(|(_, what)| unreachable!("a plan is held against the cluster before: {what}"))
-            }
+            Some(plan) => Places::routed(placement, plan.moves(), spec.settings.key_value.route),
         };
     }
 

@@ -2,7 +2,7 @@
 
 use fanin_fabric::HostId;
 
-use crate::streams::Stream;
+use fanin_assemble::Stream;
 
 /// A reduce's fetches.
 pub(super) struct Fetches {
@@ -56,7 +56,7 @@ impl Fetches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::Purpose;
+    use fanin_assemble::Purpose;
 
     #[test]
     fn fetches_respect_limit_per_node() {

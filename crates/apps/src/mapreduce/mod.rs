@@ -11,7 +11,8 @@ mod placement;
 mod tracker;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, MapReduce as Settings, RunSpec, Tell};
+use fanin_spec::{MapReduce as Settings, RunSpec, Tell};
+use fanin_tables::FlowKind;
 use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View, round_row};
@@ -19,8 +20,8 @@ use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
 use crate::message::meanings;
-use crate::streams::{Purpose, Stream};
 use disk::Disk;
+use fanin_assemble::{Purpose, Stream};
 use fetches::Fetches;
 use placement::Placement;
 use tracker::{Phase, Tracker};

@@ -3,7 +3,7 @@
 use fanin_fabric::HostId;
 
 use crate::application::View;
-use crate::streams::{Purpose, Stream};
+use fanin_assemble::{Purpose, Stream};
 
 pub(super) struct Placement {
     nodes: u32,

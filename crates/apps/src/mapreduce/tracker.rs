@@ -1,7 +1,8 @@
 //! Tasks, their states, and their assignment to nodes.
 
 use fanin_fabric::HostId;
-use fanin_spec::{MapReduce as Settings, TaskRow};
+use fanin_spec::MapReduce as Settings;
+use fanin_tables::TaskRow;
 
 use super::placement::Placement;
 use crate::application::View;

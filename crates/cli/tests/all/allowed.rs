@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_lab::stats::mean;
 use fanin_lab::{allowed_mbps, plan};
-use fanin_spec::{RunTables, Scenario};
+use fanin_spec::Scenario;
+use fanin_tables::RunTables;
 
 const CASES: u64 = 400;
 const SEEDS: u64 = 4;

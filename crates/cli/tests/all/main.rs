@@ -4,6 +4,7 @@ mod advising;
 mod allowed;
 mod bad_input;
 mod between_hosts;
+mod browser;
 mod claims;
 mod commands;
 mod common;

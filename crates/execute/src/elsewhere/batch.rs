@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fanin_lab::{Done, Runner};
-use fanin_spec::{Inputs, Packed, RunError, RunSpec, RunTables, Watch};
+use fanin_spec::{Inputs, Packed, RunSpec, Watch};
+use fanin_tables::{RunError, RunTables};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 

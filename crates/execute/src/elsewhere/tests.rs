@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use fanin_lab::plan;
-use fanin_spec::{Need, Packed, RunError, RunTables, Settings};
+use fanin_spec::{Need, Packed, Settings};
+use fanin_tables::{RunError, RunTables};
 
 use super::*;
 use crate::load::load;

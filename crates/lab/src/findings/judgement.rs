@@ -1,7 +1,7 @@
 //! Judgement of a scheme at each point of a sweep and over it, against the closed-form upper bound and no more certain than its
 //! interval. Low goodput is a collapse or degradation if losses and stalls explain it; otherwise it is slow.
 
-use fanin_spec::Counter;
+use fanin_tables::Counter;
 
 use super::finding::Verdict;
 use crate::{Axis, SummaryRow};

@@ -178,8 +178,12 @@ mod tests {
 
     #[test]
     fn names_the_scheme_with_the_smallest_slowdown() {
-        let mut summary =
-            crate::summarise("x.toml", &[], crate::CompareOptions::default(), (&[], &crate::Outcome::default()));
+        let mut summary = crate::summarise(
+            "x.toml",
+            &[],
+            crate::CompareOptions::default(),
+            crate::Runs::of(&[], &crate::Outcome::default()),
+        );
         assert!(comparison(&summary).is_none());
         summary.rows = vec![row("newreno", 40.0), row("dctcp", 4.0)];
         let found = comparison(&summary).map(|f| f.head + ": " + &f.says);

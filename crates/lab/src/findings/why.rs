@@ -1,6 +1,7 @@
 //! Causes of a goodput: how a round spends its time at a point, in words.
 
-use fanin_spec::{Cause, Counter, Variant};
+use fanin_spec::Variant;
+use fanin_tables::{Cause, Counter};
 
 use super::Seen;
 use super::judgement::{State, explains, judged};

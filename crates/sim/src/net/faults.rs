@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fanin_apps::{ConnectionId, EndpointId, Purpose, SmallStream};
+use fanin_apps::{ConnectionId, EndpointId};
+use fanin_assemble::{Purpose, SmallStream};
 use fanin_fabric::{Fabric, HostId, LinkId};
-use fanin_spec::{FaultRow, Faults as Settings, HostFault, HostState};
+use fanin_spec::{Faults as Settings, HostFault, HostState};
+use fanin_tables::FaultRow;
 use fanin_units::{Rate, Share, Time};
 
 use super::Net;

@@ -2,7 +2,8 @@
 
 use fanin_apps::{ConnectionId, Driver, EndpointId, Meaning, Message, Owner, View};
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, Watch};
+use fanin_spec::Watch;
+use fanin_tables::FlowKind;
 use fanin_transport::Transport;
 use fanin_units::{Rate, Time};
 

@@ -18,7 +18,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_apps::Applications;
-use fanin_spec::{RunError, RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::{RunError, RunTables};
 use fanin_transport::Transport;
 use fanin_units::Time;
 

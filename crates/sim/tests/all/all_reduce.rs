@@ -1,7 +1,8 @@
 //! Ring all-reduces: traffic, duration, and waiting.
 
 use crate::common::{but, run, spec};
-use fanin_spec::{Connections, FlowKind, Optional, RunSpec};
+use fanin_spec::{Connections, Optional, RunSpec};
+use fanin_tables::FlowKind;
 use fanin_units::{Bytes, Time};
 
 const RING: &str = r#"

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::common::{but, checked, run, run_as, schemes, spec, specs};
 use fanin_sim::Departures;
-use fanin_spec::{FilePath, FlowKind, Flows, Kind, Optional, PacketJitter, RunTables, Settings, Share, Sizes};
+use fanin_spec::{FilePath, Flows, Kind, Optional, PacketJitter, Settings, Share, Sizes};
+use fanin_tables::{FlowKind, RunTables};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 use proptest::sample::select;

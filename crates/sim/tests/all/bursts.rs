@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::common::{checked, run};
-use fanin_spec::{Bursts, FilePath, Kind, Optional, RunSpec, RunTables, Scheme, Settings};
+use fanin_spec::{Bursts, FilePath, Kind, Optional, RunSpec, Scheme, Settings};
+use fanin_tables::RunTables;
 use fanin_units::{QueueSize, Time};
 
 fn bursts(table: &str, servers: u32, seed: u64) -> RunSpec {

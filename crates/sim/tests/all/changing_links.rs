@@ -2,7 +2,8 @@
 
 use crate::common::{run, run_as, schemes, spec};
 use fanin_sim::Departures;
-use fanin_spec::{Kind, PortRow, RunTables};
+use fanin_spec::Kind;
+use fanin_tables::{PortRow, RunTables};
 use proptest::prelude::*;
 
 /// A shuffle over two racks and two spines, with changes of links.
@@ -56,7 +57,7 @@ fn flows_reroute_after_link_failure() {
 fn host_resumes_when_link_heals() {
     let changes = ["3 ms server5 leaf2 down".to_string(), "300 ms server5 leaf2 up".into()];
     let tables = run(&spec(&shuffle("newreno", &changes), 7, 1));
-    let of_server5 = |flow: &&fanin_spec::FlowRow| flow.from_host == 5 || flow.to_host == 5;
+    let of_server5 = |flow: &&fanin_tables::FlowRow| flow.from_host == 5 || flow.to_host == 5;
     let ends: Vec<u64> =
         tables.flows.iter().filter(of_server5).map(|flow| flow.start_ps + flow.fct_ps.unwrap_or(0)).collect();
     assert_eq!(ends.len(), 14);

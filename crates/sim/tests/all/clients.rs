@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::common::{but, run, spec};
-use fanin_spec::{QueryRow, RunSpec, RunTables, Servers};
+use fanin_spec::{RunSpec, Servers};
+use fanin_tables::{QueryRow, RunTables};
 
 const QUERIES: &str = r#"
     schemes = ["newreno"]

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{but, run, spec};
 use fanin_sim::{TapPoint, tap};
-use fanin_spec::{Connections, Kind, Optional, RunSpec, RunTables};
+use fanin_spec::{Connections, Kind, Optional, RunSpec};
+use fanin_tables::RunTables;
 use fanin_transport::Bits;
 use fanin_units::Bytes;
 

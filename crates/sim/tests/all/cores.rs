@@ -7,7 +7,8 @@ use std::thread;
 use crate::common::small::{all_schemes, settings_of};
 use crate::common::{run, spec, specs};
 use fanin_sim::{Team, one_core, run_in_parts};
-use fanin_spec::{FabricKind, Kind, Optional, RunSpec, RunTables, Settings, WarmUp};
+use fanin_spec::{FabricKind, Kind, Optional, RunSpec, Settings, WarmUp};
+use fanin_tables::RunTables;
 use fanin_units::Time;
 use proptest::prelude::*;
 

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::common::{but, planned, run, spec};
-use fanin_spec::{Engine, FanOut, Replica, RequestRow, Route, RunSpec, RunTables, Windows};
+use fanin_spec::{FanOut, Replica, Route, RunSpec, Windows};
+use fanin_tables::{Engine, RequestRow, RunTables};
 
 /// A sequence of random draws.
 struct Draws(u64);
@@ -197,7 +198,7 @@ impl Case {
         }
         let (servers, route) = (self.fan_in, if self.number.is_multiple_of(2) { Route::Links } else { Route::Direct });
         // Replicas in distinct racks stay so because no replica leaves its rack; then fewer are moved.
-        let racks = fanin_sim::racks(&spec);
+        let racks = fanin_assemble::racks(&spec);
         let spec = planned(&spec, |object, homes| {
             let next = 1 + homes[0] % servers;
             let may = object % 2 == 0 && !homes.contains(&next) && racks[next as usize] == racks[homes[0] as usize];

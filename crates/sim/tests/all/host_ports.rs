@@ -1,7 +1,7 @@
 //! The transmit queue of a host, `host.queue`.
 
 use crate::common::{run, spec};
-use fanin_spec::{PortRow, RunTables};
+use fanin_tables::{PortRow, RunTables};
 
 /// One long flow from a host whose own link is the bottleneck, so that the queue builds up at the host.
 fn scenario(scheme: &str, host: &str, more: &str) -> String {

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{but, run, spec};
 use fanin_sim::watch;
-use fanin_spec::{HubRow, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{HubRow, RunTables};
 use fanin_units::Time;
 
 /// Four racks of three hosts: the front end and 11 servers. Only one hub at a time may send to the front end.

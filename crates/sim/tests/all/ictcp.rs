@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{but, run, spec};
 use fanin_sim::{TapPoint, tap};
-use fanin_spec::RunTables;
+use fanin_tables::RunTables;
 use fanin_tcp::Segment;
 use fanin_units::Time;
 

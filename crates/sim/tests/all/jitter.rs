@@ -1,6 +1,7 @@
 //! Packet jitter of hosts: no flow starves because of its phase, and nothing else changes.
 
-use fanin_spec::{PacketJitter, RunTables, Settings};
+use fanin_spec::{PacketJitter, Settings};
+use fanin_tables::RunTables;
 use fanin_units::{Rate, Time};
 
 use crate::common::{but, run, spec};

@@ -1,6 +1,6 @@
 //! Roles in the simulator: guarantees of front ends, hubs and data servers.
 
-use crate::common::{but, planned, run, spec, with_plan};
+use crate::common::{but, placement, planned, run, spec, with_plan};
 use fanin_units::Time;
 
 #[test]
@@ -39,7 +39,7 @@ fn open_loop_requests_begin_at_random() {
     let long = gaps.iter().filter(|&&gap| gap > 1_000_000_000).count();
     assert!((50..98).contains(&long), "{long} of 199 gaps are above the mean");
     // Each takes 3 ms or more, so several overlap.
-    let ends = |row: &&fanin_spec::RequestRow| row.start_ps + row.latency_ps.unwrap_or(0);
+    let ends = |row: &&fanin_tables::RequestRow| row.start_ps + row.latency_ps.unwrap_or(0);
     let beside = |at: u64| requests.iter().filter(|row| row.start_ps < at && at < ends(row)).count();
     assert!(starts.iter().map(|&at| beside(at)).max() >= Some(5));
 }
@@ -49,7 +49,7 @@ fn separate_requests_equal_sequential_ones() {
     let alone = run(&spec(PLAIN, 11, 1)).requests;
     let apart = run(&spec(&within("200 s", ""), 11, 1)).requests;
     // Both draw the same objects; packet jitter differs.
-    let mean = |rows: &[fanin_spec::RequestRow]| rows.iter().filter_map(|row| row.latency_ps).sum::<u64>() / 200;
+    let mean = |rows: &[fanin_tables::RequestRow]| rows.iter().filter_map(|row| row.latency_ps).sum::<u64>() / 200;
     assert!(mean(&alone).abs_diff(mean(&apart)) < mean(&alone) / 50, "{} and {}", mean(&alone), mean(&apart));
 }
 
@@ -207,20 +207,20 @@ fn moved_object_latency_matches_route() {
 #[test]
 fn empty_plan_changes_nothing() {
     let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
-    let plain = |spec| fanin_spec::RunTables { engine: Default::default(), ..run(spec) };
+    let plain = |spec| fanin_tables::RunTables { engine: Default::default(), ..run(spec) };
     assert_eq!(plain(&planned(&put, |_, _| Vec::new())), plain(&put));
     // With another seed, objects stay where the first seed places them.
     let other = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 2);
-    let first = fanin_sim::placement(&planned(&other, |_, _| Vec::new()));
-    assert_eq!(first, fanin_sim::placement(&put));
-    assert_ne!(first, fanin_sim::placement(&other));
+    let first = placement(&planned(&other, |_, _| Vec::new()));
+    assert_eq!(first, placement(&put));
+    assert_ne!(first, placement(&other));
 }
 
 #[test]
 fn full_placement_equals_moves() {
     let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
     let moved = but(&gathered(&put), |s| s.key_value.route = fanin_spec::Route::Direct);
-    let placement = fanin_sim::placement(&put);
+    let placement = placement(&put);
     let server = |home: &fanin_placement::Server| home.0;
     let mut table = "key,server,was\n".to_string();
     for object in placement.all() {
@@ -295,7 +295,7 @@ fn hubs_collect_moved_objects() {
 }
 
 /// Tables of `picc` with 60 requests within 30 s, planned from the requests so far once per period.
-fn planned_every(period: &str, more: &str) -> fanin_spec::RunTables {
+fn planned_every(period: &str, more: &str) -> fanin_tables::RunTables {
     let text = within("30 s", "[picc]\ntheta = 400\nlearn = \"running\"\n")
         .replace("one-all", "picc")
         .replace("queries = 200", "queries = 60")
@@ -314,7 +314,7 @@ fn plans_follow_each_period() {
     for tables in [&never, &often] {
         assert!(tables.requests.iter().all(|row| (row.answered, row.failed) == (40, 0)));
     }
-    let mean = |rows: &[fanin_spec::RequestRow]| {
+    let mean = |rows: &[fanin_tables::RequestRow]| {
         rows.iter().map(|row| row.answering_hosts as f64).sum::<f64>() / rows.len() as f64
     };
     let (first, last) = (mean(&often.requests[..8]), mean(&often.requests[40..]));

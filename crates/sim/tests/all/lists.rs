@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::common::{but, run, run_as, spec};
 use fanin_sim::Departures;
-use fanin_spec::{FilePath, FlowKind, FlowRow, Flows, HostQueue, Kind, Optional, RunSpec, RunTables, Settings, WarmUp};
+use fanin_spec::{FilePath, Flows, HostQueue, Kind, Optional, RunSpec, Settings, WarmUp};
+use fanin_tables::{FlowKind, FlowRow, RunTables};
 use fanin_units::{QueueSize, Time};
 
 const LIST: &str = r#"

@@ -125,7 +125,7 @@ fn shuffle_covers_all_or_some_pairs() {
     assert!(all.iter().all(|flow| flow.start_ps < 20_000_000_000), "every start lies within the jitter");
     assert!((30..=90).contains(&some.len()), "{} of {}", some.len(), all.len());
     // Start times do not depend on the other senders.
-    let starts = |of: &fanin_spec::FlowRow| (of.from_host, of.to_host, of.start_ps);
+    let starts = |of: &fanin_tables::FlowRow| (of.from_host, of.to_host, of.start_ps);
     assert!(some.iter().all(|flow| all.iter().any(|other| starts(other) == starts(flow))));
 }
 

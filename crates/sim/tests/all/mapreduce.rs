@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::common::{but, run, spec};
-use fanin_spec::{FlowKind, RunSpec, RunTables, TaskRow};
+use fanin_spec::RunSpec;
+use fanin_tables::{FlowKind, RunTables, TaskRow};
 
 const JOB: &str = r#"
     schemes = ["newreno"]

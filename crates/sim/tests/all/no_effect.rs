@@ -128,7 +128,7 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
         scenario.warnings(std::slice::from_ref(&variant)).iter().map(ToString::to_string).collect::<Vec<_>>();
     let idle = |set: &str| warnings.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
     let spec = variant.at(0, 3)?;
-    fanin_apps::fits(&spec).ok()?;
+    fanin_assemble::fits(&spec).ok()?;
     Some((spec, set.is_some_and(idle)))
 }
 

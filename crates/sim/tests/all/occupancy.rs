@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{but, run, spec, specs};
 use fanin_sim::watch;
-use fanin_spec::{PortRow, RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::{PortRow, RunTables};
 use fanin_units::Time;
 use proptest::prelude::*;
 

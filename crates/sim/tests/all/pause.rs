@@ -1,7 +1,8 @@
 //! Pauses between rounds: their effects and their limits.
 
 use crate::common::{but, run, spec};
-use fanin_spec::{Kind, QueryRow, RunSpec, RunTables};
+use fanin_spec::{Kind, RunSpec};
+use fanin_tables::{QueryRow, RunTables};
 use fanin_units::Time;
 
 const READS: &str = r#"

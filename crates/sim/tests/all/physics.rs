@@ -21,7 +21,7 @@ const FIXED_FRAGMENT: &str = r#"
     duration = "2 s"
 "#;
 
-fn fixed_fragment(scheme: &str, fan_in: u32) -> fanin_spec::RunTables {
+fn fixed_fragment(scheme: &str, fan_in: u32) -> fanin_tables::RunTables {
     run(&spec(&format!("schemes = [\"{scheme}\"]\n{FIXED_FRAGMENT}"), fan_in, 1))
 }
 

@@ -53,7 +53,7 @@ proptest! {
                 let all = flow.payload_bytes == Some(flow.delivered_bytes);
                 prop_assert!(flow.fct_ps.is_some() == all && flow.payload_bytes >= Some(flow.delivered_bytes), "{flow:?}");
             }
-            let wire = |f: &fanin_spec::FlowRow| s.link.rate.time_for(f.delivered_bytes).0 + 2 * s.link.delay.0;
+            let wire = |f: &fanin_tables::FlowRow| s.link.rate.time_for(f.delivered_bytes).0 + 2 * s.link.delay.0;
             prop_assert!(
                 tables.flows.iter().all(|flow| flow.fct_ps.is_none_or(|fct| fct >= wire(flow))),
                 "{}: a flow faster than its bits", scheme

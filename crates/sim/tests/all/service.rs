@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{run, spec};
 use fanin_sim::watch;
-use fanin_spec::{FlowKind, RunTables, Watch};
+use fanin_spec::Watch;
+use fanin_tables::{FlowKind, RunTables};
 use fanin_units::Time;
 
 const LONG: &str = r#"

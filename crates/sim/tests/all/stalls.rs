@@ -1,6 +1,6 @@
 //! Causes of stalls: the timer that ended each, and the fate of the packet that it retransmitted.
 
-use fanin_spec::{Cause, RunTables};
+use fanin_tables::{Cause, RunTables};
 
 use crate::common::{run, spec};
 

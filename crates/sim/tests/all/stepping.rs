@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use crate::common::small::{all_schemes, settings};
 use crate::common::{run, spec};
 use fanin_sim::{Simulation, TapPoint, tap, watch};
-use fanin_spec::{RunSpec, RunTables, Watch};
+use fanin_spec::{RunSpec, Watch};
+use fanin_tables::RunTables;
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -94,7 +95,7 @@ fn now_is_the_requested_time() {
 fn stopped_run_can_continue() {
     let spec = spec(INCAST, 8, 1);
     let mut simulation = Simulation::new(&spec);
-    assert_eq!(simulation.run(&AtomicBool::new(true)), Err(fanin_spec::RunError::Stopped));
+    assert_eq!(simulation.run(&AtomicBool::new(true)), Err(fanin_tables::RunError::Stopped));
     assert!(!simulation.is_done());
     assert_eq!(simulation.run(&AtomicBool::new(false)), Ok(()));
     assert_eq!(simulation.finish(), Ok(run(&spec)));

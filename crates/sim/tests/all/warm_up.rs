@@ -2,7 +2,7 @@
 
 use crate::common::{run, run_as, spec};
 use fanin_sim::Departures;
-use fanin_spec::{FlowKind, RunTables};
+use fanin_tables::{FlowKind, RunTables};
 
 /// Slow start on cold connections overflows the buffer; later rounds do not.
 const BARRIER: &str = r#"

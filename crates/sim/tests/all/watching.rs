@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{run, spec};
 use fanin_sim::watch;
-use fanin_spec::{RunTables, Scenario, Watch};
+use fanin_spec::{Scenario, Watch};
+use fanin_tables::RunTables;
 use fanin_units::Time;
 
 const COLLAPSE: &str = r#"
@@ -141,7 +142,7 @@ fn drops_report_packet_and_memory_user() {
     let seen = watch(&spec, all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"));
     let timers = seen.events.iter().filter(|e| e.what == "timeout" || e.what == "probe");
     let lost = timers.filter_map(|timer| {
-        let own = |e: &&fanin_spec::EventRow| e.what == "drop" && e.of == timer.at && e.to == timer.to;
+        let own = |e: &&fanin_tables::EventRow| e.what == "drop" && e.of == timer.at && e.to == timer.to;
         seen.events.iter().filter(own).find(|e| e.seq == timer.seq && e.packet == "data")
     });
     let lost: Vec<_> = lost.collect();

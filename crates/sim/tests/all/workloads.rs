@@ -1,7 +1,8 @@
 //! Scopes of keys in the reference: the named workloads use a key, and the others ignore it.
 
 use crate::common::run;
-use fanin_spec::{Kind, RunTables, Scenario, Settings};
+use fanin_spec::{Kind, Scenario, Settings};
+use fanin_tables::RunTables;
 
 const BASE: &str = r#"
     schemes = ["newreno"]

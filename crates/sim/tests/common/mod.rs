@@ -7,8 +7,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fanin_placement::{Object, Placement};
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings, Variant};
+use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, Scenario, Scheme, Settings, Variant};
+use fanin_tables::RunTables;
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
@@ -38,12 +40,17 @@ pub fn but(spec: &RunSpec, change: impl FnOnce(&mut Settings)) -> RunSpec {
     checked(spec.scheme, settings, spec.fan_in, spec.seed)
 }
 
+/// Initial placement of a key_value run's objects, before any plan: servers are hosts.
+pub fn placement(spec: &RunSpec) -> Placement {
+    fanin_assemble::drawn(spec, &fanin_assemble::racks(spec))
+}
+
 /// The text of a plan: `moves` maps each object's number and servers to its moves.
 pub fn plan_of(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -> String {
-    let placement = fanin_sim::placement(spec);
+    let placement = placement(spec);
     let mut text = "object,from,to,reason\n".to_string();
     for object in 0..placement.objects() as u32 {
-        let homes: Vec<u32> = placement.homes(fanin_placement::Object(object)).iter().map(|home| home.0).collect();
+        let homes: Vec<u32> = placement.homes(Object(object)).iter().map(|home| home.0).collect();
         for (from, to) in moves(object, &homes) {
             writeln!(text, "{object},{from},{to},popular").expect("a text");
         }
@@ -63,7 +70,7 @@ pub fn with_plan(spec: &RunSpec, text: &str) -> RunSpec {
         s.key_value.placement = Optional(Some(FilePath("plan.csv".into())));
         s.inputs.plan = Some(Arc::new(Plan::parse("plan.csv", text).unwrap_or_else(|problem| panic!("{problem}"))));
     });
-    fanin_apps::fits(&planned).unwrap_or_else(|problem| panic!("{problem}"));
+    fanin_assemble::fits(&planned).unwrap_or_else(|problem| panic!("{problem}"));
     planned
 }
 

@@ -89,7 +89,7 @@ section! {
         /// Servers whose resources differ from [picc], such as "server1..8: memory 4 GB, requests_per_s 20000"; either resource may be omitted. A server's link limits the bytes that it sends in a period.
         #[needs(GATHERS)]
         servers: Vec<String> = Vec::new(),
-        /// Placement file, in one of two formats. With the header object,from,to,reason (reason: popular or correlated), its moves are applied in order before the run. With the header key,server, such as `placement.csv` of `fanin plan`, it lists the servers of the first objects, numbered in the order of their keys. Objects count from 0; hosts count from the client, which is 0. A placement file refers to one placement: under every seed, objects start where `run.first_seed` puts them.
+        /// Placement file, in one of two formats. With the header object,from,to,reason (reason: popular or correlated), such as `plan.csv` of `fanin plan`, its moves are applied in order before the run. With the header key,server, such as `placement.csv` of `fanin plan`, it lists the servers of the first objects, numbered in the order of their keys. Objects count from 0; hosts count from the client, which is 0. A placement file refers to one placement: under every seed, objects start where `run.first_seed` puts them.
         placement: Optional<FilePath> = Optional::NONE,
         /// How a front end requests an object that has moved: "links", from its old server, which forwards the request; or "direct".
         #[needs(PLAN)]

@@ -5,13 +5,13 @@ use fanin_fabric::HostId;
 use crate::facts::{Facts, Moves, Swept};
 use crate::problem::{Wrong, wrong};
 use crate::settings::Settings;
-use crate::tables::TaskRow;
 
 pub(super) const FACTS: Facts = Facts { moves, says, check, ..Facts::BETWEEN };
 
-/// Bytes of memory for a fetch in its reduce's list, and for a disk's task.
+/// Bytes of memory for a fetch in its reduce's list, for a disk's task, and for a task's row in the results.
 const FETCH: f64 = 4.0;
 const DISK_JOB: f64 = 8.0;
+const ROW: f64 = 88.0;
 
 fn moves(s: &Settings) -> Moves {
     let (m, nodes) = (&s.mapreduce, f64::from(s.servers()));
@@ -21,7 +21,7 @@ fn moves(s: &Settings) -> Moves {
     let replicas = f64::from(m.output_replicas.min(s.servers())) - 1.0;
     let splits =
         maps * (size_of::<Vec<HostId>>() as f64 + f64::from(m.replicas.min(s.servers())) * size_of::<HostId>() as f64);
-    let tasks = (maps + reduces) * size_of::<TaskRow>() as f64;
+    let tasks = (maps + reduces) * ROW;
     Moves {
         flows: fetches * (nodes - 1.0) / nodes + reduces * replicas,
         bytes: m.input.0 as f64 * (1.0 + replicas),

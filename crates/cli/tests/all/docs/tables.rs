@@ -7,7 +7,7 @@ use std::path::Path;
 use fanin_lab::catalogue::{Figure, Form, Kind, OF_A_RUN, Part};
 use fanin_lab::{Background, Latency, Least, Memories, Service, Slowdown, Slowest, SummaryRow, Tier};
 use fanin_papers::Measure;
-use fanin_spec::{
+use fanin_tables::{
     Cause, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
     LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, SampleRow, ServiceRow,
     StallRow, TaskRow, Totals,

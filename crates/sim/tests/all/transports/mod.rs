@@ -8,7 +8,8 @@ use fanin_laws::port::trim::Trim;
 use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};
 use fanin_sim::{Departures, FlowControl, PauseFrame, Queued, Setup, Simulation, Switches, TapPoint, tap};
 use fanin_spec::law::{Foreign, Source, Traits, register};
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
 use fanin_transport::Transport;
 use fanin_units::{Rate, Time};
 

@@ -1,7 +1,11 @@
-//! Results of a run: typed rows, whose column names include units.
+//! Results of a run: typed rows, whose column names include units. Drivers write them; the lab and the report read them without a
+//! scenario's settings.
 
 #[macro_use]
 mod column;
+mod cause;
+mod counter;
+mod flow_kind;
 mod ports;
 mod requests;
 mod rounds;
@@ -10,9 +14,10 @@ mod watched;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counter::Counter;
-
+pub use cause::Cause;
 pub use column::{Cell, Column, ColumnType, Row};
+pub use counter::Counter;
+pub use flow_kind::FlowKind;
 pub use ports::{FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow};
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, Column, Row, Value};
+use crate::column::{Cell, Column, Row, Value};
 
 table! {
     /// One sample of a watched series; it is valid until the next sample of the series.

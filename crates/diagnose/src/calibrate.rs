@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use fanin_diagnose::{Choice, Diagnosis, Simulated, Sketch};
-use fanin_lab::CompareOptions;
+use fanin_lab::{Outcome, Runs};
+use fanin_spec::{Problem, RunSpec, Scenario, Variant};
 
-use crate::diagnose::SCENARIO;
-use crate::{Diagnosed, Error, Lab, Scenario, Update};
+use crate::{Choice, Diagnosis, Simulated, Sketch};
 
 /// Numbers of servers to compare: those with the most rounds.
 const POINTS: usize = 3;
@@ -23,6 +22,10 @@ const LOSS: f64 = 0.3;
 /// A trial that fits better than `FITS` ends the search. Another value must reduce the misfit by the factor `BETTER`.
 const FITS: f64 = 1.0;
 const BETTER: f64 = 0.8;
+/// The key that is searched most closely.
+const BUFFER: &str = "switch.buffer";
+/// Name of the scenario in messages.
+const NAME: &str = "scenario.toml";
 const WHY: &str = "with this value, simulated rounds are closest to the recorded ones";
 
 /// Rounds of one number of servers.
@@ -138,42 +141,19 @@ impl Seen {
     }
 }
 
-impl Lab {
-    /// Settles the values that the recording leaves open in a diagnosis' scenario: picks, of each value's candidates, the one whose
-    /// simulated rounds resemble the recorded ones most. Changes nothing if the first trial fits. Adds the scenario's results beside the
-    /// measured ones.
-    ///
-    /// # Errors
-    /// As [`Lab::compare`].
-    pub fn calibrate(&self, found: &mut Diagnosed, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
-        let (Some(mut sketch), Some(seen)) = (found.diagnosis.sketch.take(), Seen::of(&found.diagnosis)) else {
-            return Ok(());
-        };
-        let told = |hear: &mut dyn FnMut(Update), sketch: &Sketch| {
-            let mut scenario = Scenario::parse(SCENARIO, sketch.text())?;
-            let own = scenario.resolve()?.variants()[0].settings.workload.duration;
-            let most = seen.time(MOST_PACKETS / f64::from(SEEDS) / seen.packets());
-            scenario
-                .sweep(&seen.servers())?
-                .set(&format!("workload.duration={} us", (own.as_secs_f64().min(most) * 1e6).round()))?;
-            self.rounds(&scenario, hear)
-        };
-        let done = self.settle(&mut sketch, &seen, hear).and_then(|()| told(hear, &sketch));
-        found.diagnosis.sketch = Some(sketch);
-        let simulated = match done {
-            Err(Error::Scenario(_) | Error::Memory(_)) => BTreeMap::new(),
-            done => done?,
-        };
-        found.diagnosis.simulated = seen.beside(&simulated);
-        Ok(())
-    }
+/// The calibration of one diagnosis, with the caller's simulations.
+struct Calibration<'a, E> {
+    seen: Seen,
+    simulate: &'a mut Simulate<'a, E>,
+}
 
-    fn settle(&self, sketch: &mut Sketch, seen: &Seen, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
+impl<E> Calibration<'_, E> {
+    fn settle(&mut self, sketch: &mut Sketch) -> Result<(), E> {
         let mut choices = sketch.choices().to_vec();
         if choices.is_empty() {
             return Ok(());
         }
-        let mut best = self.tried(sketch, &[], seen, hear)?;
+        let mut best = self.tried(sketch, &[])?;
         // The buffer first and last: the other values shift its best fit.
         choices.sort_by_key(|choice| choice.key != BUFFER);
         let buffer = choices.iter().find(|choice| choice.key == BUFFER).cloned();
@@ -185,7 +165,7 @@ impl Lab {
             for value in values {
                 let mut with: Vec<_> = settled.iter().filter(|(other, _)| *other != key).cloned().collect();
                 with.push((key, value));
-                let unlike = self.tried(sketch, &with, seen, hear)?;
+                let unlike = self.tried(sketch, &with)?;
                 let enough = if key == BUFFER { 1.0 } else { BETTER };
                 if unlike < enough * best {
                     (best, settled) = (unlike, with);
@@ -197,52 +177,45 @@ impl Lab {
     }
 
     /// The misfit of a trial; infinite for values that are invalid or exceed the memory.
-    fn tried(
-        &self,
-        sketch: &Sketch,
-        settled: &[(&'static str, String)],
-        seen: &Seen,
-        hear: &mut dyn FnMut(Update),
-    ) -> Result<f64, Error> {
-        match self.trial(sketch, settled, seen, hear) {
-            Err(Error::Scenario(_) | Error::Memory(_)) => Ok(f64::INFINITY),
-            told => Ok(seen.unlike(&told?)),
-        }
+    fn tried(&mut self, sketch: &Sketch, settled: &[(&'static str, String)]) -> Result<f64, E> {
+        let Ok(variants) = self.trial(sketch, settled) else { return Ok(f64::INFINITY) };
+        Ok(self.rounds(&variants)?.map_or(f64::INFINITY, |told| self.seen.unlike(&told)))
     }
 
-    /// Simulates rounds with some values settled, by number of servers.
-    fn trial(
-        &self,
-        sketch: &Sketch,
-        settled: &[(&'static str, String)],
-        seen: &Seen,
-        hear: &mut dyn FnMut(Update),
-    ) -> Result<BTreeMap<u32, Rounds>, Error> {
-        let mut scenario = Scenario::parse(SCENARIO, sketch.text())?;
+    /// A short scenario with some values settled.
+    fn trial(&self, sketch: &Sketch, settled: &[(&'static str, String)]) -> Result<Vec<Variant>, Problem> {
+        let mut scenario = self.scenario(sketch, self.seen.trial_us())?;
         for (key, value) in settled {
             match *key {
-                "schemes" => scenario.schemes(&[value])?,
-                key => scenario.set(&format!("{key}={value}"))?,
-            };
+                "schemes" => scenario.select(value, &[value])?,
+                key => set(&mut scenario, &format!("{key}={value}"))?,
+            }
         }
-        scenario.sweep(&seen.servers())?.set(&format!("workload.duration={} us", seen.trial_us()))?;
-        scenario.set(&format!("run.seeds={SEEDS}"))?;
-        self.rounds(&scenario, hear)
+        set(&mut scenario, &format!("run.seeds={SEEDS}"))?;
+        scenario.variants()
     }
 
-    /// Rounds of a scenario, by number of servers.
-    fn rounds(&self, scenario: &Scenario, hear: &mut dyn FnMut(Update)) -> Result<BTreeMap<u32, Rounds>, Error> {
-        let mut quiet = |update: Update| {
-            if let Update::Progress(progress) = update {
-                hear(Update::Progress(progress));
-            }
-        };
-        let told = self.compare(&scenario.resolve()?, CompareOptions::default(), &mut quiet)?;
-        if told.finished()[0] < told.finished()[1] {
-            return Err(Error::Stopped);
-        }
+    /// The final scenario, as long as the limit of packets allows.
+    fn settled(&self, sketch: &Sketch) -> Result<Vec<Variant>, Problem> {
+        let variants = Scenario::parse(NAME, &sketch.text())?.variants()?;
+        let own = variants[0].settings.workload.duration.as_secs_f64();
+        let most = self.seen.time(MOST_PACKETS / f64::from(SEEDS) / self.seen.packets());
+        self.scenario(sketch, (own.min(most) * 1e6).round())?.variants()
+    }
+
+    /// The scenario with the recorded numbers of servers.
+    fn scenario(&self, sketch: &Sketch, duration_us: f64) -> Result<Scenario, Problem> {
+        let (mut scenario, servers) = (Scenario::parse(NAME, &sketch.text())?, self.seen.servers());
+        scenario.sweep(&servers, &servers)?;
+        set(&mut scenario, &format!("workload.duration={duration_us} us"))?;
+        Ok(scenario)
+    }
+
+    /// Simulated rounds by number of servers; `None` if they exceed the memory.
+    fn rounds(&mut self, variants: &[Variant]) -> Result<Option<BTreeMap<u32, Rounds>>, E> {
+        let Some((specs, outcome)) = (self.simulate)(variants)? else { return Ok(None) };
         let mut rounds: BTreeMap<u32, Rounds> = BTreeMap::new();
-        for (spec, tables) in told.runs() {
+        for (spec, tables) in Runs::of(&specs, &outcome).finished() {
             let ended: Vec<f64> =
                 tables.queries.iter().filter_map(|query| Some(query.qct_ps? as f64 * 1e-12)).collect();
             let lost = tables.totals.drops as f64 / ended.len().max(1) as f64;
@@ -250,9 +223,31 @@ impl Lab {
             let of = rounds.entry(spec.fan_in).or_default();
             ended.iter().for_each(|took_s| of.add(*took_s, lost, bytes));
         }
-        Ok(rounds)
+        Ok(Some(rounds))
     }
 }
 
-/// The key that is searched most closely.
-const BUFFER: &str = "switch.buffer";
+fn set(scenario: &mut Scenario, assignment: &str) -> Result<(), Problem> {
+    scenario.assign(assignment, assignment)
+}
+
+/// Runs all specs of variants; `None` if they exceed the memory.
+pub type Simulate<'a, E> = dyn FnMut(&[Variant]) -> Result<Option<(Vec<RunSpec>, Outcome)>, E> + 'a;
+
+/// Settles the values that the recording leaves open in a diagnosis' scenario: picks, of each value's candidates, the one whose simulated
+/// rounds resemble the recorded ones most. Changes nothing if the first trial fits. Adds the scenario's results beside the measured ones.
+///
+/// # Errors
+/// As `simulate`.
+pub fn calibrate<E>(diagnosis: &mut Diagnosis, simulate: &mut Simulate<'_, E>) -> Result<(), E> {
+    let (Some(mut sketch), Some(seen)) = (diagnosis.sketch.take(), Seen::of(diagnosis)) else {
+        return Ok(());
+    };
+    let mut calibration = Calibration { seen, simulate };
+    let settled = calibration.settle(&mut sketch);
+    let variants = settled.map(|()| calibration.settled(&sketch).ok());
+    diagnosis.sketch = Some(sketch);
+    let told = variants?.map(|variants| calibration.rounds(&variants)).transpose()?.flatten().unwrap_or_default();
+    diagnosis.simulated = calibration.seen.beside(&told);
+    Ok(())
+}

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use fanin_diagnose::{Diagnosis, EpisodeFound, Lane, PointFound, Signature, Simulated};
 use fanin_report::{Page, text};
+
+use crate::{Diagnosis, EpisodeFound, Lane, PointFound, Signature, Simulated};
 
 /// Width of pictures.
 const WIDTH: f64 = 960.0;

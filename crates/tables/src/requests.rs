@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, Column, Row, Value};
+use crate::column::{Cell, Column, Row, Value};
 
 table! {
     /// One request of a front end in a key_value workload, with the outcome of its objects.

@@ -68,7 +68,7 @@ pub trait Row {
 }
 
 /// A type that a column can hold.
-pub(super) trait Value {
+pub(crate) trait Value {
     const KIND: ColumnType;
     fn cell(&self) -> Cell;
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, Column, Row, Value};
+use crate::column::{Cell, Column, Row, Value};
 
 table! {
     /// One port: the queue in front of a link.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, Column, Row, Value};
 use crate::cause::Cause;
+use crate::column::{Cell, Column, Row, Value};
 use crate::flow_kind::FlowKind;
 
 table! {
@@ -99,5 +99,16 @@ table! {
         work_end_ps: u64,
         /// When its output was on disk; absent if the run ended first.
         end_ps: Option<u64>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TaskRow;
+
+    /// `spec` estimates the memory of a MapReduce job by this size.
+    #[test]
+    fn a_tasks_row_has_88_bytes() {
+        assert_eq!(size_of::<TaskRow>(), 88);
     }
 }

@@ -1,0 +1,90 @@
+//! Commands of changes.
+
+use fanin_spec::{Chip, Settings, Stack};
+use fanin_units::Bytes;
+
+use super::{Addresses, Line, Lines, Syntax, Where, lines};
+use crate::remedy::{Change, Effort};
+
+fn of(settings: &[(&str, &str)], scheme: Option<&str>) -> Lines {
+    let settings = settings.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
+    let change = Change { settings, scheme: scheme.map(Into::into), effort: Effort::Sysctl, ..Change::none() };
+    lines(&change, &Settings::default(), &Addresses::default())
+}
+
+fn text(lines: &[Line]) -> Vec<&str> {
+    lines.iter().map(|line| line.line.as_str()).collect()
+}
+
+#[test]
+fn sets_attributes_of_a_route_at_once_and_saves_it() {
+    let lines = of(&[("tcp.rto_min", "5 ms"), ("tcp.initial_window", "2")], None);
+    assert!(lines.apply.iter().all(|line| line.place == Where::Servers) && lines.touches.is_empty());
+    let text = text(&lines.apply);
+    let made: Vec<usize> = (0..text.len()).filter(|i| text[*i].contains("rto_min 5ms initcwnd 2 proto 250")).collect();
+    let saved: Vec<usize> = (0..text.len()).filter(|i| text[*i].contains("mv \"$SAVE.new\" \"$SAVE\"")).collect();
+    assert_eq!((made.len(), saved.len()), (1, 1), "{text:#?}");
+    assert!(saved < made);
+}
+
+#[test]
+fn quickack_and_the_window_apply_to_the_client() {
+    let lines = of(&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None);
+    assert!(lines.apply.iter().all(|line| line.place == Where::Client));
+    assert!(text(&lines.apply).iter().any(|line| line.contains("quickack 1 window 2920")));
+    assert!(text(&lines.apply).iter().any(|line| line.contains("net.ipv4.tcp_moderate_rcvbuf=0")), "or it widens");
+    assert_eq!(lines.touches.len(), 1);
+    assert!(of(&[("tcp.delayed_ack", "1")], None).touches.is_empty(), "a route touches its own flows");
+}
+
+#[test]
+fn sets_the_sockets_buffer_if_a_routes_window_does_not_hold() {
+    let mut after = Settings::default();
+    after.tcp.profile.0 = Some(Stack::Linux);
+    after.tcp.mss = Bytes(1448);
+    let settings = vec![("tcp.receive_window".into(), "2896 B".into())];
+    let lines = lines(&Change { settings, ..Change::none() }, &after, &Addresses::default());
+    assert!(lines.apply.iter().all(|line| line.place == Where::Application));
+    assert!(text(&lines.apply)[0].ends_with("setsockopt(SO_RCVBUF, 3456)"), "three packets of 2,304 B, halved");
+    assert!(lines.touches.is_empty(), "no other connection");
+}
+
+#[test]
+fn dctcp_needs_both_hosts_and_a_switch_threshold_in_bytes() {
+    let lines = of(&[("ecn_threshold.k", "20 packets")], Some("dctcp"));
+    let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
+    for place in [Where::Servers, Where::Client] {
+        assert!(there(place, "modprobe tcp_dctcp") && there(place, "sysctl -w net.ipv4.tcp_ecn=1"));
+    }
+    let bytes = 20 * Settings::default().full_frame().0;
+    assert!(there(Where::Switch, &format!("-gmin {bytes} -gmax {bytes} -gdrop 100")));
+    assert!(
+        lines.notes.contains(&"The commands for the switch are untested on hardware.") && !lines.touches.is_empty()
+    );
+}
+
+#[test]
+fn a_dynamic_threshold_is_an_exponent_of_two() {
+    let lines = of(&[("switch.alpha", "1/4")], None);
+    assert!(text(&lines.apply).iter().any(|line| line.contains("mmuconfig -p \"$PROFILE\" -a -2")), "{lines:?}");
+}
+
+#[test]
+fn the_switch_vendor_determines_the_syntax() {
+    let set = |key: &str, value: &str| vec![(key.to_string(), value.to_string())];
+    for (chip, syntax) in [(Chip::A7050, Syntax::Eos), (Chip::A7060, Syntax::Eos), (Chip::S6000, Syntax::Sh)] {
+        let mut after = Settings::default();
+        after.switch.profile.0 = Some(chip);
+        for (settings, scheme) in [
+            (set("switch.alpha", "2"), None),
+            (set("link.frames", "jumbo"), None),
+            (set("ecn_threshold.k", "20 packets"), Some("dctcp".to_string())),
+        ] {
+            let lines = lines(&Change { settings, scheme, ..Change::none() }, &after, &Addresses::default());
+            for of in [&lines.apply, &lines.undo, &lines.verify] {
+                let mut switch = of.iter().filter(|line| line.place == Where::Switch).peekable();
+                assert!(switch.peek().is_some() && switch.all(|line| line.syntax == syntax), "{chip:?}: {of:?}");
+            }
+        }
+    }
+}
