@@ -4,7 +4,7 @@ use fanin_fabric::HostId;
 use fanin_placement::{Move, Object, Placement, Server};
 use fanin_spec::{Problem, ReplicaRacks, RunSpec};
 
-use crate::fabric;
+use crate::network::fabric;
 use crate::streams::{Purpose, Stream};
 
 /// An invalid move, by its index, and the reason.

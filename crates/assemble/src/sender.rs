@@ -5,7 +5,6 @@ use fanin_laws::sender::{self, gentle_slow_start::GentleSlowStart, max_cwnd::Max
 use fanin_spec::RunSpec;
 use fanin_tcp::Params;
 
-use crate::m21_buffer;
 use crate::tcp::tcp_params;
 
 /// Congestion control of a new connection.
@@ -23,6 +22,11 @@ fn max_cwnd(spec: &RunSpec, params: &Params) -> MaxCwnd {
     let option_bytes = params.option_bytes() as u8; // at most 40: RFC 9293
     match spec.settings.laws.parts.m21.offer {
         Form::Window => MaxCwnd::new(option_bytes),
-        Form::Count => MaxCwnd::counting(m21_buffer(spec).min(u32::MAX.into()) as u32, option_bytes),
+        Form::Count => MaxCwnd::counting(buffer(spec).min(u32::MAX.into()) as u32, option_bytes),
     }
+}
+
+/// M21's B; a buffer in packets counts as full frames.
+fn buffer(spec: &RunSpec) -> u64 {
+    spec.settings.in_bytes(spec.settings.client_buffer())
 }

@@ -1,14 +1,7 @@
 //! Settings of endpoints.
 
 use fanin_spec::RunSpec;
-use fanin_tcp::{Echo, Params, Settings};
-
-use crate::sender::sender_law;
-
-/// Settings of TCP for all endpoints of a run.
-pub fn tcp_settings(spec: &RunSpec) -> Settings {
-    Settings::new(tcp_params(spec), sender_law(spec))
-}
+use fanin_tcp::{Echo, Params};
 
 /// Settings of a run's stack, without its congestion control.
 pub(crate) fn tcp_params(spec: &RunSpec) -> Params {

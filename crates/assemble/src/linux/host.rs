@@ -5,8 +5,6 @@ use std::fmt;
 use fanin_spec::{Base, RunSpec, Settings, Stack};
 use fanin_units::Time;
 
-use super::LinuxHost;
-
 /// MTU of a device unless set.
 pub const MTU: u64 = 1_500;
 
@@ -15,6 +13,17 @@ const PACKET_IN_BUFFER: u64 = 2_304;
 
 /// Initial window of a route that sets none, in segments (TCP_INIT_CWND).
 const INITIAL_WINDOW: u32 = 10;
+
+/// Settings of a host's TCP.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinuxHost {
+    /// Sysctls that differ from the kernel's defaults, and those of congestion control.
+    pub sysctls: Vec<Sysctl>,
+    /// Attributes of the route to the other side.
+    pub route: Vec<RouteAttribute>,
+    /// SO_RCVBUF of sockets in bytes, set before they connect. `None`: the kernel's own.
+    pub receive_buffer: Option<u64>,
+}
 
 /// A sysctl with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]

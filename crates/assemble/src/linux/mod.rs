@@ -10,18 +10,12 @@ mod qdisc;
 mod unsupported;
 
 pub use commands::{Batch, Namespaces};
-pub use host::{MTU, RouteAttribute, Sysctl, route_window_holds, socket_buffer};
+pub use host::{LinuxHost, MTU, RouteAttribute, Sysctl, route_window_holds, socket_buffer};
 pub use qdisc::{CoDel, Htb, Qdisc, Red};
-pub use unsupported::Unsupported;
+pub use unsupported::{MOST_SERVERS, Unsupported};
 
 use fanin_spec::{RunSpec, Settings};
-use fanin_units::{Rate, Time};
-
-/// Bytes of an Ethernet header, which `tc` counts with a packet.
-const HEADER: u64 = 14;
-
-/// Most servers: each has a network 10.91.i.0/24, and 10.91.254.0/24 is the client's.
-pub const MOST_SERVERS: u32 = 253;
+use fanin_units::Time;
 
 /// Settings of the router's and the hosts' kernels. All servers are alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,17 +34,6 @@ pub struct LinuxSetup {
     pub client_port: Egress,
     /// Delay at the router's port to each server (`netem`): the propagation delay of a whole round trip. Zero: none.
     pub round_trip: Time,
-}
-
-/// Settings of a host's TCP.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinuxHost {
-    /// Sysctls that differ from the kernel's defaults, and those of congestion control.
-    pub sysctls: Vec<Sysctl>,
-    /// Attributes of the route to the other side.
-    pub route: Vec<RouteAttribute>,
-    /// SO_RCVBUF of sockets in bytes, set before they connect. `None`: the kernel's own.
-    pub receive_buffer: Option<u64>,
 }
 
 /// A device's transmit queue: a rate over a queue.
@@ -92,11 +75,6 @@ fn mtu(spec: &RunSpec) -> u64 {
 fn netem_delay(settings: &Settings) -> Time {
     let step = Time::from_micros(8).0;
     Time((4 * settings.link.delay.0).div_ceil(step) * step)
-}
-
-/// A rate in whole kbit/s, rounded down.
-fn kbit(rate: Rate) -> u64 {
-    rate.0 / 1_000
 }
 
 #[cfg(test)]

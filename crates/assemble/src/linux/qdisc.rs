@@ -7,8 +7,9 @@ use fanin_spec::{Discipline, RunSpec, Settings};
 use fanin_units::{QueueSize, Rate, Share, Time};
 
 use super::unsupported::Unsupported;
-use super::{HEADER, kbit};
 
+/// Bytes of an Ethernet header, which `tc` counts with a packet.
+const HEADER: u64 = 14;
 /// Bytes beyond a frame that a burst of htb has: 1,600 B for a frame of 1,514 B. A burst of one frame sends no two back to back.
 const BURST_BEYOND_FRAME: u64 = 86;
 /// Ticks in which `tc` passes a burst: 64 ns (PSCHED_SHIFT, include/net/pkt_sched.h).
@@ -213,4 +214,9 @@ fn held(k: u32, burst: u32) -> f64 {
         left >>= 1;
     }
     (1.0 - rest) / weight
+}
+
+/// A rate in whole kbit/s, rounded down.
+fn kbit(rate: Rate) -> u64 {
+    rate.0 / 1_000
 }

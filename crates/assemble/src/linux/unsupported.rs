@@ -7,8 +7,10 @@ use fanin_laws::port::red;
 use fanin_spec::{FabricKind, Kind, RunSpec, Scenario, Scheme, Settings};
 use fanin_units::Share;
 
-use super::MOST_SERVERS;
 use super::host::kernels_name;
+
+/// Most servers: each has a network 10.91.i.0/24, and 10.91.254.0/24 is the client's.
+pub const MOST_SERVERS: u32 = 253;
 
 /// A setting that Linux cannot have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +144,7 @@ fn network(spec: &RunSpec) -> Result<(), Unsupported> {
             format!("servers' networks are 10.91.1.0/24 to 10.91.{MOST_SERVERS}.0/24: use at most {MOST_SERVERS}");
         return Err(Unsupported::new("workload.fan_in", spec.fan_in.to_string(), why));
     }
-    let hosts = crate::fabric(spec).hosts();
+    let hosts = crate::network::fabric(spec).hosts();
     if hosts > spec.fan_in + 1 {
         let why = "this setup has the client and its servers only, without hosts for background traffic";
         return Err(Unsupported::new("fabric.hosts", hosts.to_string(), why));
