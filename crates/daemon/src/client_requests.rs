@@ -287,7 +287,6 @@ impl<N: Net> Front<N> {
         client.unfinished_multiget = Some(multiget);
         let took = rest.map_or(line.len(), |rest| client.lines.leave(&rest, line));
         self.ask_batches(multiget);
-        self.schedule_late_check(multiget);
         took
     }
 

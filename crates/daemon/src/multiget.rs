@@ -78,6 +78,8 @@ pub struct Multiget {
     /// Time zero of its schedule.
     pub since: u64,
     pub schedule: Schedule,
+    /// Whether a check for late batches is scheduled.
+    pub is_watched: bool,
     /// The migration by which its keys were located, if some are moving; and the kind of retrieval.
     pub plan_state: Option<Arc<MigrationState>>,
     pub asked: Retrieval,
@@ -181,6 +183,7 @@ impl Multiget {
             number,
             since,
             schedule: Schedule::new(window, left),
+            is_watched: false,
             plan_state: pool.plan_state.clone().filter(|_| moving),
             asked,
             logged: None,

@@ -513,7 +513,8 @@ impl<N: Net> Front<N> {
         for pool in 0..self.pools.len() {
             while let Some(get) = self.pools[pool].next_late(self.now) {
                 if let Some(multiget) = self.gets.get_mut(get) {
-                    multiget.schedule.look(span(multiget.since, self.now));
+                    multiget.is_watched = false;
+                    multiget.schedule.report_late(span(multiget.since, self.now));
                     self.counters.late_batches.add(1);
                     self.schedule_late_check(get);
                 }
@@ -521,10 +522,11 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Schedules a check for late batches, if the multiget's concurrency limit uses them.
+    /// Schedules a check for late batches, if the multiget's concurrency limit uses them and none is scheduled.
     pub(crate) fn schedule_late_check(&mut self, get: Id) {
-        let Some(multiget) = self.gets.get(get) else { return };
-        let (Some(at), Some(client)) = (multiget.schedule.look_at(), self.clients.get(multiget.client)) else { return };
+        let Some(multiget) = self.gets.get_mut(get).filter(|multiget| !multiget.is_watched) else { return };
+        let (Some(at), Some(client)) = (multiget.schedule.late_at(), self.clients.get(multiget.client)) else { return };
+        multiget.is_watched = true;
         let at = multiget.since + nanos(at);
         self.pools[client.pool].check_for_late(at, get);
     }

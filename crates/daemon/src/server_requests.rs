@@ -209,8 +209,13 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Sends as many batches as the concurrency limit allows, while the client reads.
+    /// Sends as many batches as the concurrency limit allows, while the client reads, and schedules a check for late ones.
     pub(crate) fn ask_batches(&mut self, get: Id) {
+        self.ask_allowed_batches(get);
+        self.schedule_late_check(get);
+    }
+
+    fn ask_allowed_batches(&mut self, get: Id) {
         while let Some(multiget) = self.gets.get_mut(get) {
             let (client, number) = (multiget.client, multiget.number);
             let Some(of_client) = self.clients.get_mut(client) else { return };

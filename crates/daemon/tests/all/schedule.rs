@@ -93,9 +93,9 @@ fn real(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
             waiting.push((now + recorded[batch as usize], batch));
         }
         let Some((at, batch)) = next(&waiting) else { return asks };
-        if let Some(look) = schedule.look_at().filter(|look| *look <= at) {
+        if let Some(look) = schedule.late_at().filter(|look| *look <= at) {
             now = look;
-            schedule.look(now);
+            schedule.report_late(now);
             continue;
         }
         now = at;
