@@ -16,11 +16,11 @@ use fanin_plan_files::{placement, plan};
 use super::key::LEASE;
 use super::plan::{InvalidPlan, Reader, STAGE, stage};
 use super::{MigrationState, Moves, Stage};
-use crate::clock::{Clock, Nanos, nanos};
+use crate::net::clock::{Clock, Nanos, nanos};
+use crate::net::sockets::Waker;
 use crate::routing::Router;
 use crate::settings::{Plan, Pool, Settings};
 use crate::shared::Shared;
-use crate::sockets::Waker;
 
 /// Interval between checks of the files.
 const LOOK: Duration = Duration::from_millis(250);

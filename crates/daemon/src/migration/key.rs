@@ -5,9 +5,9 @@ use std::sync::Arc;
 use fanin_memcache::{Keyed, response};
 
 use super::{KeyMove, MigrationState, Side};
+use crate::front::upstreams::ask::Ask;
+use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
-use crate::server::Ask;
-use crate::table::Id;
 
 /// Lifetime of a lease at the new server, in seconds.
 pub const LEASE: u32 = 3;

@@ -1,6 +1,6 @@
 //! Multiget schedules equal those of the simulated front end for the same recorded events.
 
-use fanin_daemon::schedule::Schedule;
+use fanin_daemon::machine::Schedule;
 use fanin_fanout::{Kind, Settings, Window};
 use fanin_roles::front_end::{Directory, FrontEnd, Params, RequestMethod};
 use fanin_roles::wire::{Body, Message, Numbered, Size};
