@@ -38,6 +38,6 @@ impl Migrations {
 
     /// Takes response bytes of the current step.
     pub fn receives(&mut self, id: Id, bytes: &[u8]) {
-        self.table.get_mut(id).into_iter().for_each(|migration| migration.come.extend(bytes));
+        self.table.get_mut(id).into_iter().for_each(|migration| migration.receives(bytes));
     }
 }

@@ -6,42 +6,22 @@ use super::Front;
 use super::multigets::{Retrieval, Settled};
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
-use crate::memory::Buffer;
 use crate::memory::table::Id;
 use crate::migration::key::{
-    Change, Found, KeyMigration, LEASE, Lease, Step, Whose, changes, copy_flags, found, is_done, value_line,
+    Change, Counted, KeyMigration, LEASE, Outcome, Progress, Step, Whose, changes, first_step,
 };
-use crate::migration::{KeyMove, Location, Moves, Side, Stage};
+use crate::migration::{KeyMove, Location, Side, Stage};
 use crate::net::Net;
 
 /// Above this number of migrations, none starts that no client waits for.
 const ENOUGH: usize = 4096;
-
-/// First copy to clear before a moving key is read: the authoritative server's, then the other's.
-fn first_step(moves: &Moves, key_move: &KeyMove) -> Option<Step> {
-    let copies = matches!(key_move.stage, Stage::Move | Stage::Copied);
-    let of_copies = (copies && !moves.is_clear(key_move.index, Side::New)).then_some(Side::New);
-    key_move.unclear_side(moves).or(of_copies).map(Step::Clear)
-}
-
-/// Result of a migration.
-enum Outcome<'a> {
-    /// A value, as a response to `get`.
-    Value(&'a [u8]),
-    /// A miss.
-    Missed,
-    /// Done; the response sent before stands.
-    Done,
-    /// An error line.
-    Failed(&'a [u8]),
-}
 
 impl<N: Net> Front<N> {
     /// Gives the pools the current plans, at the start of a loop iteration.
     pub(super) fn refresh_plans(&mut self) {
         if self.migrations.has_changed(self.shared.plans.edition()) {
             for pool in 0..self.upstreams.pools().len() {
-                self.upstreams.pool_mut(pool).plan_state = self.shared.plans.of(pool);
+                self.upstreams.pool_mut(pool).follow(self.shared.plans.of(pool));
             }
         }
     }
@@ -51,7 +31,7 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(id) else { return false };
         let pool = self.upstreams.pool(client.pool());
         let keyed = match request {
-            _ if pool.plan_state.is_none() => return false,
+            _ if pool.plan_state().is_none() => return false,
             Request::Store(store) => &store.keyed,
             Request::Keyed(keyed) => keyed,
             _ => return false,
@@ -66,7 +46,7 @@ impl<N: Net> Front<N> {
         let touches = get.time.is_some();
         if matches!(key_move.stage, Stage::Move | Stage::Copied) && !touches && !get.unique {
             let number = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values).number;
-            let Some(plan_state) = &self.upstreams.pool(pool).plan_state else { return false };
+            let Some(plan_state) = self.upstreams.pool(pool).plan_state() else { return false };
             let step = first_step(&plan_state.moves, &key_move).unwrap_or(Step::Copy);
             self.begin_migration((id, Whose::Client { number }), pool, (key, false), key_move, (step, None));
             return true;
@@ -92,12 +72,8 @@ impl<N: Net> Front<N> {
         change: Change,
         changes: bool,
     ) {
-        let unclear = self
-            .upstreams
-            .pool(pool)
-            .plan_state
-            .as_ref()
-            .and_then(|plan_state| key_move.unclear_side(&plan_state.moves));
+        let plan_state = self.upstreams.pool(pool).plan_state();
+        let unclear = plan_state.and_then(|plan_state| key_move.unclear_side(&plan_state.moves));
         let step = match (key_move.stage, unclear) {
             (Stage::Turn, _) if changes => Step::DeleteCopy,
             (_, Some(side)) => Step::Clear(side),
@@ -115,7 +91,7 @@ impl<N: Net> Front<N> {
         key_move: KeyMove,
         (step, change): (Step, Option<Change>),
     ) {
-        let Some(plan_state) = self.upstreams.pool(pool).plan_state.clone() else { return };
+        let Some(plan_state) = self.upstreams.pool(pool).plan_state().cloned() else { return };
         let (first, key) = (self.upstreams.pool(pool).first, (key.to_vec(), base64));
         let migration = KeyMigration::new((client, whose), first, key, (key_move, plan_state), (step, change));
         let migration = self.migrations.insert(migration);
@@ -125,8 +101,8 @@ impl<N: Net> Front<N> {
     /// Sends the next request of a migration.
     fn take_step(&mut self, id: Id, step: Step) {
         let Some(migration) = self.migrations.get_mut(id) else { return };
-        (migration.step, migration.come) = (step, Buffer::default());
-        let (old, new) = (migration.first + migration.key_move.old, migration.first + migration.key_move.new);
+        migration.begin_step(step);
+        let (old, new) = migration.servers();
         match step {
             Step::Change => self.ask_change(id),
             Step::Clear(side) => self.ask_step(id, if side == Side::Old { old } else { new }, Meta::Delete, "", None),
@@ -136,7 +112,7 @@ impl<N: Net> Front<N> {
             Step::Copy => self.ask_step(id, new, Meta::Get, "f v c", None),
             Step::Old => self.ask_step(id, old, Meta::Get, "f t v", None),
             Step::ReturnLease => {
-                let flags = migration.lease.map_or(String::new(), |lease| format!("C{}", lease.token));
+                let flags = migration.lease().map_or(String::new(), |token| format!("C{token}"));
                 self.ask_step(id, new, Meta::Delete, &flags, None);
             }
             Step::DeleteCopy => {
@@ -183,132 +159,42 @@ impl<N: Net> Front<N> {
 
     /// Continues after a complete response.
     pub(super) fn migration_continues(&mut self, id: Id) {
+        let full = self.migrations.len() >= ENOUGH;
         let Some(migration) = self.migrations.get_mut(id) else { return };
-        let come = std::mem::take(&mut migration.come);
-        let (step, turned) = (migration.step, migration.key_move.stage.is_turned());
-        match step {
-            Step::DeleteCopy | Step::Clear(_) if !is_done(&come) => self.migration_ends(id, Outcome::Failed(&come)),
-            Step::Clear(side) => {
-                migration.plan_state.moves.cleared(migration.key_move.index, side);
-                match (&migration.change, turned || side == Side::Old) {
-                    (Some(_), _) => self.take_step(id, Step::Change),
-                    // The authoritative server has no value now.
-                    (None, true) => self.migration_ends(id, Outcome::Missed),
-                    // The copy is made from the old server's value, so clear that server first.
-                    (None, false) => {
-                        let next = first_step(&migration.plan_state.moves, &migration.key_move).unwrap_or(Step::Copy);
-                        self.take_step(id, next);
-                    }
-                }
-            }
-            Step::DeleteCopy if turned && migration.change.is_some() => {
-                let unclear = migration.key_move.unclear_side(&migration.plan_state.moves);
-                self.take_step(id, unclear.map_or(Step::Change, Step::Clear));
-            }
-            Step::DeleteCopy => self.copy_deleted(id),
-            Step::Copy => self.new_responded(id, &come),
-            Step::Old => self.old_responded(id, &come),
-            Step::Fill => {
-                self.counters.moving_copied.add(u64::from(come.starts_with(b"HD")));
-                self.migrations.remove(id);
-            }
-            Step::ReturnLease | Step::Change => drop(self.migrations.remove(id)),
+        let (_, new) = migration.servers();
+        let (come, life) = (migration.take_received(), self.upstreams.server(new).life());
+        let Progress { counts, outcome, next, copy } = migration.responded(&come, life, full);
+        match counts {
+            None => {}
+            Some(Counted::Found) => self.counters.moving_found.add(1),
+            Some(Counted::FellBack) => self.counters.moving_fell_back.add(1),
+            Some(Counted::Copied) => self.counters.moving_copied.add(1),
         }
-    }
-
-    /// Continues after the other server has deleted its copy; a stored value is then copied.
-    fn copy_deleted(&mut self, id: Id) {
-        let many = self.migrations.len() >= ENOUGH;
-        let Some(migration) = self.migrations.get_mut(id) else { return };
-        if !migration.key_move.stage.is_turned() {
-            migration.plan_state.moves.cleared(migration.key_move.index, Side::New);
-        }
-        let copies =
-            migration.key_move.stage == Stage::Move && migration.change.as_ref().is_some_and(|change| change.stores);
-        self.deliver_outcome(id, Outcome::Done);
-        if copies && !many { self.take_step(id, Step::Copy) } else { drop(self.migrations.remove(id)) }
-    }
-
-    /// Handles the new server's response.
-    fn new_responded(&mut self, id: Id, come: &[u8]) {
-        let Some(migration) = self.migrations.get_mut(id) else { return };
-        match found(come, true) {
-            Found::Error(line) => self.migration_ends(id, Outcome::Failed(line)),
-            Found::Value { value, flags, .. } => {
-                let mut answer = Vec::new();
-                value_line(&migration.key, flags, value, &mut answer);
-                self.counters.moving_found.add(u64::from(!matches!(migration.whose, Whose::Nobody)));
-                self.migration_ends(id, Outcome::Value(&answer));
-            }
-            lacks => {
-                let life = self.upstreams.server(migration.first + migration.key_move.new).life();
-                migration.lease = if let Found::Lease(token) = lacks { Some(Lease { token, life }) } else { None };
-                match (migration.lease, migration.whose) {
-                    (None, Whose::Nobody) => drop(self.migrations.remove(id)),
-                    _ => self.take_step(id, Step::Old),
-                }
-            }
-        }
-    }
-
-    /// Handles the old server's response.
-    fn old_responded(&mut self, id: Id, come: &[u8]) {
-        let Some(migration) = self.migrations.get_mut(id) else { return };
-        self.counters.moving_fell_back.add(u64::from(!matches!(migration.whose, Whose::Nobody)));
-        let said = found(come, false);
-        let lease = self.lease_of(id);
-        let Found::Value { value, flags, lives } = said else {
-            let outcome = if let Found::Error(line) = said { Outcome::Failed(line) } else { Outcome::Missed };
+        if let Some(outcome) = outcome {
             self.deliver_outcome(id, outcome);
-            return self.return_lease(id);
-        };
-        let Some(migration) = self.migrations.get(id) else { return };
-        let mut answer = Vec::new();
-        value_line(&migration.key, flags, value, &mut answer);
-        let copy = lease.and_then(|lease| copy_flags(lease.token, flags, lives)).filter(|_| value.len() > 2);
-        let server = migration.first + migration.key_move.new;
-        self.deliver_outcome(id, Outcome::Value(&answer));
-        match copy {
-            Some(flags) => {
-                self.take_step(id, Step::Fill);
-                self.ask_step(id, server, Meta::Set, &flags, Some(value));
-            }
-            None => self.return_lease(id),
+        }
+        self.take_step_or_end(id, next);
+        if let Some((flags, value)) = copy {
+            self.ask_step(id, new, Meta::Set, &flags, Some(value));
         }
     }
 
-    /// Returns an unused lease.
-    fn return_lease(&mut self, id: Id) {
-        match self.lease_of(id) {
-            Some(_) => self.take_step(id, Step::ReturnLease),
+    fn take_step_or_end(&mut self, id: Id, next: Option<Step>) {
+        match next {
+            Some(step) => self.take_step(id, step),
             None => drop(self.migrations.remove(id)),
         }
-    }
-
-    /// The lease, if the current connection got it: a restarted server reuses its numbers, so another item may have this one.
-    fn lease_of(&self, id: Id) -> Option<Lease> {
-        let migration = self.migrations.get(id)?;
-        migration
-            .lease
-            .filter(|lease| lease.life == self.upstreams.server(migration.first + migration.key_move.new).life())
     }
 
     /// Handles a failed step.
     pub(super) fn migration_fails(&mut self, id: Id, trouble: ServerError) {
         let Some(migration) = self.migrations.get(id) else { return };
-        let pool = self.upstreams.server(migration.first).pool;
-        let misses = migration.change.is_none() && self.upstreams.pool(pool).misses(trouble);
+        let misses = migration.change.is_none() && self.upstreams.pool_of(migration.first).misses(trouble);
         let outcome = if misses { Outcome::Missed } else { Outcome::Failed(trouble.text().as_bytes()) };
-        if migration.step == Step::Old {
-            self.deliver_outcome(id, outcome);
-            return self.return_lease(id);
-        }
-        self.migration_ends(id, outcome);
-    }
-
-    fn migration_ends(&mut self, id: Id, outcome: Outcome<'_>) {
+        let life = self.upstreams.server(migration.servers().1).life();
+        let next = if migration.step() == Step::Old { migration.return_lease(life) } else { None };
         self.deliver_outcome(id, outcome);
-        self.migrations.remove(id);
+        self.take_step_or_end(id, next);
     }
 
     /// Delivers the result to whoever waits for the migration.
@@ -325,7 +211,7 @@ impl<N: Net> Front<N> {
                 client.responses.last_part(number);
                 match outcome {
                     Outcome::Value(answer) => {
-                        [answer, text::END.as_bytes()].iter().for_each(|part| client.responses.put(number, part))
+                        [&answer, text::END.as_bytes()].iter().for_each(|part| client.responses.put(number, part))
                     }
                     Outcome::Missed => client.responses.put(number, text::END.as_bytes()),
                     Outcome::Done => {}
@@ -340,7 +226,7 @@ impl<N: Net> Front<N> {
             }
             Whose::Batch { get, batch, slot } => {
                 let (settled, failed) = match outcome {
-                    Outcome::Value(answer) => (Settled::Value(answer.to_vec().into()), None),
+                    Outcome::Value(answer) => (Settled::Value(answer.into()), None),
                     Outcome::Missed => (Settled::Missed, None),
                     Outcome::Done => (Settled::AsServed, None),
                     Outcome::Failed(_) => (Settled::Missed, Some("SERVER_ERROR a server responded with an error\r\n")),

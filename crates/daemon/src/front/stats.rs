@@ -78,7 +78,7 @@ impl<N: Net> Front<N> {
 
     fn figures_of_pool<'a>(&'a self, number: usize, figures: &mut Vec<Figure<'a>>) {
         let pool = self.upstreams.pool(number);
-        if let Some(plan_state) = &pool.plan_state {
+        if let Some(plan_state) = pool.plan_state() {
             let mut add = |metric: Metric, value| {
                 figures.push(Figure { metric, subject: Subject::Pool(&pool.name), value });
             };

@@ -185,7 +185,7 @@ impl Multiget {
             since,
             schedule: Schedule::new(window, left),
             is_watched: false,
-            plan_state: pool.plan_state.clone().filter(|_| moving),
+            plan_state: pool.plan_state().filter(|_| moving).cloned(),
             asked,
             logged,
             batches,

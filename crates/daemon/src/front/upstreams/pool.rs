@@ -24,7 +24,7 @@ pub struct Pool {
     pub name: String,
     pub router: Router,
     /// Its migration, if any.
-    pub plan_state: Option<Arc<MigrationState>>,
+    plan_state: Option<Arc<MigrationState>>,
     pub limits: Limits,
     /// Longest value to pass on, terminator included.
     pub longest_answer: u32,
@@ -60,6 +60,16 @@ impl Pool {
     pub fn is_unclear(&self, place: &Location, plainly: bool) -> bool {
         let (Location::Moving(key_move), Some(plan_state)) = (place, &self.plan_state) else { return false };
         !plan_state.moves.is_clear(key_move.index, key_move.side_asked(plainly))
+    }
+
+    /// Its migration, if any.
+    pub fn plan_state(&self) -> Option<&Arc<MigrationState>> {
+        self.plan_state.as_ref()
+    }
+
+    /// Follows another state of its migration.
+    pub fn follow(&mut self, plan_state: Option<Arc<MigrationState>>) {
+        self.plan_state = plan_state;
     }
 
     /// The move of a key to change or read, if a single request to the authoritative server is not enough.
