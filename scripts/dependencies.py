@@ -29,6 +29,8 @@ ALLOWED = {
     "fanin-tcp": ("fanin-laws fanin-transport fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
     "fanin-memcache": ("", "base64 itoa memchr"),
+    # The files of a placement plan, which the planner writes and the front end reads.
+    "fanin-plan-files": ("", "csv hex serde_json sha2"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": (
         "fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-roles fanin-spec fanin-tcp fanin-units",
@@ -45,10 +47,10 @@ ALLOWED = {
     # What was recorded, and what it shows: streams are given to it, and simulations to calibrate its scenario.
     "fanin-diagnose": ("fanin-lab fanin-report fanin-spec fanin-units", "flate2 libm pcap-file serde zstd"),
     # Logs of requests, and which objects should share servers.
-    "fanin-plan": ("fanin-lab fanin-placement fanin-spec fanin-units", "csv flate2 hex indexmap parquet serde_json sha2 tempfile thiserror zstd"),
+    "fanin-plan": ("fanin-lab fanin-placement fanin-plan-files fanin-spec fanin-units", "csv flate2 indexmap parquet serde_json tempfile thiserror zstd"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
-        "fanin-assemble fanin-lab fanin-papers fanin-placement fanin-plan fanin-report fanin-spec fanin-tables fanin-units",
+        "fanin-assemble fanin-lab fanin-papers fanin-placement fanin-plan fanin-plan-files fanin-report fanin-spec fanin-tables fanin-units",
         "csv hex nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     # The papers' folders.
@@ -59,8 +61,8 @@ ALLOWED = {
     # Sockets; the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
-        "fanin-fanout fanin-memcache fanin-ring fanin-units",
-        "crc32fast csv libm md-5 mio nix procfs rand serde serde_json sha2 siphasher socket2 strsim thiserror toml",
+        "fanin-fanout fanin-memcache fanin-plan-files fanin-ring fanin-units",
+        "crc32fast libm md-5 mio nix procfs rand serde serde_json sha2 siphasher socket2 strsim thiserror toml",
     ),
     # What a program or a notebook calls.
     "fanin": (

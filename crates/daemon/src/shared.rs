@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::coalescing::Writes;
-use crate::counters::Counters;
+use crate::front::multigets::coalescing::Writes;
 use crate::memory::Memory;
+use crate::metrics::{COUNTERS, Counters, Metric, MetricKind};
 use crate::migration::{MigrationState, Plans};
 use crate::settings::{Plan, Settings};
+
+/// Values of all counters.
+type CounterValues = [u64; COUNTERS.len()];
 
 /// Shared state.
 #[derive(Debug)]
@@ -23,7 +26,7 @@ pub struct Shared {
     /// Last reported state of each server.
     up: Vec<AtomicBool>,
     /// Counter values at the last reset.
-    zeros: Mutex<Vec<u64>>,
+    zeros: Mutex<CounterValues>,
 }
 
 impl Shared {
@@ -39,7 +42,7 @@ impl Shared {
             clients: AtomicUsize::new(0),
             most_clients: clients,
             unwritten: AtomicU64::new(0),
-            zeros: Mutex::default(),
+            zeros: Mutex::new([0; COUNTERS.len()]),
             up: settings.pools.iter().flat_map(|pool| &pool.servers).map(|_| AtomicBool::new(true)).collect(),
         }
     }
@@ -56,30 +59,27 @@ impl Shared {
         self.clients.fetch_sub(1, Relaxed);
     }
 
-    /// Sum of each counter over all threads, with its name.
-    fn sums(&self) -> Vec<(&'static str, u64)> {
-        let mut named = self.threads.iter().map(|counters| counters.named());
-        let mut sums = named.next().unwrap_or_default();
-        for thread in named {
-            sums.iter_mut().zip(thread).for_each(|(sum, (_, more))| sum.1 = sum.1.wrapping_add(more));
+    /// Sum of each counter over all threads.
+    fn sums(&self) -> CounterValues {
+        let mut sums = [0u64; COUNTERS.len()];
+        for thread in &self.threads {
+            sums.iter_mut().zip(thread.values()).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         }
         sums
     }
 
-    /// The same, relative to the last reset; gauges are absolute.
-    pub(crate) fn since_reset(&self) -> Vec<(&'static str, u64)> {
-        let zeros = self.zeros.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |(index, (name, sum)): (usize, (&'static str, u64))| {
-            let zero = zeros.get(index).copied().filter(|_| name != "curr_connections").unwrap_or(0);
-            (name, sum.wrapping_sub(zero))
+    /// The same with descriptions, relative to the last reset; gauges are absolute.
+    pub(crate) fn since_reset(&self) -> impl Iterator<Item = (Metric, u64)> {
+        let zeros = *self.zeros.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |(metric, (sum, zero)): (&Metric, (u64, u64))| {
+            (*metric, if metric.kind == MetricKind::Gauge { sum } else { sum.wrapping_sub(zero) })
         };
-        self.sums().into_iter().enumerate().map(since).collect()
+        COUNTERS.iter().zip(self.sums().into_iter().zip(zeros)).map(since)
     }
 
     /// Resets the counters.
     pub(crate) fn reset(&self) {
-        let sums = self.sums().into_iter().map(|(_, sum)| sum).collect();
-        *self.zeros.lock().unwrap_or_else(PoisonError::into_inner) = sums;
+        *self.zeros.lock().unwrap_or_else(PoisonError::into_inner) = self.sums();
     }
 
     /// Records the state of a server; returns whether it is unchanged.

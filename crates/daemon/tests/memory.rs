@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Net, Outgoing, Shared, begin, charged};
+use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Token, begin, charged};
 use fanin_memcache::{Limits, Lines, Next, Request};
 use sha2::{Digest, Sha256};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -99,15 +99,15 @@ impl Net for Apart {
         self.1.apart(|| self.0.refuse(stream, text));
     }
 
-    fn add(&mut self, stream: usize, token: usize, opening: bool) -> io::Result<usize> {
+    fn add(&mut self, stream: usize, token: Token, opening: bool) -> io::Result<usize> {
         self.1.apart(|| self.0.add(stream, token, opening))
     }
 
-    fn is_open(&self, socket: &usize) -> io::Result<bool> {
+    fn is_open(&mut self, socket: &mut usize) -> io::Result<bool> {
         self.0.is_open(socket)
     }
 
-    fn read(&mut self, socket: &mut usize, into: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &mut usize, into: &mut [u8]) -> io::Result<Received> {
         self.1.apart(|| self.0.read(socket, into))
     }
 

@@ -7,7 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use fanin_lab::{Manifest, Runs, Summary};
 use fanin_papers::{Reproduced, Scorecard};
-use fanin_plan::{PLACEMENT, PlacementPlan, write_placement};
+use fanin_plan::{PlacementPlan, write_placement};
+use fanin_plan_files::{placement, plan as plan_file};
 use fanin_report::Report;
 use nix::libc::O_NOFOLLOW;
 use sha2::{Digest, Sha256};
@@ -169,13 +170,9 @@ impl Out {
             out.write_table(&Table::of_servers(plan), names)?;
             fs::write(out.draft.join("servers.svg"), plan.picture())?;
             names.push("servers.svg".into());
-            let digest = write_placement(&out.draft.join(PLACEMENT), plan)?;
-            // Digests let the reader of a plan verify that it is complete.
-            let mut object = object.clone();
-            object["placement_sha256"] = digest.into();
-            names.push(PLACEMENT.into());
-            names.push("plan.json".into());
-            fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(&object)?))
+            let digest = write_placement(&out.draft.join(placement::FILE), plan)?;
+            names.extend([placement::FILE, plan_file::FILE].map(String::from));
+            plan_file::write(&out.draft.join(plan_file::FILE), object, &digest)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Fan-outs: algorithms by which a client requests data from many servers.
 //!
-//! The client requests from servers directly, limited by a [`Window`], or, as in SICC, from one server per rack, a hub. The hub collects
+//! The client requests from servers directly, limited by a [`Window`] over a [`ServerQueue`], or, as in SICC, from one server per rack, a hub. The hub collects
 //! its rack's responses ([`swarm`]); hubs forward them along a tree ([`tree`]) at speeds that the client assigns ([`speed`]), packed
 //! ([`packing`]); and objects of slow hubs are requested elsewhere ([`redirect`], [`balance`]).
 //!
@@ -15,6 +15,7 @@ pub mod ictcp_window;
 pub mod one_all;
 pub mod packing;
 pub mod redirect;
+mod server_queue;
 pub mod sicc;
 pub mod sliding_window;
 pub mod speed;
@@ -26,6 +27,7 @@ use fanin_laws::row::{File, Offer, Row, file, kinds};
 use fanin_laws::settings::sections;
 use fanin_units::Rate;
 
+pub use server_queue::ServerQueue;
 use sicc::{Ablated, Parts, Swarms};
 pub use window::Window;
 

@@ -5,18 +5,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use csv::{ByteRecord, ReaderBuilder, WriterBuilder};
 use fanin_placement::{Cluster, Object, Placement, Server, place_by_hash};
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use fanin_plan_files::placement::{self, Form};
+use fanin_plan_files::plan::{self, PlanFile};
+use serde_json::Value;
 
 use crate::plan::{PlacementPlan, PlanningError};
 use crate::requests::Catalogue;
-
-/// Files of an earlier plan's folder.
-pub const PLACEMENT: &str = "placement.csv";
-const PLAN: &str = "plan.json";
-const FORM: &str = "use the header key,server and a line for each replica, such as user:7,3";
 
 /// Source of the current placement.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +73,7 @@ pub(crate) fn lie(
         CurrentPlacement::File(path) => read(path, catalogue, cluster, &hashed),
         CurrentPlacement::Planned(folder) => {
             same(folder, cluster, replicas)?;
-            read(&folder.join(PLACEMENT), catalogue, cluster, &hashed)
+            read(&folder.join(placement::FILE), catalogue, cluster, &hashed)
         }
     }
 }
@@ -88,21 +83,18 @@ pub(crate) fn identity(cluster: &Cluster, replicas: usize) -> Value {
     let mut racks = cluster.racks.clone();
     racks.sort_unstable();
     let sizes: Vec<usize> = racks.chunk_by(|one, other| one == other).map(<[u32]>::len).collect();
-    json!({"servers": cluster.racks.len(), "servers_a_rack": sizes, "replicas": replicas})
+    plan::cluster(&sizes, replicas)
 }
 
 /// Refuses the plan of another cluster.
 fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), PlanningError> {
-    let path = folder.join(PLAN);
+    let path = folder.join(plan::FILE);
     let refused = |what: String| PlanningError::CurrentPlacement { path: path.clone(), what };
-    let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
-    let plan: Value = serde_json::from_str(&text).map_err(|error| refused(format!("not a plan: {error}")))?;
-    let here = identity(cluster, replicas);
-    match plan.get("cluster") {
-        Some(there) if *there == here => Ok(()),
-        Some(there) => Err(refused(format!("the plan is for another cluster, {there}; this one is {here}"))),
-        None => Err(refused("the plan does not name its cluster: use a folder that `fanin plan --out` wrote".into())),
+    let (here, there) = (identity(cluster, replicas), PlanFile::read(&path).map_err(refused)?.cluster);
+    if there == here {
+        return Ok(());
     }
+    Err(refused(format!("the plan is for another cluster, {there}; this one is {here}")))
 }
 
 /// Placement by a front end's hash, with one replica of each key. For hashed keys, the log names the server.
@@ -150,32 +142,19 @@ fn read(
     hashed: &Placement,
 ) -> Result<StoredObjects, PlanningError> {
     let refused = |what: String| PlanningError::CurrentPlacement { path: path.into(), what };
-    let at = |line: u64, what: String| refused(format!("line {line}: {what}"));
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    let mut reader = ReaderBuilder::new().from_reader(file);
-    let header = reader.byte_headers().map_err(|error| refused(error.to_string()))?;
-    let place = |name: &str| header.iter().position(|field| field.trim_ascii() == name.as_bytes());
-    let (Some(key_at), Some(server_at)) = (place("key"), place("server")) else {
-        return Err(at(1, format!("no columns key and server: {FORM}")));
-    };
+    let mut reader = placement::Reader::new(file, Form::Listed, cluster.racks.len() as u32).map_err(refused)?;
     let mut homes: Vec<Vec<Server>> = vec![Vec::new(); catalogue.len()];
-    let mut record = ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(|error| refused(error.to_string()))? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let server = String::from_utf8_lossy(&record[server_at]).trim().to_string();
-        let number = server.strip_prefix("server").unwrap_or(&server).parse::<u32>().ok();
-        let Some(number) = number.filter(|number| (1..=cluster.racks.len() as u32).contains(number)) else {
-            let servers = cluster.racks.len();
-            return Err(at(line, format!("`{server}` is not a server of this cluster: use 1 to {servers}")));
-        };
-        let Some(object) = catalogue.number(&record[key_at]) else { continue };
+    while let Some(row) = reader.next_row().map_err(refused)? {
+        let Some(object) = catalogue.number(row.key) else { continue };
         let theirs = &mut homes[object as usize];
-        let server = Server(number - 1);
-        let key = || String::from_utf8_lossy(&record[key_at]).into_owned();
+        let server = Server(row.server);
         if let Some(other) = theirs.iter().find(|other| cluster.rack(**other) == cluster.rack(server)) {
-            let what =
-                format!("`{}` is on servers {at} and {number}, which are in the same rack", key(), at = other.0 + 1);
-            return Err(at(line, what));
+            let (line, key, [one, two]) =
+                (row.line, String::from_utf8_lossy(row.key), [*other, server].map(|at| at.0 + 1));
+            return Err(refused(format!(
+                "line {line}: `{key}` is on servers {one} and {two}, which are in the same rack"
+            )));
         }
         theirs.push(server);
     }
@@ -197,16 +176,12 @@ fn read(
 /// # Errors
 /// Errors of the file system.
 pub fn write_placement(path: &Path, advice: &PlacementPlan) -> std::io::Result<String> {
-    let mut writer = WriterBuilder::new().from_path(path)?;
-    writer.write_record(["key", "server", "was"])?;
-    let number = |server: Server| (server.0 + 1).to_string();
+    let mut writer = placement::Writer::create(path)?;
     for object in advice.after.all() {
         let told = advice.before.told[object.0 as usize];
         for (home, was) in advice.after.homes(object).iter().zip(advice.before.placement.homes(object)) {
-            let was = if told { number(*was) } else { String::new() };
-            writer.write_record([advice.catalogue.key(object.0), number(*home).as_bytes(), was.as_bytes()])?;
+            writer.write(advice.catalogue.key(object.0), home.0, told.then_some(was.0))?;
         }
     }
-    writer.flush()?;
-    Ok(hex::encode(Sha256::digest(std::fs::read(path)?)))
+    writer.finish()
 }

@@ -6,6 +6,6 @@ mod draws;
 mod plan;
 pub mod requests;
 
-pub use current_placement::{CurrentPlacement, KeyLookup, PLACEMENT, Rule, write_placement};
+pub use current_placement::{CurrentPlacement, KeyLookup, Rule, write_placement};
 pub use draws::{Draws, Harmonic};
 pub use plan::{Effect, Period, PlacementPlan, PlanOptions, PlanningError, demo, make_plan};

@@ -78,7 +78,8 @@ pub struct Ring {
     buffers: ManuallyDrop<Buffers>,
     wires: Vec<Option<Wire>>,
     free: Vec<u32>,
-    watched: Vec<Option<OwnedFd>>,
+    /// Watched files with the tokens of their events.
+    watched: Vec<Option<(OwnedFd, usize)>>,
     /// Connections with filled buffers; and those that need a new input operation.
     full: Vec<u32>,
     anew: Vec<u32>,
@@ -121,22 +122,21 @@ impl Ring {
         })
     }
 
-    /// Reports input of a file, or connections of a listener, by events with this small token.
+    /// Reports input of a file, or connections of a listener, by events with this token. Several files may have the same token.
     pub fn watch(&mut self, file: OwnedFd, token: usize) {
-        if self.watched.len() <= token {
-            self.watched.resize_with(token + 1, || None);
-        }
-        self.watched[token] = Some(file);
-        self.look(token);
+        self.watched.push(Some((file, token)));
+        self.look(self.watched.len() - 1);
     }
 
-    /// Stops watching a file.
+    /// Stops watching files with this token.
     pub fn unwatch(&mut self, token: usize) {
-        if let Some(file) = self.watched.get_mut(token).and_then(Option::take) {
-            self.call_back(data(token as u32, WATCHED));
-            // Submit cancellations while the file is open.
-            let _ = self.submit();
-            drop(file);
+        for number in 0..self.watched.len() {
+            if let Some((file, _)) = self.watched[number].take_if(|(_, of_file)| *of_file == token) {
+                self.call_back(data(number as u32, WATCHED));
+                // Submit cancellations while the file is open.
+                let _ = self.submit();
+                drop(file);
+            }
         }
     }
 
@@ -330,14 +330,12 @@ impl Ring {
     }
 
     /// Handles a completion of a watched file.
-    fn has_changed(&mut self, token: usize, entry: &cqueue::Entry, events: &mut Vec<Event>) {
-        if entry.result() < 0 || !self.watched.get(token).is_some_and(Option::is_some) {
-            return;
-        }
-        events.push(Event { token, readable: true, ..Event::default() });
+    fn has_changed(&mut self, number: usize, entry: &cqueue::Entry, events: &mut Vec<Event>) {
+        let Some(Some((_, token))) = self.watched.get(number).filter(|_| entry.result() >= 0) else { return };
+        events.push(Event { token: *token, readable: true, ..Event::default() });
         // A closed file has no further events.
         if !cqueue::more(entry.flags()) && entry.result() & has(ENDED) == 0 {
-            self.look(token);
+            self.look(number);
         }
     }
 
@@ -367,10 +365,10 @@ impl Ring {
         }
     }
 
-    fn look(&mut self, token: usize) {
-        let Some(Some(file)) = self.watched.get(token) else { return };
+    fn look(&mut self, number: usize) {
+        let Some(Some((file, _))) = self.watched.get(number) else { return };
         let order = opcode::PollAdd::new(Fd(file.as_raw_fd()), bits(PollFlags::POLLIN)).multi(true).build();
-        self.order(order, data(token as u32, WATCHED));
+        self.order(order, data(number as u32, WATCHED));
     }
 
     /// Starts an input operation of a connection.

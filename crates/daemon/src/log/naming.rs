@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use fanin_plan_files::key_name;
 use rand::TryRng;
 use rand::rngs::SysRng;
 use sha2::{Digest, Sha256};
@@ -100,9 +101,9 @@ impl Secret {
 /// Format of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// Letters, digits and `-._~` as they are, other bytes as `%3A`, like memcached's watcher.
+    /// The keys themselves, with unsafe bytes escaped.
     Plain,
-    /// A hash: `~`, the secret's id, `~`, 32 digits.
+    /// Their hashes by this secret.
     Hashed(Secret),
 }
 
@@ -110,20 +111,8 @@ impl Naming {
     /// Writes a key's name.
     pub fn write(&self, key: &[u8], out: &mut Vec<u8>) {
         match self {
-            Naming::Plain => plain(key, out),
-            Naming::Hashed(secret) => out.extend(format!("~{:08x}~{:032x}", secret.id, secret.hash(key)).bytes()),
-        }
-    }
-}
-
-fn plain(key: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for (place, byte) in key.iter().enumerate() {
-        // A leading `~` means a hash, and spreadsheets read a leading `-` as a formula.
-        if byte.is_ascii_alphanumeric() || b"._".contains(byte) || (b"-~".contains(byte) && place > 0) {
-            out.push(*byte);
-        } else {
-            out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+            Naming::Plain => key_name::write_plain(key, out),
+            Naming::Hashed(secret) => key_name::write_hashed(secret.id, secret.hash(key), out),
         }
     }
 }
@@ -136,13 +125,6 @@ mod tests {
         let mut out = Vec::new();
         naming.write(key, &mut out);
         String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn plain_keys_follow_memcacheds_watcher() {
-        assert_eq!(named(Naming::Plain, b"user:7,\"a\"~b"), "user%3A7%2C%22a%22~b");
-        assert_eq!(named(Naming::Plain, b"~00000000~0\xff"), "%7E00000000~0%FF");
-        assert_eq!(named(Naming::Plain, b"-1-x"), "%2D1-x", "nor like a formula");
     }
 
     #[test]

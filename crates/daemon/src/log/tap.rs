@@ -6,7 +6,7 @@ use std::sync::mpsc::SyncSender;
 use fanin_units::Share;
 
 use super::{Naming, Rows, Settings};
-use crate::clock::Nanos;
+use crate::net::clock::Nanos;
 
 /// Rows are passed on at this size, or at this age of the first.
 const ENOUGH: usize = 32 << 10;

@@ -11,14 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use fanin_plan_files::{placement, plan};
+
 use super::key::LEASE;
-use super::plan::{InvalidPlan, PLACEMENT, PLAN, Reader, STAGE, stage};
+use super::plan::{InvalidPlan, Reader, STAGE, stage};
 use super::{MigrationState, Moves, Stage};
-use crate::clock::{Clock, Nanos, nanos};
+use crate::net::clock::{Clock, Nanos, nanos};
+use crate::net::sockets::Waker;
 use crate::routing::Router;
 use crate::settings::{Plan, Pool, Settings};
 use crate::shared::Shared;
-use crate::sockets::Waker;
 
 /// Interval between checks of the files.
 const LOOK: Duration = Duration::from_millis(250);
@@ -103,7 +105,7 @@ fn tell(pool: &str, what: &str) {
 type FileStates = [Option<(u64, u64, u64, i64, i64)>; 3];
 
 fn seen(folder: &Path) -> FileStates {
-    [PLAN, PLACEMENT, STAGE].map(|name| {
+    [plan::FILE, placement::FILE, STAGE].map(|name| {
         let file = fs::metadata(folder.join(name)).ok()?;
         Some((file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec()))
     })
@@ -166,11 +168,11 @@ impl Goal {
             } else {
                 "the plan does not start from the current placement; it can follow when the current plan is `over`"
             };
-            return unfit(PLACEMENT, what);
+            return unfit(placement::FILE, what);
         }
         if !matches!(plan_state.stage, Stage::Begin | Stage::Over) {
             return unfit(
-                PLACEMENT,
+                placement::FILE,
                 "a new plan can only follow when the current plan is in `begin` or `over` on all front ends",
             );
         }
@@ -359,10 +361,10 @@ mod tests {
     fn waits_until_previous_stage_has_drained() {
         let folder = tempfile::tempdir().unwrap();
         let (table, path) = ("key,server,was\n", folder.path());
-        fs::write(path.join(PLACEMENT), table).unwrap();
+        fs::write(path.join(placement::FILE), table).unwrap();
         let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
         let plan = format!("{{\"cluster\": {{\"servers\": 1, \"replicas\": 1}}, \"placement_sha256\": \"{digest}\"}}");
-        fs::write(path.join(PLAN), plan).unwrap();
+        fs::write(path.join(plan::FILE), plan).unwrap();
         fs::write(path.join(STAGE), "begin").unwrap();
         let text =
             format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nplan = \"{}\"\n", path.display());

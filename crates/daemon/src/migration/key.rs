@@ -1,13 +1,13 @@
-//! State of one key's migration: its current step, and the servers' responses to it. No I/O.
+//! One key's migration: its current step, the servers' responses to it, and what follows from them. No I/O.
 
 use std::sync::Arc;
 
 use fanin_memcache::{Keyed, response};
 
-use super::{KeyMove, MigrationState, Side};
+use super::{KeyMove, MigrationState, Moves, Side, Stage};
+use crate::front::upstreams::ask::Ask;
+use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
-use crate::server::Ask;
-use crate::table::Id;
 
 /// Lifetime of a lease at the new server, in seconds.
 pub const LEASE: u32 = 3;
@@ -70,11 +70,11 @@ pub struct KeyMigration {
     pub key_move: KeyMove,
     /// Keeps the stage alive: the next but one does not begin while this exists.
     pub plan_state: Arc<MigrationState>,
-    pub step: Step,
+    step: Step,
     /// The lease from the new server and the connection that got it; a restarted server does not know it.
-    pub lease: Option<Lease>,
+    lease: Option<Lease>,
     /// Response bytes of the current step.
-    pub come: Buffer,
+    come: Buffer,
     pub change: Option<Change>,
     /// Memory charged for the key and the request.
     _charge: Charge,
@@ -82,11 +82,65 @@ pub struct KeyMigration {
 
 /// A lease: the right to store a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease {
+struct Lease {
     /// CAS unique of the empty item.
-    pub token: u64,
+    token: u64,
     /// The connection to the server that got it.
-    pub life: u64,
+    life: u64,
+}
+
+/// Result of a migration for whoever waits for it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// A value, as a response to `get`.
+    Value(Vec<u8>),
+    /// A miss.
+    Missed,
+    /// Done; the response sent before stands.
+    Done,
+    /// An error line.
+    Failed(&'a [u8]),
+}
+
+/// What follows from a response. First the outcome is delivered, if there is one; then the next step is taken, or the migration ends.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// A figure that the response counts for.
+    pub counts: Option<Counted>,
+    /// The outcome.
+    pub outcome: Option<Outcome<'a>>,
+    /// The next step.
+    pub next: Option<Step>,
+    /// Flags and value of a copy, if the next step is [`Step::Fill`].
+    pub copy: Option<(String, &'a [u8])>,
+}
+
+/// Figures of moving keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// A hit at the new server.
+    Found,
+    /// A request to the old server.
+    FellBack,
+    /// A copy.
+    Copied,
+}
+
+impl<'a> Progress<'a> {
+    fn step(step: Step) -> Progress<'a> {
+        Progress { next: Some(step), ..Progress::default() }
+    }
+
+    fn end(outcome: Outcome<'a>) -> Progress<'a> {
+        Progress { outcome: Some(outcome), ..Progress::default() }
+    }
+}
+
+/// First copy to clear before a moving key is read: the authoritative server's, then the other's.
+pub fn first_step(moves: &Moves, key_move: &KeyMove) -> Option<Step> {
+    let copies = matches!(key_move.stage, Stage::Move | Stage::Copied);
+    let of_copies = (copies && !moves.is_clear(key_move.index, Side::New)).then_some(Side::New);
+    key_move.unclear_side(moves).or(of_copies).map(Step::Clear)
 }
 
 impl KeyMigration {
@@ -116,11 +170,120 @@ impl KeyMigration {
             _charge: charge,
         }
     }
+
+    /// The old and the new server.
+    pub fn servers(&self) -> (usize, usize) {
+        (self.first + self.key_move.old, self.first + self.key_move.new)
+    }
+
+    /// The current step.
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Begins a step.
+    pub fn begin_step(&mut self, step: Step) {
+        (self.step, self.come) = (step, Buffer::default());
+    }
+
+    /// Takes response bytes of the current step.
+    pub fn receives(&mut self, bytes: &[u8]) {
+        self.come.extend(bytes);
+    }
+
+    /// Takes all response bytes of the current step.
+    pub fn take_received(&mut self) -> Buffer {
+        std::mem::take(&mut self.come)
+    }
+
+    /// CAS unique of the lease, for its return.
+    pub fn lease(&self) -> Option<u64> {
+        self.lease.map(|lease| lease.token)
+    }
+
+    /// Returns an unused lease, if the new server's connection that got it still exists (its number is `life`): a restarted server reuses
+    /// its numbers, so another item may have this one.
+    pub fn return_lease(&self, life: u64) -> Option<Step> {
+        self.lease.filter(|lease| lease.life == life).map(|_| Step::ReturnLease)
+    }
+
+    /// What follows from a complete response to the current step. The new server's connection has the number `life`; if the front end is
+    /// `full` of migrations, none goes on without a client.
+    pub fn responded<'a>(&mut self, come: &'a [u8], life: u64, full: bool) -> Progress<'a> {
+        let (turned, moves) = (self.key_move.stage.is_turned(), &self.plan_state.moves);
+        match self.step {
+            Step::DeleteCopy | Step::Clear(_) if !is_done(come) => Progress::end(Outcome::Failed(come)),
+            Step::Clear(side) => {
+                moves.cleared(self.key_move.index, side);
+                match (&self.change, turned || side == Side::Old) {
+                    (Some(_), _) => Progress::step(Step::Change),
+                    // The authoritative server has no value now.
+                    (None, true) => Progress::end(Outcome::Missed),
+                    // The copy is made from the old server's value, so clear that server first.
+                    (None, false) => Progress::step(first_step(moves, &self.key_move).unwrap_or(Step::Copy)),
+                }
+            }
+            Step::DeleteCopy if turned && self.change.is_some() => {
+                Progress::step(self.key_move.unclear_side(moves).map_or(Step::Change, Step::Clear))
+            }
+            Step::DeleteCopy => self.copy_deleted(full),
+            Step::Copy => self.new_responded(come, life),
+            Step::Old => self.old_responded(come, life),
+            Step::Fill => {
+                Progress { counts: come.starts_with(b"HD").then_some(Counted::Copied), ..Progress::default() }
+            }
+            Step::ReturnLease | Step::Change => Progress::default(),
+        }
+    }
+
+    /// The other server has deleted its copy; a stored value is then copied.
+    fn copy_deleted(&mut self, full: bool) -> Progress<'static> {
+        if !self.key_move.stage.is_turned() {
+            self.plan_state.moves.cleared(self.key_move.index, Side::New);
+        }
+        let copies = self.key_move.stage == Stage::Move && self.change.as_ref().is_some_and(|change| change.stores);
+        Progress { next: (copies && !full).then_some(Step::Copy), ..Progress::end(Outcome::Done) }
+    }
+
+    /// Whether somebody waits for it.
+    fn is_awaited(&self) -> bool {
+        !matches!(self.whose, Whose::Nobody)
+    }
+
+    fn new_responded<'a>(&mut self, come: &'a [u8], life: u64) -> Progress<'a> {
+        match found(come, true) {
+            Found::Error(line) => Progress::end(Outcome::Failed(line)),
+            Found::Value { value, flags, .. } => {
+                let counts = self.is_awaited().then_some(Counted::Found);
+                Progress { counts, ..Progress::end(Outcome::Value(value_line(&self.key, flags, value))) }
+            }
+            lacks => {
+                self.lease = if let Found::Lease(token) = lacks { Some(Lease { token, life }) } else { None };
+                let goes_on = self.lease.is_some() || self.is_awaited();
+                Progress { next: goes_on.then_some(Step::Old), ..Progress::default() }
+            }
+        }
+    }
+
+    fn old_responded<'a>(&mut self, come: &'a [u8], life: u64) -> Progress<'a> {
+        let counts = self.is_awaited().then_some(Counted::FellBack);
+        let (outcome, copy) = match found(come, false) {
+            Found::Value { value, flags, lives } => {
+                let lease = self.lease.filter(|lease| lease.life == life && value.len() > 2);
+                let flags_of_copy = lease.and_then(|lease| copy_flags(lease.token, flags, lives));
+                (Outcome::Value(value_line(&self.key, flags, value)), flags_of_copy.map(|flags| (flags, value)))
+            }
+            Found::Error(line) => (Outcome::Failed(line), None),
+            Found::Nothing | Found::Lease(_) => (Outcome::Missed, None),
+        };
+        let next = if copy.is_some() { Some(Step::Fill) } else { self.return_lease(life) };
+        Progress { counts, outcome: Some(outcome), next, copy }
+    }
 }
 
 /// The new server's response to [`Step::Copy`], and the old server's to [`Step::Old`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found<'a> {
+enum Found<'a> {
     /// An error line.
     Error(&'a [u8]),
     /// A miss, or another client's lease.
@@ -132,7 +295,7 @@ pub enum Found<'a> {
 }
 
 /// Parses the response. An empty value at the new server counts as a miss, since it may be a lease.
-pub fn found(come: &[u8], at_new: bool) -> Found<'_> {
+fn found(come: &[u8], at_new: bool) -> Found<'_> {
     let Some(end) = come.iter().position(|byte| *byte == b'\n') else { return Found::Nothing };
     let (line, value) = come.split_at(end + 1);
     if response::is_error(line) {
@@ -161,7 +324,7 @@ pub fn found(come: &[u8], at_new: bool) -> Found<'_> {
 }
 
 /// Flags of the `ms` that makes a copy; none if the copy would live for less than a second.
-pub fn copy_flags(token: u64, flags: u32, lives: Option<i64>) -> Option<String> {
+fn copy_flags(token: u64, flags: u32, lives: Option<i64>) -> Option<String> {
     let time = match lives {
         None => 0,
         Some(0) => return None,
@@ -170,16 +333,14 @@ pub fn copy_flags(token: u64, flags: u32, lives: Option<i64>) -> Option<String> 
     Some(format!("C{token} F{flags} T{time}"))
 }
 
-/// Writes a value as a response to `get`.
-pub fn value_line(key: &[u8], flags: u32, value: &[u8], out: &mut Vec<u8>) {
+/// A value as a response to `get`.
+fn value_line(key: &[u8], flags: u32, value: &[u8]) -> Vec<u8> {
     let size = value.len().saturating_sub(2);
-    [b"VALUE ", key, format!(" {flags} {size}\r\n").as_bytes(), value]
-        .iter()
-        .for_each(|bytes| out.extend_from_slice(bytes));
+    [b"VALUE ", key, format!(" {flags} {size}\r\n").as_bytes(), value].concat()
 }
 
 /// Whether a response to `md` or `ms` reports success, or that there was nothing to do.
-pub fn is_done(come: &[u8]) -> bool {
+fn is_done(come: &[u8]) -> bool {
     !response::is_error(come)
 }
 
@@ -222,5 +383,44 @@ mod tests {
         assert_eq!(copy_flags(7, 5, Some(1 << 40)).as_deref(), Some("C7 F5 T2592000"));
         // No time to live means unlimited.
         assert_eq!(copy_flags(7, 5, Some(0)), None);
+    }
+
+    /// A migration of a key from server 0 to server 1, in this step; its servers are clear.
+    fn migration(stage: Stage, step: Step, whose: Whose) -> KeyMigration {
+        let secret = crate::log::Secret::of(b"sixteen bytes or more").unwrap();
+        let row =
+            super::super::moves::Row { old_clear: true, new_clear: true, ..super::super::moves::Row::new(1, 0, 1) };
+        let moves = Arc::new(Moves::new(vec![row], secret, String::new()));
+        let key_move = KeyMove { old: 0, new: 1, index: 0, stage };
+        let client = crate::memory::table::Table::default().insert(());
+        let state = Arc::new(MigrationState { moves, stage });
+        KeyMigration::new((client, whose), 0, (b"k".to_vec(), false), (key_move, state), (step, None))
+    }
+
+    #[test]
+    fn makes_copy_with_lease_of_same_connection() {
+        for (life, next) in [(7, Some(Step::Fill)), (8, None)] {
+            let mut migration = migration(Stage::Move, Step::Copy, Whose::Client { number: 0 });
+            let missed = migration.responded(b"VA 0 f0 c9 W\r\n\r\n", 7, false);
+            assert_eq!(missed, Progress::step(Step::Old));
+            migration.begin_step(Step::Old);
+            let found = migration.responded(b"VA 2 f5 t-1\r\nhi\r\n", life, false);
+            assert_eq!(found.outcome, Some(Outcome::Value(b"VALUE k 5 2\r\nhi\r\n".to_vec())));
+            assert_eq!((found.next, found.counts), (next, Some(Counted::FellBack)), "connection {life}");
+            assert_eq!(found.copy, next.map(|_| ("C9 F5 T0".to_owned(), &b"hi\r\n"[..])));
+        }
+    }
+
+    #[test]
+    fn returns_lease_if_old_server_misses() {
+        let mut migration = migration(Stage::Move, Step::Copy, Whose::Nobody);
+        assert_eq!(migration.responded(b"EN\r\n", 7, false), Progress::default(), "nobody waits");
+        assert_eq!(migration.responded(b"VA 0 f0 c9 W\r\n\r\n", 7, false).next, Some(Step::Old));
+        migration.begin_step(Step::Old);
+        let missed = migration.responded(b"EN\r\n", 7, false);
+        assert_eq!((missed.outcome, missed.next), (Some(Outcome::Missed), Some(Step::ReturnLease)));
+        let error = b"SERVER_ERROR x\r\n";
+        migration.begin_step(Step::Clear(Side::New));
+        assert_eq!(migration.responded(error, 7, false), Progress::end(Outcome::Failed(error)));
     }
 }

@@ -7,14 +7,13 @@
 //! new server is authoritative, and the old one deletes first.
 //!
 //! Front ends and threads in neighbouring stages are compatible; all others are not. `coordinator` moves all threads to the next stage.
-//! `plan` reads the table, `key` has the state of one key's migration, `steps` performs it.
+//! `plan` reads the table, `key` has the state of one key's migration, and `front/moving.rs` performs it.
 
 pub mod coordinator;
 pub mod key;
 mod moves;
 pub mod plan;
 pub mod progress;
-mod steps;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};

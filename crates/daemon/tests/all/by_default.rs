@@ -8,8 +8,13 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "succession.rs"]
+mod succession;
 #[path = "waits.rs"]
 mod waits;
+
+/// Setting of the event loop.
+const EVENT_LOOP: &str = "";
 
 fn cluster(servers: usize, more: &str, of_pool: &str) -> Cluster {
     Cluster::with(servers, more, of_pool)

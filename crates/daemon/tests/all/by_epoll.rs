@@ -8,9 +8,14 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "succession.rs"]
+mod succession;
 #[path = "waits.rs"]
 mod waits;
 
+/// Setting of the event loop.
+const EVENT_LOOP: &str = "event_loop = \"epoll\"\n";
+
 fn cluster(servers: usize, more: &str, of_pool: &str) -> Cluster {
-    Cluster::with(servers, &format!("event_loop = \"epoll\"\n{more}"), of_pool)
+    Cluster::with(servers, &format!("{EVENT_LOOP}{more}"), of_pool)
 }

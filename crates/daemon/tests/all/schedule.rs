@@ -1,6 +1,6 @@
 //! Multiget schedules equal those of the simulated front end for the same recorded events.
 
-use fanin_daemon::schedule::Schedule;
+use fanin_daemon::machine::Schedule;
 use fanin_fanout::{Kind, Settings, Window};
 use fanin_roles::front_end::{Directory, FrontEnd, Params, RequestMethod};
 use fanin_roles::wire::{Body, Message, Numbered, Size};
@@ -93,9 +93,9 @@ fn real(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
             waiting.push((now + recorded[batch as usize], batch));
         }
         let Some((at, batch)) = next(&waiting) else { return asks };
-        if let Some(look) = schedule.look_at().filter(|look| *look <= at) {
+        if let Some(look) = schedule.late_at().filter(|look| *look <= at) {
             now = look;
-            schedule.look(now);
+            schedule.report_late(now);
             continue;
         }
         now = at;

@@ -6,6 +6,7 @@ use indexmap::IndexSet;
 
 use super::sink::Seen;
 use fanin_lab::figures::cell;
+use fanin_plan_files::key_name;
 
 /// The keys of a log by their names, numbered as they come, with their sizes.
 #[derive(Clone, Debug, Default)]
@@ -68,21 +69,13 @@ impl Catalogue {
     }
 }
 
-/// A key's name, safe in tables and terminals: a text without control or direction characters, and no formula. In any other key, all bytes
-/// but letters, digits and `-._~` are percent-encoded, as by memcached's watcher.
+/// A key's name, safe in tables and terminals: a text without control or direction characters, and no formula. Any other key is escaped.
 fn name(key: &[u8]) -> Cow<'_, [u8]> {
     if str::from_utf8(key).is_ok_and(|text| cell(text) == text) {
         return Cow::Borrowed(key);
     }
     let mut name = Vec::with_capacity(3 * key.len());
-    for (place, byte) in key.iter().enumerate() {
-        // A percent sign already starts an encoded byte.
-        if byte.is_ascii_alphanumeric() || (place > 0 && b"-._~".contains(byte)) || *byte == b'%' {
-            name.push(*byte);
-        } else {
-            name.extend(format!("%{byte:02X}").bytes());
-        }
-    }
+    key_name::escape(key, &mut name);
     Cow::Owned(name)
 }
 

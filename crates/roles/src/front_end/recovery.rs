@@ -72,7 +72,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
         let Path { node, backup, hub, missing, asked, .. } = request.paths[path as usize];
         if !hub && missing > 0 && asked != Time::NEVER {
-            request.line.busy -= 1;
+            request.line.servers.end();
         }
         if let Some(timeout) = self.params.timeout {
             self.gone.insert(node, now.saturating_add(timeout).saturating_add(timeout));
@@ -143,7 +143,7 @@ impl<K: Part + Clone> FrontEnd<K> {
                 let body = Body::Get(object_request.key.clone());
                 request.remove_object(old);
                 request.paths.push(Path { missing: 1, ..Path::to(holder, directory.rack(holder), now) });
-                request.line.busy += 1;
+                request.line.servers.begin();
                 out.push(Output::Send { to: holder, message: Message { tag: request.tag, index, body }, more: false });
                 self.look_for_silence(now);
             }

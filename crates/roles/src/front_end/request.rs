@@ -1,6 +1,6 @@
 //! State of a request: its objects, and the path of each.
 
-use fanin_fanout::Window;
+use fanin_fanout::{ServerQueue, Window};
 use fanin_units::{Rate, Time};
 
 use crate::wire::{Node, Tag};
@@ -101,16 +101,10 @@ pub(super) struct Request<K> {
 pub(super) struct Line {
     /// Objects sorted by server, with their paths.
     pub objects: Vec<(u32, u32)>,
-    /// Number of paths in the queue; repeated requests have later ones.
-    pub paths: u32,
     /// Number of objects before the next path.
     pub objects_asked: u32,
-    /// The next path to request.
-    pub next: u32,
-    /// The first path that may be late.
-    pub oldest: u32,
-    /// Number of servers with incomplete responses.
-    pub busy: u32,
+    /// The servers of the first paths; repeated requests have later ones.
+    pub servers: ServerQueue,
 }
 
 impl Path {
@@ -138,7 +132,7 @@ impl<K> Request<K> {
                 .iter()
                 .zip(missing)
                 .all(|(path, missing)| path.missing == missing && (missing == 0 || !path.gone))
-            && self.line.busy == self.paths.iter().filter(missing_objects).count() as u32
+            && self.line.servers.busy() == self.paths.iter().filter(missing_objects).count() as u32
     }
 
     /// Removes an object from its path; returns whether it was the server's last missing one.
@@ -146,7 +140,9 @@ impl<K> Request<K> {
         let path = &mut self.paths[path as usize];
         path.missing -= 1;
         let was_last = !path.hub && path.missing == 0 && !path.gone;
-        self.line.busy -= u32::from(was_last);
+        if was_last {
+            self.line.servers.end();
+        }
         was_last
     }
 

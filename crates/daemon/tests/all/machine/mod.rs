@@ -5,6 +5,8 @@
 
 mod actors;
 mod any_bytes;
+mod decorated;
+mod figures;
 mod plans;
 mod world;
 

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use fanin_daemon::machine::{Event, Net, Outgoing};
+use fanin_daemon::machine::{Event, Net, Outgoing, Received, Token};
 
 /// A connection, seen from the front end.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl World {
     pub fn events(&mut self, mut picks: impl FnMut() -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         if !self.waiting.is_empty() {
-            events.push(Event { token: 0, readable: true, ..Event::default() });
+            events.push(Event { token: Token::Listener(0).encode(), readable: true, ..Event::default() });
         }
         for connection in
             self.connections.iter_mut().filter(|connection| connection.has_event() && connection.token > 0)
@@ -150,17 +150,17 @@ impl Net for Scripted {
         connection.closed = true;
     }
 
-    fn add(&mut self, stream: usize, token: usize, _: bool) -> io::Result<usize> {
-        self.0.borrow_mut().connections[stream].token = token;
+    fn add(&mut self, stream: usize, token: Token, _: bool) -> io::Result<usize> {
+        self.0.borrow_mut().connections[stream].token = token.encode();
         Ok(stream)
     }
 
-    fn is_open(&self, socket: &usize) -> io::Result<bool> {
+    fn is_open(&mut self, socket: &mut usize) -> io::Result<bool> {
         let connection = &self.0.borrow().connections[*socket];
         if connection.broken { Err(io::ErrorKind::ConnectionRefused.into()) } else { Ok(connection.open) }
     }
 
-    fn read(&mut self, socket: &mut usize, into: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &mut usize, into: &mut [u8]) -> io::Result<Received> {
         let connection = &mut self.0.borrow_mut().connections[*socket];
         if connection.broken {
             return Err(io::ErrorKind::ConnectionReset.into());
@@ -168,9 +168,10 @@ impl Net for Scripted {
         if connection.inbox.is_empty() && !connection.ended {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let count = connection.inbox.len().min(into.len());
+        let size = into.len();
+        let count = connection.inbox.len().min(size);
         connection.inbox.drain(..count).zip(into).for_each(|(byte, place)| *place = byte);
-        Ok(count)
+        Ok(Received { count, more: count == size })
     }
 
     fn write(&mut self, socket: &mut usize, out: &mut Outgoing) -> io::Result<()> {

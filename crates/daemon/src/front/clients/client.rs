@@ -1,0 +1,201 @@
+//! A client: its connection, input, and pending responses.
+
+use std::io;
+
+use super::input::Input;
+use super::responses::{FIRST_ASKED, Responses};
+use crate::memory::table::Id;
+use crate::net::Net;
+use crate::net::clock::Nanos;
+
+/// Limit of requested value bytes per client, estimated with the mean of its earlier values; with a minimum and a maximum number of keys.
+const ENOUGH_ASKED: usize = 4 << 20;
+const LEAST_KEYS: usize = 16;
+const MOST_KEYS: usize = 1024;
+/// Assumed mean for a client without values so far.
+const FIRST_MEAN: usize = ENOUGH_ASKED / FIRST_ASKED;
+
+/// A client.
+#[derive(Debug)]
+pub struct Client<S> {
+    socket: S,
+    pool: usize,
+    pub input: Input,
+    pub responses: Responses,
+    /// A multiget with unsent batches: later requests must wait.
+    unfinished_multiget: Option<Id>,
+    /// No requests are read before all responses are complete.
+    alone: bool,
+    /// Moving average of value lengths.
+    mean_value: usize,
+    /// Time of the last request or response.
+    active: Nanos,
+    /// Whether it is in the list for the end of this loop iteration, and in the list for the next.
+    marked: bool,
+    again: bool,
+}
+
+impl<S> Client<S> {
+    pub fn new(socket: S, pool: usize, now: Nanos) -> Client<S> {
+        Client {
+            socket,
+            pool,
+            input: Input::default(),
+            responses: Responses::new(),
+            unfinished_multiget: None,
+            alone: false,
+            mean_value: FIRST_MEAN,
+            active: now,
+            marked: false,
+            again: false,
+        }
+    }
+
+    pub fn pool(&self) -> usize {
+        self.pool
+    }
+
+    /// Reads once; returns the number of bytes.
+    pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, into: &mut [u8], now: Nanos) -> usize {
+        let count = self.input.received(net.read(&mut self.socket, into));
+        if count > 0 {
+            self.active = now;
+        }
+        count
+    }
+
+    /// Writes as much output as possible.
+    pub fn write<N: Net<Socket = S>>(&mut self, net: &mut N) -> io::Result<()> {
+        net.write(&mut self.socket, self.responses.output())
+    }
+
+    pub fn into_socket(self) -> S {
+        self.socket
+    }
+
+    /// Whether nothing is pending: no list of keys, no response, no output.
+    fn is_through(&self) -> bool {
+        !self.responses.waits_for_answers() && self.responses.unsent() == 0 && !self.input.is_in_a_list()
+    }
+
+    /// Whether it is to be closed now.
+    pub fn is_over(&self) -> bool {
+        self.input.is_broken() || self.input.is_closing() && self.is_through()
+    }
+
+    /// Whether it has had neither requests nor responses for this long.
+    pub fn is_idle(&self, now: Nanos, longest: Nanos) -> bool {
+        self.is_through() && self.active + longest <= now
+    }
+
+    /// Its number of requests, whether it is closing, and its output: if they change, there is something to write.
+    pub fn progress(&self) -> (u64, bool, usize) {
+        (self.responses.next_number(), self.input.is_closing(), self.responses.unsent())
+    }
+
+    /// Maximum number of keys to request before other clients get their share.
+    pub fn keys_at_once(&self) -> usize {
+        (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
+    }
+
+    /// Updates the mean with values received or stored.
+    pub fn has_seen(&mut self, values: usize, bytes: usize) {
+        if let Some(size) = bytes.checked_div(values) {
+            // A long list counts as eight values.
+            let weight = values.min(8);
+            self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
+        }
+    }
+
+    /// Whether its next request must wait for pending responses.
+    pub fn is_blocked(&self) -> bool {
+        self.unfinished_multiget.is_some()
+            || self.alone && self.responses.waits_for_answers()
+            || self.responses.is_full(self.keys_at_once())
+    }
+
+    /// Whether a request must wait for all earlier responses, because it changes a `moving` key. Later requests wait, too.
+    pub fn waits_alone(&mut self, moving: bool) -> bool {
+        let waits = self.responses.waits_for_answers();
+        self.alone = moving || self.alone && waits;
+        moving && waits
+    }
+
+    /// Memory that it takes.
+    pub fn holds(&self) -> usize {
+        self.input.holds() + self.responses.holds()
+    }
+
+    /// The multiget with unsent batches, if any.
+    pub fn unfinished_multiget(&self) -> Option<Id> {
+        self.unfinished_multiget
+    }
+
+    /// All batches of its multiget have been sent.
+    pub fn has_asked_all(&mut self) {
+        self.unfinished_multiget = None;
+    }
+
+    /// Adds a pending multiget with tables of this size, whose batches are not sent yet.
+    pub fn expect_multiget(&mut self, get: Id, keys: usize, tables: usize, now: Nanos) {
+        self.responses.expect_multiget(get, keys, tables, now);
+        self.unfinished_multiget = Some(get);
+    }
+
+    /// Removes the first response; returns when its request was read, and whether that is a get.
+    pub fn pop(&mut self, now: Nanos) -> Option<(Nanos, bool)> {
+        let ended = self.responses.pop()?;
+        self.alone &= self.responses.waits_for_answers();
+        self.active = now;
+        Some(ended)
+    }
+
+    /// Marks it; returns whether it was not marked.
+    pub(super) fn mark(&mut self) -> bool {
+        !std::mem::replace(&mut self.marked, true)
+    }
+
+    /// Removes the mark.
+    pub fn unmark(&mut self) {
+        self.marked = false;
+    }
+
+    /// Marks it for the next iteration; returns whether it was not marked.
+    pub(super) fn look_again(&mut self) -> bool {
+        !std::mem::replace(&mut self.again, true)
+    }
+
+    /// Removes that mark.
+    pub fn looks_again(&mut self) {
+        self.again = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::responses::Kind;
+    use super::*;
+
+    #[test]
+    fn key_limit_follows_value_sizes() {
+        let (mut small, mut large) = (Client::new((), 0, 0), Client::new((), 0, 0));
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (64, 64));
+        for _ in 0..64 {
+            small.has_seen(8, 800);
+            large.has_seen(8, 8 << 20);
+        }
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (MOST_KEYS, LEAST_KEYS));
+    }
+
+    #[test]
+    fn client_with_much_outstanding_waits() {
+        let mut client = Client::new((), 0, 0);
+        let number = client.responses.expect(Kind::Relay, 1, 1, (0, false));
+        client.responses.asks(number, 1 << 20);
+        assert!(!client.is_blocked());
+        client.responses.asks(number, 1);
+        assert!(client.is_blocked());
+        client.pop(0);
+        assert!(!client.is_blocked());
+    }
+}

@@ -1,0 +1,77 @@
+//! Start and end of connections and of the front end itself: pauses of accepting, idle clients, and the stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use fanin_units::Time;
+
+use crate::net::clock::{Nanos, nanos};
+use crate::settings::Settings;
+
+/// Pause before accepting again after running out of file descriptors.
+const ACCEPT_PAUSE: Nanos = 100_000_000;
+/// Number of checks for idle clients per idle timeout.
+const IDLE_LOOKS: Nanos = 8;
+
+/// Times at which a front end accepts, closes idle clients, and stops.
+#[derive(Debug)]
+pub struct Lifecycle {
+    stop: Arc<AtomicBool>,
+    drain: Nanos,
+    /// When to try to accept again.
+    accept_at: Option<Nanos>,
+    /// When to stop, even with unfinished requests.
+    ends: Option<Nanos>,
+    /// Idle timeout, and the next check for idle clients; none if there is no timeout.
+    idle: Option<(Nanos, Nanos)>,
+}
+
+impl Lifecycle {
+    /// A front end that stops when `stop` is set.
+    pub fn new(settings: &Settings, stop: Arc<AtomicBool>) -> Lifecycle {
+        let idle = (settings.idle_timeout > Time::ZERO).then(|| (nanos(settings.idle_timeout), 0));
+        Lifecycle { stop, drain: nanos(settings.drain), accept_at: None, ends: None, idle }
+    }
+
+    /// Accepts again after a pause.
+    pub fn pause_accepting(&mut self, now: Nanos) {
+        self.accept_at = Some(now + ACCEPT_PAUSE);
+    }
+
+    /// Whether such a pause is over.
+    pub fn accepts_again(&mut self, now: Nanos) -> bool {
+        self.accept_at.take_if(|at| *at <= now).is_some()
+    }
+
+    /// The idle timeout, if a check for idle clients is due.
+    pub fn idle_check(&mut self, now: Nanos) -> Option<Nanos> {
+        let (longest, at) = self.idle.as_mut().filter(|(_, at)| *at <= now)?;
+        *at = now + *longest / IDLE_LOOKS;
+        Some(*longest)
+    }
+
+    /// Whether to begin to stop; true once.
+    pub fn begins_to_stop(&mut self, now: Nanos) -> bool {
+        let begins = self.ends.is_none() && self.stop.load(Relaxed);
+        if begins {
+            self.ends = Some(now + self.drain);
+        }
+        begins
+    }
+
+    /// Whether it is stopping.
+    pub fn is_stopping(&self) -> bool {
+        self.ends.is_some()
+    }
+
+    /// Whether it has been stopped and has no clients, or has passed its deadline.
+    pub fn is_over(&self, now: Nanos, clients: usize) -> bool {
+        self.ends.is_some_and(|ends| ends <= now || clients == 0)
+    }
+
+    /// The next time at which there is work without an event.
+    pub fn next_due(&self, clients: usize) -> Option<Nanos> {
+        let idle = self.idle.filter(|_| clients > 0).map(|(_, at)| at);
+        self.accept_at.into_iter().chain(self.ends).chain(idle).min()
+    }
+}

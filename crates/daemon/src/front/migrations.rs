@@ -1,0 +1,43 @@
+//! Migrations of keys that are under way in a thread.
+
+use crate::memory::table::{Id, Table};
+use crate::migration::key::KeyMigration;
+
+/// The migrations, and the edition of the plans that they follow.
+#[derive(Debug, Default)]
+pub struct Migrations {
+    table: Table<KeyMigration>,
+    edition: u64,
+}
+
+impl Migrations {
+    pub fn insert(&mut self, migration: KeyMigration) -> Id {
+        self.table.insert(migration)
+    }
+
+    pub fn get(&self, id: Id) -> Option<&KeyMigration> {
+        self.table.get(id)
+    }
+
+    pub fn get_mut(&mut self, id: Id) -> Option<&mut KeyMigration> {
+        self.table.get_mut(id)
+    }
+
+    pub fn remove(&mut self, id: Id) -> Option<KeyMigration> {
+        self.table.remove(id)
+    }
+
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether the plans have changed since the last call.
+    pub fn has_changed(&mut self, edition: u64) -> bool {
+        std::mem::replace(&mut self.edition, edition) != edition
+    }
+
+    /// Takes response bytes of the current step.
+    pub fn receives(&mut self, id: Id, bytes: &[u8]) {
+        self.table.get_mut(id).into_iter().for_each(|migration| migration.receives(bytes));
+    }
+}

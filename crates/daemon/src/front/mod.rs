@@ -1,0 +1,348 @@
+//! Front end of one thread: its components, and one iteration of its loop. It has no sockets and no clock; the caller passes events and
+//! time, and [`Net`] has the connections.
+//!
+//! The components own their state: `clients`, `upstreams` (pools and servers), `multigets`, `limits` (memory), `lifecycle`. The life of a
+//! request through them is in `request`; other paths through several components are in the other files.
+
+mod clients;
+mod delivery;
+mod lifecycle;
+mod limits;
+mod migrations;
+mod moving;
+pub mod multigets;
+mod refusal;
+mod request;
+mod response;
+mod second;
+mod stats;
+pub mod upstreams;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::SyncSender;
+
+use fanin_ring::Event;
+
+use crate::log::{Rows, Tap};
+use crate::memory::table::Id;
+use crate::metrics::Counters;
+use crate::net::clock::{Nanos, nanos};
+use crate::net::pace::Pace;
+use crate::net::{Net, Token};
+use crate::settings::Settings;
+use crate::shared::Shared;
+use clients::{Client, Clients};
+use lifecycle::Lifecycle;
+use limits::Limits;
+use migrations::Migrations;
+use multigets::{Coalescing, Multigets};
+use upstreams::Upstreams;
+use upstreams::error::ServerError;
+
+/// Bytes per read.
+const READ: usize = 256 << 10;
+/// memcached's error for a client above the limit.
+const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
+
+/// Front end of one thread.
+pub struct Front<N: Net> {
+    net: N,
+    now: Nanos,
+    /// Number of loop iterations.
+    turn: u64,
+    clients: Clients<N::Socket>,
+    upstreams: Upstreams<N::Socket>,
+    multigets: Multigets,
+    coalescing: Coalescing,
+    migrations: Migrations,
+    limits: Limits,
+    lifecycle: Lifecycle,
+    pace: Pace,
+    log: Option<Tap>,
+    scratch: Scratch,
+    shared: Arc<Shared>,
+    counters: Arc<Counters>,
+}
+
+/// Buffers that are reused.
+#[derive(Default)]
+struct Scratch {
+    /// For reads.
+    bytes: Vec<u8>,
+    /// For a request and its note, or for a response line.
+    line: Vec<u8>,
+    note: Vec<u8>,
+}
+
+impl<N: Net> Front<N> {
+    /// Front end of the `number`th thread. The seed must be unpredictable. With a log: the channel for rows, and Unix time at the clock's
+    /// start.
+    pub fn new(
+        settings: &Settings,
+        net: N,
+        shared: Arc<Shared>,
+        number: usize,
+        stop: Arc<AtomicBool>,
+        (seed, rows): ([u8; 32], Option<(SyncSender<Rows>, u64)>),
+    ) -> Front<N> {
+        let mut upstreams = Upstreams::new(settings, seed);
+        let log = settings.log.as_ref().zip(rows);
+        let log = log.map(|(log, (rows, unix))| Tap::new(log, rows, upstreams.random(), unix));
+        Front {
+            net,
+            now: 0,
+            turn: 0,
+            clients: Clients::new(),
+            upstreams,
+            multigets: Multigets::new(shared.memory.spare()),
+            coalescing: Coalescing::default(),
+            migrations: Migrations::default(),
+            limits: Limits::new(shared.clone()),
+            lifecycle: Lifecycle::new(settings, stop),
+            pace: Pace::new(nanos(settings.nap)),
+            log,
+            scratch: Scratch { bytes: vec![0; READ], ..Scratch::default() },
+            counters: shared.threads[number].clone(),
+            shared,
+        }
+    }
+
+    /// Runs one iteration: handles events and what follows from them. Returns how long to sleep, so that more events are handled together.
+    pub fn turn(&mut self, now: Nanos, events: impl Iterator<Item = Event>) -> Nanos {
+        self.now = now;
+        self.turn += 1;
+        self.counters.turns.add(1);
+        let before = self.counters.requests.get() + self.counters.batches.get();
+        self.update_limits();
+        self.refresh_plans();
+        self.continue_reading();
+        for event in events {
+            self.event(event);
+        }
+        self.timers();
+        self.flush();
+        self.hand_on_log();
+        self.enforce_memory_limit();
+        let asked = self.counters.requests.get() + self.counters.batches.get() - before;
+        let delay = self.pace.delay(self.now, asked);
+        if self.has_more() { 0 } else { delay }
+    }
+
+    /// How long it may wait for events.
+    pub fn waits(&self) -> Option<Nanos> {
+        if self.has_more() { Some(0) } else { self.next_due().map(|at| at.saturating_sub(self.now)) }
+    }
+
+    /// Whether it has been stopped and has answered all requests, or has passed its deadline.
+    pub fn is_over(&self) -> bool {
+        self.lifecycle.is_over(self.now, self.clients.len())
+    }
+
+    /// Its network, to wait for events.
+    pub fn net(&mut self) -> &mut N {
+        &mut self.net
+    }
+
+    fn has_more(&self) -> bool {
+        self.clients.has_again() || self.upstreams.has_again()
+    }
+
+    /// Continues with clients and servers that have more to read.
+    fn continue_reading(&mut self) {
+        for id in self.clients.take_again() {
+            self.clients.get_mut(id).into_iter().for_each(Client::looks_again);
+            self.resume_client(id);
+            self.clients.mark(id);
+        }
+        for server in self.upstreams.take_again() {
+            self.upstreams.server_mut(server).reads_again();
+            self.read_server(server);
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match Token::decode(event.token) {
+            Token::Client(slot) => {
+                if let Some(id) = self.clients.in_slot(slot) {
+                    self.client_event(id, event);
+                }
+            }
+            Token::Server(server) => self.server_event(server, event),
+            Token::Listener(pool) => self.accept(pool),
+            Token::Waker => {}
+        }
+    }
+
+    fn accept(&mut self, pool: usize) {
+        loop {
+            let stream = match self.net.accept(pool) {
+                Ok(stream) => stream,
+                Err(error) => {
+                    // There is no event for free file descriptors.
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        self.lifecycle.pause_accepting(self.now);
+                    }
+                    return;
+                }
+            };
+            if !self.shared.admit_client() {
+                self.counters.rejected_connections.add(1);
+                self.net.refuse(stream, TOO_MANY);
+                continue;
+            }
+            let Ok(socket) = self.net.add(stream, Token::Client(self.clients.next_slot()), false) else {
+                self.shared.release_client();
+                continue;
+            };
+            self.clients.add(Client::new(socket, pool, self.now));
+            self.counters.curr_connections.add(1);
+            self.counters.total_connections.add(1);
+        }
+    }
+
+    fn close_client(&mut self, id: Id) {
+        let Some(client) = self.clients.remove(id) else { return };
+        self.shared.release_client();
+        for get in client.responses.multigets() {
+            if let Some(multiget) = self.multigets.remove(get) {
+                self.multigets.recycle(multiget);
+            }
+        }
+        self.net.close(client.into_socket());
+        self.counters.curr_connections.less(1);
+    }
+
+    fn hand_on_log(&mut self) {
+        if let Some(tap) = &mut self.log {
+            self.counters.log_full.add(tap.hand_on(self.now, self.lifecycle.is_stopping()));
+        }
+    }
+}
+
+/// Times at which there is work without an event.
+impl<N: Net> Front<N> {
+    /// The next one.
+    fn next_due(&self) -> Option<Nanos> {
+        let log = self.log.as_ref().and_then(Tap::due);
+        let servers = self.upstreams.next_due(self.lifecycle.is_stopping());
+        let limits = self.limits.next_due(self.now);
+        servers.into_iter().chain(self.lifecycle.next_due(self.clients.len())).chain(limits).chain(log).min()
+    }
+
+    fn timers(&mut self) {
+        for server in self.upstreams.in_use() {
+            let timeout = self.upstreams.pool_of(server).timeout;
+            if self.upstreams.server(server).has_timed_out(timeout, self.now) {
+                self.server_fails(server, ServerError::Timeout, false);
+            }
+            self.fail_expired_requests(server, timeout);
+        }
+        self.check_for_late();
+        if let Some(longest) = self.lifecycle.idle_check(self.now) {
+            for id in self.clients.idle(self.now, longest) {
+                self.counters.clients_idle.add(1);
+                self.close_client(id);
+            }
+        }
+        self.connect_due();
+        if self.lifecycle.accepts_again(self.now) {
+            (0..self.upstreams.pools().len()).for_each(|pool| self.accept(pool));
+        }
+        if self.lifecycle.begins_to_stop(self.now) {
+            self.begin_to_stop();
+        }
+    }
+
+    /// Opens connections that are due.
+    fn connect_due(&mut self) {
+        for server in self.upstreams.in_use() {
+            let to = self.upstreams.server_mut(server);
+            if !to.is_due(self.now) {
+                continue;
+            }
+            let rests = if to.is_second() { to.rests() } else { self.lifecycle.is_stopping() };
+            if !rests && !self.upstreams.connect(server, &mut self.net, self.now) {
+                self.server_fails(server, ServerError::Down, false);
+            }
+        }
+        self.upstreams.rest_if_idle();
+    }
+
+    /// Closes a failed server connection: all its requests fail, and a client with a partial response may be closed.
+    fn server_fails(&mut self, server: usize, trouble: ServerError, closes: bool) {
+        self.report_state(server, Some(trouble));
+        let (socket, asked) = self.upstreams.server_mut(server).close(self.now);
+        socket.into_iter().for_each(|socket| self.net.close(socket));
+        for (index, ask) in asked.into_iter().enumerate() {
+            self.fails(&ask, trouble, closes && index == 0);
+        }
+    }
+
+    /// Reports on stderr that a server is down, or up again, once for all threads.
+    fn report_state(&mut self, server: usize, trouble: Option<ServerError>) {
+        if !self.upstreams.is_shared(server) || self.shared.is_up(server, trouble.is_none()) {
+            return;
+        }
+        let (from, pool) = (self.upstreams.server(server), &self.upstreams.pool_of(server).name);
+        let state = trouble.map_or("up again", ServerError::state);
+        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
+    }
+
+    /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.
+    fn begin_to_stop(&mut self) {
+        (0..self.upstreams.pools().len()).for_each(|pool| self.net.unlisten(pool));
+        for id in self.clients.ids() {
+            self.clients.get_mut(id).into_iter().for_each(|client| client.input.close_after_output());
+            self.clients.mark(id);
+        }
+        self.flush();
+    }
+}
+
+/// Memory.
+impl<N: Net> Front<N> {
+    /// Computes the memory limit per client at the start of a loop iteration, and resumes clients and servers that waited.
+    fn update_limits(&mut self) {
+        if self.limits.update(&self.net, self.now) {
+            self.multigets.spare().clear();
+        }
+        let (clients, servers) = self.limits.take_delayed();
+        clients.into_iter().for_each(|id| self.clients.mark(id));
+        for server in servers {
+            self.upstreams.server_mut(server).reads_again();
+            self.read_server(server);
+        }
+    }
+
+    /// Reports this thread's memory at the end of a loop iteration, and closes the largest clients if it is too much.
+    fn enforce_memory_limit(&mut self) {
+        self.limits.report(&self.net);
+        let Some(excess) = self.limits.excess(&self.net, self.now) else { return };
+        self.multigets.spare().clear();
+        let mut clients = self.clients.by_memory();
+        clients.retain(|(holds, _)| *holds > excess.above);
+        clients.truncate(if excess.all { usize::MAX } else { 1 });
+        for (_, id) in clients {
+            if excess.all && self.limits.is_relieved(&self.net) {
+                break;
+            }
+            self.counters.clients_cut_off.add(1);
+            self.close_client(id);
+            self.limits.has_closed_one(self.now);
+        }
+        self.limits.report(&self.net);
+        self.limits.trim(self.now);
+    }
+}
+
+impl<N: Net> Drop for Front<N> {
+    /// Releases the clients of an ended thread.
+    fn drop(&mut self) {
+        for _ in 0..self.clients.len() {
+            self.shared.release_client();
+        }
+        self.counters.curr_connections.less(self.clients.len() as u64);
+    }
+}

@@ -1,0 +1,586 @@
+//! Life of a request, from top to bottom: a client's bytes arrive, are parsed, routed and queued at a server; the server's response
+//! arrives, is delivered, and is written to the client.
+//!
+//! Details are elsewhere: `refusal` has requests that no server gets, `moving` keys that move, `second` requests for the second
+//! connections, `response` the validation of responses, and `delivery` their destinations.
+
+use fanin_memcache::{Command, Get, Keyed, LONGEST_KEY, Meta, Next, Request, Shape, Store, text};
+use fanin_ring::Event;
+
+use super::clients::{Gathered, Kind};
+use super::multigets::coalescing::Writes;
+use super::upstreams::ask::{Ask, Destination};
+use super::upstreams::error::ServerError;
+use super::{Front, READ};
+use crate::log::{Logged, Tap};
+use crate::memory::table::Id;
+use crate::migration::key::{Change, changes};
+use crate::migration::{KeyMove, Location};
+use crate::net::Net;
+use crate::net::clock::Nanos;
+
+/// Size of a write; it fits into the processor's cache.
+const ENOUGH: usize = 256 << 10;
+/// Reads from a server per loop iteration.
+const READS: usize = 4;
+/// Header size of the binary protocol.
+pub const BINARY_HEADER: usize = 24;
+
+/// Reason why a client pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// It waits for responses, for input, or not at all.
+    Blocked,
+    /// Other clients are next.
+    ForOthers,
+    /// Memory is short.
+    ForMemory,
+}
+
+/// 1. Bytes of a client arrive.
+impl<N: Net> Front<N> {
+    pub(super) fn client_event(&mut self, id: Id, event: Event) {
+        if event.writable {
+            self.clients.mark(id);
+        }
+        if event.readable {
+            self.clients.get_mut(id).into_iter().for_each(|client| client.input.becomes_readable(event.ended));
+            self.resume_client(id);
+            self.clients.mark(id);
+        }
+    }
+
+    /// Reads and handles a client's requests until it has to wait.
+    pub(super) fn resume_client(&mut self, id: Id) {
+        match self.takes_all(id) {
+            Waits::Blocked => {}
+            Waits::ForOthers => self.clients.look_again(id),
+            Waits::ForMemory => self.limits.delay_client(id),
+        }
+    }
+
+    fn takes_all(&mut self, id: Id) -> Waits {
+        loop {
+            let Some(client) = self.clients.get(id) else { return Waits::Blocked };
+            if let Some(get) = client.unfinished_multiget() {
+                self.ask_batches(get);
+            }
+            let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
+            if client.input.is_broken() || client.is_blocked() {
+                return Waits::Blocked;
+            }
+            if self.limits.exceeds_share(|| client.holds()) || self.limits.is_spent(&self.net) {
+                return Waits::ForMemory;
+            }
+            if client.input.has_more() {
+                if !client.input.may_request(self.turn) {
+                    return Waits::ForOthers;
+                }
+                let before = client.input.unparsed();
+                self.take_unparsed(id);
+                let went_on = self.clients.get(id).is_some_and(|client| client.input.unparsed() < before);
+                if went_on {
+                    continue;
+                }
+            }
+            let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
+            if client.is_blocked() {
+                continue;
+            }
+            // All complete requests are handled.
+            if client.input.has_no_input() {
+                return Waits::Blocked;
+            }
+            if !client.input.takes_read(self.turn) {
+                return Waits::ForOthers;
+            }
+            self.read_once(id);
+        }
+    }
+
+    /// Reads once from a client and handles its requests.
+    fn read_once(&mut self, id: Id) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let mut bytes = std::mem::take(&mut self.scratch.bytes);
+        let count = client.read(&mut self.net, &mut bytes[..READ], self.now);
+        if count > 0 {
+            let took = if client.input.unparsed() == 0 { self.take(id, &bytes[..count]) } else { 0 };
+            if let Some(client) = self.clients.get_mut(id) {
+                client.input.keep_unparsed(&bytes[took..count]);
+            }
+        }
+        self.scratch.bytes = bytes;
+    }
+
+    /// Handles requests in the unparsed input.
+    fn take_unparsed(&mut self, id: Id) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let mut rest = client.input.take_unparsed();
+        let took = self.take(id, &rest);
+        rest.take(took);
+        if rest.is_empty() {
+            // An idle client does not keep the buffer of a large value.
+            self.multigets.spare().keep(std::mem::take(&mut rest).into_buffer());
+        }
+        if let Some(client) = self.clients.get_mut(id) {
+            client.input.return_unparsed(rest);
+        }
+    }
+}
+
+/// 2. They are parsed.
+impl<N: Net> Front<N> {
+    /// Handles requests in order until one has to wait; returns the number of bytes consumed.
+    fn take(&mut self, id: Id, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while let Some(client) = self.clients.get_mut(id) {
+            if client.input.is_closing() && !client.input.is_in_a_list() {
+                return bytes.len();
+            }
+            at += client.input.discards(bytes.len() - at);
+            let rest = &bytes[at..];
+            if !client.input.suffices(rest.len()) || client.is_blocked() {
+                return at;
+            }
+            if self.limits.exceeds_share(|| client.holds()) || !client.input.takes_request(self.turn) {
+                return at;
+            }
+            if self.limits.is_spent(&self.net) {
+                return at;
+            }
+            let pool = self.upstreams.pool(client.pool());
+            let goes_on = client.input.is_in_a_list();
+            let next = client.input.parse(rest, &pool.limits);
+            if pool.plan_state().is_some()
+                && let Next::Request(request, _) = &next
+                && self.waits_alone(id, request)
+            {
+                return at;
+            }
+            match next {
+                Next::More => return at,
+                Next::Request(Request::Store(store), line) => match self.take_store(id, &store, line, &rest[line..]) {
+                    Some(value) => at += line + value,
+                    None => return at,
+                },
+                Next::Request(Request::Get(get), line) => at += self.take_get(id, &get, &rest[..line], goes_on),
+                Next::Request(request, line) => {
+                    self.take_request(id, &request);
+                    at += line;
+                }
+                Next::Binary if rest.len() < BINARY_HEADER => return at,
+                Next::Binary => return self.refuse_binary(id, rest).map_or(at, |()| bytes.len()),
+                Next::Endless => self.ends_with(id, b""),
+                Next::TooManyKeys => self.ends_with(id, text::LINE_TOO_LONG.as_bytes()),
+            }
+        }
+        bytes.len()
+    }
+
+    /// Handles a request with a value; returns the value's bytes consumed, if it is complete.
+    fn take_store(&mut self, id: Id, store: &Store<'_>, line: usize, behind: &[u8]) -> Option<usize> {
+        let follow = store.follow as usize;
+        if store.too_large {
+            self.refuse_value(id, &store.keyed);
+            self.clients.get_mut(id).into_iter().for_each(|client| client.input.discard(store.follow.into()));
+            return Some(0);
+        }
+        let value = behind.get(..follow);
+        if let Some(client) = self.clients.get_mut(id) {
+            client.input.needs(if value.is_some() { 0 } else { line + follow });
+        }
+        let value = value?;
+        self.counters.requests.add(1);
+        if value.ends_with(b"\r\n") {
+            self.counters.stores.add(1);
+            self.clients.get_mut(id).into_iter().for_each(|client| client.has_seen(1, value.len()));
+            self.ask_keyed(id, &store.keyed, Destination::Relay { quiet: store.keyed.quiet }, Some(value));
+        } else {
+            self.refuse_chunk(id, &store.keyed);
+        }
+        Some(follow)
+    }
+
+    /// Handles a request without a value and without a list of keys.
+    fn take_request(&mut self, id: Id, request: &Request<'_>) {
+        self.counters.requests.add(1);
+        let now = self.now;
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if let Some(refusal) = request.administers().filter(|_| !self.upstreams.pool(client.pool()).admin) {
+            self.counters.errors_refused.add(1);
+            return client.responses.say(refusal.as_bytes(), now);
+        }
+        match request {
+            Request::Get(_) | Request::Store(_) => {}
+            Request::Keyed(keyed) => self.ask_keyed(id, keyed, Destination::Relay { quiet: keyed.quiet }, None),
+            Request::Every(every, silent) => {
+                self.shared.writes.flushed();
+                let mut line = Vec::new();
+                every.line(|bytes| line.extend_from_slice(bytes));
+                let kind = Kind::Every { well: "OK\r\n", silent: *silent };
+                self.ask_every(id, kind, |_| Destination::Every, Shape::Done, &line, false);
+            }
+            Request::Stats(figures) => self.take_stats(id, figures),
+            Request::Version => {
+                let server = self.upstreams.pool(client.pool()).first;
+                let ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Version);
+                self.ask(server, ask, &[], &[b"version\r\n"]);
+            }
+            Request::Barrier => client.responses.say(text::BARRIER.as_bytes(), now),
+            Request::Quit => client.input.close_after_output(),
+            Request::Refused(text, swallowed) => {
+                client.input.discard((*swallowed).into());
+                client.responses.say(text.as_bytes(), now);
+                self.counters.errors_refused.add(1);
+            }
+        }
+    }
+
+    /// Handles a list of keys or the rest of one; returns the bytes of the line consumed.
+    fn take_get(&mut self, id: Id, get: &Get<'_>, line: &[u8], goes_on: bool) -> usize {
+        let mut keys = get.keys();
+        let (Some(first), more) = (keys.next(), keys.next().is_some()) else { return line.len() };
+        if !goes_on {
+            self.counters.requests.add(1);
+            let logged = self.log.as_mut().and_then(Tap::begins);
+            self.clients.get_mut(id).into_iter().for_each(|client| client.input.begin_logged(logged));
+        }
+        if more || goes_on {
+            return self.take_many(id, get, line, goes_on);
+        }
+        self.counters.get_keys.add(1);
+        if first.len() > LONGEST_KEY {
+            self.refuse(id);
+        } else {
+            self.log_one(id, first);
+            self.ask_for(id, get, first);
+        }
+        line.len()
+    }
+
+    /// Sends as many keys as the client may request at once, batched by server; the rest of the line follows when these are answered.
+    fn take_many(&mut self, id: Id, get: &Get<'_>, line: &[u8], goes_on: bool) -> usize {
+        let Some(client) = self.clients.get_mut(id) else { return line.len() };
+        let begins = self.upstreams.pool_mut(client.pool()).begins(self.now);
+        let pool = self.upstreams.pool(client.pool());
+        let whose = (id, client.responses.next_number(), client.input.logged());
+        let built = self.multigets.build(get, client.keys_at_once(), whose, begins, pool);
+        // If one key is too long, the whole list is refused.
+        let Some((multiget, rest)) = built.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
+        else {
+            self.refuse(id);
+            return line.len();
+        };
+        let (keys, tables) = (multiget.keys(), multiget.tables());
+        self.counters.get_keys.add(keys as u64);
+        self.counters.multiget(keys);
+        let multiget = self.multigets.add(multiget);
+        client.expect_multiget(multiget, keys, tables, self.now);
+        let took = rest.map_or(line.len(), |rest| client.input.leave(&rest, line));
+        self.ask_batches(multiget);
+        took
+    }
+
+    /// Logs a key that is requested alone, if its query is in the sample. Its size is not known yet.
+    fn log_one(&mut self, id: Id, key: &[u8]) {
+        if let Some(tap) = &mut self.log
+            && let Some(client) = self.clients.get(id)
+            && let Some(query) = client.input.logged()
+        {
+            let server = self.upstreams.pool(client.pool()).router.server(key);
+            tap.asked(self.now, query, self.now, Logged { key, size: None, server });
+            self.counters.log_keys.add(1);
+        }
+    }
+}
+
+/// 3. They are routed and queued at servers.
+impl<N: Net> Front<N> {
+    /// Requests a key's value.
+    fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
+        let Some(number) = self.clients.get(id).map(|client| client.pool()) else { return };
+        let place = self.upstreams.pool(number).place(key);
+        if let Location::Moving(key_move) = place
+            && self.get_moving_key(id, get, key, key_move)
+        {
+            return;
+        }
+        let pool = self.upstreams.pool(number);
+        let (server, joins) = (pool.first + place.authority(), pool.joins);
+        let mut ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values);
+        let mut line = std::mem::take(&mut self.scratch.line);
+        line.clear();
+        get.head(|bytes| line.extend_from_slice(bytes));
+        [b" ", key, b"\r\n"].iter().for_each(|bytes| line.extend_from_slice(bytes));
+        let whose = (id, ask.number);
+        let joined = joins.then(|| self.coalescing.join(number, line.clone(), key, &self.shared.writes, whose));
+        match joined {
+            // An equal get is outstanding.
+            Some(None) => self.counters.get_joined.add(1),
+            Some(Some(get)) => {
+                ask.to = Destination::Joined(get);
+                self.ask(server, ask, key, &[&line]);
+            }
+            None => self.ask(server, ask, key, &[&line]),
+        }
+        self.scratch.line = line;
+    }
+
+    /// Sends a command for one key, with or without a value.
+    pub(super) fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, to: Destination, value: Option<&[u8]>) {
+        let Some(number) = self.clients.get(id).map(|client| client.pool()) else { return };
+        let pool = self.upstreams.pool(number);
+        let mut room = [0; LONGEST_KEY];
+        let key = keyed.stored(&mut room);
+        let place = pool.place(key);
+        let server = pool.first + place.authority();
+        // From now on no get joins an earlier one.
+        let writes = pool.joins.then(|| Writes::group(key));
+        writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
+        let key_move = pool.key_move_of(place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
+        let ask = Ask { writes, ..self.expect_one(id, key_move, to, keyed.shape()) };
+        let mark = self.upstreams.random_mark();
+        let (mut line, mut note) = (std::mem::take(&mut self.scratch.line), std::mem::take(&mut self.scratch.note));
+        line.clear();
+        note.clear();
+        keyed.line(value.map(|value| value.len() as u32), mark, |bytes| line.extend_from_slice(bytes));
+        keyed.note(mark, |bytes| note.extend_from_slice(bytes));
+        if ask.shape == Shape::Alone {
+            self.ask_alone(server, ask, &line);
+        } else if let Some(key_move) = key_move {
+            let bytes = [&line, value.unwrap_or_default()].concat();
+            let silent = keyed.quiet && !matches!(keyed.command, Command::Meta(..));
+            let change = Change { ask, note: note.clone(), bytes, stores: value.is_some(), silent };
+            self.change_moving_key(number, (keyed.key, keyed.base64()), key_move, change, changes(keyed));
+        } else {
+            self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
+        }
+        (self.scratch.line, self.scratch.note) = (line, note);
+    }
+
+    /// Adds a pending response from one server. That of a change of a moving key ends when the other server has deleted its copy.
+    pub(super) fn expect_one(&mut self, id: Id, key_move: Option<KeyMove>, to: Destination, shape: Shape) -> Ask {
+        let (kind, left) = match key_move {
+            Some(key_move) if !key_move.stage.is_turned() => (Kind::Held, 2),
+            _ => (Kind::Relay, 1),
+        };
+        let is_get = matches!(shape, Shape::Values | Shape::Meta { command: Meta::Get, .. });
+        let taken = (self.now, is_get);
+        let number = self.clients.get_mut(id).map_or(0, |client| client.responses.expect(kind, left, 1, taken));
+        Ask::new((id, number), to, shape, self.now)
+    }
+
+    /// Sends a request; it fails if the server does not accept it.
+    pub(super) fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
+        let client = self.clients.get_mut(ask.client);
+        let load = client.as_ref().map_or((0, 0), |client| client.responses.load());
+        match self.upstreams.queue(server, load, ask, note, bytes) {
+            Ok(()) => {
+                if let Some(client) = client {
+                    client.responses.asks(ask.number, bytes.iter().map(|bytes| bytes.len()).sum());
+                }
+            }
+            Err(trouble) => self.fails(&ask, trouble, false),
+        }
+    }
+
+    /// Sends as many batches as the concurrency limit allows, while the client reads, and schedules a check for late ones.
+    pub(super) fn ask_batches(&mut self, get: Id) {
+        while let Some(multiget) = self.multigets.get_mut(get) {
+            let (id, number) = (multiget.client, multiget.number);
+            let Some(client) = self.clients.get_mut(id) else { return };
+            let pool = client.pool();
+            if client.responses.unsent() >= ENOUGH {
+                break;
+            }
+            let Some(batch) = multiget.next_batch(self.now) else { break };
+            if multiget.has_asked_all() {
+                client.has_asked_all();
+            }
+            self.counters.batches.add(1);
+            let server = self.upstreams.pool(pool).first + multiget.server_of(batch);
+            let ask = Ask::new((id, number), Destination::Batch { get, batch }, Shape::Values, self.now);
+            if let Err(trouble) =
+                self.upstreams.queue(server, client.responses.load(), ask, &[], &[multiget.request(batch)])
+            {
+                self.counters.failed(trouble);
+                let misses = self.upstreams.pool(pool).misses(trouble);
+                multiget.lost(batch, (!misses).then_some(trouble.text()));
+                client.responses.keys_end(number, multiget.keys_of(batch));
+                self.clients.mark(id);
+            }
+        }
+        self.watch_multiget(get);
+    }
+}
+
+/// 4. A server's response arrives and is delivered.
+impl<N: Net> Front<N> {
+    pub(super) fn server_event(&mut self, server: usize, event: Event) {
+        let mut opened = false;
+        if self.upstreams.server(server).is_opening() {
+            match self.upstreams.server_mut(server).opens(&mut self.net) {
+                Ok(opens) if !event.failed => opened = opens,
+                _ => return self.server_fails(server, ServerError::Down, false),
+            }
+            self.counters.server_connects.add(u64::from(opened && self.upstreams.is_shared(server)));
+        }
+        if event.writable || opened {
+            self.upstreams.send_next_single(server, self.now);
+            self.upstreams.mark(server);
+        }
+        if event.readable && event.ended {
+            self.upstreams.server_mut(server).ends();
+        }
+        if event.readable || opened {
+            self.read_server(server);
+        }
+    }
+
+    /// Reads from a server while there is memory. After the peer has closed, reads everything, since no further event comes.
+    pub(super) fn read_server(&mut self, server: usize) {
+        for reads in 1.. {
+            if self.limits.is_spent(&self.net) {
+                if self.upstreams.server_mut(server).read_again() {
+                    self.limits.delay_server(server);
+                }
+                return;
+            }
+            let from = self.upstreams.server_mut(server);
+            let mut bytes = std::mem::take(&mut self.scratch.bytes);
+            let there = from.unparsed();
+            if bytes.len() < there + READ / 4 {
+                bytes.resize(there + READ, 0);
+            }
+            let result = from.read(&mut self.net, &mut bytes[there..]);
+            let read = result.map(|result| self.handle_read(server, result, there, &mut bytes));
+            self.scratch.bytes = bytes;
+            match read {
+                None | Some(Ok(false)) => return,
+                Some(Ok(true)) => {}
+                Some(Err((trouble, closes))) => return self.server_fails(server, trouble, closes),
+            }
+            if reads == READS {
+                return self.upstreams.read_again(server);
+            }
+        }
+    }
+
+    /// Ends a response of the first outstanding request.
+    pub(super) fn response_ends(&mut self, server: usize, ask: Ask) {
+        let from = self.upstreams.server_mut(server);
+        from.pop();
+        if from.is_well() {
+            self.report_state(server, None);
+        }
+        self.has_written(&ask);
+        self.deliver_end(server, &ask);
+    }
+}
+
+/// 5. It is written to the client, once per loop iteration, and the client goes on.
+impl<N: Net> Front<N> {
+    /// Writes all output.
+    pub(super) fn flush(&mut self) {
+        // Clients' next requests may add output for servers, and servers' failures may add output for clients.
+        while self.clients.has_marked() || self.upstreams.has_marked() {
+            let mut clients = self.clients.take_marked();
+            clients.drain(..).for_each(|id| self.flush_client(id));
+            self.clients.recycle(clients);
+            let mut servers = self.upstreams.take_marked();
+            servers.drain(..).for_each(|server| self.flush_server(server));
+            self.upstreams.recycle(servers);
+        }
+    }
+
+    fn flush_server(&mut self, number: usize) {
+        let server = self.upstreams.server_mut(number);
+        server.unmark();
+        if server.write(&mut self.net).is_err() {
+            self.server_fails(number, ServerError::Closed, false);
+        }
+    }
+
+    fn flush_client(&mut self, id: Id) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        client.unmark();
+        let failed = self.write_answers(id);
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if let Some(buffer) = client.responses.rest_idle() {
+            self.multigets.spare().keep(buffer);
+        }
+        if failed || client.is_over() {
+            return self.close_client(id);
+        }
+        let before = client.progress();
+        self.resume_client(id);
+        // Write immediate responses, and close clients that are done.
+        if self.clients.get(id).is_some_and(|client| before != client.progress()) {
+            self.clients.mark(id);
+        }
+    }
+
+    /// Writes a client's responses until its socket blocks; returns whether that failed.
+    fn write_answers(&mut self, id: Id) -> bool {
+        loop {
+            let Some(client) = self.clients.get_mut(id) else { return false };
+            if client.write(&mut self.net).is_err() {
+                return true;
+            }
+            let left = client.responses.unsent();
+            self.gather_answers(id);
+            if self.clients.get(id).is_none_or(|client| client.responses.unsent() == left) {
+                return false;
+            }
+        }
+    }
+
+    /// Copies a client's responses in order to its output, up to the size of a write.
+    fn gather_answers(&mut self, id: Id) {
+        loop {
+            let Some(client) = self.clients.get_mut(id) else { return };
+            if client.responses.unsent() >= ENOUGH || !client.responses.waits_for_answers() {
+                return;
+            }
+            if self.limits.is_spent(&self.net) {
+                // The bytes would be held twice.
+                return self.limits.delay_client(id);
+            }
+            match client.responses.gather(ENOUGH) {
+                Gathered::Waits => return,
+                Gathered::Some => continue,
+                Gathered::Multiget(get, at) if !self.gather_multiget(id, get, at) => return,
+                Gathered::Multiget(..) | Gathered::Whole => {}
+            }
+            let Some(client) = self.clients.get_mut(id) else { return };
+            let Some((at, is_get)) = client.pop(self.now) else { return };
+            self.counters.latencies(client.pool(), is_get).add(self.now, self.now.saturating_sub(at));
+        }
+    }
+
+    /// Copies a multiget's response; returns whether it is complete.
+    fn gather_multiget(&mut self, id: Id, get: Id, at: Nanos) -> bool {
+        let Some(client) = self.clients.get_mut(id) else { return false };
+        let Some((multiget, spare)) = self.multigets.with_spare(get) else { return false };
+        // Most of it waits for the last batch anyway; one write is cheaper than many small ones.
+        if multiget.is_unfinished() && !client.responses.holds_enough() {
+            return false;
+        }
+        if !multiget.write(client.responses.output().fill(|| spare.buffer(true)), ENOUGH) {
+            return false;
+        }
+        client.responses.multiget_ends(multiget.bytes(), multiget.tables(), multiget.failure(), multiget.is_last());
+        let Some(multiget) = self.multigets.remove(get) else { return true };
+        let (since, window) = multiget.window();
+        let pool = self.upstreams.pool_mut(client.pool());
+        pool.ends(since, window);
+        if let (Some(tap), Some(query)) = (&mut self.log, multiget.logged()) {
+            multiget.each(|key, size| {
+                tap.asked(self.now, query, at, Logged { key, size, server: pool.router.server(key) });
+            });
+            self.counters.log_keys.add(multiget.keys() as u64);
+        }
+        self.multigets.recycle(multiget);
+        true
+    }
+}

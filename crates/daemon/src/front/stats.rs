@@ -1,0 +1,98 @@
+//! `stats`: figures of the front end, and of the servers with each name prefixed by its server.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use fanin_memcache::{Figures, Shape, text};
+
+use super::Front;
+use super::clients::Kind;
+use super::upstreams::ask::Destination;
+use crate::memory::table::Id;
+use crate::metrics::{Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
+use crate::net::Net;
+
+impl<N: Net> Front<N> {
+    /// Handles `stats`. Lists of stored bytes, and rare requests, use the second connections.
+    pub(super) fn take_stats(&mut self, id: Id, figures: &Figures) {
+        let now = self.now;
+        let mut line = Vec::new();
+        figures.line(|bytes| line.extend_from_slice(bytes));
+        match figures {
+            Figures::Own => {
+                let text = stats_text(self.figures());
+                self.clients.get_mut(id).into_iter().for_each(|client| client.responses.say(text.as_bytes(), now));
+            }
+            Figures::Reset => {
+                self.shared.reset();
+                self.clients
+                    .get_mut(id)
+                    .into_iter()
+                    .for_each(|client| client.responses.say(text::RESET.as_bytes(), now));
+            }
+            Figures::General => self.ask_every(id, Kind::Listing, Destination::Listing, Shape::Listing, &line, false),
+            Figures::List(_) | Figures::Dump(..) => {
+                self.ask_every(id, Kind::Listing, Destination::Listing, Shape::Listing, &line, true);
+            }
+            Figures::Command(_, well) => {
+                let kind = Kind::Every { well, silent: false };
+                self.ask_every(id, kind, |_| Destination::Every, Shape::Alone, &line, true);
+            }
+        }
+    }
+
+    /// All figures, in the order of `stats`.
+    pub fn figures(&self) -> Vec<Figure<'_>> {
+        let number = |metric, number| Figure { metric, subject: Subject::All, value: Value::Number(number) };
+        let word = |metric, text| Figure { metric, subject: Subject::All, value: Value::Text(text) };
+        let threads = &self.shared.threads;
+        let mut figures = vec![
+            number(list::PID, std::process::id().into()),
+            number(list::UPTIME, self.now / 1_000_000_000),
+            word(list::VERSION, concat!(env!("CARGO_PKG_VERSION"), "-fanin")),
+            number(list::THREADS, threads.len() as u64),
+            word(list::EVENT_LOOP, self.net.name()),
+        ];
+        figures.extend(self.shared.since_reset().map(|(metric, value)| number(metric, value)));
+        figures.push(number(list::LOG_UNWRITTEN, self.shared.unwritten()));
+        let plans = &self.shared.plans;
+        if plans.edition() > 0 {
+            figures.push(number(list::PLAN_RELOADS, plans.reloads.load(Relaxed)));
+            figures.push(number(list::PLAN_REFUSED, plans.refused.load(Relaxed)));
+        }
+        for class in 1..MULTIGET_CLASSES {
+            let count: u64 = threads.iter().map(|counters| counters.multigets(class)).sum();
+            if count > 0 {
+                figures.push(Figure { subject: Subject::Multigets(1 << class), ..number(list::MULTIGETS, count) });
+            }
+        }
+        for pool in 0..self.upstreams.pools().len() {
+            self.figures_of_pool(pool, &mut figures);
+        }
+        let servers = self.upstreams.shared().iter();
+        figures.extend(
+            servers
+                .map(|server| Figure { subject: Subject::Server(&server.name), ..word(list::SERVER, server.state()) }),
+        );
+        figures
+    }
+
+    fn figures_of_pool<'a>(&'a self, number: usize, figures: &mut Vec<Figure<'a>>) {
+        let pool = self.upstreams.pool(number);
+        if let Some(plan_state) = pool.plan_state() {
+            let mut add = |metric: Metric, value| {
+                figures.push(Figure { metric, subject: Subject::Pool(&pool.name), value });
+            };
+            add(list::PLAN_KEYS, Value::Number(plan_state.moves.len() as u64));
+            add(list::PLAN_STAGE, Value::Text(self.shared.plans.settled(number).word()));
+            add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
+        }
+        for (kind, of_gets) in [("get", true), ("change", false)] {
+            let latencies = self.shared.threads.iter().map(|counters| counters.latencies(number, of_gets));
+            let found = percentiles(latencies, self.now, &[500, 900, 990, 999]);
+            for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
+                let subject = Subject::Requests { pool: &pool.name, kind, percentile };
+                figures.push(Figure { metric: list::LATENCY, subject, value: Value::Number(nanos / 1000) });
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A thread's state of a pool: placement and concurrency limits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fanin_fanout::Window;
+use fanin_memcache::Limits;
+
+use super::error::ServerError;
+use crate::memory::Charge;
+use crate::memory::table::Id;
+use crate::migration::{KeyMove, Location, MigrationState};
+use crate::net::clock::{Nanos, nanos};
+use crate::routing::Router;
+use crate::settings;
+
+/// Capacity that an empty list of multigets keeps.
+const MOST_KEPT: usize = 1024;
+/// Maximum age of a cached concurrency limit: picoseconds in 64 bits overflow after months.
+const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
+
+/// A pool.
+pub struct Pool {
+    pub name: String,
+    pub router: Router,
+    /// Its migration, if any.
+    plan_state: Option<Arc<MigrationState>>,
+    pub limits: Limits,
+    /// Longest value to pass on, terminator included.
+    pub longest_answer: u32,
+    /// Index of its first server.
+    pub first: usize,
+    pub servers: usize,
+    /// Initial concurrency limit of a multiget.
+    fresh: Window,
+    /// Limit of the last multiget and its time zero, if limits are cached.
+    kept: Option<(Nanos, Window)>,
+    pub timeout: Nanos,
+    /// Whether equal gets are joined.
+    pub joins: bool,
+    /// Whether clients may send administrative commands.
+    pub admin: bool,
+    /// Whether a get of a key whose server is down is a miss.
+    misses_when_down: bool,
+    /// Multigets to check for late batches, with times; the delay is the same for all.
+    late: VecDeque<(Nanos, Id)>,
+    charge: Charge,
+}
+
+impl Pool {
+    /// Location of a key.
+    pub fn place(&self, key: &[u8]) -> Location {
+        match &self.plan_state {
+            None => Location::At(self.router.server(key)),
+            Some(plan_state) => plan_state.place(key, &self.router),
+        }
+    }
+
+    /// Whether the server to ask may hold something older than the key's last change.
+    pub fn is_unclear(&self, place: &Location, plainly: bool) -> bool {
+        let (Location::Moving(key_move), Some(plan_state)) = (place, &self.plan_state) else { return false };
+        !plan_state.moves.is_clear(key_move.index, key_move.side_asked(plainly))
+    }
+
+    /// Its migration, if any.
+    pub fn plan_state(&self) -> Option<&Arc<MigrationState>> {
+        self.plan_state.as_ref()
+    }
+
+    /// Follows another state of its migration.
+    pub fn follow(&mut self, plan_state: Option<Arc<MigrationState>>) {
+        self.plan_state = plan_state;
+    }
+
+    /// The move of a key to change or read, if a single request to the authoritative server is not enough.
+    pub fn key_move_of(&self, place: Location, changes: bool) -> Option<KeyMove> {
+        let (Location::Moving(key_move), Some(plan_state)) = (place, &self.plan_state) else { return None };
+        let is_clear = key_move.unclear_side(&plan_state.moves).is_none();
+        (changes || !is_clear).then_some(key_move)
+    }
+
+    /// Time zero and concurrency limit of a new multiget.
+    pub fn begins(&mut self, now: Nanos) -> (Nanos, Window) {
+        if let Some((since, window)) = &mut self.kept
+            && now.saturating_sub(*since) > LONGEST_KEPT
+        {
+            (*since, *window) = (now, self.fresh);
+        }
+        self.kept.unwrap_or((now, self.fresh))
+    }
+
+    /// Ends a multiget that began so.
+    pub fn ends(&mut self, since: Nanos, window: Window) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.0 == since) {
+            kept.1 = window;
+        }
+    }
+
+    /// Whether a get with this error is answered as a miss.
+    pub fn misses(&self, trouble: ServerError) -> bool {
+        self.misses_when_down && trouble.is_away()
+    }
+
+    /// Schedules a check for late batches.
+    pub fn check_for_late(&mut self, at: Nanos, get: Id) {
+        self.late.push_back((at, get));
+        self.charge.set(self.late.capacity() * size_of::<(Nanos, Id)>());
+    }
+
+    /// Time of the first check.
+    pub fn late_at(&self) -> Option<Nanos> {
+        self.late.front().map(|(at, _)| *at)
+    }
+
+    /// The first check, if due.
+    pub fn next_late(&mut self, now: Nanos) -> Option<Id> {
+        let next = self.late.pop_front_if(|(at, _)| *at <= now).map(|(_, get)| get);
+        if self.late.is_empty() && self.late.capacity() > MOST_KEPT {
+            self.late.shrink_to(MOST_KEPT);
+            self.charge.set(self.late.capacity() * size_of::<(Nanos, Id)>());
+        }
+        next
+    }
+
+    pub fn new(pool: &settings::Pool, first: usize) -> Pool {
+        let fresh = pool.multiget.window(&pool.laws, pool.link).expect("a law that asks servers");
+        let value = u32::try_from(pool.item.0).unwrap_or(u32::MAX);
+        Pool {
+            name: pool.name.clone(),
+            router: pool.router(),
+            longest_answer: value.max(1 << 20).saturating_add(2),
+            plan_state: None,
+            limits: Limits { value, keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
+            first,
+            servers: pool.servers.len(),
+            fresh,
+            kept: pool.keeps_windows.then_some((0, fresh)),
+            timeout: nanos(pool.timeout),
+            joins: pool.join,
+            admin: pool.admin,
+            misses_when_down: pool.misses_when_down,
+            late: VecDeque::new(),
+            charge: Charge::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_units::Time;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    fn pool(windows: &str) -> Pool {
+        let text = format!(
+            "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nmultiget = \"sliding-window\"\nwindows = \"{windows}\"\n"
+        );
+        Pool::new(&Settings::of_file("f.toml", &text).unwrap().pools[0], 0)
+    }
+
+    #[test]
+    fn cached_limit_lasts_a_day() {
+        for (windows, next) in [("kept", 20), ("anew", 10)] {
+            let mut pool = pool(windows);
+            let (since, mut window) = pool.begins(5);
+            assert_eq!(window.window(), 10);
+            (0..10).for_each(|_| window.answered(Time(1), 1, Time(1)));
+            pool.ends(since, window);
+            assert_eq!(pool.begins(9).1.window(), next);
+            let (since, window) = pool.begins(10 + LONGEST_KEPT);
+            assert_eq!((since, window.window()), (10 + LONGEST_KEPT, 10));
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! Connection to a server: its outstanding requests in order, and its output.
+//!
+//! Each server has two connections. Clients share the first. Requests whose responses contain stored bytes (`stats cachedump`, `me`) use
+//! the second, one at a time: each is followed by a request with a random opaque token, so everything before the response to that belongs
+//! to the first.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+
+use fanin_memcache::{Cursor, Piece, Shape};
+
+use super::ask::Ask;
+use super::error::ServerError;
+use crate::memory::bytes::Bytes;
+use crate::memory::{Buffer, Charge};
+use crate::net::clock::Nanos;
+use crate::net::{Net, Outgoing, Received, Token};
+
+/// Limits of a server's queue: unsent bytes, unanswered requests, and requests for its second connection. A client may use as much as is
+/// free, so the largest are refused first and others always find space (the dynamic threshold of Choudhury and Hahne, 1998, with a
+/// factor of one).
+const MOST_WAITS: usize = 16 << 20;
+const MOST_ASKED: usize = 1 << 17;
+const MOST_ALONE: usize = 1 << 10;
+/// A client may always use this many bytes.
+const LEAST_WAITS: usize = 16 << 10;
+/// Maximum growth step of a request list.
+const LARGEST_STEP: usize = 8192;
+/// Longest response on the second connection.
+const LONGEST_ALONE: usize = 4 << 20;
+/// Time of the next attempt for a connection that requests wait for.
+const AT_ONCE: Nanos = 0;
+/// First and longest pause before an unreachable server is tried again.
+const FIRST_PAUSE: Nanos = 50_000_000;
+const LONGEST_PAUSE: Nanos = 2_000_000_000;
+
+/// A large value being received.
+#[derive(Debug)]
+pub struct StreamedValue {
+    /// Its line and the bytes so far.
+    pub bytes: Buffer,
+    /// Missing bytes, terminator included; and whether the response ends with it.
+    pub left: u32,
+    pub last: bool,
+    /// Whether a client still wants it.
+    pub keeps: bool,
+}
+
+impl StreamedValue {
+    /// A value of which `left` bytes are missing.
+    pub fn new(left: u32, last: bool, keeps: bool) -> StreamedValue {
+        StreamedValue { bytes: Buffer::default(), left, last, keeps }
+    }
+
+    /// Takes more bytes; returns how many.
+    pub fn take(&mut self, come: &[u8]) -> usize {
+        if self.keeps {
+            self.bytes.extend(come);
+        }
+        self.left -= come.len() as u32;
+        come.len()
+    }
+}
+
+/// State of a connection.
+#[derive(Debug)]
+enum State<S> {
+    /// Connecting; requests wait if this is the first attempt since it was open.
+    Opening { socket: S, since: Nanos, waits: bool },
+    /// Open.
+    Open(S),
+    /// Closed; the next attempt is at this time.
+    Down { until: Nanos },
+}
+
+/// One of a server's connections.
+#[derive(Debug)]
+pub struct Server<S> {
+    pub name: String,
+    pub address: SocketAddr,
+    pub pool: usize,
+    state: State<S>,
+    /// Number of connections so far: after a reconnect the server may have restarted.
+    life: u64,
+    asked: VecDeque<Ask>,
+    charge: Charge,
+    /// Notes of the outstanding requests, concatenated.
+    notes: Bytes,
+    /// Requests that wait for the second connection; none for a shared one.
+    alone: Option<VecDeque<(Ask, Buffer)>>,
+    cursor: Cursor,
+    /// A large value being received.
+    passing: Option<StreamedValue>,
+    /// Bytes read but not parsed.
+    rest: Buffer,
+    /// The peer has closed.
+    ending: bool,
+    out: Outgoing,
+    /// Whether it is in the list to write at the end of this loop iteration, and in a list to read in a later one.
+    marked: bool,
+    again: bool,
+    pause: Nanos,
+}
+
+impl<S> Server<S> {
+    pub fn shared(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+        Server {
+            name,
+            address,
+            pool,
+            state: State::Down { until: AT_ONCE },
+            life: 0,
+            asked: VecDeque::new(),
+            charge: Charge::default(),
+            notes: Bytes::default(),
+            alone: None,
+            cursor: Cursor::default(),
+            passing: None,
+            rest: Buffer::default(),
+            ending: false,
+            out: Outgoing::default(),
+            marked: false,
+            again: false,
+            pause: 0,
+        }
+    }
+
+    /// A second connection, for single requests.
+    pub fn alone(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+        let state = State::Down { until: Nanos::MAX };
+        Server { alone: Some(VecDeque::new()), state, ..Server::shared(name, address, pool) }
+    }
+
+    /// Whether it is a second connection, for single requests.
+    pub fn is_second(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    /// Number of connections so far.
+    pub fn life(&self) -> u64 {
+        self.life
+    }
+
+    /// State for operators.
+    pub fn state(&self) -> &'static str {
+        match self.state {
+            State::Open(_) => "up",
+            State::Opening { .. } => "opening",
+            State::Down { .. } => "down",
+        }
+    }
+
+    // Connection.
+
+    /// Starts to connect; returns whether that worked.
+    pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {
+        let opening = net.connect(self.address).and_then(|stream| net.add(stream, token, true));
+        let waits = self.is_first_try();
+        opening.map(|socket| self.state = State::Opening { socket, since: now, waits }).is_ok()
+    }
+
+    /// Continues to open the connection after an event; returns whether it has been opened by that.
+    ///
+    /// # Errors
+    /// Connecting failed.
+    pub fn opens<N: Net<Socket = S>>(&mut self, net: &mut N) -> io::Result<bool> {
+        let State::Opening { socket, .. } = &mut self.state else { return Ok(false) };
+        if !net.is_open(socket)? {
+            return Ok(false);
+        }
+        let down = State::Down { until: AT_ONCE };
+        if let State::Opening { socket, .. } = std::mem::replace(&mut self.state, down) {
+            self.state = State::Open(socket);
+        }
+        Ok(true)
+    }
+
+    /// Whether it is connecting.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.state, State::Opening { .. })
+    }
+
+    /// The peer has closed its side: reads until the end, since no further event comes.
+    pub fn ends(&mut self) {
+        self.ending = true;
+    }
+
+    /// Reads once, unless it is not open; returns also whether to read again.
+    pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, into: &mut [u8]) -> Option<io::Result<Received>> {
+        let State::Open(socket) = &mut self.state else { return None };
+        let received = net.read(socket, into);
+        Some(received.map(|received| Received { more: received.more || self.ending, ..received }))
+    }
+
+    /// Writes as much as possible, if it is open.
+    ///
+    /// # Errors
+    /// The connection's error.
+    pub fn write<N: Net<Socket = S>>(&mut self, net: &mut N) -> io::Result<()> {
+        match &mut self.state {
+            State::Open(socket) => net.write(socket, &mut self.out),
+            _ => Ok(()),
+        }
+    }
+
+    /// Closes the connection and returns it with its requests. One that was open is tried again at once, others after a pause. The second
+    /// connection is opened again if requests wait for it; if it was never open, they fail, too.
+    pub fn close(&mut self, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
+        let mut asked = std::mem::take(&mut self.asked);
+        let stood = matches!(self.state, State::Open(_));
+        let until = match &mut self.alone {
+            None => now + self.pause,
+            Some(alone) if stood => {
+                if alone.is_empty() {
+                    Nanos::MAX
+                } else {
+                    AT_ONCE
+                }
+            }
+            Some(alone) => {
+                asked.extend(alone.drain(..).map(|(ask, _)| ask));
+                now + self.pause.max(FIRST_PAUSE)
+            }
+        };
+        let socket = match std::mem::replace(&mut self.state, State::Down { until }) {
+            State::Open(socket) | State::Opening { socket, .. } => Some(socket),
+            State::Down { .. } => None,
+        };
+        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        self.life += 1;
+        (self.cursor, self.passing, self.notes) = (Cursor::default(), None, Bytes::default());
+        (self.rest, self.out, self.ending) = (Buffer::default(), Outgoing::default(), false);
+        self.charge = Charge::default();
+        (socket, asked)
+    }
+
+    /// Whether the next attempt is the first since it last answered, so requests may wait for it.
+    fn is_first_try(&self) -> bool {
+        self.pause <= FIRST_PAUSE
+    }
+
+    /// Whether an attempt to connect is due.
+    pub fn is_due(&self, now: Nanos) -> bool {
+        matches!(self.state, State::Down { until } if until <= now)
+    }
+
+    /// Whether an attempt or the first outstanding request has waited longer than the timeout.
+    pub fn has_timed_out(&self, timeout: Nanos, now: Nanos) -> bool {
+        let since = match &self.state {
+            State::Opening { since, .. } => Some(*since),
+            State::Open(_) => self.front().map(|ask| ask.at),
+            State::Down { .. } => None,
+        };
+        since.is_some_and(|since| since + timeout <= now)
+    }
+
+    /// The next time at which there is work without an event; a stopping front end opens no shared connections.
+    pub fn next_due(&self, timeout: Nanos, stopping: bool) -> Option<Nanos> {
+        let waiting = self.alone.as_ref().and_then(|alone| alone.front()).map(|(ask, _)| ask.at + timeout);
+        let state = match self.state {
+            State::Down { until } => (until < Nanos::MAX && (!stopping || self.alone.is_some())).then_some(until),
+            State::Opening { since, .. } => Some(since + timeout),
+            State::Open(_) => self.front().map(|ask| ask.at + timeout),
+        };
+        state.into_iter().chain(waiting).min()
+    }
+
+    // Requests.
+
+    /// Whether it accepts a request of a client with this many bytes and requests outstanding; or why not.
+    #[inline]
+    pub fn accepts(&self, under_way: usize, unanswered: usize) -> Result<(), ServerError> {
+        let is_full = match (&self.alone, &self.state) {
+            (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => {
+                return Err(ServerError::Down);
+            }
+            (Some(alone), _) => alone.len() + unanswered > MOST_ALONE,
+            (None, State::Open(_) | State::Opening { waits: true, .. }) => {
+                let room = MOST_WAITS.saturating_sub(self.out.left());
+                under_way > room.max(LEAST_WAITS) || self.out.left() > 2 * MOST_WAITS || self.asked.len() >= MOST_ASKED
+            }
+            _ => return Err(ServerError::Down),
+        };
+        if is_full { Err(ServerError::Busy) } else { Ok(()) }
+    }
+
+    /// Queues a request, with its bytes.
+    #[inline]
+    pub fn queue(&mut self, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
+        bytes.iter().for_each(|bytes| self.out.extend(bytes));
+        self.notes.put(note);
+        if self.asked.len() == self.asked.capacity() {
+            self.asked.reserve_exact(self.asked.len().clamp(4, LARGEST_STEP));
+            self.charge.set(self.asked.capacity() * size_of::<Ask>());
+        }
+        self.asked.push_back(Ask { note: note.len(), ..ask });
+    }
+
+    /// The first outstanding request.
+    pub fn front(&self) -> Option<&Ask> {
+        self.asked.front()
+    }
+
+    /// The same, mutable.
+    pub fn front_mut(&mut self) -> Option<&mut Ask> {
+        self.asked.front_mut()
+    }
+
+    /// The key or opaque token that the first response must have.
+    pub fn note(&self) -> &[u8] {
+        let noted = self.asked.front().map_or(0, |ask| ask.note);
+        &self.notes[..noted]
+    }
+
+    /// Removes the first request.
+    pub fn pop(&mut self) {
+        if let Some(ask) = self.asked.pop_front() {
+            self.notes.take(ask.note);
+        }
+        if self.asked.is_empty() && self.asked.capacity() > LARGEST_STEP {
+            self.asked.shrink_to(LARGEST_STEP);
+            self.charge.set(self.asked.capacity() * size_of::<Ask>());
+        }
+    }
+
+    /// Handles a response: the next failure is a first one. Returns whether this was the first response since a failure.
+    pub fn is_well(&mut self) -> bool {
+        std::mem::take(&mut self.pause) > 0
+    }
+
+    // Single requests, on a second connection.
+
+    /// Queues a request until the connection is free, and opens it.
+    pub fn queue_single(&mut self, ask: Ask, line: &[u8]) {
+        let Some(alone) = &mut self.alone else { return };
+        alone.push_back((ask, line.to_vec().into()));
+        if let State::Down { until } = &mut self.state {
+            *until = AT_ONCE;
+        }
+    }
+
+    /// Whether no request waits for the connection. It then stays closed until one does.
+    pub fn rests(&mut self) -> bool {
+        let is_unused = self.alone.as_ref().is_none_or(VecDeque::is_empty);
+        if is_unused {
+            self.state = State::Down { until: Nanos::MAX };
+        }
+        is_unused
+    }
+
+    /// The next request, if the connection is open and idle.
+    pub fn next_single(&mut self) -> Option<(Ask, Buffer)> {
+        let is_free = matches!(self.state, State::Open(_)) && self.front().is_none();
+        self.alone.as_mut().filter(|_| is_free).and_then(VecDeque::pop_front)
+    }
+
+    /// A request that has waited longer than the timeout.
+    pub fn expired_single(&mut self, timeout: Nanos, now: Nanos) -> Option<Ask> {
+        self.alone.as_mut()?.pop_front_if(|(ask, _)| ask.at + timeout <= now).map(|(ask, _)| ask)
+    }
+
+    /// Whether it has nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.front().is_none() && matches!(self.state, State::Down { until: Nanos::MAX } | State::Open(_))
+    }
+
+    /// Counts response bytes on the second connection; returns whether it is too long.
+    pub fn is_too_long(&mut self, more: usize) -> bool {
+        self.asked.front_mut().is_some_and(|ask| {
+            ask.come += more;
+            ask.come > LONGEST_ALONE
+        })
+    }
+
+    // Responses.
+
+    /// Number of bytes read but not parsed.
+    pub fn unparsed(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Moves the unparsed bytes to the start of `into`.
+    pub fn take_unparsed(&mut self, into: &mut [u8]) {
+        into[..self.rest.len()].copy_from_slice(&self.rest);
+        self.rest.clear();
+    }
+
+    /// Keeps bytes that were not parsed.
+    pub fn keep_unparsed(&mut self, bytes: &[u8]) {
+        self.rest.extend(bytes);
+    }
+
+    /// Parses the next piece of a response of this shape.
+    pub fn parse<'a>(&mut self, bytes: &'a [u8], shape: Shape) -> Piece<'a> {
+        self.cursor.next(bytes, shape)
+    }
+
+    /// Begins a value that comes in pieces.
+    pub fn begin_streamed(&mut self, value: StreamedValue) {
+        self.passing = Some(value);
+    }
+
+    /// The value being received in pieces, if any.
+    pub fn streamed(&mut self) -> Option<&mut StreamedValue> {
+        self.passing.as_mut()
+    }
+
+    /// Ends that value.
+    pub fn take_streamed(&mut self) -> Option<StreamedValue> {
+        self.passing.take()
+    }
+
+    // Lists of the loop iteration.
+
+    /// Marks it to be written to; returns whether it was not marked.
+    pub(super) fn mark(&mut self) -> bool {
+        !std::mem::replace(&mut self.marked, true)
+    }
+
+    /// Removes the mark.
+    pub fn unmark(&mut self) {
+        self.marked = false;
+    }
+
+    /// Marks it to be read again; returns whether it was not marked.
+    pub fn read_again(&mut self) -> bool {
+        !std::mem::replace(&mut self.again, true)
+    }
+
+    /// Removes that mark.
+    pub fn reads_again(&mut self) {
+        self.again = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::Destination;
+    use super::*;
+
+    #[test]
+    fn refuses_largest_client_first() {
+        let mut server: Server<()> = Server::shared("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
+        server.state = State::Open(());
+        assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
+        // A client that sends without limit takes half of the space, and another one half of the rest.
+        server.out.extend(&vec![0; MOST_WAITS / 2 + 1]);
+        assert_eq!(server.accepts(MOST_WAITS / 2 + 1, 1), Err(ServerError::Busy));
+        assert_eq!(server.accepts(MOST_WAITS / 4, 1), Ok(()));
+        server.out.extend(&vec![0; MOST_WAITS / 2]);
+        assert_eq!([LEAST_WAITS, LEAST_WAITS + 1].map(|under_way| server.accepts(under_way, 1).is_ok()), [true, false]);
+        server.out.extend(&vec![0; MOST_WAITS]);
+        assert_eq!(server.accepts(0, 1), Err(ServerError::Busy));
+    }
+
+    #[test]
+    fn limits_second_connection_per_client() {
+        let mut server: Server<()> = Server::alone("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
+        let ask = || {
+            let client = crate::memory::table::Table::default().insert(());
+            Ask::new((client, 0), Destination::Every, Shape::Alone, 0)
+        };
+        for unanswered in 1.. {
+            if server.accepts(0, unanswered).is_err() {
+                break;
+            }
+            server.queue_single(ask(), b"");
+        }
+        assert_eq!(server.alone.as_ref().unwrap().len(), MOST_ALONE / 2);
+        assert_eq!(server.accepts(0, 1), Ok(()));
+    }
+}

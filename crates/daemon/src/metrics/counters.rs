@@ -1,0 +1,95 @@
+//! Counters of a thread, as typed values with their descriptions.
+
+use super::counter::Counter;
+use super::histogram::Histogram;
+use super::{Metric, MetricKind};
+use crate::front::upstreams::error::ServerError;
+
+/// Classes of multigets by the binary logarithm of their number of keys: 2 to 3, 4 to 7, and so on.
+pub const MULTIGET_CLASSES: usize = 16;
+
+macro_rules! counters {
+    ($($name:ident: $kind:ident, $help:literal;)*) => {
+        /// Counters of one thread.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $(#[doc = $help] pub $name: Counter,)*
+            multigets: [Counter; MULTIGET_CLASSES],
+            /// Per pool, latencies of gets and of other requests.
+            latencies: Vec<[Histogram; 2]>,
+        }
+
+        /// Descriptions of the plain counters, in the order of their values.
+        pub const COUNTERS: &[Metric] = &[$(Metric::new(stringify!($name), MetricKind::$kind, $help),)*];
+
+        impl Counters {
+            /// Values of the plain counters.
+            pub fn values(&self) -> [u64; COUNTERS.len()] {
+                [$(self.$name.get(),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    curr_connections: Gauge, "Connected clients.";
+    total_connections: Counter, "Accepted connections of clients.";
+    rejected_connections: Counter, "Connections rejected because of the limit of clients.";
+    requests: Counter, "Requests of clients.";
+    get_keys: Counter, "Keys of classic gets.";
+    get_joined: Counter, "Gets that joined an equal one.";
+    stores: Counter, "Requests that store a value.";
+    moving_found: Counter, "Hits of moving keys at the new server.";
+    moving_fell_back: Counter, "Requests for moving keys to the old server.";
+    moving_copied: Counter, "Copies of moving keys made.";
+    batches: Counter, "Batches of multigets.";
+    late_batches: Counter, "Checks that may have found late batches.";
+    turns: Counter, "Iterations of the event loops.";
+    naps: Counter, "Batching delays.";
+    errors_refused: Counter, "Requests refused by the front end.";
+    errors_down: Counter, "Requests failed because a server was unreachable.";
+    errors_timeout: Counter, "Requests failed because a server did not respond in time.";
+    errors_closed: Counter, "Requests failed because a server closed the connection.";
+    errors_nonsense: Counter, "Requests failed because of an invalid response.";
+    errors_busy: Counter, "Requests failed because a server's queue was full.";
+    clients_cut_off: Counter, "Clients closed because memory was short.";
+    clients_idle: Counter, "Clients closed because they were idle.";
+    server_connects: Counter, "Connections opened to servers.";
+    log_keys: Counter, "Logged keys.";
+    log_full: Counter, "Batches of log rows dropped because the log was behind.";
+    threads_restarted: Counter, "Restarts of threads after a panic.";
+}
+
+impl Counters {
+    /// Counters of a thread with this many pools.
+    pub fn of_pools(pools: usize) -> Counters {
+        Counters { latencies: (0..pools).map(|_| Default::default()).collect(), ..Counters::default() }
+    }
+
+    /// Counts a multiget of this many keys.
+    pub fn multiget(&self, keys: usize) {
+        self.multigets[(keys.ilog2() as usize).min(MULTIGET_CLASSES - 1)].add(1);
+    }
+
+    /// Multigets of a class.
+    pub fn multigets(&self, class: usize) -> u64 {
+        self.multigets[class].get()
+    }
+
+    /// Latencies of a pool's gets, or of its other requests.
+    pub fn latencies(&self, pool: usize, of_gets: bool) -> &Histogram {
+        &self.latencies[pool][usize::from(!of_gets)]
+    }
+
+    /// Counts a failed request.
+    pub fn failed(&self, trouble: ServerError) {
+        let counter = match trouble {
+            ServerError::Down => &self.errors_down,
+            ServerError::Timeout => &self.errors_timeout,
+            ServerError::Closed => &self.errors_closed,
+            ServerError::Invalid => &self.errors_nonsense,
+            ServerError::Busy => &self.errors_busy,
+        };
+        counter.add(1);
+    }
+}

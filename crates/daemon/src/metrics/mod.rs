@@ -1,0 +1,106 @@
+//! Metrics: counters and latencies of threads, and the list of all figures that a front end reports.
+//!
+//! A figure is a typed value with its name, kind and help text. How it is written is up to a formatter: `stats_format` writes memcached's
+//! `stats`.
+
+mod counter;
+mod counters;
+mod histogram;
+mod stats_format;
+
+pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
+pub use histogram::percentiles;
+pub use stats_format::stats_text;
+
+/// Kind of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    /// A number that only grows, until a reset.
+    Counter,
+    /// A number that grows and shrinks.
+    Gauge,
+    /// A text.
+    Text,
+}
+
+/// Description of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Its kind.
+    pub kind: MetricKind,
+    /// One sentence for people.
+    pub help: &'static str,
+}
+
+impl Metric {
+    /// A metric.
+    pub const fn new(name: &'static str, kind: MetricKind, help: &'static str) -> Metric {
+        Metric { name, kind, help }
+    }
+}
+
+/// The part of a front end to which a figure refers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// All of it.
+    All,
+    /// Multigets of at least this many keys, and fewer than twice as many.
+    Multigets(u64),
+    /// A pool.
+    Pool(&'a str),
+    /// Requests of a pool.
+    Requests {
+        /// The pool.
+        pool: &'a str,
+        /// Kind of request.
+        kind: &'static str,
+        /// Percentile, such as `p99`.
+        percentile: &'static str,
+    },
+    /// A server.
+    Server(&'a str),
+}
+
+/// Value of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A number.
+    Number(u64),
+    /// A text.
+    Text(&'a str),
+}
+
+/// A figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure<'a> {
+    /// The metric.
+    pub metric: Metric,
+    /// The part of the front end.
+    pub subject: Subject<'a>,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+/// Metrics besides [`COUNTERS`].
+pub mod list {
+    use super::Metric;
+    use super::MetricKind::{Counter, Gauge, Text};
+
+    pub const PID: Metric = Metric::new("pid", Gauge, "Process id.");
+    pub const UPTIME: Metric = Metric::new("uptime", Counter, "Seconds since start.");
+    pub const VERSION: Metric = Metric::new("version", Text, "Version of the program.");
+    pub const THREADS: Metric = Metric::new("threads", Gauge, "Number of threads.");
+    pub const EVENT_LOOP: Metric = Metric::new("event_loop", Text, "Implementation of the event loops.");
+    pub const LOG_UNWRITTEN: Metric = Metric::new("log_unwritten", Counter, "Log rows that could not be written.");
+    pub const PLAN_RELOADS: Metric = Metric::new("plan_reloads", Counter, "Plans read again.");
+    pub const PLAN_REFUSED: Metric = Metric::new("plan_refused", Counter, "Plans refused when read again.");
+    pub const MULTIGETS: Metric = Metric::new("multigets", Counter, "Multigets by their number of keys.");
+    pub const PLAN_KEYS: Metric = Metric::new("plan_keys", Gauge, "Keys in the pool's plan.");
+    pub const PLAN_STAGE: Metric = Metric::new("plan_stage", Text, "Stage in which all threads are.");
+    pub const PLAN_DIGEST: Metric =
+        Metric::new("plan_digest", Text, "Digest of the plan, equal for front ends that execute the same plan.");
+    pub const LATENCY: Metric = Metric::new("us", Gauge, "Latency of requests in microseconds, over 30 to 60 seconds.");
+    pub const SERVER: Metric = Metric::new("server", Text, "State of the connection to a server.");
+}

@@ -1,0 +1,88 @@
+//! Network of one thread: non-blocking connections and their events, clock, and batching delay.
+//!
+//! [`Net`] is the interface; `sockets` implements it, and tests simulate it with their own clock. It can be decorated: a network that wraps
+//! another may encrypt bytes, hold them back, and exchange bytes of its own.
+
+pub mod clock;
+mod outgoing;
+pub mod pace;
+pub mod sockets;
+mod token;
+
+use std::io;
+use std::net::SocketAddr;
+
+pub use outgoing::Outgoing;
+pub use token::Token;
+
+/// Bytes that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// How many; zero at the end of the stream.
+    pub count: usize,
+    /// Whether to read again without waiting for an event. A short read alone does not mean that nothing more is there.
+    pub more: bool,
+}
+
+/// A network.
+pub trait Net {
+    /// A connection before registration.
+    type Stream;
+    /// A registered connection.
+    type Socket;
+
+    /// Name of the event loop.
+    fn name(&self) -> &'static str;
+
+    /// Accepts a connection of a pool; `WouldBlock` if there is none.
+    ///
+    /// # Errors
+    /// Accepting failed, for example without free file descriptors.
+    fn accept(&mut self, pool: usize) -> io::Result<Self::Stream>;
+
+    /// Stops listening for a pool.
+    fn unlisten(&mut self, pool: usize);
+
+    /// Starts to connect.
+    ///
+    /// # Errors
+    /// The connection cannot be opened.
+    fn connect(&mut self, to: SocketAddr) -> io::Result<Self::Stream>;
+
+    /// Sends a text, if that is possible at once, and closes the connection.
+    fn refuse(&mut self, stream: Self::Stream, text: &[u8]);
+
+    /// Registers a connection, which may still be opening, under an event token.
+    ///
+    /// # Errors
+    /// Registration failed.
+    fn add(&mut self, stream: Self::Stream, token: Token, opening: bool) -> io::Result<Self::Socket>;
+
+    /// Continues to open a connection after an event, which may take several exchanges of bytes; returns whether it is open. The reader
+    /// then reads once without another event.
+    ///
+    /// # Errors
+    /// Connecting failed.
+    fn is_open(&mut self, socket: &mut Self::Socket) -> io::Result<bool>;
+
+    /// Reads available bytes. May also write, and may hold bytes back for the next read.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there are none; or the connection's error.
+    fn read(&mut self, socket: &mut Self::Socket, into: &mut [u8]) -> io::Result<Received>;
+
+    /// Writes as much as possible; an event signals when more is possible. Called after each event that signals this, even without output.
+    ///
+    /// # Errors
+    /// The connection's error.
+    fn write(&mut self, socket: &mut Self::Socket, out: &mut Outgoing) -> io::Result<()>;
+
+    /// Closes a connection.
+    fn close(&mut self, socket: Self::Socket);
+
+    /// Prints a message for operators.
+    fn tell(&mut self, text: &str);
+
+    /// Received bytes not yet read.
+    fn held(&self) -> usize;
+}

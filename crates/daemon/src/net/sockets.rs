@@ -1,0 +1,262 @@
+//! Non-blocking sockets of a thread, by io_uring if available, else by epoll.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use fanin_ring::{Event, Ring};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll};
+
+use super::{Net, Outgoing, Received, Token};
+
+/// Maximum number of events per loop iteration.
+const EVENTS: usize = 1024;
+
+/// Event loop implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventLoop {
+    /// io_uring if available, else epoll.
+    Auto,
+    /// io_uring, Linux 6.1 or later.
+    IoUring,
+    /// epoll, through `mio`.
+    Epoll,
+}
+
+impl EventLoop {
+    /// Names in the settings.
+    pub const WORDS: [(&str, EventLoop); 3] =
+        [("auto", EventLoop::Auto), ("io_uring", EventLoop::IoUring), ("epoll", EventLoop::Epoll)];
+}
+
+/// Sockets of a thread.
+pub struct Sockets {
+    system: System,
+    /// Listeners of each pool.
+    listeners: Vec<Vec<TcpListener>>,
+}
+
+enum System {
+    Ring(Box<Ring>),
+    Epoll(Poll, Events),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub enum Socket {
+    Ring(fanin_ring::Socket),
+    Epoll(TcpStream),
+}
+
+/// Wakes a thread that waits for events.
+pub enum Waker {
+    Ring(UnixStream),
+    Epoll(mio::Waker),
+}
+
+impl Waker {
+    pub fn wake(&self) {
+        // The thread may have ended.
+        match self {
+            Waker::Ring(stream) => drop((&mut &*stream).write(&[0])),
+            Waker::Epoll(waker) => drop(waker.wake()),
+        }
+    }
+}
+
+impl Sockets {
+    /// Creates the thread's sockets with listeners of each pool, and its waker.
+    pub fn new(which: EventLoop, mut listeners: Vec<Vec<TcpListener>>) -> io::Result<(Sockets, Waker)> {
+        let token = Token::Waker.encode();
+        let ring = match which {
+            EventLoop::Epoll => None,
+            EventLoop::IoUring => Some(Ring::new().map_err(denied)?),
+            EventLoop::Auto => Ring::new().ok(),
+        };
+        let (mut system, waker) = match ring {
+            Some(mut ring) => {
+                let (waker, woken) = UnixStream::pair()?;
+                ring.watch(woken.into(), token);
+                (System::Ring(Box::new(ring)), Waker::Ring(waker))
+            }
+            None => {
+                let poll = Poll::new()?;
+                let waker = mio::Waker::new(poll.registry(), mio::Token(token))?;
+                (System::Epoll(poll, Events::with_capacity(EVENTS)), Waker::Epoll(waker))
+            }
+        };
+        for (pool, of_pool) in listeners.iter_mut().enumerate() {
+            let token = Token::Listener(pool).encode();
+            for listener in of_pool {
+                match &mut system {
+                    System::Ring(ring) => ring.watch(listener.as_fd().try_clone_to_owned()?, token),
+                    System::Epoll(poll, _) => {
+                        poll.registry().register(listener, mio::Token(token), Interest::READABLE)?;
+                    }
+                }
+            }
+        }
+        Ok((Sockets { system, listeners }, waker))
+    }
+
+    /// Waits for events, up to a maximum time.
+    pub fn wait(&mut self, longest: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
+        match &mut self.system {
+            System::Ring(ring) => ring.wait(longest, happened),
+            System::Epoll(poll, events) => {
+                match poll.poll(events, longest) {
+                    Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                    _ => {}
+                }
+                happened.extend(events.iter().map(|event| Event {
+                    token: event.token().0,
+                    readable: event.is_readable() || event.is_read_closed() || event.is_error(),
+                    ended: event.is_read_closed() || event.is_error(),
+                    writable: event.is_writable(),
+                    failed: event.is_error() || event.is_write_closed(),
+                }));
+                Ok(())
+            }
+        }
+    }
+
+    /// Submits pending writes without waiting.
+    pub fn submit(&mut self) -> io::Result<()> {
+        match &mut self.system {
+            System::Ring(ring) => ring.submit(),
+            System::Epoll(..) => Ok(()),
+        }
+    }
+}
+
+impl Net for Sockets {
+    type Stream = TcpStream;
+    type Socket = Socket;
+
+    fn name(&self) -> &'static str {
+        match self.system {
+            System::Ring(_) => "io_uring",
+            System::Epoll(..) => "epoll",
+        }
+    }
+
+    fn accept(&mut self, pool: usize) -> io::Result<TcpStream> {
+        for listener in &self.listeners[pool] {
+            loop {
+                match listener.accept() {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    taken => return taken.map(|(stream, _)| stream),
+                }
+            }
+        }
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn unlisten(&mut self, pool: usize) {
+        let mut listeners = std::mem::take(&mut self.listeners[pool]);
+        match &mut self.system {
+            System::Ring(ring) => ring.unwatch(Token::Listener(pool).encode()),
+            // A successor may have the same socket, so closing it here does not end its events.
+            System::Epoll(poll, _) => {
+                listeners.iter_mut().for_each(|listener| drop(poll.registry().deregister(listener)));
+            }
+        }
+    }
+
+    fn connect(&mut self, to: SocketAddr) -> io::Result<TcpStream> {
+        TcpStream::connect(to)
+    }
+
+    fn refuse(&mut self, mut stream: TcpStream, text: &[u8]) {
+        // Best effort.
+        let _ = stream.write(text);
+    }
+
+    fn add(&mut self, mut stream: TcpStream, token: Token, opening: bool) -> io::Result<Socket> {
+        let token = token.encode();
+        // Without it responses would be delayed; a socket that refuses it still works.
+        let _ = stream.set_nodelay(true);
+        match &mut self.system {
+            System::Ring(ring) => ring.add(OwnedFd::from(stream).into(), token, opening).map(Socket::Ring),
+            System::Epoll(poll, _) => {
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                poll.registry().register(&mut stream, mio::Token(token), interest)?;
+                Ok(Socket::Epoll(stream))
+            }
+        }
+    }
+
+    fn is_open(&mut self, socket: &mut Socket) -> io::Result<bool> {
+        let (error, open) = match (&self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => {
+                let Some(stream) = ring.system(socket) else { return Ok(false) };
+                (stream.take_error()?, stream.peer_addr().is_ok())
+            }
+            (_, Socket::Epoll(stream)) => (stream.take_error()?, stream.peer_addr().is_ok()),
+            _ => return Ok(false),
+        };
+        error.map_or(Ok(open), Err)
+    }
+
+    fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<Received> {
+        let count = match (&mut self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => ring.read(socket, into)?,
+            (_, Socket::Epoll(stream)) => stream.read(into)?,
+            _ => 0,
+        };
+        // A short read has emptied the socket.
+        Ok(Received { count, more: count == into.len() })
+    }
+
+    fn write(&mut self, socket: &mut Socket, out: &mut Outgoing) -> io::Result<()> {
+        match (&mut self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => out.hand_over(|bytes| {
+                ring.write(socket, bytes)?;
+                Ok(ring.unsent(socket))
+            }),
+            (_, Socket::Epoll(stream)) => {
+                while !out.unsent().is_empty() {
+                    match stream.write(out.unsent()) {
+                        Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                        Ok(count) => out.wrote(count),
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&mut self, socket: Socket) {
+        if let (System::Ring(ring), Socket::Ring(socket)) = (&mut self.system, socket) {
+            ring.close(socket);
+        }
+    }
+
+    #[expect(clippy::print_stderr, reason = "operators look there")]
+    fn tell(&mut self, text: &str) {
+        eprintln!("{text}");
+    }
+
+    fn held(&self) -> usize {
+        match &self.system {
+            System::Ring(ring) => ring.aside(),
+            System::Epoll(..) => 0,
+        }
+    }
+}
+
+/// Explains why there is no ring.
+fn denied(error: io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("event_loop = \"io_uring\" is not available: {error}; \"auto\" falls back to epoll"),
+    )
+}

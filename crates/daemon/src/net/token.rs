@@ -1,0 +1,59 @@
+//! Tokens of events: the kind of a connection and its slot in the table of that kind.
+//!
+//! No number is reserved by position, so that pools, servers and clients may come and go independently.
+
+/// Owner of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// Listeners of a pool.
+    Listener(usize),
+    /// The thread's waker.
+    Waker,
+    /// Connection to a server.
+    Server(usize),
+    /// Connection of a client.
+    Client(usize),
+}
+
+/// Bits of the kind, below the slot.
+const BITS: u32 = 2;
+
+impl Token {
+    /// The token as a number, for the system.
+    pub fn encode(self) -> usize {
+        let (kind, slot) = match self {
+            Token::Listener(pool) => (0, pool),
+            Token::Waker => (1, 0),
+            Token::Server(server) => (2, server),
+            Token::Client(client) => (3, client),
+        };
+        slot << BITS | kind
+    }
+
+    /// The token of a number.
+    pub fn decode(number: usize) -> Token {
+        let slot = number >> BITS;
+        match number & ((1 << BITS) - 1) {
+            0 => Token::Listener(slot),
+            1 => Token::Waker,
+            2 => Token::Server(slot),
+            _ => Token::Client(slot),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_unique_and_reversible() {
+        let slots = [0, 1, 7, 1 << 20];
+        let tokens = slots.iter().flat_map(|slot| [Token::Listener(*slot), Token::Server(*slot), Token::Client(*slot)]);
+        let mut numbers = std::collections::BTreeSet::new();
+        for token in tokens.chain([Token::Waker]) {
+            assert_eq!(Token::decode(token.encode()), token);
+            assert!(numbers.insert(token.encode()));
+        }
+    }
+}

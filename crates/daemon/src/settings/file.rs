@@ -1,0 +1,205 @@
+//! Settings in a TOML file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fanin_fanout::Kind;
+use fanin_units::{Bytes, Rate, Time};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::checks::{no_pool_is_a_server, no_server_twice};
+use super::foreign::foreign;
+use super::log_settings::{LogInFile, log_in_file};
+use super::types::{Plan, Pool, Problem, Settings};
+use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
+use crate::log::{self, Naming, Secret};
+use crate::migration::plan::InvalidPlan;
+use crate::migration::progress::Progress;
+use crate::migration::{self, MigrationState, Stage};
+use crate::net::sockets::EventLoop;
+use crate::routing::{Hash, Placement};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    threads: Option<Spanned<i64>>,
+    clients: Option<Spanned<i64>>,
+    idle_timeout: Option<Spanned<Written>>,
+    drain: Option<Spanned<Written>>,
+    nap: Option<Spanned<Written>>,
+    event_loop: Option<Spanned<String>>,
+    memory: Option<Spanned<Written>>,
+    log: Option<LogInFile>,
+    pool: Spanned<Vec<Spanned<PoolInFile>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PoolInFile {
+    name: Option<String>,
+    listen: Spanned<String>,
+    servers: Spanned<Vec<Spanned<String>>>,
+    placement: Option<Spanned<String>>,
+    hash: Option<Spanned<String>>,
+    multiget: Option<Spanned<String>>,
+    windows: Option<Spanned<String>>,
+    link: Option<Spanned<Written>>,
+    late: Option<Spanned<Written>>,
+    timeout: Option<Spanned<Written>>,
+    item: Option<Spanned<Written>>,
+    keys: Option<Spanned<Written>>,
+    join: Option<bool>,
+    admin: Option<bool>,
+    on_down: Option<Spanned<String>>,
+    plan: Option<Spanned<PathBuf>>,
+}
+
+/// A longer batching delay would delay events too much.
+const MAX_DELAY: Time = Time::from_millis(100);
+/// Slowest and fastest link.
+const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
+/// Shortest timeout that a server can meet reliably.
+const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
+/// Buffers of two threads and one large value in each direction.
+const LEAST_MEMORY: Bytes = Bytes(16 << 20);
+
+/// Algorithms that request from servers directly; the others need agents.
+const MULTIGETS: [(&str, Kind); 4] = [
+    ("one-all", Kind::OneAll),
+    ("sw", Kind::SlidingWindow),
+    ("sliding-window", Kind::SlidingWindow),
+    ("ictcp-window", Kind::IctcpWindow),
+];
+
+/// Parses a file.
+pub fn parse(name: &str, text: &str) -> Result<Settings, Problem> {
+    let in_line = |Wrong(place, why)| {
+        let line = place.map(|place| (name.to_owned(), 1 + text[..place.start.min(text.len())].matches('\n').count()));
+        Problem { place: Some(line.unwrap_or((name.to_owned(), 1))), text: why }
+    };
+    let file: File = toml::from_str(text).map_err(|error| in_line(unread(name, &error)))?;
+    settings(file).map_err(in_line)
+}
+
+/// Converts a TOML or unknown-key error.
+fn unread(name: &str, error: &toml::de::Error) -> Wrong {
+    let text = error.message();
+    let unknown = text.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    let is_other = [".yml", ".yaml", ".json"].iter().any(|ending| name.ends_with(ending));
+    let text = match unknown {
+        Some((unknown, expected)) => unknown_key(unknown, expected),
+        None if is_other => "settings must be TOML; docs/front.md shows a pool of nutcracker.yml as TOML".to_owned(),
+        None if text.ends_with("map, expected a sequence") => "write a pool as [[pool]]".to_owned(),
+        None => {
+            text.replace("expected i64", "expected a whole number").replace("expected usize", "expected a whole number")
+        }
+    };
+    Wrong(error.span(), text)
+}
+
+/// Message for an unknown key: its equivalent, the nearest key, or all keys, which `expected` has in backticks.
+fn unknown_key(unknown: &str, expected: &str) -> String {
+    /// Words less similar than this are not suggested.
+    const ALIKE: f64 = 0.75;
+    if let Some(says) = foreign(unknown) {
+        return format!("unknown key `{unknown}`: {says}");
+    }
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let alike = |key: &&&str| strsim::jaro(unknown, key);
+    match known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|nearest| alike(nearest) >= ALIKE) {
+        Some(nearest) => format!("unknown key `{unknown}`: did you mean `{nearest}`?"),
+        None => format!("unknown key `{unknown}`: use one of {}", known.join(", ")),
+    }
+}
+
+fn settings(file: File) -> Result<Settings, Wrong> {
+    let at_least_one = |number: Option<Spanned<i64>>, default: usize, most: i64| match number {
+        None => Ok(default),
+        Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
+        Some(number) => Err(Wrong(Some(number.span()), format!("{} is outside 1 to {most}", number.get_ref()))),
+    };
+    let plain = Settings::plain();
+    let threads = at_least_one(file.threads, plain.threads, 1024)?;
+    let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
+    let drain = quantity(file.drain, plain.drain, right("drain", "5 s", "s"))?;
+    let idle_timeout = quantity(file.idle_timeout, plain.idle_timeout, right("idle_timeout", "10 min", "s"))?;
+    let nap = bounded(file.nap, plain.nap, right("nap", "100 us", "us"), (Time::ZERO, MAX_DELAY))?;
+    let event_loop = word(file.event_loop, plain.event_loop, &EventLoop::WORDS)?;
+    let memory =
+        bounded(file.memory, plain.memory, right("memory", "256 MiB", "MiB"), (LEAST_MEMORY, Bytes(u64::MAX)))?;
+    if file.pool.get_ref().is_empty() {
+        return Err(Wrong(Some(file.pool.span()), "no pool: add one as [[pool]]".to_owned()));
+    }
+    let log = file.log.map(log_in_file).transpose()?;
+    let mut pools: Vec<Pool> = Vec::new();
+    for in_file in file.pool.into_inner() {
+        let place = in_file.span();
+        let pool = pool(in_file.into_inner(), pools.len(), log.as_ref())?;
+        if let Some(other) = pools.iter().find(|other| other.listen == pool.listen || other.name == pool.name) {
+            let what = if other.name == pool.name { &pool.name } else { &pool.listen.to_string() };
+            return Err(Wrong(Some(place), format!("two pools have `{what}`: give each its own name and address")));
+        }
+        pools.push(pool);
+        no_pool_is_a_server(&pools, Some(place))?;
+    }
+    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, pools })
+}
+
+fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<Pool, Wrong> {
+    let listen = address(file.listen.get_ref()).map_err(|why| Wrong(Some(file.listen.span()), why))?;
+    if file.servers.get_ref().is_empty() {
+        return Err(Wrong(Some(file.servers.span()), "no servers: add servers = [\"10.0.0.1:11211\", ...]".to_owned()));
+    }
+    let place = file.servers.span();
+    let one = |text: Spanned<String>| server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
+    let servers = file.servers.into_inner().into_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    no_server_twice(&servers, Some(place))?;
+    let mut pool = Pool::plain(file.name.unwrap_or_else(|| format!("pool{number}")), listen, servers);
+    pool.placement = word(file.placement, pool.placement, &Placement::WORDS)?;
+    pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
+    pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
+    pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
+    pool.link = bounded(file.link, pool.link, right("link", "10 Gbit/s", "Gbit/s"), LINKS)?;
+    pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, right("late", "5 ms", "ms"))?;
+    pool.timeout =
+        bounded(file.timeout, pool.timeout, right("timeout", "1 s", "ms"), (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
+    pool.item = quantity(file.item, pool.item, right("item", "1 MiB", "B"))?;
+    pool.keys = quantity(file.keys, pool.keys, right("keys", "16 MiB", "B"))?;
+    pool.join = file.join.unwrap_or(pool.join);
+    pool.admin = file.admin.unwrap_or(pool.admin);
+    pool.misses_when_down = word(file.on_down, pool.misses_when_down, &[("error", false), ("miss", true)])?;
+    pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
+    Ok(pool)
+}
+
+/// Reads a pool's plan.
+fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> Result<Plan, Wrong> {
+    let (place, folder) = (folder.span(), folder.into_inner());
+    let wrong = |what: String| Wrong(Some(place.clone()), what);
+    let secret = log.and_then(|log| match log.naming {
+        Naming::Hashed(secret) => Some(secret),
+        Naming::Plain => None,
+    });
+    let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
+    let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
+    let reader = migration::plan::Reader { names, router: &pool.router(), secret, drawn };
+    let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
+    let mut progress = Progress::new(&folder, &pool.name, pool.listen);
+    if let Some(MigrationState { moves, stage }) = progress.read(&reader).map_err(unfit)? {
+        // Plain keys of later plans are hashed by the same secret, so plans can be compared.
+        let drawn = if moves.secret.id() == 0 { moves.secret } else { drawn };
+        return Ok(Plan { folder, moves, stage, is_new: false, progress, secret, drawn });
+    }
+    let stage = migration::plan::stage(&folder).map_err(unfit)?.unwrap_or(Stage::Move);
+    let moves = Arc::new(reader.read(&folder).map_err(unfit)?);
+    if stage > Stage::Move {
+        return Err(wrong(format!(
+            "{}: this front end has not begun the plan, so it must start in `begin` or `move`, not in `{}`, or values on old servers are \
+             lost; to join running front ends, first copy the state of one of them in `carried`",
+            folder.join(migration::plan::STAGE).display(),
+            stage.word()
+        )));
+    }
+    Ok(Plan { folder, moves, stage, is_new: true, progress, secret, drawn })
+}

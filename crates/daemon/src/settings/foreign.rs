@@ -1,0 +1,42 @@
+//! Keys of other programs, and their equivalents here.
+
+/// Keys of twemproxy, mcrouter and memcached, and their equivalents here.
+const FOREIGN: [(&[&str], &str); 19] = [
+    (&["distribution"], "write it as `placement`: ketama, ketama-libmemcached or rendezvous"),
+    (
+        &["modula", "random"],
+        "only consistent hashing and rendezvous hashing are supported, which move few keys when servers change",
+    ),
+    (
+        &["auto_eject_hosts", "server_failure_limit", "server_retry_timeout", "failover"],
+        "servers are not ejected: a server that is down is retried after 50 ms to 2 s, and until then its keys fail, or miss with \
+         `on_down = \"miss\"`; remove it",
+    ),
+    (
+        &["tls", "ssl", "use_ssl", "ssl_cert_path", "ssl_key_path", "ssl_ca_cert"],
+        "TLS is not supported: remove it, and use a TLS proxy or tunnel on both sides",
+    ),
+    (
+        &["sasl", "auth", "user", "username", "password", "redis_auth"],
+        "authentication is not supported: remove it, and restrict access to `listen`",
+    ),
+    (&["redis", "redis_db"], "only memcached's text protocol is supported: remove it"),
+    (&["backlog"], "the backlog is 4096, or the system's limit: remove it"),
+    (&["tcpkeepalive"], "keepalives are not supported: remove it; `idle_timeout` closes idle clients"),
+    (&["hash_tag"], "hash tags are not supported: whole keys are hashed"),
+    (&["preconnect"], "servers are always connected at startup: remove it"),
+    (&["server_connections"], "each thread has one connection to every server: set `threads`"),
+    (&["num_proxies", "num-proxies", "workers"], "write it as `threads`"),
+    (&["client_connections", "max_connections", "maxconns"], "write it as `clients`"),
+    (&["server_timeout", "server_timeout_ms", "rcvtimeo"], "write it as `timeout`, with its unit"),
+    (&["max_item_size", "item_size_max"], "write it as `item`, with its unit"),
+    (&["weight", "weights"], "write a server's weight after its port, as in \"10.0.0.1:11211:2\""),
+    (&["port", "bind", "address", "addresses"], "write it as `listen = \"host:port\"`"),
+    (&["pools"], "write each pool as [[pool]]"),
+    (&["route", "routes"], "a pool has one route, by `placement` and `hash`; use a separate pool for each route"),
+];
+
+/// The equivalent of another program's key.
+pub fn foreign(word: &str) -> Option<&'static str> {
+    FOREIGN.iter().find(|(words, _)| words.contains(&word)).map(|(_, says)| *says)
+}

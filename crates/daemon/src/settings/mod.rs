@@ -1,0 +1,57 @@
+//! Settings of a front end: a file of pools, or servers on the command line. Errors have the line and a valid value.
+
+mod checks;
+mod file;
+mod foreign;
+mod log_settings;
+mod types;
+mod values;
+
+use std::path::Path;
+
+pub use types::{Plan, Pool, Problem, Server, Settings};
+
+use crate::migration;
+use crate::migration::plan::InvalidPlan;
+pub use crate::net::sockets::EventLoop;
+use values::{Wrong, address, server};
+
+impl Settings {
+    /// A pool with default settings, from command-line arguments.
+    pub fn of_servers(listen: &str, servers: &[String]) -> Result<Settings, Problem> {
+        let plain = |Wrong(_, text)| Problem { place: None, text };
+        let listen = address(listen).map_err(|text| plain(Wrong(None, format!("--listen {listen}: {text}"))))?;
+        let server = |text: &String| server(text).map_err(|why| plain(Wrong(None, format!("--servers {text}: {why}"))));
+        let all = servers.join(",");
+        let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
+        let pool = Pool::plain("front".to_owned(), listen, servers);
+        let of_all = |Wrong(_, text)| plain(Wrong(None, format!("--servers {all}: {text}")));
+        checks::no_server_twice(&pool.servers, None).map_err(of_all)?;
+        checks::no_pool_is_a_server(std::slice::from_ref(&pool), None).map_err(of_all)?;
+        Ok(Settings { pools: vec![pool], ..Settings::plain() })
+    }
+
+    /// Logs requested keys to a file, with default log settings.
+    pub fn log_to(&mut self, file: &Path) -> Result<(), Problem> {
+        let plain = |Wrong(_, text)| Problem { place: None, text: format!("--log {}: {text}", file.display()) };
+        match &mut self.log {
+            Some(log) => log.file = log_settings::log_file(file.to_owned(), None).map_err(plain)?,
+            None => self.log = Some(log_settings::of_file(file.to_owned(), None, None).map_err(plain)?),
+        }
+        Ok(())
+    }
+
+    /// Checks that the plans' folders request a valid next step from the state that this front end has reached.
+    ///
+    /// # Errors
+    /// The plan or stage that is refused.
+    pub fn check_plans(&self) -> Result<(), Problem> {
+        let refused = |unfit: InvalidPlan| Problem { place: None, text: unfit.to_string() };
+        self.pools.iter().try_for_each(|pool| migration::coordinator::check(pool).map_err(refused))
+    }
+
+    /// Parses a file.
+    pub fn of_file(name: &str, text: &str) -> Result<Settings, Problem> {
+        file::parse(name, text)
+    }
+}

@@ -1,0 +1,174 @@
+//! Settings as values, with their defaults.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fanin_fanout::Kind;
+use fanin_units::{Bytes, Rate, Time};
+
+use crate::log::{self, Secret};
+use crate::migration::progress::Progress;
+use crate::migration::{self, Moves, Stage};
+use crate::net::sockets::EventLoop;
+use crate::routing::{Hash, Placement, Router, Weighted};
+
+/// All settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Number of threads; each has its own connections to every server.
+    pub threads: usize,
+    /// Maximum number of connected clients.
+    pub clients: usize,
+    /// Idle time after which a client is closed; zero: never.
+    pub idle_timeout: Time,
+    /// Time to finish outstanding requests at a stop.
+    pub drain: Time,
+    /// Longest batching delay under load.
+    pub nap: Time,
+    /// Event loop.
+    pub event_loop: EventLoop,
+    /// Memory limit for clients, servers and the data between them.
+    pub memory: Bytes,
+    /// Log of requested keys, if any.
+    pub log: Option<log::Settings>,
+    /// Pools.
+    pub pools: Vec<Pool>,
+}
+
+/// A pool: servers behind one address.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// Name in `stats`.
+    pub name: String,
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Servers.
+    pub servers: Vec<Server>,
+    /// Placement of keys.
+    pub placement: Placement,
+    /// Hash of keys.
+    pub hash: Hash,
+    /// Request algorithm of multigets.
+    pub multiget: Kind,
+    /// Settings of the algorithms.
+    pub laws: fanin_fanout::Settings,
+    /// Whether a multiget starts with the concurrency limit of the last one.
+    pub keeps_windows: bool,
+    /// Rate of the link on which responses arrive.
+    pub link: Rate,
+    /// Response timeout.
+    pub timeout: Time,
+    /// Largest value.
+    pub item: Bytes,
+    /// Longest list of keys, in bytes.
+    pub keys: Bytes,
+    /// Whether concurrent equal gets are sent once.
+    pub join: bool,
+    /// Whether clients may send administrative commands, such as `flush_all`.
+    pub admin: bool,
+    /// Whether a get of a key whose server is down is a miss instead of an error.
+    pub misses_when_down: bool,
+    /// Placement plan to migrate to, if any.
+    pub plan: Option<Plan>,
+}
+
+/// Placement plan under migration.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Folder that `fanin plan` wrote.
+    pub folder: PathBuf,
+    /// Table of moves: of the plan in progress, if there is one, else of the folder.
+    pub moves: Arc<Moves>,
+    /// Stage of the migration.
+    pub stage: Stage,
+    /// Whether the migration has not begun.
+    pub is_new: bool,
+    /// Progress on disk.
+    pub(crate) progress: Progress,
+    /// Secret by which keys are hashed, if they are.
+    pub secret: Option<Secret>,
+    /// Secret for plain keys.
+    pub drawn: Secret,
+}
+
+/// A server of a pool.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Name and weight.
+    pub weighted: Weighted,
+    /// Address.
+    pub address: SocketAddr,
+}
+
+/// A settings error: problem and place.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub struct Problem {
+    /// File and line, if known.
+    pub place: Option<(String, usize)>,
+    /// The problem, and a valid value.
+    pub text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some((file, line)) => write!(f, "{file}:{line}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
+impl Settings {
+    /// The defaults.
+    pub(super) fn plain() -> Settings {
+        Settings {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            clients: 50_000,
+            idle_timeout: Time::ZERO,
+            drain: Time::from_secs(5),
+            nap: Time::from_micros(100),
+            event_loop: EventLoop::Auto,
+            memory: Bytes(256 << 20),
+            log: None,
+            pools: Vec::new(),
+        }
+    }
+}
+
+impl Pool {
+    /// Placement by hash.
+    pub fn router(&self) -> Router {
+        let weighted: Vec<_> = self.servers.iter().map(|server| server.weighted.clone()).collect();
+        Router::new(self.placement, self.hash, &weighted)
+    }
+
+    /// Function from a key's name in a log to its server by hash; none for a hashed name.
+    pub fn rule(&self) -> impl Fn(&[u8]) -> Option<u32> + Send + Sync + use<> {
+        let router = self.router();
+        move |name| migration::plan::by_hash(name, &router)
+    }
+
+    /// A pool with default settings.
+    pub(super) fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
+        Pool {
+            name,
+            listen,
+            servers,
+            placement: Placement::WORDS[0].1,
+            hash: Hash::Fnv1a64,
+            multiget: Kind::SlidingWindow,
+            laws: fanin_fanout::Settings::default(),
+            keeps_windows: true,
+            link: Rate(10_000_000_000),
+            timeout: Time::from_secs(1),
+            item: Bytes(1 << 20),
+            keys: Bytes(16 << 20),
+            join: false,
+            admin: false,
+            misses_when_down: false,
+            plan: None,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Values in settings: words, quantities, addresses and servers.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::Range;
+use std::str::FromStr;
+
+use fanin_units::ParseError;
+use serde::de::{Deserialize, Deserializer, Visitor};
+use toml::Spanned;
+
+use super::foreign::foreign;
+use super::types::Server;
+use crate::routing::Weighted;
+
+/// A problem and its byte range in the file.
+pub struct Wrong(pub Option<Range<usize>>, pub String);
+
+/// A quantity in a file: a string, or a number without a unit, as in twemproxy's files.
+pub struct Written(String);
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Written, D::Error> {
+        deserializer.deserialize_any(Written(String::new()))
+    }
+}
+
+impl Visitor<'_> for Written {
+    type Value = Written;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string with a unit")
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Written, E> {
+        Ok(Written(text.to_owned()))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Written, E> {
+        Ok(Written(number.to_string()))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Written, E> {
+        Ok(Written(number.to_string()))
+    }
+}
+
+/// A key with a valid value, and the unit that other programs use for plain numbers.
+pub struct Right {
+    key: &'static str,
+    value: &'static str,
+    unit: &'static str,
+}
+
+/// Such a key.
+pub const fn right(key: &'static str, value: &'static str, unit: &'static str) -> Right {
+    Right { key, value, unit }
+}
+
+/// Returns the value of a word, or the default.
+pub fn word<T: Copy>(found: Option<Spanned<String>>, default: T, words: &[(&str, T)]) -> Result<T, Wrong> {
+    let Some(found) = found else { return Ok(default) };
+    let meant = words.iter().find(|(word, _)| word == found.get_ref());
+    meant.map(|(_, kind)| *kind).ok_or_else(|| {
+        let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let says = foreign(found.get_ref()).map_or(String::new(), |says| format!("; {says}"));
+        Wrong(Some(found.span()), format!("unknown value `{}`: use one of {}{says}", found.get_ref(), all.join(", ")))
+    })
+}
+
+/// Parses a quantity.
+pub fn quantity<T: FromStr<Err = ParseError>>(
+    found: Option<Spanned<Written>>,
+    default: T,
+    Right { key, value, unit }: Right,
+) -> Result<T, Wrong> {
+    let Some(found) = found else { return Ok(default) };
+    let Written(text) = found.get_ref();
+    text.parse().map_err(|why| {
+        let right = match why {
+            ParseError::NoUnit => format!("{text} {unit}"),
+            _ => value.to_owned(),
+        };
+        Wrong(Some(found.span()), format!("`{text}`: {why}; use a value such as {key} = \"{right}\""))
+    })
+}
+
+/// Parses a quantity within bounds.
+pub fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
+    found: Option<Spanned<Written>>,
+    default: T,
+    right: Right,
+    (least, most): (T, T),
+) -> Result<T, Wrong> {
+    let place = found.as_ref().map(Spanned::span);
+    let Right { key, value: such_as, .. } = right;
+    let value = quantity(found, default, right)?;
+    let wrong =
+        |what: String| Err(Wrong(place, format!("`{value}` is {what}; use a value such as {key} = \"{such_as}\"")));
+    match value {
+        value if value < least => wrong(format!("less than {least}")),
+        value if value > most => wrong(format!("more than {most}")),
+        value => Ok(value),
+    }
+}
+
+/// Resolves `host:port`.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211"))
+}
+
+/// Parses `host:port[:weight][ name]`, twemproxy's format.
+pub fn server(text: &str) -> Result<Server, String> {
+    const RIGHT: &str = "use host:port, host:port:weight or \"host:port:weight name\", with a weight from 1 to 65535";
+    let (at, name) = text.split_once(' ').map_or((text, None), |(at, name)| (at, Some(name.trim())));
+    let parts: Vec<&str> = at.rsplitn(3, ':').collect();
+    let number = |text: &str| text.parse::<u16>().ok();
+    let (host, port, weight) = match parts[..] {
+        [weight, port, host] if number(port).is_some() => (host, port, number(weight)),
+        [port, _] | [port, _, _] => (&at[..at.len() - port.len() - 1], port, Some(1)),
+        _ => return Err(format!("`{text}` is not a server: {RIGHT}")),
+    };
+    let right = number(port).zip(weight.filter(|weight| *weight > 0)).filter(|_| !host.is_empty());
+    let Some((port, weight)) = right else { return Err(format!("`{text}` is not a server: {RIGHT}")) };
+    let found = (host.trim_matches(['[', ']']), port).to_socket_addrs().ok().and_then(|mut found| found.next());
+    let address = found.ok_or_else(|| format!("`{text}`: host {host} not found"))?;
+    let usual = if port == 11211 { host.to_owned() } else { format!("{host}:{port}") };
+    let name = name.filter(|name| !name.is_empty()).map_or(usual, str::to_owned);
+    Ok(Server { weighted: Weighted { name, weight: weight.into() }, address })
+}
