@@ -64,6 +64,8 @@ pub(crate) enum LinkAction {
     Departure(u64),
     /// The packet was dropped for this reason; free its metadata.
     Dropped(Why),
+    /// The link is down, or classes are paused: see [`Link::enqueue_held`].
+    Held,
 }
 
 /// A departure from a lazy queue.
@@ -108,10 +110,8 @@ pub(crate) struct Link {
     departing: bool,
     /// Whether the port is set up, if there is one.
     ready: bool,
-    /// Paused classes of service, one bit each; only links with lazy departures pause.
-    paused: u8,
-    /// The link is down: it has a port and lazy departures, since it changes.
-    down: bool,
+    /// Paused classes of service, one bit each, and [`DOWN`]: only links with lazy departures pause or fail.
+    held: u16,
     /// When all packets so far have left.
     busy_until: u64,
     /// Start of the current busy period.
@@ -132,6 +132,9 @@ pub(crate) struct Link {
     /// Bytes of wire time beyond each frame.
     gap: u32,
 }
+
+/// Bit of a link that is down, beside those of classes.
+const DOWN: u16 = 1 << 8;
 
 /// Speed of a link: picoseconds per byte if that is a whole number; else bits per second, with the highest bit set.
 #[derive(Clone, Copy)]
@@ -210,8 +213,7 @@ impl Link {
             departures: Departures::Eager,
             departing: false,
             ready: false,
-            paused: 0,
-            down: false,
+            held: 0,
             busy_until: 0,
             busy_from: 0,
             next_start: 0,
@@ -257,14 +259,14 @@ impl Link {
     /// Take the link down; return the queued packets, which are lost.
     pub fn fail(&mut self) -> Vec<InFlight> {
         let lost = self.clear();
-        self.down = true;
+        self.held |= DOWN;
         self.count_lost(lost.len());
         lost
     }
 
     /// Bring the link up.
     pub fn heal(&mut self) {
-        self.down = false;
+        self.held &= !DOWN;
     }
 
     fn count_lost(&mut self, packets: usize) {
@@ -353,15 +355,15 @@ impl Link {
     pub fn pause(&mut self, PauseFrame { class, on }: PauseFrame) -> bool {
         debug_assert_eq!(self.departures, Departures::Lazy);
         match on {
-            true => self.paused |= 1 << class,
-            false => self.paused &= !(1 << class),
+            true => self.held |= 1 << class,
+            false => self.held &= !(1 << class),
         }
         !self.departing && self.first_to_leave().is_some()
     }
 
     /// Place of the queued packet that leaves next: the first whose class is not paused.
     fn first_to_leave(&self) -> Option<usize> {
-        let leaves = |&at: &usize| self.paused & 1 << self.slots.get(at).packet.packet.class.number() == 0;
+        let leaves = |&at: &usize| self.held & 1 << self.slots.get(at).packet.packet.class.number() == 0;
         (self.slots.len() - self.waiting as usize..self.slots.len()).find(leaves)
     }
 
@@ -373,9 +375,8 @@ impl Link {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
-        } else if self.down {
-            self.count_lost(1);
-            return LinkAction::Dropped(Why::Down);
+        } else if self.held != 0 {
+            return LinkAction::Held;
         }
         let idle = self.busy_until <= now;
         // Without a port, nothing is dropped or marked.
@@ -394,14 +395,16 @@ impl Link {
         }
     }
 
-    /// As [`Link::enqueue`] where classes may be paused: every packet is queued then, and leaves if its class may.
+    /// Accept a packet for a [held](LinkAction::Held) link, or drop it: on a paused one it is queued, and leaves if its class may.
     pub fn enqueue_held(&mut self, now: u64, packet: &InFlight, metadata: &mut PacketMetadata) -> LinkAction {
-        if self.paused == 0 {
-            return self.enqueue(now, packet, metadata);
+        if self.held & DOWN != 0 {
+            self.count_lost(1);
+            return LinkAction::Dropped(Why::Down);
         }
-        let free = std::mem::replace(&mut self.busy_until, u64::MAX);
+        // Busy for ever, so that nothing starts at once.
+        let (free, held) = (std::mem::replace(&mut self.busy_until, u64::MAX), std::mem::take(&mut self.held));
         let todo = self.enqueue(now, packet, metadata);
-        self.busy_until = free;
+        (self.busy_until, self.held) = (free, held);
         match todo {
             LinkAction::Departure(_) => {
                 self.departing = self.first_to_leave().is_some();
@@ -681,7 +684,10 @@ mod tests {
 
     fn offer(link: &mut Link, at: u64, packet: &InFlight) -> LinkAction {
         let before = link.queue_bytes();
-        let mut todo = link.enqueue_held(at, packet, &mut PacketMetadata::default());
+        let mut todo = link.enqueue(at, packet, &mut PacketMetadata::default());
+        if todo == LinkAction::Held {
+            todo = link.enqueue_held(at, packet, &mut PacketMetadata::default());
+        }
         if todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
             todo = link.trim(at, *packet).unwrap_or(todo);
         }

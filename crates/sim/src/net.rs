@@ -211,18 +211,16 @@ impl<P: Probe> Net<P> {
     /// Pass a packet to a link; unless it is from a host, it came by another one. Only hosts have jitter.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: &InFlight, came_by: Option<LinkId>) {
-        match self.shared && (came_by.is_some() || self.by_arrival) {
-            true => self.enqueue_shared(now, link, *packet, came_by),
-            false => self.put(now, link, packet, came_by.is_none()),
+        match came_by {
+            Some(came_by) if self.shared => self.enqueue_shared(now, link, *packet, came_by),
+            _ => self.put(now, link, packet, came_by.is_none()),
         }
     }
 
     /// The same at a switch whose ports share memory, have classes, or are controlled. Out of line, so that others pay nothing.
     #[inline(never)]
-    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: InFlight, came_by: Option<LinkId>) {
-        if let Some(pools) = &mut self.pools
-            && came_by.is_some()
-        {
+    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: InFlight, came_by: LinkId) {
+        if let Some(pools) = &mut self.pools {
             let fits = pools.make_room(now, link, packet.bytes(), &mut self.links);
             if P::ON
                 && !fits
@@ -232,21 +230,21 @@ impl<P: Probe> Net<P> {
             }
         }
         let before = self.links[link.index()].queue_bytes();
-        let mut todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
+        let mut todo = self.links[link.index()].enqueue(now, &packet, &mut self.metadata);
+        if todo == LinkAction::Held {
+            todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
+        }
         if self.by_arrival && todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
             todo = self.links[link.index()].trim(now, packet).unwrap_or(todo);
         }
         let bytes = self.links[link.index()].queue_bytes().saturating_sub(before) as u32;
-        if let Some(came_by) = came_by
-            && self.by_arrival
-            && bytes > 0
-        {
+        if self.by_arrival && bytes > 0 {
             self.links[link.index()].place(came_by);
             let class = if bytes < packet.bytes() { Class::HIGHEST } else { packet.packet.class };
             let queued = Queued { came_by, class: class.number(), bytes };
             self.control(now, queued, |control| control.queued(queued));
         }
-        self.act(now, link, &packet, todo, came_by.is_none());
+        self.act(now, link, &packet, todo, false);
         self.count(now, link);
     }
 
@@ -287,7 +285,7 @@ impl<P: Probe> Net<P> {
     /// Act on a link's answer to a packet.
     #[inline(always)]
     fn act(&mut self, now: u64, link: LinkId, packet: &InFlight, todo: LinkAction, from_host: bool) {
-        if P::ON && !matches!(todo, LinkAction::Dropped(_)) {
+        if P::ON && !matches!(todo, LinkAction::Dropped(_) | LinkAction::Held) {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         if P::PART && self.probe.leads_away(link) {
@@ -298,6 +296,21 @@ impl<P: Probe> Net<P> {
             LinkAction::Arrival(due) => self.await_arrival(link, due, from_host),
             LinkAction::Departure(at) => self.leave(now, link, at),
             LinkAction::Dropped(why) => self.dropped(now, link, packet, why),
+            LinkAction::Held => self.put_held(now, link, *packet),
+        }
+    }
+
+    /// Pass a packet to a link that is down or paused.
+    #[cold]
+    #[inline(never)]
+    fn put_held(&mut self, now: u64, link: LinkId, packet: InFlight) {
+        let todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
+        if let LinkAction::Dropped(why) = todo {
+            return self.dropped(now, link, &packet, why);
+        }
+        self.probe.port(Time(now), link, &self.links[link.index()]);
+        if let LinkAction::Departure(at) = todo {
+            self.leave(now, link, at);
         }
     }
 
@@ -307,7 +320,7 @@ impl<P: Probe> Net<P> {
         match todo {
             LinkAction::Dropped(why) => return self.dropped(now, link, &packet, why),
             LinkAction::Departure(at) => self.await_departure(link, at),
-            LinkAction::Nothing | LinkAction::Arrival(_) => {}
+            LinkAction::Nothing | LinkAction::Arrival(_) | LinkAction::Held => {}
         }
         self.hand_over(link);
     }
