@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::origin::Known;
 use crate::sketch::Sketch;
 
 /// Cause of a slow round. The first five are losses; the others are not the network's. `rto`, `syn`, `tlp`, `link-fault`, `delayed-ack` and
@@ -99,37 +100,6 @@ pub struct EpisodeFound {
     pub asker: String,
     pub lost: [u64; 2],
     pub stalls: Vec<StallFound>,
-}
-
-/// A value with its origin.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "plain data with self-explanatory names")]
-pub struct Known<T> {
-    pub value: T,
-    /// `measured`, `inferred` or `assumed`.
-    pub how: How,
-    pub confidence: f64,
-}
-
-/// Origin of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "plain data with self-explanatory names")]
-pub enum How {
-    Measured,
-    Inferred,
-    Assumed,
-}
-
-impl How {
-    /// Its word in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            How::Measured => "measured",
-            How::Inferred => "inferred",
-            How::Assumed => "assumed",
-        }
-    }
 }
 
 /// Properties of a host's TCP.

@@ -6,11 +6,11 @@ use std::net::Ipv6Addr;
 use crate::captured::Capture;
 use crate::counters::Counters;
 use crate::diagnosis::{
-    Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, StallFound, Verdict,
-    WayFound,
+    Diagnosis, EpisodeFound, HostFound, InputFound, Lane, PointFound, Signature, StallFound, Verdict, WayFound,
 };
 use crate::episode::{Evidence, Member, Stall};
 use crate::host::{Host, Samples, quantile, usual_timeout};
+use crate::origin::{How, Known};
 
 use crate::record::{Record, Silence, is_timer};
 use crate::scenario::{Facts, linux, scenario};

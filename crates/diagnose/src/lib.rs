@@ -19,6 +19,7 @@ mod half;
 mod host;
 mod input;
 mod judge;
+mod origin;
 mod page;
 mod read;
 mod record;
@@ -32,9 +33,10 @@ mod way;
 
 pub use calibrate::{Simulate, calibrate};
 pub use diagnosis::{
-    Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, RoundsFound, Signature, Simulated,
-    SlowServer, StallFound, Verdict, WayFound,
+    Diagnosis, EpisodeFound, HostFound, InputFound, Lane, PointFound, RoundsFound, Signature, Simulated, SlowServer,
+    StallFound, Verdict, WayFound,
 };
+pub use origin::{How, Known};
 pub use page::page;
 pub use read::{Input, Unread, diagnose};
 pub use recording::{Command, commands};

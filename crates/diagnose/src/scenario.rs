@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_units::{Bytes, Time};
 
-use crate::diagnosis::{How, PointFound};
+use crate::diagnosis::PointFound;
 use crate::host::{Host, Samples, quantile};
+use crate::origin::How;
 use crate::record::Record;
 use crate::sketch::Sketch;
 use crate::way::{Way, held};

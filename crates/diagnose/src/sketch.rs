@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::diagnosis::How;
+use crate::origin::How;
 
 /// A key whose value the recording leaves open.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Path to one client, from its capture: round trip, rate, and buffer at the client's port.
 
-use crate::diagnosis::How;
 use crate::host::{Host, quantile, usual_timeout};
+use crate::origin::How;
 use crate::record::Record;
 use crate::train::Row;
 

@@ -18,7 +18,7 @@ use crate::{Axis, Slowest, Summary, SummaryRow};
 use comparison::comparison;
 pub use curve::sure_onsets;
 use curve::{Curve, best_before, within_intervals};
-pub use finding::{Finding, Verdict};
+pub use finding::{Finding, Seen, Verdict};
 pub(crate) use judgement::state;
 use judgement::{Judged, judged, over_the_sweep, with_stalls};
 pub use judgement::{State, focus, state_at};
@@ -29,17 +29,6 @@ use why::{bound_by, first_drops, main_cause, room, why};
 /// All findings: one for the comparison of several schemes, then one per scheme.
 pub fn findings(variants: &[Variant], summary: &Summary) -> Vec<Finding> {
     findings_with(variants, summary, &[])
-}
-
-/// A sentence about one run of a scheme at a point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    /// Label of the scheme.
-    pub scheme: String,
-    /// Index of the point in the sweep.
-    pub place: usize,
-    /// Sentence.
-    pub says: String,
 }
 
 /// All findings, with sentences about single runs.

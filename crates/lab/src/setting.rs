@@ -1,9 +1,8 @@
-//! Summary of the compared setting in two lines, and notes that apply to all figures.
+//! Summary of the compared setting in two lines.
 
 use fanin_spec::{Discipline, Settings, Swept, Variant, WarmUp};
 use fanin_units::QueueSize;
 
-use crate::Summary;
 use crate::figures::{clean, shown, three};
 
 /// The cluster, and the workload with its seeds; marks values that differ between schemes.
@@ -71,24 +70,6 @@ fn marking(variants: &[Variant]) -> Option<String> {
         _ if variants.iter().any(|c| thresholds(c).len() > 1) => Some("K swept".into()),
         _ => Some("K by scheme".into()),
     }
-}
-
-/// Notes on all figures: their precision, if requested, and whether nothing is random.
-pub fn notes(summary: &Summary) -> Vec<String> {
-    let mut notes = Vec::new();
-    if let Some(precision) = summary.precision {
-        let [wanted, reached] = [precision.wanted, precision.reached].map(|share| three(100.0 * share));
-        notes.push(match precision.reached <= precision.wanted {
-            true => format!("precision: {reached} % ({wanted} % requested)"),
-            false => {
-                format!("precision not reached: {reached} % ({wanted} % requested) with the maximum number of seeds")
-            }
-        });
-    }
-    if !summary.rows.is_empty() && summary.rows.iter().all(|row| row.seeds_differ == Some(false)) {
-        notes.push("nothing is random: all seeds give the same run".into());
-    }
-    notes
 }
 
 /// The fabric, with its oversubscription if it has racks.

@@ -16,7 +16,7 @@ use super::apart::Apart;
 use super::claim::{RawClaim, Without};
 use super::judge::Test;
 use super::measure::{Measure, Over};
-use super::reproduced::Setting;
+use super::setting::Setting;
 
 /// An error in a paper's folder: the place, the problem and the fix.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -17,6 +17,7 @@ mod page;
 mod reproduced;
 mod scorecard;
 mod sensitivity;
+mod setting;
 mod tables;
 mod typescript;
 
@@ -31,7 +32,8 @@ pub use judge::Verdict;
 pub use measure::Measure;
 #[cfg(test)]
 pub(crate) use page::ScorecardData;
-pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting, Spared};
+pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Spared};
 pub use scorecard::{Count, Scorecard, ScoredClaim};
 pub use sensitivity::{Change, ClaimSensitivity, Sensitivity};
+pub use setting::Setting;
 pub use tables::CurveRow;

@@ -8,6 +8,7 @@ use super::file::Claim;
 use super::judge::Judgement;
 use super::measure::Measure;
 use super::sensitivity::{ClaimSensitivity, Sensitivity};
+use super::setting::Setting;
 use fanin_lab::stats::six_digits;
 use fanin_report::Mark;
 
@@ -32,27 +33,6 @@ pub struct Conditions {
     pub first_seed: Option<u64>,
     /// Scenario keys to set, as with `--set`.
     pub set: Vec<Setting>,
-}
-
-/// A key to set in some or all scenarios.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// `path.to.key=VALUE`.
-    pub assignment: String,
-    /// The scenarios' files; empty for all.
-    pub scenarios: Vec<String>,
-}
-
-impl Setting {
-    /// A key to set in all scenarios.
-    pub fn everywhere(assignment: &str) -> Setting {
-        Setting { assignment: assignment.into(), scenarios: Vec::new() }
-    }
-
-    /// Whether it applies to this scenario.
-    pub fn is_of(&self, scenario: &str) -> bool {
-        self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
-    }
 }
 
 /// The results.

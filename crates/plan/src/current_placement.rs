@@ -10,7 +10,7 @@ use fanin_plan_files::placement::{self, Form};
 use fanin_plan_files::plan::{self, PlanFile};
 use serde_json::Value;
 
-use crate::plan::{PlacementPlan, PlanningError};
+use crate::error::PlanningError;
 use crate::requests::Catalogue;
 
 /// Source of the current placement.
@@ -169,19 +169,4 @@ fn read(
         }
     }
     Ok(StoredObjects { placement: Placement::new(replicas, homes.concat()), told, servers: Vec::new() })
-}
-
-/// Writes such a table, with each replica's previous server if known; returns the digest of its bytes.
-///
-/// # Errors
-/// Errors of the file system.
-pub fn write_placement(path: &Path, advice: &PlacementPlan) -> std::io::Result<String> {
-    let mut writer = placement::Writer::create(path)?;
-    for object in advice.after.all() {
-        let told = advice.before.told[object.0 as usize];
-        for (home, was) in advice.after.homes(object).iter().zip(advice.before.placement.homes(object)) {
-            writer.write(advice.catalogue.key(object.0), home.0, told.then_some(was.0))?;
-        }
-    }
-    writer.finish()
 }

@@ -3,9 +3,11 @@
 
 mod current_placement;
 mod draws;
+mod error;
 mod plan;
 pub mod requests;
 
-pub use current_placement::{CurrentPlacement, KeyLookup, Rule, write_placement};
+pub use current_placement::{CurrentPlacement, KeyLookup, Rule};
 pub use draws::{Draws, Harmonic};
-pub use plan::{Effect, Period, PlacementPlan, PlanOptions, PlanningError, demo, make_plan};
+pub use error::PlanningError;
+pub use plan::{Effect, Period, PlacementPlan, PlanOptions, demo, make_plan, write_placement};

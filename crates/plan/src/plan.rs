@@ -1,20 +1,22 @@
 //! Planning from a log of requests: plans from its first half, and evaluates on the second, which the plan has not seen.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fanin_placement::{
     Cluster, Cover, Edge, Kind, Object, Placement, Plan, PlanError, RequestLog, Resources, Server, TooLarge, plan,
     plan_groups,
 };
+use fanin_plan_files::placement;
 use fanin_spec::{HostId, Requests, Settings};
 use fanin_units::{Bytes, Time};
 use serde_json::Value;
 
 use crate::current_placement::{CurrentPlacement, StoredObjects, identity, lie};
 use crate::draws::{Draws, Harmonic};
-use crate::requests::{Catalogue, Query, Reading, Spool, Tally, Unread, read};
+use crate::error::PlanningError;
+use crate::requests::{Catalogue, Query, Reading, Spool, Tally, read};
 
 /// Maximum number of requests for objects that the planner stores; queries of a longer log are sampled.
 const KEPT: usize = 100_000_000;
@@ -92,41 +94,6 @@ pub struct Effect {
     pub queries: Vec<u64>,
     /// Number of requested objects by server.
     pub loads: Vec<u64>,
-}
-
-/// Why planning failed.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanningError {
-    /// An invalid log.
-    #[error(transparent)]
-    Log(#[from] Unread),
-    /// A temporary file failed.
-    #[error("cannot write a temporary file: {0}")]
-    Spool(#[from] io::Error),
-    /// Too few queries.
-    #[error("it has {}; a plan needs one half to plan from and one to evaluate on: use a longer log", queries(*.0))]
-    Short(u64),
-    /// An invalid placement file.
-    #[error("{}: {what}", path.display())]
-    CurrentPlacement {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        what: String,
-    },
-    /// Contradictory servers of keys.
-    #[error("{0}")]
-    Places(String),
-    /// An invalid cluster.
-    #[error("{0}")]
-    Cluster(String),
-    /// An impossible plan.
-    #[error("{0}")]
-    Plan(String),
-}
-
-fn queries(count: u64) -> String {
-    if count == 1 { "one query".into() } else { format!("{count} queries") }
 }
 
 impl Effect {
@@ -511,6 +478,21 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
         requests.push(query.time.since(zero), query.keys.iter().copied());
     }
     requests
+}
+
+/// Writes the table of the placement after a plan, with each replica's previous server if known; returns the digest of its bytes.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_placement(path: &Path, advice: &PlacementPlan) -> std::io::Result<String> {
+    let mut writer = placement::Writer::create(path)?;
+    for object in advice.after.all() {
+        let told = advice.before.told[object.0 as usize];
+        for (home, was) in advice.after.homes(object).iter().zip(advice.before.placement.homes(object)) {
+            writer.write(advice.catalogue.key(object.0), home.0, told.then_some(was.0))?;
+        }
+    }
+    writer.finish()
 }
 
 /// An artificial log for trying a plan: 4,000 queries for pages of 40 objects, a few of them popular; 5 % of a query's objects are

@@ -12,23 +12,9 @@ use std::collections::{BTreeMap, VecDeque};
 use fanin_placement::SendQueue;
 use fanin_units::Time;
 
-use crate::wire::{Body, Message, Node, Part, Tag};
+pub use crate::output::Lookup;
+use crate::wire::{Body, Message, Node, Part};
 use crate::{Output, Outputs};
-
-/// A lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lookup<K> {
-    /// The requester.
-    pub asker: Node,
-    /// Its request.
-    pub tag: Tag,
-    /// Index of the object in the request.
-    pub index: u32,
-    /// The object.
-    pub key: K,
-    /// Remaining number of forwards: [`HOPS`] for a direct request.
-    pub hops: u8,
-}
 
 /// Maximum number of links followed, which ends cycles: objects move once per period, and links are updated long before such a chain
 /// arises.

@@ -3,33 +3,40 @@
 
 use fanin_apps::EndpointId;
 use fanin_tables::{FaultRow, RunTables, Totals};
-use fanin_transport::{Transport, Written};
+use fanin_transport::Written;
 
-use crate::places::Places;
-use crate::socket::{Socket, Sockets};
+/// The bytes of one end of a connection.
+pub(crate) struct Account {
+    pub id: EndpointId,
+    /// Bytes that its application has written.
+    pub written: u64,
+    /// Written bytes as the endpoint counts them.
+    pub own: Written,
+    /// Bytes of the other end that it has delivered.
+    pub delivered: u64,
+}
 
-/// Check packets, each connection's bytes, and messages.
-pub(crate) fn check<L: Places, T: Transport>(
+/// Check packets, each connection's bytes, and messages: sent, received, and under way. `broken` is the first error of a closed
+/// connection.
+pub(crate) fn check(
     tables: &RunTables,
-    sockets: &Sockets<L, T>,
-    [sent, received]: [u64; 2],
+    broken: Option<&str>,
+    mut connections: impl Iterator<Item = [Account; 2]>,
+    [sent, received, under_way]: [u64; 3],
 ) -> Result<(), String> {
     packets(&tables.totals, &tables.faults)?;
-    if let Some(what) = sockets.broken() {
+    if let Some(what) = broken {
         return Err(what.into());
     }
-    sockets.connections().try_for_each(connection)?;
-    let under_way = sockets.connections().flatten().map(|end| end.awaited() as u64).sum();
+    connections.try_for_each(connection)?;
     messages(sent, received, under_way)
 }
 
 /// Check that both ends of a connection account for the written bytes.
-pub(crate) fn connection<T: Transport>([one, other]: [&Socket<T>; 2]) -> Result<(), String> {
-    let check = |from: &Socket<T>, to: &Socket<T>| {
-        bytes(from.id, from.written(), from.endpoint.written(), to.endpoint.delivered())
-    };
-    check(one, other)?;
-    check(other, one)
+pub(crate) fn connection([one, other]: [Account; 2]) -> Result<(), String> {
+    let check = |from: &Account, to: &Account| bytes(from.id, from.written, from.own, to.delivered);
+    check(&one, &other)?;
+    check(&other, &one)
 }
 
 /// Every packet that was sent or duplicated by a fault was delivered, dropped, lost by a fault, or is in flight.

@@ -14,6 +14,7 @@ use crate::packet::{CapturedPacket, InFlight};
 use crate::probe::Probe;
 use crate::setup::Setup;
 use crate::slot::Slot;
+use crate::socket::Socket;
 use crate::tables;
 use crate::world::World;
 
@@ -261,8 +262,11 @@ impl<P: Probe, T: Transport> Running<P, T, Applications> {
         net.probe.run_ends(self.world.now);
         let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
         let tables = tables::tables(&self.world, self.observer.record(&self.world));
-        let messages = [self.world.messages_sent, self.world.messages_told];
-        conserved::check(&tables, &self.world.sockets, messages)?;
+        let sockets = &self.world.sockets;
+        let accounts = sockets.connections().map(|ends| ends.map(Socket::account));
+        let under_way = sockets.connections().flatten().map(|end| end.awaited() as u64).sum();
+        let messages = [self.world.messages_sent, self.world.messages_told, under_way];
+        conserved::check(&tables, sockets.broken(), accounts, messages)?;
         if let Some(what) = self.world.net.broken() {
             return Err(format!("what ports share is not conserved: {what}"));
         }

@@ -1,5 +1,6 @@
 //! The network: links, packets on them, and the event queue.
 
+mod fault_effects;
 mod faults;
 mod parts;
 

@@ -7,7 +7,7 @@ use fanin_fabric::LinkId;
 use fanin_transport::{Phase, Transport};
 use fanin_units::Time;
 
-use crate::conserved;
+use crate::conserved::{self, Account};
 use crate::fetch::fetch;
 use crate::places::{Every, Few, Places};
 use crate::since::Sums;
@@ -70,6 +70,12 @@ impl<T: Transport> Socket<T> {
             self.endpoint.wake_at(until);
         }
         message
+    }
+
+    /// Its bytes, for the conservation checks.
+    pub fn account(&self) -> Account {
+        let (own, delivered) = (self.endpoint.written(), self.endpoint.delivered());
+        Account { id: self.id, written: self.written(), own, delivered }
     }
 
     /// Messages not yet complete.
@@ -223,7 +229,7 @@ impl ConnectionTable {
                 self.closing.push_back(connection);
                 continue;
             }
-            if let Err(what) = conserved::connection(ends) {
+            if let Err(what) = conserved::connection(ends.map(Socket::account)) {
                 self.broken.get_or_insert(what);
             }
             let sums = &mut self.over[usize::from(ends[0].owner() != Owner::WORKLOAD)];

@@ -9,7 +9,6 @@ use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
 use crate::since::PortSums;
-use crate::stall_causes;
 use crate::stalls::Stall;
 use crate::world::World;
 
@@ -38,7 +37,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
         totals,
         flows,
         queries,
-        stalls: stall_causes::stalls(world).iter().map(stall).collect(),
+        stalls: world.evidence().all().iter().map(stall).collect(),
         tasks,
         requests,
         hubs,
@@ -68,7 +67,7 @@ pub(crate) fn totals<P: Probe, T: Transport>(world: &World<P, T>, record: &Recor
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
     let lost_before: u64 = since.faults.values().map(|met| met.lost + met.crashed).sum();
     let doubled_before: u64 = since.faults.values().map(|met| met.duplicated).sum();
-    let stalls = stall_causes::stalls(world);
+    let stalls = world.evidence().all();
     Totals {
         payload_bytes: record.payload_bytes - since.payload,
         measured_ps: record.measured.0,

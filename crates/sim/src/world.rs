@@ -22,7 +22,7 @@ use crate::setup::Setup;
 use crate::since::{MeasurementStart, PortSums};
 use crate::slot::Slot;
 use crate::socket::{Socket, Sockets};
-use crate::stall_causes::{self, cause_of};
+use crate::stall_causes::{Evidence, cause_of};
 use crate::stalls::{FiredTimer, Stalls};
 use crate::ticks::Ticks;
 
@@ -126,7 +126,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     fn take(&mut self, link: LinkId, packet: &InFlight, beside: Metadata<'_>) -> Progress {
         // The link to a host has the host's number.
         if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
-            stall_causes::stall_ends(self, HostId(link.0), from, packet);
+            self.stall_ends(HostId(link.0), from, packet);
         }
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.has_payload());
@@ -151,6 +151,18 @@ impl<P: Probe, T: Transport> World<P, T> {
             self.tell(packet.to, recoveries);
         }
         progress
+    }
+
+    /// A packet ends a client's stall.
+    #[cold]
+    fn stall_ends(&mut self, client: HostId, from: Time, by: &InFlight) {
+        let stall = self.evidence().ended_by(client, from, by);
+        self.stalls.ended.push(stall);
+    }
+
+    /// State from which causes of stalls follow.
+    pub fn evidence(&self) -> Evidence<'_, P, T> {
+        Evidence { now: self.now, net: &self.net, sockets: &self.sockets, stalls: &self.stalls }
     }
 
     /// A switch has forwarded a packet for the endpoint in a slot: if to its host, prefetch its memory there, unless the packet waits

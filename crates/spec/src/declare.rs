@@ -1,8 +1,8 @@
 //! Macros that declare sections, keys and words of a scenario, each in one place.
 
+use crate::limits;
 use crate::literal::Literal;
 use crate::problem::{did_you_mean, same_word};
-use crate::{Scheme, Settings, limits};
 
 /// Documentation of a scenario key.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct KeyDoc {
     /// Names of the workloads that use it; empty for all.
     pub workloads: &'static [&'static str],
     /// Condition under which the key has an effect.
-    pub(crate) need: Option<&'static Condition>,
+    pub(crate) need: Option<Need>,
 }
 
 impl KeyDoc {
@@ -48,138 +48,40 @@ impl KeyDoc {
     }
 }
 
-/// A condition under which a key has an effect.
-#[derive(Debug)]
-pub(crate) struct Condition {
-    pub(crate) met: fn(&Scheme, &Settings) -> bool,
-    /// Why the key has no effect otherwise.
-    pub(crate) without: &'static str,
-}
-
-/// Conditions; `#[needs(…)]` names one of these.
-pub(crate) mod needs {
-    use super::Condition;
-    use crate::{FabricKind, FanOut, MaxAckDelay, Popularity, ServerOrder};
-
-    pub(crate) const RACKS: Condition = Condition {
-        met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
-        without: "this fabric has no racks; leaf-spine and fat-tree do",
-    };
-    pub(crate) const NO_GSS: Condition =
-        Condition { met: |scheme, _| !scheme.gss, without: "gentle slow start uses `gss.initial_window` instead" };
-    pub(crate) const NO_SACK: Condition =
-        Condition { met: |_, s| !s.tcp.sack, without: "recovery uses SACK; set `tcp.sack = false` for NewReno's" };
-    pub(crate) const SACK: Condition =
-        Condition { met: |_, s| s.tcp.sack, without: "ACK compression needs `tcp.sack`" };
-    pub(crate) const PROBES: Condition =
-        Condition { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
-    pub(crate) const TICKS: Condition =
-        Condition { met: |_, s| s.tcp.tick.0 > 0, without: "timers are exact unless `tcp.tick` is above zero" };
-    pub(crate) const RACK_TIMERS: Condition = Condition {
-        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
-    };
-    pub(crate) const VALIDATION: Condition = Condition {
-        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "window validation needs `tcp.rack` or `tcp.tail_loss_probe`",
-    };
-    pub(crate) const UNDO: Condition = Condition {
-        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "undo needs `tcp.rack` or `tcp.tail_loss_probe`",
-    };
-    pub(crate) const RACK: Condition =
-        Condition { met: |_, s| s.tcp.rack, without: "time-based loss detection needs `tcp.rack`" };
-    pub(crate) const VARIANCE: Condition = Condition {
-        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "RFC 6298's is used without `tcp.rack` or `tcp.tail_loss_probe`",
-    };
-    pub(crate) const DELAYED_ACKS: Condition = Condition {
-        met: |_, s| {
-            s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay == MaxAckDelay::DelayedAckTimeout)
-        },
-        without: "ACKs are not delayed with `tcp.delayed_ack = 1`",
-    };
-    pub(crate) const DELAYED_ACKS_AND_GAPS: Condition = Condition {
-        met: |_, s| s.tcp.delayed_ack > 1 && s.workload.request_gap > fanin_units::Time::ZERO,
-        without: "ACKs are not delayed with `tcp.delayed_ack = 1`, and a client reads immediately without `workload.request_gap`",
-    };
-    pub(crate) const DELAYED_ACKS_AND_ECN: Condition = Condition {
-        met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
-        without: "there is no CWR without ECN, and ACKs are not delayed with `tcp.delayed_ack = 1`",
-    };
-    pub(crate) const ECN: Condition = Condition {
-        met: |scheme, _| scheme.ecn,
-        without: "none of these schemes uses ECN; dctcp and newreno+red+ecn do",
-    };
-    pub(crate) const DEADLINES: Condition = Condition {
-        met: |scheme, _| scheme.base.row().reads_keys.contains(&"workload.deadline"),
-        without: "only d2tcp uses it",
-    };
-    pub(crate) const SEVERAL_CLIENTS: Condition =
-        Condition { met: |_, s| s.clients() > 1, without: "there is one client; set `workload.clients` to 2 or more" };
-    pub(crate) const LOAD: Condition = Condition {
-        met: |_, s| s.workload.load.0.is_some(),
-        without: "there are no Poisson flows without `workload.load`",
-    };
-    pub(crate) const SERVICE: Condition = Condition {
-        met: |_, s| s.service.queries_per_s.0.is_some(),
-        without: "there is no service without `service.queries_per_s`",
-    };
-    pub(crate) const HUBS: Condition = Condition {
-        met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
-        without: "none of these schemes uses hubs; sicc does",
-    };
-    pub(crate) const WINDOWED: Condition = Condition {
-        met: |scheme, _| matches!(scheme.fan_out, Some(FanOut::SlidingWindow | FanOut::IctcpWindow)),
-        without: "none of these schemes has a concurrency limit over servers; sw and ictcp-window do",
-    };
-    pub(crate) const ZIPFIAN: Condition = Condition {
-        met: |_, s| matches!(s.key_value.popularity, Popularity::Zipfian | Popularity::Pages),
-        without: "requests do not follow ranks; set `key_value.popularity` to \"zipfian\" or \"pages\"",
-    };
-    pub(crate) const TWO_CLASSES: Condition = Condition {
-        met: |_, s| s.key_value.popularity == Popularity::TwoClass,
-        without: "there are no two classes of objects without `key_value.popularity = \"two-class\"`",
-    };
-    pub(crate) const PAGES: Condition = Condition {
-        met: |_, s| s.key_value.popularity == Popularity::Pages,
-        without: "there are no pages without `key_value.popularity = \"pages\"`",
-    };
-    pub(crate) const PLAN: Condition = Condition {
-        met: |scheme, s| s.key_value.placement.0.is_some() || scheme.gathering.is_some(),
-        without: "objects do not move without `key_value.placement` or a scheme with a placement, such as picc",
-    };
-    pub(crate) const GATHERS: Condition = Condition {
-        met: |scheme, _| scheme.gathering.is_some(),
-        without: "there is no placement without a scheme that has one, such as picc, or `fanin plan`",
-    };
-    pub(crate) const REORDERED: Condition = Condition {
-        met: |scheme, s| match s.key_value.server {
-            ServerOrder::Parallel => false,
-            ServerOrder::Fifo => scheme.gathering.is_some(),
-            ServerOrder::Reordered => true,
-        },
-        without: "servers do not reorder without `key_value.server = \"reordered\"`",
-    };
-    pub(crate) const REORDERING: Condition = Condition {
-        met: |_, s| !s.faults.reordering.is_zero(),
-        without: "packets are not reordered without `faults.reordering`",
-    };
-    pub(crate) const MEMORY: Condition = Condition {
-        met: |_, s| s.switch.shared_buffer.0.is_some(),
-        without: "each port has its own buffer without `switch.shared_buffer`",
-    };
-    pub(crate) const NO_MEMORY: Condition = Condition {
-        met: |_, s| s.switch.shared_buffer.0.is_none(),
-        without: "ports share `switch.shared_buffer`, divided by `switch.alpha`",
-    };
-    pub(crate) const ANY_HOSTS: Condition = Condition {
-        met: |_, s| {
-            let w = &s.workload;
-            !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
-        },
-        without: "no flows run between any hosts without `workload.load`, `workload.file` or a service",
-    };
+/// A condition under which a key has an effect; `#[needs(…)]` names one of these. `conditions.rs` says when it is met.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Need {
+    Racks,
+    NoGss,
+    NoSack,
+    Sack,
+    Probes,
+    Ticks,
+    RackTimers,
+    Validation,
+    Undo,
+    Rack,
+    Variance,
+    DelayedAcks,
+    DelayedAcksAndGaps,
+    DelayedAcksAndEcn,
+    Ecn,
+    Deadlines,
+    SeveralClients,
+    Load,
+    Service,
+    Hubs,
+    Windowed,
+    Zipfian,
+    TwoClasses,
+    Pages,
+    Plan,
+    Gathers,
+    Reordered,
+    Reordering,
+    Memory,
+    NoMemory,
+    AnyHosts,
 }
 
 /// Declares an enum whose values are words of a scenario, with aliases after bars. With `for`, declares words for an enum of another
@@ -244,7 +146,7 @@ fn near<'a>(word: &str, names: impl Iterator<Item = &'a [&'a str]> + Clone) -> S
 }
 
 /// Declares a section of the scenario: a struct with its keys, defaults and documentation. Optional attributes: `#[only(Barrier,
-/// WebSearch)]` lists the workloads that use a section or key; `#[needs(LOAD)]` names a condition of [`needs`] under which a key has an
+/// WebSearch)]` lists the workloads that use a section or key; `#[needs(Load)]` names a condition ([`Need`]) under which a key has an
 /// effect; `#[range(1..=64, "why")]` gives a range and, if not obvious, the reason. Sections of algorithms belong to their schemes
 /// (`Scheme::sections`).
 macro_rules! section {
@@ -309,7 +211,7 @@ macro_rules! section {
                         [] => Self::WORKLOADS,
                         own => own,
                     },
-                    need: [$(&crate::declare::needs::$need)?].first().copied(),
+                    need: [$(crate::declare::Need::$need)?].first().copied(),
                 }),*]
             }
         }

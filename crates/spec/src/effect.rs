@@ -5,6 +5,7 @@ use fanin_fanout::sicc::Queue;
 use fanin_units::QueueSize;
 
 use crate::assignment::Assignment;
+use crate::conditions::unmet;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
 use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
@@ -128,7 +129,7 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     }
     let own = settings.of_laws().into_iter().find(|law| law.name() == section);
     let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
-    let unmet = key.need.filter(|need| !(need.met)(scheme, settings)).map(|need| need.without);
+    let unmet = key.need.and_then(|need| unmet(need, scheme, settings));
     idle.or(unmet).map(str::to_string)
 }
 

@@ -9,6 +9,7 @@ mod bursts;
 mod changes;
 mod check;
 mod chips;
+mod conditions;
 mod declare;
 mod effect;
 mod facts;
@@ -26,6 +27,7 @@ mod plan;
 mod point;
 mod problem;
 mod range;
+mod register;
 mod registry;
 mod requests;
 mod resolve;
@@ -87,5 +89,5 @@ pub mod law {
     pub use fanin_laws::sender::foreign::{Foreign, Source};
     pub use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};
 
-    pub use crate::foreign::{Traits, register};
+    pub use crate::register::{Traits, register};
 }

@@ -12,6 +12,7 @@ mod parse;
 mod quantity;
 mod ratio;
 mod share;
+mod text;
 
 pub use parse::ParseError;
 pub use quantity::{Bytes, QueueSize, Rate, Time};

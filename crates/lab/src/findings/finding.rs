@@ -1,4 +1,4 @@
-//! A finding.
+//! A finding, and a sentence about a single run, which findings quote.
 
 /// A verdict with a short text.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -31,4 +31,15 @@ pub enum Verdict {
     Open,
     /// A comparison of all schemes.
     Overall,
+}
+
+/// A sentence about one run of a scheme at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Label of the scheme.
+    pub scheme: String,
+    /// Index of the point in the sweep.
+    pub place: usize,
+    /// Sentence.
+    pub says: String,
 }

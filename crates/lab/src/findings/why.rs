@@ -3,7 +3,7 @@
 use fanin_spec::Variant;
 use fanin_tables::{Cause, Counter};
 
-use super::Seen;
+use super::finding::Seen;
 use super::judgement::{State, explains, judged};
 use crate::figures::{count, shown, three, time};
 use crate::{Axis, Squeezed, SummaryRow};

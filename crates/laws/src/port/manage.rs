@@ -3,7 +3,6 @@
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::Rng;
 
-use super::many_to_one::NO_OFFER;
 use crate::row::Shown;
 
 /// The queue at a packet's arrival; excludes the packet in transmission.
@@ -31,6 +30,9 @@ pub struct Header {
     /// FIN or RST is set: the flow closes.
     pub closes: bool,
 }
+
+/// The window of an option that no port has written yet.
+pub const NO_OFFER: u32 = u32::MAX;
 
 /// Header option that ports write if the sender reserved it, and that the receiver echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,14 +11,11 @@
 
 use alloc::collections::BTreeSet;
 
-use super::manage::{Header, HeaderOption};
+use super::manage::{Header, HeaderOption, NO_OFFER};
 use crate::settings::{params, words};
 
 /// The minimum header size of a packet, which equation 1 subtracts once per flow.
 const MHS: u32 = 42;
-
-/// Not yet written by any switch.
-pub const NO_OFFER: u32 = u32::MAX;
 
 words! {
     /// Value that M21's switches write into packets.

@@ -15,7 +15,7 @@ use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
 
 use manage::Congested;
-pub use manage::{Drop, Header, HeaderOption, Manage, Place, Queue};
+pub use manage::{Drop, Header, HeaderOption, Manage, NO_OFFER, Place, Queue};
 use many_to_one::ManyToOne;
 use trim::Trim;
 

@@ -11,7 +11,8 @@
 //! Checked: vectors/max_cwnd.json; tests/trajectories/max_cwnd.txt.
 
 use super::control::Window;
-use crate::port::many_to_one::{Form, NO_OFFER, max_cwnd};
+use crate::port::NO_OFFER;
+use crate::port::many_to_one::{Form, max_cwnd};
 
 /// The minimum window.
 const FLOOR: u32 = 64;

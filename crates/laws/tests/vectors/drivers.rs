@@ -2,8 +2,7 @@
 
 use std::convert::Infallible;
 
-use fanin_laws::port::many_to_one::NO_OFFER;
-use fanin_laws::port::{self, Departure, Drop, Header, HeaderOption, Queue, Verdict};
+use fanin_laws::port::{self, Departure, Drop, Header, HeaderOption, NO_OFFER, Queue, Verdict};
 use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_laws::row::Shown;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};

@@ -4,9 +4,17 @@ use std::borrow::Cow;
 
 use indexmap::IndexSet;
 
-use super::sink::Seen;
 use fanin_lab::figures::cell;
 use fanin_plan_files::key_name;
+
+/// Size and server of a key, if given.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// Bytes of its object.
+    pub size: Option<u32>,
+    /// The number of its server, from 1.
+    pub server: Option<u32>,
+}
 
 /// The keys of a log by their names, numbered as they come, with their sizes.
 #[derive(Clone, Debug, Default)]

@@ -10,8 +10,9 @@ use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
+use super::catalogue::Seen;
 use super::guarded::guarded;
-use super::sink::{Nanos, Said, Seen, Source, Unreadable};
+use super::sink::{Nanos, Said, Source, Unreadable};
 use super::table::{COLUMNS, SERVER, no_server, row};
 
 /// A table that is read row by row.

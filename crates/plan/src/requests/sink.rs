@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fanin_units::Time;
 use indexmap::{Equivalent, IndexMap};
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Seen};
 
 /// A query as a log has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,15 +65,6 @@ pub struct Unread {
 
 /// A log's own clock, which may be Unix time.
 pub(super) type Nanos = u64;
-
-/// Size and server of a key, if given.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Seen {
-    /// Bytes of its object.
-    pub size: Option<u32>,
-    /// The number of its server, from 1.
-    pub server: Option<u32>,
-}
 
 /// Contents of a line or row.
 pub(super) enum Said<'a> {

@@ -5,7 +5,8 @@ use std::io::Read;
 
 use csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 
-use super::sink::{Nanos, Said, Seen, Source, Unreadable, seconds};
+use super::catalogue::Seen;
+use super::sink::{Nanos, Said, Source, Unreadable, seconds};
 
 /// The columns that there have to be.
 pub(super) const COLUMNS: [&str; 4] = ["time", "query", "key", "size"];

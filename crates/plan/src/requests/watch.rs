@@ -10,7 +10,8 @@
 
 use std::io::{BufRead, Read};
 
-use super::sink::{Nanos, Said, Seen, Source, Unreadable};
+use super::catalogue::Seen;
+use super::sink::{Nanos, Said, Source, Unreadable};
 
 /// Maximum length of a line.
 const LINE_MAX: u64 = 1 << 16;

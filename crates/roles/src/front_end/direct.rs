@@ -100,7 +100,7 @@ impl<K: Part + Clone> Request<K> {
             let body = Body::Get(object_request.key.clone());
             out.push(Output::Send { to: path.node, message: Message { tag: self.tag, index, body }, more: true });
         }
-        crate::last_of_packet(out);
+        crate::output::last_of_packet(out);
         true
     }
 }

@@ -4,7 +4,9 @@
 //! Objects requested from a lost machine are requested elsewhere ([`recovery`]). Each object is answered, missed or failed once; late
 //! and duplicate responses are dropped.
 
+mod balanced;
 mod direct;
+mod directory;
 mod recovery;
 mod request;
 mod swarmed;
@@ -18,29 +20,9 @@ use fanin_units::{Bytes, Rate, Time};
 
 use crate::wire::{Body, Message, Node, Part, Tag};
 use crate::{Output, Outputs};
+use balanced::balance_racks;
+pub use directory::Directory;
 use request::{Line, ObjectRequest, Path, Request, State};
-
-/// A front end's knowledge of the cluster.
-pub trait Directory<K> {
-    /// The servers that have an object.
-    fn replicas(&self, key: &K) -> &[Node];
-    /// The rack of a server.
-    fn rack(&self, node: Node) -> u32;
-    /// The aggregation router above a rack.
-    fn aggregation(&self, rack: u32) -> u32;
-    /// Number of additional objects that a server could look up or forward now.
-    fn spare_io(&self, node: Node) -> u32;
-    /// Size of an object, if known.
-    fn size(&self, key: &K) -> Option<u32>;
-    /// Whether an object was moved from its original server.
-    fn is_moved(&self, _key: &K) -> bool {
-        false
-    }
-    /// The server that responds if `holder` is asked: another one if that has a link to it.
-    fn answers(&self, _key: &K, holder: Node) -> Node {
-        holder
-    }
-}
 
 /// Random whole numbers below a positive bound.
 pub type Draw<'a> = &'a mut dyn FnMut(u32) -> u32;
@@ -320,7 +302,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             }
         }
         if let RequestMethod::Swarms { parts: sicc::Parts { balanced: true, .. }, settings, .. } = &self.params.method {
-            swarmed::balance(request, settings.mean_object, directory);
+            balance_racks(request, settings.mean_object, directory);
         }
     }
 

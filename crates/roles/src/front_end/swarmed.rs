@@ -2,7 +2,7 @@
 
 use fanin_fanout::swarm::{Swarms, Target};
 use fanin_fanout::tree::{self, Tree};
-use fanin_fanout::{balance, redirect, sicc, speed};
+use fanin_fanout::{redirect, sicc, speed};
 use fanin_units::{Bytes, Rate, Time};
 
 use super::{Directory, Draw, FrontEnd, Measured, Path, Request, RequestMethod, State};
@@ -78,7 +78,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             let body = Body::Ask { key: object_request.key.clone(), holder: object_request.holder };
             out.push(Output::Send { to, message: Message { tag: request.tag, index, body }, more: true });
         }
-        crate::last_of_packet(out);
+        crate::output::last_of_packet(out);
     }
 
     /// Rate of a hub below another one: an equal share of that one's link, which is assumed to be as fast as this machine's.
@@ -341,27 +341,5 @@ impl<K> Request<K> {
             }
         }
         missing
-    }
-}
-
-/// Chooses each object's replica so that racks, and thus hubs, have equal bytes.
-pub(super) fn balance<K>(request: &mut Request<K>, mean: Bytes, directory: &impl Directory<K>) {
-    let open = (0..request.object_requests.len() as u32)
-        .filter(|&index| request.object_requests[index as usize].state == State::NotRequested);
-    let open: Vec<u32> = open.collect();
-    let racks: Vec<Vec<u32>> = open
-        .iter()
-        .map(|&index| {
-            let replicas = directory.replicas(&request.object_requests[index as usize].key);
-            replicas.iter().map(|&node| directory.rack(node)).collect()
-        })
-        .collect();
-    let size = |index: u32| directory.size(&request.object_requests[index as usize].key).unwrap_or(mean.0 as u32);
-    let objects: Vec<balance::Object<'_>> =
-        open.iter().zip(&racks).map(|(&index, racks)| balance::Object { bytes: size(index), racks }).collect();
-    let chosen = balance::balance(&objects);
-    for (&index, &replica) in open.iter().zip(&chosen) {
-        let object_request = &mut request.object_requests[index as usize];
-        object_request.holder = directory.replicas(&object_request.key)[replica as usize];
     }
 }

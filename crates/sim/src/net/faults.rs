@@ -1,19 +1,15 @@
-//! Injected faults: packets of hosts are lost, duplicated or delayed after they crossed their host's link, and hosts are down
-//! or slow. A network without faults has no such state.
+//! State of injected faults: random draws and condition of each host, delayed packets, counters. A network without faults has no
+//! such state. `fault_effects.rs` applies them.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use fanin_apps::{ConnectionId, EndpointId};
 use fanin_assemble::{Purpose, SmallStream};
 use fanin_fabric::{Fabric, HostId, LinkId};
-use fanin_spec::{Faults as Settings, HostFault, HostState};
-use fanin_tables::FaultRow;
+use fanin_spec::Faults as Settings;
 use fanin_units::{Rate, Share, Time};
 
-use super::Net;
-use crate::event::Key;
 use crate::packet::InFlight;
-use crate::probe::{LoggedEvent, LostPacket, Probe};
 
 /// Fault counters of a link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +22,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Counts since an earlier state.
-    fn since(self, before: Counts) -> Counts {
+    pub fn since(self, before: Counts) -> Counts {
         Counts {
             lost: self.lost - before.lost,
             duplicated: self.duplicated - before.duplicated,
@@ -51,29 +47,29 @@ pub(crate) enum Lost {
 }
 
 /// A host: its random draws and its state.
-struct Host {
+pub(super) struct Host {
     loss: SmallStream,
     duplication: SmallStream,
     reordering: SmallStream,
-    down: bool,
+    pub down: bool,
     /// Time of its last crash, return or change of speed.
-    on_host_fault: Option<Time>,
-    pace: Share,
+    pub on_host_fault: Option<Time>,
+    pub pace: Share,
     /// Link rate at full speed.
-    rate: Rate,
+    pub rate: Rate,
 }
 
 /// Random faults of a packet.
-struct Fate {
-    lost: bool,
-    twice: bool,
+pub(super) struct Fate {
+    pub lost: bool,
+    pub twice: bool,
     /// Delay.
-    late: Option<u64>,
+    pub late: Option<u64>,
 }
 
 impl Host {
     /// Draw from each stream for every packet, whatever the other draws are.
-    fn fate(&mut self, settings: &Settings) -> Fate {
+    pub fn fate(&mut self, settings: &Settings) -> Fate {
         let late = self.reordering.falls_into(settings.reordering);
         Fate {
             lost: self.loss.falls_into(settings.loss),
@@ -85,13 +81,13 @@ impl Host {
 
 /// Fault settings and state.
 pub(crate) struct Faults {
-    settings: Settings,
-    hosts: Vec<Host>,
+    pub(super) settings: Settings,
+    pub(super) hosts: Vec<Host>,
     /// Delayed packets by the link that they crossed, earliest first.
-    late: BTreeMap<LinkId, VecDeque<(u64, InFlight)>>,
-    counts: ByLink,
+    pub(super) late: BTreeMap<LinkId, VecDeque<(u64, InFlight)>>,
+    pub(super) counts: ByLink,
     /// How each connection's last lost packet was lost.
-    last_lost: BTreeMap<ConnectionId, Lost>,
+    pub(super) last_lost: BTreeMap<ConnectionId, Lost>,
 }
 
 impl Faults {
@@ -118,162 +114,5 @@ impl Faults {
     /// A packet for an endpoint is lost.
     pub fn lost(&mut self, to: EndpointId, how: Lost) {
         self.last_lost.insert(to.connection(), how);
-    }
-}
-
-impl<P: Probe> Net<P> {
-    /// Whether a packet that has crossed a link continues immediately; otherwise it is lost or delayed.
-    #[cold]
-    pub(super) fn passes(&mut self, now: u64, link: LinkId, packet: &InFlight) -> bool {
-        let fanin_fabric::Link { from, to, .. } = *self.fabric.link(link);
-        if self.fabric.is_host(to) && self.is_down(HostId(to.0)) {
-            self.lose_by_fault(now, link, packet, Lost::WithHost);
-            return false;
-        }
-        let Some(Faults { settings, hosts, .. }) = self.faults.as_deref_mut() else { return true };
-        // Hosts are the first nodes.
-        let Some(host) = hosts.get_mut(from.index()) else { return true };
-        let Fate { lost, twice, late } = host.fate(settings);
-        if lost {
-            self.lose_by_fault(now, link, packet, Lost::OnPurpose);
-            return false;
-        }
-        if twice {
-            let copy = InFlight { beside: self.metadata.copy(packet.beside), ..*packet };
-            // One more packet arrives than was sent.
-            self.count_lost(packet, 1u32.wrapping_neg());
-            self.put_off(now, link, copy, |counts| &mut counts.duplicated);
-        }
-        if let Some(by) = late {
-            self.put_off(now + by, link, *packet, |counts| &mut counts.reordered);
-        }
-        late.is_none()
-    }
-
-    /// Delay a packet that has crossed a link; it continues after others of the same instant.
-    fn put_off(&mut self, at: u64, link: LinkId, packet: InFlight, count: fn(&mut Counts) -> &mut u64) {
-        let Some(faults) = &mut self.faults else { return };
-        *count(faults.counts.entry(link).or_default()) += 1;
-        let late = faults.late.entry(link).or_default();
-        late.insert(late.partition_point(|&(other, _)| other <= at), (at, packet));
-        self.events.push_far(Key::late(at, link));
-    }
-
-    /// Serve a delayed packet: at a host it is delivered.
-    #[cold]
-    pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<InFlight> {
-        let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
-        self.goes_no_further(now, link, &packet).then_some(packet)
-    }
-
-    /// Schedule host faults.
-    pub fn await_faults(&mut self) {
-        for (fault, number) in self.ports.host_faults.iter().zip(0..) {
-            self.events.push_far(Key::fault(fault.at.0, number));
-        }
-    }
-
-    /// A host crashes, returns or changes its speed.
-    pub fn apply_host_fault(&mut self, now: u64, number: u32) -> HostFault {
-        let fault = self.ports.host_faults[number as usize];
-        let uplink = self.fabric.uplink(fault.host);
-        let link = &mut self.links[uplink.index()];
-        let Some(faults) = &mut self.faults else { return fault };
-        let host = &mut faults.hosts[fault.host.0 as usize];
-        host.on_host_fault = Some(Time(now));
-        match fault.to {
-            HostState::Returned => host.down = false,
-            HostState::Slowed(pace) => {
-                host.pace = pace;
-                link.set_rate(Rate(pace.part_of(host.rate.0)));
-            }
-            HostState::Crashed => {
-                host.down = true;
-                for packet in link.clear() {
-                    self.lose_by_fault(now, uplink, &packet, Lost::WithHost);
-                }
-                self.probe.port(Time(now), uplink, &self.links[uplink.index()]);
-            }
-        }
-        fault
-    }
-
-    /// Set a link's rate from the next packet on, scaled by a slow host's speed.
-    pub(super) fn set_rate(&mut self, id: LinkId, rate: Rate) {
-        let from = self.fabric.link(id).from;
-        let host = self.faults.as_mut().and_then(|faults| faults.hosts.get_mut(from.index()));
-        let rate = host.map_or(rate, |host| {
-            host.rate = rate;
-            Rate(host.pace.part_of(rate.0))
-        });
-        self.links[id.index()].set_rate(rate);
-    }
-
-    /// Whether a host is down.
-    pub fn is_down(&self, host: HostId) -> bool {
-        self.faults.as_ref().is_some_and(|faults| faults.hosts[host.0 as usize].down)
-    }
-
-    /// Whether a host is down or slow, or was since `since`.
-    pub fn was_in_trouble(&self, host: HostId, since: Time) -> bool {
-        let troubled = |host: &Host| host.down || host.pace != Share::of(1, 1) || host.on_host_fault >= Some(since);
-        self.faults.as_ref().is_some_and(|faults| troubled(&faults.hosts[host.0 as usize]))
-    }
-
-    /// How a connection's last lost packet was lost, if faults are on.
-    pub fn last_lost(&self, connection: ConnectionId) -> Option<Lost> {
-        self.faults.as_ref()?.last_lost.get(&connection).copied()
-    }
-
-    /// How long a host now takes for work that takes `span` at full speed.
-    pub fn at_work(&self, host: HostId, span: Time) -> Time {
-        self.faults.as_ref().map_or(span, |faults| Time(faults.hosts[host.0 as usize].pace.whole_of(span.0)))
-    }
-
-    /// Delayed packets, off all links.
-    pub(super) fn late(&self) -> u64 {
-        self.faults.as_ref().map_or(0, |faults| faults.late.values().map(|late| late.len() as u64).sum())
-    }
-
-    /// Fault counters so far.
-    pub fn met(&self) -> ByLink {
-        self.faults.as_ref().map_or(ByLink::new(), |faults| faults.counts.clone())
-    }
-
-    /// One row per link with faults since `before`.
-    pub fn fault_rows(&self, before: &ByLink) -> Vec<FaultRow> {
-        let since = |(link, counts): (LinkId, Counts)| {
-            let before = before.get(&link).copied().unwrap_or_default();
-            let Counts { lost, duplicated, reordered, crashed } = counts.since(before);
-            (lost + duplicated + reordered + crashed > 0).then(|| FaultRow {
-                port: self.fabric.link_name(link),
-                lost_packets: lost,
-                duplicated_packets: duplicated,
-                reordered_packets: reordered,
-                crashed_packets: crashed,
-            })
-        };
-        self.met().into_iter().filter_map(since).collect()
-    }
-
-    fn lose_by_fault(&mut self, now: u64, link: LinkId, packet: &InFlight, how: Lost) {
-        let count: fn(&mut Counts) -> &mut u64 = match how {
-            Lost::OnPurpose => |counts| &mut counts.lost,
-            _ => |counts| &mut counts.crashed,
-        };
-        self.metadata.free(packet.beside);
-        self.count_lost(packet, 1);
-        let to = self.ends[packet.to.index()].id;
-        if let Some(faults) = &mut self.faults {
-            *count(faults.counts.entry(link).or_default()) += 1;
-            faults.lost(to, how);
-        }
-        self.probe.happening(Time(now), LoggedEvent::Loss(link, to, LostPacket::of(packet)));
-    }
-
-    /// Count `more` lost packets to a slot; counts wrap.
-    fn count_lost(&mut self, packet: &InFlight, more: u32) {
-        let end = &mut self.ends[packet.to.index()];
-        end.lost = end.lost.wrapping_add(more);
     }
 }

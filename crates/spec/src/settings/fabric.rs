@@ -57,11 +57,11 @@ section! {
         /// Links that fail, recover or change their rate, in both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". Packets queued at a failing link are lost; flows move at once to the remaining paths of equal length.
         changes: Vec<String> = Vec::new(),
         /// Number of hosts, including the client: the participants of an any-to-any workload, or the hosts that Poisson flows and a service run between; "none": as many as the workload needs.
-        #[needs(ANY_HOSTS)]
+        #[needs(AnyHosts)]
         #[range(2..=FAN_IN_MAX + 1)]
         hosts: Optional<u32> = Optional::NONE,
         /// Assignment of hosts to racks in a leaf-spine or fat-tree fabric.
-        #[needs(RACKS)]
+        #[needs(Racks)]
         placement: Placement = Placement::ByRack,
     }
 }

@@ -87,17 +87,17 @@ section! {
         /// Whether the replicas of an object are in different racks; servers are then drawn from racks that have no replica yet.
         replica_racks: ReplicaRacks = ReplicaRacks::Any,
         /// Servers whose resources differ from [picc], such as "server1..8: memory 4 GB, requests_per_s 20000"; either resource may be omitted. A server's link limits the bytes that it sends in a period.
-        #[needs(GATHERS)]
+        #[needs(Gathers)]
         servers: Vec<String> = Vec::new(),
         /// Placement file, in one of two formats. With the header object,from,to,reason (reason: popular or correlated), such as `plan.csv` of `fanin plan`, its moves are applied in order before the run. With the header key,server, such as `placement.csv` of `fanin plan`, it lists the servers of the first objects, numbered in the order of their keys. Objects count from 0; hosts count from the client, which is 0. A placement file refers to one placement: under every seed, objects start where `run.first_seed` puts them.
         placement: Optional<FilePath> = Optional::NONE,
         /// How a front end requests an object that has moved: "links", from its old server, which forwards the request; or "direct".
-        #[needs(PLAN)]
+        #[needs(Plan)]
         route: Route = Route::Links,
         /// Which replica a front end requests: "random"; "together", for an object that has moved, one on a server that already takes part in the request, if any; or "cover", servers with most of the request first, each up to the limit `groups.busiest`.
         replica: Replica = Replica::Random,
         /// Lifetime of a concurrency limit over servers: "kept", the front end's lifetime; "anew", one request.
-        #[needs(WINDOWED)]
+        #[needs(Windowed)]
         windows: Windows = Windows::Kept,
         /// Smallest object; sizes are uniform.
         #[range(Bytes(1)..=Bytes(1 << 20))]
@@ -111,25 +111,25 @@ section! {
         /// Distribution of requests over objects.
         popularity: Popularity = Popularity::Uniform,
         /// Exponent of the zipfian distribution: the object of rank r is requested in proportion to 1/r to this power.
-        #[needs(ZIPFIAN)]
+        #[needs(Zipfian)]
             #[range(LEAST_SHARE..=Share::of(999, 1_000), "the generator is undefined at 1")]
         zipfian: Share = Share::of(99, 100),
         /// Share of objects in the popular class, for "two-class".
-        #[needs(TWO_CLASSES)]
+        #[needs(TwoClasses)]
         popular: Share = Share::of(1, 100),
         /// Share of requests for objects in the popular class.
-        #[needs(TWO_CLASSES)]
+        #[needs(TwoClasses)]
         popular_asked: Share = Share::of(8, 10),
         /// Number of pages; a request combines as many pages as its number of objects needs.
-        #[needs(PAGES)]
+        #[needs(Pages)]
         #[range(1..=1_000_000)]
         pages: u32 = 5_000,
         /// Objects of each page, drawn at random.
-        #[needs(PAGES)]
+        #[needs(Pages)]
         #[range(1..=1_000_000)]
         page: u32 = 50,
         /// Number of a page's objects that each request replaces by zipfian draws; which ones is random.
-        #[needs(PAGES)]
+        #[needs(Pages)]
         replaced: u32 = 10,
         /// Share of requested objects that no server stores; a miss is also a response.
         missing: Share = Share::of(0, 1),
@@ -154,18 +154,18 @@ section! {
         /// Order in which a server sends objects: "parallel", each when its lookup ends; "fifo", one after another; "reordered", one after another, by waiting time to a power divided by size within a sub-queue (PICC).
         server: ServerOrder = ServerOrder::Parallel,
         /// PICC's m, the sub-queue's length: the server orders and sends this many waiting objects before it looks at the next ones.
-        #[needs(REORDERED)]
+        #[needs(Reordered)]
         #[range(1..=1_000_000)]
         sub_queue: u32 = 10,
         /// Exponent of the waiting time.
-        #[needs(REORDERED)]
+        #[needs(Reordered)]
         #[range(..=8)]
         wait_exponent: u32 = 3,
         /// Share of hubs whose machines are busy with other work; drawn for each request.
-        #[needs(HUBS)]
+        #[needs(Hubs)]
         overloaded: Share = Share::of(0, 1),
         /// Sending rate of a busy hub, as a share of its initially assigned speed.
-        #[needs(HUBS)]
+        #[needs(Hubs)]
         #[range(Share::of(1, 1_000)..)]
         overloaded_speed: Share = Share::of(1, 10),
     }

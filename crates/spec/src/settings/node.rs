@@ -14,20 +14,20 @@ section! {
         /// Switch model with published memory: sets shared_buffer, alpha, reserved, headroom and ports; explicit keys override it. `fanin list` prints all models.
         profile: Optional<Chip> = Optional::NONE,
         /// Capacity of a port's queue, not counting the packet in transmission.
-        #[needs(NO_MEMORY)]
+        #[needs(NoMemory)]
         buffer: QueueSize = QueueSize::Bytes(65_536),
         /// Memory shared by all ports of a switch, in place of `buffer`: a queue may hold its reserved part plus alpha times the unused rest (dynamic thresholds, Choudhury and Hahne). Hosts' queues do not use it. "none": each port has its own buffer.
         #[range(Bytes(1)..=Bytes(1 << 40))]
         shared_buffer: Optional<Bytes> = Optional::NONE,
         /// Share of the free memory that a port may use: a single congested port gets alpha/(1 + alpha) of it.
-        #[needs(MEMORY)]
+        #[needs(Memory)]
             #[range(Ratio::of(1, 1_024)..=Ratio::of(1_024, 1), "at 0 no port could buffer a packet")]
         alpha: Ratio = Ratio::of(1, 1),
         /// Memory reserved for each port and not shared.
-        #[needs(MEMORY)]
+        #[needs(Memory)]
         reserved: Bytes = Bytes(0),
         /// Memory set aside for features that are not modelled, such as headroom for packets in flight after a pause (PFC).
-        #[needs(MEMORY)]
+        #[needs(Memory)]
         headroom: Bytes = Bytes(0),
         /// Overrides for ports of a given rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB": `ecn_threshold.k`, `buffer` or both.
         ports: Vec<String> = Vec::new(),

@@ -14,18 +14,18 @@ section! {
             #[range(1.., "\"none\" disables the service")]
         queries_per_s: Optional<u32> = Optional::NONE,
         /// Number of hosts that each query asks.
-        #[needs(SERVICE)]
+        #[needs(Service)]
         fan_out: u32 = 20,
         /// Size of each host's response, which is immediate.
-        #[needs(SERVICE)]
+        #[needs(Service)]
         #[range(Bytes(1)..)]
         answer: Bytes = Bytes(2_000),
         /// Size of a request.
-        #[needs(SERVICE)]
+        #[needs(Service)]
         #[range(Bytes(1)..)]
         request: Bytes = Bytes(64),
         /// Connections: one persistent connection per pair of hosts, or a new one for each response (the usual choice).
-        #[needs(SERVICE)]
+        #[needs(Service)]
         connections: Connections = Connections::Usual,
     }
 }

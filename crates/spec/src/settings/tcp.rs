@@ -114,7 +114,7 @@ section! {
         #[range(Bytes(64)..=Bytes(9_000))]
         mss: Bytes = Bytes(1460),
         /// Initial congestion window, in segments.
-        #[needs(NO_GSS)]
+        #[needs(NoGss)]
         #[range(1..=1_000)]
         initial_window: u32 = 10,
         /// Minimum retransmission timeout (RTO).
@@ -123,7 +123,7 @@ section! {
         /// Lower bound set by rto_min: of the whole RTO (RFC 6298), or of its term 4 × RTTVAR, to which SRTT is added (Linux).
         rto_floor: RtoFloor = RtoFloor::Timeout,
         /// RTTVAR: a smoothed deviation (RFC 6298); or the largest smoothed deviation of a round trip, which decreases by a quarter per round trip (Linux), so that one late ACK matters for several round trips instead of several samples.
-        #[needs(VARIANCE)]
+        #[needs(Variance)]
         rtt_variance: RttVariance = RttVariance::Rfc6298,
         /// Maximum retransmission timeout after backoff.
         #[range(..=Time::from_secs(3_600))]
@@ -146,26 +146,26 @@ section! {
         /// Time-based loss detection (RACK, RFC 8985): segments sent a round trip before a delivered one are lost, retransmissions included; off: duplicate-ACK counting (RFC 6675). Needs sack.
         rack: bool = false,
         /// Process an ACK's SACK blocks before its cumulative acknowledgement (Linux; RFC 8985 gives no order). RACK.rtt is then that of the latter: a delayed ACK makes it long, and segments sent together with the acknowledged one wait for the reordering timer.
-        #[needs(RACK)]
+        #[needs(Rack)]
         sacks_first: bool = false,
         /// Tail-loss probe after two round trips without an ACK (TLP, RFC 8985, section 7); it does not count as a timeout. Needs sack.
         tail_loss_probe: bool = false,
         /// Time that a probe allows for the peer's delayed ACK if one segment is in flight: a time, "rto_min" (Linux 6.12) or "none", which means delayed_ack_timeout.
-        #[needs(PROBES)]
+        #[needs(Probes)]
         #[range(..=Time::from_secs(10))]
         max_ack_delay: MaxAckDelay = MaxAckDelay::DelayedAckTimeout,
         /// Time added to RACK's reordering timer, and to a probe's timer if several segments are in flight (Linux 6.12: 2 ms; 6.1: two ticks of its clock).
-        #[needs(RACK_TIMERS)]
+        #[needs(RackTimers)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
         /// Tick of hosts' timers: a timer fires on the first tick after its time (Linux: 4 ms with Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. Zero: exact timers.
         #[range(..=Time::from_secs(1))]
         tick: Time = Time::ZERO,
         /// Give all hosts the same tick phase, as with namespaces or containers of one kernel: their timer retransmissions leave simultaneously.
-        #[needs(TICKS)]
+        #[needs(Ticks)]
         ticks_together: bool = false,
         /// NewReno's fast recovery without sack: duplicate ACKs inflate the window (RFC 6582), or leave the pipe (ns-3).
-        #[needs(NO_SACK)]
+        #[needs(NoSack)]
         newreno: NewReno = NewReno::Inflate,
         /// Send new data on the first two duplicate ACKs (RFC 3042).
         limited_transmit: bool = true,
@@ -175,22 +175,22 @@ section! {
         #[range(1..=64, "1 acknowledges every packet")]
         delayed_ack: u32 = 2,
         /// Acknowledge a segment with CWR immediately, as Linux does, because its sender may have a window of one segment.
-        #[needs(DELAYED_ACKS_AND_ECN)]
+        #[needs(DelayedAcksAndEcn)]
         ack_cwr: bool = true,
         /// Maximum delay of an ACK.
-        #[needs(DELAYED_ACKS)]
+        #[needs(DelayedAcks)]
         delayed_ack_timeout: Time = Time::from_millis(40),
         /// While the client sends a round's requests (workload.request_gap), it does not read and does not acknowledge in-order data, as in Linux, whose window does not move until the application reads.
-        #[needs(DELAYED_ACKS_AND_GAPS)]
+        #[needs(DelayedAcksAndGaps)]
         acks_wait_for_reader: bool = false,
         /// Linux's pingpong mode: a host that sends within delayed_ack_timeout of receiving is interactive and uses no quick_acks until an ACK waits its whole time or data is duplicated. A host that is not interactive immediately acknowledges segments shorter than full size.
-        #[needs(DELAYED_ACKS)]
+        #[needs(DelayedAcks)]
         pingpong: bool = false,
         /// ACK compression: from the fourth ACK of one gap on, ACKs of out-of-order data wait for more data, for a twentieth of the round trip and at most 1 ms (Linux: tcp_comp_sack_delay_ns).
-        #[needs(SACK)]
+        #[needs(Sack)]
         ack_compression: bool = false,
         /// Data segments acknowledged immediately in spite of delayed_ack: at a connection's start, after one RTO of idle time, and after duplicate data (Linux: 16).
-        #[needs(DELAYED_ACKS)]
+        #[needs(DelayedAcks)]
         #[range(..=255)]
         quick_acks: u32 = 0,
         /// Restart from the initial window after one RTO of idle time (RFC 5681, section 4.1).
@@ -200,16 +200,16 @@ section! {
         /// Reduce from the current window (Linux) instead of from the flight size (RFC 5681, RFC 9438), which is smaller if the application sends little. With rack or tail_loss_probe, a timeout during recovery keeps recovery's ssthresh (Linux).
         cut_window: bool = false,
         /// Congestion window validation: grow the window only if it is full; in slow start up to twice the data in flight, later only if the window was the limit. With idle_restart, a window that was not full for an RTO moves halfway down to its used part (Linux; RFC 7661's idea, RFC 2861's rule).
-        #[needs(VALIDATION)]
+        #[needs(Validation)]
         window_validation: bool = false,
         /// Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC 2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015; needs timestamps). As in Linux.
-        #[needs(UNDO)]
+        #[needs(Undo)]
         undo: bool = false,
         /// Receive window.
         #[range(..=Bytes(1 << 30))]
         receive_window: Bytes = Bytes(16 << 20),
         /// Packets marked ECN-capable if the scheme uses ECN.
-        #[needs(ECN)]
+        #[needs(Ecn)]
         ect: Ect = Ect::Data,
     }
 }

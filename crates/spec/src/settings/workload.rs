@@ -84,7 +84,7 @@ section! {
         clients: u32 = 1,
         /// Servers of each client: "same", the same servers for all; "own", separate ones, the hosts after each client; "others", the hosts after each client, wrapping around, so that clients are also servers, and as many clients as hosts use all others.
         #[only(Barrier, WebSearch)]
-        #[needs(SEVERAL_CLIENTS)]
+        #[needs(SeveralClients)]
         servers: Servers = Servers::Same,
         /// Bytes that each server sends, independent of their number; of a shuffle, that each host sends to each other host; of an all-reduce, each host's vector. Excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce)]
@@ -130,7 +130,7 @@ section! {
         #[range(..=Time::from_secs(1_000))]
         pause: Time = Time::ZERO,
         /// Response deadline, counted from the request; used by d2tcp only.
-        #[needs(DEADLINES)]
+        #[needs(Deadlines)]
         deadline: Optional<Time> = Optional::NONE,
         /// Long-lived flows into the client in the background, each from a separate host.
         background: u32 = 0,
@@ -143,7 +143,7 @@ section! {
             #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" disables Poisson flows")]
         load: Optional<Share> = Optional::NONE,
         /// Sizes of Poisson flows: a published distribution, or a file with lines `bytes percent`, the cumulative percentage of flows up to that size, interpolated linearly.
-        #[needs(LOAD)]
+        #[needs(Load)]
         sizes: Distribution = Distribution("web-search".into()),
     }
 }

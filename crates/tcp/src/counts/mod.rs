@@ -1,7 +1,8 @@
 //! Loss detection by counts, of duplicate ACKs or of SACKed data beyond a hole: normal operation, and the send limits.
 //! Sources: RFC 5681; RFC 3042; RFC 6582; RFC 6675, RFC 6937.
-//! Owns:    the scoreboard (scoreboard.rs), and recovery (recovery.rs).
+//! Owns:    the scoreboard (scoreboard.rs), and recovery (recovery.rs) with its phase (phase.rs).
 
+mod phase;
 mod recovery;
 mod scoreboard;
 
@@ -11,7 +12,7 @@ use crate::call::Call;
 use crate::params::Params;
 use crate::segment::{Segment, Wire, widen};
 use crate::tcb::Tcb;
-use recovery::Recovery;
+use phase::Recovery;
 use scoreboard::Scoreboard;
 
 /// State of loss detection by counts.

@@ -6,6 +6,7 @@ use fanin_transport::Block;
 use fanin_units::Time;
 
 use super::Counts;
+use super::phase::{Recovery, Sack};
 use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
@@ -14,33 +15,6 @@ use crate::tcb::Tcb;
 
 /// Duplicate ACKs that indicate loss.
 const DUP_THRESH: u32 = 3;
-
-/// Phase of the sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Recovery {
-    /// No known loss.
-    #[default]
-    Open,
-    /// NewReno's fast recovery (RFC 6582).
-    Fast {
-        /// No partial ACK yet: the next one restarts the timer (section 4, "impatient").
-        first: bool,
-    },
-    /// Recovery with the scoreboard (RFC 6675), paced by proportional rate reduction (RFC 6937).
-    Sack(Sack),
-    /// After a timeout, until everything sent before it is acknowledged.
-    Loss,
-}
-
-/// Recovery with the scoreboard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sack {
-    prr: Prr,
-    /// One past the highest retransmitted byte (HighRxt); a rescue does not move it.
-    high_rxt: u64,
-    /// A rescue retransmission was made (RFC 6675, section 4, NextSeg rule 4).
-    rescued: bool,
-}
 
 /// NextSeg() rule by which a segment is sent (RFC 6675, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! RACK-TLP: loss detection by time, and a tail loss probe, over a list of outstanding segments.
 //! Sources: RFC 8985, sections 5 to 7; RFC 6937, and RFC 9937 for its bound.
-//! Owns:    recovery, and three timers behind the endpoint's one deadline. losses.rs detects losses, probe.rs holds the
-//!          probe, undo.rs reverts unnecessary window reductions.
+//! Owns:    recovery, and three timers behind the endpoint's one deadline. losses.rs detects losses, tail.rs probes the
+//!          tail (probe.rs: the unresolved probe), undo.rs reverts unnecessary window reductions.
 //! Departs: no F-RTO.
 
 mod losses;
 mod out;
 mod probe;
+mod tail;
 mod undo;
 
 use std::collections::VecDeque;

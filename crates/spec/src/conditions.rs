@@ -1,0 +1,170 @@
+//! Conditions under which keys have an effect: when each is met, and why a key has no effect otherwise.
+
+use crate::declare::Need;
+use crate::{FabricKind, FanOut, MaxAckDelay, Popularity, Scheme, ServerOrder, Settings};
+
+/// A condition.
+struct Condition {
+    met: fn(&Scheme, &Settings) -> bool,
+    /// Why the key has no effect otherwise.
+    without: &'static str,
+}
+
+/// Why a key with this condition has no effect; `None` if the condition is met.
+pub(crate) fn unmet(need: Need, scheme: &Scheme, settings: &Settings) -> Option<&'static str> {
+    let Condition { met, without } = condition(need);
+    (!met(scheme, settings)).then_some(without)
+}
+
+/// The condition of a name.
+fn condition(need: Need) -> Condition {
+    match need {
+        Need::Racks => RACKS,
+        Need::NoGss => NO_GSS,
+        Need::NoSack => NO_SACK,
+        Need::Sack => SACK,
+        Need::Probes => PROBES,
+        Need::Ticks => TICKS,
+        Need::RackTimers => RACK_TIMERS,
+        Need::Validation => VALIDATION,
+        Need::Undo => UNDO,
+        Need::Rack => RACK,
+        Need::Variance => VARIANCE,
+        Need::DelayedAcks => DELAYED_ACKS,
+        Need::DelayedAcksAndGaps => DELAYED_ACKS_AND_GAPS,
+        Need::DelayedAcksAndEcn => DELAYED_ACKS_AND_ECN,
+        Need::Ecn => ECN,
+        Need::Deadlines => DEADLINES,
+        Need::SeveralClients => SEVERAL_CLIENTS,
+        Need::Load => LOAD,
+        Need::Service => SERVICE,
+        Need::Hubs => HUBS,
+        Need::Windowed => WINDOWED,
+        Need::Zipfian => ZIPFIAN,
+        Need::TwoClasses => TWO_CLASSES,
+        Need::Pages => PAGES,
+        Need::Plan => PLAN,
+        Need::Gathers => GATHERS,
+        Need::Reordered => REORDERED,
+        Need::Reordering => REORDERING,
+        Need::Memory => MEMORY,
+        Need::NoMemory => NO_MEMORY,
+        Need::AnyHosts => ANY_HOSTS,
+    }
+}
+
+const RACKS: Condition = Condition {
+    met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
+    without: "this fabric has no racks; leaf-spine and fat-tree do",
+};
+const NO_GSS: Condition =
+    Condition { met: |scheme, _| !scheme.gss, without: "gentle slow start uses `gss.initial_window` instead" };
+const NO_SACK: Condition =
+    Condition { met: |_, s| !s.tcp.sack, without: "recovery uses SACK; set `tcp.sack = false` for NewReno's" };
+const SACK: Condition = Condition { met: |_, s| s.tcp.sack, without: "ACK compression needs `tcp.sack`" };
+const PROBES: Condition =
+    Condition { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
+const TICKS: Condition =
+    Condition { met: |_, s| s.tcp.tick.0 > 0, without: "timers are exact unless `tcp.tick` is above zero" };
+const RACK_TIMERS: Condition = Condition {
+    met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+    without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
+};
+const VALIDATION: Condition = Condition {
+    met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+    without: "window validation needs `tcp.rack` or `tcp.tail_loss_probe`",
+};
+const UNDO: Condition = Condition {
+    met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+    without: "undo needs `tcp.rack` or `tcp.tail_loss_probe`",
+};
+const RACK: Condition = Condition { met: |_, s| s.tcp.rack, without: "time-based loss detection needs `tcp.rack`" };
+const VARIANCE: Condition = Condition {
+    met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+    without: "RFC 6298's is used without `tcp.rack` or `tcp.tail_loss_probe`",
+};
+const DELAYED_ACKS: Condition = Condition {
+    met: |_, s| {
+        s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay == MaxAckDelay::DelayedAckTimeout)
+    },
+    without: "ACKs are not delayed with `tcp.delayed_ack = 1`",
+};
+const DELAYED_ACKS_AND_GAPS: Condition = Condition {
+    met: |_, s| s.tcp.delayed_ack > 1 && s.workload.request_gap > fanin_units::Time::ZERO,
+    without: "ACKs are not delayed with `tcp.delayed_ack = 1`, and a client reads immediately without `workload.request_gap`",
+};
+const DELAYED_ACKS_AND_ECN: Condition = Condition {
+    met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
+    without: "there is no CWR without ECN, and ACKs are not delayed with `tcp.delayed_ack = 1`",
+};
+const ECN: Condition =
+    Condition { met: |scheme, _| scheme.ecn, without: "none of these schemes uses ECN; dctcp and newreno+red+ecn do" };
+const DEADLINES: Condition = Condition {
+    met: |scheme, _| scheme.base.row().reads_keys.contains(&"workload.deadline"),
+    without: "only d2tcp uses it",
+};
+const SEVERAL_CLIENTS: Condition =
+    Condition { met: |_, s| s.clients() > 1, without: "there is one client; set `workload.clients` to 2 or more" };
+const LOAD: Condition = Condition {
+    met: |_, s| s.workload.load.0.is_some(),
+    without: "there are no Poisson flows without `workload.load`",
+};
+const SERVICE: Condition = Condition {
+    met: |_, s| s.service.queries_per_s.0.is_some(),
+    without: "there is no service without `service.queries_per_s`",
+};
+const HUBS: Condition = Condition {
+    met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
+    without: "none of these schemes uses hubs; sicc does",
+};
+const WINDOWED: Condition = Condition {
+    met: |scheme, _| matches!(scheme.fan_out, Some(FanOut::SlidingWindow | FanOut::IctcpWindow)),
+    without: "none of these schemes has a concurrency limit over servers; sw and ictcp-window do",
+};
+const ZIPFIAN: Condition = Condition {
+    met: |_, s| matches!(s.key_value.popularity, Popularity::Zipfian | Popularity::Pages),
+    without: "requests do not follow ranks; set `key_value.popularity` to \"zipfian\" or \"pages\"",
+};
+const TWO_CLASSES: Condition = Condition {
+    met: |_, s| s.key_value.popularity == Popularity::TwoClass,
+    without: "there are no two classes of objects without `key_value.popularity = \"two-class\"`",
+};
+const PAGES: Condition = Condition {
+    met: |_, s| s.key_value.popularity == Popularity::Pages,
+    without: "there are no pages without `key_value.popularity = \"pages\"`",
+};
+const PLAN: Condition = Condition {
+    met: |scheme, s| s.key_value.placement.0.is_some() || scheme.gathering.is_some(),
+    without: "objects do not move without `key_value.placement` or a scheme with a placement, such as picc",
+};
+const GATHERS: Condition = Condition {
+    met: |scheme, _| scheme.gathering.is_some(),
+    without: "there is no placement without a scheme that has one, such as picc, or `fanin plan`",
+};
+const REORDERED: Condition = Condition {
+    met: |scheme, s| match s.key_value.server {
+        ServerOrder::Parallel => false,
+        ServerOrder::Fifo => scheme.gathering.is_some(),
+        ServerOrder::Reordered => true,
+    },
+    without: "servers do not reorder without `key_value.server = \"reordered\"`",
+};
+const REORDERING: Condition = Condition {
+    met: |_, s| !s.faults.reordering.is_zero(),
+    without: "packets are not reordered without `faults.reordering`",
+};
+const MEMORY: Condition = Condition {
+    met: |_, s| s.switch.shared_buffer.0.is_some(),
+    without: "each port has its own buffer without `switch.shared_buffer`",
+};
+const NO_MEMORY: Condition = Condition {
+    met: |_, s| s.switch.shared_buffer.0.is_none(),
+    without: "ports share `switch.shared_buffer`, divided by `switch.alpha`",
+};
+const ANY_HOSTS: Condition = Condition {
+    met: |_, s| {
+        let w = &s.workload;
+        !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
+    },
+    without: "no flows run between any hosts without `workload.load`, `workload.file` or a service",
+};
