@@ -1,4 +1,4 @@
-//! Events at one end that its application is told of.
+//! Events at one end that its application learns of.
 
 use std::ops::BitOr;
 
