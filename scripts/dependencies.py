@@ -27,7 +27,7 @@ ALLOWED = {
     "fanin-tables": ("", "serde thiserror"),
     "fanin-transport": ("fanin-laws fanin-units", ""),
     "fanin-tcp": ("fanin-laws fanin-transport fanin-units", ""),
-    "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
+    "fanin-roles": ("fanin-fanout fanin-placement fanin-units", "bytes"),
     "fanin-memcache": ("", "base64 itoa memchr"),
     # The files of a placement plan, which the planner writes and the front end reads.
     "fanin-plan-files": ("", "csv hex serde_json sha2"),

@@ -13,6 +13,7 @@
 //! +-----------------------------------+
 //! ```
 
+use bytes::{Bytes, BytesMut};
 use fanin_units::Rate;
 
 /// Protocol version.
@@ -107,15 +108,65 @@ pub struct Message<K, V> {
     pub body: Body<K, V>,
 }
 
+/// Takes encoded messages.
+pub trait Sink {
+    /// Takes a copy of these bytes.
+    fn copy(&mut self, bytes: &[u8]);
+
+    /// Takes bytes that may be shared; a sink in one piece copies them.
+    fn share(&mut self, bytes: &Bytes) {
+        self.copy(bytes);
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn copy(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Encoded messages as buffers for one vectored write: keys and values that are shared stay where they are.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    done: Vec<Bytes>,
+    /// The last buffer, with bytes that were copied.
+    last: BytesMut,
+}
+
+impl Buffers {
+    /// The buffers so far.
+    pub fn finish(mut self) -> Vec<Bytes> {
+        self.close();
+        self.done
+    }
+
+    fn close(&mut self) {
+        if !self.last.is_empty() {
+            self.done.push(self.last.split().freeze());
+        }
+    }
+}
+
+impl Sink for Buffers {
+    fn copy(&mut self, bytes: &[u8]) {
+        self.last.extend_from_slice(bytes);
+    }
+
+    fn share(&mut self, bytes: &Bytes) {
+        self.close();
+        self.done.push(bytes.clone());
+    }
+}
+
 /// A key or a value after a header.
 #[allow(clippy::len_without_is_empty, reason = "no caller needs is_empty")]
 pub trait Part: Sized {
     /// Encoded length.
     fn len(&self) -> usize;
     /// Encodes it.
-    fn put(&self, out: &mut Vec<u8>);
-    /// Decodes it from all of these bytes; `None` if they are invalid.
-    fn take(bytes: &[u8]) -> Option<Self>;
+    fn put(&self, out: &mut impl Sink);
+    /// Decodes it from all of these bytes, which it may share; `None` if they are invalid.
+    fn take(bytes: Bytes) -> Option<Self>;
 }
 
 /// A value with only a length, for the simulator.
@@ -127,11 +178,11 @@ impl Part for Size {
         self.0 as usize
     }
 
-    fn put(&self, out: &mut Vec<u8>) {
-        out.resize(out.len() + self.len(), 0);
+    fn put(&self, out: &mut impl Sink) {
+        out.copy(&vec![0; self.len()]);
     }
 
-    fn take(bytes: &[u8]) -> Option<Size> {
+    fn take(bytes: Bytes) -> Option<Size> {
         Some(Size(bytes.len() as u32))
     }
 }
@@ -145,30 +196,31 @@ impl Part for Numbered {
         16
     }
 
-    fn put(&self, out: &mut Vec<u8>) {
-        let digit = |place: u32| b"0123456789abcdef"[(self.0 >> (4 * place)) as usize & 15];
-        out.extend((0..16).rev().map(digit));
+    fn put(&self, out: &mut impl Sink) {
+        let digit = |place: usize| b"0123456789abcdef"[(self.0 >> (60 - 4 * place)) as usize & 15];
+        out.copy(&core::array::from_fn::<u8, 16, _>(digit));
     }
 
-    fn take(bytes: &[u8]) -> Option<Numbered> {
+    fn take(bytes: Bytes) -> Option<Numbered> {
         let digits = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
         let text =
-            core::str::from_utf8(bytes).ok().filter(|text| text.len() == 16 && text.bytes().all(|b| digits(&b)))?;
+            core::str::from_utf8(&bytes).ok().filter(|text| text.len() == 16 && text.bytes().all(|b| digits(&b)))?;
         u64::from_str_radix(text, 16).ok().map(Numbered)
     }
 }
 
-impl Part for Box<[u8]> {
+/// Keys and values of real traffic: a decoded one is a part of the buffer that was read, and no hop copies it.
+impl Part for Bytes {
     fn len(&self) -> usize {
-        <[u8]>::len(self)
+        Bytes::len(self)
     }
 
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self);
+    fn put(&self, out: &mut impl Sink) {
+        out.share(self);
     }
 
-    fn take(bytes: &[u8]) -> Option<Box<[u8]>> {
-        Some(bytes.into())
+    fn take(bytes: Bytes) -> Option<Bytes> {
+        Some(bytes)
     }
 }
 
@@ -234,30 +286,30 @@ impl<K: Part, V: Part> Message<K, V> {
     }
 
     /// Encodes it.
-    pub fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&[VERSION, self.kind()]);
-        out.extend_from_slice(&self.tag.epoch.to_be_bytes());
+    pub fn put(&self, out: &mut impl Sink) {
+        out.copy(&[VERSION, self.kind()]);
+        out.copy(&self.tag.epoch.to_be_bytes());
         let words = [(self.len() - HEADER) as u32, self.tag.origin.0, self.tag.request, self.index];
-        words.iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
+        words.iter().for_each(|word| out.copy(&word.to_be_bytes()));
         match &self.body {
             Body::Swarm(Swarm { parent, rate, own, all }) => {
-                out.extend_from_slice(&parent.0.to_be_bytes());
-                out.extend_from_slice(&rate.0.to_be_bytes());
-                out.extend_from_slice(&own.to_be_bytes());
-                out.extend_from_slice(&all.to_be_bytes());
+                out.copy(&parent.0.to_be_bytes());
+                out.copy(&rate.0.to_be_bytes());
+                out.copy(&own.to_be_bytes());
+                out.copy(&all.to_be_bytes());
             }
             Body::Ask { key, holder } => {
-                out.extend_from_slice(&holder.0.to_be_bytes());
+                out.copy(&holder.0.to_be_bytes());
                 key.put(out);
             }
             Body::Get(key) => key.put(out),
             Body::Pass { key, asker, hops } => {
-                out.extend_from_slice(&asker.0.to_be_bytes());
-                out.push(*hops);
+                out.copy(&asker.0.to_be_bytes());
+                out.copy(&[*hops]);
                 key.put(out);
             }
             Body::Object(value) => value.put(out),
-            Body::Speed(rate) => out.extend_from_slice(&rate.0.to_be_bytes()),
+            Body::Speed(rate) => out.copy(&rate.0.to_be_bytes()),
             Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => {}
         }
     }
@@ -266,7 +318,7 @@ impl<K: Part, V: Part> Message<K, V> {
     ///
     /// # Errors
     /// The bytes are invalid; the connection cannot be used any more.
-    pub fn take(bytes: &[u8]) -> Taken<K, V> {
+    pub fn take(bytes: &Bytes) -> Taken<K, V> {
         let Some((head, rest)) = bytes.split_first_chunk::<HEADER>() else {
             return match bytes.first() {
                 Some(&version) if version != VERSION => Err(Malformed::Version(version)),
@@ -281,17 +333,20 @@ impl<K: Part, V: Part> Message<K, V> {
         if length > LONGEST - HEADER {
             return Err(Malformed::TooLong(word(4)));
         }
-        let Some(rest) = rest.get(..length) else { return Ok(None) };
+        if rest.len() < length {
+            return Ok(None);
+        }
         let epoch = u16::from_be_bytes([head[2], head[3]]);
         let tag = Tag { origin: Node(word(8)), request: word(12), epoch };
-        let body = body(head[1], rest)?;
+        let body = body(head[1], bytes.slice(HEADER..HEADER + length))?;
         Ok(Some((Message { tag, index: word(16), body }, HEADER + length)))
     }
 }
 
-fn body<K: Part, V: Part>(kind: u8, rest: &[u8]) -> Result<Body<K, V>, Malformed> {
+fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed> {
     let read = || {
-        let mut fields = Fields(rest);
+        let mut fields = Fields(&rest);
+        let behind = |fields: &Fields<'_>| rest.slice_ref(fields.0);
         let body = match kind {
             1 => {
                 let (parent, rate) = (Node(fields.word()?), Rate(fields.double()?));
@@ -299,10 +354,10 @@ fn body<K: Part, V: Part>(kind: u8, rest: &[u8]) -> Result<Body<K, V>, Malformed
             }
             2 => {
                 let holder = Node(fields.word()?);
-                return Some(Body::Ask { key: K::take(fields.0)?, holder });
+                return Some(Body::Ask { key: K::take(behind(&fields))?, holder });
             }
-            3 => return K::take(rest).map(Body::Get),
-            4 => return V::take(rest).map(Body::Object),
+            3 => return K::take(behind(&fields)).map(Body::Get),
+            4 => return V::take(behind(&fields)).map(Body::Object),
             5 => Body::Miss,
             6 => Body::Lost,
             7 => Body::Speed(Rate(fields.double()?)),
@@ -311,7 +366,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: &[u8]) -> Result<Body<K, V>, Malformed
             10 => Body::Over,
             _ => {
                 let (asker, hops) = (Node(fields.word()?), fields.byte()?);
-                return Some(Body::Pass { key: K::take(fields.0)?, asker, hops });
+                return Some(Body::Pass { key: K::take(behind(&fields))?, asker, hops });
             }
         };
         fields.0.is_empty().then_some(body)

@@ -22,6 +22,7 @@ mod link;
 mod need;
 mod net;
 mod occupancy;
+mod pace;
 mod packet;
 mod parts;
 mod places;

@@ -1,5 +1,7 @@
 //! One direction of a link with its port.
 
+mod outcome;
+
 use std::hint::cold_path;
 
 use fanin_assemble::Stream;
@@ -9,8 +11,12 @@ use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::{ArrivalOrder, PauseFrame};
 use crate::fetch::fetch;
+use crate::pace::Pace;
 use crate::packet::{InFlight, PacketMetadata};
 use crate::ring::Ring;
+
+pub use outcome::Queued;
+pub(crate) use outcome::{Counts, Departed, LinkAction, Why};
 
 /// When a port's departures are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,76 +33,6 @@ struct Slot {
     /// Its arrival; while it waits in a lazy queue, the time when it entered it, and as rank the number of the link by which it came.
     due: ArrivalOrder,
     packet: InFlight,
-}
-
-/// Counters of a port.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub drops_full: u64,
-    pub drops_early: u64,
-    pub drops_not_ect: u64,
-    pub drops_down: u64,
-    pub marks: u64,
-}
-
-impl Counts {
-    fn of(&mut self, drop: Drop) -> &mut u64 {
-        match drop {
-            Drop::Full => &mut self.drops_full,
-            Drop::Early => &mut self.drops_early,
-            Drop::NotEct => &mut self.drops_not_ect,
-        }
-    }
-
-    pub fn drops(&self) -> u64 {
-        self.drops_full + self.drops_early + self.drops_not_ect + self.drops_down
-    }
-}
-
-/// Follow-up action for a link's caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkAction {
-    /// Nothing.
-    Nothing,
-    /// Schedule the arrival of an idle link's head.
-    Arrival(ArrivalOrder),
-    /// Schedule the next departure from the queue.
-    Departure(u64),
-    /// The packet was dropped for this reason; free its metadata.
-    Dropped(Why),
-    /// The link is down, or classes are paused: see [`Link::enqueue_held`].
-    Held,
-}
-
-/// A departure from a lazy queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Departed {
-    /// Arrival of the packet if the wire was empty.
-    pub arrival: Option<ArrivalOrder>,
-    /// The next departure.
-    pub next: Option<u64>,
-    /// What has left the queue.
-    pub left: Option<Queued>,
-}
-
-/// A packet in a switch's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queued {
-    /// The link by which it came.
-    pub came_by: LinkId,
-    /// Its class of service, 0 to 7.
-    pub class: u8,
-    /// Bytes that it takes.
-    pub bytes: u32,
-}
-
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// By the port's algorithm.
-    Law(Drop),
-    /// The link is down.
-    Down,
 }
 
 /// One direction of a link: the FIFO holds packets on the wire first, then queued ones. It is two cache lines long.
@@ -136,34 +72,11 @@ pub(crate) struct Link {
 /// Bit of a link that is down, beside those of classes.
 const DOWN: u16 = 1 << 8;
 
-/// Speed of a link: picoseconds per byte if that is a whole number; else bits per second, with the highest bit set.
-#[derive(Clone, Copy)]
-struct Pace(u64);
-
 /// The algorithm and rare counters: separate, since most links seldom need them, and many never.
 struct Port {
     law: Law,
     stream: Stream,
     counts: Counts,
-}
-
-impl Pace {
-    const BITS_A_SECOND: u64 = 1 << 63;
-
-    fn of(rate: Rate) -> Pace {
-        let bits_ps = 8_000_000_000_000u64;
-        let whole = bits_ps.is_multiple_of(rate.0);
-        Pace(if whole { bits_ps / rate.0 } else { Pace::BITS_A_SECOND | rate.0 })
-    }
-
-    /// Transmission time of `bytes`.
-    #[inline(always)]
-    fn time_for(self, bytes: u32) -> u64 {
-        match self.0 & Pace::BITS_A_SECOND {
-            0 => self.0 * u64::from(bytes),
-            _ => Rate(self.0 & !Pace::BITS_A_SECOND).time_for(bytes.into()).0,
-        }
-    }
 }
 
 impl Port {
@@ -651,120 +564,4 @@ impl Link {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fanin_laws::port::trim::Trim;
-    use fanin_transport::{Class, Packet};
-
-    #[test]
-    fn link_fits_two_cache_lines() {
-        assert_eq!(size_of::<Link>(), 2 * 64);
-    }
-
-    const US: u64 = 1_000_000;
-    const LATE: LinkId = LinkId(3);
-
-    /// A lazy link of 1 Gbit/s without delay or gap: a packet of 1,250 B takes 10 us.
-    fn lazy(law: Law) -> Link {
-        let link = fanin_fabric::Link {
-            from: fanin_fabric::NodeId(1),
-            to: fanin_fabric::NodeId(0),
-            rate: Rate(1_000_000_000),
-            delay: Time::ZERO,
-        };
-        let mut link = Link::new(&link, 0);
-        link.set_up(law, Departures::Lazy, true, Stream::new(1, fanin_assemble::Purpose::Port, 0));
-        link
-    }
-
-    fn packet(number: u32, class: u8) -> InFlight {
-        let packet = Packet { bytes: 1_250, payload: 1_000, class: Class::new(class), ..Packet::default() };
-        InFlight { packet: Packet { body: [number, 0, 0, 0, 0], ..packet }, ..InFlight::default() }
-    }
-
-    fn offer(link: &mut Link, at: u64, packet: &InFlight) -> LinkAction {
-        let before = link.queue_bytes();
-        let mut todo = link.enqueue(at, packet, &mut PacketMetadata::default());
-        if todo == LinkAction::Held {
-            todo = link.enqueue_held(at, packet, &mut PacketMetadata::default());
-        }
-        if todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
-            todo = link.trim(at, *packet).unwrap_or(todo);
-        }
-        if link.queue_bytes() > before {
-            link.place(LATE);
-        }
-        todo
-    }
-
-    /// The numbers of the packets on the link and in its queue.
-    fn order(link: &Link) -> Vec<u32> {
-        (0..link.len()).map(|at| link.slots.get(at).packet.packet.body[0]).collect()
-    }
-
-    #[test]
-    fn pause_lets_the_packet_on_the_wire_complete() {
-        let mut link = lazy(Law::UNLIMITED);
-        assert!(matches!(offer(&mut link, 0, &packet(0, 0)), LinkAction::Arrival(due) if due.at == 10 * US));
-        assert_eq!(offer(&mut link, US, &packet(1, 0)), LinkAction::Departure(10 * US));
-        assert!(!link.pause(PauseFrame { class: 0, on: true }));
-        // The departure was due when the link was paused: nothing leaves.
-        assert_eq!(link.depart(10 * US).left, None);
-        assert_eq!(link.arrive(10 * US).0.packet.body[0], 0);
-        assert_eq!(offer(&mut link, 20 * US, &packet(2, 0)), LinkAction::Nothing);
-        // The pause ends: the next packet leaves then, and not when the wire became free.
-        assert!(link.pause(PauseFrame { class: 0, on: false }));
-        let departed = link.depart(35 * US);
-        assert_eq!(departed.left, Some(Queued { came_by: LATE, class: 0, bytes: 1_250 }));
-        assert_eq!((departed.arrival.map(|due| due.at), departed.next), (Some(45 * US), Some(45 * US)));
-    }
-
-    #[test]
-    fn pause_that_ends_before_the_departure_changes_nothing() {
-        let mut link = lazy(Law::UNLIMITED);
-        offer(&mut link, 0, &packet(0, 0));
-        offer(&mut link, 0, &packet(1, 0));
-        link.pause(PauseFrame { class: 0, on: true });
-        assert!(!link.pause(PauseFrame { class: 0, on: false }), "its departure is an event already");
-        assert!(link.depart(10 * US).left.is_some());
-    }
-
-    #[test]
-    fn other_classes_pass_a_paused_one() {
-        let mut link = lazy(Law { by_class: true, ..Law::UNLIMITED });
-        link.pause(PauseFrame { class: 0, on: true });
-        assert_eq!(offer(&mut link, 0, &packet(0, 0)), LinkAction::Nothing);
-        assert_eq!(offer(&mut link, 5 * US, &packet(1, 1)), LinkAction::Departure(5 * US));
-        assert_eq!(link.depart(5 * US).arrival.map(|due| due.at), Some(15 * US));
-        assert_eq!(order(&link), [1, 0]);
-    }
-
-    #[test]
-    fn higher_classes_overtake_queued_packets() {
-        let mut link = lazy(Law { by_class: true, ..Law::UNLIMITED });
-        for (number, class) in [(0, 0), (1, 0), (2, 5), (3, 0), (4, 7), (5, 5)] {
-            offer(&mut link, 0, &packet(number, class));
-        }
-        // The first is on the wire.
-        assert_eq!(order(&link), [0, 4, 2, 5, 1, 3]);
-    }
-
-    #[test]
-    fn full_port_trims_into_room_for_headers() {
-        let trim = Trim { bytes: 64, headers: 2 };
-        let mut link = lazy(Law { limit: Some(QueueSize::Bytes(1_250)), trim: Some(trim), ..Law::UNLIMITED });
-        let taken: Vec<bool> =
-            (0..5).map(|number| !matches!(offer(&mut link, 0, &packet(number, 0)), LinkAction::Dropped(_))).collect();
-        assert_eq!(taken, [true, true, true, true, false]);
-        assert_eq!(link.queue_bytes(), 1_250 + 2 * 64);
-    }
-
-    #[test]
-    fn rate_and_pace_agree() {
-        for rate in [1, 7, 1_000, 3_000_000_000, 10_000_000_000, 40_000_000_000, 400_000_000_000].map(Rate) {
-            for bytes in [1, 40, 1_500, 65_000] {
-                assert_eq!(Pace::of(rate).time_for(bytes), rate.time_for(bytes.into()).0, "{rate:?}");
-            }
-        }
-    }
-}
+mod tests;

@@ -1,11 +1,11 @@
 //! Encoding of messages.
 
-use fanin_roles::wire::{HEADER, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
+use bytes::Bytes;
+use fanin_roles::wire::{Buffers, HEADER, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
 use fanin_roles::{Body, Message, Node, Tag};
 use fanin_units::Rate;
 use proptest::prelude::*;
 
-type Bytes = Box<[u8]>;
 type Real = Message<Numbered, Bytes>;
 
 fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
@@ -55,9 +55,10 @@ proptest! {
             prop_assert_eq!(bytes.len() - before, message.len());
         }
         let (mut at, mut taken) = (0, Vec::new());
+        let bytes = Bytes::from(bytes);
         // First from a part of the buffer, then from all of it.
         for end in [cut.index(bytes.len() + 1), bytes.len()] {
-            while let Some((message, took)) = Real::take(&bytes[at..end]).expect("well formed") {
+            while let Some((message, took)) = Real::take(&bytes.slice(at..end)).expect("well formed") {
                 at += took;
                 taken.push(message);
             }
@@ -69,7 +70,7 @@ proptest! {
     #[test]
     fn partial_message_needs_more(message in message(), cut in any::<prop::sample::Index>()) {
         let bytes = put(&message);
-        prop_assert_eq!(Real::take(&bytes[..cut.index(bytes.len())]), Ok(None));
+        prop_assert_eq!(Real::take(&Bytes::from(bytes[..cut.index(bytes.len())].to_vec())), Ok(None));
     }
 
     #[test]
@@ -83,6 +84,7 @@ proptest! {
             (bytes[0], bytes[1]) = (VERSION, kind);
             bytes[4..8].copy_from_slice(&length.to_be_bytes());
         }
+        let bytes = Bytes::from(bytes);
         match Real::take(&bytes) {
             Ok(Some((message, took))) => prop_assert_eq!(&put(&message)[..], &bytes[..took]),
             Ok(None) => prop_assert!(bytes.len() < HEADER + LONGEST),
@@ -95,13 +97,13 @@ fn refused(at: usize, byte: u8) -> Malformed {
     let mut bytes =
         put(&Message { tag: Tag { origin: Node(1), request: 2, epoch: 3 }, index: 4, body: Body::Get(Numbered(5)) });
     bytes[at] = byte;
-    Real::take(&bytes).expect_err("it is no message")
+    Real::take(&bytes.into()).expect_err("it is no message")
 }
 
 #[test]
 fn refuses_each_malformation() {
     assert_eq!(refused(0, 1), Malformed::Version(1));
-    assert_eq!(Real::take(&[9]), Err(Malformed::Version(9)), "before more of it is there");
+    assert_eq!(Real::take(&Bytes::from_static(&[9])), Err(Malformed::Version(9)), "before more of it is there");
     assert_eq!(refused(1, 12), Malformed::Kind(12));
     assert_eq!(refused(4, 1), Malformed::TooLong((1 << 24) + 16));
     assert_eq!(refused(HEADER + 3, b'x'), Malformed::Body);
@@ -118,7 +120,7 @@ fn simulated_value_has_real_length() {
     assert_eq!((simulated.len(), real.len()), (HEADER + 500, put(&real).len()));
     let mut bytes = Vec::new();
     simulated.put(&mut bytes);
-    assert_eq!(Message::take(&bytes), Ok(Some((simulated, HEADER + 500))));
+    assert_eq!(Message::take(&bytes.into()), Ok(Some((simulated, HEADER + 500))));
 }
 
 #[test]
@@ -129,4 +131,19 @@ fn key_is_sixteen_hex_digits() {
         body: Body::Get(Numbered(0x0123_4567_89ab_cdef)),
     });
     assert_eq!(&bytes[HEADER..], b"0123456789abcdef");
+}
+
+#[test]
+fn values_are_passed_on_without_a_copy() {
+    let read = Bytes::from(put(&Message {
+        tag: Tag { origin: Node(1), request: 2, epoch: 3 },
+        index: 4,
+        body: Body::Object(vec![7; 500].into()),
+    }));
+    let (message, _) = Real::take(&read).expect("well formed").expect("whole");
+    let mut out = Buffers::default();
+    message.put(&mut out);
+    let [header, value] = &out.finish()[..] else { panic!("a header and a value") };
+    assert_eq!(header.len(), HEADER);
+    assert_eq!(value.as_ptr(), read[HEADER..].as_ptr(), "it is the memory that was read");
 }
