@@ -449,11 +449,11 @@ class KeyValue(TypedDict, total=False):
     strings. Default: []."""
     placement: str
     """Placement file, in one of two formats. With the header object,from,to,reason (reason: popular or
-    correlated), its moves are applied in order before the run. With the header key,server, such as
-    `placement.csv` of `fanin plan`, it lists the servers of the first objects, numbered in the order of their
-    keys. Objects count from 0; hosts count from the client, which is 0. A placement file refers to one
-    placement: under every seed, objects start where `run.first_seed` puts them. Use the path of a file,
-    relative to the scenario's, or "none". Default: "none"."""
+    correlated), such as `plan.csv` of `fanin plan`, its moves are applied in order before the run. With the
+    header key,server, such as `placement.csv` of `fanin plan`, it lists the servers of the first objects,
+    numbered in the order of their keys. Objects count from 0; hosts count from the client, which is 0. A
+    placement file refers to one placement: under every seed, objects start where `run.first_seed` puts them.
+    Use the path of a file, relative to the scenario's, or "none". Default: "none"."""
     route: str
     """How a front end requests an object that has moved: "links", from its old server, which forwards the
     request; or "direct". Use "links" or "direct". Default: "links"."""
