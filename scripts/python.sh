@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the Python package's wheel once, holds it to the stable ABI, types and style, tests it beside the program, and looks at it in a
-# fresh environment of every CPython from 3.10 on that is found. What is missing is installed under target/python first.
+# fresh environment of every CPython from 3.10 on that is found. What is missing is installed under target/python first; `tools` does only that.
 # `build` builds and installs alone, for measures. `quick` is the part that `make test` has: built as its tests are, beside whose libraries, and
 # without what takes long (Dask, notebooks, files beside the program's, Ctrl-C by the clock, clippy); where what it needs cannot be had, it says so
 # and is content.
@@ -31,6 +31,7 @@ if ! cmp -s python/requirements-test.txt "$root/installed"; then
     fi
     cp python/requirements-test.txt "$root/installed"
 fi
+[ "$what" != tools ] || exit 0
 PATH=$tools/bin:$PATH
 export CARGO_TARGET_DIR="$root/cargo"
 [ "$what" != quick ] || CARGO_TARGET_DIR=$PWD/target
