@@ -24,7 +24,7 @@ pub(crate) enum Event {
     App(Timer),
 }
 
-/// What a receiving end asks of a link's sending end.
+/// Request of a link's receiving end to its sending end: stop a class of service, or resume it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseFrame {
     /// The class of service, 0 to 7.

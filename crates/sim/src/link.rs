@@ -334,7 +334,9 @@ impl Link {
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since: None };
         packet.packet.trim(port.law.trims(&queue, &packet.header())?);
         port.counts.drops_full -= 1;
-        Some(self.take(now, &packet, false, false))
+        // An empty port drops a packet that is larger than its buffer.
+        let idle = self.busy_until <= now && self.held == 0;
+        Some(self.take(now, &packet, idle, false))
     }
 
     /// Queue a packet, marked or not.

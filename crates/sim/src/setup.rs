@@ -1,4 +1,4 @@
-//! What a run is made of besides its spec: the hosts' transport, and switches that pause their neighbours.
+//! Parts of a run that a spec does not describe: the hosts' transport, and switches that trim, have classes, or pause their neighbours.
 
 use fanin_assemble::tcp_settings;
 use fanin_laws::port::trim::Trim;
@@ -26,7 +26,7 @@ pub struct Setup<T: Transport> {
     pub switches: Switches,
 }
 
-/// What switches do besides the queue disciplines that the spec gives their ports.
+/// Behaviour of switches beyond the queue disciplines of the spec.
 #[derive(Default)]
 pub struct Switches {
     /// Ports trim packets that do not fit.

@@ -212,7 +212,7 @@ impl<P: Probe, T: Transport> World<P, T> {
             let mut timer = EndpointTimer::Reordering;
             self.with(slot, |endpoint, call| Expiry { timer, progress } = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
-            // What opens the connection is number 0, data starts at 1.
+            // The opening packet is number 0, data starts at 1.
             let first = if opens { 0 } else { after.written().acked as u32 + 1 };
             match timer {
                 EndpointTimer::Handshake | EndpointTimer::Timeout => {

@@ -102,7 +102,7 @@ pub enum Outcome<'a> {
     Failed(&'a [u8]),
 }
 
-/// What follows from a response. First the outcome is delivered, if there is one; then the next step is taken, or the migration ends.
+/// Consequence of a response: an outcome to deliver first, if any; then the next step, or the end of the migration.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// A figure that the response counts for.

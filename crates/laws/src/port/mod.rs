@@ -137,7 +137,7 @@ pub struct Law {
     pub discipline: Discipline,
     /// Window assignment.
     pub many_to_one: Option<ManyToOne>,
-    /// What becomes of packets that do not fit; `None` drops them.
+    /// Trimming of packets that do not fit; `None` drops them.
     pub trim: Option<Trim>,
     /// Packets of higher classes are served first.
     pub by_class: bool,

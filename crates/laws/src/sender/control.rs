@@ -82,7 +82,7 @@ pub trait Control {
         false
     }
 
-    /// Rate of payload at which segments of an open window leave, one by one; `None` lets them leave at once. `srtt` is the smoothed
+    /// Rate of payload at which segments leave one by one, outside recovery; `None` sends as the window allows. `srtt` is the smoothed
     /// round-trip time.
     fn rate(&self, _window: &Window, _srtt: Time) -> Option<Rate> {
         None

@@ -1,4 +1,4 @@
-//! What becomes of a packet at a port.
+//! Outcomes of a packet at a port: dropped, queued, sent, departed.
 
 use fanin_fabric::LinkId;
 use fanin_laws::port::Drop;
@@ -51,7 +51,7 @@ pub(crate) struct Departed {
     pub arrival: Option<ArrivalOrder>,
     /// The next departure.
     pub next: Option<u64>,
-    /// What has left the queue.
+    /// The packet that has left the queue.
     pub left: Option<Queued>,
 }
 
