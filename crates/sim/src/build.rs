@@ -41,7 +41,7 @@ impl Ports {
     }
 
     /// Whether switches' ports trim, or serve higher classes first.
-    pub fn places(&self) -> bool {
+    pub fn extended(&self) -> bool {
         self.trim.is_some() || self.by_class
     }
 

@@ -360,23 +360,23 @@ impl Link {
         if self.slots.len() == 1 { LinkAction::Arrival(due) } else { LinkAction::Nothing }
     }
 
-    /// The last packet has been queued: note the link by which it came, and if the port has classes, move it before all queued ones of
-    /// lower classes. Separate from `enqueue`, since few networks need it.
-    pub fn place(&mut self, came_by: LinkId) {
-        let last = self.slots.len() - 1;
-        self.slots.get_mut(last).due.rank = came_by.0;
-        if !self.serves_by_class() {
-            return;
+    /// The last packet has just been queued: note the link by which it came, and if the port has classes, move it before all queued ones
+    /// of lower classes. Separate from `enqueue`, since few networks need it. Returns nothing if departures are computed on arrival: they
+    /// depend on neither.
+    pub fn place(&mut self, came_by: LinkId) -> Option<Queued> {
+        if self.departures == Departures::Eager {
+            return None;
         }
         let (first, last) = (self.slots.len() - self.waiting as usize, self.slots.len() - 1);
-        let class = |at: usize| self.slots.get(at).packet.packet.class.number();
-        let lower = (first..last).rev().take_while(|&at| class(at) < class(last)).count();
-        self.slots.lift(last, last - lower);
-    }
-
-    /// Whether the port serves higher classes first.
-    pub fn serves_by_class(&self) -> bool {
-        self.port.as_ref().is_some_and(|port| port.law.by_class)
+        let slot = self.slots.get_mut(last);
+        slot.due.rank = came_by.0;
+        let (bytes, class) = (slot.packet.bytes(), slot.packet.packet.class.number());
+        if self.port.as_ref().is_some_and(|port| port.law.by_class) {
+            let of = |at: usize| self.slots.get(at).packet.packet.class.number();
+            let lower = (first..last).rev().take_while(|&at| of(at) < class).count();
+            self.slots.lift(last, last - lower);
+        }
+        Some(Queued { came_by, class, bytes })
     }
 
     #[inline(always)]

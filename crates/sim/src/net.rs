@@ -10,7 +10,7 @@ use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::port::Drop;
 use fanin_spec::{Change, Framing, State};
-use fanin_transport::{Block, Class, Metadata, Packet, Wire};
+use fanin_transport::{Block, Metadata, Packet, Wire};
 use fanin_units::{QueueSize, Time};
 
 use crate::build::Ports;
@@ -62,8 +62,8 @@ pub(crate) struct Net<P> {
     faults: Option<Box<Faults>>,
     /// Flow control at switches, if any.
     flow_control: Option<Box<dyn FlowControl>>,
-    /// Whether switches have more than one queue discipline a port: trimming, classes, flow control.
-    by_arrival: bool,
+    /// Whether switches trim, have classes, or control flow.
+    extended: bool,
     /// Whether arrivals at switches change more than their link: because of that, or of `pools`.
     shared: bool,
     /// Seed that spreads flows, together with their number.
@@ -94,8 +94,8 @@ impl<P: Probe> Net<P> {
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
         let faults = Faults::new(&ports.spec.settings.faults, &fabric, ports.spec.seed);
         let pools = ports.pools(&fabric);
-        let by_arrival = flow_control.is_some() || ports.places();
-        let shared = pools.is_some() || by_arrival;
+        let extended = flow_control.is_some() || ports.extended();
+        let shared = pools.is_some() || extended;
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,
@@ -110,7 +110,7 @@ impl<P: Probe> Net<P> {
             incasts: Incasts::NONE,
             metadata: PacketMetadata::default(),
             flow_control,
-            by_arrival,
+            extended,
             shared,
             framing,
             jitter,
@@ -235,14 +235,13 @@ impl<P: Probe> Net<P> {
         if todo == LinkAction::Held {
             todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
         }
-        if self.by_arrival && todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
+        if self.extended && todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
             todo = self.links[link.index()].trim(now, packet).unwrap_or(todo);
         }
-        let bytes = self.links[link.index()].queue_bytes().saturating_sub(before) as u32;
-        if self.by_arrival && bytes > 0 {
-            self.links[link.index()].place(came_by);
-            let class = if bytes < packet.bytes() { Class::HIGHEST } else { packet.packet.class };
-            let queued = Queued { came_by, class: class.number(), bytes };
+        if self.extended
+            && self.links[link.index()].queue_bytes() > before
+            && let Some(queued) = self.links[link.index()].place(came_by)
+        {
             self.control(now, queued, |control| control.queued(queued));
         }
         self.act(now, link, &packet, todo, false);
@@ -402,7 +401,7 @@ impl<P: Probe> Net<P> {
             self.await_departure(link, at);
         }
         if let Some(left) = left
-            && self.by_arrival
+            && self.extended
             && !self.fabric.is_host(self.fabric.link(link).from)
         {
             self.control(now, left, |control| control.left(left));

@@ -52,13 +52,16 @@ fn granted_packets_survive_trimming() {
 #[test]
 fn departures_do_not_change_its_tables() {
     let spec = incast("newreno");
-    let with = |departures| {
-        let mut simulation = Simulation::over(&spec, grants(&spec, Switches::default()), departures);
+    let with = |trim, departures| {
+        let setup = grants(&spec, Switches { trim, ..Switches::default() });
+        let mut simulation = Simulation::over(&spec, setup, departures);
         simulation.run(&AtomicBool::new(false)).expect("nobody stops it");
         let RunTables { queries, flows, ports, totals, .. } = simulation.finish().expect("conserved");
         (queries, flows, ports, totals)
     };
-    assert_eq!(with(Departures::Eager), with(Departures::Lazy));
+    for trim in [None, Some(Trim { bytes: 64, headers: 1_000 })] {
+        assert_eq!(with(trim, Departures::Eager), with(trim, Departures::Lazy), "{trim:?}");
+    }
 }
 
 /// Sends at a tenth of 10 Gbit/s whatever its window is.
