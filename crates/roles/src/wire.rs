@@ -209,7 +209,37 @@ impl Part for Numbered {
     }
 }
 
-/// Keys and values of real traffic: a decoded one is a part of the buffer that was read, and no hop copies it.
+/// A key of real traffic, which may be sent to memcached: 1 to 250 bytes without spaces and control characters (memcached's protocol.txt,
+/// "Keys"). A decoded one is a part of the buffer that was read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(Bytes);
+
+impl Key {
+    /// Length of the longest key.
+    pub const LONGEST: usize = 250;
+
+    /// A key; `None` if memcached does not take it.
+    pub fn new(bytes: Bytes) -> Option<Key> {
+        let fits = (1..=Key::LONGEST).contains(&bytes.len()) && !bytes.iter().any(|b| matches!(b, 0..=b' ' | 0x7f));
+        fits.then_some(Key(bytes))
+    }
+}
+
+impl Part for Key {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn put(&self, out: &mut impl Sink) {
+        out.share(&self.0);
+    }
+
+    fn take(bytes: Bytes) -> Option<Key> {
+        Key::new(bytes)
+    }
+}
+
+/// A value of real traffic: a decoded one is a part of the buffer that was read, and no hop copies it.
 impl Part for Bytes {
     fn len(&self) -> usize {
         Bytes::len(self)

@@ -50,7 +50,7 @@ fn goodputs(specs: &[RunSpec]) -> Vec<f64> {
 }
 
 #[test]
-#[ignore = "make check-long"]
+#[ignore = "takes minutes: make check-long"]
 fn intervals_cover_the_mean_and_stay_in_range() {
     for (scenario, scheme, fan_in, besides) in POINTS {
         let specs = specs(scenario, scheme, fan_in, besides);

@@ -42,7 +42,7 @@ fn recorded(paper: &str, mode: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-#[ignore = "make check-long"]
+#[ignore = "takes minutes: make check-long"]
 fn quick_verdicts_equal_the_recorded_ones() {
     let (known, unknown): (Vec<String>, Vec<String>) =
         paper::names(&papers()).into_iter().partition(|paper| !recorded(paper, "quick").is_empty());

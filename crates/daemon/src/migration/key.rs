@@ -207,7 +207,7 @@ impl KeyMigration {
         self.lease.filter(|lease| lease.life == life).map(|_| Step::ReturnLease)
     }
 
-    /// What follows from a complete response to the current step. The new server's connection has the number `life`; if the front end is
+    /// Consequence of a complete response to the current step. The new server's connection has the number `life`; if the front end is
     /// `full` of migrations, none goes on without a client.
     pub fn responded<'a>(&mut self, come: &'a [u8], life: u64, full: bool) -> Progress<'a> {
         let (turned, moves) = (self.key_move.stage.is_turned(), &self.plan_state.moves);

@@ -1,7 +1,7 @@
 //! Encoding of messages.
 
 use bytes::Bytes;
-use fanin_roles::wire::{Buffers, HEADER, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
+use fanin_roles::wire::{Buffers, HEADER, Key, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
 use fanin_roles::{Body, Message, Node, Tag};
 use fanin_units::Rate;
 use proptest::prelude::*;
@@ -146,4 +146,22 @@ fn values_are_passed_on_without_a_copy() {
     let [header, value] = &out.finish()[..] else { panic!("a header and a value") };
     assert_eq!(header.len(), HEADER);
     assert_eq!(value.as_ptr(), read[HEADER..].as_ptr(), "it is the memory that was read");
+}
+
+#[test]
+fn refuses_keys_that_memcached_does_not_take() {
+    let tag = Tag { origin: Node(1), request: 2, epoch: 3 };
+    let received = |key: &[u8]| {
+        let mut bytes = put(&Message { tag, index: 4, body: Body::Get(Numbered(5)) });
+        bytes.truncate(HEADER);
+        bytes[4..8].copy_from_slice(&(key.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(key);
+        Message::<Key, Bytes>::take(&bytes.into()).map(|taken| taken.is_some())
+    };
+    for key in [&b"a"[..], &[b'k'; 250], "gr\u{fc}n".as_bytes()] {
+        assert_eq!(received(key), Ok(true), "{key:?}");
+    }
+    for key in [&b""[..], &[b'k'; 251], b"a b", b"get\r\nflush_all", b"a\0", b"a\x7f"] {
+        assert_eq!(received(key), Err(Malformed::Body), "{key:?}");
+    }
 }

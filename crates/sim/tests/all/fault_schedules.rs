@@ -311,7 +311,7 @@ fn waiting_hub_is_not_declared_dead() {
 }
 
 #[test]
-#[ignore = "make torture"]
+#[ignore = "takes minutes: make torture"]
 #[expect(clippy::disallowed_methods, reason = "make sets the number of cases")]
 fn under_many_schedules_of_faults() {
     let variable = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().expect("a number"));

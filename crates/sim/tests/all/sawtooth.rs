@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    #[ignore = "make torture"]
+    #[ignore = "takes minutes: make torture"]
     fn queue_follows_the_closed_form_in_many_cases(case in cases()) {
         holds(case)?;
     }
