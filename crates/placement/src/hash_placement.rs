@@ -1,5 +1,6 @@
 //! Placement of replicas by hashes.
 
+use crate::hypergraph::mix;
 use crate::{Cluster, Placement, Server};
 
 /// Places each key's replicas on servers in different racks by the key's hash, deterministically. `None` if there are fewer racks than
@@ -20,7 +21,7 @@ pub fn place_by_hash<'k>(
         let first = homes.len();
         let mut state = fnv_1a(key);
         while homes.len() < first + replicas {
-            state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
+            state = mix(state);
             let server = Server(((u128::from(state) * cluster.racks.len() as u128) >> 64) as u32);
             if homes[first..].iter().all(|home| cluster.rack(*home) != cluster.rack(server)) {
                 homes.push(server);
@@ -32,13 +33,6 @@ pub fn place_by_hash<'k>(
 
 fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// SplitMix64's finaliser.
-fn mix(z: u64) -> u64 {
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 #[cfg(test)]

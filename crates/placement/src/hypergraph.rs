@@ -131,7 +131,7 @@ fn digest(nodes: &[u32]) -> u64 {
     nodes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, node| mix(sum ^ u64::from(*node)))
 }
 
-/// SplitMix64's finaliser.
+/// One step of SplitMix64: neighbouring numbers give unrelated ones.
 pub(crate) fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

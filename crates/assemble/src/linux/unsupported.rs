@@ -109,13 +109,13 @@ fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     let scheme = &spec.scheme;
     let refuse = |why: &str| Err(Unsupported::new("schemes", scheme.to_string(), why));
     if scheme.m21 {
-        return refuse("no queue discipline of its writes windows into packets (M21)");
+        return refuse("no Linux queue discipline assigns windows to senders (M21)");
     }
     if scheme.gss {
-        return refuse("its slow start is not gentle (GSS)");
+        return refuse("it has no gentle slow start (GSS)");
     }
     if scheme.ictcp {
-        return refuse("its receivers do not control windows (ICTCP)");
+        return refuse("its receivers do not control senders' windows (ICTCP)");
     }
     match kernels_name(scheme.base) {
         Some(_) => Ok(()),
