@@ -65,6 +65,7 @@ impl<N: Net> Front<N> {
             if let Some(get) = client.unfinished_multiget() {
                 self.ask_batches(get);
             }
+            self.follow_settings(id);
             let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
             if client.input.is_broken() || client.is_blocked() {
                 return Waits::Blocked;
@@ -222,7 +223,7 @@ impl<N: Net> Front<N> {
             }
             Request::Stats(figures) => self.take_stats(id, figures),
             Request::Version => {
-                let server = self.upstreams.pool(client.pool()).first;
+                let server = self.upstreams.pool(client.pool()).server(0);
                 let ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Version);
                 self.ask(server, ask, &[], &[b"version\r\n"]);
             }
@@ -306,7 +307,7 @@ impl<N: Net> Front<N> {
             return;
         }
         let pool = self.upstreams.pool(number);
-        let (server, joins) = (pool.first + place.authority(), pool.joins);
+        let (server, joins) = (pool.server(place.authority()), pool.joins);
         let mut ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values);
         let mut line = std::mem::take(&mut self.scratch.line);
         line.clear();
@@ -333,7 +334,7 @@ impl<N: Net> Front<N> {
         let mut room = [0; LONGEST_KEY];
         let key = keyed.stored(&mut room);
         let place = pool.place(key);
-        let server = pool.first + place.authority();
+        let server = pool.server(place.authority());
         // From now on no get joins an earlier one.
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
@@ -398,7 +399,7 @@ impl<N: Net> Front<N> {
                 client.has_asked_all();
             }
             self.counters.batches.add(1);
-            let server = self.upstreams.pool(pool).first + multiget.server_of(batch);
+            let server = self.upstreams.pool(pool).server(multiget.server_of(batch));
             let ask = Ask::new((id, number), Destination::Batch { get, batch }, Shape::Values, self.now);
             if let Err(trouble) =
                 self.upstreams.queue(server, client.responses.load(), ask, &[], &[multiget.request(batch)])
@@ -554,7 +555,7 @@ impl<N: Net> Front<N> {
             }
             let Some(client) = self.clients.get_mut(id) else { return };
             let Some((at, is_get)) = client.pop(self.now) else { return };
-            self.counters.latencies(client.pool(), is_get).add(self.now, self.now.saturating_sub(at));
+            self.upstreams.pool(client.pool()).count_latency(is_get, self.now, self.now.saturating_sub(at));
         }
     }
 

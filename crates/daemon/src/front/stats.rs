@@ -7,6 +7,7 @@ use fanin_memcache::{Figures, Shape, text};
 use super::Front;
 use super::clients::Kind;
 use super::upstreams::ask::Destination;
+use super::upstreams::pool::Pool;
 use crate::memory::table::Id;
 use crate::metrics::{Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
 use crate::net::Net;
@@ -65,10 +66,10 @@ impl<N: Net> Front<N> {
                 figures.push(Figure { subject: Subject::Multigets(1 << class), ..number(list::MULTIGETS, count) });
             }
         }
-        for pool in 0..self.upstreams.pools().len() {
+        for pool in self.upstreams.current() {
             self.figures_of_pool(pool, &mut figures);
         }
-        let servers = self.upstreams.shared().iter();
+        let servers = self.upstreams.current_servers();
         figures.extend(
             servers
                 .map(|server| Figure { subject: Subject::Server(&server.name), ..word(list::SERVER, server.state()) }),
@@ -76,21 +77,21 @@ impl<N: Net> Front<N> {
         figures
     }
 
-    fn figures_of_pool<'a>(&'a self, number: usize, figures: &mut Vec<Figure<'a>>) {
-        let pool = self.upstreams.pool(number);
-        if let Some(plan_state) = pool.plan_state() {
+    fn figures_of_pool<'a>(&'a self, pool: &'a Pool, figures: &mut Vec<Figure<'a>>) {
+        let name = &pool.shared.settings.name;
+        if let (Some(plan_state), Some(plan)) = (pool.plan_state(), &pool.shared.plan) {
             let mut add = |metric: Metric, value| {
-                figures.push(Figure { metric, subject: Subject::Pool(&pool.name), value });
+                figures.push(Figure { metric, subject: Subject::Pool(name), value });
             };
             add(list::PLAN_KEYS, Value::Number(plan_state.moves.len() as u64));
-            add(list::PLAN_STAGE, Value::Text(self.shared.plans.settled(number).word()));
+            add(list::PLAN_STAGE, Value::Text(plan.settled().word()));
             add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
         }
         for (kind, of_gets) in [("get", true), ("change", false)] {
-            let latencies = self.shared.threads.iter().map(|counters| counters.latencies(number, of_gets));
+            let latencies = pool.shared.latencies.iter().map(|thread| &thread[usize::from(!of_gets)]);
             let found = percentiles(latencies, self.now, &[500, 900, 990, 999]);
             for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
-                let subject = Subject::Requests { pool: &pool.name, kind, percentile };
+                let subject = Subject::Requests { pool: name, kind, percentile };
                 figures.push(Figure { metric: list::LATENCY, subject, value: Value::Number(nanos / 1000) });
             }
         }

@@ -1,7 +1,6 @@
 //! Counters of a thread, as typed values with their descriptions.
 
 use super::counter::Counter;
-use super::histogram::Histogram;
 use super::{Metric, MetricKind};
 use crate::front::upstreams::error::ServerError;
 
@@ -15,8 +14,6 @@ macro_rules! counters {
         pub struct Counters {
             $(#[doc = $help] pub $name: Counter,)*
             multigets: [Counter; MULTIGET_CLASSES],
-            /// Per pool, latencies of gets and of other requests.
-            latencies: Vec<[Histogram; 2]>,
         }
 
         /// Descriptions of the plain counters, in the order of their values.
@@ -61,11 +58,6 @@ counters! {
 }
 
 impl Counters {
-    /// Counters of a thread with this many pools.
-    pub fn of_pools(pools: usize) -> Counters {
-        Counters { latencies: (0..pools).map(|_| Default::default()).collect(), ..Counters::default() }
-    }
-
     /// Counts a multiget of this many keys.
     pub fn multiget(&self, keys: usize) {
         self.multigets[(keys.ilog2() as usize).min(MULTIGET_CLASSES - 1)].add(1);
@@ -74,11 +66,6 @@ impl Counters {
     /// Multigets of a class.
     pub fn multigets(&self, class: usize) -> u64 {
         self.multigets[class].get()
-    }
-
-    /// Latencies of a pool's gets, or of its other requests.
-    pub fn latencies(&self, pool: usize, of_gets: bool) -> &Histogram {
-        &self.latencies[pool][usize::from(!of_gets)]
     }
 
     /// Counts a failed request.

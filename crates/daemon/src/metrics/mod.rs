@@ -9,7 +9,7 @@ mod histogram;
 mod stats_format;
 
 pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
-pub use histogram::percentiles;
+pub use histogram::{Histogram, percentiles};
 pub use stats_format::stats_text;
 
 /// Kind of a metric.

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn restarts_and_counts_panicked_threads() {
-        let counters = Counters::of_pools(1);
+        let counters = Counters::default();
         let mut times = 0;
         let result = restart_on_panic(&counters, || {
             times += 1;

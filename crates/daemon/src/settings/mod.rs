@@ -4,6 +4,7 @@ mod checks;
 mod file;
 mod foreign;
 mod log_settings;
+mod reload;
 mod types;
 mod values;
 

@@ -8,8 +8,8 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
-#[path = "succession.rs"]
-mod succession;
+#[path = "reloads.rs"]
+mod reloads;
 #[path = "waits.rs"]
 mod waits;
 
