@@ -394,6 +394,12 @@ pub struct FrontArguments {
     /// Validate the configuration and exit
     #[arg(long)]
     pub check: bool,
+    /// Make the running proxy read its configuration again, and report its result
+    #[arg(long, requires = "config", conflicts_with_all = ["check", "log", "threads"])]
+    pub reload: bool,
+    /// Print changes that a reload would make, and the share of keys that move: compared with the running proxy, or with OLD
+    #[arg(long, value_name = "OLD", requires = "config", num_args = 0..=1, conflicts_with_all = ["check", "reload", "log", "threads"])]
+    pub diff: Option<Option<PathBuf>>,
 }
 
 #[derive(Args)]

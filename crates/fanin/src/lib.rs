@@ -71,7 +71,7 @@ pub mod diagnosis {
 /// The memcached front end.
 #[cfg(feature = "front")]
 pub mod front {
-    pub use fanin_daemon::{Problem, Running, Settings, start};
+    pub use fanin_daemon::{Problem, Running, Settings, control, diff, start};
 }
 
 // Types in the signatures above.

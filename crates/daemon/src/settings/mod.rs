@@ -1,6 +1,7 @@
 //! Settings of a front end: a file of pools, or servers on the command line. Errors have the line and a valid value.
 
 mod checks;
+mod diff;
 mod file;
 mod foreign;
 mod log_settings;
@@ -10,6 +11,7 @@ mod values;
 
 use std::path::Path;
 
+pub use diff::diff;
 pub use types::{Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
