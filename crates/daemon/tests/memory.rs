@@ -9,13 +9,12 @@ mod world;
 use std::alloc::System;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Token, begin, charged};
+use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Target, Token, begin, charged};
 use fanin_memcache::{Limits, Lines, Next, Request};
 use sha2::{Digest, Sha256};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -91,7 +90,7 @@ impl Net for Apart {
         self.0.unlisten(pool);
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<usize> {
+    fn connect(&mut self, to: &Target) -> io::Result<usize> {
         self.1.apart(|| self.0.connect(to))
     }
 
@@ -236,7 +235,8 @@ fn suffers(attack: &Attack) -> [usize; 3] {
         attack.of_pool.replace("FOLDER", &folder.path().display().to_string())
     );
     let settings = Settings::of_file("case.toml", &text).unwrap();
-    let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+    let addresses: Vec<_> =
+        settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 100_000));
     drop(begin(&settings, &shared).unwrap());

@@ -287,7 +287,7 @@ impl<N: Net> Front<N> {
         }
         let (from, pool) = (self.upstreams.server(server), &self.upstreams.pool_of(server).name);
         let state = trouble.map_or("up again", ServerError::state);
-        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
+        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.target.address));
     }
 
     /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.

@@ -3,16 +3,21 @@
 //! [`Net`] is the interface; `sockets` implements it, and tests simulate it with their own clock. It can be decorated: a network that wraps
 //! another may encrypt bytes, hold them back, and exchange bytes of its own.
 
+mod address;
 pub mod clock;
 mod outgoing;
 pub mod pace;
 pub mod sockets;
+pub mod stream;
+mod target;
 mod token;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
+pub use address::Address;
 pub use outgoing::Outgoing;
+pub use target::Target;
 pub use token::Token;
 
 /// Bytes that were read.
@@ -47,7 +52,12 @@ pub trait Net {
     ///
     /// # Errors
     /// The connection cannot be opened.
-    fn connect(&mut self, to: SocketAddr) -> io::Result<Self::Stream>;
+    fn connect(&mut self, to: &Target) -> io::Result<Self::Stream>;
+
+    /// IP address of a connection's peer, if it has one.
+    fn peer(&self, _: &Self::Stream) -> Option<IpAddr> {
+        None
+    }
 
     /// Sends a text, if that is possible at once, and closes the connection.
     fn refuse(&mut self, stream: Self::Stream, text: &[u8]);

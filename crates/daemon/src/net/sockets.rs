@@ -1,16 +1,16 @@
 //! Non-blocking sockets of a thread, by io_uring if available, else by epoll.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use fanin_ring::{Event, Ring};
-use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll};
 
-use super::{Net, Outgoing, Received, Token};
+use super::stream::{Listener, Stream};
+use super::{Net, Outgoing, Received, Target, Token};
 
 /// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
@@ -36,7 +36,7 @@ impl EventLoop {
 pub struct Sockets {
     system: System,
     /// Listeners of each pool.
-    listeners: Vec<Vec<TcpListener>>,
+    listeners: Vec<Vec<Listener>>,
 }
 
 enum System {
@@ -48,7 +48,7 @@ enum System {
 #[derive(Debug)]
 pub enum Socket {
     Ring(fanin_ring::Socket),
-    Epoll(TcpStream),
+    Epoll(Stream),
 }
 
 /// Wakes a thread that waits for events.
@@ -69,7 +69,7 @@ impl Waker {
 
 impl Sockets {
     /// Creates the thread's sockets with listeners of each pool, and its waker.
-    pub fn new(which: EventLoop, mut listeners: Vec<Vec<TcpListener>>) -> io::Result<(Sockets, Waker)> {
+    pub fn new(which: EventLoop, mut listeners: Vec<Vec<Listener>>) -> io::Result<(Sockets, Waker)> {
         let token = Token::Waker.encode();
         let ring = match which {
             EventLoop::Epoll => None,
@@ -133,7 +133,7 @@ impl Sockets {
 }
 
 impl Net for Sockets {
-    type Stream = TcpStream;
+    type Stream = Stream;
     type Socket = Socket;
 
     fn name(&self) -> &'static str {
@@ -143,13 +143,13 @@ impl Net for Sockets {
         }
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<TcpStream> {
+    fn accept(&mut self, pool: usize) -> io::Result<Stream> {
         for listener in &self.listeners[pool] {
             loop {
                 match listener.accept() {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    taken => return taken.map(|(stream, _)| stream),
+                    taken => return taken,
                 }
             }
         }
@@ -167,19 +167,22 @@ impl Net for Sockets {
         }
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<TcpStream> {
-        TcpStream::connect(to)
+    fn connect(&mut self, to: &Target) -> io::Result<Stream> {
+        Stream::connect(&to.address)
     }
 
-    fn refuse(&mut self, mut stream: TcpStream, text: &[u8]) {
+    fn peer(&self, stream: &Stream) -> Option<IpAddr> {
+        stream.peer()
+    }
+
+    fn refuse(&mut self, mut stream: Stream, text: &[u8]) {
         // Best effort.
         let _ = stream.write(text);
     }
 
-    fn add(&mut self, mut stream: TcpStream, token: Token, opening: bool) -> io::Result<Socket> {
+    fn add(&mut self, mut stream: Stream, token: Token, opening: bool) -> io::Result<Socket> {
         let token = token.encode();
-        // Without it responses would be delayed; a socket that refuses it still works.
-        let _ = stream.set_nodelay(true);
+        stream.send_at_once();
         match &mut self.system {
             System::Ring(ring) => ring.add(OwnedFd::from(stream).into(), token, opening).map(Socket::Ring),
             System::Epoll(poll, _) => {
@@ -191,15 +194,14 @@ impl Net for Sockets {
     }
 
     fn is_open(&mut self, socket: &mut Socket) -> io::Result<bool> {
-        let (error, open) = match (&self.system, socket) {
+        match (&self.system, socket) {
             (System::Ring(ring), Socket::Ring(socket)) => {
                 let Some(stream) = ring.system(socket) else { return Ok(false) };
-                (stream.take_error()?, stream.peer_addr().is_ok())
+                stream.take_error()?.map_or(Ok(stream.peer_addr().is_ok()), Err)
             }
-            (_, Socket::Epoll(stream)) => (stream.take_error()?, stream.peer_addr().is_ok()),
-            _ => return Ok(false),
-        };
-        error.map_or(Ok(open), Err)
+            (_, Socket::Epoll(stream)) => stream.is_open(),
+            _ => Ok(false),
+        }
     }
 
     fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<Received> {

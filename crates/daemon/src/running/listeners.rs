@@ -5,12 +5,15 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mio::net::TcpListener;
 use procfs::process::FDTarget;
 use socket2::{Domain, Protocol, Socket, Type};
+
+use super::socket_file::SocketFile;
+use crate::net::Address;
+use crate::net::stream::Listener;
 
 /// Maximum number of connections that wait for accept.
 const BACKLOG: i32 = 4096;
@@ -18,61 +21,101 @@ const BACKLOG: i32 = 4096;
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The sockets of a pool.
+#[derive(Debug)]
+struct OfPool {
+    address: Address,
+    sockets: Vec<Socket>,
+    /// The file of a UNIX socket, which a successor shares.
+    file: Option<Arc<SocketFile>>,
+}
+
 /// The sockets of each pool.
 #[derive(Debug)]
 pub struct Listeners {
-    pools: Vec<(SocketAddr, Mutex<Vec<Socket>>)>,
+    pools: Vec<(Address, Mutex<OfPool>)>,
 }
 
 impl Listeners {
     /// Listens at an address per pool, for this many threads; shares the sockets of a predecessor that listens there.
-    pub fn open(
-        addresses: impl Iterator<Item = SocketAddr>,
+    pub fn open<'a>(
+        addresses: impl Iterator<Item = &'a Address>,
         threads: usize,
         predecessor: Option<&Listeners>,
     ) -> io::Result<Listeners> {
-        let of_pool = |address: SocketAddr| {
-            let mut sockets = predecessor.map_or(Ok(Vec::new()), |predecessor| predecessor.at(address))?;
-            // Threads share the address, but other programs must not.
-            let alone = if sockets.is_empty() { Some(listen_alone(address)?) } else { None };
-            let actual = alone.as_ref().or(sockets.first()).and_then(|socket| socket.local_addr().ok());
-            let address = actual.and_then(|actual| actual.as_socket()).unwrap_or(address);
-            drop(alone);
-            for _ in sockets.len()..threads {
-                sockets.push(listen(address, true)?);
-            }
-            Ok((address, Mutex::new(sockets)))
+        let of_pool = |address: &Address| {
+            let shared = predecessor.map_or(Ok(None), |predecessor| predecessor.at(address))?;
+            let of_pool = match address {
+                Address::Ip(address) => listen_tcp(*address, threads, shared)?,
+                Address::Unix(path) => {
+                    let listen = || retry(address, || SocketFile::listen(path, BACKLOG));
+                    let opened = |(socket, file): (Socket, SocketFile)| OfPool {
+                        address: address.clone(),
+                        sockets: vec![socket],
+                        file: Some(Arc::new(file)),
+                    };
+                    let mut of_pool = shared.map_or_else(|| listen().map(opened), Ok)?;
+                    // Threads share one queue.
+                    for _ in of_pool.sockets.len()..threads {
+                        of_pool.sockets.push(of_pool.sockets[0].try_clone()?);
+                    }
+                    of_pool
+                }
+            };
+            Ok((of_pool.address.clone(), Mutex::new(of_pool)))
         };
         Ok(Listeners { pools: addresses.map(of_pool).collect::<io::Result<_>>()? })
     }
 
     /// Addresses of the pools, with the actual ports.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.pools.iter().map(|(address, _)| *address).collect()
+    pub fn addresses(&self) -> Vec<Address> {
+        self.pools.iter().map(|(address, _)| address.clone()).collect()
     }
 
-    /// Duplicates of the sockets at an address.
-    fn at(&self, address: SocketAddr) -> io::Result<Vec<Socket>> {
-        let Some((_, sockets)) = self.pools.iter().find(|(listens, _)| *listens == address) else {
-            return Ok(Vec::new());
+    /// Duplicates of the sockets at an address, if there are any.
+    fn at(&self, address: &Address) -> io::Result<Option<OfPool>> {
+        let Some((address, of_pool)) = self.pools.iter().find(|(listens, _)| listens == address) else {
+            return Ok(None);
         };
-        sockets.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Socket::try_clone).collect()
+        let of_pool = of_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let sockets: Vec<_> = of_pool.sockets.iter().map(Socket::try_clone).collect::<io::Result<_>>()?;
+        let shared = OfPool { address: address.clone(), sockets, file: of_pool.file.clone() };
+        Ok((!shared.sockets.is_empty()).then_some(shared))
     }
 
     /// Duplicates for a thread, by pool. All threads together get all sockets.
-    pub fn of_thread(&self, number: usize, threads: usize) -> io::Result<Vec<Vec<TcpListener>>> {
-        let of_pool = |(_, sockets): &(SocketAddr, Mutex<Vec<Socket>>)| {
-            let sockets = sockets.lock().unwrap_or_else(PoisonError::into_inner);
-            let its = sockets.iter().skip(number).step_by(threads);
-            its.map(|socket| Ok(TcpListener::from_std(socket.try_clone()?.into()))).collect()
+    pub fn of_thread(&self, number: usize, threads: usize) -> io::Result<Vec<Vec<Listener>>> {
+        let of_pool = |(address, of_pool): &(Address, Mutex<OfPool>)| {
+            let of_pool = of_pool.lock().unwrap_or_else(PoisonError::into_inner);
+            let its = of_pool.sockets.iter().skip(number).step_by(threads);
+            its.map(|socket| Ok(Listener::of(address, socket.try_clone()?))).collect()
         };
         self.pools.iter().map(of_pool).collect()
     }
 
-    /// Closes the sockets; threads close their duplicates.
+    /// Closes the sockets and removes their files; threads close their duplicates.
     pub fn close(&self) {
-        self.pools.iter().for_each(|(_, sockets)| sockets.lock().unwrap_or_else(PoisonError::into_inner).clear());
+        for (_, of_pool) in &self.pools {
+            let mut of_pool = of_pool.lock().unwrap_or_else(PoisonError::into_inner);
+            of_pool.sockets.clear();
+            of_pool.file = None;
+        }
     }
+}
+
+/// Listens at a TCP address, with a socket per thread, or more if they are shared with a predecessor.
+fn listen_tcp(address: SocketAddr, threads: usize, shared: Option<OfPool>) -> io::Result<OfPool> {
+    let mut sockets = shared.map_or(Vec::new(), |shared| shared.sockets);
+    // Threads share the address, but other programs must not.
+    let listen_alone = || retry(&address.into(), || listen(address, false));
+    let alone = if sockets.is_empty() { Some(listen_alone()?) } else { None };
+    let actual = alone.as_ref().or(sockets.first()).and_then(|socket| socket.local_addr().ok());
+    let address = actual.and_then(|actual| actual.as_socket()).unwrap_or(address);
+    drop(alone);
+    for _ in sockets.len()..threads {
+        sockets.push(listen(address, true)?);
+    }
+    Ok(OfPool { address: address.into(), sockets, file: None })
 }
 
 fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {
@@ -89,11 +132,11 @@ fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Binds an address exclusively. Sockets of a killed process may exist a little longer with io_uring, so this retries for some seconds.
-fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
+/// Binds an address. Sockets of a killed process may exist a little longer with io_uring, so this retries for some seconds.
+fn retry<T>(address: &Address, bind: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let mut tries = TRIES;
     loop {
-        match listen(address, false) {
+        match bind() {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(PAUSE);
@@ -102,18 +145,26 @@ fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
                 let whose = holder(address).map_or_else(String::new, |whose| format!(", by {whose}"));
                 return Err(io::Error::new(error.kind(), format!("{address}: {error}{whose}")));
             }
-            Ok(socket) => return Ok(socket),
+            bound => return bound,
         }
     }
 }
 
 /// The process that listens at an address, if this user can see it.
-fn holder(address: SocketAddr) -> Option<String> {
-    let listening = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
-    let sockets: Vec<u64> = listening
-        .filter(|entry| entry.state == procfs::net::TcpState::Listen && entry.local_address.port() == address.port())
-        .map(|entry| entry.inode)
-        .collect();
+fn holder(address: &Address) -> Option<String> {
+    let sockets: Vec<u64> = match address {
+        Address::Ip(address) => {
+            let listening = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
+            let at = |entry: &procfs::net::TcpNetEntry| {
+                entry.state == procfs::net::TcpState::Listen && entry.local_address.port() == address.port()
+            };
+            listening.filter(at).map(|entry| entry.inode).collect()
+        }
+        Address::Unix(path) => {
+            let sockets = procfs::net::unix().into_iter().flatten();
+            sockets.filter(|entry| entry.path.as_ref() == Some(path)).map(|entry| entry.inode).collect()
+        }
+    };
     let process = procfs::process::all_processes().ok()?.flatten().find(|process| {
         process.fd().is_ok_and(|mut files| {
             files.any(|file| {

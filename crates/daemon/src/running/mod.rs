@@ -1,10 +1,10 @@
 //! Lifecycle of a front end: sockets, threads, shutdown, and succession by a front end with other settings.
 
 mod listeners;
+mod socket_file;
 mod thread;
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,7 @@ use rand::rngs::SysRng;
 use crate::front::Front;
 use crate::log::Writer;
 use crate::migration::coordinator::{self, MigrationThread};
+use crate::net::Address;
 use crate::net::clock::unix;
 use crate::net::sockets::{Sockets, Waker};
 use crate::settings::Settings;
@@ -36,7 +37,7 @@ pub struct Running {
     stop: Arc<AtomicBool>,
     listeners: Arc<Listeners>,
     /// Addresses of the pools, with the actual ports.
-    pub listens: Vec<SocketAddr>,
+    pub listens: Vec<Address>,
 }
 
 /// Starts a front end.
@@ -59,7 +60,7 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(settings, clients));
     let plans = coordinator::begin(settings, &shared)?;
-    let addresses = settings.pools.iter().map(|pool| pool.listen);
+    let addresses = settings.pools.iter().map(|pool| &pool.listen);
     let listeners = Arc::new(Listeners::open(addresses, settings.threads, predecessor)?);
     let writer = settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?;
     let rows = writer.as_ref().map(|writer| writer.to.clone());

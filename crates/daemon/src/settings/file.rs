@@ -11,12 +11,13 @@ use toml::Spanned;
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::foreign::foreign;
 use super::log_settings::{LogInFile, log_in_file};
-use super::types::{Plan, Pool, Problem, Settings};
+use super::types::{Plan, Pool, Problem, Server, Settings};
 use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
 use crate::log::{self, Naming, Secret};
 use crate::migration::plan::InvalidPlan;
 use crate::migration::progress::Progress;
 use crate::migration::{self, MigrationState, Stage};
+use crate::net::Target;
 use crate::net::sockets::EventLoop;
 use crate::routing::{Hash, Placement};
 
@@ -152,7 +153,10 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<
         return Err(Wrong(Some(file.servers.span()), "no servers: add servers = [\"10.0.0.1:11211\", ...]".to_owned()));
     }
     let place = file.servers.span();
-    let one = |text: Spanned<String>| server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
+    let one = |text: Spanned<String>| {
+        let (weighted, address, _) = server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why))?;
+        Ok(Server { weighted, target: Arc::new(Target { address }) })
+    };
     let servers = file.servers.into_inner().into_iter().map(one).collect::<Result<Vec<_>, _>>()?;
     no_server_twice(&servers, Some(place))?;
     let mut pool = Pool::plain(file.name.unwrap_or_else(|| format!("pool{number}")), listen, servers);
@@ -185,7 +189,7 @@ fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> R
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
     let reader = migration::plan::Reader { names, router: &pool.router(), secret, drawn };
     let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
-    let mut progress = Progress::new(&folder, &pool.name, pool.listen);
+    let mut progress = Progress::new(&folder, &pool.name, &pool.listen);
     if let Some(MigrationState { moves, stage }) = progress.read(&reader).map_err(unfit)? {
         // Plain keys of later plans are hashed by the same secret, so plans can be compared.
         let drawn = if moves.secret.id() == 0 { moves.secret } else { drawn };

@@ -1,7 +1,6 @@
 //! Settings as values, with their defaults.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::log::{self, Secret};
 use crate::migration::progress::Progress;
 use crate::migration::{self, Moves, Stage};
 use crate::net::sockets::EventLoop;
+use crate::net::{Address, Target};
 use crate::routing::{Hash, Placement, Router, Weighted};
 
 /// All settings.
@@ -43,7 +43,7 @@ pub struct Pool {
     /// Name in `stats`.
     pub name: String,
     /// Address to listen on.
-    pub listen: SocketAddr,
+    pub listen: Address,
     /// Servers.
     pub servers: Vec<Server>,
     /// Placement of keys.
@@ -98,8 +98,8 @@ pub struct Plan {
 pub struct Server {
     /// Name and weight.
     pub weighted: Weighted,
-    /// Address.
-    pub address: SocketAddr,
+    /// Its address, and how to connect to it.
+    pub target: Arc<Target>,
 }
 
 /// A settings error: problem and place.
@@ -151,7 +151,7 @@ impl Pool {
     }
 
     /// A pool with default settings.
-    pub(super) fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
+    pub(super) fn plain(name: String, listen: Address, servers: Vec<Server>) -> Pool {
         Pool {
             name,
             listen,

@@ -10,6 +10,8 @@ mod commands;
 mod faults;
 #[path = "succession.rs"]
 mod succession;
+#[path = "unix_sockets.rs"]
+mod unix_sockets;
 #[path = "waits.rs"]
 mod waits;
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -247,7 +249,7 @@ impl Cluster {
     }
 
     pub fn client(&self) -> Client {
-        Client::to(self.front.listens[0])
+        Client::to(self.front.listens[0].ip().unwrap())
     }
 
     /// Sets keys with values. Keys differ at the front, since FNV barely separates keys that differ in the last byte.
@@ -271,7 +273,7 @@ pub fn value(key: &str, len: usize) -> String {
 }
 
 /// A client with a timeout of ten seconds.
-pub struct Client(pub BufReader<TcpStream>);
+pub struct Client<S = TcpStream>(pub BufReader<S>);
 
 impl Client {
     pub fn to(address: SocketAddr) -> Client {
@@ -280,7 +282,18 @@ impl Client {
         stream.set_nodelay(true).unwrap();
         Client(BufReader::new(stream))
     }
+}
 
+impl Client<UnixStream> {
+    /// At a UNIX socket.
+    pub fn at(path: &Path) -> Client<UnixStream> {
+        let stream = UnixStream::connect(path).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        Client(BufReader::new(stream))
+    }
+}
+
+impl<S: Read + Write> Client<S> {
     pub fn send(&mut self, text: &str) {
         self.0.get_mut().write_all(text.as_bytes()).unwrap();
     }

@@ -44,8 +44,8 @@ impl<S> Upstreams<S> {
         for (number, pool) in settings.pools.iter().enumerate() {
             pools.push(Pool::new(pool, servers.len()));
             for one in &pool.servers {
-                servers.push(Server::shared(one.weighted.name.clone(), one.address, number));
-                second.push(Server::alone(one.weighted.name.clone(), one.address, number));
+                servers.push(Server::shared(one.weighted.name.clone(), one.target.clone(), number));
+                second.push(Server::alone(one.weighted.name.clone(), one.target.clone(), number));
             }
         }
         let shared = servers.len();

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 use fanin_memcache::{Cursor, Piece, Shape};
 
@@ -15,7 +15,7 @@ use super::error::ServerError;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
 use crate::net::clock::Nanos;
-use crate::net::{Net, Outgoing, Received, Token};
+use crate::net::{Net, Outgoing, Received, Target, Token};
 
 /// Limits of a server's queue: unsent bytes, unanswered requests, and requests for its second connection. A client may use as much as is
 /// free, so the largest are refused first and others always find space (the dynamic threshold of Choudhury and Hahne, 1998, with a
@@ -78,7 +78,7 @@ enum State<S> {
 #[derive(Debug)]
 pub struct Server<S> {
     pub name: String,
-    pub address: SocketAddr,
+    pub target: Arc<Target>,
     pub pool: usize,
     state: State<S>,
     /// Number of connections so far: after a reconnect the server may have restarted.
@@ -104,10 +104,10 @@ pub struct Server<S> {
 }
 
 impl<S> Server<S> {
-    pub fn shared(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+    pub fn shared(name: String, target: Arc<Target>, pool: usize) -> Server<S> {
         Server {
             name,
-            address,
+            target,
             pool,
             state: State::Down { until: AT_ONCE },
             life: 0,
@@ -127,9 +127,9 @@ impl<S> Server<S> {
     }
 
     /// A second connection, for single requests.
-    pub fn alone(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+    pub fn alone(name: String, target: Arc<Target>, pool: usize) -> Server<S> {
         let state = State::Down { until: Nanos::MAX };
-        Server { alone: Some(VecDeque::new()), state, ..Server::shared(name, address, pool) }
+        Server { alone: Some(VecDeque::new()), state, ..Server::shared(name, target, pool) }
     }
 
     /// Whether it is a second connection, for single requests.
@@ -155,7 +155,7 @@ impl<S> Server<S> {
 
     /// Starts to connect; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {
-        let opening = net.connect(self.address).and_then(|stream| net.add(stream, token, true));
+        let opening = net.connect(&self.target).and_then(|stream| net.add(stream, token, true));
         let waits = self.is_first_try();
         opening.map(|socket| self.state = State::Opening { socket, since: now, waits }).is_ok()
     }
@@ -438,10 +438,15 @@ impl<S> Server<S> {
 mod tests {
     use super::super::ask::Destination;
     use super::*;
+    use crate::net::Address;
+
+    fn target() -> Arc<Target> {
+        Arc::new(Target { address: Address::Ip("127.0.0.1:1".parse().unwrap()) })
+    }
 
     #[test]
     fn refuses_largest_client_first() {
-        let mut server: Server<()> = Server::shared("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
+        let mut server: Server<()> = Server::shared("a".into(), target(), 0);
         server.state = State::Open(());
         assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
         // A client that sends without limit takes half of the space, and another one half of the rest.
@@ -456,7 +461,7 @@ mod tests {
 
     #[test]
     fn limits_second_connection_per_client() {
-        let mut server: Server<()> = Server::alone("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
+        let mut server: Server<()> = Server::alone("a".into(), target(), 0);
         let ask = || {
             let client = crate::memory::table::Table::default().insert(());
             Ask::new((client, 0), Destination::Every, Shape::Alone, 0)

@@ -90,7 +90,8 @@ impl Stage {
             listed.join(",")
         );
         let settings = Settings::of_file("case.toml", &text).unwrap();
-        let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+        let addresses: Vec<_> =
+            settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
         let world = Rc::new(RefCell::new(World::new(&addresses)));
         let shared = Arc::new(Shared::new(&settings, settings.clients));
         goes_on(folder.path(), &settings, &shared, &mut random);

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use fanin_daemon::machine::{Event, Net, Outgoing, Received, Token};
+use fanin_daemon::machine::{Event, Net, Outgoing, Received, Target, Token};
 
 /// A connection, seen from the front end.
 #[derive(Debug, Default)]
@@ -137,9 +137,9 @@ impl Net for Scripted {
         self.0.borrow_mut().listens = false;
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<usize> {
+    fn connect(&mut self, to: &Target) -> io::Result<usize> {
         let world = &mut *self.0.borrow_mut();
-        let server = Some(world.servers[&to]);
+        let server = Some(world.servers[&to.address.ip().unwrap()]);
         world.connections.push(Connection { server, room: usize::MAX / 2, ..Connection::default() });
         Ok(world.connections.len() - 1)
     }
