@@ -27,6 +27,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     }
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     if arguments.check {
+        settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
         settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
         let mut text = format!(

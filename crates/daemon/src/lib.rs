@@ -25,7 +25,8 @@ pub mod machine {
     pub use crate::metrics::{Figure, Metric, MetricKind, Subject, Value};
     pub use crate::migration::Stage;
     pub use crate::migration::coordinator::{PoolMigration, begin};
-    pub use crate::net::{Address, Net, Outgoing, Received, Target, Token};
+    pub use crate::net::secure::Secure;
+    pub use crate::net::{Address, Entry, Net, Outgoing, Received, Target, Token};
     pub use crate::shared::Shared;
     pub use fanin_ring::Event;
 }

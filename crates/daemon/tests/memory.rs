@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Target, Token, begin, charged};
+use fanin_daemon::machine::{Entry, Front, Net, Outgoing, Received, Shared, Target, Token, begin, charged};
 use fanin_memcache::{Limits, Lines, Next, Request};
 use sha2::{Digest, Sha256};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -82,15 +82,15 @@ impl Net for Apart {
         "memory"
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<usize> {
-        self.1.apart(|| self.0.accept(pool))
+    fn accept(&mut self, pool: usize, entry: &Arc<Entry>) -> io::Result<usize> {
+        self.1.apart(|| self.0.accept(pool, entry))
     }
 
     fn unlisten(&mut self, pool: usize) {
         self.0.unlisten(pool);
     }
 
-    fn connect(&mut self, to: &Target) -> io::Result<usize> {
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<usize> {
         self.1.apart(|| self.0.connect(to))
     }
 

@@ -68,11 +68,11 @@ impl<N: Net> Front<N> {
         for pool in 0..self.upstreams.pools().len() {
             self.figures_of_pool(pool, &mut figures);
         }
-        let servers = self.upstreams.shared().iter();
-        figures.extend(
-            servers
-                .map(|server| Figure { subject: Subject::Server(&server.name), ..word(list::SERVER, server.state()) }),
-        );
+        for server in self.upstreams.shared() {
+            let of_server = |metric, text| Figure { subject: Subject::Server(&server.name), ..word(metric, text) };
+            figures.push(of_server(list::SERVER, server.state()));
+            figures.extend(server.failure().map(|failure| of_server(list::FAILURE, failure)));
+        }
         figures
     }
 

@@ -5,20 +5,27 @@
 
 mod address;
 pub mod clock;
+mod entry;
 mod outgoing;
 pub mod pace;
+pub mod secure;
 pub mod sockets;
 pub mod stream;
 mod target;
 mod token;
+pub mod users;
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 pub use address::Address;
+pub use entry::Entry;
 pub use outgoing::Outgoing;
 pub use target::Target;
 pub use token::Token;
+
+use clock::Nanos;
 
 /// Bytes that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +46,24 @@ pub trait Net {
     /// Name of the event loop.
     fn name(&self) -> &'static str;
 
-    /// Accepts a connection of a pool; `WouldBlock` if there is none.
+    /// Begins a loop iteration at this time.
+    fn begin_turn(&mut self, _: Nanos) {}
+
+    /// A client to close, because it takes too long until its requests can be read; each is returned once.
+    fn next_overdue(&mut self) -> Option<Token> {
+        None
+    }
+
+    /// The next time at which there may be such a client.
+    fn next_due(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Accepts a connection of a pool with these requirements; `WouldBlock` if there is none.
     ///
     /// # Errors
     /// Accepting failed, for example without free file descriptors.
-    fn accept(&mut self, pool: usize) -> io::Result<Self::Stream>;
+    fn accept(&mut self, pool: usize, entry: &Arc<Entry>) -> io::Result<Self::Stream>;
 
     /// Stops listening for a pool.
     fn unlisten(&mut self, pool: usize);
@@ -52,11 +72,14 @@ pub trait Net {
     ///
     /// # Errors
     /// The connection cannot be opened.
-    fn connect(&mut self, to: &Target) -> io::Result<Self::Stream>;
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<Self::Stream>;
 
-    /// IP address of a connection's peer, if it has one.
-    fn peer(&self, _: &Self::Stream) -> Option<IpAddr> {
-        None
+    /// IP address of a connection's peer; none for a UNIX socket.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    fn peer(&self, _: &Self::Stream) -> io::Result<Option<IpAddr>> {
+        Ok(None)
     }
 
     /// Sends a text, if that is possible at once, and closes the connection.
@@ -95,4 +118,9 @@ pub trait Net {
 
     /// Received bytes not yet read.
     fn held(&self) -> usize;
+
+    /// Memory that a connection takes here.
+    fn holds(&self, _: &Self::Socket) -> usize {
+        0
+    }
 }

@@ -65,6 +65,11 @@ impl Outgoing {
         Ok(())
     }
 
+    /// Counts bytes that are encoded but not sent, whose memory is charged elsewhere: output ends only with them.
+    pub fn has_encoded(&mut self, count: usize) {
+        self.handed = count;
+    }
+
     /// Memory that it takes.
     pub fn holds(&self) -> usize {
         self.bytes.capacity() + self.handed

@@ -4,13 +4,14 @@ use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fanin_ring::{Event, Ring};
 use mio::{Events, Interest, Poll};
 
 use super::stream::{Listener, Stream};
-use super::{Net, Outgoing, Received, Target, Token};
+use super::{Entry, Net, Outgoing, Received, Target, Token};
 
 /// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
@@ -143,7 +144,7 @@ impl Net for Sockets {
         }
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<Stream> {
+    fn accept(&mut self, pool: usize, _: &Arc<Entry>) -> io::Result<Stream> {
         for listener in &self.listeners[pool] {
             loop {
                 match listener.accept() {
@@ -167,11 +168,11 @@ impl Net for Sockets {
         }
     }
 
-    fn connect(&mut self, to: &Target) -> io::Result<Stream> {
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<Stream> {
         Stream::connect(&to.address)
     }
 
-    fn peer(&self, stream: &Stream) -> Option<IpAddr> {
+    fn peer(&self, stream: &Stream) -> io::Result<Option<IpAddr>> {
         stream.peer()
     }
 

@@ -48,11 +48,14 @@ impl Stream {
         error.map_or(Ok(open), Err)
     }
 
-    /// IP address of the peer, if it has one.
-    pub fn peer(&self) -> Option<IpAddr> {
+    /// IP address of the peer; none for a UNIX socket.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn peer(&self) -> io::Result<Option<IpAddr>> {
         match self {
-            Stream::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip().to_canonical()),
-            Stream::Unix(_) => None,
+            Stream::Tcp(stream) => Ok(Some(stream.peer_addr()?.ip())),
+            Stream::Unix(_) => Ok(None),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::log::Writer;
 use crate::migration::coordinator::{self, MigrationThread};
 use crate::net::Address;
 use crate::net::clock::unix;
+use crate::net::secure::Secure;
 use crate::net::sockets::{Sockets, Waker};
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -57,6 +58,7 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
     if nix::unistd::geteuid().is_root() {
         warn("running as root, which a front end does not need; run it as another user");
     }
+    settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(settings, clients));
     let plans = coordinator::begin(settings, &shared)?;
@@ -86,6 +88,7 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
+            let sockets = Secure::new(sockets, shared.threads[number].clone());
             let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), (seed, log));
             // The caller waits for this, unless it is gone.
             let _ = tell.send(());

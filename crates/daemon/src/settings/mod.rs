@@ -4,6 +4,7 @@ mod checks;
 mod file;
 mod foreign;
 mod log_settings;
+mod security;
 mod types;
 mod values;
 
@@ -15,7 +16,7 @@ pub use types::{Plan, Pool, Problem, Server, Settings};
 use crate::migration;
 use crate::migration::plan::InvalidPlan;
 pub use crate::net::sockets::EventLoop;
-pub use crate::net::{Address, Target};
+pub use crate::net::{Address, Entry, Target};
 use values::{Wrong, address, server};
 
 impl Settings {
@@ -26,7 +27,7 @@ impl Settings {
         let server = |text: &String| {
             let (weighted, address, _) =
                 server(text).map_err(|why| plain(Wrong(None, format!("--servers {text}: {why}"))))?;
-            Ok(Server { weighted, target: Arc::new(Target { address }) })
+            Ok(Server { weighted, target: Arc::new(Target::plain(address)) })
         };
         let all = servers.join(",");
         let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;

@@ -11,7 +11,7 @@ use crate::log::{self, Secret};
 use crate::migration::progress::Progress;
 use crate::migration::{self, Moves, Stage};
 use crate::net::sockets::EventLoop;
-use crate::net::{Address, Target};
+use crate::net::{Address, Entry, Target};
 use crate::routing::{Hash, Placement, Router, Weighted};
 
 /// All settings.
@@ -35,6 +35,8 @@ pub struct Settings {
     pub log: Option<log::Settings>,
     /// Pools.
     pub pools: Vec<Pool>,
+    /// Problems that do not prevent a start.
+    pub warnings: Vec<Problem>,
 }
 
 /// A pool: servers behind one address.
@@ -44,6 +46,8 @@ pub struct Pool {
     pub name: String,
     /// Address to listen on.
     pub listen: Address,
+    /// Requirements for clients.
+    pub entry: Arc<Entry>,
     /// Servers.
     pub servers: Vec<Server>,
     /// Placement of keys.
@@ -103,7 +107,7 @@ pub struct Server {
 }
 
 /// A settings error: problem and place.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub struct Problem {
     /// File and line, if known.
     pub place: Option<(String, usize)>,
@@ -133,6 +137,7 @@ impl Settings {
             memory: Bytes(256 << 20),
             log: None,
             pools: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -155,6 +160,7 @@ impl Pool {
         Pool {
             name,
             listen,
+            entry: Arc::default(),
             servers,
             placement: Placement::WORDS[0].1,
             hash: Hash::Fnv1a64,

@@ -8,8 +8,14 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "logins.rs"]
+mod logins;
+#[path = "proxies.rs"]
+mod proxies;
 #[path = "succession.rs"]
 mod succession;
+#[path = "tls.rs"]
+mod tls;
 #[path = "unix_sockets.rs"]
 mod unix_sockets;
 #[path = "waits.rs"]

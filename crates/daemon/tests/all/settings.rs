@@ -92,7 +92,7 @@ fn suggests_equivalents_of_foreign_keys() {
             "auto_eject_hosts = true",
             "f.toml:6: unknown key `auto_eject_hosts`: servers are not ejected: a server that is down is",
         ),
-        ("tls = true", "f.toml:6: unknown key `tls`: TLS is not supported"),
+        ("tls = true", "f.toml:6: invalid type: boolean `true`, expected a table such as tls = {"),
         ("distribution = \"ketama\"", "f.toml:6: unknown key `distribution`: write it as `placement`: ketama"),
         ("server_connections = 1", "f.toml:6: unknown key `server_connections`: each thread has one connection"),
         (

@@ -267,9 +267,37 @@ impl Cluster {
     }
 }
 
+/// Starts a front end with one thread, in a folder. Each pool is `listen = "127.0.0.1:0"` with these settings.
+pub fn front(folder: &Path, event_loop: &str, pools: &[String]) -> Running {
+    let pools = pools.iter().enumerate().map(|(number, pool)| {
+        // Port 0 differs by host, since two pools may not have the same address.
+        format!("[[pool]]\nname = \"p{number}\"\nlisten = \"127.0.0.{}:0\"\ntimeout = \"2 s\"\n{pool}\n", number + 1)
+    });
+    let text = format!("threads = 1\n{event_loop}{}", pools.collect::<String>());
+    let settings = Settings::of_file(&folder.join("front.toml").display().to_string(), &text);
+    fanin_daemon::start(&settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
+}
+
+/// Repeats until the condition holds.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// A value that contains its key.
 pub fn value(key: &str, len: usize) -> String {
     format!("{key}/").chars().cycle().take(len).collect()
+}
+
+/// A connection with a timeout of ten seconds.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
 }
 
 /// A client with a timeout of ten seconds.
@@ -277,10 +305,7 @@ pub struct Client<S = TcpStream>(pub BufReader<S>);
 
 impl Client {
     pub fn to(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Client(BufReader::new(stream))
+        Client(BufReader::new(connect(address)))
     }
 }
 
@@ -343,13 +368,18 @@ impl<S: Read + Write> Client<S> {
 
     /// A word in `stats`.
     pub fn word(&mut self, name: &str) -> String {
+        self.word_if(name).unwrap_or_else(|| panic!("no figure {name}"))
+    }
+
+    /// The same, if it is there.
+    pub fn word_if(&mut self, name: &str) -> Option<String> {
         self.send("stats\r\n");
         let mut found = None;
         loop {
             let line = self.line();
             match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
                 Some((other, value)) => found = found.or((other == name).then(|| value.to_owned())),
-                None => return found.unwrap_or_else(|| panic!("no figure {name}")),
+                None => return found,
             }
         }
     }

@@ -10,6 +10,7 @@ use super::error::ServerError;
 use crate::memory::Charge;
 use crate::memory::table::Id;
 use crate::migration::{KeyMove, Location, MigrationState};
+use crate::net::Entry;
 use crate::net::clock::{Nanos, nanos};
 use crate::routing::Router;
 use crate::settings;
@@ -22,6 +23,8 @@ const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
 /// A pool.
 pub struct Pool {
     pub name: String,
+    /// Requirements for clients.
+    pub entry: Arc<Entry>,
     pub router: Router,
     /// Its migration, if any.
     plan_state: Option<Arc<MigrationState>>,
@@ -127,6 +130,7 @@ impl Pool {
         let value = u32::try_from(pool.item.0).unwrap_or(u32::MAX);
         Pool {
             name: pool.name.clone(),
+            entry: pool.entry.clone(),
             router: pool.router(),
             longest_answer: value.max(1 << 20).saturating_add(2),
             plan_state: None,

@@ -81,6 +81,8 @@ pub struct Server<S> {
     pub target: Arc<Target>,
     pub pool: usize,
     state: State<S>,
+    /// Reason of the last failure, if its network has one.
+    failure: Option<String>,
     /// Number of connections so far: after a reconnect the server may have restarted.
     life: u64,
     asked: VecDeque<Ask>,
@@ -110,6 +112,7 @@ impl<S> Server<S> {
             target,
             pool,
             state: State::Down { until: AT_ONCE },
+            failure: None,
             life: 0,
             asked: VecDeque::new(),
             charge: Charge::default(),
@@ -155,6 +158,7 @@ impl<S> Server<S> {
 
     /// Starts to connect; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {
+        self.failure = None;
         let opening = net.connect(&self.target).and_then(|stream| net.add(stream, token, true));
         let waits = self.is_first_try();
         opening.map(|socket| self.state = State::Opening { socket, since: now, waits }).is_ok()
@@ -166,7 +170,9 @@ impl<S> Server<S> {
     /// Connecting failed.
     pub fn opens<N: Net<Socket = S>>(&mut self, net: &mut N) -> io::Result<bool> {
         let State::Opening { socket, .. } = &mut self.state else { return Ok(false) };
-        if !net.is_open(socket)? {
+        let opens = net.is_open(socket);
+        self.failure = reason(&opens);
+        if !opens? {
             return Ok(false);
         }
         let down = State::Down { until: AT_ONCE };
@@ -174,6 +180,11 @@ impl<S> Server<S> {
             self.state = State::Open(socket);
         }
         Ok(true)
+    }
+
+    /// Reason of the last failure, if its network has one, such as an invalid certificate.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// Whether it is connecting.
@@ -190,6 +201,9 @@ impl<S> Server<S> {
     pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, into: &mut [u8]) -> Option<io::Result<Received>> {
         let State::Open(socket) = &mut self.state else { return None };
         let received = net.read(socket, into);
+        if received.is_err() {
+            self.failure = reason(&received);
+        }
         Some(received.map(|received| Received { more: received.more || self.ending, ..received }))
     }
 
@@ -434,6 +448,12 @@ impl<S> Server<S> {
     }
 }
 
+/// Reason of an error that is not the system's, as one line: a peer may have chosen parts of it.
+fn reason<T>(result: &io::Result<T>) -> Option<String> {
+    let error = result.as_ref().err().filter(|error| error.get_ref().is_some())?;
+    Some(error.to_string().replace(char::is_control, "?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::ask::Destination;
@@ -441,7 +461,7 @@ mod tests {
     use crate::net::Address;
 
     fn target() -> Arc<Target> {
-        Arc::new(Target { address: Address::Ip("127.0.0.1:1".parse().unwrap()) })
+        Arc::new(Target::plain(Address::Ip("127.0.0.1:1".parse().unwrap())))
     }
 
     #[test]

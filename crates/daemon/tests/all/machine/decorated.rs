@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Target, Token};
+use fanin_daemon::machine::{Entry, Front, Net, Outgoing, Received, Shared, Target, Token};
 use fanin_memcache::{Limits, Lines, Next, Request};
 
 use super::world::{Scripted, World};
@@ -96,15 +96,15 @@ impl<N: Net> Net for Masked<N> {
         self.0.name()
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<N::Stream> {
-        self.0.accept(pool)
+    fn accept(&mut self, pool: usize, entry: &Arc<Entry>) -> io::Result<N::Stream> {
+        self.0.accept(pool, entry)
     }
 
     fn unlisten(&mut self, pool: usize) {
         self.0.unlisten(pool);
     }
 
-    fn connect(&mut self, to: &Target) -> io::Result<N::Stream> {
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<N::Stream> {
         self.0.connect(to)
     }
 
