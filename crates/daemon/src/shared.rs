@@ -47,6 +47,11 @@ impl Shared {
         }
     }
 
+    /// Counters of a thread.
+    pub fn counters(&self, thread: usize) -> Arc<Counters> {
+        self.threads[thread].clone()
+    }
+
     /// Counts a new client, if the limit allows it.
     pub(crate) fn admit_client(&self) -> bool {
         self.clients

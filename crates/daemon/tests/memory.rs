@@ -2,6 +2,8 @@
 //!
 //! It runs without sockets. Allocations of the simulated network do not count.
 
+#[path = "memory/tls.rs"]
+mod tls;
 #[path = "all/machine/world.rs"]
 #[allow(dead_code)]
 mod world;

@@ -88,7 +88,7 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
-            let sockets = Secure::new(sockets, shared.threads[number].clone());
+            let sockets = Secure::new(sockets, shared.counters(number));
             let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), (seed, log));
             // The caller waits for this, unless it is gone.
             let _ = tell.send(());

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::session::{CHUNK, Encoded, Session};
+use super::session::{CHUNK, Session};
 use crate::memory::Buffer;
 use crate::net::{Net, Outgoing, Received};
 
@@ -16,7 +16,6 @@ const MOST_UNSENT: usize = 256 << 10;
 /// Buffers that connections of a thread share.
 #[derive(Default)]
 pub struct Shared {
-    encoded: Encoded,
     /// For records that are read.
     records: Vec<u8>,
     /// For plaintext while a connection to a server opens.
@@ -156,7 +155,7 @@ impl Channel {
         let Some(session) = &mut self.session else { return Ok(0) };
         let records = &mut shared.records[..count];
         self.out.fill(|| std::mem::take(&mut shared.spare));
-        let decoded = session.decode(records, into, &mut self.out, &mut shared.encoded);
+        let decoded = session.decode(records, into, &mut self.out);
         self.failed |= decoded.is_err();
         let decoded = decoded.map_err(failed)?;
         self.ended |= decoded.ended;
@@ -175,11 +174,11 @@ impl Channel {
     ///
     /// # Errors
     /// Of TLS.
-    pub fn put(&mut self, shared: &mut Shared, text: &[u8]) -> io::Result<()> {
+    pub fn put(&mut self, text: &[u8]) -> io::Result<()> {
         match &mut self.session {
             Some(_) if self.failed => Err(io::ErrorKind::ConnectionAborted.into()),
             Some(session) => {
-                let done = self.raw.with(|raw| session.encrypt(text, raw, &mut self.out, &mut shared.encoded));
+                let done = self.raw.with(|raw| session.encrypt(text, raw, &mut self.out));
                 self.failed |= done.is_err();
                 done.map_err(failed)
             }
@@ -211,7 +210,7 @@ impl Channel {
             self.out.fill(|| std::mem::take(&mut io.shared.spare));
             while !out.unsent().is_empty() && self.out.left() < MOST_UNSENT && !self.is_handshaking() {
                 let count = out.unsent().len().min(CHUNK);
-                self.put(io.shared, &out.unsent()[..count])?;
+                self.put(&out.unsent()[..count])?;
                 out.wrote(count);
             }
             self.flush(io)?;
@@ -226,7 +225,7 @@ impl Channel {
     /// Tells the peer that this side ends, as far as that is possible at once.
     pub fn end<N: Net>(&mut self, io: &mut Io<'_, N>) {
         if let Some(session) = self.session.as_mut().filter(|_| !self.failed) {
-            let ended = self.raw.with(|raw| session.end(raw, &mut self.out, &mut io.shared.encoded));
+            let ended = self.raw.with(|raw| session.end(raw, &mut self.out));
             if ended.is_ok() {
                 // The connection is closed anyway.
                 let _ = self.flush(io);

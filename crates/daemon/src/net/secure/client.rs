@@ -118,7 +118,7 @@ impl ClientGuard {
             return Err(invalid("no login"));
         }
         for piece in said.chunks(MOST_REFUSALS) {
-            self.channel.put(io.shared, piece)?;
+            self.channel.put(piece)?;
         }
         self.channel.flush(io)?;
         let Progress::In(rest) = progress else { return Ok(0) };

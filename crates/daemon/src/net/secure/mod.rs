@@ -36,7 +36,7 @@ const LONGEST_OPENING: Nanos = 10_000_000_000;
 const HANDSHAKES_A_TURN: u32 = 4;
 /// Memory of a guard besides its buffers, and of its TLS while and after it shakes hands, measured.
 const GUARD: usize = 512;
-const HANDSHAKING: usize = 16 << 10;
+const HANDSHAKING: usize = 8 << 10;
 const SHAKEN: usize = 4 << 10;
 
 /// The network.
@@ -131,7 +131,7 @@ impl<N: Net> Secure<N> {
         }
     }
 
-    /// After work on a guarded connection: whether the client is in, and whether the guard is still needed.
+    /// After work on a guarded connection: charges its state, and notes that a client is in.
     fn settle(&mut self, socket: &mut Socket<N::Socket>) {
         let Some(guard) = &mut socket.guard else { return };
         if let Side::Client(client) = &guard.side
@@ -140,12 +140,8 @@ impl<N: Net> Secure<N> {
         {
             self.openings.remove(&number);
         }
-        if guard.is_over() {
-            socket.guard = None;
-        } else {
-            let state = guard.state();
-            guard.charge.set(state);
-        }
+        let state = guard.state();
+        guard.charge.set(state);
     }
 }
 
@@ -276,6 +272,8 @@ impl<N: Net> Net for Secure<N> {
         let mut io = Io { net: &mut self.net, socket: &mut socket.inner, shared: &mut self.shared };
         let written = guard.channel_mut().send(&mut io, out);
         self.settle(socket);
+        // Only here, since `out` has just learned that nothing waits.
+        socket.guard.take_if(|guard| guard.is_over());
         written
     }
 

@@ -108,7 +108,7 @@ impl ServerGuard {
         }
         self.stage = Stage::Open;
         if let Some(user) = &self.target.user {
-            self.channel.put(io.shared, &user.request())?;
+            self.channel.put(&user.request())?;
             self.channel.flush(io)?;
             self.stage = Stage::Login;
         }

@@ -2,26 +2,23 @@
 //!
 //! It uses rustls's interface without buffers, so that an idle connection has none, and all buffers are charged.
 
+use std::fmt::Display;
+
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus, WriteTraffic};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{CommonState, Error, HandshakeKind};
 
 use crate::net::Outgoing;
 
-/// Plaintext per call of [`Session::encrypt`].
+/// Most plaintext per call of [`Session::encrypt`], so that its records stay in the processor's cache.
 pub const CHUNK: usize = 64 << 10;
-/// Buffer for the records of a chunk: each of at most 16 KiB of plaintext grows by some 30 bytes; before them there may be a key update.
-const RECORDS: usize = CHUNK + 1024;
-
-/// Buffer for encoded records, which connections of a thread share.
-pub struct Encoded(Vec<u8>);
-
-impl Default for Encoded {
-    fn default() -> Encoded {
-        Encoded(vec![0; RECORDS])
-    }
-}
+/// Largest encoded record of a handshake.
+const RECORD: usize = 17 << 10;
+/// Largest plaintext of a record, the most by which it grows, and room for a key update before it.
+const FRAGMENT: usize = 16 << 10;
+const GROWTH: usize = 32;
+const KEY_UPDATE: usize = 512;
 
 /// A connection's TLS.
 pub enum Session {
@@ -98,16 +95,10 @@ impl Session {
     ///
     /// # Errors
     /// The peer breaks the protocol, or is not accepted; `out` then has the alert for it. The session must not be used again.
-    pub fn decode(
-        &mut self,
-        records: &mut [u8],
-        into: &mut [u8],
-        out: &mut Outgoing,
-        encoded: &mut Encoded,
-    ) -> Result<Decoded, Error> {
+    pub fn decode(&mut self, records: &mut [u8], into: &mut [u8], out: &mut Outgoing) -> Result<Decoded, Error> {
         match self {
-            Session::Client(connection) => decode(&mut **connection, records, into, out, encoded),
-            Session::Server(connection) => decode(&mut **connection, records, into, out, encoded),
+            Session::Client(connection) => decode(&mut **connection, records, into, out),
+            Session::Server(connection) => decode(&mut **connection, records, into, out),
         }
     }
 
@@ -115,16 +106,10 @@ impl Session {
     ///
     /// # Errors
     /// The handshake is not complete, or the keys are used up.
-    pub fn encrypt(
-        &mut self,
-        plain: &[u8],
-        record: &mut [u8],
-        out: &mut Outgoing,
-        encoded: &mut Encoded,
-    ) -> Result<(), Error> {
+    pub fn encrypt(&mut self, plain: &[u8], record: &mut [u8], out: &mut Outgoing) -> Result<(), Error> {
         match self {
-            Session::Client(connection) => write(&mut **connection, Some(plain), record, out, encoded),
-            Session::Server(connection) => write(&mut **connection, Some(plain), record, out, encoded),
+            Session::Client(connection) => write(&mut **connection, Some(plain), record, out),
+            Session::Server(connection) => write(&mut **connection, Some(plain), record, out),
         }
     }
 
@@ -132,10 +117,10 @@ impl Session {
     ///
     /// # Errors
     /// The handshake is not complete.
-    pub fn end(&mut self, record: &mut [u8], out: &mut Outgoing, encoded: &mut Encoded) -> Result<(), Error> {
+    pub fn end(&mut self, record: &mut [u8], out: &mut Outgoing) -> Result<(), Error> {
         match self {
-            Session::Client(connection) => write(&mut **connection, None, record, out, encoded),
-            Session::Server(connection) => write(&mut **connection, None, record, out, encoded),
+            Session::Client(connection) => write(&mut **connection, None, record, out),
+            Session::Server(connection) => write(&mut **connection, None, record, out),
         }
     }
 }
@@ -145,7 +130,6 @@ fn decode<R: Records>(
     records: &mut [u8],
     into: &mut [u8],
     out: &mut Outgoing,
-    Encoded(encoded): &mut Encoded,
 ) -> Result<Decoded, Error> {
     let mut done = Decoded::default();
     loop {
@@ -162,8 +146,7 @@ fn decode<R: Records>(
                 }
             }
             Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                let count = data.encode(encoded).map_err(|error| Error::General(error.to_string()))?;
-                out.extend(&encoded[..count]);
+                out.extend_by(RECORD, |place| data.encode(place)).map_err(general)?;
             }
             Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
             Ok(ConnectionState::PeerClosed) => done.ended = true,
@@ -173,8 +156,7 @@ fn decode<R: Records>(
                 while connection.has_output()
                     && let Ok(ConnectionState::EncodeTlsData(mut data)) = connection.process(&mut []).state
                 {
-                    let count = data.encode(encoded).unwrap_or(0);
-                    out.extend(&encoded[..count]);
+                    out.extend_by(RECORD, |place| data.encode(place)).map_err(general)?;
                 }
                 return Err(error);
             }
@@ -191,25 +173,27 @@ fn write<R: Records>(
     plain: Option<&[u8]>,
     record: &mut [u8],
     out: &mut Outgoing,
-    Encoded(encoded): &mut Encoded,
 ) -> Result<(), Error> {
     loop {
         match connection.process(record).state? {
             ConnectionState::WriteTraffic(mut traffic) => {
-                let count = match plain {
-                    Some(plain) => traffic.encrypt(plain, encoded),
-                    None => WriteTraffic::queue_close_notify(&mut traffic, encoded),
+                let most = plain.map_or(0, |plain| plain.len() + plain.len() / FRAGMENT * GROWTH) + GROWTH + KEY_UPDATE;
+                let encode = |place: &mut [u8]| match plain {
+                    Some(plain) => traffic.encrypt(plain, place),
+                    None => traffic.queue_close_notify(place),
                 };
-                out.extend(&encoded[..count.map_err(|error| Error::General(error.to_string()))?]);
-                return Ok(());
+                return out.extend_by(most, encode).map_err(general);
             }
             ConnectionState::EncodeTlsData(mut data) => {
-                let count = data.encode(encoded).map_err(|error| Error::General(error.to_string()))?;
-                out.extend(&encoded[..count]);
+                out.extend_by(RECORD, |place| data.encode(place)).map_err(general)?;
             }
             ConnectionState::TransmitTlsData(data) => data.done(),
             ConnectionState::PeerClosed => {}
             _ => return Err(Error::HandshakeNotComplete),
         }
     }
+}
+
+fn general(error: impl Display) -> Error {
+    Error::General(error.to_string())
 }
