@@ -103,7 +103,7 @@ fn diff(settings: &Settings, old: Option<&Path>, (name, text): (&str, &str)) -> 
 
 /// Sends a command to the running proxy with one of these addresses.
 fn order(settings: &Settings, command: Command) -> Result<Result<String, String>, Failure> {
-    let addresses: Vec<_> = settings.pools.iter().map(|pool| pool.listen).collect();
+    let addresses: Vec<_> = settings.pools.iter().map(|pool| pool.listen.clone()).collect();
     let result = control::send(&addresses, command)
         .map_err(|error| Failure::Environment(format!("cannot control the running proxy: {error}")))?;
     result.ok_or_else(|| {
@@ -113,6 +113,7 @@ fn order(settings: &Settings, command: Command) -> Result<Result<String, String>
 }
 
 fn check(settings: &Settings) -> Result<(), Failure> {
+    settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
     settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
     let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
     let mut text = format!(

@@ -6,17 +6,24 @@
 //! load HOST:PORT KEYS CONNECTIONS meta SECONDS [RATE]        the same with `mg` of one key
 //! ```
 //!
+//! With `HOST:PORT,CA.pem` it uses TLS.
+//!
 //! Without a rate, each connection sends the next get after a response (closed loop). With one, gets per second are due at even distances,
 //! independent of earlier ones, and latency counts from the due time, which avoids coordinated omission.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fanin_memcache::{Cursor, Meta, Piece, Shape};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// Lengths of values, in turn: 20 to 1,000 bytes.
 const SIZES: [usize; 7] = [20, 50, 100, 200, 400, 700, 1000];
@@ -27,8 +34,36 @@ fn now() -> Instant {
     Instant::now()
 }
 
+/// Bytes to and from the front end.
+trait Pipe: Read + Write {}
+
+impl<T: Read + Write> Pipe for T {}
+
+/// Address, and TLS if it is used.
+#[derive(Clone)]
+struct Peer(SocketAddr, Option<Arc<ClientConfig>>);
+
+impl Peer {
+    fn parse(text: &str) -> Option<Peer> {
+        let Some((address, ca)) = text.split_once(',') else { return Some(Peer(text.parse().ok()?, None)) };
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(ca).ok()?).ok()?;
+        let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let builder = builder.with_safe_default_protocol_versions().ok()?;
+        let config = builder.with_root_certificates(roots).with_no_client_auth();
+        Some(Peer(address.parse().ok()?, Some(Arc::new(config))))
+    }
+
+    fn pipe<S: Pipe + 'static>(&self, stream: S) -> io::Result<Box<dyn Pipe>> {
+        let Some(config) = &self.1 else { return Ok(Box::new(stream)) };
+        let name = ServerName::from(self.0.ip());
+        let tls = ClientConnection::new(config.clone(), name).map_err(io::Error::other)?;
+        Ok(Box::new(StreamOwned::new(tls, stream)))
+    }
+}
+
 struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Pipe>,
     out: Vec<u8>,
     sent: usize,
     rest: Vec<u8>,
@@ -57,10 +92,10 @@ fn value(key: u64) -> Vec<u8> {
     format!("key:{key}/").into_bytes().into_iter().cycle().take(SIZES[key as usize % SIZES.len()]).collect()
 }
 
-fn fill(address: SocketAddr, keys: u64) -> io::Result<()> {
-    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
-    socket.connect(&address.into())?;
-    let mut socket = socket;
+fn fill(peer: &Peer, keys: u64) -> io::Result<()> {
+    let socket = socket2::Socket::new(socket2::Domain::for_address(peer.0), socket2::Type::STREAM, None)?;
+    socket.connect(&peer.0.into())?;
+    let mut socket = peer.pipe(socket)?;
     for first in (0..keys).step_by(100) {
         let (mut out, count) = (Vec::new(), (keys - first).min(100));
         for key in first..first + count {
@@ -104,7 +139,10 @@ impl Connection {
         }
         self.out.clear();
         self.sent = 0;
-        Ok(())
+        match self.stream.flush() {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Reads available bytes; returns whether a response is complete.
@@ -155,15 +193,15 @@ struct Load {
     rate: Option<f64>,
 }
 
-fn connect(address: SocketAddr, count: usize, poll: &Poll) -> io::Result<Vec<Connection>> {
+fn connect(peer: &Peer, count: usize, poll: &Poll) -> io::Result<Vec<Connection>> {
     let mut connections = Vec::new();
     for token in 0..count {
-        let mut stream = TcpStream::connect(address)?;
+        let mut stream = TcpStream::connect(peer.0)?;
         poll.registry().register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE)?;
         stream.set_nodelay(true)?;
         let (out, rest) = (Vec::new(), Vec::new());
         connections.push(Connection {
-            stream,
+            stream: peer.pipe(stream)?,
             out,
             sent: 0,
             rest,
@@ -176,10 +214,10 @@ fn connect(address: SocketAddr, count: usize, poll: &Poll) -> io::Result<Vec<Con
     Ok(connections)
 }
 
-fn run(address: SocketAddr, count: usize, load: &Load) -> io::Result<Vec<Duration>> {
+fn run(peer: &Peer, count: usize, load: &Load) -> io::Result<Vec<Duration>> {
     let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(1024));
     let (mut scratch, mut draws, mut took) = (vec![0; 1 << 18], Draws(1), Vec::new());
-    let mut connections = connect(address, count, &poll)?;
+    let mut connections = connect(peer, count, &poll)?;
     let begin = now() + Duration::from_millis(200);
     let end = begin + Duration::from_secs_f64(load.seconds);
     let step = load.rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
@@ -238,14 +276,14 @@ fn main() -> io::Result<()> {
     let right =
         || io::Error::other("load fill HOST:PORT KEYS | load HOST:PORT KEYS CONNECTIONS KEYS_A_GET SECONDS [RATE]");
     let number = |index: usize| arguments.get(index).and_then(|text| text.parse::<f64>().ok()).ok_or_else(right);
-    let address = |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).ok_or_else(right);
+    let peer = |index: usize| arguments.get(index).and_then(|text| Peer::parse(text)).ok_or_else(right);
     if arguments.first().is_some_and(|word| word == "fill") {
-        return fill(address(1)?, number(2)? as u64);
+        return fill(&peer(1)?, number(2)? as u64);
     }
     let meta = arguments.get(3).is_some_and(|word| word == "meta");
     let of_get = if meta { 1 } else { number(3)? as usize };
     let load = Load { keys: number(1)? as u64, of_get, meta, seconds: number(4)?, rate: number(5).ok() };
-    let mut took = run(address(0)?, number(2)? as usize, &load)?;
+    let mut took = run(&peer(0)?, number(2)? as usize, &load)?;
     took.sort_unstable();
     let at = |share: f64| {
         took.get(((took.len() as f64 * share) as usize).min(took.len().saturating_sub(1)))

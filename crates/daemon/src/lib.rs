@@ -22,10 +22,11 @@ pub mod machine {
     pub use crate::front::Front;
     pub use crate::front::multigets::schedule::Schedule;
     pub use crate::memory::charged;
-    pub use crate::metrics::{Figure, Metric, MetricKind, Subject, Value};
+    pub use crate::metrics::{Counters, Figure, Metric, MetricKind, Subject, Value};
     pub use crate::migration::Stage;
     pub use crate::migration::coordinator::{PoolMigration, begin};
-    pub use crate::net::{Net, Outgoing, Received, Token};
+    pub use crate::net::secure::Secure;
+    pub use crate::net::{Address, Entry, Net, Outgoing, Received, Target, Token};
     pub use crate::shared::Shared;
     pub use fanin_ring::Event;
 }

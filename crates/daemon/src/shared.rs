@@ -123,6 +123,11 @@ impl Shared {
         }
     }
 
+    /// Counters of a thread.
+    pub fn counters(&self, thread: usize) -> Arc<Counters> {
+        self.threads[thread].clone()
+    }
+
     /// The settings in force.
     pub fn edition(&self) -> Arc<Edition> {
         self.edition.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -2,6 +2,8 @@
 //!
 //! It runs without sockets. Allocations of the simulated network do not count.
 
+#[path = "memory/tls.rs"]
+mod tls;
 #[path = "all/machine/world.rs"]
 #[allow(dead_code)]
 mod world;
@@ -9,13 +11,12 @@ mod world;
 use std::alloc::System;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Token, begin, charged};
+use fanin_daemon::machine::{Address, Entry, Front, Net, Outgoing, Received, Shared, Target, Token, begin, charged};
 use fanin_memcache::{Limits, Lines, Next, Request};
 use sha2::{Digest, Sha256};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -83,19 +84,19 @@ impl Net for Apart {
         "memory"
     }
 
-    fn listen(&mut self, listener: usize, at: SocketAddr) -> io::Result<()> {
+    fn listen(&mut self, listener: usize, at: &Address) -> io::Result<()> {
         self.0.listen(listener, at)
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<usize> {
-        self.1.apart(|| self.0.accept(pool))
+    fn accept(&mut self, listener: usize, entry: &Arc<Entry>) -> io::Result<usize> {
+        self.1.apart(|| self.0.accept(listener, entry))
     }
 
     fn unlisten(&mut self, pool: usize) {
         self.0.unlisten(pool);
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<usize> {
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<usize> {
         self.1.apart(|| self.0.connect(to))
     }
 
@@ -240,7 +241,8 @@ fn suffers(attack: &Attack) -> [usize; 3] {
         attack.of_pool.replace("FOLDER", &folder.path().display().to_string())
     );
     let settings = Settings::of_file("case.toml", &text).unwrap();
-    let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+    let addresses: Vec<_> =
+        settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 100_000));
     drop(begin(&settings, &shared).unwrap());

@@ -1,19 +1,17 @@
 //! Listening addresses of a thread, and the pool whose clients connect to each.
 
-use std::net::SocketAddr;
-
-use crate::net::Net;
+use crate::net::{Address, Net};
 
 /// The addresses, by the number of their listener.
 #[derive(Debug, Default)]
 pub struct Listening {
-    entries: Vec<Option<(SocketAddr, usize)>>,
+    entries: Vec<Option<(Address, usize)>>,
 }
 
 impl Listening {
     /// The pool of a listener.
     pub fn pool(&self, listener: usize) -> Option<usize> {
-        self.entries.get(listener)?.map(|(_, pool)| pool)
+        self.entries.get(listener)?.as_ref().map(|(_, pool)| *pool)
     }
 
     /// The listeners.
@@ -22,7 +20,7 @@ impl Listening {
     }
 
     /// Listens at these addresses, each for a pool, and at no others.
-    pub fn install<N: Net>(&mut self, pools: &[(SocketAddr, usize)], net: &mut N) {
+    pub fn install<N: Net>(&mut self, pools: &[(Address, usize)], net: &mut N) {
         for (number, entry) in self.entries.iter_mut().enumerate() {
             if entry.take_if(|(at, _)| pools.iter().all(|(wanted, _)| wanted != at)).is_some() {
                 net.unlisten(number);
@@ -37,8 +35,8 @@ impl Listening {
                 self.entries.push(None);
                 self.entries.len() - 1
             });
-            match net.listen(number, *at) {
-                Ok(()) => self.entries[number] = Some((*at, *pool)),
+            match net.listen(number, at) {
+                Ok(()) => self.entries[number] = Some((at.clone(), *pool)),
                 Err(error) => net.tell(&format!("{at}: a thread cannot listen: {error}")),
             }
         }

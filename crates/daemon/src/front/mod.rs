@@ -124,6 +124,7 @@ impl<N: Net> Front<N> {
     /// Runs one iteration: handles events and what follows from them. Returns how long to sleep, so that more events are handled together.
     pub fn turn(&mut self, now: Nanos, events: impl Iterator<Item = Event>) -> Nanos {
         self.now = now;
+        self.net.begin_turn(now);
         self.turn += 1;
         self.counters.turns.add(1);
         let before = self.counters.requests.get() + self.counters.batches.get();
@@ -191,7 +192,7 @@ impl<N: Net> Front<N> {
 
     fn accept(&mut self, listener: usize) {
         while let Some(pool) = self.listening.pool(listener) {
-            let stream = match self.net.accept(listener) {
+            let stream = match self.net.accept(listener, &self.upstreams.pool(pool).shared.settings.entry) {
                 Ok(stream) => stream,
                 Err(error) => {
                     // There is no event for free file descriptors.
@@ -244,7 +245,8 @@ impl<N: Net> Front<N> {
         let log = self.log.as_ref().and_then(Tap::due);
         let servers = self.upstreams.next_due(self.lifecycle.is_stopping());
         let limits = self.limits.next_due(self.now);
-        servers.into_iter().chain(self.lifecycle.next_due(self.clients.len())).chain(limits).chain(log).min()
+        let lifecycle = self.lifecycle.next_due(self.clients.len());
+        servers.into_iter().chain(lifecycle).chain(limits).chain(log).chain(self.net.next_due()).min()
     }
 
     fn timers(&mut self) {
@@ -260,6 +262,9 @@ impl<N: Net> Front<N> {
                 self.counters.clients_idle.add(1);
                 self.close_client(id);
             }
+        }
+        while let Some(Token::Client(slot)) = self.net.next_overdue() {
+            self.clients.in_slot(slot).into_iter().for_each(|id| self.close_client(id));
         }
         self.connect_due();
         if self.lifecycle.accepts_again(self.now) {
@@ -302,8 +307,12 @@ impl<N: Net> Front<N> {
             return;
         }
         let pool = &self.upstreams.pool_of(server).shared.settings.name;
-        let state = trouble.map_or("up again", ServerError::state);
-        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
+        let state = match (trouble, from.failure()) {
+            (None, _) => "up again".to_owned(),
+            (Some(_), Some(why)) => format!("down: {why}"),
+            (Some(trouble), None) => trouble.state().to_owned(),
+        };
+        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.target.address));
     }
 
     /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.
@@ -337,7 +346,8 @@ impl<N: Net> Front<N> {
         self.limits.report(&self.net);
         let Some(excess) = self.limits.excess(&self.net, self.now) else { return };
         self.multigets.spare().clear();
-        let mut clients = self.clients.by_memory();
+        let net = &self.net;
+        let mut clients = self.clients.by_memory(|client| client.holds() + client.holds_in(net));
         clients.retain(|(holds, _)| *holds > excess.above);
         clients.truncate(if excess.all { usize::MAX } else { 1 });
         for (_, id) in clients {

@@ -17,7 +17,7 @@ impl<N: Net> Front<N> {
         }
         let edition = self.shared.edition();
         self.upstreams.install(&edition);
-        let listens = edition.settings.pools.iter().map(|pool| pool.listen);
+        let listens = edition.settings.pools.iter().map(|pool| pool.listen.clone());
         let pools: Vec<_> = listens.zip(self.upstreams.current_slots()).collect();
         if !self.lifecycle.is_stopping() {
             self.listening.install(&pools, &mut self.net);

@@ -69,11 +69,11 @@ impl<N: Net> Front<N> {
         for pool in self.upstreams.current() {
             self.figures_of_pool(pool, &mut figures);
         }
-        let servers = self.upstreams.current_servers();
-        figures.extend(
-            servers
-                .map(|server| Figure { subject: Subject::Server(&server.name), ..word(list::SERVER, server.state()) }),
-        );
+        for server in self.upstreams.current_servers() {
+            let of_server = |metric, text| Figure { subject: Subject::Server(&server.name), ..word(metric, text) };
+            figures.push(of_server(list::SERVER, server.state()));
+            figures.extend(server.failure().map(|failure| of_server(list::FAILURE, failure)));
+        }
         figures
     }
 

@@ -8,6 +8,7 @@ mod counters;
 mod histogram;
 mod stats_format;
 
+pub use counter::Counter;
 pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
 pub use histogram::{Histogram, percentiles};
 pub use stats_format::stats_text;
@@ -102,5 +103,7 @@ pub mod list {
     pub const PLAN_DIGEST: Metric =
         Metric::new("plan_digest", Text, "Digest of the plan, equal for front ends that execute the same plan.");
     pub const LATENCY: Metric = Metric::new("us", Gauge, "Latency of requests in microseconds, over 30 to 60 seconds.");
+    pub const FAILURE: Metric =
+        Metric::new("failure", Text, "Reason why a server is down, if its connection was refused.");
     pub const SERVER: Metric = Metric::new("server", Text, "State of the connection to a server.");
 }

@@ -6,7 +6,6 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use super::moves::Row;
 use super::plan::{InvalidPlan, Reader};
 use super::{MigrationState, Moves, Stage};
 use crate::log::Secret;
+use crate::net::Address;
 
 /// Subfolder of a plan's folder.
 const EMBEDDED: &str = "carried";
@@ -48,8 +48,12 @@ struct State {
 
 impl Progress {
     /// The progress of a pool at a listening address, in a plan's folder.
-    pub fn new(plan: &Path, pool: &str, listen: SocketAddr) -> Progress {
+    pub fn new(plan: &Path, pool: &str, listen: &Address) -> Progress {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let listen = match listen {
+            Address::Ip(address) => address.to_string(),
+            Address::Unix(path) => path.display().to_string().chars().map(plain).collect(),
+        };
         let name = format!("{}@{listen}", pool.chars().map(plain).collect::<String>());
         Progress { folder: plan.join(EMBEDDED).join(name), table: 0, clear: Vec::new() }
     }
@@ -191,7 +195,7 @@ mod tests {
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
         let secret = Secret::drawn().unwrap();
         let reader = Reader { names: vec!["a", "b"], router: &router, secret: None, drawn: secret };
-        let progress = || Progress::new(folder.path(), "p/q", "127.0.0.1:1".parse().unwrap());
+        let progress = || Progress::new(folder.path(), "p/q", &Address::Ip("127.0.0.1:1".parse().unwrap()));
         let mut writes = progress();
         assert!(progress().read(&reader).unwrap().is_none());
         for (count, stage) in [(3u32, Stage::Begin), (0, Stage::Begin), (2, Stage::Over)] {

@@ -3,17 +3,29 @@
 //! [`Net`] is the interface; `sockets` implements it, and tests simulate it with their own clock. It can be decorated: a network that wraps
 //! another may encrypt bytes, hold them back, and exchange bytes of its own.
 
+mod address;
 pub mod clock;
+mod entry;
 mod outgoing;
 pub mod pace;
+pub mod secure;
 pub mod sockets;
+pub mod stream;
+mod target;
 mod token;
+pub mod users;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
+use std::sync::Arc;
 
+pub use address::Address;
+pub use entry::Entry;
 pub use outgoing::Outgoing;
+pub use target::Target;
 pub use token::Token;
+
+use clock::Nanos;
 
 /// Bytes that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,17 +46,30 @@ pub trait Net {
     /// Name of the event loop.
     fn name(&self) -> &'static str;
 
+    /// Begins a loop iteration at this time.
+    fn begin_turn(&mut self, _: Nanos) {}
+
+    /// A client to close, because it takes too long until its requests can be read; each is returned once.
+    fn next_overdue(&mut self) -> Option<Token> {
+        None
+    }
+
+    /// The next time at which there may be such a client.
+    fn next_due(&self) -> Option<Nanos> {
+        None
+    }
+
     /// Listens at an address; connections are events with the listener's number.
     ///
     /// # Errors
     /// The thread has no socket for it.
-    fn listen(&mut self, listener: usize, at: SocketAddr) -> io::Result<()>;
+    fn listen(&mut self, listener: usize, at: &Address) -> io::Result<()>;
 
-    /// Accepts a connection; `WouldBlock` if there is none.
+    /// Accepts a connection with these requirements; `WouldBlock` if there is none.
     ///
     /// # Errors
     /// Accepting failed, for example without free file descriptors.
-    fn accept(&mut self, listener: usize) -> io::Result<Self::Stream>;
+    fn accept(&mut self, listener: usize, entry: &Arc<Entry>) -> io::Result<Self::Stream>;
 
     /// Stops listening.
     fn unlisten(&mut self, listener: usize);
@@ -53,7 +78,15 @@ pub trait Net {
     ///
     /// # Errors
     /// The connection cannot be opened.
-    fn connect(&mut self, to: SocketAddr) -> io::Result<Self::Stream>;
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<Self::Stream>;
+
+    /// IP address of a connection's peer; none for a UNIX socket.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    fn peer(&self, _: &Self::Stream) -> io::Result<Option<IpAddr>> {
+        Ok(None)
+    }
 
     /// Sends a text, if that is possible at once, and closes the connection.
     fn refuse(&mut self, stream: Self::Stream, text: &[u8]);
@@ -91,4 +124,9 @@ pub trait Net {
 
     /// Received bytes not yet read.
     fn held(&self) -> usize;
+
+    /// Memory that a connection takes here.
+    fn holds(&self, _: &Self::Socket) -> usize {
+        0
+    }
 }

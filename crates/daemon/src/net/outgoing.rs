@@ -28,6 +28,20 @@ impl Outgoing {
         self.bytes.extend(bytes);
     }
 
+    /// Appends what `write` writes to free space of this size; it returns how many bytes.
+    ///
+    /// # Errors
+    /// That of `write`; nothing is appended then.
+    pub fn extend_by<E>(&mut self, most: usize, write: impl FnOnce(&mut [u8]) -> Result<usize, E>) -> Result<(), E> {
+        self.bytes.with(|bytes| {
+            let before = bytes.len();
+            bytes.resize(before + most, 0);
+            let wrote = write(&mut bytes[before..]);
+            bytes.truncate(before + *wrote.as_ref().unwrap_or(&0));
+            wrote.map(drop)
+        })
+    }
+
     /// Appends a buffer; a large one replaces an empty buffer.
     pub fn append(&mut self, more: Buffer) {
         if self.bytes.is_empty() && more.len() > KEPT {
@@ -63,6 +77,11 @@ impl Outgoing {
         self.charge.set(self.handed);
         self.wrote(0);
         Ok(())
+    }
+
+    /// Counts bytes that are encoded but not sent, whose memory is charged elsewhere: output ends only with them.
+    pub fn has_encoded(&mut self, count: usize) {
+        self.handed = count;
     }
 
     /// Memory that it takes.

@@ -1,16 +1,17 @@
 //! Non-blocking sockets of a thread, by io_uring if available, else by epoll.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fanin_ring::{Event, Ring};
-use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll};
 
-use super::{Net, Outgoing, Received, Token};
+use super::stream::{Listener, Stream};
+use super::{Address, Entry, Net, Outgoing, Received, Target, Token};
 
 /// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
@@ -33,14 +34,14 @@ impl EventLoop {
 }
 
 /// Returns a thread's listening sockets at an address.
-pub type ThreadListeners = Box<dyn Fn(SocketAddr) -> io::Result<Vec<TcpListener>>>;
+pub type ThreadListeners = Box<dyn Fn(&Address) -> io::Result<Vec<Listener>>>;
 
 /// Sockets of a thread.
 pub struct Sockets {
     system: System,
     /// Listening sockets of all threads; and this thread's, by the listener's number.
     all: ThreadListeners,
-    listeners: Vec<Vec<TcpListener>>,
+    listeners: Vec<Vec<Listener>>,
 }
 
 enum System {
@@ -52,7 +53,7 @@ enum System {
 #[derive(Debug)]
 pub enum Socket {
     Ring(fanin_ring::Socket),
-    Epoll(TcpStream),
+    Epoll(Stream),
 }
 
 /// Wakes a thread that waits for events.
@@ -126,7 +127,7 @@ impl Sockets {
 }
 
 impl Net for Sockets {
-    type Stream = TcpStream;
+    type Stream = Stream;
     type Socket = Socket;
 
     fn name(&self) -> &'static str {
@@ -136,7 +137,7 @@ impl Net for Sockets {
         }
     }
 
-    fn listen(&mut self, number: usize, at: SocketAddr) -> io::Result<()> {
+    fn listen(&mut self, number: usize, at: &Address) -> io::Result<()> {
         let mut listeners = (self.all)(at)?;
         let token = Token::Listener(number).encode();
         for listener in &mut listeners {
@@ -154,13 +155,13 @@ impl Net for Sockets {
         Ok(())
     }
 
-    fn accept(&mut self, listener: usize) -> io::Result<TcpStream> {
+    fn accept(&mut self, listener: usize, _: &Arc<Entry>) -> io::Result<Stream> {
         for listener in &self.listeners[listener] {
             loop {
                 match listener.accept() {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    taken => return taken.map(|(stream, _)| stream),
+                    taken => return taken,
                 }
             }
         }
@@ -178,19 +179,22 @@ impl Net for Sockets {
         }
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<TcpStream> {
-        TcpStream::connect(to)
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<Stream> {
+        Stream::connect(&to.address)
     }
 
-    fn refuse(&mut self, mut stream: TcpStream, text: &[u8]) {
+    fn peer(&self, stream: &Stream) -> io::Result<Option<IpAddr>> {
+        stream.peer()
+    }
+
+    fn refuse(&mut self, mut stream: Stream, text: &[u8]) {
         // Best effort.
         let _ = stream.write(text);
     }
 
-    fn add(&mut self, mut stream: TcpStream, token: Token, opening: bool) -> io::Result<Socket> {
+    fn add(&mut self, mut stream: Stream, token: Token, opening: bool) -> io::Result<Socket> {
         let token = token.encode();
-        // Without it responses would be delayed; a socket that refuses it still works.
-        let _ = stream.set_nodelay(true);
+        stream.send_at_once();
         match &mut self.system {
             System::Ring(ring) => ring.add(OwnedFd::from(stream).into(), token, opening).map(Socket::Ring),
             System::Epoll(poll, _) => {
@@ -202,15 +206,14 @@ impl Net for Sockets {
     }
 
     fn is_open(&mut self, socket: &mut Socket) -> io::Result<bool> {
-        let (error, open) = match (&self.system, socket) {
+        match (&self.system, socket) {
             (System::Ring(ring), Socket::Ring(socket)) => {
                 let Some(stream) = ring.system(socket) else { return Ok(false) };
-                (stream.take_error()?, stream.peer_addr().is_ok())
+                stream.take_error()?.map_or(Ok(stream.peer_addr().is_ok()), Err)
             }
-            (_, Socket::Epoll(stream)) => (stream.take_error()?, stream.peer_addr().is_ok()),
-            _ => return Ok(false),
-        };
-        error.map_or(Ok(open), Err)
+            (_, Socket::Epoll(stream)) => stream.is_open(),
+            _ => Ok(false),
+        }
     }
 
     fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<Received> {

@@ -4,13 +4,14 @@
 //! command is a line, and the response is `ok` or `error` on a line of its own, followed by a text.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+
+use crate::net::Address;
 
 /// Time in which the other side must send its line.
 const LINE_TIME: Duration = Duration::from_secs(2);
@@ -45,7 +46,7 @@ pub struct Orders {
     orders: Receiver<Order>,
     sender: Sender<Order>,
     /// Addresses whose names accept commands.
-    names: Vec<SocketAddr>,
+    names: Vec<Address>,
 }
 
 impl Default for Orders {
@@ -60,9 +61,9 @@ impl Orders {
     ///
     /// # Errors
     /// No name is free.
-    pub fn listen(&mut self, addresses: &[SocketAddr]) -> io::Result<()> {
+    pub fn listen(&mut self, addresses: &[Address]) -> io::Result<()> {
         let mut refused = None;
-        for at in addresses.iter().filter(|at| !self.names.contains(at)).copied().collect::<Vec<_>>() {
+        for at in addresses.iter().filter(|at| !self.names.contains(at)).cloned().collect::<Vec<_>>() {
             match UnixListener::bind_addr(&name(&at)?) {
                 Ok(listener) => {
                     self.names.push(at);
@@ -89,7 +90,7 @@ impl Orders {
 ///
 /// # Errors
 /// The front end belongs to another user, or does not respond.
-pub fn send(addresses: &[SocketAddr], command: Command) -> io::Result<Option<Result<String, String>>> {
+pub fn send(addresses: &[Address], command: Command) -> io::Result<Option<Result<String, String>>> {
     for at in addresses {
         let Ok(mut stream) = UnixStream::connect_addr(&name(at)?) else { continue };
         check_user(&stream)?;
@@ -137,6 +138,6 @@ fn check_user(stream: &UnixStream) -> io::Result<()> {
     is_allowed.then_some(()).ok_or_else(refused)
 }
 
-fn name(at: &SocketAddr) -> io::Result<UnixAddress> {
+fn name(at: &Address) -> io::Result<UnixAddress> {
     UnixAddress::from_abstract_name(format!("fanin-front@{at}"))
 }

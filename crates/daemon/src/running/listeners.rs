@@ -7,9 +7,12 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mio::net::TcpListener;
 use procfs::process::FDTarget;
 use socket2::{Domain, Protocol, Socket, Type};
+
+use super::socket_file::SocketFile;
+use crate::net::Address;
+use crate::net::stream::Listener;
 
 /// Maximum number of connections that wait for accept.
 const BACKLOG: i32 = 4096;
@@ -24,12 +27,13 @@ pub struct Listeners {
     places: Mutex<Vec<Place>>,
 }
 
-/// An address as in the settings, and with its actual port; and its sockets.
+/// An address as in the settings, and with its actual port; its sockets, and the file of a UNIX socket.
 #[derive(Debug)]
 struct Place {
-    at: SocketAddr,
-    actual: SocketAddr,
+    at: Address,
+    actual: Address,
     sockets: Vec<Socket>,
+    _file: Option<SocketFile>,
 }
 
 impl Listeners {
@@ -46,41 +50,50 @@ impl Listeners {
     ///
     /// # Errors
     /// An address cannot be used; then nothing has changed.
-    pub fn open(&self, addresses: &[SocketAddr]) -> io::Result<()> {
+    pub fn open(&self, addresses: &[Address]) -> io::Result<()> {
         let mut places = self.places();
         let missing = addresses.iter().filter(|at| places.iter().all(|place| place.at != **at));
-        let new: Vec<Place> = missing.map(|at| self.place(*at)).collect::<io::Result<_>>()?;
+        let new: Vec<Place> = missing.map(|at| self.place(at)).collect::<io::Result<_>>()?;
         places.extend(new);
         Ok(())
     }
 
-    fn place(&self, at: SocketAddr) -> io::Result<Place> {
-        // Threads share the address, but other programs must not.
-        let alone = listen_alone(at)?;
-        let actual = alone.local_addr()?.as_socket().unwrap_or(at);
-        drop(alone);
-        let sockets = (0..self.threads).map(|_| listen(actual, true)).collect::<io::Result<_>>()?;
-        Ok(Place { at, actual, sockets })
+    fn place(&self, at: &Address) -> io::Result<Place> {
+        match at {
+            Address::Ip(address) => {
+                // Threads share the address, but other programs must not.
+                let alone = retry(at, || listen(*address, false))?;
+                let actual = alone.local_addr()?.as_socket().unwrap_or(*address);
+                drop(alone);
+                let sockets = (0..self.threads).map(|_| listen(actual, true)).collect::<io::Result<_>>()?;
+                Ok(Place { at: at.clone(), actual: actual.into(), sockets, _file: None })
+            }
+            Address::Unix(path) => {
+                let (socket, file) = retry(at, || SocketFile::listen(path, BACKLOG))?;
+                Ok(Place { at: at.clone(), actual: at.clone(), sockets: vec![socket], _file: Some(file) })
+            }
+        }
     }
 
-    /// Closes the sockets at other addresses than these; threads close their duplicates.
-    pub fn keep(&self, addresses: &[SocketAddr]) {
+    /// Closes the sockets at other addresses than these, and removes their files; threads close their duplicates.
+    pub fn keep(&self, addresses: &[Address]) {
         self.places().retain(|place| addresses.contains(&place.at));
     }
 
     /// The addresses with their actual ports.
-    pub fn actual(&self, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    pub fn actual(&self, addresses: &[Address]) -> Vec<Address> {
         let places = self.places();
-        let actual = |at: &SocketAddr| places.iter().find(|place| place.at == *at).map_or(*at, |place| place.actual);
-        addresses.iter().map(actual).collect()
+        let place = |at: &Address| places.iter().find(|place| place.at == *at);
+        addresses.iter().map(|at| place(at).map_or(at, |place| &place.actual).clone()).collect()
     }
 
-    /// Duplicates of a thread's sockets at an address. All threads together get all sockets.
-    pub fn of_thread(&self, number: usize, at: SocketAddr) -> io::Result<Vec<TcpListener>> {
+    /// Duplicates of a thread's sockets at an address. All threads together get all sockets; if there are fewer, threads share them.
+    pub fn of_thread(&self, number: usize, at: &Address) -> io::Result<Vec<Listener>> {
         let places = self.places();
-        let sockets = places.iter().find(|place| place.at == at).map_or(&[][..], |place| &place.sockets);
-        let its = sockets.iter().skip(number).step_by(self.threads);
-        its.map(|socket| Ok(TcpListener::from_std(socket.try_clone()?.into()))).collect()
+        let Some(place) = places.iter().find(|place| place.at == *at) else { return Ok(Vec::new()) };
+        let first = number % place.sockets.len();
+        let its = place.sockets.iter().skip(first).step_by(self.threads);
+        its.map(|socket| Ok(Listener::of(at, socket.try_clone()?))).collect()
     }
 }
 
@@ -98,11 +111,11 @@ fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Binds an address exclusively. Sockets of a killed process may exist a little longer with io_uring, so this retries for some seconds.
-fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
+/// Binds an address. Sockets of a killed process may exist a little longer with io_uring, so this retries for some seconds.
+fn retry<T>(address: &Address, bind: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let mut tries = TRIES;
     loop {
-        match listen(address, false) {
+        match bind() {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(PAUSE);
@@ -111,18 +124,26 @@ fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
                 let whose = holder(address).map_or_else(String::new, |whose| format!(", by {whose}"));
                 return Err(io::Error::new(error.kind(), format!("{address}: {error}{whose}")));
             }
-            Ok(socket) => return Ok(socket),
+            bound => return bound,
         }
     }
 }
 
 /// The process that listens at an address, if this user can see it.
-fn holder(address: SocketAddr) -> Option<String> {
-    let listening = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
-    let sockets: Vec<u64> = listening
-        .filter(|entry| entry.state == procfs::net::TcpState::Listen && entry.local_address.port() == address.port())
-        .map(|entry| entry.inode)
-        .collect();
+fn holder(address: &Address) -> Option<String> {
+    let sockets: Vec<u64> = match address {
+        Address::Ip(address) => {
+            let listening = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
+            let at = |entry: &procfs::net::TcpNetEntry| {
+                entry.state == procfs::net::TcpState::Listen && entry.local_address.port() == address.port()
+            };
+            listening.filter(at).map(|entry| entry.inode).collect()
+        }
+        Address::Unix(path) => {
+            let sockets = procfs::net::unix().into_iter().flatten();
+            sockets.filter(|entry| entry.path.as_ref() == Some(path)).map(|entry| entry.inode).collect()
+        }
+    };
     let process = procfs::process::all_processes().ok()?.flatten().find(|process| {
         process.fd().is_ok_and(|mut files| {
             files.any(|file| {

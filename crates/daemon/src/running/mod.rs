@@ -2,10 +2,10 @@
 
 pub mod control;
 mod listeners;
+mod socket_file;
 mod thread;
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,9 @@ use rand::rngs::SysRng;
 use crate::front::Front;
 use crate::log::Writer;
 use crate::migration::coordinator::{self, MigrationThread, Wakers};
+use crate::net::Address;
 use crate::net::clock::unix;
+use crate::net::secure::Secure;
 use crate::net::sockets::{Sockets, Waker};
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -60,6 +62,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     if nix::unistd::geteuid().is_root() {
         warn("running as root, which a front end does not need; run it as another user");
     }
+    settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
     let shared = Arc::new(Shared::new(settings, clients));
     let plans = coordinator::begin(settings, &shared)?;
     let listeners = Arc::new(Listeners::new(settings.threads));
@@ -85,8 +88,8 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
 }
 
 /// Addresses of the pools.
-fn addresses(settings: &Settings) -> Vec<SocketAddr> {
-    settings.pools.iter().map(|pool| pool.listen).collect()
+fn addresses(settings: &Settings) -> Vec<Address> {
+    settings.pools.iter().map(|pool| pool.listen.clone()).collect()
 }
 
 impl Running {
@@ -106,6 +109,7 @@ impl Running {
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
+            let sockets = Secure::new(sockets, shared.counters(number));
             let front = Front::new(sockets, shared.clone(), number, stop.clone(), (seed, log));
             // The caller waits for this, unless it is gone.
             let _ = tell.send(());
@@ -124,6 +128,7 @@ impl Running {
     /// A setting cannot change without a restart, or an address is not available; then the old settings stay.
     pub fn reload(&mut self, settings: &Settings) -> io::Result<()> {
         self.settings.check_reload(settings).map_err(|problem| io::Error::other(problem.to_string()))?;
+        settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
         let clients = clients_for_files(settings)?;
         self.listeners.open(&addresses(settings))?;
         self.shared.replace_settings(settings, clients);
@@ -146,7 +151,7 @@ impl Running {
     }
 
     /// Addresses of the pools, with the actual ports.
-    pub fn listens(&self) -> Vec<SocketAddr> {
+    pub fn listens(&self) -> Vec<Address> {
         self.listeners.actual(&addresses(&self.settings))
     }
 

@@ -7,13 +7,14 @@ use std::time::Duration;
 use crate::front::Front;
 use crate::metrics::Counters;
 use crate::net::clock::{Clock, duration};
+use crate::net::secure::Secure;
 use crate::net::sockets::Sockets;
 
 /// Pause before a restart.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs until stopped and all requests are answered.
-pub fn run(mut front: Front<Sockets>, counters: &Counters) -> io::Result<()> {
+pub fn run(mut front: Front<Secure<Sockets>>, counters: &Counters) -> io::Result<()> {
     let (clock, mut events) = (Clock::start(), Vec::new());
     front.turn(clock.now(), std::iter::empty());
     while !front.is_over() {

@@ -26,17 +26,20 @@ pub fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Resul
         addresses.filter_map(ip).collect()
     });
     let is_own = |ip: IpAddr| ip.is_loopback() || own.contains(&ip);
-    for server in pools.iter().flat_map(|pool| &pool.servers) {
+    for address in pools.iter().flat_map(|pool| &pool.servers).map(|server| &server.target.address) {
         let itself = pools.iter().find(|pool| {
+            let (Some(listens), Some(server)) = (pool.listen.ip(), address.ip()) else {
+                return pool.listen == *address;
+            };
             // Connecting to the unspecified address means connecting to this machine.
-            let [listen, at] = [pool.listen, server.address].map(|address| address.ip().to_canonical());
+            let [listen, at] = [listens, server].map(|address| address.ip().to_canonical());
             let is_here = |ip: IpAddr| ip.is_unspecified() || is_own(ip);
             let same =
                 listen == at || listen.is_unspecified() && is_here(at) || at.is_unspecified() && listen.is_loopback();
-            pool.listen.port() != 0 && pool.listen.port() == server.address.port() && same
+            listens.port() != 0 && listens.port() == server.port() && same
         });
         if let Some(pool) = itself {
-            let why = format!("the server {} is the address on which `{}` listens", server.address, pool.name);
+            let why = format!("the server {address} is the address on which `{}` listens", pool.name);
             return Err(Wrong(place, why));
         }
     }

@@ -11,12 +11,14 @@ use toml::Spanned;
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::foreign::foreign;
 use super::log_settings::{LogInFile, log_in_file};
-use super::types::{Plan, Pool, Problem, Settings};
+use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
+use super::types::{Plan, Pool, Problem, Server, Settings};
 use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
 use crate::log::{self, Naming, Secret};
 use crate::migration::plan::InvalidPlan;
 use crate::migration::progress::Progress;
 use crate::migration::{self, MigrationState, Stage};
+use crate::net::Target;
 use crate::net::sockets::EventLoop;
 use crate::routing::{Hash, Placement};
 
@@ -53,6 +55,12 @@ struct PoolInFile {
     admin: Option<bool>,
     on_down: Option<Spanned<String>>,
     plan: Option<Spanned<PathBuf>>,
+    tls: Option<Spanned<TlsInFile>>,
+    server_tls: Option<Spanned<ServerTlsInFile>>,
+    allow: Option<Spanned<Vec<Spanned<String>>>>,
+    proxy_protocol: Option<bool>,
+    auth: Option<Spanned<PathBuf>>,
+    server_auth: Option<Spanned<PathBuf>>,
 }
 
 /// A longer batching delay would delay events too much.
@@ -79,7 +87,9 @@ pub fn parse(name: &str, text: &str) -> Result<Settings, Problem> {
         Problem { place: Some(line.unwrap_or((name.to_owned(), 1))), text: why }
     };
     let file: File = toml::from_str(text).map_err(|error| in_line(unread(name, &error)))?;
-    settings(file).map_err(in_line)
+    let files = Files::of(name);
+    let settings = settings(file, &files).map_err(in_line)?;
+    Ok(Settings { warnings: files.warnings().into_iter().map(in_line).collect(), ..settings })
 }
 
 /// Converts a TOML or unknown-key error.
@@ -113,7 +123,7 @@ fn unknown_key(unknown: &str, expected: &str) -> String {
     }
 }
 
-fn settings(file: File) -> Result<Settings, Wrong> {
+fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
     let at_least_one = |number: Option<Spanned<i64>>, default: usize, most: i64| match number {
         None => Ok(default),
         Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
@@ -135,7 +145,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
     let mut pools: Vec<Pool> = Vec::new();
     for in_file in file.pool.into_inner() {
         let place = in_file.span();
-        let pool = pool(in_file.into_inner(), pools.len(), log.as_ref())?;
+        let pool = pool(in_file.into_inner(), pools.len(), log.as_ref(), files)?;
         if let Some(other) = pools.iter().find(|other| other.listen == pool.listen || other.name == pool.name) {
             let what = if other.name == pool.name { &pool.name } else { &pool.listen.to_string() };
             return Err(Wrong(Some(place), format!("two pools have `{what}`: give each its own name and address")));
@@ -143,19 +153,28 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
     }
-    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, pools })
+    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, pools, warnings: Vec::new() })
 }
 
-fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<Pool, Wrong> {
+fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Files) -> Result<Pool, Wrong> {
     let listen = address(file.listen.get_ref()).map_err(|why| Wrong(Some(file.listen.span()), why))?;
     if file.servers.get_ref().is_empty() {
         return Err(Wrong(Some(file.servers.span()), "no servers: add servers = [\"10.0.0.1:11211\", ...]".to_owned()));
     }
     let place = file.servers.span();
-    let one = |text: Spanned<String>| server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
+    let tls = file.server_tls.map(|tls| ServerTls::of(tls, files)).transpose()?;
+    let user = file.server_auth.map(|path| security::server_user(&path, files)).transpose()?.map(Arc::new);
+    let one = |text: Spanned<String>| {
+        let (weighted, address, host) = server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why))?;
+        let tls = tls.as_ref().map(|tls| tls.of_server(host.as_deref())).transpose()?;
+        Ok(Server { weighted, target: Arc::new(Target { address, tls, user: user.clone() }) })
+    };
     let servers = file.servers.into_inner().into_iter().map(one).collect::<Result<Vec<_>, _>>()?;
     no_server_twice(&servers, Some(place))?;
+    let entry = EntryInFile { allow: file.allow, proxy_protocol: file.proxy_protocol, tls: file.tls, auth: file.auth };
+    let entry = Arc::new(security::entry(entry, &listen, files)?);
     let mut pool = Pool::plain(file.name.unwrap_or_else(|| format!("pool{number}")), listen, servers);
+    pool.entry = entry;
     pool.placement = word(file.placement, pool.placement, &Placement::WORDS)?;
     pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
     pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
@@ -185,7 +204,7 @@ fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> R
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
     let reader = migration::plan::Reader { names, router: &pool.router(), secret, drawn };
     let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
-    let mut progress = Progress::new(&folder, &pool.name, pool.listen);
+    let mut progress = Progress::new(&folder, &pool.name, &pool.listen);
     if let Some(MigrationState { moves, stage }) = progress.read(&reader).map_err(unfit)? {
         // Plain keys of later plans are hashed by the same secret, so plans can be compared.
         let drawn = if moves.secret.id() == 0 { moves.secret } else { drawn };

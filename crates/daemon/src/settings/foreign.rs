@@ -1,7 +1,7 @@
 //! Keys of other programs, and their equivalents here.
 
 /// Keys of twemproxy, mcrouter and memcached, and their equivalents here.
-const FOREIGN: [(&[&str], &str); 19] = [
+const FOREIGN: [(&[&str], &str); 21] = [
     (&["distribution"], "write it as `placement`: ketama, ketama-libmemcached or rendezvous"),
     (
         &["modula", "random"],
@@ -13,12 +13,27 @@ const FOREIGN: [(&[&str], &str); 19] = [
          `on_down = \"miss\"`; remove it",
     ),
     (
-        &["tls", "ssl", "use_ssl", "ssl_cert_path", "ssl_key_path", "ssl_ca_cert"],
-        "TLS is not supported: remove it, and use a TLS proxy or tunnel on both sides",
+        &[
+            "ssl",
+            "use_ssl",
+            "enable_ssl",
+            "ssl_chain_cert",
+            "ssl_key",
+            "ssl_cert_path",
+            "ssl_key_path",
+            "pem_cert_path",
+            "pem_key_path",
+        ],
+        "write it as tls = { certificate = \"cert.pem\", key = \"key.pem\" }",
     ),
     (
-        &["sasl", "auth", "user", "username", "password", "redis_auth"],
-        "authentication is not supported: remove it, and restrict access to `listen`",
+        &["ssl_ca_cert", "ssl_verify_mode", "pem_ca_path"],
+        "write the clients' CA as `client_ca` in `tls`, the servers' as `ca` in `server_tls`",
+    ),
+    (&["allow_names", "client_ca"], "it belongs into `tls`"),
+    (
+        &["sasl", "auth_file", "user", "username", "password", "redis_auth"],
+        "write a file of user:password lines as `auth`, for clients, or `server_auth`, for servers",
     ),
     (&["redis", "redis_db"], "only memcached's text protocol is supported: remove it"),
     (&["backlog"], "the backlog is 4096, or the system's limit: remove it"),

@@ -6,10 +6,12 @@ mod file;
 mod foreign;
 mod log_settings;
 mod reload;
+mod security;
 mod types;
 mod values;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use diff::diff;
 pub use types::{Plan, Pool, Problem, Server, Settings};
@@ -17,6 +19,7 @@ pub use types::{Plan, Pool, Problem, Server, Settings};
 use crate::migration;
 use crate::migration::plan::InvalidPlan;
 pub use crate::net::sockets::EventLoop;
+pub use crate::net::{Address, Entry, Target};
 use values::{Wrong, address, server};
 
 impl Settings {
@@ -24,7 +27,11 @@ impl Settings {
     pub fn of_servers(listen: &str, servers: &[String]) -> Result<Settings, Problem> {
         let plain = |Wrong(_, text)| Problem { place: None, text };
         let listen = address(listen).map_err(|text| plain(Wrong(None, format!("--listen {listen}: {text}"))))?;
-        let server = |text: &String| server(text).map_err(|why| plain(Wrong(None, format!("--servers {text}: {why}"))));
+        let server = |text: &String| {
+            let (weighted, address, _) =
+                server(text).map_err(|why| plain(Wrong(None, format!("--servers {text}: {why}"))))?;
+            Ok(Server { weighted, target: Arc::new(Target::plain(address)) })
+        };
         let all = servers.join(",");
         let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
         let pool = Pool::plain("front".to_owned(), listen, servers);

@@ -1,7 +1,6 @@
 //! Settings as values, with their defaults.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::log::{self, Secret};
 use crate::migration::progress::Progress;
 use crate::migration::{self, Moves, Stage};
 use crate::net::sockets::EventLoop;
+use crate::net::{Address, Entry, Target};
 use crate::routing::{Hash, Placement, Router, Weighted};
 
 /// All settings.
@@ -35,6 +35,8 @@ pub struct Settings {
     pub log: Option<log::Settings>,
     /// Pools.
     pub pools: Vec<Pool>,
+    /// Problems that do not prevent a start.
+    pub warnings: Vec<Problem>,
 }
 
 /// A pool: servers behind one address.
@@ -43,7 +45,9 @@ pub struct Pool {
     /// Name in `stats`.
     pub name: String,
     /// Address to listen on.
-    pub listen: SocketAddr,
+    pub listen: Address,
+    /// Requirements for clients.
+    pub entry: Arc<Entry>,
     /// Servers.
     pub servers: Vec<Server>,
     /// Placement of keys.
@@ -94,16 +98,16 @@ pub struct Plan {
 }
 
 /// A server of a pool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// Name and weight.
     pub weighted: Weighted,
-    /// Address.
-    pub address: SocketAddr,
+    /// Its address, and how to connect to it.
+    pub target: Arc<Target>,
 }
 
 /// A settings error: problem and place.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub struct Problem {
     /// File and line, if known.
     pub place: Option<(String, usize)>,
@@ -133,6 +137,7 @@ impl Settings {
             memory: Bytes(256 << 20),
             log: None,
             pools: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -140,7 +145,7 @@ impl Settings {
 impl Server {
     /// Whether connections to the other server may be used for this one.
     pub fn is_same_server(&self, other: &Server) -> bool {
-        (&self.weighted.name, self.address) == (&other.weighted.name, other.address)
+        self.weighted.name == other.weighted.name && self.target.is_same_server(&other.target)
     }
 }
 
@@ -184,10 +189,11 @@ impl Pool {
     }
 
     /// A pool with default settings.
-    pub(super) fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
+    pub(super) fn plain(name: String, listen: Address, servers: Vec<Server>) -> Pool {
         Pool {
             name,
             listen,
+            entry: Arc::default(),
             servers,
             placement: Placement::WORDS[0].1,
             hash: Hash::Fnv1a64,

@@ -1,7 +1,7 @@
 //! Values in settings: words, quantities, addresses and servers.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use toml::Spanned;
 
 use super::foreign::foreign;
-use super::types::Server;
+use crate::net::Address;
 use crate::routing::Weighted;
 
 /// A problem and its byte range in the file.
@@ -100,28 +100,54 @@ pub fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
     }
 }
 
-/// Resolves `host:port`.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
+/// Resolves `host:port`, or reads the path of a UNIX socket.
+pub fn address(text: &str) -> Result<Address, String> {
+    if let Some(path) = text.strip_prefix(UNIX) {
+        return unix(path).ok_or_else(|| format!("`{text}` is not a UNIX socket: use an absolute path of at most {LONGEST_PATH} bytes, such as unix:/run/fanin.sock"));
+    }
     let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211"))
+    found
+        .map(Address::Ip)
+        .ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211, or unix:/path"))
 }
 
-/// Parses `host:port[:weight][ name]`, twemproxy's format.
-pub fn server(text: &str) -> Result<Server, String> {
-    const RIGHT: &str = "use host:port, host:port:weight or \"host:port:weight name\", with a weight from 1 to 65535";
+/// Start of a UNIX socket's address.
+const UNIX: &str = "unix:";
+/// Longest path of a UNIX socket, in bytes, without its terminator: unix(7).
+const LONGEST_PATH: usize = 107;
+
+/// A UNIX socket at an absolute path.
+fn unix(path: &str) -> Option<Address> {
+    (path.starts_with('/') && !path.contains('\0') && path.len() <= LONGEST_PATH).then(|| Address::Unix(path.into()))
+}
+
+/// Parses `host:port[:weight][ name]`, twemproxy's format, or `unix:/path[:weight][ name]`. Returns also the host, if it has one.
+pub fn server(text: &str) -> Result<(Weighted, Address, Option<String>), String> {
+    const RIGHT: &str = "use host:port, host:port:weight or \"host:port:weight name\", with a weight from 1 to 65535, or unix:/path in \
+                         place of host:port";
+    let wrong = || format!("`{text}` is not a server: {RIGHT}");
     let (at, name) = text.split_once(' ').map_or((text, None), |(at, name)| (at, Some(name.trim())));
+    let name = name.filter(|name| !name.is_empty());
+    if let Some(at) = at.strip_prefix(UNIX) {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let (path, weight) = at.rsplit_once(':').filter(|(_, weight)| is_number(weight)).unwrap_or((at, "1"));
+        let weight = weight.parse::<u16>().ok().filter(|weight| *weight > 0).ok_or_else(wrong)?;
+        let address = unix(path).ok_or_else(wrong)?;
+        return Ok((Weighted { name: name.unwrap_or(path).to_owned(), weight: weight.into() }, address, None));
+    }
     let parts: Vec<&str> = at.rsplitn(3, ':').collect();
     let number = |text: &str| text.parse::<u16>().ok();
     let (host, port, weight) = match parts[..] {
         [weight, port, host] if number(port).is_some() => (host, port, number(weight)),
         [port, _] | [port, _, _] => (&at[..at.len() - port.len() - 1], port, Some(1)),
-        _ => return Err(format!("`{text}` is not a server: {RIGHT}")),
+        _ => return Err(wrong()),
     };
     let right = number(port).zip(weight.filter(|weight| *weight > 0)).filter(|_| !host.is_empty());
-    let Some((port, weight)) = right else { return Err(format!("`{text}` is not a server: {RIGHT}")) };
-    let found = (host.trim_matches(['[', ']']), port).to_socket_addrs().ok().and_then(|mut found| found.next());
+    let Some((port, weight)) = right else { return Err(wrong()) };
+    let bare = host.trim_matches(['[', ']']);
+    let found = (bare, port).to_socket_addrs().ok().and_then(|mut found| found.next());
     let address = found.ok_or_else(|| format!("`{text}`: host {host} not found"))?;
     let usual = if port == 11211 { host.to_owned() } else { format!("{host}:{port}") };
-    let name = name.filter(|name| !name.is_empty()).map_or(usual, str::to_owned);
-    Ok(Server { weighted: Weighted { name, weight: weight.into() }, address })
+    let weighted = Weighted { name: name.map_or(usual, str::to_owned), weight: weight.into() };
+    Ok((weighted, address.into(), Some(bare.to_owned())))
 }

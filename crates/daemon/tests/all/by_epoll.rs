@@ -8,8 +8,16 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "logins.rs"]
+mod logins;
+#[path = "proxies.rs"]
+mod proxies;
 #[path = "reloads.rs"]
 mod reloads;
+#[path = "tls.rs"]
+mod tls;
+#[path = "unix_sockets.rs"]
+mod unix_sockets;
 #[path = "waits.rs"]
 mod waits;
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::duplicate_mod, reason = "socket tests run once with each event loop")]
 
+mod certificates;
 mod store;
 mod support;
 
@@ -11,4 +12,5 @@ mod machine;
 mod migration;
 mod routing;
 mod schedule;
+mod security;
 mod settings;

@@ -1,7 +1,7 @@
 //! Settings files: errors have the line and a valid value.
 
 use fanin_daemon::Settings;
-use fanin_daemon::routing::{Hash, Placement};
+use fanin_daemon::routing::{Hash, Placement, Weighted};
 use fanin_units::{Rate, Time};
 
 const POOL: &str =
@@ -50,6 +50,19 @@ fn errors_have_line_and_valid_value() {
             "f.toml:8: the server 127.0.0.1:1 occurs twice",
         ),
         ("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]", "f.toml:6: two pools have `127.0.0.1:0`"),
+        (
+            "[[pool]]\nlisten = \"unix:fanin.sock\"\nservers = []",
+            "f.toml:7: `unix:fanin.sock` is not a UNIX socket: use an absolute path of at most 107 bytes",
+        ),
+        ("[[pool]]\nlisten = \"unix:/a\"\nservers = [\"unix:b\"]", "f.toml:8: `unix:b` is not a server: use host:port"),
+        (
+            "[[pool]]\nlisten = \"unix:/a\"\nservers = [\"unix:/b:0\"]",
+            "f.toml:8: `unix:/b:0` is not a server: use host:port",
+        ),
+        (
+            "[[pool]]\nlisten = \"unix:/a\"\nservers = [\"unix:/a one\"]",
+            "f.toml:6: the server unix:/a is the address on which",
+        ),
         ("multiget = \"sicc\"", "f.toml:6: unknown value `sicc`: use one of one-all, sw, sliding-window, ictcp-window"),
         ("windows = \"long\"", "f.toml:6: unknown value `long`: use one of kept, anew"),
         ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; use a value such as link = \"10 Gbit/s\""),
@@ -79,7 +92,7 @@ fn suggests_equivalents_of_foreign_keys() {
             "auto_eject_hosts = true",
             "f.toml:6: unknown key `auto_eject_hosts`: servers are not ejected: a server that is down is",
         ),
-        ("tls = true", "f.toml:6: unknown key `tls`: TLS is not supported"),
+        ("tls = true", "f.toml:6: invalid type: boolean `true`, expected a table such as tls = {"),
         ("distribution = \"ketama\"", "f.toml:6: unknown key `distribution`: write it as `placement`: ketama"),
         ("server_connections = 1", "f.toml:6: unknown key `server_connections`: each thread has one connection"),
         (
@@ -106,6 +119,20 @@ fn reads_common_units() {
     let text = format!("{POOL}timeout = \"5000 \u{b5}s\"\nlink = \"25GbE\"\n");
     let pool = Settings::of_file("f.toml", &text).unwrap().pools.remove(0);
     assert_eq!((pool.timeout, pool.link), (Time::from_millis(5), Rate(25_000_000_000)));
+}
+
+#[test]
+fn reads_unix_sockets() {
+    let text =
+        "[[pool]]\nlisten = \"unix:/run/f:1.sock\"\nservers = [\"unix:/a:b\", \"unix:/c:3\", \"unix:/d:4 four\"]\n";
+    let pool = Settings::of_file("f.toml", text).unwrap().pools.remove(0);
+    assert_eq!(pool.listen.to_string(), "unix:/run/f:1.sock");
+    let servers: Vec<_> =
+        pool.servers.iter().map(|one| (one.target.address.to_string(), one.weighted.clone())).collect();
+    let weighted = |name: &str, weight| Weighted { name: name.to_owned(), weight };
+    let expected =
+        [("unix:/a:b", weighted("/a:b", 1)), ("unix:/c", weighted("/c", 3)), ("unix:/d", weighted("four", 4))];
+    assert_eq!(servers, expected.map(|(address, weighted)| (address.to_owned(), weighted)));
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -247,7 +249,7 @@ impl Cluster {
     }
 
     pub fn client(&self) -> Client {
-        Client::to(self.front.listens()[0])
+        Client::to(self.front.listens()[0].ip().unwrap())
     }
 
     /// Sets keys with values. Keys differ at the front, since FNV barely separates keys that differ in the last byte.
@@ -265,22 +267,58 @@ impl Cluster {
     }
 }
 
+/// Starts a front end with one thread, in a folder. Each pool is `listen = "127.0.0.1:0"` with these settings.
+pub fn front(folder: &Path, event_loop: &str, pools: &[String]) -> Running {
+    let pools = pools.iter().enumerate().map(|(number, pool)| {
+        // Port 0 differs by host, since two pools may not have the same address.
+        format!("[[pool]]\nname = \"p{number}\"\nlisten = \"127.0.0.{}:0\"\ntimeout = \"2 s\"\n{pool}\n", number + 1)
+    });
+    let text = format!("threads = 1\n{event_loop}{}", pools.collect::<String>());
+    let settings = Settings::of_file(&folder.join("front.toml").display().to_string(), &text);
+    fanin_daemon::start(&settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
+}
+
+/// Repeats until the condition holds.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// A value that contains its key.
 pub fn value(key: &str, len: usize) -> String {
     format!("{key}/").chars().cycle().take(len).collect()
 }
 
+/// A connection with a timeout of ten seconds.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
 /// A client with a timeout of ten seconds.
-pub struct Client(pub BufReader<TcpStream>);
+pub struct Client<S = TcpStream>(pub BufReader<S>);
 
 impl Client {
     pub fn to(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).unwrap();
+        Client(BufReader::new(connect(address)))
+    }
+}
+
+impl Client<UnixStream> {
+    /// At a UNIX socket.
+    pub fn at(path: &Path) -> Client<UnixStream> {
+        let stream = UnixStream::connect(path).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        stream.set_nodelay(true).unwrap();
         Client(BufReader::new(stream))
     }
+}
 
+impl<S: Read + Write> Client<S> {
     pub fn send(&mut self, text: &str) {
         self.0.get_mut().write_all(text.as_bytes()).unwrap();
     }
@@ -330,13 +368,18 @@ impl Client {
 
     /// A word in `stats`.
     pub fn word(&mut self, name: &str) -> String {
+        self.word_if(name).unwrap_or_else(|| panic!("no figure {name}"))
+    }
+
+    /// The same, if it is there.
+    pub fn word_if(&mut self, name: &str) -> Option<String> {
         self.send("stats\r\n");
         let mut found = None;
         loop {
             let line = self.line();
             match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
                 Some((other, value)) => found = found.or((other == name).then(|| value.to_owned())),
-                None => return found.unwrap_or_else(|| panic!("no figure {name}")),
+                None => return found,
             }
         }
     }

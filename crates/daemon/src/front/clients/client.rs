@@ -137,6 +137,11 @@ impl<S> Client<S> {
         self.input.holds() + self.responses.holds()
     }
 
+    /// Memory that its connection takes in its network.
+    pub fn holds_in<N: Net<Socket = S>>(&self, net: &N) -> usize {
+        net.holds(&self.socket)
+    }
+
     /// The multiget with unsent batches, if any.
     pub fn unfinished_multiget(&self) -> Option<Id> {
         self.unfinished_multiget

@@ -106,8 +106,8 @@ impl<S> Clients<S> {
     }
 
     /// Memory and id of each client, largest first.
-    pub fn by_memory(&self) -> Vec<(usize, Id)> {
-        let mut clients: Vec<_> = self.ids().into_iter().filter_map(|id| Some((self.get(id)?.holds(), id))).collect();
+    pub fn by_memory(&self, holds: impl Fn(&Client<S>) -> usize) -> Vec<(usize, Id)> {
+        let mut clients: Vec<_> = self.ids().into_iter().filter_map(|id| Some((holds(self.get(id)?), id))).collect();
         clients.sort_unstable_by_key(|(holds, _)| std::cmp::Reverse(*holds));
         clients
     }

@@ -253,6 +253,7 @@ impl<S> Upstreams<S> {
         let pool = &state.settings;
         let mut servers = Vec::with_capacity(pool.servers.len());
         for (server, shared) in pool.servers.iter().zip(&state.servers) {
+            let settings = server;
             let stays = old.and_then(|old| {
                 let old = &self.pools[old];
                 let place = old.shared.settings.servers.iter().position(|other| other.is_same_server(server))?;
@@ -262,7 +263,7 @@ impl<S> Upstreams<S> {
                 let pair = [Server::shared(server, shared.clone()), Server::alone(server, shared.clone())];
                 self.add_server(pair)
             });
-            self.servers[server..server + 2].iter_mut().for_each(|server| server.join_pool(slot, pool));
+            self.servers[server..server + 2].iter_mut().for_each(|one| one.join_pool(slot, pool, settings));
             servers.push(server as u32);
         }
         let new = Pool::new(state.clone(), servers, self.thread);

@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use fanin_memcache::{Cursor, Piece, Shape};
@@ -16,7 +15,7 @@ use super::error::ServerError;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
 use crate::net::clock::{Nanos, nanos};
-use crate::net::{Net, Outgoing, Received, Token};
+use crate::net::{Net, Outgoing, Received, Target, Token};
 use crate::settings;
 use crate::shared::ServerState;
 
@@ -81,7 +80,7 @@ enum State<S> {
 #[derive(Debug)]
 pub struct Server<S> {
     pub name: String,
-    pub address: SocketAddr,
+    pub target: Arc<Target>,
     /// The pool to which it belongs, and how many pools still have clients that may request from it.
     pub pool: usize,
     users: u32,
@@ -90,6 +89,8 @@ pub struct Server<S> {
     pub longest_answer: u32,
     shared: Arc<ServerState>,
     state: State<S>,
+    /// Reason of the last failure, if its network has one.
+    failure: Option<String>,
     /// Number of connections so far: after a reconnect the server may have restarted.
     life: u64,
     asked: VecDeque<Ask>,
@@ -117,13 +118,14 @@ impl<S> Server<S> {
     pub fn shared(server: &settings::Server, shared: Arc<ServerState>) -> Server<S> {
         Server {
             name: server.weighted.name.clone(),
-            address: server.address,
+            target: server.target.clone(),
             pool: 0,
             users: 0,
             timeout: 0,
             longest_answer: 0,
             shared,
             state: State::Down { until: AT_ONCE },
+            failure: None,
             life: 0,
             asked: VecDeque::new(),
             charge: Charge::default(),
@@ -147,7 +149,8 @@ impl<S> Server<S> {
     }
 
     /// Belongs to this pool of the settings from now on.
-    pub fn join_pool(&mut self, number: usize, pool: &settings::Pool) {
+    pub fn join_pool(&mut self, number: usize, pool: &settings::Pool, server: &settings::Server) {
+        self.target = server.target.clone();
         (self.pool, self.timeout) = (number, nanos(pool.timeout));
         self.users += 1;
         self.longest_answer = pool.longest_value().max(1 << 20).saturating_add(2);
@@ -196,7 +199,8 @@ impl<S> Server<S> {
 
     /// Starts to connect; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {
-        let opening = net.connect(self.address).and_then(|stream| net.add(stream, token, true));
+        self.failure = None;
+        let opening = net.connect(&self.target).and_then(|stream| net.add(stream, token, true));
         let waits = self.is_first_try();
         opening.map(|socket| self.state = State::Opening { socket, since: now, waits }).is_ok()
     }
@@ -207,7 +211,9 @@ impl<S> Server<S> {
     /// Connecting failed.
     pub fn opens<N: Net<Socket = S>>(&mut self, net: &mut N) -> io::Result<bool> {
         let State::Opening { socket, .. } = &mut self.state else { return Ok(false) };
-        if !net.is_open(socket)? {
+        let opens = net.is_open(socket);
+        self.failure = reason(&opens);
+        if !opens? {
             return Ok(false);
         }
         let down = State::Down { until: AT_ONCE };
@@ -215,6 +221,11 @@ impl<S> Server<S> {
             self.state = State::Open(socket);
         }
         Ok(true)
+    }
+
+    /// Reason of the last failure, if its network has one, such as an invalid certificate.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// Whether it is connecting.
@@ -231,6 +242,9 @@ impl<S> Server<S> {
     pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, into: &mut [u8]) -> Option<io::Result<Received>> {
         let State::Open(socket) = &mut self.state else { return None };
         let received = net.read(socket, into);
+        if received.is_err() {
+            self.failure = reason(&received);
+        }
         Some(received.map(|received| Received { more: received.more || self.ending, ..received }))
     }
 
@@ -477,6 +491,12 @@ impl<S> Server<S> {
     pub fn reads_again(&mut self) {
         self.again = false;
     }
+}
+
+/// Reason of an error that is not the system's, as one line: a peer may have chosen parts of it.
+fn reason<T>(result: &io::Result<T>) -> Option<String> {
+    let error = result.as_ref().err().filter(|error| error.get_ref().is_some())?;
+    Some(error.to_string().replace(char::is_control, "?"))
 }
 
 #[cfg(test)]

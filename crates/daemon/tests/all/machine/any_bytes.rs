@@ -106,7 +106,8 @@ fn run(case: u64) -> [usize; 1] {
     let text =
         format!("threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\njoin = {join}\nservers = [{}]\n", listed.join(","));
     let settings = Settings::of_file("case.toml", &text).unwrap();
-    let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+    let addresses: Vec<_> =
+        settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 100));
     let stop = Arc::new(AtomicBool::new(false));

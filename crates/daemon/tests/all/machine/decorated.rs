@@ -4,13 +4,12 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Net, Outgoing, Received, Shared, Token};
+use fanin_daemon::machine::{Address, Entry, Front, Net, Outgoing, Received, Shared, Target, Token};
 use fanin_memcache::{Limits, Lines, Next, Request};
 
 use super::world::{Scripted, World};
@@ -97,19 +96,19 @@ impl<N: Net> Net for Masked<N> {
         self.0.name()
     }
 
-    fn listen(&mut self, listener: usize, at: SocketAddr) -> io::Result<()> {
+    fn listen(&mut self, listener: usize, at: &Address) -> io::Result<()> {
         self.0.listen(listener, at)
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<N::Stream> {
-        self.0.accept(pool)
+    fn accept(&mut self, listener: usize, entry: &Arc<Entry>) -> io::Result<N::Stream> {
+        self.0.accept(listener, entry)
     }
 
     fn unlisten(&mut self, pool: usize) {
         self.0.unlisten(pool);
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<N::Stream> {
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<N::Stream> {
         self.0.connect(to)
     }
 
@@ -234,7 +233,8 @@ fn converse<N: Net>(decorate: impl FnOnce(Scripted) -> N, masked: bool) -> (Vec<
     let servers: Vec<String> = (1..=3).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
     let text = format!("threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [{}]\n", servers.join(","));
     let settings = Settings::of_file("case.toml", &text).unwrap();
-    let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+    let addresses: Vec<_> =
+        settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 10));
     let stop = Arc::new(AtomicBool::new(false));

@@ -46,7 +46,7 @@ fn exposition(figures: &[Figure<'_>]) -> String {
 fn second_formatter_has_every_figure() {
     let text = "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"10.0.0.1:11211\"]\n";
     let settings = Settings::of_file("case.toml", text).unwrap();
-    let world = Rc::new(RefCell::new(World::new(&[settings.pools[0].servers[0].address])));
+    let world = Rc::new(RefCell::new(World::new(&[settings.pools[0].servers[0].target.address.ip().unwrap()])));
     let shared = Arc::new(Shared::new(&settings, 10));
     let stop = Arc::new(AtomicBool::new(false));
     let mut front = Front::new(Scripted(world.clone()), shared, 0, stop, ([1; 32], None));

@@ -55,7 +55,8 @@ struct Proxy {
 impl Proxy {
     fn start(text: String, seed: u8) -> Proxy {
         let settings = Settings::of_file("case.toml", &text).unwrap();
-        let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+        let addresses: Vec<_> =
+            settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
         let world = Rc::new(RefCell::new(World::new(&addresses)));
         let shared = Arc::new(Shared::new(&settings, 100));
         let kept = begin(&settings, &shared).unwrap();

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use fanin_daemon::machine::{Event, Net, Outgoing, Received, Token};
+use fanin_daemon::machine::{Address, Entry, Event, Net, Outgoing, Received, Target, Token};
 
 /// A connection, seen from the front end.
 #[derive(Debug, Default)]
@@ -129,11 +130,11 @@ impl Net for Scripted {
         "memory"
     }
 
-    fn listen(&mut self, _: usize, _: SocketAddr) -> io::Result<()> {
+    fn listen(&mut self, _: usize, _: &Address) -> io::Result<()> {
         Ok(())
     }
 
-    fn accept(&mut self, _: usize) -> io::Result<usize> {
+    fn accept(&mut self, _: usize, _: &Arc<Entry>) -> io::Result<usize> {
         self.0.borrow_mut().waiting.pop_front().ok_or(io::ErrorKind::WouldBlock.into())
     }
 
@@ -141,9 +142,9 @@ impl Net for Scripted {
         self.0.borrow_mut().listens = false;
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<usize> {
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<usize> {
         let world = &mut *self.0.borrow_mut();
-        let server = Some(world.servers[&to]);
+        let server = Some(world.servers[&to.address.ip().unwrap()]);
         world.connections.push(Connection { server, room: usize::MAX / 2, ..Connection::default() });
         Ok(world.connections.len() - 1)
     }

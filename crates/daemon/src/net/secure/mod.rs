@@ -1,0 +1,306 @@
+//! A network round another one that checks clients and encrypts connections.
+//!
+//! Access lists by address act when a client is accepted. A guard beside a connection handles the header of the PROXY protocol, TLS and
+//! logins. A connection that requires none of them has no guard, and costs nothing more; a guard is dropped as soon as it is not needed.
+//!
+//! Handshakes are bounded: by the number of clients, by the memory that guards charge, in time, and in number per loop iteration, so that
+//! a flood of them does not delay other clients much.
+
+mod channel;
+mod client;
+mod header;
+mod login;
+mod server;
+mod session;
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fanin_ring::Event;
+
+use super::clock::Nanos;
+use super::sockets::Sockets;
+use super::{Address, Entry, Net, Outgoing, Received, Target, Token};
+use crate::memory::Charge;
+use crate::metrics::Counters;
+use channel::{Channel, Io, Shared};
+use client::ClientGuard;
+use server::ServerGuard;
+
+/// Time for a client's header, handshake and login.
+const LONGEST_OPENING: Nanos = 10_000_000_000;
+/// Reads of handshakes per loop iteration: each may take a millisecond for a signature.
+const HANDSHAKES_A_TURN: u32 = 4;
+/// Memory of a guard besides its buffers, and of its TLS while and after it shakes hands, measured.
+const GUARD: usize = 512;
+const HANDSHAKING: usize = 8 << 10;
+const SHAKEN: usize = 4 << 10;
+
+/// The network.
+pub struct Secure<N> {
+    net: N,
+    counters: Arc<Counters>,
+    shared: Shared,
+    now: Nanos,
+    /// Handshakes that may go on in this loop iteration.
+    handshakes: u32,
+    /// Clients that are not in, by number, which grows with time: when to close them, and their tokens.
+    openings: BTreeMap<u64, (Nanos, Token)>,
+    next: u64,
+}
+
+/// A connection before registration.
+pub struct Stream<S> {
+    inner: S,
+    requires: Requires,
+}
+
+/// Requirements of a connection.
+enum Requires {
+    Nothing,
+    Client(Arc<Entry>),
+    Server(Arc<Target>),
+}
+
+/// A connection.
+pub struct Socket<S> {
+    inner: S,
+    guard: Option<Box<Guard>>,
+}
+
+struct Guard {
+    side: Side,
+    /// Number among the openings, if it is one.
+    opening: Option<u64>,
+    charge: Charge,
+}
+
+enum Side {
+    Client(ClientGuard),
+    Server(ServerGuard),
+}
+
+impl Guard {
+    fn channel(&self) -> &Channel {
+        match &self.side {
+            Side::Client(guard) => &guard.channel,
+            Side::Server(guard) => &guard.channel,
+        }
+    }
+
+    fn channel_mut(&mut self) -> &mut Channel {
+        match &mut self.side {
+            Side::Client(guard) => &mut guard.channel,
+            Side::Server(guard) => &mut guard.channel,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match &self.side {
+            Side::Client(guard) => guard.is_over(),
+            Side::Server(guard) => guard.is_over(),
+        }
+    }
+
+    /// Memory besides buffers, which charge themselves.
+    fn state(&self) -> usize {
+        let channel = self.channel();
+        GUARD
+            + match channel.session {
+                None => 0,
+                Some(_) if channel.is_handshaking() => HANDSHAKING,
+                Some(_) => SHAKEN,
+            }
+    }
+}
+
+impl<N: Net> Secure<N> {
+    /// A network round this one.
+    pub fn new(net: N, counters: Arc<Counters>) -> Secure<N> {
+        Secure {
+            net,
+            counters,
+            shared: Shared::default(),
+            now: 0,
+            handshakes: HANDSHAKES_A_TURN,
+            openings: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// After work on a guarded connection: charges its state, and notes that a client is in.
+    fn settle(&mut self, socket: &mut Socket<N::Socket>) {
+        let Some(guard) = &mut socket.guard else { return };
+        if let Side::Client(client) = &guard.side
+            && client.is_in()
+            && let Some(number) = guard.opening.take()
+        {
+            self.openings.remove(&number);
+        }
+        let state = guard.state();
+        guard.charge.set(state);
+    }
+}
+
+impl Secure<Sockets> {
+    /// Waits for events, up to a maximum time.
+    pub fn wait(&mut self, longest: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
+        self.net.wait(longest, happened)
+    }
+
+    /// Submits pending writes without waiting.
+    pub fn submit(&mut self) -> io::Result<()> {
+        self.net.submit()
+    }
+}
+
+impl<N: Net> Net for Secure<N> {
+    type Stream = Stream<N::Stream>;
+    type Socket = Socket<N::Socket>;
+
+    fn name(&self) -> &'static str {
+        self.net.name()
+    }
+
+    fn begin_turn(&mut self, now: Nanos) {
+        (self.now, self.handshakes) = (now, HANDSHAKES_A_TURN);
+        self.net.begin_turn(now);
+    }
+
+    fn next_overdue(&mut self) -> Option<Token> {
+        let first = self.openings.first_entry().filter(|first| first.get().0 <= self.now)?;
+        self.counters.clients_slow.add(1);
+        Some(first.remove().1)
+    }
+
+    fn next_due(&self) -> Option<Nanos> {
+        self.openings.first_key_value().map(|(_, (at, _))| *at)
+    }
+
+    fn listen(&mut self, listener: usize, at: &Address) -> io::Result<()> {
+        self.net.listen(listener, at)
+    }
+
+    fn accept(&mut self, listener: usize, entry: &Arc<Entry>) -> io::Result<Self::Stream> {
+        loop {
+            let inner = self.net.accept(listener, entry)?;
+            if !entry.allow.is_empty() {
+                // A client of a UNIX socket has no address; its proxy's header has one.
+                let is_admitted = self.net.peer(&inner).is_ok_and(|ip| ip.is_none_or(|ip| entry.admits(ip)));
+                if !is_admitted {
+                    self.counters.clients_denied.add(1);
+                    continue;
+                }
+            }
+            let requires = if entry.is_plain() { Requires::Nothing } else { Requires::Client(entry.clone()) };
+            return Ok(Stream { inner, requires });
+        }
+    }
+
+    fn unlisten(&mut self, listener: usize) {
+        self.net.unlisten(listener);
+    }
+
+    fn connect(&mut self, to: &Arc<Target>) -> io::Result<Self::Stream> {
+        let requires = if to.is_plain() { Requires::Nothing } else { Requires::Server(to.clone()) };
+        Ok(Stream { inner: self.net.connect(to)?, requires })
+    }
+
+    fn peer(&self, stream: &Self::Stream) -> io::Result<Option<IpAddr>> {
+        self.net.peer(&stream.inner)
+    }
+
+    fn refuse(&mut self, stream: Self::Stream, text: &[u8]) {
+        // A client that expects TLS would not understand the text.
+        match &stream.requires {
+            Requires::Client(entry) if entry.tls.is_some() => {}
+            _ => self.net.refuse(stream.inner, text),
+        }
+    }
+
+    fn add(&mut self, stream: Self::Stream, token: Token, opening: bool) -> io::Result<Self::Socket> {
+        let side = match &stream.requires {
+            Requires::Nothing => None,
+            Requires::Client(entry) => Some(Side::Client(ClientGuard::new(entry)?)),
+            Requires::Server(target) => Some(Side::Server(ServerGuard::new(target)?)),
+        };
+        let inner = self.net.add(stream.inner, token, opening)?;
+        let Some(side) = side else { return Ok(Socket { inner, guard: None }) };
+        let opening = matches!(side, Side::Client(_)).then_some(self.next);
+        if let Some(number) = opening {
+            self.openings.insert(number, (self.now + LONGEST_OPENING, token));
+            self.next += 1;
+        }
+        let mut guard = Box::new(Guard { side, opening, charge: Charge::default() });
+        let state = guard.state();
+        guard.charge.set(state);
+        Ok(Socket { inner, guard: Some(guard) })
+    }
+
+    fn is_open(&mut self, socket: &mut Self::Socket) -> io::Result<bool> {
+        if !self.net.is_open(&mut socket.inner)? {
+            return Ok(false);
+        }
+        let Some(guard) = &mut socket.guard else { return Ok(true) };
+        let mut io = Io { net: &mut self.net, socket: &mut socket.inner, shared: &mut self.shared };
+        let opens = match &mut guard.side {
+            Side::Server(guard) => guard.opens(&mut io, &self.counters),
+            Side::Client(_) => Ok(true),
+        };
+        self.settle(socket);
+        opens
+    }
+
+    fn read(&mut self, socket: &mut Self::Socket, into: &mut [u8]) -> io::Result<Received> {
+        let Some(guard) = &mut socket.guard else { return self.net.read(&mut socket.inner, into) };
+        let mut io = Io { net: &mut self.net, socket: &mut socket.inner, shared: &mut self.shared };
+        let received = match &mut guard.side {
+            Side::Server(guard) => guard.read(&mut io, into),
+            Side::Client(guard) => {
+                if guard.channel.is_handshaking() {
+                    // The reader tries again in the next loop iteration.
+                    self.handshakes = self.handshakes.checked_sub(1).ok_or(ErrorKind::Interrupted)?;
+                }
+                guard.read(&mut io, into, &self.counters)
+            }
+        };
+        self.settle(socket);
+        received
+    }
+
+    fn write(&mut self, socket: &mut Self::Socket, out: &mut Outgoing) -> io::Result<()> {
+        let Some(guard) = &mut socket.guard else { return self.net.write(&mut socket.inner, out) };
+        let mut io = Io { net: &mut self.net, socket: &mut socket.inner, shared: &mut self.shared };
+        let written = guard.channel_mut().send(&mut io, out);
+        self.settle(socket);
+        // Only here, since `out` has just learned that nothing waits.
+        socket.guard.take_if(|guard| guard.is_over());
+        written
+    }
+
+    fn close(&mut self, mut socket: Self::Socket) {
+        if let Some(mut guard) = socket.guard {
+            let mut io = Io { net: &mut self.net, socket: &mut socket.inner, shared: &mut self.shared };
+            guard.channel_mut().end(&mut io);
+            if let Some(number) = guard.opening {
+                self.openings.remove(&number);
+            }
+        }
+        self.net.close(socket.inner);
+    }
+
+    fn tell(&mut self, text: &str) {
+        self.net.tell(text);
+    }
+
+    fn held(&self) -> usize {
+        self.net.held()
+    }
+
+    fn holds(&self, socket: &Self::Socket) -> usize {
+        socket.guard.as_ref().map_or(0, |guard| guard.state() + guard.channel().holds())
+    }
+}
