@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use fanin::front::Settings;
+use fanin::front::{Note, Settings};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
@@ -17,6 +17,9 @@ use crate::{stop, terminal};
 const LOOK: Duration = Duration::from_millis(50);
 
 pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.import {
+        return import(file);
+    }
     let mut settings = match (&arguments.config, &arguments.listen) {
         (Some(file), _) => self::settings(file)?,
         (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers)
@@ -59,16 +62,33 @@ fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Prints another proxy's settings as TOML, and what has no equivalent.
+fn import(file: &Path) -> Result<(), Failure> {
+    let imported = fanin::front::import(&file.display().to_string(), &read(file)?)
+        .map_err(|problem| Failure::Input(problem.to_string()))?;
+    terminal::say(&imported.toml)?;
+    imported.notes.iter().filter(|note| !note.matters).for_each(|note| warn_of("note", &note.to_string()));
+    let matter: Vec<String> = imported.notes.iter().filter(|note| note.matters).map(Note::to_string).collect();
+    if matter.is_empty() { Ok(()) } else { Err(Failure::Input(matter.join("\nerror: "))) }
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file).map_err(|error| Failure::Input(format!("{}: cannot read: {error}", file.display())))
+}
+
 /// Reads a configuration file.
 pub fn settings(file: &Path) -> Result<Settings, Failure> {
-    let text = fs::read_to_string(file)
-        .map_err(|error| Failure::Input(format!("{}: cannot read: {error}", file.display())))?;
+    let text = read(file)?;
     Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
 }
 
-#[expect(clippy::print_stderr, reason = "messages for the sender of the signal")]
 fn warn(text: &str) {
-    eprintln!("warning: {text}");
+    warn_of("warning", text);
+}
+
+#[expect(clippy::print_stderr, reason = "messages for operators")]
+fn warn_of(kind: &str, text: &str) {
+    eprintln!("{kind}: {text}");
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -71,6 +71,7 @@ pub mod diagnosis {
 /// The memcached front end.
 #[cfg(feature = "front")]
 pub mod front {
+    pub use fanin_daemon::settings::import::{Imported, Note, import};
     pub use fanin_daemon::{Problem, Running, Settings, start};
 }
 

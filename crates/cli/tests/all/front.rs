@@ -125,3 +125,34 @@ fn names_the_owner_of_an_address_in_use() {
     let who = format!("by fanin (process {})", first.id());
     assert!(told.contains(&format!("{address}: ")) && told.contains(&who), "{told}");
 }
+
+#[test]
+fn import_prints_settings_and_what_does_not_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nutcracker.yml");
+    let import = |text: &str| {
+        fs::write(&file, text).unwrap();
+        let output = front().arg("--import").arg(&file).output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), out, err)
+    };
+    let pool = "alpha:\n  listen: 127.0.0.1:0\n  timeout: 400\n  backlog: 1024\n  servers:\n   - 127.0.0.1:1:2 one\n";
+    let (code, out, err) = import(pool);
+    assert_eq!((code, err.contains("nutcracker.yml:4: `backlog`")), (Some(0), true), "{err}");
+    let made = folder.path().join("front.toml");
+    fs::write(&made, out).unwrap();
+    let output = front().arg("--config").arg(&made).arg("--check").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let (code, out, err) = import(&format!("{pool}  hash_tag: \"{{}}\"\n"));
+    assert_eq!((code, out.contains("[[pool]]")), (Some(2), true));
+    assert!(err.contains("error: ") && err.contains("nutcracker.yml:7: `hash_tag: {}`"), "{err}");
+    let (code, out, err) = import("alpha:\n  listen: nowhere\n");
+    assert_eq!(
+        (code, out.as_str(), err.contains("nutcracker.yml:2: `nowhere` is not an address")),
+        (Some(2), "", true)
+    );
+    let output = front().args(["--import", "/none.yml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let output = front().arg("--import").arg(&file).arg("--check").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

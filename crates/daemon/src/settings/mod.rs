@@ -3,6 +3,7 @@
 mod checks;
 mod file;
 mod foreign;
+pub mod import;
 mod log_settings;
 mod types;
 mod values;
