@@ -7,6 +7,7 @@ use crate::front::multigets::coalescing::Writes;
 use crate::memory::Memory;
 use crate::metrics::{COUNTERS, Counters, Metric, MetricKind};
 use crate::migration::{MigrationState, Plans};
+use crate::net::clock::unix;
 use crate::settings::{Plan, Settings};
 
 /// Values of all counters.
@@ -19,6 +20,8 @@ pub struct Shared {
     pub(crate) writes: Writes,
     pub(crate) memory: Memory,
     pub(crate) plans: Plans,
+    /// Unix time of the start, in seconds.
+    pub(crate) started: u64,
     clients: AtomicUsize,
     most_clients: usize,
     /// Log rows that could not be written.
@@ -33,12 +36,13 @@ impl Shared {
     /// State of a new front end with this maximum number of clients.
     pub fn new(settings: &Settings, clients: usize) -> Shared {
         let plan_state = |plan: &Plan| Arc::new(MigrationState { moves: plan.moves.clone(), stage: plan.stage });
-        let counters = || Arc::new(Counters::of_pools(settings.pools.len()));
+        let counters = || Arc::new(Counters::of(settings));
         Shared {
             threads: (0..settings.threads).map(|_| counters()).collect(),
             writes: Writes::default(),
             memory: Memory::new(settings.memory.0, settings.threads),
             plans: Plans::new(settings.pools.iter().map(|pool| pool.plan.as_ref().map(plan_state))),
+            started: unix() / 1_000_000_000,
             clients: AtomicUsize::new(0),
             most_clients: clients,
             unwritten: AtomicU64::new(0),
@@ -68,7 +72,12 @@ impl Shared {
         sums
     }
 
-    /// The same with descriptions, relative to the last reset; gauges are absolute.
+    /// The same with descriptions.
+    pub(crate) fn since_start(&self) -> impl Iterator<Item = (Metric, u64)> {
+        COUNTERS.iter().copied().zip(self.sums())
+    }
+
+    /// The same relative to the last reset; gauges are absolute.
     pub(crate) fn since_reset(&self) -> impl Iterator<Item = (Metric, u64)> {
         let zeros = *self.zeros.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |(metric, (sum, zero)): (&Metric, (u64, u64))| {
@@ -95,6 +104,16 @@ impl Shared {
     /// Number of lost log rows.
     pub(crate) fn unwritten(&self) -> u64 {
         self.unwritten.load(Relaxed)
+    }
+
+    /// Last reported state of a server.
+    pub(crate) fn was_up(&self, server: usize) -> bool {
+        self.up[server].load(Relaxed)
+    }
+
+    /// Maximum number of clients.
+    pub(crate) fn most_clients(&self) -> usize {
+        self.most_clients
     }
 
     /// Number of clients.

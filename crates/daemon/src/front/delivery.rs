@@ -138,7 +138,9 @@ impl<N: Net> Front<N> {
         match ask.to {
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Destination::Joined(get) => {
-                for (id, number) in self.coalescing.over(get).0 {
+                let (who, _) = self.coalescing.over(get);
+                self.counters.get_misses.add(if misses { who.len() as u64 } else { 0 });
+                for (id, number) in who {
                     if let Some(client) = self.clients.get_mut(id) {
                         client.responses.put(number, text.as_bytes());
                         client.responses.part_ends(number);
@@ -148,11 +150,13 @@ impl<N: Net> Front<N> {
             }
             Destination::Batch { get, batch } => {
                 if let Some(multiget) = self.multigets.get_mut(get) {
+                    self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
                     multiget.lost(batch, (!misses).then_some(text));
                     self.batch_ends(get, batch);
                 }
             }
             Destination::Relay { .. } | Destination::Every | Destination::Listing(_) | Destination::Instead(_) => {
+                self.counters.get_misses.add(u64::from(misses));
                 self.report_failure(ask, text);
             }
         }
@@ -198,8 +202,10 @@ impl<N: Net> Front<N> {
     /// Handles a complete batch.
     fn batch_is_whole(&mut self, get: Id, batch: u32) {
         let Some(multiget) = self.multigets.get_mut(get) else { return };
+        let failed = multiget.is_over(batch);
         let (values, bytes) = multiget.answered(batch, self.now);
-        let id = multiget.client;
+        let (id, keys) = (multiget.client, if failed { values } else { multiget.keys_of(batch) });
+        self.count_gets(keys, values);
         self.clients.get_mut(id).into_iter().for_each(|client| client.has_seen(values, bytes));
         self.batch_ends(get, batch);
         self.clients.mark(id);

@@ -5,12 +5,14 @@
 //! request through them is in `request`; other paths through several components are in the other files.
 
 mod clients;
+mod counting;
 mod delivery;
 mod lifecycle;
 mod limits;
 mod migrations;
 mod moving;
 pub mod multigets;
+mod observation;
 mod refusal;
 mod request;
 mod response;
@@ -38,6 +40,7 @@ use lifecycle::Lifecycle;
 use limits::Limits;
 use migrations::Migrations;
 use multigets::{Coalescing, Multigets};
+use observation::Observation;
 use upstreams::Upstreams;
 use upstreams::error::ServerError;
 
@@ -59,6 +62,7 @@ pub struct Front<N: Net> {
     migrations: Migrations,
     limits: Limits,
     lifecycle: Lifecycle,
+    observation: Observation,
     pace: Pace,
     log: Option<Tap>,
     scratch: Scratch,
@@ -88,6 +92,9 @@ impl<N: Net> Front<N> {
         (seed, rows): ([u8; 32], Option<(SyncSender<Rows>, u64)>),
     ) -> Front<N> {
         let mut upstreams = Upstreams::new(settings, seed);
+        let counters = shared.threads[number].clone();
+        let seed = counters.hot_keys.is_some().then(|| upstreams.random());
+        let observation = Observation::new(settings.metrics.is_some(), seed);
         let log = settings.log.as_ref().zip(rows);
         let log = log.map(|(log, (rows, unix))| Tap::new(log, rows, upstreams.random(), unix));
         Front {
@@ -101,10 +108,11 @@ impl<N: Net> Front<N> {
             migrations: Migrations::default(),
             limits: Limits::new(shared.clone()),
             lifecycle: Lifecycle::new(settings, stop),
+            observation,
             pace: Pace::new(nanos(settings.nap)),
             log,
             scratch: Scratch { bytes: vec![0; READ], ..Scratch::default() },
-            counters: shared.threads[number].clone(),
+            counters,
             shared,
         }
     }
@@ -205,6 +213,7 @@ impl<N: Net> Front<N> {
     fn close_client(&mut self, id: Id) {
         let Some(client) = self.clients.remove(id) else { return };
         self.shared.release_client();
+        self.counters.requests_active.less(client.responses.active());
         for get in client.responses.multigets() {
             if let Some(multiget) = self.multigets.remove(get) {
                 self.multigets.recycle(multiget);
@@ -228,7 +237,13 @@ impl<N: Net> Front<N> {
         let log = self.log.as_ref().and_then(Tap::due);
         let servers = self.upstreams.next_due(self.lifecycle.is_stopping());
         let limits = self.limits.next_due(self.now);
-        servers.into_iter().chain(self.lifecycle.next_due(self.clients.len())).chain(limits).chain(log).min()
+        servers
+            .into_iter()
+            .chain(self.lifecycle.next_due(self.clients.len()))
+            .chain(limits)
+            .chain(log)
+            .chain(self.observation.next_due())
+            .min()
     }
 
     fn timers(&mut self) {
@@ -246,6 +261,7 @@ impl<N: Net> Front<N> {
                 self.close_client(id);
             }
         }
+        self.observe_servers();
         self.connect_due();
         if self.lifecycle.accepts_again(self.now) {
             (0..self.upstreams.pools().len()).for_each(|pool| self.accept(pool));
@@ -273,6 +289,8 @@ impl<N: Net> Front<N> {
     /// Closes a failed server connection: all its requests fail, and a client with a partial response may be closed.
     fn server_fails(&mut self, server: usize, trouble: ServerError, closes: bool) {
         self.report_state(server, Some(trouble));
+        self.count_failure(server, trouble);
+        self.observe_server(server);
         let (socket, asked) = self.upstreams.server_mut(server).close(self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {

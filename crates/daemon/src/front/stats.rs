@@ -8,7 +8,7 @@ use super::Front;
 use super::clients::Kind;
 use super::upstreams::ask::Destination;
 use crate::memory::table::Id;
-use crate::metrics::{Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
+use crate::metrics::{Class, Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
 use crate::net::Net;
 
 impl<N: Net> Front<N> {
@@ -86,8 +86,12 @@ impl<N: Net> Front<N> {
             add(list::PLAN_STAGE, Value::Text(self.shared.plans.settled(number).word()));
             add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
         }
-        for (kind, of_gets) in [("get", true), ("change", false)] {
-            let latencies = self.shared.threads.iter().map(|counters| counters.latencies(number, of_gets));
+        for (kind, gets) in [("get", true), ("change", false)] {
+            let of_kind = Class::ALL.into_iter().filter(|(class, _)| class.is_get() == gets);
+            let classes: Vec<Class> = of_kind.map(|(class, _)| class).collect();
+            let threads = self.shared.threads.iter();
+            let latencies =
+                threads.flat_map(|counters| classes.iter().map(move |class| counters.pool(number).latencies(*class)));
             let found = percentiles(latencies, self.now, &[500, 900, 990, 999]);
             for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
                 let subject = Subject::Requests { pool: &pool.name, kind, percentile };

@@ -1,9 +1,15 @@
 //! Counters of a thread, as typed values with their descriptions.
 
+use std::sync::Mutex;
+
 use super::counter::Counter;
-use super::histogram::Histogram;
+use super::histogram::Times;
+use super::hot_keys::Sketch;
+use super::pool_figures::PoolFigures;
+use super::server_figures::ServerFigures;
 use super::{Metric, MetricKind};
 use crate::front::upstreams::error::ServerError;
+use crate::settings::Settings;
 
 /// Classes of multigets by the binary logarithm of their number of keys: 2 to 3, 4 to 7, and so on.
 pub const MULTIGET_CLASSES: usize = 16;
@@ -15,8 +21,11 @@ macro_rules! counters {
         pub struct Counters {
             $(#[doc = $help] pub $name: Counter,)*
             multigets: [Counter; MULTIGET_CLASSES],
-            /// Per pool, latencies of gets and of other requests.
-            latencies: Vec<[Histogram; 2]>,
+            pools: Vec<PoolFigures>,
+            /// What only an exposition reports: figures of servers, times of loop iterations, hot keys.
+            servers: Vec<ServerFigures>,
+            pub iterations: Option<Times>,
+            pub hot_keys: Option<Mutex<Sketch>>,
         }
 
         /// Descriptions of the plain counters, in the order of their values.
@@ -36,7 +45,11 @@ counters! {
     total_connections: Counter, "Accepted connections of clients.";
     rejected_connections: Counter, "Connections rejected because of the limit of clients.";
     requests: Counter, "Requests of clients.";
+    requests_active: Gauge, "Requests without a complete response.";
     get_keys: Counter, "Keys of classic gets.";
+    meta_gets: Counter, "Keys of meta gets.";
+    get_hits: Counter, "Keys found by gets.";
+    get_misses: Counter, "Keys not found by gets.";
     get_joined: Counter, "Gets that joined an equal one.";
     stores: Counter, "Requests that store a value.";
     moving_found: Counter, "Hits of moving keys at the new server.";
@@ -61,9 +74,27 @@ counters! {
 }
 
 impl Counters {
-    /// Counters of a thread with this many pools.
-    pub fn of_pools(pools: usize) -> Counters {
-        Counters { latencies: (0..pools).map(|_| Default::default()).collect(), ..Counters::default() }
+    /// Counters of a thread.
+    pub fn of(settings: &Settings) -> Counters {
+        let exposed = settings.metrics.is_some();
+        let servers = settings.pools.iter().flat_map(|pool| &pool.servers).filter(|_| exposed);
+        Counters {
+            pools: settings.pools.iter().map(|_| PoolFigures::new(exposed)).collect(),
+            servers: servers.map(|_| ServerFigures::new()).collect(),
+            iterations: exposed.then(Times::coarse),
+            hot_keys: settings.metrics.as_ref().filter(|metrics| metrics.hot_keys > 0).map(|_| Mutex::default()),
+            ..Counters::default()
+        }
+    }
+
+    /// Figures of a pool.
+    pub fn pool(&self, pool: usize) -> &PoolFigures {
+        &self.pools[pool]
+    }
+
+    /// Figures of a server, by its shared connection, if they are exposed.
+    pub fn server(&self, server: usize) -> Option<&ServerFigures> {
+        self.servers.get(server)
     }
 
     /// Counts a multiget of this many keys.
@@ -74,11 +105,6 @@ impl Counters {
     /// Multigets of a class.
     pub fn multigets(&self, class: usize) -> u64 {
         self.multigets[class].get()
-    }
-
-    /// Latencies of a pool's gets, or of its other requests.
-    pub fn latencies(&self, pool: usize, of_gets: bool) -> &Histogram {
-        &self.latencies[pool][usize::from(!of_gets)]
     }
 
     /// Counts a failed request.

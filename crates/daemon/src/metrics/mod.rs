@@ -6,10 +6,17 @@
 mod counter;
 mod counters;
 mod histogram;
+pub mod hot_keys;
+mod pool_figures;
+mod server_figures;
+mod sizes;
 mod stats_format;
 
 pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
-pub use histogram::percentiles;
+pub use histogram::{Distribution, percentiles};
+pub use pool_figures::{Class, Multigets};
+pub use server_figures::ServerFigures;
+pub use sizes::Sizes;
 pub use stats_format::stats_text;
 
 /// Kind of a metric.

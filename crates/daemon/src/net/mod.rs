@@ -24,6 +24,15 @@ pub struct Received {
     pub more: bool,
 }
 
+/// TCP's own figures of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tcp {
+    /// Smoothed round-trip time in nanoseconds.
+    pub rtt: u64,
+    /// Segments that were sent again.
+    pub retransmits: u64,
+}
+
 /// A network.
 pub trait Net {
     /// A connection before registration.
@@ -76,6 +85,11 @@ pub trait Net {
     /// # Errors
     /// The connection's error.
     fn write(&mut self, socket: &mut Self::Socket, out: &mut Outgoing) -> io::Result<()>;
+
+    /// TCP's figures of a connection, if it is one of TCP.
+    fn tcp(&self, _socket: &Self::Socket) -> Option<Tcp> {
+        None
+    }
 
     /// Closes a connection.
     fn close(&mut self, socket: Self::Socket);

@@ -10,7 +10,7 @@ use fanin_ring::{Event, Ring};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll};
 
-use super::{Net, Outgoing, Received, Token};
+use super::{Net, Outgoing, Received, Tcp, Token};
 
 /// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
@@ -232,6 +232,16 @@ impl Net for Sockets {
             }
             _ => Ok(()),
         }
+    }
+
+    fn tcp(&self, socket: &Socket) -> Option<Tcp> {
+        let file = match (&self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => ring.system(socket)?.as_fd(),
+            (_, Socket::Epoll(stream)) => stream.as_fd(),
+            _ => return None,
+        };
+        let found = fanin_ring::tcp_info(file).ok()?;
+        Some(Tcp { rtt: u64::from(found.rtt_micros) * 1000, retransmits: found.retransmits.into() })
     }
 
     fn close(&mut self, socket: Socket) {

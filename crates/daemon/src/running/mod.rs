@@ -13,9 +13,11 @@ use std::thread::JoinHandle;
 use rand::TryRng;
 use rand::rngs::SysRng;
 
+use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
 use crate::log::Writer;
 use crate::migration::coordinator::{self, MigrationThread};
+use crate::net::Net;
 use crate::net::clock::unix;
 use crate::net::sockets::{Sockets, Waker};
 use crate::settings::Settings;
@@ -31,12 +33,15 @@ pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<Writer>,
     coordinator: Option<MigrationThread>,
+    metrics: Option<HttpThread>,
     /// Wakers of the threads; a restarted thread has a new one.
     wakers: Vec<Arc<Mutex<Option<Waker>>>>,
     stop: Arc<AtomicBool>,
     listeners: Arc<Listeners>,
     /// Addresses of the pools, with the actual ports.
     pub listens: Vec<SocketAddr>,
+    /// Address of the metrics, if any, with the actual port.
+    pub metrics_at: Option<SocketAddr>,
 }
 
 /// Starts a front end.
@@ -61,17 +66,21 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
     let plans = coordinator::begin(settings, &shared)?;
     let addresses = settings.pools.iter().map(|pool| pool.listen);
     let listeners = Arc::new(Listeners::open(addresses, settings.threads, predecessor)?);
+    let metrics = settings.metrics.as_ref().map(|metrics| exposition::listen(metrics.listen)).transpose()?;
     let writer = settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?;
     let rows = writer.as_ref().map(|writer| writer.to.clone());
     let mut running = Running {
         threads: Vec::new(),
         log: writer,
         coordinator: None,
+        metrics: None,
         wakers: Vec::new(),
         stop: stop.clone(),
         listens: listeners.addresses(),
+        metrics_at: metrics.as_ref().and_then(|socket| socket.local_addr().ok()?.as_socket()),
         listeners: listeners.clone(),
     };
+    let mut event_loop = "";
     for number in 0..settings.threads {
         let (settings, shared, stop, listeners) = (settings.clone(), shared.clone(), stop.clone(), listeners.clone());
         let (counters, rows) = (shared.threads[number].clone(), rows.clone());
@@ -82,22 +91,28 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
         let work = move || {
             let (sockets, waker) = Sockets::new(settings.event_loop, listeners.of_thread(number, settings.threads)?)?;
             *wakes.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+            let name = sockets.name();
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
             let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), (seed, log));
             // The caller waits for this, unless it is gone.
-            let _ = tell.send(());
+            let _ = tell.send(name);
             thread::run(front, &shared.threads[number])
         };
         let thread = std::thread::Builder::new()
             .name("fanin-front".to_owned())
             .spawn(move || thread::restart_on_panic(&counters, work))?;
         running.threads.push(thread);
-        if told.recv().is_err() {
+        let Ok(name) = told.recv() else {
             running.stop();
             return running.wait().and(Err(io::Error::other("a thread of the front end did not start")));
-        }
+        };
+        event_loop = name;
+    }
+    if let Some(listener) = metrics {
+        let source = Source::new(settings, shared.clone(), event_loop, stop);
+        running.metrics = Some(HttpThread::start(listener, source)?);
     }
     running.coordinator = MigrationThread::start(plans, shared, running.wakers.clone())?;
     Ok(running)
@@ -128,6 +143,7 @@ impl Running {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
         self.coordinator.into_iter().for_each(MigrationThread::end);
+        self.metrics.into_iter().for_each(HttpThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }

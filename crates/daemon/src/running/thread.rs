@@ -19,7 +19,11 @@ pub fn run(mut front: Front<Sockets>, counters: &Counters) -> io::Result<()> {
     while !front.is_over() {
         let longest = front.waits().map(duration);
         front.net().wait(longest, &mut events)?;
-        let delay = front.turn(clock.now(), events.drain(..));
+        let begun = clock.now();
+        let delay = front.turn(begun, events.drain(..));
+        if let Some(iterations) = &counters.iterations {
+            iterations.add(clock.now() - begun);
+        }
         if delay > 0 {
             counters.naps.add(1);
             front.net().submit()?;
@@ -49,7 +53,7 @@ mod tests {
 
     #[test]
     fn restarts_and_counts_panicked_threads() {
-        let counters = Counters::of_pools(1);
+        let counters = Counters::default();
         let mut times = 0;
         let result = restart_on_panic(&counters, || {
             times += 1;

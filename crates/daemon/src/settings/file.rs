@@ -11,6 +11,7 @@ use toml::Spanned;
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::foreign::foreign;
 use super::log_settings::{LogInFile, log_in_file};
+use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::types::{Plan, Pool, Problem, Settings};
 use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
 use crate::log::{self, Naming, Secret};
@@ -31,6 +32,7 @@ struct File {
     event_loop: Option<Spanned<String>>,
     memory: Option<Spanned<Written>>,
     log: Option<LogInFile>,
+    metrics: Option<MetricsInFile>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
 }
 
@@ -132,6 +134,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         return Err(Wrong(Some(file.pool.span()), "no pool: add one as [[pool]]".to_owned()));
     }
     let log = file.log.map(log_in_file).transpose()?;
+    let metrics = file.metrics.map(metrics_in_file).transpose()?;
     let mut pools: Vec<Pool> = Vec::new();
     for in_file in file.pool.into_inner() {
         let place = in_file.span();
@@ -143,7 +146,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
     }
-    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, pools })
+    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, metrics, pools })
 }
 
 fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<Pool, Wrong> {

@@ -5,12 +5,13 @@ mod file;
 mod foreign;
 pub mod import;
 mod log_settings;
+mod metrics_settings;
 mod types;
 mod values;
 
 use std::path::Path;
 
-pub use types::{Plan, Pool, Problem, Server, Settings};
+pub use types::{MetricsSettings, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

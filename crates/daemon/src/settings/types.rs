@@ -33,8 +33,19 @@ pub struct Settings {
     pub memory: Bytes,
     /// Log of requested keys, if any.
     pub log: Option<log::Settings>,
+    /// Metrics for Prometheus, if any.
+    pub metrics: Option<MetricsSettings>,
     /// Pools.
     pub pools: Vec<Pool>,
+}
+
+/// Metrics over HTTP.
+#[derive(Clone, Debug)]
+pub struct MetricsSettings {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Number of hot keys to report; zero: none.
+    pub hot_keys: usize,
 }
 
 /// A pool: servers behind one address.
@@ -132,6 +143,7 @@ impl Settings {
             event_loop: EventLoop::Auto,
             memory: Bytes(256 << 20),
             log: None,
+            metrics: None,
             pools: Vec::new(),
         }
     }

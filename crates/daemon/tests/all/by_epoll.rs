@@ -8,6 +8,8 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "metrics.rs"]
+mod metrics;
 #[path = "succession.rs"]
 mod succession;
 #[path = "waits.rs"]

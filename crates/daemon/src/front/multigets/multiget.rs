@@ -76,7 +76,8 @@ pub struct Multiget {
     /// The client and its request.
     pub client: Id,
     pub number: u64,
-    /// Time zero of its schedule.
+    /// When it began, and time zero of its schedule.
+    begun: Nanos,
     since: Nanos,
     schedule: Schedule,
     /// Whether a check for late batches is scheduled.
@@ -145,7 +146,7 @@ impl Multiget {
         get: &Get<'a>,
         most: usize,
         (client, number, logged): (Id, u64, Option<u64>),
-        (since, window): (Nanos, Window),
+        (now, since, window): (Nanos, Nanos, Window),
         pool: &Pool,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
@@ -182,6 +183,7 @@ impl Multiget {
         let mut multiget = Multiget {
             client,
             number,
+            begun: now,
             since,
             schedule: Schedule::new(window, left),
             is_watched: false,
@@ -209,6 +211,11 @@ impl Multiget {
     }
 
     // Schedule.
+
+    /// When it began.
+    pub fn begun(&self) -> Nanos {
+        self.begun
+    }
 
     /// The next batch to request, if the concurrency limit allows one.
     pub fn next_batch(&mut self, now: Nanos) -> Option<u32> {
@@ -297,6 +304,25 @@ impl Multiget {
     /// Sets its error, unless there is one.
     pub fn fail_first(&mut self, text: Option<&'static str>) {
         self.failed = self.failed.or(text);
+    }
+
+    /// A key, by its number.
+    pub fn key(&self, number: usize) -> Option<&[u8]> {
+        let batch = &self.batches[usize::from(*self.of_key.get(number)?)];
+        let keys = self.text.get(batch.asked.clone())?.strip_suffix(END)?;
+        let before = self.of_key[..number].iter().filter(|of| **of == self.of_key[number]).count();
+        keys.rsplit(|byte| *byte == b' ').nth(batch.count - 1 - before)
+    }
+
+    /// Number of batches: as many as servers.
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Its concurrency limit, if it has one.
+    pub fn limit(&self) -> Option<u32> {
+        let limit = self.schedule.window().window();
+        (limit < u32::MAX).then_some(limit)
     }
 
     /// Response bytes of all batches.

@@ -15,7 +15,7 @@ use super::error::ServerError;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
 use crate::net::clock::Nanos;
-use crate::net::{Net, Outgoing, Received, Token};
+use crate::net::{Net, Outgoing, Received, Tcp, Token};
 
 /// Limits of a server's queue: unsent bytes, unanswered requests, and requests for its second connection. A client may use as much as is
 /// free, so the largest are refused first and others always find space (the dynamic threshold of Choudhury and Hahne, 1998, with a
@@ -152,6 +152,16 @@ impl<S> Server<S> {
     }
 
     // Connection.
+
+    /// TCP's figures, if it is open.
+    pub fn tcp<N: Net<Socket = S>>(&self, net: &N) -> Option<Tcp> {
+        if let State::Open(socket) = &self.state { net.tcp(socket) } else { None }
+    }
+
+    /// Number of outstanding requests.
+    pub fn unanswered(&self) -> usize {
+        self.asked.len()
+    }
 
     /// Starts to connect; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {

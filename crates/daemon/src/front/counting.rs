@@ -1,0 +1,77 @@
+//! Counts for metrics beside the counters of requests: hits, keys, and the connections to servers.
+
+use super::Front;
+use super::multigets::Multiget;
+use super::upstreams::ask::{Ask, Destination};
+use super::upstreams::error::ServerError;
+use crate::net::Net;
+
+impl<N: Net> Front<N> {
+    /// Observes servers that are due.
+    pub(super) fn observe_servers(&mut self) {
+        let due = self.observation.due(self.now, self.upstreams.shared().len());
+        due.for_each(|server| self.observe_server(server));
+    }
+
+    /// Observes the shared connection of a server.
+    pub(super) fn observe_server(&mut self, server: usize) {
+        if let Some(figures) = self.counters.server(server) {
+            let from = self.upstreams.server(server);
+            figures.observe(from.tcp(&self.net), from.unanswered() as u64);
+        }
+    }
+
+    /// Counts a failed connection of a server.
+    pub(super) fn count_failure(&self, server: usize, trouble: ServerError) {
+        self.counters.server(server).into_iter().for_each(|figures| figures.failures(trouble).add(1));
+    }
+
+    /// Counts a complete response of a server.
+    pub(super) fn count_response(&self, server: usize, ask: &Ask) {
+        if let Some(figures) = self.counters.server(server) {
+            figures.responses.add(self.now.saturating_sub(ask.at));
+        }
+    }
+
+    /// Counts the result of a get of one key.
+    pub(super) fn count_get(&self, ask: &Ask, found: bool) {
+        let clients = match ask.to {
+            Destination::Relay { .. } => 1,
+            Destination::Joined(get) => self.coalescing.clients(get),
+            _ => return,
+        };
+        self.count_gets(clients, if found { clients } else { 0 });
+    }
+
+    /// Counts keys of gets, of which some were found.
+    pub(super) fn count_gets(&self, keys: usize, found: usize) {
+        self.counters.get_hits.add(found as u64);
+        self.counters.get_misses.add((keys - found) as u64);
+    }
+
+    /// Counts a multiget of a pool.
+    pub(super) fn count_multiget(&mut self, pool: usize, multiget: &Multiget) {
+        let keys = multiget.keys();
+        self.counters.get_keys.add(keys as u64);
+        self.counters.multiget(keys);
+        if let Some(figures) = &self.counters.pool(pool).multigets {
+            figures.keys.add(keys as u64);
+            figures.servers.add(multiget.batches() as u64);
+        }
+        self.observation.keys(&self.counters, pool, keys as u64, self.now, |number| multiget.key(number as usize));
+    }
+
+    /// Counts the end of a multiget.
+    pub(super) fn count_multiget_end(&self, pool: usize, multiget: &Multiget) {
+        if let Some(figures) = &self.counters.pool(pool).multigets
+            && let Some(limit) = multiget.limit()
+        {
+            figures.limits.add(limit.into());
+        }
+    }
+
+    /// Samples a key that is requested alone.
+    pub(super) fn count_key(&mut self, pool: usize, key: &[u8]) {
+        self.observation.keys(&self.counters, pool, 1, self.now, |_| Some(key));
+    }
+}
