@@ -51,6 +51,9 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
         say(&format!("{} listens on {listens} for {}", pool.name, counted(pool.servers.len(), "server")))?;
     }
+    if let Some(address) = running.metrics_at {
+        say(&format!("metrics are at http://{address}/metrics"))?;
+    }
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
         thread::sleep(LOOK);
     }

@@ -35,7 +35,8 @@ impl Collector for Source {
 }
 
 /// Names of counters whose name in `stats` is memcached's, or short.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
+    ("server_failures", "server_connections_failed"),
     ("curr_connections", "clients"),
     ("total_connections", "clients_accepted"),
     ("rejected_connections", "clients_rejected"),

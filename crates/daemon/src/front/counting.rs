@@ -23,6 +23,7 @@ impl<N: Net> Front<N> {
 
     /// Counts a failed connection of a server.
     pub(super) fn count_failure(&self, server: usize, trouble: ServerError) {
+        self.counters.server_failures.add(1);
         self.counters.server(server).into_iter().for_each(|figures| figures.failures(trouble).add(1));
     }
 

@@ -69,11 +69,11 @@ impl<N: Net> Front<N> {
             }
             Destination::Listing(_) if ask.hushed => {}
             Destination::Listing(server) => {
-                let name = self.upstreams.server(server).name.as_bytes();
+                let name = self.upstreams.server(server).label.as_bytes();
                 let parts: [&[u8]; 4] = match line.strip_prefix(b"STAT ") {
                     Some(rest) => [b"STAT ", name, b":", rest],
                     // Not a list.
-                    None if last && line != b"END\r\n" => [b"STAT ", name, b":error ", line],
+                    None if last && line != b"END\r\n" => [b"STAT ", name, b":error refused", b"\r\n"],
                     None if last => [b""; 4],
                     None => [b"", b"", b"", line],
                 };
@@ -157,7 +157,7 @@ impl<N: Net> Front<N> {
             }
             Destination::Relay { .. } | Destination::Every | Destination::Listing(_) | Destination::Instead(_) => {
                 self.counters.get_misses.add(u64::from(misses));
-                self.report_failure(ask, text);
+                self.report_failure(ask, trouble, text);
             }
         }
         self.has_failed(ask.client, closes);
@@ -167,14 +167,14 @@ impl<N: Net> Front<N> {
     }
 
     /// Reports a failure to the client, unless it asked for silence.
-    fn report_failure(&mut self, ask: &Ask, text: &'static str) {
+    fn report_failure(&mut self, ask: &Ask, trouble: ServerError, text: &'static str) {
         let Some(client) = self.clients.get_mut(ask.client) else { return };
         match ask.to {
             Destination::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
             Destination::Instead("") => {}
             Destination::Every => client.responses.fail_of_every(ask.number, text.as_bytes()),
             Destination::Listing(server) => {
-                let line = format!("STAT {}:error {}", self.upstreams.server(server).name, text);
+                let line = format!("STAT {}:error {}\r\n", self.upstreams.server(server).label, trouble.name());
                 client.responses.put(ask.number, line.as_bytes());
             }
             _ => client.responses.put(ask.number, text.as_bytes()),

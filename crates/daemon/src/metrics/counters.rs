@@ -67,6 +67,7 @@ counters! {
     errors_busy: Counter, "Requests failed because a server's queue was full.";
     clients_cut_off: Counter, "Clients closed because memory was short.";
     clients_idle: Counter, "Clients closed because they were idle.";
+    server_failures: Counter, "Failed connections to servers.";
     server_connects: Counter, "Connections opened to servers.";
     log_keys: Counter, "Logged keys.";
     log_full: Counter, "Batches of log rows dropped because the log was behind.";

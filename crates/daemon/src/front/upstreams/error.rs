@@ -25,6 +25,11 @@ impl ServerError {
         (ServerError::Busy, "busy"),
     ];
 
+    /// Its name for metrics.
+    pub fn name(self) -> &'static str {
+        ServerError::ALL[self as usize].1
+    }
+
     /// Whether the server is unavailable, so gets can be answered as misses.
     pub fn is_away(self) -> bool {
         matches!(self, ServerError::Down | ServerError::Timeout | ServerError::Closed)

@@ -63,6 +63,12 @@ impl StreamedValue {
     }
 }
 
+/// A name that ends in a port.
+fn label(name: &str, port: u16) -> String {
+    let has_port = name.rsplit_once(':').is_some_and(|(_, end)| end.parse::<u16>().is_ok());
+    if has_port { name.to_owned() } else { format!("{name}:{port}") }
+}
+
 /// State of a connection.
 #[derive(Debug)]
 enum State<S> {
@@ -78,6 +84,8 @@ enum State<S> {
 #[derive(Debug)]
 pub struct Server<S> {
     pub name: String,
+    /// The name with a port, by which lists of figures have it.
+    pub label: String,
     pub address: SocketAddr,
     pub pool: usize,
     state: State<S>,
@@ -106,6 +114,7 @@ pub struct Server<S> {
 impl<S> Server<S> {
     pub fn shared(name: String, address: SocketAddr, pool: usize) -> Server<S> {
         Server {
+            label: label(&name, address.port()),
             name,
             address,
             pool,
@@ -462,6 +471,13 @@ mod tests {
         assert_eq!([LEAST_WAITS, LEAST_WAITS + 1].map(|under_way| server.accepts(under_way, 1).is_ok()), [true, false]);
         server.out.extend(&vec![0; MOST_WAITS]);
         assert_eq!(server.accepts(0, 1), Err(ServerError::Busy));
+    }
+
+    #[test]
+    fn labels_have_a_port() {
+        let labels =
+            [("10.0.0.1", 11211), ("10.0.0.1:22", 22), ("one", 5), ("a:b", 6)].map(|(name, port)| label(name, port));
+        assert_eq!(labels, ["10.0.0.1:11211", "10.0.0.1:22", "one:5", "a:b:6"]);
     }
 
     #[test]
