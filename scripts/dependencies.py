@@ -62,7 +62,7 @@ ALLOWED = {
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-plan-files fanin-ring fanin-units",
-        "crc32fast http-body-util hyper hyper-util jsonc-parser libm md-5 mio nix procfs prometheus-client rand saphyr-parser serde serde_json sha2 siphasher socket2 strsim thiserror tokio toml",
+        "crc32fast http-body-util hyper hyper-util jsonc-parser libm md-5 mio nix procfs prometheus-client rand saphyr-parser serde serde_json sha2 siphasher socket2 strsim thiserror tokio toml tracing tracing-subscriber",
     ),
     # What a program or a notebook calls.
     "fanin": (

@@ -10,6 +10,7 @@ mod exposition;
 mod front;
 pub mod log;
 mod memory;
+pub mod messages;
 mod metrics;
 mod migration;
 mod net;

@@ -4,7 +4,8 @@ use super::Front;
 use super::multigets::Multiget;
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
-use crate::net::Net;
+use crate::net::clock::Nanos;
+use crate::net::{Net, Report, SlowMultiget};
 
 impl<N: Net> Front<N> {
     /// Observes servers that are due.
@@ -74,5 +75,27 @@ impl<N: Net> Front<N> {
     /// Samples a key that is requested alone.
     pub(super) fn count_key(&mut self, pool: usize, key: &[u8]) {
         self.observation.keys(&self.counters, pool, 1, self.now, |_| Some(key));
+    }
+
+    /// Reports a multiget if it was slow.
+    pub(super) fn report_if_slow(&mut self, pool: usize, multiget: &Multiget) {
+        let (took, pool) = (self.now.saturating_sub(multiget.begun()), self.upstreams.pool(pool));
+        if took < pool.slow {
+            return;
+        }
+        let (server, asked, ended) = multiget.slowest();
+        let micros = |from: Nanos, to: Nanos| to.saturating_sub(from) / 1000;
+        let slow = SlowMultiget {
+            pool: &pool.name,
+            keys: multiget.keys(),
+            servers: multiget.batches(),
+            took: took / 1000,
+            slowest: &self.upstreams.server(pool.first + server).name,
+            waited: micros(multiget.begun(), asked),
+            responded: micros(asked, ended),
+            unread: micros(ended, self.now),
+            error: multiget.failure(),
+        };
+        self.net.report(&Report::SlowMultiget(slow));
     }
 }

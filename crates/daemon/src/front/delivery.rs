@@ -151,7 +151,7 @@ impl<N: Net> Front<N> {
             Destination::Batch { get, batch } => {
                 if let Some(multiget) = self.multigets.get_mut(get) {
                     self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
-                    multiget.lost(batch, (!misses).then_some(text));
+                    multiget.lost(batch, self.now, (!misses).then_some(text));
                     self.batch_ends(get, batch);
                 }
             }

@@ -32,7 +32,7 @@ use crate::memory::table::Id;
 use crate::metrics::Counters;
 use crate::net::clock::{Nanos, nanos};
 use crate::net::pace::Pace;
-use crate::net::{Net, Token};
+use crate::net::{Net, Report, Token};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use clients::{Client, Clients};
@@ -305,7 +305,8 @@ impl<N: Net> Front<N> {
         }
         let (from, pool) = (self.upstreams.server(server), &self.upstreams.pool_of(server).name);
         let state = trouble.map_or("up again", ServerError::state);
-        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
+        let (address, up) = (from.address.to_string(), trouble.is_none());
+        self.net.report(&Report::Server { pool, server: &from.name, address: &address, state, up });
     }
 
     /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.

@@ -425,7 +425,7 @@ impl<N: Net> Front<N> {
                 self.counters.failed(trouble);
                 let misses = self.upstreams.pool(pool).misses(trouble);
                 self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
-                multiget.lost(batch, (!misses).then_some(trouble.text()));
+                multiget.lost(batch, self.now, (!misses).then_some(trouble.text()));
                 client.responses.keys_end(number, multiget.keys_of(batch));
                 self.clients.mark(id);
             }
@@ -595,6 +595,7 @@ impl<N: Net> Front<N> {
         let number = client.pool();
         let Some(multiget) = self.multigets.remove(get) else { return true };
         self.count_multiget_end(number, &multiget);
+        self.report_if_slow(number, &multiget);
         let (since, window) = multiget.window();
         let pool = self.upstreams.pool_mut(number);
         pool.ends(since, window);

@@ -6,6 +6,7 @@
 pub mod clock;
 mod outgoing;
 pub mod pace;
+mod report;
 pub mod sockets;
 mod token;
 
@@ -13,6 +14,7 @@ use std::io;
 use std::net::SocketAddr;
 
 pub use outgoing::Outgoing;
+pub use report::{Report, SlowMultiget};
 pub use token::Token;
 
 /// Bytes that were read.
@@ -96,6 +98,11 @@ pub trait Net {
 
     /// Prints a message for operators.
     fn tell(&mut self, text: &str);
+
+    /// Prints a report for operators.
+    fn report(&mut self, report: &Report<'_>) {
+        self.tell(&report.to_string());
+    }
 
     /// Received bytes not yet read.
     fn held(&self) -> usize;

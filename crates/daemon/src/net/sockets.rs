@@ -10,7 +10,8 @@ use fanin_ring::{Event, Ring};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll};
 
-use super::{Net, Outgoing, Received, Tcp, Token};
+use super::{Net, Outgoing, Received, Report, Tcp, Token};
+use crate::messages;
 
 /// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
@@ -250,9 +251,12 @@ impl Net for Sockets {
         }
     }
 
-    #[expect(clippy::print_stderr, reason = "operators look there")]
     fn tell(&mut self, text: &str) {
-        eprintln!("{text}");
+        messages::tell(text);
+    }
+
+    fn report(&mut self, report: &Report<'_>) {
+        messages::report(report);
     }
 
     fn held(&self) -> usize {

@@ -16,6 +16,7 @@ use rand::rngs::SysRng;
 use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
 use crate::log::Writer;
+use crate::messages;
 use crate::migration::coordinator::{self, MigrationThread};
 use crate::net::Net;
 use crate::net::clock::unix;
@@ -51,15 +52,16 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
 
 /// Starts a front end, which shares the listening sockets of its predecessor.
 fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Result<Running> {
+    messages::install(settings.messages);
     let clients = clients_for_files(settings)?;
     if clients < settings.clients {
-        warn(&format!(
+        messages::warning(&format!(
             "the limit of open files allows {clients} clients, not {}; raise it (ulimit -n)",
             settings.clients
         ));
     }
     if nix::unistd::geteuid().is_root() {
-        warn("running as root, which a front end does not need; run it as another user");
+        messages::warning("running as root, which a front end does not need; run it as another user");
     }
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(settings, clients));
@@ -152,11 +154,6 @@ impl Running {
     pub fn has_failed(&self) -> bool {
         !self.stop.load(Relaxed) && self.threads.iter().any(JoinHandle::is_finished)
     }
-}
-
-#[expect(clippy::print_stderr, reason = "operators look there")]
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
 }
 
 /// Raises the limit of open files to the hard limit; returns how many clients it allows.

@@ -9,6 +9,7 @@ use fanin_fanout::Kind;
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::log::{self, Secret};
+use crate::messages::Format;
 use crate::migration::progress::Progress;
 use crate::migration::{self, Moves, Stage};
 use crate::net::sockets::EventLoop;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub memory: Bytes,
     /// Log of requested keys, if any.
     pub log: Option<log::Settings>,
+    /// Format of messages for operators.
+    pub messages: Format,
     /// Metrics for Prometheus, if any.
     pub metrics: Option<MetricsSettings>,
     /// Pools.
@@ -71,6 +74,8 @@ pub struct Pool {
     pub link: Rate,
     /// Response timeout.
     pub timeout: Time,
+    /// Time from which a multiget is reported as slow, if any.
+    pub slow: Option<Time>,
     /// Largest value.
     pub item: Bytes,
     /// Longest list of keys, in bytes.
@@ -143,6 +148,7 @@ impl Settings {
             event_loop: EventLoop::Auto,
             memory: Bytes(256 << 20),
             log: None,
+            messages: Format::Text,
             metrics: None,
             pools: Vec::new(),
         }
@@ -175,6 +181,7 @@ impl Pool {
             keeps_windows: true,
             link: Rate(10_000_000_000),
             timeout: Time::from_secs(1),
+            slow: None,
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),
             join: false,

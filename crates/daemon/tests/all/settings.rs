@@ -59,6 +59,8 @@ fn errors_have_line_and_valid_value() {
             "[metrics]\nlisten = \"127.0.0.1:1\"\nhot_keys = 1000",
             "f.toml:8: 1000 is outside 0 to 100; use a value such as",
         ),
+        ("slow = \"1 us\"", "f.toml:6: `1 us` is less than 100 us; use a value such as slow = \"100 ms\""),
+        ("[messages]\nformat = \"xml\"", "f.toml:7: unknown value `xml`: use one of text, json"),
         ("= 3", "f.toml:6: "),
     ] {
         let text = format!("{POOL}{more}\n");

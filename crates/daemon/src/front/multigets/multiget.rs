@@ -97,6 +97,8 @@ pub struct Multiget {
     written: usize,
     /// Batches not finished.
     left: u32,
+    /// The batch that ended last, and when.
+    ended: (u32, Nanos),
     /// First error.
     failed: Option<&'static str>,
     /// Whether it is the last part of the client's list of keys.
@@ -196,6 +198,7 @@ impl Multiget {
             sizes,
             written: 0,
             left,
+            ended: (0, 0),
             failed: None,
             last,
             charge,
@@ -249,14 +252,23 @@ impl Multiget {
     pub fn answered(&mut self, batch: u32, now: Nanos) -> (usize, usize) {
         let bytes = self.bytes_of(batch);
         self.schedule.answered(span(self.since, now), batch, bytes);
+        self.ended = (batch, now);
         self.end(batch, true, None);
         (self.batches[batch as usize].found, bytes as usize)
     }
 
     /// Ends a batch whose server has failed; without an error its keys are misses.
-    pub fn lost(&mut self, batch: u32, failed: Option<&'static str>) {
+    pub fn lost(&mut self, batch: u32, now: Nanos, failed: Option<&'static str>) {
         self.schedule.lost(batch);
+        self.ended = (batch, now);
         self.end(batch, false, failed);
+    }
+
+    /// The server of the batch that ended last, in its pool; when that batch was requested, and when it ended.
+    pub fn slowest(&self) -> (usize, Nanos, Nanos) {
+        let (batch, ended) = self.ended;
+        let asked = self.schedule.asked_at(batch).map_or(ended, |asked| self.since + nanos(asked));
+        (self.server_of(batch), asked, ended)
     }
 
     /// Time zero and concurrency limit, for the pool's next multiget.

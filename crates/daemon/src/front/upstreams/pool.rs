@@ -36,6 +36,8 @@ pub struct Pool {
     /// Limit of the last multiget and its time zero, if limits are cached.
     kept: Option<(Nanos, Window)>,
     pub timeout: Nanos,
+    /// Time from which a multiget is reported as slow.
+    pub slow: Nanos,
     /// Whether equal gets are joined.
     pub joins: bool,
     /// Whether clients may send administrative commands.
@@ -136,6 +138,7 @@ impl Pool {
             fresh,
             kept: pool.keeps_windows.then_some((0, fresh)),
             timeout: nanos(pool.timeout),
+            slow: pool.slow.map_or(Nanos::MAX, nanos),
             joins: pool.join,
             admin: pool.admin,
             misses_when_down: pool.misses_when_down,
