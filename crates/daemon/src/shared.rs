@@ -1,14 +1,14 @@
-//! State shared by threads: counters, writes, number of clients, and memory.
+//! State shared by threads: the settings in force, counters, writes, number of clients, and memory.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::front::multigets::coalescing::Writes;
 use crate::memory::Memory;
-use crate::metrics::{COUNTERS, Counters, Metric, MetricKind};
-use crate::migration::{MigrationState, Plans};
+use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures, ServerFigures};
+use crate::migration::{Plans, PoolPlan};
 use crate::net::clock::unix;
-use crate::settings::{Plan, Settings};
+use crate::settings::{self, Settings};
 
 /// Values of all counters.
 type CounterValues = [u64; COUNTERS.len()];
@@ -22,40 +22,169 @@ pub struct Shared {
     pub(crate) plans: Plans,
     /// Unix time of the start, in seconds.
     pub(crate) started: u64,
+    /// The settings in force, and the number of their edition.
+    edition: Mutex<Arc<Edition>>,
+    number: AtomicU64,
+    /// The edition that each thread has installed.
+    installed: Vec<AtomicU64>,
     clients: AtomicUsize,
-    most_clients: usize,
+    most_clients: AtomicUsize,
     /// Log rows that could not be written.
     unwritten: AtomicU64,
-    /// Last reported state of each server.
-    up: Vec<AtomicBool>,
     /// Counter values at the last reset.
     zeros: Mutex<CounterValues>,
+}
+
+/// Settings in force. Each reload makes a new edition; pools and servers that stay keep their state.
+#[derive(Debug)]
+pub struct Edition {
+    /// Its number, from 1 on.
+    pub number: u64,
+    pub settings: Settings,
+    pub pools: Vec<Arc<PoolState>>,
+}
+
+/// State of a pool that threads share.
+#[derive(Debug)]
+pub struct PoolState {
+    pub settings: settings::Pool,
+    pub servers: Vec<Arc<ServerState>>,
+    /// Its plan, if any.
+    pub plan: Option<Arc<PoolPlan>>,
+    /// By thread.
+    pub figures: Arc<Vec<PoolFigures>>,
+}
+
+/// State of a server that threads share.
+#[derive(Debug, Default)]
+pub struct ServerState {
+    /// Whether it was last reported as down.
+    is_down: AtomicBool,
+    /// By thread, if they are exposed.
+    figures: Vec<ServerFigures>,
+}
+
+impl ServerState {
+    /// A server that is up, with figures of this many threads.
+    fn new(threads: usize) -> ServerState {
+        ServerState { figures: (0..threads).map(|_| ServerFigures::new()).collect(), ..ServerState::default() }
+    }
+
+    /// Figures of a thread, if they are exposed.
+    pub fn figures(&self, thread: usize) -> Option<&ServerFigures> {
+        self.figures.get(thread)
+    }
+
+    /// Figures of all threads.
+    pub fn all_figures(&self) -> &[ServerFigures] {
+        &self.figures
+    }
+
+    /// Whether it was last reported as up.
+    pub fn is_up(&self) -> bool {
+        !self.is_down.load(Relaxed)
+    }
+
+    /// Records whether it is up; returns whether that is unchanged.
+    pub fn stays(&self, up: bool) -> bool {
+        self.is_down.swap(!up, Relaxed) != up
+    }
+}
+
+impl PoolState {
+    /// A pool that takes over the state of its predecessor.
+    fn new(pool: &settings::Pool, old: Option<&PoolState>, settings: &Settings) -> PoolState {
+        let (threads, exposed) = (settings.threads, settings.metrics.is_some());
+        let server = || Arc::new(ServerState::new(if exposed { threads } else { 0 }));
+        let stays = |server: &settings::Server| {
+            let place = old?.settings.servers.iter().position(|other| other.is_same_server(server))?;
+            old?.servers.get(place).cloned()
+        };
+        PoolState {
+            settings: pool.clone(),
+            servers: pool.servers.iter().map(|one| stays(one).unwrap_or_else(server)).collect(),
+            plan: pool.plan.as_ref().map(|plan| {
+                let running = old.and_then(|old| old.plan.clone());
+                running.unwrap_or_else(|| Arc::new(PoolPlan::new(plan.moves.clone(), plan.stage)))
+            }),
+            figures: match old.filter(|old| old.settings.name == pool.name) {
+                Some(old) => old.figures.clone(),
+                None => Arc::new((0..threads).map(|_| PoolFigures::new(exposed)).collect()),
+            },
+        }
+    }
+}
+
+impl Edition {
+    /// The next edition, with these settings.
+    fn next(&self, settings: &Settings) -> Edition {
+        let old: Vec<&settings::Pool> = self.pools.iter().map(|pool| &pool.settings).collect();
+        let pools = settings.pools.iter().map(|pool| {
+            let old = pool.predecessor(&settings.pools, &old).map(|place| &self.pools[place]);
+            match old.filter(|old| old.settings == *pool) {
+                Some(same) => same.clone(),
+                None => Arc::new(PoolState::new(pool, old.map(Arc::as_ref), settings)),
+            }
+        });
+        Edition { number: self.number + 1, pools: pools.collect(), settings: settings.clone() }
+    }
 }
 
 impl Shared {
     /// State of a new front end with this maximum number of clients.
     pub fn new(settings: &Settings, clients: usize) -> Shared {
-        let plan_state = |plan: &Plan| Arc::new(MigrationState { moves: plan.moves.clone(), stage: plan.stage });
-        let counters = || Arc::new(Counters::of(settings));
+        let none = Edition { number: 0, settings: settings.clone(), pools: Vec::new() };
+        let edition = none.next(settings);
         Shared {
-            threads: (0..settings.threads).map(|_| counters()).collect(),
+            threads: (0..settings.threads).map(|_| Arc::new(Counters::of(settings))).collect(),
             writes: Writes::default(),
             memory: Memory::new(settings.memory.0, settings.threads),
-            plans: Plans::new(settings.pools.iter().map(|pool| pool.plan.as_ref().map(plan_state))),
+            plans: Plans::new(settings.pools.iter().any(|pool| pool.plan.is_some())),
             started: unix() / 1_000_000_000,
+            number: AtomicU64::new(edition.number),
+            edition: Mutex::new(Arc::new(edition)),
+            installed: (0..settings.threads).map(|_| AtomicU64::new(0)).collect(),
             clients: AtomicUsize::new(0),
-            most_clients: clients,
+            most_clients: AtomicUsize::new(clients),
             unwritten: AtomicU64::new(0),
             zeros: Mutex::new([0; COUNTERS.len()]),
-            up: settings.pools.iter().flat_map(|pool| &pool.servers).map(|_| AtomicBool::new(true)).collect(),
         }
+    }
+
+    /// The settings in force.
+    pub fn edition(&self) -> Arc<Edition> {
+        self.edition.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Number of their edition.
+    pub fn edition_number(&self) -> u64 {
+        self.number.load(SeqCst)
+    }
+
+    /// Replaces the settings, with this maximum number of clients. Threads install them in their next loop iteration.
+    pub fn replace_settings(&self, settings: &Settings, clients: usize) -> Arc<Edition> {
+        let mut edition = self.edition.lock().unwrap_or_else(PoisonError::into_inner);
+        *edition = Arc::new(edition.next(settings));
+        self.most_clients.store(clients, Relaxed);
+        self.number.store(edition.number, SeqCst);
+        edition.clone()
+    }
+
+    /// Records that a thread has installed an edition.
+    pub(crate) fn has_installed(&self, thread: usize, edition: u64) {
+        self.installed[thread].store(edition, SeqCst);
+    }
+
+    /// Whether all threads have installed the current edition.
+    pub fn is_installed(&self) -> bool {
+        let number = self.edition_number();
+        self.installed.iter().all(|installed| installed.load(SeqCst) == number)
     }
 
     /// Counts a new client, if the limit allows it.
     pub(crate) fn admit_client(&self) -> bool {
-        self.clients
-            .fetch_update(Relaxed, Relaxed, |clients| (clients < self.most_clients).then_some(clients + 1))
-            .is_ok()
+        let most = self.most_clients.load(Relaxed);
+        self.clients.fetch_update(Relaxed, Relaxed, |clients| (clients < most).then_some(clients + 1)).is_ok()
     }
 
     /// Counts a closed client.
@@ -91,11 +220,6 @@ impl Shared {
         *self.zeros.lock().unwrap_or_else(PoisonError::into_inner) = self.sums();
     }
 
-    /// Records the state of a server; returns whether it is unchanged.
-    pub(crate) fn is_up(&self, server: usize, up: bool) -> bool {
-        self.up[server].swap(up, Relaxed) == up
-    }
-
     /// Counts lost log rows.
     pub(crate) fn lost_of_log(&self, rows: u64) {
         self.unwritten.fetch_add(rows, Relaxed);
@@ -106,14 +230,9 @@ impl Shared {
         self.unwritten.load(Relaxed)
     }
 
-    /// Last reported state of a server.
-    pub(crate) fn was_up(&self, server: usize) -> bool {
-        self.up[server].load(Relaxed)
-    }
-
     /// Maximum number of clients.
     pub(crate) fn most_clients(&self) -> usize {
-        self.most_clients
+        self.most_clients.load(Relaxed)
     }
 
     /// Number of clients.

@@ -83,6 +83,10 @@ impl Net for Apart {
         "memory"
     }
 
+    fn listen(&mut self, listener: usize, at: SocketAddr) -> io::Result<()> {
+        self.0.listen(listener, at)
+    }
+
     fn accept(&mut self, pool: usize) -> io::Result<usize> {
         self.1.apart(|| self.0.accept(pool))
     }
@@ -243,7 +247,7 @@ fn suffers(attack: &Attack) -> [usize; 3] {
     let account = Rc::new(Account::default());
     let net = Apart(Scripted(world.clone()), account.clone());
     let before = charged();
-    let mut front = Front::new(&settings, net, shared, 0, Arc::new(AtomicBool::new(false)), ([1; 32], None));
+    let mut front = Front::new(net, shared, 0, Arc::new(AtomicBool::new(false)), ([1; 32], None));
     let (mut talks, mut uncharged) = (Vec::new(), 0);
     let mut turn = |now: u64| {
         let events = world.borrow_mut().events(|| true);

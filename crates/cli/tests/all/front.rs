@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_types, reason = "simple servers and clients")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -60,19 +60,40 @@ fn sigterm_ends_it_gracefully() {
 }
 
 #[test]
-fn sighup_is_ignored() {
-    let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
-    let mut child = front().args(listen).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let (send, warned) = mpsc::channel();
-    thread::spawn(move || send.send(lines.any(|line| line.contains("ignoring SIGHUP"))));
-    assert_eq!(warned.recv_timeout(Duration::from_secs(20)), Ok(true));
+fn sighup_reloads_and_a_bad_file_keeps_the_old_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("front.toml");
+    fs::write(&file, RIGHT).unwrap();
+    let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (said, warned) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+    let next = |lines: &mpsc::Receiver<String>, text: &str| loop {
+        let line = lines.recv_timeout(Duration::from_secs(20)).unwrap();
+        if line.contains(text) {
+            return line;
+        }
+    };
+    next(&said, "pool0 listens on ");
+    let hangup = || Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    fs::write(&file, RIGHT.replace("\"127.0.0.1:1\"", "\"127.0.0.1:1\", \"127.0.0.1:2\"")).unwrap();
+    hangup();
+    assert!(next(&said, "pool0 listens on ").ends_with("for 2 servers"));
+    for (text, why) in [("servers = 3\n", ":4: "), ("threads = 7\n", "threads cannot change in a reload")] {
+        fs::write(&file, if why.starts_with(':') { format!("{RIGHT}{text}") } else { format!("{text}{RIGHT}") })
+            .unwrap();
+        hangup();
+        let line = next(&warned, "keeping the old settings: ");
+        assert!(line.contains(why), "{line}");
+    }
     assert!(child.try_wait().unwrap().is_none());
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// Lines of a stream, as they come.
+fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (send, lines) = mpsc::channel();
+    thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+    lines
 }
 
 #[test]

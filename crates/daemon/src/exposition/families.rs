@@ -13,18 +13,13 @@ use super::family::{Family, family};
 use super::process;
 use crate::front::upstreams::error::ServerError;
 use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
-use crate::settings::Settings;
-use crate::shared::Shared;
+use crate::shared::{PoolState, Shared};
 
 /// What a scrape reads.
 #[derive(Debug)]
 pub struct Source {
     shared: Arc<Shared>,
     event_loop: &'static str,
-    /// Names of the pools, and of their servers in the order of all servers.
-    pools: Vec<String>,
-    servers: Vec<(usize, String)>,
-    hot_keys: usize,
     stop: Arc<AtomicBool>,
 }
 
@@ -52,14 +47,8 @@ const NAMES: [(&str, &str); 12] = [
 
 impl Source {
     /// Metrics of a front end with this event loop, until `stop` is set.
-    pub fn new(settings: &Settings, shared: Arc<Shared>, event_loop: &'static str, stop: Arc<AtomicBool>) -> Source {
-        let pools = settings.pools.iter().map(|pool| pool.name.clone()).collect();
-        let servers =
-            settings.pools.iter().enumerate().flat_map(|(number, pool)| {
-                pool.servers.iter().map(move |server| (number, server.weighted.name.clone()))
-            });
-        let hot_keys = settings.metrics.as_ref().map_or(0, |metrics| metrics.hot_keys);
-        Source { shared, event_loop, pools, servers: servers.collect(), hot_keys, stop }
+    pub fn new(shared: Arc<Shared>, event_loop: &'static str, stop: Arc<AtomicBool>) -> Source {
+        Source { shared, event_loop, stop }
     }
 
     /// Whether the front end accepts clients.
@@ -83,11 +72,12 @@ impl Source {
     }
 
     fn families(&self) -> Vec<Family> {
+        let edition = self.shared.edition();
         let mut families = self.general();
         families.extend(self.counters());
-        families.extend(self.of_pools());
-        families.extend(self.of_servers());
-        families.extend(self.hot_keys());
+        families.extend(of_pools(&edition.pools));
+        families.extend(of_servers(&edition.pools));
+        families.push(self.hot_keys(edition.settings.metrics.as_ref().map_or(0, |metrics| metrics.hot_keys)));
         families.extend(process::families(self.shared.started));
         families
     }
@@ -107,8 +97,11 @@ impl Source {
         );
         let times = self.threads().filter_map(|counters| counters.iterations.as_ref());
         iterations.distribution(&[], Distribution::of_times(times));
+        let mut reloads = family("fanin_reloads", "Reloads of the settings", MetricType::Counter);
+        reloads.number(&[], (self.shared.edition_number() - 1) as f64);
         vec![
             build,
+            reloads,
             gauge("fanin_threads", "Threads", self.shared.threads.len() as f64),
             gauge(
                 "fanin_ready",
@@ -152,84 +145,85 @@ impl Source {
         families
     }
 
-    fn of_pools(&self) -> Vec<Family> {
-        let mut requests =
-            family("fanin_request_seconds", "Time from a request to the end of its response", MetricType::Histogram);
-        let mut widths =
-            family("fanin_multiget_servers", "Servers of a multiget, each with one batch", MetricType::Histogram);
-        let mut keys = family("fanin_multiget_keys", "Keys of a multiget", MetricType::Histogram);
-        let mut limits =
-            family("fanin_multiget_limit", "Concurrency limit at the end of a multiget", MetricType::Histogram);
-        let mut waits = family(
-            "fanin_batch_wait_seconds",
-            "Time that a batch waits for the concurrency limit",
-            MetricType::Histogram,
-        );
-        for (number, pool) in self.pools.iter().enumerate() {
-            for (class, command) in Class::ALL {
-                let times = self.threads().filter_map(|counters| counters.pool(number).latencies(class).all());
-                requests.distribution(&[("pool", pool), ("command", command)], Distribution::of_times(times));
-            }
-            let pool = [("pool", &pool[..])];
-            let figures = || self.threads().filter_map(|counters| counters.pool(number).multigets.as_ref());
-            let sizes = |of: fn(&Multigets) -> &Sizes| Sizes::distribution(figures().map(of));
-            widths.distribution(&pool, sizes(|figures| &figures.servers));
-            keys.distribution(&pool, sizes(|figures| &figures.keys));
-            limits.distribution(&pool, sizes(|figures| &figures.limits));
-            waits.distribution(&pool, Distribution::of_times(figures().map(|figures| &figures.waits)));
-        }
-        vec![requests, widths, keys, limits, waits]
-    }
-
-    fn of_servers(&self) -> Vec<Family> {
-        let mut up = family("fanin_server_up", "Whether a server responds", MetricType::Gauge);
-        let mut responses = family(
-            "fanin_server_response_seconds",
-            "Time from a request to a server to the end of its response",
-            MetricType::Histogram,
-        );
-        let mut outstanding =
-            family("fanin_server_outstanding", "Requests without a response, once a second", MetricType::Gauge);
-        let mut rtt = family(
-            "fanin_server_rtt_seconds",
-            "Longest smoothed round-trip time of TCP to a server",
-            MetricType::Gauge,
-        );
-        let mut retransmits =
-            family("fanin_server_retransmits", "Segments that TCP sent to a server again", MetricType::Counter);
-        let mut failures =
-            family("fanin_server_failures", "Failed connections to a server by cause", MetricType::Counter);
-        for (number, (pool, server)) in self.servers.iter().enumerate() {
-            let of = [("pool", &self.pools[*pool][..]), ("server", &server[..])];
-            up.number(&of, f64::from(u8::from(self.shared.was_up(number))));
-            let figures = || self.threads().filter_map(|counters| counters.server(number));
-            let sum = |of: fn(&ServerFigures) -> u64| figures().map(of).sum::<u64>() as f64;
-            responses.distribution(&of, Distribution::of_times(figures().map(|figures| &figures.responses)));
-            outstanding.number(&of, sum(|figures| figures.outstanding.get()));
-            retransmits.number(&of, sum(|figures| figures.retransmits.get()));
-            rtt.number(&of, figures().map(|figures| figures.rtt.get()).max().unwrap_or(0) as f64 / 1e9);
-            for (cause, name) in ServerError::ALL {
-                let count: u64 = figures().map(|figures| figures.failures(cause).get()).sum();
-                failures.number(&[of[0], of[1], ("cause", name)], count as f64);
-            }
-        }
-        vec![up, responses, outstanding, rtt, retransmits, failures]
-    }
-
-    fn hot_keys(&self) -> Option<Family> {
+    /// The most requested keys, at most this many.
+    fn hot_keys(&self, most: usize) -> Family {
         let mut hot = family(
             "fanin_hot_key_share",
             "Share of the most requested keys among all requested keys, over the last minutes",
             MetricType::Gauge,
         );
         let sketches: Vec<_> = self.threads().filter_map(|counters| counters.hot_keys.as_ref()).collect();
-        for (pool, key, share) in hot_keys::hottest(&sketches, self.hot_keys) {
-            hot.number(&[("pool", &self.pools[pool]), ("key", &key.escape_ascii().to_string())], share);
+        for ((pool, key), share) in hot_keys::hottest(&sketches, most) {
+            hot.number(&[("pool", &pool), ("key", &key.escape_ascii().to_string())], share);
         }
-        Some(hot)
+        hot
     }
 
     fn threads(&self) -> impl Iterator<Item = &Counters> {
         self.shared.threads.iter().map(|counters| &**counters)
     }
+}
+
+/// Metrics of pools.
+fn of_pools(pools: &[Arc<PoolState>]) -> Vec<Family> {
+    let mut requests =
+        family("fanin_request_seconds", "Time from a request to the end of its response", MetricType::Histogram);
+    let mut widths =
+        family("fanin_multiget_servers", "Servers of a multiget, each with one batch", MetricType::Histogram);
+    let mut keys = family("fanin_multiget_keys", "Keys of a multiget", MetricType::Histogram);
+    let mut limits =
+        family("fanin_multiget_limit", "Concurrency limit at the end of a multiget", MetricType::Histogram);
+    let mut waits =
+        family("fanin_batch_wait_seconds", "Time that a batch waits for the concurrency limit", MetricType::Histogram);
+    for state in pools {
+        let (pool, threads) = (&state.settings.name, &state.figures);
+        for (class, command) in Class::ALL {
+            let times = threads.iter().filter_map(|figures| figures.latencies(class).all());
+            requests.distribution(&[("pool", pool), ("command", command)], Distribution::of_times(times));
+        }
+        let pool = [("pool", &pool[..])];
+        let figures = || threads.iter().filter_map(|figures| figures.multigets.as_ref());
+        let sizes = |of: fn(&Multigets) -> &Sizes| Sizes::distribution(figures().map(of));
+        widths.distribution(&pool, sizes(|figures| &figures.servers));
+        keys.distribution(&pool, sizes(|figures| &figures.keys));
+        limits.distribution(&pool, sizes(|figures| &figures.limits));
+        waits.distribution(&pool, Distribution::of_times(figures().map(|figures| &figures.waits)));
+    }
+    vec![requests, widths, keys, limits, waits]
+}
+
+/// Metrics of servers.
+fn of_servers(pools: &[Arc<PoolState>]) -> Vec<Family> {
+    let mut up = family("fanin_server_up", "Whether a server responds", MetricType::Gauge);
+    let mut responses = family(
+        "fanin_server_response_seconds",
+        "Time from a request to a server to the end of its response",
+        MetricType::Histogram,
+    );
+    let mut outstanding =
+        family("fanin_server_outstanding", "Requests without a response, once a second", MetricType::Gauge);
+    let mut rtt =
+        family("fanin_server_rtt_seconds", "Longest smoothed round-trip time of TCP to a server", MetricType::Gauge);
+    let mut retransmits =
+        family("fanin_server_retransmits", "Segments that TCP sent to a server again", MetricType::Counter);
+    let mut failures = family("fanin_server_failures", "Failed connections to a server by cause", MetricType::Counter);
+    let servers = pools.iter().flat_map(|pool| {
+        let servers = pool.settings.servers.iter().zip(&pool.servers);
+        servers.map(move |(server, state)| (&pool.settings.name[..], &server.weighted.name[..], state))
+    });
+    for (pool, server, state) in servers {
+        let of = [("pool", pool), ("server", server)];
+        up.number(&of, f64::from(u8::from(state.is_up())));
+        let figures = || state.all_figures().iter();
+        let sum = |of: fn(&ServerFigures) -> u64| figures().map(of).sum::<u64>() as f64;
+        responses.distribution(&of, Distribution::of_times(figures().map(|figures| &figures.responses)));
+        outstanding.number(&of, sum(|figures| figures.outstanding.get()));
+        retransmits.number(&of, sum(|figures| figures.retransmits.get()));
+        rtt.number(&of, figures().map(|figures| figures.rtt.get()).max().unwrap_or(0) as f64 / 1e9);
+        for (cause, name) in ServerError::ALL {
+            let count: u64 = figures().map(|figures| figures.failures(cause).get()).sum();
+            failures.number(&[of[0], of[1], ("cause", name)], count as f64);
+        }
+    }
+    vec![up, responses, outstanding, rtt, retransmits, failures]
 }

@@ -10,14 +10,14 @@ use crate::net::{Net, Report, SlowMultiget};
 impl<N: Net> Front<N> {
     /// Observes servers that are due.
     pub(super) fn observe_servers(&mut self) {
-        let due = self.observation.due(self.now, self.upstreams.shared().len());
-        due.for_each(|server| self.observe_server(server));
+        let due = self.observation.due(self.now, self.upstreams.slots());
+        due.for_each(|slot| self.observe_server(2 * slot));
     }
 
     /// Observes the shared connection of a server.
     pub(super) fn observe_server(&mut self, server: usize) {
-        if let Some(figures) = self.counters.server(server) {
-            let from = self.upstreams.server(server);
+        let from = self.upstreams.server(server);
+        if let Some(figures) = from.figures() {
             figures.observe(from.tcp(&self.net), from.unanswered() as u64);
         }
     }
@@ -25,12 +25,12 @@ impl<N: Net> Front<N> {
     /// Counts a failed connection of a server.
     pub(super) fn count_failure(&self, server: usize, trouble: ServerError) {
         self.counters.server_failures.add(1);
-        self.counters.server(server).into_iter().for_each(|figures| figures.failures(trouble).add(1));
+        self.upstreams.server(server).figures().into_iter().for_each(|figures| figures.failures(trouble).add(1));
     }
 
     /// Counts a complete response of a server.
     pub(super) fn count_response(&self, server: usize, ask: &Ask) {
-        if let Some(figures) = self.counters.server(server) {
+        if let Some(figures) = self.upstreams.server(server).figures() {
             figures.responses.add(self.now.saturating_sub(ask.at));
         }
     }
@@ -56,16 +56,17 @@ impl<N: Net> Front<N> {
         let keys = multiget.keys();
         self.counters.get_keys.add(keys as u64);
         self.counters.multiget(keys);
-        if let Some(figures) = &self.counters.pool(pool).multigets {
+        if let Some(figures) = &self.upstreams.pool(pool).figures().multigets {
             figures.keys.add(keys as u64);
             figures.servers.add(multiget.batches() as u64);
         }
+        let pool = &self.upstreams.pool(pool).shared.settings.name;
         self.observation.keys(&self.counters, pool, keys as u64, self.now, |number| multiget.key(number as usize));
     }
 
     /// Counts the end of a multiget.
     pub(super) fn count_multiget_end(&self, pool: usize, multiget: &Multiget) {
-        if let Some(figures) = &self.counters.pool(pool).multigets
+        if let Some(figures) = &self.upstreams.pool(pool).figures().multigets
             && let Some(limit) = multiget.limit()
         {
             figures.limits.add(limit.into());
@@ -74,6 +75,7 @@ impl<N: Net> Front<N> {
 
     /// Samples a key that is requested alone.
     pub(super) fn count_key(&mut self, pool: usize, key: &[u8]) {
+        let pool = &self.upstreams.pool(pool).shared.settings.name;
         self.observation.keys(&self.counters, pool, 1, self.now, |_| Some(key));
     }
 
@@ -86,11 +88,11 @@ impl<N: Net> Front<N> {
         let (server, asked, ended) = multiget.slowest();
         let micros = |from: Nanos, to: Nanos| to.saturating_sub(from) / 1000;
         let slow = SlowMultiget {
-            pool: &pool.name,
+            pool: &pool.shared.settings.name,
             keys: multiget.keys(),
             servers: multiget.batches(),
             took: took / 1000,
-            slowest: &self.upstreams.server(pool.first + server).name,
+            slowest: &self.upstreams.server(pool.server(server)).name,
             waited: micros(multiget.begun(), asked),
             responded: micros(asked, ended),
             unread: micros(ended, self.now),

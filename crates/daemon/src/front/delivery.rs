@@ -246,7 +246,7 @@ impl<N: Net> Front<N> {
 
     /// Reports late batches to the concurrency limits.
     pub(super) fn check_for_late(&mut self) {
-        for pool in 0..self.upstreams.pools().len() {
+        for pool in 0..self.upstreams.pools_mut().len() {
             while let Some(get) = self.upstreams.pool_mut(pool).next_late(self.now) {
                 if let Some(multiget) = self.multigets.get_mut(get) {
                     multiget.report_late(self.now);

@@ -29,8 +29,15 @@ pub struct Lifecycle {
 impl Lifecycle {
     /// A front end that stops when `stop` is set.
     pub fn new(settings: &Settings, stop: Arc<AtomicBool>) -> Lifecycle {
-        let idle = (settings.idle_timeout > Time::ZERO).then(|| (nanos(settings.idle_timeout), 0));
-        Lifecycle { stop, drain: nanos(settings.drain), accept_at: None, ends: None, idle }
+        let mut lifecycle = Lifecycle { stop, drain: 0, accept_at: None, ends: None, idle: None };
+        lifecycle.install(settings);
+        lifecycle
+    }
+
+    /// Follows other settings.
+    pub fn install(&mut self, settings: &Settings) {
+        self.idle = (settings.idle_timeout > Time::ZERO).then(|| (nanos(settings.idle_timeout), 0));
+        self.drain = nanos(settings.drain);
     }
 
     /// Accepts again after a pause.

@@ -9,11 +9,13 @@ mod counting;
 mod delivery;
 mod lifecycle;
 mod limits;
+mod listening;
 mod migrations;
 mod moving;
 pub mod multigets;
 mod observation;
 mod refusal;
+mod reload;
 mod request;
 mod response;
 mod second;
@@ -38,6 +40,7 @@ use crate::shared::Shared;
 use clients::{Client, Clients};
 use lifecycle::Lifecycle;
 use limits::Limits;
+use listening::Listening;
 use migrations::Migrations;
 use multigets::{Coalescing, Multigets};
 use observation::Observation;
@@ -53,8 +56,11 @@ const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 pub struct Front<N: Net> {
     net: N,
     now: Nanos,
-    /// Number of loop iterations.
+    /// Number of the thread, of loop iterations, and of the edition of its settings.
+    thread: usize,
     turn: u64,
+    edition: u64,
+    listening: Listening,
     clients: Clients<N::Socket>,
     upstreams: Upstreams<N::Socket>,
     multigets: Multigets,
@@ -84,23 +90,27 @@ impl<N: Net> Front<N> {
     /// Front end of the `number`th thread. The seed must be unpredictable. With a log: the channel for rows, and Unix time at the clock's
     /// start.
     pub fn new(
-        settings: &Settings,
         net: N,
         shared: Arc<Shared>,
         number: usize,
         stop: Arc<AtomicBool>,
         (seed, rows): ([u8; 32], Option<(SyncSender<Rows>, u64)>),
     ) -> Front<N> {
-        let mut upstreams = Upstreams::new(settings, seed);
+        let edition = shared.edition();
+        let settings: &Settings = &edition.settings;
+        let mut upstreams = Upstreams::new(number, seed);
         let counters = shared.threads[number].clone();
         let seed = counters.hot_keys.is_some().then(|| upstreams.random());
         let observation = Observation::new(settings.metrics.is_some(), seed);
         let log = settings.log.as_ref().zip(rows);
         let log = log.map(|(log, (rows, unix))| Tap::new(log, rows, upstreams.random(), unix));
-        Front {
+        let mut front = Front {
             net,
             now: 0,
+            thread: number,
             turn: 0,
+            edition: 0,
+            listening: Listening::default(),
             clients: Clients::new(),
             upstreams,
             multigets: Multigets::new(shared.memory.spare()),
@@ -114,7 +124,9 @@ impl<N: Net> Front<N> {
             scratch: Scratch { bytes: vec![0; READ], ..Scratch::default() },
             counters,
             shared,
-        }
+        };
+        front.install_settings();
+        front
     }
 
     /// Runs one iteration: handles events and what follows from them. Returns how long to sleep, so that more events are handled together.
@@ -124,6 +136,7 @@ impl<N: Net> Front<N> {
         self.counters.turns.add(1);
         let before = self.counters.requests.get() + self.counters.batches.get();
         self.update_limits();
+        self.install_settings();
         self.refresh_plans();
         self.continue_reading();
         for event in events {
@@ -131,6 +144,7 @@ impl<N: Net> Front<N> {
         }
         self.timers();
         self.flush();
+        self.close_retired_servers();
         self.hand_on_log();
         self.enforce_memory_limit();
         let asked = self.counters.requests.get() + self.counters.batches.get() - before;
@@ -178,14 +192,14 @@ impl<N: Net> Front<N> {
                 }
             }
             Token::Server(server) => self.server_event(server, event),
-            Token::Listener(pool) => self.accept(pool),
+            Token::Listener(listener) => self.accept(listener),
             Token::Waker => {}
         }
     }
 
-    fn accept(&mut self, pool: usize) {
-        loop {
-            let stream = match self.net.accept(pool) {
+    fn accept(&mut self, listener: usize) {
+        while let Some(pool) = self.listening.pool(listener) {
+            let stream = match self.net.accept(listener) {
                 Ok(stream) => stream,
                 Err(error) => {
                     // There is no event for free file descriptors.
@@ -205,6 +219,7 @@ impl<N: Net> Front<N> {
                 continue;
             };
             self.clients.add(Client::new(socket, pool, self.now));
+            self.upstreams.enter(pool);
             self.counters.curr_connections.add(1);
             self.counters.total_connections.add(1);
         }
@@ -219,6 +234,7 @@ impl<N: Net> Front<N> {
                 self.multigets.recycle(multiget);
             }
         }
+        self.upstreams.leave(client.pool());
         self.net.close(client.into_socket());
         self.counters.curr_connections.less(1);
     }
@@ -248,11 +264,10 @@ impl<N: Net> Front<N> {
 
     fn timers(&mut self) {
         for server in self.upstreams.in_use() {
-            let timeout = self.upstreams.pool_of(server).timeout;
-            if self.upstreams.server(server).has_timed_out(timeout, self.now) {
+            if self.upstreams.server(server).has_timed_out(self.now) {
                 self.server_fails(server, ServerError::Timeout, false);
             }
-            self.fail_expired_requests(server, timeout);
+            self.fail_expired_requests(server);
         }
         self.check_for_late();
         if let Some(longest) = self.lifecycle.idle_check(self.now) {
@@ -264,7 +279,7 @@ impl<N: Net> Front<N> {
         self.observe_servers();
         self.connect_due();
         if self.lifecycle.accepts_again(self.now) {
-            (0..self.upstreams.pools().len()).for_each(|pool| self.accept(pool));
+            self.listening.numbers().into_iter().for_each(|listener| self.accept(listener));
         }
         if self.lifecycle.begins_to_stop(self.now) {
             self.begin_to_stop();
@@ -300,10 +315,11 @@ impl<N: Net> Front<N> {
 
     /// Reports on stderr that a server is down, or up again, once for all threads.
     fn report_state(&mut self, server: usize, trouble: Option<ServerError>) {
-        if !self.upstreams.is_shared(server) || self.shared.is_up(server, trouble.is_none()) {
+        let from = self.upstreams.server(server);
+        if from.is_second() || from.is_retired() || from.stays(trouble.is_none()) {
             return;
         }
-        let (from, pool) = (self.upstreams.server(server), &self.upstreams.pool_of(server).name);
+        let pool = &self.upstreams.pool_of(server).shared.settings.name;
         let state = trouble.map_or("up again", ServerError::state);
         let (address, up) = (from.address.to_string(), trouble.is_none());
         self.net.report(&Report::Server { pool, server: &from.name, address: &address, state, up });
@@ -311,7 +327,7 @@ impl<N: Net> Front<N> {
 
     /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.
     fn begin_to_stop(&mut self) {
-        (0..self.upstreams.pools().len()).for_each(|pool| self.net.unlisten(pool));
+        self.listening.close(&mut self.net);
         for id in self.clients.ids() {
             self.clients.get_mut(id).into_iter().for_each(|client| client.input.close_after_output());
             self.clients.mark(id);

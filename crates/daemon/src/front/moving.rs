@@ -6,6 +6,7 @@ use super::Front;
 use super::multigets::{Retrieval, Settled};
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
+use super::upstreams::pool::Pool;
 use crate::memory::table::Id;
 use crate::metrics::Class;
 use crate::migration::key::{
@@ -21,9 +22,7 @@ impl<N: Net> Front<N> {
     /// Gives the pools the current plans, at the start of a loop iteration.
     pub(super) fn refresh_plans(&mut self) {
         if self.migrations.has_changed(self.shared.plans.edition()) {
-            for pool in 0..self.upstreams.pools().len() {
-                self.upstreams.pool_mut(pool).follow(self.shared.plans.of(pool));
-            }
+            self.upstreams.pools_mut().iter_mut().for_each(Pool::follow_plan);
         }
     }
 
@@ -94,8 +93,8 @@ impl<N: Net> Front<N> {
         (step, change): (Step, Option<Change>),
     ) {
         let Some(plan_state) = self.upstreams.pool(pool).plan_state().cloned() else { return };
-        let (first, key) = (self.upstreams.pool(pool).first, (key.to_vec(), base64));
-        let migration = KeyMigration::new((client, whose), first, key, (key_move, plan_state), (step, change));
+        let (servers, key) = (self.upstreams.pool(pool).servers_of(&key_move), (key.to_vec(), base64));
+        let migration = KeyMigration::new((client, whose), servers, key, (key_move, plan_state), (step, change));
         let migration = self.migrations.insert(migration);
         self.take_step(migration, step);
     }
@@ -104,7 +103,7 @@ impl<N: Net> Front<N> {
     fn take_step(&mut self, id: Id, step: Step) {
         let Some(migration) = self.migrations.get_mut(id) else { return };
         migration.begin_step(step);
-        let (old, new) = migration.servers();
+        let (old, new) = migration.servers;
         match step {
             Step::Change => self.ask_change(id),
             Step::Clear(side) => self.ask_step(id, if side == Side::Old { old } else { new }, Meta::Delete, "", None),
@@ -146,7 +145,8 @@ impl<N: Net> Front<N> {
         let Some(migration) = self.migrations.get_mut(id) else { return };
         let Some(change) = &mut migration.change else { return };
         let (bytes, note) = (std::mem::take(&mut change.bytes), std::mem::take(&mut change.note));
-        let (ask, server) = (change.ask, migration.first + migration.key_move.authority());
+        let (old, new) = migration.servers;
+        let (ask, server) = (change.ask, if migration.key_move.stage.is_turned() { new } else { old });
         let then = (!migration.key_move.stage.is_turned()).then_some(id);
         if then.is_none() {
             self.migrations.remove(id);
@@ -163,7 +163,7 @@ impl<N: Net> Front<N> {
     pub(super) fn migration_continues(&mut self, id: Id) {
         let full = self.migrations.len() >= ENOUGH;
         let Some(migration) = self.migrations.get_mut(id) else { return };
-        let (_, new) = migration.servers();
+        let (_, new) = migration.servers;
         let (come, life) = (migration.take_received(), self.upstreams.server(new).life());
         let Progress { counts, outcome, next, copy } = migration.responded(&come, life, full);
         match counts {
@@ -191,9 +191,9 @@ impl<N: Net> Front<N> {
     /// Handles a failed step.
     pub(super) fn migration_fails(&mut self, id: Id, trouble: ServerError) {
         let Some(migration) = self.migrations.get(id) else { return };
-        let misses = migration.change.is_none() && self.upstreams.pool_of(migration.first).misses(trouble);
+        let misses = migration.change.is_none() && self.upstreams.pool_of(migration.servers.0).misses(trouble);
         let outcome = if misses { Outcome::Missed } else { Outcome::Failed(trouble.text().as_bytes()) };
-        let life = self.upstreams.server(migration.servers().1).life();
+        let life = self.upstreams.server(migration.servers.1).life();
         let next = if migration.step() == Step::Old { migration.return_lease(life) } else { None };
         self.deliver_outcome(id, outcome);
         self.take_step_or_end(id, next);
@@ -267,11 +267,11 @@ impl<N: Net> Front<N> {
         });
         multiget.waits_for(batch, needs.len());
         let (client, any) = (multiget.client, !needs.is_empty());
-        let first = self.upstreams.pool(pool).first;
         for (slot, key, key_move, step) in needs {
             let (whose, plan_state) = (Whose::Batch { get, batch, slot }, plan_state.clone());
+            let servers = self.upstreams.pool(pool).servers_of(&key_move);
             let migration =
-                KeyMigration::new((client, whose), first, (key, false), (key_move, plan_state), (step, None));
+                KeyMigration::new((client, whose), servers, (key, false), (key_move, plan_state), (step, None));
             let migration = self.migrations.insert(migration);
             self.take_step(migration, step);
         }

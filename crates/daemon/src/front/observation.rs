@@ -43,7 +43,7 @@ impl Observation {
     pub fn keys<'a>(
         &mut self,
         counters: &Counters,
-        pool: usize,
+        pool: &str,
         keys: u64,
         now: Nanos,
         key: impl FnMut(u64) -> Option<&'a [u8]>,

@@ -66,6 +66,7 @@ impl<N: Net> Front<N> {
             if let Some(get) = client.unfinished_multiget() {
                 self.ask_batches(get);
             }
+            self.follow_settings(id);
             let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
             if client.input.is_broken() || client.is_blocked() {
                 return Waits::Blocked;
@@ -223,7 +224,7 @@ impl<N: Net> Front<N> {
             }
             Request::Stats(figures) => self.take_stats(id, figures),
             Request::Version => {
-                let server = self.upstreams.pool(client.pool()).first;
+                let server = self.upstreams.pool(client.pool()).server(0);
                 let ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Version, Class::Other);
                 self.ask(server, ask, &[], &[b"version\r\n"]);
             }
@@ -310,7 +311,7 @@ impl<N: Net> Front<N> {
             return;
         }
         let pool = self.upstreams.pool(number);
-        let (server, joins) = (pool.first + place.authority(), pool.joins);
+        let (server, joins) = (pool.server(place.authority()), pool.joins);
         let mut ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values, Class::Get);
         let mut line = std::mem::take(&mut self.scratch.line);
         line.clear();
@@ -338,7 +339,7 @@ impl<N: Net> Front<N> {
         self.count_key(number, key);
         let pool = self.upstreams.pool(number);
         let place = pool.place(key);
-        let server = pool.first + place.authority();
+        let server = pool.server(place.authority());
         // From now on no get joins an earlier one.
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
@@ -414,10 +415,11 @@ impl<N: Net> Front<N> {
                 client.has_asked_all();
             }
             self.counters.batches.add(1);
-            if let Some(figures) = &self.counters.pool(pool).multigets {
+            let from = self.upstreams.pool(pool);
+            if let Some(figures) = &from.figures().multigets {
                 figures.waits.add(self.now.saturating_sub(multiget.begun()));
             }
-            let server = self.upstreams.pool(pool).first + multiget.server_of(batch);
+            let server = from.server(multiget.server_of(batch));
             let ask = Ask::new((id, number), Destination::Batch { get, batch }, Shape::Values, self.now);
             if let Err(trouble) =
                 self.upstreams.queue(server, client.responses.load(), ask, &[], &[multiget.request(batch)])
@@ -576,7 +578,8 @@ impl<N: Net> Front<N> {
             let Some(client) = self.clients.get_mut(id) else { return };
             let Some((at, class, active)) = client.pop(self.now) else { return };
             self.counters.requests_active.less(u64::from(active));
-            self.counters.pool(client.pool()).latencies(class).add(self.now, self.now.saturating_sub(at));
+            let figures = self.upstreams.pool(client.pool()).figures();
+            figures.latencies(class).add(self.now, self.now.saturating_sub(at));
         }
     }
 

@@ -151,7 +151,7 @@ impl<N: Net> Front<N> {
 
     /// Whether a value with this line and key matches the request; prepares the client's version of it.
     fn wants(&mut self, server: usize, ask: Ask, (line, key, follow): (&[u8], &[u8], u32)) -> Result<Ask, Broken> {
-        let too_large = follow > self.upstreams.pool_of(server).longest_answer;
+        let too_large = follow > self.upstreams.server(server).longest_answer;
         let size = if too_large { 0 } else { line.len() + follow as usize };
         let expected = self.expects_value(&ask, key, (size, follow as usize));
         let right = match (ask.shape, expected) {
@@ -201,7 +201,7 @@ impl<N: Net> Front<N> {
 
     /// Begins a value that is held until its terminator has been seen; one that is too large is dropped with an error.
     fn large_value_begins(&mut self, server: usize, ask: &Ask, (line, follow): (&[u8], u32), come: &[u8], last: bool) {
-        let keeps = follow <= self.upstreams.pool_of(server).longest_answer;
+        let keeps = follow <= self.upstreams.server(server).longest_answer;
         if !keeps {
             self.deliver_too_large(server, ask);
         }

@@ -9,7 +9,6 @@ use super::upstreams::error::ServerError;
 use crate::memory::table::Id;
 use crate::metrics::Class;
 use crate::net::Net;
-use crate::net::clock::Nanos;
 
 impl<N: Net> Front<N> {
     /// Sends a request to every server of the client's pool, on the shared or the second connection.
@@ -23,10 +22,10 @@ impl<N: Net> Front<N> {
         alone: bool,
     ) {
         let Some(client) = self.clients.get_mut(id) else { return };
-        let servers = self.upstreams.of_pool(client.pool());
+        let servers = self.upstreams.pool(client.pool()).servers().to_vec();
         let number = client.responses.expect(kind, servers.len() as u32, 1, (self.now, Class::Other));
         self.counters.requests_active.add(1);
-        for server in servers {
+        for server in servers.into_iter().map(|server| server as usize) {
             let ask = Ask::new((id, number), to(server), shape, self.now);
             if alone {
                 self.ask_alone(server, ask, line);
@@ -45,8 +44,8 @@ impl<N: Net> Front<N> {
     }
 
     /// Fails single requests that have waited longer than the timeout.
-    pub(super) fn fail_expired_requests(&mut self, server: usize, timeout: Nanos) {
-        while let Some(ask) = self.upstreams.server_mut(server).expired_single(timeout, self.now) {
+    pub(super) fn fail_expired_requests(&mut self, server: usize) {
+        while let Some(ask) = self.upstreams.server_mut(server).expired_single(self.now) {
             self.fails(&ask, ServerError::Timeout, false);
         }
     }

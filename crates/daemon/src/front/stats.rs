@@ -9,6 +9,7 @@ use nix::sys::time::TimeVal;
 use super::Front;
 use super::clients::Kind;
 use super::upstreams::ask::Destination;
+use super::upstreams::pool::Pool;
 use crate::memory::table::Id;
 use crate::metrics::{Class, Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
 use crate::net::Net;
@@ -77,20 +78,19 @@ impl<N: Net> Front<N> {
                 figures.push(Figure { subject: Subject::Multigets(1 << class), ..number(list::MULTIGETS, count) });
             }
         }
-        for pool in 0..self.upstreams.pools().len() {
+        for pool in self.upstreams.current() {
             self.figures_of_pool(pool, &mut figures);
         }
         figures.extend(
             self.upstreams
-                .shared()
-                .iter()
+                .current_servers()
                 .map(|server| Figure { subject: Subject::Server(&server.label), ..word(list::SERVER, server.state()) }),
         );
         figures
     }
 
     /// Figures of memcached and its proxy under their names, from the counters.
-    fn of_memcached<'a>(&self, counted: &[(Metric, u64)]) -> [Figure<'a>; 7] {
+    fn of_memcached<'a>(&self, counted: &[(Metric, u64)]) -> [Figure<'a>; 8] {
         let number = |metric, number| Figure { metric, subject: Subject::All, value: Value::Number(number) };
         let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
             counted.iter().filter(|(metric, _)| of(metric.name)).map(|(_, value)| value).sum()
@@ -101,30 +101,30 @@ impl<N: Net> Front<N> {
             number(list::PROXY_REQUESTS, sum(&|name| name == "requests")),
             number(list::PROXY_ERRORS, sum(&|name| name.starts_with("errors_") && name != "errors_refused")),
             number(list::PROXY_ACTIVE, sum(&|name| name == "requests_active")),
-            number(list::PROXY_SERVERS, self.upstreams.shared().len() as u64),
+            number(list::PROXY_RELOADS, self.shared.edition_number() - 1),
+            number(list::PROXY_SERVERS, self.upstreams.current_servers().count() as u64),
             number(list::PROXY_FAILED, sum(&|name| name == "server_failures")),
         ]
     }
 
-    fn figures_of_pool<'a>(&'a self, number: usize, figures: &mut Vec<Figure<'a>>) {
-        let pool = self.upstreams.pool(number);
-        if let Some(plan_state) = pool.plan_state() {
+    fn figures_of_pool<'a>(&'a self, pool: &'a Pool, figures: &mut Vec<Figure<'a>>) {
+        let name = &pool.shared.settings.name;
+        if let (Some(plan_state), Some(plan)) = (pool.plan_state(), &pool.shared.plan) {
             let mut add = |metric: Metric, value| {
-                figures.push(Figure { metric, subject: Subject::Pool(&pool.name), value });
+                figures.push(Figure { metric, subject: Subject::Pool(name), value });
             };
             add(list::PLAN_KEYS, Value::Number(plan_state.moves.len() as u64));
-            add(list::PLAN_STAGE, Value::Text(self.shared.plans.settled(number).word()));
+            add(list::PLAN_STAGE, Value::Text(plan.settled().word()));
             add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
         }
         for (kind, gets) in [("get", true), ("change", false)] {
             let of_kind = Class::ALL.into_iter().filter(|(class, _)| class.is_get() == gets);
             let classes: Vec<Class> = of_kind.map(|(class, _)| class).collect();
-            let threads = self.shared.threads.iter();
-            let latencies =
-                threads.flat_map(|counters| classes.iter().map(move |class| counters.pool(number).latencies(*class)));
+            let threads = pool.shared.figures.iter();
+            let latencies = threads.flat_map(|figures| classes.iter().map(|class| figures.latencies(*class)));
             let found = percentiles(latencies, self.now, &[500, 900, 990, 999]);
             for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
-                let subject = Subject::Requests { pool: &pool.name, kind, percentile };
+                let subject = Subject::Requests { pool: name, kind, percentile };
                 figures.push(Figure { metric: list::LATENCY, subject, value: Value::Number(nanos / 1000) });
             }
         }

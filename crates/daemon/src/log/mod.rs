@@ -16,7 +16,7 @@ pub use tap::{Logged, Tap};
 pub use writer::{Rows, Writer};
 
 /// Log settings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The file, ending in `.csv`. Full files become `NAME.1.csv`, and so on.
     pub file: PathBuf,

@@ -5,8 +5,6 @@ use std::sync::Mutex;
 use super::counter::Counter;
 use super::histogram::Times;
 use super::hot_keys::Sketch;
-use super::pool_figures::PoolFigures;
-use super::server_figures::ServerFigures;
 use super::{Metric, MetricKind};
 use crate::front::upstreams::error::ServerError;
 use crate::settings::Settings;
@@ -21,9 +19,7 @@ macro_rules! counters {
         pub struct Counters {
             $(#[doc = $help] pub $name: Counter,)*
             multigets: [Counter; MULTIGET_CLASSES],
-            pools: Vec<PoolFigures>,
-            /// What only an exposition reports: figures of servers, times of loop iterations, hot keys.
-            servers: Vec<ServerFigures>,
+            /// What only an exposition reports: times of loop iterations, hot keys.
             pub iterations: Option<Times>,
             pub hot_keys: Option<Mutex<Sketch>>,
         }
@@ -77,25 +73,12 @@ counters! {
 impl Counters {
     /// Counters of a thread.
     pub fn of(settings: &Settings) -> Counters {
-        let exposed = settings.metrics.is_some();
-        let servers = settings.pools.iter().flat_map(|pool| &pool.servers).filter(|_| exposed);
+        let hot_keys = settings.metrics.as_ref().filter(|metrics| metrics.hot_keys > 0);
         Counters {
-            pools: settings.pools.iter().map(|_| PoolFigures::new(exposed)).collect(),
-            servers: servers.map(|_| ServerFigures::new()).collect(),
-            iterations: exposed.then(Times::coarse),
-            hot_keys: settings.metrics.as_ref().filter(|metrics| metrics.hot_keys > 0).map(|_| Mutex::default()),
+            iterations: settings.metrics.as_ref().map(|_| Times::coarse()),
+            hot_keys: hot_keys.map(|_| Mutex::default()),
             ..Counters::default()
         }
-    }
-
-    /// Figures of a pool.
-    pub fn pool(&self, pool: usize) -> &PoolFigures {
-        &self.pools[pool]
-    }
-
-    /// Figures of a server, by its shared connection, if they are exposed.
-    pub fn server(&self, server: usize) -> Option<&ServerFigures> {
-        self.servers.get(server)
     }
 
     /// Counts a multiget of this many keys.

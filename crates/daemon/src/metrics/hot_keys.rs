@@ -18,11 +18,14 @@ const WAITING: usize = 16;
 /// Time after which counts are halved.
 const HALVED: u64 = 60_000_000_000;
 
+/// A pool's name, and a key.
+pub type Key = (Box<str>, Box<[u8]>);
+
 /// Keys of pools with their counts.
 #[derive(Debug, Default)]
 pub struct Sketch {
     /// Number in `counts`.
-    places: BTreeMap<(usize, Box<[u8]>), usize>,
+    places: BTreeMap<Key, usize>,
     counts: Vec<Count>,
     /// Samples of all keys.
     total: u64,
@@ -32,7 +35,7 @@ pub struct Sketch {
 /// A key.
 #[derive(Clone, Debug)]
 struct Count {
-    key: (usize, Box<[u8]>),
+    key: Key,
     count: u64,
     /// How much too high the count may be.
     error: u64,
@@ -40,12 +43,11 @@ struct Count {
 
 impl Sketch {
     /// Counts a key of a pool.
-    pub fn add(&mut self, pool: usize, key: &[u8], now: u64) {
+    pub fn add(&mut self, key: Key, now: u64) {
         if now.saturating_sub(self.halved) >= HALVED {
             self.halve(now);
         }
         self.total += 1;
-        let key = (pool, Box::from(key));
         if let Some(place) = self.places.get(&key) {
             self.counts[*place].count += 1;
             return;
@@ -75,7 +77,7 @@ impl Sketch {
     }
 
     /// Adds the keys, with counts that are certain, and the number of samples to those of other threads.
-    pub fn sum_into(&self, sums: &mut BTreeMap<(usize, Box<[u8]>), u64>) -> u64 {
+    pub fn sum_into(&self, sums: &mut BTreeMap<Key, u64>) -> u64 {
         for one in &self.counts {
             *sums.entry(one.key.clone()).or_default() += one.count - one.error;
         }
@@ -89,7 +91,7 @@ pub struct Sampler {
     /// Keys until the next sample.
     left: u64,
     random: StdRng,
-    waiting: Vec<(usize, Box<[u8]>)>,
+    waiting: Vec<Key>,
 }
 
 impl Sampler {
@@ -104,7 +106,7 @@ impl Sampler {
     pub fn take<'a>(
         &mut self,
         sketch: &Mutex<Sketch>,
-        pool: usize,
+        pool: &str,
         keys: u64,
         now: u64,
         mut key: impl FnMut(u64) -> Option<&'a [u8]>,
@@ -112,7 +114,7 @@ impl Sampler {
         let mut number = self.left;
         while number < keys {
             if let Some(key) = key(number) {
-                self.waiting.push((pool, Box::from(key)));
+                self.waiting.push((Box::from(pool), Box::from(key)));
             }
             number += 1 + skip(&mut self.random);
         }
@@ -125,7 +127,7 @@ impl Sampler {
     /// Counts the samples, unless a reader has the sketch; then the next time, or never if there are too many.
     fn hand_on(&mut self, sketch: &Mutex<Sketch>, now: u64) {
         if let Ok(mut sketch) = sketch.try_lock() {
-            self.waiting.drain(..).for_each(|(pool, key)| sketch.add(pool, &key, now));
+            self.waiting.drain(..).for_each(|key| sketch.add(key, now));
         }
         self.waiting.truncate(4 * WAITING);
     }
@@ -137,14 +139,14 @@ fn skip(random: &mut StdRng) -> u64 {
 }
 
 /// The most requested keys of all threads, with their shares of all samples; at most this many.
-pub fn hottest(sketches: &[&Mutex<Sketch>], most: usize) -> Vec<(usize, Box<[u8]>, f64)> {
+pub fn hottest(sketches: &[&Mutex<Sketch>], most: usize) -> Vec<(Key, f64)> {
     let mut sums = BTreeMap::new();
     let total: u64 =
         sketches.iter().map(|sketch| sketch.lock().unwrap_or_else(PoisonError::into_inner).sum_into(&mut sums)).sum();
     let mut keys: Vec<_> = sums.into_iter().filter(|(_, count)| *count > 0).collect();
     keys.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
     let share = |count: u64| count as f64 / total.max(1) as f64;
-    keys.into_iter().take(most).map(|((pool, key), count)| (pool, key, share(count))).collect()
+    keys.into_iter().take(most).map(|(key, count)| (key, share(count))).collect()
 }
 
 #[cfg(test)]
@@ -162,16 +164,16 @@ mod tests {
                 2 => "warm",
                 _ => &keys[random.next_u64() as usize % keys.len()],
             };
-            sampler.take(&sketch, 0, 1, 5, |_| Some(key.as_bytes()));
+            sampler.take(&sketch, "a", 1, 5, |_| Some(key.as_bytes()));
         }
         let found = hottest(&[&sketch], 2);
-        let names: Vec<&[u8]> = found.iter().map(|(_, key, _)| &key[..]).collect();
+        let names: Vec<&[u8]> = found.iter().map(|((_, key), _)| &key[..]).collect();
         assert_eq!(names, [&b"hot"[..], b"warm"]);
-        assert!((0.15..0.25).contains(&found[0].2) && (0.05..0.15).contains(&found[1].2), "{found:?}");
+        assert!((0.15..0.25).contains(&found[0].1) && (0.05..0.15).contains(&found[1].1), "{found:?}");
         assert!(sketch.lock().unwrap().counts.len() <= KEYS);
         // A multiget is sampled like as many gets.
         let before = sketch.lock().unwrap().total;
-        (0..1000).for_each(|_| sampler.take(&sketch, 1, 100, 5, |number| Some(keys[number as usize].as_bytes())));
+        (0..1000).for_each(|_| sampler.take(&sketch, "b", 100, 5, |number| Some(keys[number as usize].as_bytes())));
         let samples = sketch.lock().unwrap().total - before;
         assert!((100_000 / EVERY * 8 / 10..100_000 / EVERY * 12 / 10).contains(&samples), "{samples}");
     }
@@ -179,9 +181,10 @@ mod tests {
     #[test]
     fn forgets_what_was_hot() {
         let mut sketch = Sketch::default();
-        (0..1000).for_each(|_| sketch.add(0, b"old", 0));
+        let key = |key: &[u8]| (Box::from("a"), Box::from(key));
+        (0..1000).for_each(|_| sketch.add(key(b"old"), 0));
         for minute in 1..20 {
-            (0..10).for_each(|_| sketch.add(0, b"new", minute * HALVED));
+            (0..10).for_each(|_| sketch.add(key(b"new"), minute * HALVED));
         }
         let mut sums = BTreeMap::new();
         sketch.sum_into(&mut sums);

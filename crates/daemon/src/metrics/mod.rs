@@ -14,7 +14,7 @@ mod stats_format;
 
 pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
 pub use histogram::{Distribution, percentiles};
-pub use pool_figures::{Class, Multigets};
+pub use pool_figures::{Class, Multigets, PoolFigures};
 pub use server_figures::ServerFigures;
 pub use sizes::Sizes;
 pub use stats_format::stats_text;
@@ -112,6 +112,7 @@ pub mod list {
     pub const PROXY_REQUESTS: Metric = Metric::new("proxy_conn_requests", Counter, "Requests of clients.");
     pub const PROXY_ERRORS: Metric = Metric::new("proxy_conn_errors", Counter, "Requests failed because of a server.");
     pub const PROXY_ACTIVE: Metric = Metric::new("proxy_req_active", Gauge, "Requests without a complete response.");
+    pub const PROXY_RELOADS: Metric = Metric::new("proxy_config_reloads", Counter, "Reloads of the settings.");
     pub const PROXY_SERVERS: Metric = Metric::new("proxy_backend_total", Gauge, "Number of servers.");
     pub const PROXY_FAILED: Metric = Metric::new("proxy_backend_failed", Counter, "Failed connections to servers.");
     pub const THREADS: Metric = Metric::new("threads", Gauge, "Number of threads.");

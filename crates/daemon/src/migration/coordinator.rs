@@ -15,7 +15,7 @@ use fanin_plan_files::{placement, plan};
 
 use super::key::LEASE;
 use super::plan::{InvalidPlan, Reader, STAGE, stage};
-use super::{MigrationState, Moves, Stage};
+use super::{MigrationState, Moves, PoolPlan, Stage};
 use crate::messages;
 use crate::net::clock::{Clock, Nanos, nanos};
 use crate::net::sockets::Waker;
@@ -68,8 +68,10 @@ impl MigrationThread {
 /// # Errors
 /// The state cannot be written.
 pub fn begin(settings: &Settings, shared: &Shared) -> io::Result<Vec<PoolMigration>> {
-    let kept = settings.pools.iter().enumerate().filter_map(|(number, pool)| PoolMigration::of(number, pool, shared));
-    let mut kept: Vec<PoolMigration> = kept.collect();
+    let edition = shared.edition();
+    let pools = settings.pools.iter().zip(&edition.pools);
+    let mut kept: Vec<PoolMigration> =
+        pools.filter_map(|(pool, state)| PoolMigration::of(pool, state.plan.clone()?)).collect();
     for pool in kept.iter_mut().filter(|pool| pool.plan.is_new) {
         let folder = pool.plan.folder.display().to_string();
         pool.writes(true).map_err(|error| {
@@ -113,7 +115,7 @@ fn seen(folder: &Path) -> FileStates {
 
 /// State of a pool's plan, and its goal.
 pub struct PoolMigration {
-    number: usize,
+    shared: Arc<PoolPlan>,
     name: String,
     plan: Plan,
     servers: Vec<String>,
@@ -201,12 +203,12 @@ pub fn check(pool: &Pool) -> Result<(), InvalidPlan> {
 }
 
 impl PoolMigration {
-    fn of(number: usize, pool: &Pool, shared: &Shared) -> Option<PoolMigration> {
+    fn of(pool: &Pool, shared: Arc<PoolPlan>) -> Option<PoolMigration> {
         let plan = pool.plan.clone()?;
         let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
-        let plan_state = shared.plans.of(number)?;
+        let plan_state = shared.state();
         Some(PoolMigration {
-            number,
+            shared,
             name: pool.name.clone(),
             servers,
             router: pool.router(),
@@ -243,10 +245,10 @@ impl PoolMigration {
         let before = self.plan_state.stage;
         let next = if ends { Ok(None) } else { self.goes_on(now) };
         let goes_on = matches!(next, Ok(Some(_)));
-        let written = next.map(|next| next.into_iter().for_each(|next| shared.plans.publish(self.number, next)));
+        let written = next.map(|next| next.into_iter().for_each(|next| shared.plans.publish(&self.shared, next)));
         if goes_on || self.last.is_none() {
             // Advance only from a settled stage.
-            shared.plans.settle(self.number, if goes_on { before } else { self.plan_state.stage });
+            self.shared.settle(if goes_on { before } else { self.plan_state.stage });
         }
         match written.and_then(|()| self.writes_clear(now, ends)) {
             Ok(()) => self.write_failed = false,
@@ -371,17 +373,18 @@ mod tests {
         let settings = Settings::of_file("f.toml", &text).unwrap();
         let shared = Shared::new(&settings, settings.clients);
         let mut kept = begin(&settings, &shared).unwrap().remove(0);
+        let plan = shared.edition().pools[0].plan.clone().unwrap();
         let goes_on = |kept: &mut PoolMigration, now: Nanos| {
             let plan_state = kept.goes_on(now * 1_000_000).unwrap();
             plan_state.map(|plan_state| {
-                shared.plans.publish(0, plan_state.clone());
+                shared.plans.publish(&plan, plan_state.clone());
                 plan_state.stage.word()
             })
         };
         assert_eq!((kept.look(), goes_on(&mut kept, 0)), (None, None));
         fs::write(path.join(STAGE), "turn\n").unwrap();
         assert_eq!(kept.look(), Some(Ok(())));
-        let asked = shared.plans.of(0);
+        let asked = plan.state();
         assert_eq!(goes_on(&mut kept, 100), Some("move"));
         assert_eq!(goes_on(&mut kept, 90_000), None);
         drop(asked);

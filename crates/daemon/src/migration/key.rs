@@ -62,8 +62,8 @@ pub struct KeyMigration {
     pub whose: Whose,
     /// The client that started it.
     pub client: Id,
-    /// Index of the pool's first server; server numbers are relative to it.
-    pub first: usize,
+    /// The old and the new server.
+    pub servers: (usize, usize),
     /// The key as sent, and whether it is in base64.
     pub key: Vec<u8>,
     pub base64: bool,
@@ -147,7 +147,7 @@ impl KeyMigration {
     /// A migration that starts with this step.
     pub fn new(
         (client, whose): (Id, Whose),
-        first: usize,
+        servers: (usize, usize),
         (key, base64): (Vec<u8>, bool),
         (key_move, plan_state): (KeyMove, Arc<MigrationState>),
         (step, change): (Step, Option<Change>),
@@ -158,7 +158,7 @@ impl KeyMigration {
         KeyMigration {
             whose,
             client,
-            first,
+            servers,
             key,
             base64,
             key_move,
@@ -169,11 +169,6 @@ impl KeyMigration {
             change,
             _charge: charge,
         }
-    }
-
-    /// The old and the new server.
-    pub fn servers(&self) -> (usize, usize) {
-        (self.first + self.key_move.old, self.first + self.key_move.new)
     }
 
     /// The current step.
@@ -394,7 +389,7 @@ mod tests {
         let key_move = KeyMove { old: 0, new: 1, index: 0, stage };
         let client = crate::memory::table::Table::default().insert(());
         let state = Arc::new(MigrationState { moves, stage });
-        KeyMigration::new((client, whose), 0, (b"k".to_vec(), false), (key_move, state), (step, None))
+        KeyMigration::new((client, whose), (0, 1), (b"k".to_vec(), false), (key_move, state), (step, None))
     }
 
     #[test]

@@ -165,13 +165,9 @@ impl MigrationState {
     }
 }
 
-/// Migration states of all pools, shared by all threads.
+/// Changes of all pools' plans.
 #[derive(Debug, Default)]
 pub struct Plans {
-    /// Per pool, if it has a plan.
-    plan_state: Vec<Option<Mutex<Arc<MigrationState>>>>,
-    /// The stage in which each pool has settled: no requests of earlier stages are open.
-    settled: Vec<AtomicUsize>,
     /// Changes with every state.
     edition: AtomicU64,
     /// Plans read again: successes and failures.
@@ -179,42 +175,51 @@ pub struct Plans {
     pub refused: AtomicU64,
 }
 
-impl Plans {
-    /// The initial states.
-    pub fn new(plan_state: impl Iterator<Item = Option<Arc<MigrationState>>>) -> Plans {
-        let plan_state: Vec<_> = plan_state.map(|one| one.map(Mutex::new)).collect();
-        let some = plan_state.iter().any(Option::is_some);
-        let settled = plan_state.iter().map(|_| AtomicUsize::new(0)).collect();
-        Plans { plan_state, settled, edition: AtomicU64::new(u64::from(some)), ..Plans::default() }
+/// Migration state of a pool.
+#[derive(Debug)]
+pub struct PoolPlan {
+    state: Mutex<Arc<MigrationState>>,
+    /// The stage in which the pool has settled: no requests of earlier stages are open.
+    settled: AtomicUsize,
+}
+
+impl PoolPlan {
+    /// The initial state.
+    pub fn new(moves: Arc<Moves>, stage: Stage) -> PoolPlan {
+        PoolPlan { state: Mutex::new(Arc::new(MigrationState { moves, stage })), settled: AtomicUsize::new(0) }
     }
 
-    /// Current edition; none if no pool has a plan.
+    /// The current state.
+    pub fn state(&self) -> Arc<MigrationState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records that no requests of earlier stages are open.
+    pub fn settle(&self, stage: Stage) {
+        self.settled.store(stage as usize, SeqCst);
+    }
+
+    /// The stage in which it has settled.
+    pub fn settled(&self) -> Stage {
+        Stage::WORDS[self.settled.load(SeqCst)].1
+    }
+}
+
+impl Plans {
+    /// Plans of some pool, or of none.
+    pub fn new(any: bool) -> Plans {
+        Plans { edition: AtomicU64::new(u64::from(any)), ..Plans::default() }
+    }
+
+    /// Current edition; zero if no pool has a plan.
     pub fn edition(&self) -> u64 {
         self.edition.load(SeqCst)
     }
 
-    /// State of a pool.
-    pub fn of(&self, pool: usize) -> Option<Arc<MigrationState>> {
-        let plan_state = self.plan_state.get(pool)?.as_ref()?;
-        Some(plan_state.lock().unwrap_or_else(PoisonError::into_inner).clone())
-    }
-
-    /// Publishes a new state to all threads.
-    pub fn publish(&self, pool: usize, plan_state: Arc<MigrationState>) {
-        if let Some(Some(there)) = self.plan_state.get(pool) {
-            *there.lock().unwrap_or_else(PoisonError::into_inner) = plan_state;
-            self.edition.fetch_add(1, SeqCst);
-        }
-    }
-
-    /// Records that no requests of earlier stages are open.
-    pub fn settle(&self, pool: usize, stage: Stage) {
-        self.settled[pool].store(stage as usize, SeqCst);
-    }
-
-    /// The stage in which a pool has settled.
-    pub fn settled(&self, pool: usize) -> Stage {
-        Stage::WORDS[self.settled[pool].load(SeqCst)].1
+    /// Publishes a new state of a pool to all threads.
+    pub fn publish(&self, plan: &PoolPlan, state: Arc<MigrationState>) {
+        *plan.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.edition.fetch_add(1, SeqCst);
     }
 
     /// Counts a plan read again, valid or not.

@@ -45,14 +45,20 @@ pub trait Net {
     /// Name of the event loop.
     fn name(&self) -> &'static str;
 
-    /// Accepts a connection of a pool; `WouldBlock` if there is none.
+    /// Listens at an address; connections are events with the listener's number.
+    ///
+    /// # Errors
+    /// The thread has no socket for it.
+    fn listen(&mut self, listener: usize, at: SocketAddr) -> io::Result<()>;
+
+    /// Accepts a connection; `WouldBlock` if there is none.
     ///
     /// # Errors
     /// Accepting failed, for example without free file descriptors.
-    fn accept(&mut self, pool: usize) -> io::Result<Self::Stream>;
+    fn accept(&mut self, listener: usize) -> io::Result<Self::Stream>;
 
-    /// Stops listening for a pool.
-    fn unlisten(&mut self, pool: usize);
+    /// Stops listening.
+    fn unlisten(&mut self, listener: usize);
 
     /// Starts to connect.
     ///

@@ -24,6 +24,11 @@ impl Pace {
         Pace { delay, since: 0, seen: 0, busy: false }
     }
 
+    /// Uses another delay.
+    pub fn set_delay(&mut self, delay: Nanos) {
+        self.delay = delay;
+    }
+
     /// Counts the requests and batches of a loop iteration; returns how long to sleep.
     pub fn delay(&mut self, now: Nanos, requests: u64) -> Nanos {
         self.seen += requests;

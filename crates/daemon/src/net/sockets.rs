@@ -33,10 +33,14 @@ impl EventLoop {
         [("auto", EventLoop::Auto), ("io_uring", EventLoop::IoUring), ("epoll", EventLoop::Epoll)];
 }
 
+/// Returns a thread's listening sockets at an address.
+pub type ThreadListeners = Box<dyn Fn(SocketAddr) -> io::Result<Vec<TcpListener>>>;
+
 /// Sockets of a thread.
 pub struct Sockets {
     system: System,
-    /// Listeners of each pool.
+    /// Listening sockets of all threads; and this thread's, by the listener's number.
+    all: ThreadListeners,
     listeners: Vec<Vec<TcpListener>>,
 }
 
@@ -69,15 +73,15 @@ impl Waker {
 }
 
 impl Sockets {
-    /// Creates the thread's sockets with listeners of each pool, and its waker.
-    pub fn new(which: EventLoop, mut listeners: Vec<Vec<TcpListener>>) -> io::Result<(Sockets, Waker)> {
+    /// Creates the thread's sockets and its waker.
+    pub fn new(which: EventLoop, all: ThreadListeners) -> io::Result<(Sockets, Waker)> {
         let token = Token::Waker.encode();
         let ring = match which {
             EventLoop::Epoll => None,
             EventLoop::IoUring => Some(Ring::new().map_err(denied)?),
             EventLoop::Auto => Ring::new().ok(),
         };
-        let (mut system, waker) = match ring {
+        let (system, waker) = match ring {
             Some(mut ring) => {
                 let (waker, woken) = UnixStream::pair()?;
                 ring.watch(woken.into(), token);
@@ -89,18 +93,7 @@ impl Sockets {
                 (System::Epoll(poll, Events::with_capacity(EVENTS)), Waker::Epoll(waker))
             }
         };
-        for (pool, of_pool) in listeners.iter_mut().enumerate() {
-            let token = Token::Listener(pool).encode();
-            for listener in of_pool {
-                match &mut system {
-                    System::Ring(ring) => ring.watch(listener.as_fd().try_clone_to_owned()?, token),
-                    System::Epoll(poll, _) => {
-                        poll.registry().register(listener, mio::Token(token), Interest::READABLE)?;
-                    }
-                }
-            }
-        }
-        Ok((Sockets { system, listeners }, waker))
+        Ok((Sockets { system, all, listeners: Vec::new() }, waker))
     }
 
     /// Waits for events, up to a maximum time.
@@ -144,8 +137,26 @@ impl Net for Sockets {
         }
     }
 
-    fn accept(&mut self, pool: usize) -> io::Result<TcpStream> {
-        for listener in &self.listeners[pool] {
+    fn listen(&mut self, number: usize, at: SocketAddr) -> io::Result<()> {
+        let mut listeners = (self.all)(at)?;
+        let token = Token::Listener(number).encode();
+        for listener in &mut listeners {
+            match &mut self.system {
+                System::Ring(ring) => ring.watch(listener.as_fd().try_clone_to_owned()?, token),
+                System::Epoll(poll, _) => {
+                    poll.registry().register(listener, mio::Token(token), Interest::READABLE)?;
+                }
+            }
+        }
+        if self.listeners.len() <= number {
+            self.listeners.resize_with(number + 1, Vec::new);
+        }
+        self.listeners[number] = listeners;
+        Ok(())
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<TcpStream> {
+        for listener in &self.listeners[listener] {
             loop {
                 match listener.accept() {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -157,10 +168,10 @@ impl Net for Sockets {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    fn unlisten(&mut self, pool: usize) {
-        let mut listeners = std::mem::take(&mut self.listeners[pool]);
+    fn unlisten(&mut self, listener: usize) {
+        let mut listeners = std::mem::take(&mut self.listeners[listener]);
         match &mut self.system {
-            System::Ring(ring) => ring.unwatch(Token::Listener(pool).encode()),
+            System::Ring(ring) => ring.unwatch(Token::Listener(listener).encode()),
             // A successor may have the same socket, so closing it here does not end its events.
             System::Epoll(poll, _) => {
                 listeners.iter_mut().for_each(|listener| drop(poll.registry().deregister(listener)));

@@ -5,7 +5,7 @@
 /// Owner of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// Listeners of a pool.
+    /// A listener.
     Listener(usize),
     /// The thread's waker.
     Waker,
@@ -22,7 +22,7 @@ impl Token {
     /// The token as a number, for the system.
     pub fn encode(self) -> usize {
         let (kind, slot) = match self {
-            Token::Listener(pool) => (0, pool),
+            Token::Listener(listener) => (0, listener),
             Token::Waker => (1, 0),
             Token::Server(server) => (2, server),
             Token::Client(client) => (3, client),

@@ -1,11 +1,10 @@
-//! Listening sockets of a front end: one per pool and thread, by SO_REUSEPORT.
+//! Listening sockets of a front end: one per address and thread, by SO_REUSEPORT.
 //!
-//! A thread gets duplicates, so that connections in a socket's queue survive the thread: another front end, which has duplicates too,
-//! accepts them. Only when all are closed does the kernel refuse connections.
+//! A thread gets duplicates, so that connections in a socket's queue survive the thread: a restarted thread accepts them.
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mio::net::TcpListener;
@@ -18,60 +17,70 @@ const BACKLOG: i32 = 4096;
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The sockets of each pool.
+/// The sockets at each address.
 #[derive(Debug)]
 pub struct Listeners {
-    pools: Vec<(SocketAddr, Mutex<Vec<Socket>>)>,
+    threads: usize,
+    places: Mutex<Vec<Place>>,
+}
+
+/// An address as in the settings, and with its actual port; and its sockets.
+#[derive(Debug)]
+struct Place {
+    at: SocketAddr,
+    actual: SocketAddr,
+    sockets: Vec<Socket>,
 }
 
 impl Listeners {
-    /// Listens at an address per pool, for this many threads; shares the sockets of a predecessor that listens there.
-    pub fn open(
-        addresses: impl Iterator<Item = SocketAddr>,
-        threads: usize,
-        predecessor: Option<&Listeners>,
-    ) -> io::Result<Listeners> {
-        let of_pool = |address: SocketAddr| {
-            let mut sockets = predecessor.map_or(Ok(Vec::new()), |predecessor| predecessor.at(address))?;
-            // Threads share the address, but other programs must not.
-            let alone = if sockets.is_empty() { Some(listen_alone(address)?) } else { None };
-            let actual = alone.as_ref().or(sockets.first()).and_then(|socket| socket.local_addr().ok());
-            let address = actual.and_then(|actual| actual.as_socket()).unwrap_or(address);
-            drop(alone);
-            for _ in sockets.len()..threads {
-                sockets.push(listen(address, true)?);
-            }
-            Ok((address, Mutex::new(sockets)))
-        };
-        Ok(Listeners { pools: addresses.map(of_pool).collect::<io::Result<_>>()? })
+    /// No sockets yet, for this many threads.
+    pub fn new(threads: usize) -> Listeners {
+        Listeners { threads, places: Mutex::default() }
     }
 
-    /// Addresses of the pools, with the actual ports.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.pools.iter().map(|(address, _)| *address).collect()
+    fn places(&self) -> MutexGuard<'_, Vec<Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Duplicates of the sockets at an address.
-    fn at(&self, address: SocketAddr) -> io::Result<Vec<Socket>> {
-        let Some((_, sockets)) = self.pools.iter().find(|(listens, _)| *listens == address) else {
-            return Ok(Vec::new());
-        };
-        sockets.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Socket::try_clone).collect()
+    /// Listens at those of these addresses at which it does not yet.
+    ///
+    /// # Errors
+    /// An address cannot be used; then nothing has changed.
+    pub fn open(&self, addresses: &[SocketAddr]) -> io::Result<()> {
+        let mut places = self.places();
+        let missing = addresses.iter().filter(|at| places.iter().all(|place| place.at != **at));
+        let new: Vec<Place> = missing.map(|at| self.place(*at)).collect::<io::Result<_>>()?;
+        places.extend(new);
+        Ok(())
     }
 
-    /// Duplicates for a thread, by pool. All threads together get all sockets.
-    pub fn of_thread(&self, number: usize, threads: usize) -> io::Result<Vec<Vec<TcpListener>>> {
-        let of_pool = |(_, sockets): &(SocketAddr, Mutex<Vec<Socket>>)| {
-            let sockets = sockets.lock().unwrap_or_else(PoisonError::into_inner);
-            let its = sockets.iter().skip(number).step_by(threads);
-            its.map(|socket| Ok(TcpListener::from_std(socket.try_clone()?.into()))).collect()
-        };
-        self.pools.iter().map(of_pool).collect()
+    fn place(&self, at: SocketAddr) -> io::Result<Place> {
+        // Threads share the address, but other programs must not.
+        let alone = listen_alone(at)?;
+        let actual = alone.local_addr()?.as_socket().unwrap_or(at);
+        drop(alone);
+        let sockets = (0..self.threads).map(|_| listen(actual, true)).collect::<io::Result<_>>()?;
+        Ok(Place { at, actual, sockets })
     }
 
-    /// Closes the sockets; threads close their duplicates.
-    pub fn close(&self) {
-        self.pools.iter().for_each(|(_, sockets)| sockets.lock().unwrap_or_else(PoisonError::into_inner).clear());
+    /// Closes the sockets at other addresses than these; threads close their duplicates.
+    pub fn keep(&self, addresses: &[SocketAddr]) {
+        self.places().retain(|place| addresses.contains(&place.at));
+    }
+
+    /// The addresses with their actual ports.
+    pub fn actual(&self, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+        let places = self.places();
+        let actual = |at: &SocketAddr| places.iter().find(|place| place.at == *at).map_or(*at, |place| place.actual);
+        addresses.iter().map(actual).collect()
+    }
+
+    /// Duplicates of a thread's sockets at an address. All threads together get all sockets.
+    pub fn of_thread(&self, number: usize, at: SocketAddr) -> io::Result<Vec<TcpListener>> {
+        let places = self.places();
+        let sockets = places.iter().find(|place| place.at == at).map_or(&[][..], |place| &place.sockets);
+        let its = sockets.iter().skip(number).step_by(self.threads);
+        its.map(|socket| Ok(TcpListener::from_std(socket.try_clone()?.into()))).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lifecycle of a front end: sockets, threads, shutdown, and succession by a front end with other settings.
+//! Lifecycle of a front end: sockets, threads, reload of settings, and shutdown.
 
 mod listeners;
 mod thread;
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rand::TryRng;
 use rand::rngs::SysRng;
@@ -17,7 +18,7 @@ use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
 use crate::log::Writer;
 use crate::messages;
-use crate::migration::coordinator::{self, MigrationThread};
+use crate::migration::coordinator::{self, MigrationThread, Wakers};
 use crate::net::Net;
 use crate::net::clock::unix;
 use crate::net::sockets::{Sockets, Waker};
@@ -29,29 +30,31 @@ use listeners::Listeners;
 const FILES_A_THREAD: usize = 16;
 const FILES: usize = 64;
 
+/// Time in which all threads install new settings, unless one hangs.
+const INSTALL_TIME: Duration = Duration::from_secs(10);
+const INSTALL_LOOK: Duration = Duration::from_millis(1);
+
 /// A running front end.
 pub struct Running {
+    settings: Settings,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<Writer>,
     coordinator: Option<MigrationThread>,
     metrics: Option<HttpThread>,
     /// Wakers of the threads; a restarted thread has a new one.
-    wakers: Vec<Arc<Mutex<Option<Waker>>>>,
+    wakers: Wakers,
     stop: Arc<AtomicBool>,
     listeners: Arc<Listeners>,
-    /// Addresses of the pools, with the actual ports.
-    pub listens: Vec<SocketAddr>,
     /// Address of the metrics, if any, with the actual port.
-    pub metrics_at: Option<SocketAddr>,
+    metrics_at: Option<SocketAddr>,
 }
 
 /// Starts a front end.
+///
+/// # Errors
+/// An address, a file or a thread is not available.
 pub fn start(settings: &Settings) -> io::Result<Running> {
-    start_after(settings, None)
-}
-
-/// Starts a front end, which shares the listening sockets of its predecessor.
-fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Result<Running> {
     messages::install(settings.messages);
     let clients = clients_for_files(settings)?;
     if clients < settings.clients {
@@ -63,41 +66,63 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
     if nix::unistd::geteuid().is_root() {
         messages::warning("running as root, which a front end does not need; run it as another user");
     }
-    let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(settings, clients));
     let plans = coordinator::begin(settings, &shared)?;
-    let addresses = settings.pools.iter().map(|pool| pool.listen);
-    let listeners = Arc::new(Listeners::open(addresses, settings.threads, predecessor)?);
+    let listeners = Arc::new(Listeners::new(settings.threads));
+    listeners.open(&addresses(settings))?;
     let metrics = settings.metrics.as_ref().map(|metrics| exposition::listen(metrics.listen)).transpose()?;
-    let writer = settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?;
-    let rows = writer.as_ref().map(|writer| writer.to.clone());
     let mut running = Running {
+        settings: settings.clone(),
+        log: settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?,
+        shared,
         threads: Vec::new(),
-        log: writer,
         coordinator: None,
         metrics: None,
         wakers: Vec::new(),
-        stop: stop.clone(),
-        listens: listeners.addresses(),
+        stop: Arc::new(AtomicBool::new(false)),
         metrics_at: metrics.as_ref().and_then(|socket| socket.local_addr().ok()?.as_socket()),
-        listeners: listeners.clone(),
+        listeners,
     };
     let mut event_loop = "";
     for number in 0..settings.threads {
-        let (settings, shared, stop, listeners) = (settings.clone(), shared.clone(), stop.clone(), listeners.clone());
-        let (counters, rows) = (shared.threads[number].clone(), rows.clone());
+        let Some(name) = running.start_thread(number)? else {
+            running.stop();
+            return running.wait().and(Err(io::Error::other("a thread of the front end did not start")));
+        };
+        event_loop = name;
+    }
+    if let Some(listener) = metrics {
+        let source = Source::new(running.shared.clone(), event_loop, running.stop.clone());
+        running.metrics = Some(HttpThread::start(listener, source)?);
+    }
+    running.coordinator = MigrationThread::start(plans, running.shared.clone(), running.wakers.clone())?;
+    Ok(running)
+}
+
+/// Addresses of the pools.
+fn addresses(settings: &Settings) -> Vec<SocketAddr> {
+    settings.pools.iter().map(|pool| pool.listen).collect()
+}
+
+impl Running {
+    /// Starts a thread; returns the name of its event loop if it has begun its work.
+    fn start_thread(&mut self, number: usize) -> io::Result<Option<&'static str>> {
+        let (event_loop, shared, stop) = (self.settings.event_loop, self.shared.clone(), self.stop.clone());
+        let (listeners, counters) = (self.listeners.clone(), shared.threads[number].clone());
+        let rows = self.log.as_ref().map(|writer| writer.to.clone());
         let wakes = Arc::new(Mutex::new(None));
-        running.wakers.push(wakes.clone());
+        self.wakers.push(wakes.clone());
         let (tell, told) = mpsc::channel();
         // A ring belongs to the thread that creates it.
         let work = move || {
-            let (sockets, waker) = Sockets::new(settings.event_loop, listeners.of_thread(number, settings.threads)?)?;
+            let its = listeners.clone();
+            let (sockets, waker) = Sockets::new(event_loop, Box::new(move |at| its.of_thread(number, at)))?;
             *wakes.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
             let name = sockets.name();
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
-            let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), (seed, log));
+            let front = Front::new(sockets, shared.clone(), number, stop.clone(), (seed, log));
             // The caller waits for this, unless it is gone.
             let _ = tell.send(name);
             thread::run(front, &shared.threads[number])
@@ -105,41 +130,64 @@ fn start_after(settings: &Settings, predecessor: Option<&Listeners>) -> io::Resu
         let thread = std::thread::Builder::new()
             .name("fanin-front".to_owned())
             .spawn(move || thread::restart_on_panic(&counters, work))?;
-        running.threads.push(thread);
-        let Ok(name) = told.recv() else {
-            running.stop();
-            return running.wait().and(Err(io::Error::other("a thread of the front end did not start")));
-        };
-        event_loop = name;
+        self.threads.push(thread);
+        Ok(told.recv().ok())
     }
-    if let Some(listener) = metrics {
-        let source = Source::new(settings, shared.clone(), event_loop, stop);
-        running.metrics = Some(HttpThread::start(listener, source)?);
-    }
-    running.coordinator = MigrationThread::start(plans, shared, running.wakers.clone())?;
-    Ok(running)
-}
 
-impl Running {
-    /// Starts a front end with other settings on the same addresses, so that this one can be stopped without refusing a connection: both
-    /// accept from the same queues. A plan that is being executed must not be in both.
+    /// Replaces the settings. Connections of clients and of servers that stay are not affected.
     ///
     /// # Errors
-    /// The new front end cannot start; this one continues.
-    pub fn start_successor(&self, settings: &Settings) -> io::Result<Running> {
-        start_after(settings, Some(&self.listeners))
+    /// A setting cannot change without a restart, or an address is not available; then the old settings stay.
+    pub fn reload(&mut self, settings: &Settings) -> io::Result<()> {
+        self.settings.check_reload(settings).map_err(|problem| io::Error::other(problem.to_string()))?;
+        let clients = clients_for_files(settings)?;
+        self.listeners.open(&addresses(settings))?;
+        self.shared.replace_settings(settings, clients);
+        self.settings = settings.clone();
+        self.wake();
+        let looks = INSTALL_TIME.as_millis() / INSTALL_LOOK.as_millis();
+        for _ in 0..looks {
+            if self.shared.is_installed() || self.has_failed() {
+                break;
+            }
+            std::thread::sleep(INSTALL_LOOK);
+        }
+        self.listeners.keep(&addresses(settings));
+        Ok(())
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Addresses of the pools, with the actual ports.
+    pub fn listens(&self) -> Vec<SocketAddr> {
+        self.listeners.actual(&addresses(&self.settings))
+    }
+
+    /// Address of the metrics, if any, with the actual port.
+    pub fn metrics_at(&self) -> Option<SocketAddr> {
+        self.metrics_at
     }
 
     /// Starts a graceful shutdown.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
-        self.listeners.close();
+        self.listeners.keep(&[]);
+        self.wake();
+    }
+
+    fn wake(&self) {
         for waker in &self.wakers {
             waker.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
         }
     }
 
     /// Waits until all threads have ended.
+    ///
+    /// # Errors
+    /// A thread has failed.
     pub fn wait(self) -> io::Result<()> {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;

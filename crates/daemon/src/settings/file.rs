@@ -176,7 +176,7 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<
     pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
     pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
     pool.link = bounded(file.link, pool.link, right("link", "10 Gbit/s", "Gbit/s"), LINKS)?;
-    pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, right("late", "5 ms", "ms"))?;
+    pool.late = quantity(file.late, pool.late, right("late", "5 ms", "ms"))?;
     pool.timeout =
         bounded(file.timeout, pool.timeout, right("timeout", "1 s", "ms"), (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
     let slow = file.slow.map(|slow| bounded(Some(slow), Time::ZERO, right("slow", "100 ms", "ms"), SLOW));

@@ -6,6 +6,7 @@ mod foreign;
 pub mod import;
 mod log_settings;
 mod metrics_settings;
+mod reload;
 mod types;
 mod values;
 

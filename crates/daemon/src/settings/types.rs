@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fanin_fanout::Kind;
+use fanin_fanout::{Kind, Window};
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::log::{self, Secret};
@@ -43,7 +43,7 @@ pub struct Settings {
 }
 
 /// Metrics over HTTP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricsSettings {
     /// Address to listen on.
     pub listen: SocketAddr,
@@ -52,7 +52,7 @@ pub struct MetricsSettings {
 }
 
 /// A pool: servers behind one address.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
     /// Name in `stats`.
     pub name: String,
@@ -66,8 +66,8 @@ pub struct Pool {
     pub hash: Hash,
     /// Request algorithm of multigets.
     pub multiget: Kind,
-    /// Settings of the algorithms.
-    pub laws: fanin_fanout::Settings,
+    /// Response time above which a sliding window halves.
+    pub late: Time,
     /// Whether a multiget starts with the concurrency limit of the last one.
     pub keeps_windows: bool,
     /// Rate of the link on which responses arrive.
@@ -110,7 +110,7 @@ pub struct Plan {
 }
 
 /// A server of a pool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Name and weight.
     pub weighted: Weighted,
@@ -155,11 +155,44 @@ impl Settings {
     }
 }
 
+impl Server {
+    /// Whether connections to the other server may be used for this one.
+    pub fn is_same_server(&self, other: &Server) -> bool {
+        (&self.weighted.name, self.address) == (&other.weighted.name, other.address)
+    }
+}
+
+impl PartialEq for Plan {
+    /// Whether both read the same folder in the same way; how far they are is not compared.
+    fn eq(&self, other: &Plan) -> bool {
+        (&self.folder, self.secret) == (&other.folder, other.secret)
+    }
+}
+
 impl Pool {
+    /// Largest value that clients may store, in bytes.
+    pub fn longest_value(&self) -> u32 {
+        u32::try_from(self.item.0).unwrap_or(u32::MAX)
+    }
+
+    /// Initial concurrency limit of a multiget.
+    pub fn window(&self) -> Window {
+        let mut settings = fanin_fanout::Settings::default();
+        settings.sliding_window.late = self.late;
+        self.multiget.window(&settings, self.link).expect("a law that asks servers")
+    }
+
     /// Placement by hash.
     pub fn router(&self) -> Router {
         let weighted: Vec<_> = self.servers.iter().map(|server| server.weighted.clone()).collect();
         Router::new(self.placement, self.hash, &weighted)
+    }
+
+    /// The pool among `old` that this one of `all` continues: the one at its address, else the one of its name whose address is given up.
+    pub fn predecessor(&self, all: &[Pool], old: &[&Pool]) -> Option<usize> {
+        let goes_on = |other: &Pool| all.iter().any(|pool| pool.listen == other.listen);
+        let at_address = old.iter().position(|other| other.listen == self.listen);
+        at_address.or_else(|| old.iter().position(|other| other.name == self.name && !goes_on(other)))
     }
 
     /// Function from a key's name in a log to its server by hash; none for a hashed name.
@@ -177,7 +210,7 @@ impl Pool {
             placement: Placement::WORDS[0].1,
             hash: Hash::Fnv1a64,
             multiget: Kind::SlidingWindow,
-            laws: fanin_fanout::Settings::default(),
+            late: fanin_fanout::Settings::default().sliding_window.late,
             keeps_windows: true,
             link: Rate(10_000_000_000),
             timeout: Time::from_secs(1),

@@ -10,8 +10,8 @@ mod commands;
 mod faults;
 #[path = "metrics.rs"]
 mod metrics;
-#[path = "succession.rs"]
-mod succession;
+#[path = "reloads.rs"]
+mod reloads;
 #[path = "waits.rs"]
 mod waits;
 

@@ -32,7 +32,7 @@ fn get(at: SocketAddr, path: &str, more: &str) -> String {
 
 /// Samples by their name with labels.
 fn samples(cluster: &Cluster) -> BTreeMap<String, f64> {
-    let response = get(cluster.front.metrics_at.unwrap(), "/metrics", "");
+    let response = get(cluster.front.metrics_at().unwrap(), "/metrics", "");
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
     let lines = body.lines().filter(|line| !line.starts_with('#'));
@@ -91,7 +91,7 @@ fn requests_are_counted_by_pool_and_command() {
     }
     let p = |of: &str| found[&format!("fanin_request_seconds_{of}{{pool=\"pool0\",command=\"multiget\"}}")];
     assert!(p("sum") > 0.0 && p("sum") < 1.0);
-    let families = get(cluster.front.metrics_at.unwrap(), "/metrics", "");
+    let families = get(cluster.front.metrics_at().unwrap(), "/metrics", "");
     assert!(families.lines().filter(|line| line.starts_with("# TYPE fanin_")).count() >= 30);
 }
 
@@ -144,7 +144,7 @@ fn hot_keys_are_reported_only_if_wanted() {
 #[test]
 fn endpoint_has_other_paths_and_formats() {
     let cluster = exposed(1, "");
-    let at = cluster.front.metrics_at.unwrap();
+    let at = cluster.front.metrics_at().unwrap();
     let status = |response: &str| response.split(' ').nth(1).unwrap_or_default().to_owned();
     assert_eq!(status(&get(at, "/healthz", "")), "200");
     assert_eq!(status(&get(at, "/ready", "")), "200");
@@ -175,7 +175,7 @@ fn endpoint_has_other_paths_and_formats() {
 #[test]
 fn flood_and_stalling_clients_harm_nothing() {
     let cluster = exposed(1, "");
-    let at = cluster.front.metrics_at.unwrap();
+    let at = cluster.front.metrics_at().unwrap();
     // A header without end is refused.
     let mut stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
@@ -197,7 +197,7 @@ fn flood_and_stalling_clients_harm_nothing() {
         .collect();
     // Clients of the front end notice nothing.
     let begun = now();
-    let mut client = Client::to(cluster.front.listens[0]);
+    let mut client = Client::to(cluster.front.listens()[0]);
     for number in 0..200 {
         let key = format!("{number}-key");
         assert_eq!(client.set(&key, &value(&key, 10)), "STORED");
@@ -210,7 +210,7 @@ fn flood_and_stalling_clients_harm_nothing() {
 #[test]
 fn address_in_use_is_an_error_at_the_start() {
     let cluster = exposed(1, "");
-    let at = cluster.front.metrics_at.unwrap();
+    let at = cluster.front.metrics_at().unwrap();
     let text = format!(
         "[metrics]\nlisten = \"{at}\"\n[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"{}\"]\n",
         cluster.servers[0].address
@@ -218,4 +218,31 @@ fn address_in_use_is_an_error_at_the_start() {
     let settings = fanin_daemon::Settings::of_file("f.toml", &text).unwrap();
     let error = fanin_daemon::start(&settings).err().expect("the address is in use").to_string();
     assert!(error.starts_with(&format!("metrics on {at}: ")), "{error}");
+}
+
+#[test]
+fn reload_changes_pools_and_keeps_counts() {
+    let mut cluster = exposed(2, "hot_keys = 5\n");
+    cluster.filled(20);
+    let stores = |pool: &str| format!("fanin_request_seconds_count{{pool=\"{pool}\",command=\"store\"}}");
+    wait(&cluster, |found| found[&stores("pool0")] >= 20.0);
+    let mut settings = cluster.front.settings().clone();
+    let mut other = settings.pools[0].clone();
+    (other.name, other.listen) = ("other".to_owned(), "127.0.0.2:0".parse().unwrap());
+    other.servers.truncate(1);
+    settings.pools.push(other);
+    cluster.front.reload(&settings).unwrap();
+    let other = cluster.front.listens()[1];
+    assert_eq!(Client::to(other).set("a", "1"), "STORED");
+    let found = wait(&cluster, |found| found.get(&stores("other")).is_some_and(|count| *count >= 1.0));
+    assert_eq!((found[&stores("pool0")], found["fanin_reloads_total"]), (20.0, 1.0));
+    let server = |pool: &str| format!("fanin_server_up{{pool=\"{pool}\",server=\"{}\"}}", cluster.servers[0].address);
+    assert_eq!([found[&server("pool0")], found[&server("other")]], [1.0, 1.0]);
+    settings.pools.remove(0);
+    cluster.front.reload(&settings).unwrap();
+    let found = wait(&cluster, |found| found["fanin_reloads_total"] >= 2.0);
+    assert!(!found.contains_key(&stores("pool0")) && found[&stores("other")] >= 1.0);
+    settings.metrics = None;
+    let refused = cluster.front.reload(&settings).unwrap_err().to_string();
+    assert!(refused.starts_with("[metrics] cannot change"), "{refused}");
 }

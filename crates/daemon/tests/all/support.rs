@@ -252,7 +252,7 @@ impl Cluster {
     }
 
     pub fn client(&self) -> Client {
-        Client::to(self.front.listens[0])
+        Client::to(self.front.listens()[0])
     }
 
     /// Sets keys with values. Keys differ at the front, since FNV barely separates keys that differ in the last byte.

@@ -56,6 +56,17 @@ impl<S> Client<S> {
         self.pool
     }
 
+    /// Belongs to this pool from now on.
+    pub fn enter(&mut self, pool: usize) {
+        self.pool = pool;
+    }
+
+    /// Whether responses are outstanding; if so, the next request waits for all of them.
+    pub fn waits_for_all(&mut self) -> bool {
+        self.alone |= self.responses.waits_for_answers();
+        self.responses.waits_for_answers()
+    }
+
     /// Reads once; returns the number of bytes.
     pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, into: &mut [u8], now: Nanos) -> usize {
         let count = self.input.received(net.read(&mut self.socket, into));

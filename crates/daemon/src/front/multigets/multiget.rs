@@ -155,7 +155,7 @@ impl Multiget {
         let (mut text, mut of_key, mut sizes, charge) = spare.texts.pop().unwrap_or_default();
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
-        spare.of_server.resize(pool.servers, u16::MAX);
+        spare.of_server.resize(pool.servers().len(), u16::MAX);
         let (asked, mut moving) = (Retrieval::of(get), false);
         let mut keys = get.keys();
         for key in keys.by_ref().take(most) {

@@ -1,14 +1,19 @@
 //! Pools and servers of a thread: which connections there are, and which of them need attention.
 //!
-//! Each server has two slots: one for the connection that clients share, and one for single requests. Single requests are rare, so the
-//! second connections are only looked at while one may be waiting.
+//! Each server has two slots: an even one for the connection that clients share, and the next one for single requests. Single requests
+//! are rare, so the second connections are only looked at while one may be waiting.
+//!
+//! Pools and servers come and go with the settings ([`Upstreams::install`]). A pool that is replaced keeps its slot until its last client
+//! has left it, and its servers stay connected until then, so that no outstanding request loses its server.
 
 pub mod ask;
 pub mod error;
 pub mod pool;
 pub mod server;
 
+use std::iter::StepBy;
 use std::ops::Range;
+use std::sync::Arc;
 
 use fanin_memcache::Mark;
 use rand::rngs::StdRng;
@@ -16,18 +21,25 @@ use rand::{Rng, SeedableRng};
 
 use crate::net::clock::Nanos;
 use crate::net::{Net, Token};
-use crate::settings::Settings;
+use crate::settings;
+use crate::shared::{Edition, PoolState};
 use ask::Ask;
 use error::ServerError;
-use pool::Pool;
+use pool::{Pool, Successor};
 use server::Server;
 
 /// The pools and servers.
 pub struct Upstreams<S> {
+    thread: usize,
     pools: Vec<Pool>,
-    /// The shared connections, one per server; then, in the same order, those for single requests.
+    /// Slots of the pools in force, in the order of the settings; and unused slots.
+    current: Vec<usize>,
+    free_pools: Vec<usize>,
+    /// By turns, shared connections and those for single requests.
     servers: Vec<Server<S>>,
-    shared: usize,
+    free_servers: Vec<usize>,
+    /// Servers that no pool uses, and whose requests are not complete.
+    retired: Vec<usize>,
     /// Whether single requests may be waiting.
     has_singles: bool,
     /// To write to at the end of the iteration.
@@ -38,24 +50,21 @@ pub struct Upstreams<S> {
 }
 
 impl<S> Upstreams<S> {
-    /// The pools of the settings, not connected yet. The seed must be unpredictable.
-    pub fn new(settings: &Settings, seed: [u8; 32]) -> Upstreams<S> {
-        let (mut pools, mut servers, mut second) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, pool) in settings.pools.iter().enumerate() {
-            pools.push(Pool::new(pool, servers.len()));
-            for one in &pool.servers {
-                servers.push(Server::shared(one.weighted.name.clone(), one.address, number));
-                second.push(Server::alone(one.weighted.name.clone(), one.address, number));
-            }
+    /// No pools yet, for the `thread`th thread. The seed must be unpredictable.
+    pub fn new(thread: usize, seed: [u8; 32]) -> Upstreams<S> {
+        Upstreams {
+            thread,
+            pools: Vec::new(),
+            current: Vec::new(),
+            free_pools: Vec::new(),
+            servers: Vec::new(),
+            free_servers: Vec::new(),
+            retired: Vec::new(),
+            has_singles: false,
+            marked: Vec::new(),
+            again: Vec::new(),
+            marks: StdRng::from_seed(seed),
         }
-        let shared = servers.len();
-        servers.append(&mut second);
-        let marks = StdRng::from_seed(seed);
-        Upstreams { pools, servers, shared, has_singles: false, marked: Vec::new(), again: Vec::new(), marks }
-    }
-
-    pub fn pools(&self) -> &[Pool] {
-        &self.pools
     }
 
     pub fn pool(&self, pool: usize) -> &Pool {
@@ -66,13 +75,33 @@ impl<S> Upstreams<S> {
         &mut self.pools[pool]
     }
 
-    /// The shared connections.
-    pub fn shared(&self) -> &[Server<S>] {
-        &self.servers[..self.shared]
+    /// All pools, also those that are not in force any more.
+    pub fn pools_mut(&mut self) -> &mut [Pool] {
+        &mut self.pools
+    }
+
+    /// Slots of the pools in force.
+    pub fn current_slots(&self) -> impl Iterator<Item = usize> {
+        self.current.iter().copied()
+    }
+
+    /// The pools in force.
+    pub fn current(&self) -> impl Iterator<Item = &Pool> {
+        self.current.iter().map(|pool| &self.pools[*pool])
+    }
+
+    /// Number of slots of shared connections, used or not; each is twice its number.
+    pub fn slots(&self) -> usize {
+        self.servers.len() / 2
+    }
+
+    /// The servers of the pools in force.
+    pub fn current_servers(&self) -> impl Iterator<Item = &Server<S>> {
+        self.current().flat_map(Pool::servers).map(|server| &self.servers[*server as usize])
     }
 
     pub fn is_shared(&self, server: usize) -> bool {
-        server < self.shared
+        server.is_multiple_of(2)
     }
 
     pub fn server(&self, server: usize) -> &Server<S> {
@@ -86,12 +115,6 @@ impl<S> Upstreams<S> {
     /// The pool of a server.
     pub fn pool_of(&self, server: usize) -> &Pool {
         &self.pools[self.servers[server].pool]
-    }
-
-    /// The servers of a pool, by their shared connections.
-    pub fn of_pool(&self, pool: usize) -> Range<usize> {
-        let pool = &self.pools[pool];
-        pool.first..pool.first + pool.servers
     }
 
     /// A random opaque token.
@@ -129,7 +152,7 @@ impl<S> Upstreams<S> {
     /// # Errors
     /// The server does not accept it.
     pub fn queue_single(&mut self, server: usize, unanswered: usize, ask: Ask, line: &[u8]) -> Result<(), ServerError> {
-        let second = self.shared + server;
+        let second = server + 1;
         self.servers[second].accepts(0, unanswered)?;
         self.servers[second].queue_single(ask, line);
         self.has_singles = true;
@@ -192,19 +215,132 @@ impl<S> Upstreams<S> {
     }
 
     /// The connections in use.
-    pub fn in_use(&self) -> Range<usize> {
-        0..if self.has_singles { self.servers.len() } else { self.shared }
+    pub fn in_use(&self) -> StepBy<Range<usize>> {
+        (0..self.servers.len()).step_by(if self.has_singles { 1 } else { 2 })
     }
 
     /// Stops to look at second connections if all are idle.
     pub fn rest_if_idle(&mut self) {
-        self.has_singles &= !self.servers[self.shared..].iter().all(Server::is_idle);
+        self.has_singles &= !self.servers.iter().skip(1).step_by(2).all(Server::is_idle);
     }
 
     /// The next time at which there is work without an event; a stopping front end opens no shared connections.
     pub fn next_due(&self, stopping: bool) -> Option<Nanos> {
-        let servers = self.servers[self.in_use()].iter();
-        let servers = servers.filter_map(|server| server.next_due(self.pools[server.pool].timeout, stopping));
+        let servers = self.in_use().filter_map(|server| self.servers[server].next_due(stopping));
         servers.chain(self.pools.iter().filter_map(Pool::late_at)).min()
+    }
+}
+
+/// Pools and servers that come and go.
+impl<S> Upstreams<S> {
+    /// Replaces the pools by those of other settings. Pools and servers that stay keep their slots.
+    pub fn install(&mut self, edition: &Edition) {
+        let before = std::mem::take(&mut self.current);
+        let old: Vec<settings::Pool> = before.iter().map(|pool| self.pools[*pool].shared.settings.clone()).collect();
+        let old: Vec<&settings::Pool> = old.iter().collect();
+        for state in &edition.pools {
+            let pool = state.settings.predecessor(&edition.settings.pools, &old).map(|place| before[place]);
+            let is_same = |pool: &usize| Arc::ptr_eq(&self.pools[*pool].shared, state);
+            let pool = pool.filter(is_same).unwrap_or_else(|| self.add_pool(state, pool));
+            self.current.push(pool);
+        }
+        for pool in before.into_iter().filter(|pool| !self.current.contains(pool)).collect::<Vec<_>>() {
+            if self.pools[pool].successor == Successor::None {
+                self.pools[pool].successor = Successor::Closing;
+            }
+            self.forget_unused_pool(pool);
+        }
+    }
+
+    /// Adds a pool, which takes over servers and clients of its predecessor.
+    fn add_pool(&mut self, state: &Arc<PoolState>, old: Option<usize>) -> usize {
+        let slot = self.free_pools.pop().unwrap_or(self.pools.len());
+        let pool = &state.settings;
+        let mut servers = Vec::with_capacity(pool.servers.len());
+        for (server, shared) in pool.servers.iter().zip(&state.servers) {
+            let stays = old.and_then(|old| {
+                let old = &self.pools[old];
+                let place = old.shared.settings.servers.iter().position(|other| other.is_same_server(server))?;
+                Some(old.server(place))
+            });
+            let server = stays.unwrap_or_else(|| {
+                let pair = [
+                    Server::shared(server, shared.clone(), self.thread),
+                    Server::alone(server, shared.clone(), self.thread),
+                ];
+                self.add_server(pair)
+            });
+            self.servers[server..server + 2].iter_mut().for_each(|server| server.join_pool(slot, pool));
+            servers.push(server as u32);
+        }
+        let new = Pool::new(state.clone(), servers, self.thread);
+        match self.pools.get_mut(slot) {
+            Some(free) => *free = new,
+            None => self.pools.push(new),
+        }
+        if let Some(old) = old {
+            self.pools[old].successor = Successor::Pool(slot);
+        }
+        slot
+    }
+
+    fn add_server(&mut self, pair: [Server<S>; 2]) -> usize {
+        let Some(slot) = self.free_servers.pop() else {
+            self.servers.extend(pair);
+            return self.servers.len() - 2;
+        };
+        for (place, server) in self.servers[slot..].iter_mut().zip(pair) {
+            *place = server;
+        }
+        slot
+    }
+
+    /// Adds a client to a pool.
+    pub fn enter(&mut self, pool: usize) {
+        self.pools[pool].clients += 1;
+    }
+
+    /// Removes a client from a pool.
+    pub fn leave(&mut self, pool: usize) {
+        self.pools[pool].clients -= 1;
+        self.forget_unused_pool(pool);
+    }
+
+    /// Frees the slot of a pool that is not in force and has no clients; its servers retire unless other pools use them.
+    fn forget_unused_pool(&mut self, pool: usize) {
+        let old = &mut self.pools[pool];
+        if old.successor == Successor::None || old.clients > 0 {
+            return;
+        }
+        for server in old.release() {
+            let server = server as usize;
+            self.servers[server..server + 2].iter_mut().for_each(Server::leave_pool);
+            if self.servers[server].is_retired() {
+                self.retired.push(server);
+            }
+        }
+        // Pools that it succeeded have its successor.
+        let next = self.pools[pool].successor;
+        for other in &mut self.pools {
+            if other.successor == Successor::Pool(pool) {
+                other.successor = next;
+            }
+        }
+        self.free_pools.push(pool);
+    }
+
+    /// Takes a retired server whose requests are complete, with its connections; its slot becomes free.
+    pub fn take_retired(&mut self, now: Nanos) -> Option<[Option<S>; 2]> {
+        let is_through = |server: &usize| self.servers[*server].is_through() && self.servers[*server + 1].is_through();
+        let place = self.retired.iter().position(is_through)?;
+        let server = self.retired.swap_remove(place);
+        let [one, two] = [server, server + 1].map(|server| self.servers[server].close(now).0);
+        self.free_servers.push(server);
+        Some([one, two])
+    }
+
+    /// Whether servers have retired.
+    pub fn has_retired(&self) -> bool {
+        !self.retired.is_empty()
     }
 }

@@ -9,33 +9,46 @@ use fanin_memcache::Limits;
 use super::error::ServerError;
 use crate::memory::Charge;
 use crate::memory::table::Id;
+use crate::metrics::PoolFigures;
 use crate::migration::{KeyMove, Location, MigrationState};
 use crate::net::clock::{Nanos, nanos};
 use crate::routing::Router;
-use crate::settings;
+use crate::shared::PoolState;
 
 /// Capacity that an empty list of multigets keeps.
 const MOST_KEPT: usize = 1024;
 /// Maximum age of a cached concurrency limit: picoseconds in 64 bits overflow after months.
 const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
 
+/// Future of a pool's clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Successor {
+    /// They stay: the pool is in force.
+    None,
+    /// They go to this pool when their outstanding requests are complete.
+    Pool(usize),
+    /// They are closed then.
+    Closing,
+}
+
 /// A pool.
 pub struct Pool {
-    pub name: String,
+    pub shared: Arc<PoolState>,
     pub router: Router,
     /// Its migration, if any.
     plan_state: Option<Arc<MigrationState>>,
     pub limits: Limits,
-    /// Longest value to pass on, terminator included.
-    pub longest_answer: u32,
-    /// Index of its first server.
-    pub first: usize,
-    pub servers: usize,
+    /// Its servers, in the router's order.
+    servers: Vec<u32>,
+    /// Number of its clients in this thread.
+    pub clients: usize,
+    /// Where its clients go when the settings have changed.
+    pub successor: Successor,
+    thread: usize,
     /// Initial concurrency limit of a multiget.
     fresh: Window,
     /// Limit of the last multiget and its time zero, if limits are cached.
     kept: Option<(Nanos, Window)>,
-    pub timeout: Nanos,
     /// Time from which a multiget is reported as slow.
     pub slow: Nanos,
     /// Whether equal gets are joined.
@@ -50,6 +63,32 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// A server by its number in the router.
+    pub fn server(&self, number: usize) -> usize {
+        self.servers[number] as usize
+    }
+
+    /// Its servers, in the router's order.
+    pub fn servers(&self) -> &[u32] {
+        &self.servers
+    }
+
+    /// The old and the new server of a moving key.
+    pub fn servers_of(&self, key_move: &KeyMove) -> (usize, usize) {
+        (self.server(key_move.old), self.server(key_move.new))
+    }
+
+    /// Gives up its servers, when its last client has left.
+    pub fn release(&mut self) -> Vec<u32> {
+        (self.late, self.charge) = Default::default();
+        std::mem::take(&mut self.servers)
+    }
+
+    /// Its figures in this thread.
+    pub fn figures(&self) -> &PoolFigures {
+        &self.shared.figures[self.thread]
+    }
+
     /// Location of a key.
     pub fn place(&self, key: &[u8]) -> Location {
         match &self.plan_state {
@@ -69,9 +108,9 @@ impl Pool {
         self.plan_state.as_ref()
     }
 
-    /// Follows another state of its migration.
-    pub fn follow(&mut self, plan_state: Option<Arc<MigrationState>>) {
-        self.plan_state = plan_state;
+    /// Takes the current state of its migration.
+    pub fn follow_plan(&mut self) {
+        self.plan_state = self.shared.plan.as_ref().map(|plan| plan.state());
     }
 
     /// The move of a key to change or read, if a single request to the authoritative server is not enough.
@@ -124,26 +163,27 @@ impl Pool {
         next
     }
 
-    pub fn new(pool: &settings::Pool, first: usize) -> Pool {
-        let fresh = pool.multiget.window(&pool.laws, pool.link).expect("a law that asks servers");
-        let value = u32::try_from(pool.item.0).unwrap_or(u32::MAX);
+    /// A pool with these servers in a thread.
+    pub fn new(shared: Arc<PoolState>, servers: Vec<u32>, thread: usize) -> Pool {
+        let pool = &shared.settings;
+        let fresh = pool.window();
         Pool {
-            name: pool.name.clone(),
             router: pool.router(),
-            longest_answer: value.max(1 << 20).saturating_add(2),
-            plan_state: None,
-            limits: Limits { value, keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
-            first,
-            servers: pool.servers.len(),
+            plan_state: shared.plan.as_ref().map(|plan| plan.state()),
+            limits: Limits { value: pool.longest_value(), keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
+            servers,
+            clients: 0,
+            successor: Successor::None,
+            thread,
             fresh,
             kept: pool.keeps_windows.then_some((0, fresh)),
-            timeout: nanos(pool.timeout),
             slow: pool.slow.map_or(Nanos::MAX, nanos),
             joins: pool.join,
             admin: pool.admin,
             misses_when_down: pool.misses_when_down,
             late: VecDeque::new(),
             charge: Charge::default(),
+            shared,
         }
     }
 }
@@ -154,12 +194,14 @@ mod tests {
 
     use super::*;
     use crate::settings::Settings;
+    use crate::shared::Shared;
 
     fn pool(windows: &str) -> Pool {
         let text = format!(
             "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nmultiget = \"sliding-window\"\nwindows = \"{windows}\"\n"
         );
-        Pool::new(&Settings::of_file("f.toml", &text).unwrap().pools[0], 0)
+        let settings = Settings::of_file("f.toml", &text).unwrap();
+        Pool::new(Shared::new(&settings, 1).edition().pools[0].clone(), vec![0], 0)
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use fanin_memcache::{Cursor, Piece, Shape};
 
@@ -14,8 +15,11 @@ use super::ask::Ask;
 use super::error::ServerError;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
-use crate::net::clock::Nanos;
+use crate::metrics::ServerFigures;
+use crate::net::clock::{Nanos, nanos};
 use crate::net::{Net, Outgoing, Received, Tcp, Token};
+use crate::settings;
+use crate::shared::ServerState;
 
 /// Limits of a server's queue: unsent bytes, unanswered requests, and requests for its second connection. A client may use as much as is
 /// free, so the largest are refused first and others always find space (the dynamic threshold of Choudhury and Hahne, 1998, with a
@@ -87,7 +91,14 @@ pub struct Server<S> {
     /// The name with a port, by which lists of figures have it.
     pub label: String,
     pub address: SocketAddr,
+    /// The pool to which it belongs, and how many pools still have clients that may request from it.
     pub pool: usize,
+    users: u32,
+    /// Response timeout, and the longest value to pass on, terminator included.
+    pub timeout: Nanos,
+    pub longest_answer: u32,
+    thread: usize,
+    shared: Arc<ServerState>,
     state: State<S>,
     /// Number of connections so far: after a reconnect the server may have restarted.
     life: u64,
@@ -112,12 +123,18 @@ pub struct Server<S> {
 }
 
 impl<S> Server<S> {
-    pub fn shared(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+    /// A server's first connection in the `thread`th thread, which clients share.
+    pub fn shared(server: &settings::Server, shared: Arc<ServerState>, thread: usize) -> Server<S> {
         Server {
-            label: label(&name, address.port()),
-            name,
-            address,
-            pool,
+            label: label(&server.weighted.name, server.address.port()),
+            name: server.weighted.name.clone(),
+            address: server.address,
+            pool: 0,
+            users: 0,
+            timeout: 0,
+            longest_answer: 0,
+            thread,
+            shared,
             state: State::Down { until: AT_ONCE },
             life: 0,
             asked: VecDeque::new(),
@@ -136,9 +153,41 @@ impl<S> Server<S> {
     }
 
     /// A second connection, for single requests.
-    pub fn alone(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+    pub fn alone(server: &settings::Server, shared: Arc<ServerState>, thread: usize) -> Server<S> {
         let state = State::Down { until: Nanos::MAX };
-        Server { alone: Some(VecDeque::new()), state, ..Server::shared(name, address, pool) }
+        Server { alone: Some(VecDeque::new()), state, ..Server::shared(server, shared, thread) }
+    }
+
+    /// Belongs to this pool of the settings from now on.
+    pub fn join_pool(&mut self, number: usize, pool: &settings::Pool) {
+        (self.pool, self.timeout) = (number, nanos(pool.timeout));
+        self.users += 1;
+        self.longest_answer = pool.longest_value().max(1 << 20).saturating_add(2);
+    }
+
+    /// One of its pools has no clients any more.
+    pub fn leave_pool(&mut self) {
+        self.users -= 1;
+    }
+
+    /// Whether no pool uses it any more.
+    pub fn is_retired(&self) -> bool {
+        self.users == 0
+    }
+
+    /// Whether it can be forgotten: no request is outstanding or waits.
+    pub fn is_through(&self) -> bool {
+        self.front().is_none() && self.alone.as_ref().is_none_or(VecDeque::is_empty) && self.out.left() == 0
+    }
+
+    /// Records for all threads whether it is up; returns whether that is unchanged.
+    pub fn stays(&self, up: bool) -> bool {
+        self.shared.stays(up)
+    }
+
+    /// Its figures in this thread, if they are exposed.
+    pub fn figures(&self) -> Option<&ServerFigures> {
+        self.shared.figures(self.thread).filter(|_| !self.is_second())
     }
 
     /// Whether it is a second connection, for single requests.
@@ -228,7 +277,9 @@ impl<S> Server<S> {
     pub fn close(&mut self, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
         let mut asked = std::mem::take(&mut self.asked);
         let stood = matches!(self.state, State::Open(_));
+        let is_retired = self.is_retired();
         let until = match &mut self.alone {
+            _ if is_retired => Nanos::MAX,
             None => now + self.pause,
             Some(alone) if stood => {
                 if alone.is_empty() {
@@ -264,18 +315,19 @@ impl<S> Server<S> {
         matches!(self.state, State::Down { until } if until <= now)
     }
 
-    /// Whether an attempt or the first outstanding request has waited longer than the timeout.
-    pub fn has_timed_out(&self, timeout: Nanos, now: Nanos) -> bool {
+    /// Whether an attempt to connect or the first outstanding request has waited longer than the timeout.
+    pub fn has_timed_out(&self, now: Nanos) -> bool {
         let since = match &self.state {
             State::Opening { since, .. } => Some(*since),
             State::Open(_) => self.front().map(|ask| ask.at),
             State::Down { .. } => None,
         };
-        since.is_some_and(|since| since + timeout <= now)
+        since.is_some_and(|since| since + self.timeout <= now)
     }
 
     /// The next time at which there is work without an event; a stopping front end opens no shared connections.
-    pub fn next_due(&self, timeout: Nanos, stopping: bool) -> Option<Nanos> {
+    pub fn next_due(&self, stopping: bool) -> Option<Nanos> {
+        let timeout = self.timeout;
         let waiting = self.alone.as_ref().and_then(|alone| alone.front()).map(|(ask, _)| ask.at + timeout);
         let state = match self.state {
             State::Down { until } => (until < Nanos::MAX && (!stopping || self.alone.is_some())).then_some(until),
@@ -375,7 +427,8 @@ impl<S> Server<S> {
     }
 
     /// A request that has waited longer than the timeout.
-    pub fn expired_single(&mut self, timeout: Nanos, now: Nanos) -> Option<Ask> {
+    pub fn expired_single(&mut self, now: Nanos) -> Option<Ask> {
+        let timeout = self.timeout;
         self.alone.as_mut()?.pop_front_if(|(ask, _)| ask.at + timeout <= now).map(|(ask, _)| ask)
     }
 
@@ -457,10 +510,15 @@ impl<S> Server<S> {
 mod tests {
     use super::super::ask::Destination;
     use super::*;
+    use crate::settings::Settings;
+
+    fn settings() -> settings::Server {
+        Settings::of_servers("127.0.0.1:0", &["127.0.0.1:1".to_owned()]).unwrap().pools[0].servers[0].clone()
+    }
 
     #[test]
     fn refuses_largest_client_first() {
-        let mut server: Server<()> = Server::shared("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
+        let mut server: Server<()> = Server::shared(&settings(), Arc::default(), 0);
         server.state = State::Open(());
         assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
         // A client that sends without limit takes half of the space, and another one half of the rest.
@@ -482,7 +540,7 @@ mod tests {
 
     #[test]
     fn limits_second_connection_per_client() {
-        let mut server: Server<()> = Server::alone("a".into(), "127.0.0.1:1".parse().unwrap(), 0);
+        let mut server: Server<()> = Server::alone(&settings(), Arc::default(), 0);
         let ask = || {
             let client = crate::memory::table::Table::default().insert(());
             Ask::new((client, 0), Destination::Every, Shape::Alone, 0)

@@ -110,7 +110,7 @@ fn run(case: u64) -> [usize; 1] {
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 100));
     let stop = Arc::new(AtomicBool::new(false));
-    let mut front = Front::new(&settings, Scripted(world.clone()), shared, 0, stop, ([1; 32], None));
+    let mut front = Front::new(Scripted(world.clone()), shared, 0, stop, ([1; 32], None));
     let (mut stores, mut talks) = ((0..servers).map(|_| Store::default()).collect::<Vec<_>>(), Vec::new());
     let clients: Vec<usize> = (0..3).map(|_| world.borrow_mut().client(1 << 30)).collect();
     for step in 0..200 {

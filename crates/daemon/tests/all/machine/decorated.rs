@@ -97,6 +97,10 @@ impl<N: Net> Net for Masked<N> {
         self.0.name()
     }
 
+    fn listen(&mut self, listener: usize, at: SocketAddr) -> io::Result<()> {
+        self.0.listen(listener, at)
+    }
+
     fn accept(&mut self, pool: usize) -> io::Result<N::Stream> {
         self.0.accept(pool)
     }
@@ -234,7 +238,7 @@ fn converse<N: Net>(decorate: impl FnOnce(Scripted) -> N, masked: bool) -> (Vec<
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 10));
     let stop = Arc::new(AtomicBool::new(false));
-    let mut front = Front::new(&settings, decorate(Scripted(world.clone())), shared, 0, stop, ([1; 32], None));
+    let mut front = Front::new(decorate(Scripted(world.clone())), shared, 0, stop, ([1; 32], None));
     let mut stores: Vec<Store> = (0..3).map(|_| Store::default()).collect();
     let client = world.borrow_mut().client(1 << 30);
     let mut peers = Vec::new();

@@ -50,7 +50,7 @@ fn second_formatter_has_every_figure() {
     let world = Rc::new(RefCell::new(World::new(&[settings.pools[0].servers[0].address])));
     let shared = Arc::new(Shared::new(&settings, 10));
     let stop = Arc::new(AtomicBool::new(false));
-    let mut front = Front::new(&settings, Scripted(world.clone()), shared, 0, stop, ([1; 32], None));
+    let mut front = Front::new(Scripted(world.clone()), shared, 0, stop, ([1; 32], None));
     let client = world.borrow_mut().client(1 << 20);
     world.borrow_mut().connections[client].send(b"mn\r\nget a b c d e\r\nget a\r\n");
     for turn in 1..5 {

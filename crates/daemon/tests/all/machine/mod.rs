@@ -38,6 +38,23 @@ fn plan(folder: &Path, servers: usize, random: &mut StdRng) -> String {
     format!("plan = \"{}\"\n", folder.display())
 }
 
+/// Settings of a pool of these servers, or, without a plan, of some of them.
+fn pool(servers: usize, plan: &str, random: &mut StdRng) -> String {
+    let all = !plan.is_empty() || random.random_bool(0.5);
+    let mut listed: Vec<String> = (0..servers).map(|server| format!("\"10.0.0.{}:11211\"", server + 1)).collect();
+    if !all {
+        listed.shuffle(random);
+        listed.truncate(random.random_range(1..=servers));
+    }
+    let how = ["one-all", "sliding-window", "ictcp-window"].choose(random).unwrap();
+    let kept = ["kept", "anew"].choose(random).unwrap();
+    format!(
+        "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\njoin = {}\nmultiget = \"{how}\"\nwindows = \"{kept}\"\nservers = [{}]\n{plan}",
+        random.random_bool(0.3),
+        listed.join(",")
+    )
+}
+
 /// A folder in memory, since syncing many files to disk is slow.
 fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
@@ -67,6 +84,10 @@ enum Faults {
 struct Stage {
     world: world::Shared,
     front: Front<Scripted>,
+    shared: Arc<Shared>,
+    /// The plan's setting, and its folder.
+    plan: String,
+    _folder: tempfile::TempDir,
     clients: Vec<Client>,
     servers: Vec<Memcached>,
     talks: BTreeMap<usize, Talk>,
@@ -79,32 +100,27 @@ impl Stage {
     fn new(case: u64, faults: Faults) -> Stage {
         let mut random = StdRng::seed_from_u64(case);
         let servers = *[1, 3, 14, 40].choose(&mut random).unwrap();
-        let listed: Vec<String> = (0..servers).map(|server| format!("\"10.0.0.{}:11211\"", server + 1)).collect();
-        let how = ["one-all", "sliding-window", "ictcp-window"].choose(&mut random).unwrap();
-        let kept = ["kept", "anew"].choose(&mut random).unwrap();
         let folder = in_memory();
         let plan = if random.random_bool(0.4) { plan(folder.path(), servers, &mut random) } else { String::new() };
-        let text = format!(
-            "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\njoin = {}\nmultiget = \"{how}\"\nwindows = \"{kept}\"\nservers = [{}]\n{plan}",
-            random.random_bool(0.3),
-            listed.join(",")
-        );
+        let text = pool(servers, &plan, &mut random);
         let settings = Settings::of_file("case.toml", &text).unwrap();
-        let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+        let addresses: Vec<_> = (1..=servers).map(|server| format!("10.0.0.{server}:11211").parse().unwrap()).collect();
         let world = Rc::new(RefCell::new(World::new(&addresses)));
         let shared = Arc::new(Shared::new(&settings, settings.clients));
         goes_on(folder.path(), &settings, &shared, &mut random);
         let seed = [case as u8; 32];
         let mut stage = Stage {
             front: Front::new(
-                &settings,
                 Scripted(world.clone()),
-                shared,
+                shared.clone(),
                 0,
                 Arc::new(AtomicBool::new(false)),
                 (seed, None),
             ),
             world,
+            shared,
+            plan,
+            _folder: folder,
             clients: Vec::new(),
             servers: (0..servers).map(|_| Memcached::new()).collect(),
             talks: BTreeMap::new(),
@@ -133,6 +149,7 @@ impl Stage {
             60..80 => self.server_says(few),
             80..95 => self.turn(true),
             95..98 => self.now += r.random_range(0..2 * MS),
+            98 => self.reload(),
             _ => self.fault(),
         }
     }
@@ -193,6 +210,14 @@ impl Stage {
         let mut events = self.world.borrow_mut().events(|| !some || random.random_bool(0.7));
         events.shuffle(random);
         self.front.turn(self.now, events.into_iter());
+    }
+
+    /// Other servers and algorithms; connections stay.
+    fn reload(&mut self) {
+        let text = pool(self.servers.len(), &self.plan, &mut self.random);
+        let settings = Settings::of_file("case.toml", &text).unwrap();
+        self.shared.edition().settings.check_reload(&settings).unwrap();
+        self.shared.replace_settings(&settings, settings.clients);
     }
 
     fn fault(&mut self) {

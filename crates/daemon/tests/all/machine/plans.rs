@@ -60,7 +60,7 @@ impl Proxy {
         let shared = Arc::new(Shared::new(&settings, 100));
         let kept = begin(&settings, &shared).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let front = Front::new(&settings, Scripted(world.clone()), shared.clone(), 0, stop, ([seed; 32], None));
+        let front = Front::new(Scripted(world.clone()), shared.clone(), 0, stop, ([seed; 32], None));
         let clients = (0..2).map(|_| (world.borrow_mut().client(1 << 30), None)).collect();
         Proxy { text, front, world, shared, kept, clients, talks: BTreeMap::new() }
     }

@@ -129,6 +129,10 @@ impl Net for Scripted {
         "memory"
     }
 
+    fn listen(&mut self, _: usize, _: SocketAddr) -> io::Result<()> {
+        Ok(())
+    }
+
     fn accept(&mut self, _: usize) -> io::Result<usize> {
         self.0.borrow_mut().waiting.pop_front().ok_or(io::ErrorKind::WouldBlock.into())
     }

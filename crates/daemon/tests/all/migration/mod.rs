@@ -69,7 +69,7 @@ impl Moving {
 
     /// A client of one front end.
     fn client_of(&self, front: usize) -> Client {
-        Client::to(self.fronts[front % 2].listens[0])
+        Client::to(self.fronts[front % 2].listens()[0])
     }
 
     /// Old and new server of a key.
