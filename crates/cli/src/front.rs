@@ -1,19 +1,19 @@
-//! `fanin front`: a memcached proxy, stopped by a signal.
+//! `fanin front`: a memcached proxy, reloaded and stopped by signals or by another `fanin front`.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
-use fanin::front::{Note, Running, Settings};
+use fanin::front::control::{self, Command, Orders};
+use fanin::front::{Note, Running, Settings, messages};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
 use crate::{stop, terminal};
 
-/// Whether a reload was requested.
+/// Whether a reload was requested by a signal.
 static RELOAD: AtomicBool = AtomicBool::new(false);
 /// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,73 +22,124 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.import {
         return import(file);
     }
-    let settings = all_settings(arguments)?;
-    if arguments.check {
-        settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
-        let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-        let mut text = format!(
-            "configuration OK: {}, {}, {}",
-            counted(settings.pools.len(), "pool"),
-            counted(servers, "server"),
-            counted(settings.threads, "thread")
-        );
-        for (pool, plan) in settings.pools.iter().filter_map(|pool| Some((pool, pool.plan.as_ref()?))) {
-            text +=
-                &format!("\n{}: the plan migrates {} keys, stage {}", pool.name, plan.moves.len(), plan.stage.word());
-        }
-        return say(&text);
+    let (settings, text) = read(arguments)?;
+    if arguments.reload {
+        let result = order(&settings, Command::Reload)?;
+        return result.map_err(Failure::Input).and_then(|text| say(&text));
     }
+    if let (Some(old), Some(name)) = (&arguments.diff, &arguments.config) {
+        return diff(&settings, old.as_deref(), (&name.display().to_string(), &text));
+    }
+    if arguments.check {
+        return check(&settings);
+    }
+    run(arguments, &settings, text)
+}
+
+/// Runs the proxy until it is stopped.
+fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Result<(), Failure> {
     stop::listen_to(&[SIGINT, SIGTERM])?;
     stop::on_hangup(|| RELOAD.store(true, Relaxed))?;
-    let mut running = fanin::front::start(&settings)
+    let mut running = fanin::front::start(settings)
         .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?;
-    say_pools(&running)?;
+    let mut orders = Orders::default();
+    listen_for_orders(&mut orders, &running);
+    say(&pools(&running))?;
     if let Some(address) = running.metrics_at() {
         say(&format!("metrics are at http://{address}/metrics"))?;
     }
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
-        if RELOAD.swap(false, Relaxed) {
-            reload(arguments, &mut running)?;
+        if RELOAD.swap(false, Relaxed) && reload(arguments, &mut running, &mut text).is_ok() {
+            listen_for_orders(&mut orders, &running);
+            say(&pools(&running))?;
         }
-        thread::sleep(LOOK);
+        // The sender may have given up.
+        match orders.next(LOOK) {
+            Some((Command::Reload, result)) => drop(result.send(reload(arguments, &mut running, &mut text))),
+            Some((Command::Settings, result)) => drop(result.send(Ok(text.clone()))),
+            None => continue,
+        }
+        listen_for_orders(&mut orders, &running);
     }
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the proxy failed: {error}")))
 }
 
-/// Settings of the configuration file or of the arguments.
-fn all_settings(arguments: &FrontArguments) -> Result<Settings, Failure> {
-    let mut settings = match (&arguments.config, &arguments.listen) {
-        (Some(file), _) => self::settings(file)?,
-        (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers)
-            .map_err(|problem| Failure::Input(problem.to_string()))?,
-    };
-    if let Some(log) = &arguments.log {
-        settings.log_to(log).map_err(|problem| Failure::Input(problem.to_string()))?;
+fn listen_for_orders(orders: &mut Orders, running: &Running) {
+    if let Err(error) = orders.listen(&running.listens()) {
+        messages::warning(&format!("--reload and --diff cannot reach this proxy: {error}; SIGHUP reloads it"));
     }
-    settings.threads = arguments.threads.map_or(settings.threads, usize::from);
-    Ok(settings)
 }
 
-/// Reads the configuration file again. If it is not valid, the settings stay, and a message says why.
-fn reload(arguments: &FrontArguments, running: &mut Running) -> Result<(), Failure> {
-    let reloaded = all_settings(arguments)
-        .map_err(|failure| failure.text().unwrap_or_default().to_owned())
-        .and_then(|settings| running.reload(&settings).map_err(|error| error.to_string()));
-    match reloaded {
-        Ok(()) => say_pools(running),
-        Err(problem) => {
-            warn(&format!("keeping the old settings: {problem}"));
+/// Reads the configuration file again. If it is not valid, the settings stay, and a message says why. Returns the pools.
+fn reload(arguments: &FrontArguments, running: &mut Running, text: &mut String) -> Result<String, String> {
+    let reloaded = read(arguments).map_err(|failure| failure.text().unwrap_or_default().to_owned()).and_then(
+        |(settings, new_text)| {
+            running.reload(&settings).map_err(|error| error.to_string())?;
+            *text = new_text;
             Ok(())
+        },
+    );
+    match reloaded {
+        Ok(()) => Ok(pools(running)),
+        Err(problem) => {
+            let problem = format!("keeping the old settings: {problem}");
+            messages::warning(&problem);
+            Err(problem)
         }
     }
 }
 
-fn say_pools(running: &Running) -> Result<(), Failure> {
-    for (pool, listens) in running.settings().pools.iter().zip(running.listens()) {
-        say(&format!("{} listens on {listens} for {}", pool.name, counted(pool.servers.len(), "server")))?;
+/// Prints how the configuration differs from another file, or from the running proxy's.
+fn diff(settings: &Settings, old: Option<&Path>, (name, text): (&str, &str)) -> Result<(), Failure> {
+    let (old_name, old_text) = match old {
+        Some(old) => (old.display().to_string(), read_file(old)?),
+        None => {
+            let running = order(settings, Command::Settings)?.map_err(Failure::Environment)?;
+            ("the running proxy".to_owned(), running)
+        }
+    };
+    let lines = fanin::front::diff((&old_name, &old_text), (name, text))
+        .map_err(|problem| Failure::Input(problem.to_string()))?;
+    let before = Settings::of_file(&old_name, &old_text).map_err(|problem| Failure::Input(problem.to_string()))?;
+    let refused = before.check_reload(settings).err().map(|problem| format!("a reload is refused: {problem}"));
+    let lines: Vec<String> = lines.into_iter().chain(refused).collect();
+    say(if lines.is_empty() { "no changes".to_owned() } else { lines.join("\n") }.as_str())
+}
+
+/// Sends a command to the running proxy with one of these addresses.
+fn order(settings: &Settings, command: Command) -> Result<Result<String, String>, Failure> {
+    let addresses: Vec<_> = settings.pools.iter().map(|pool| pool.listen).collect();
+    let result = control::send(&addresses, command)
+        .map_err(|error| Failure::Environment(format!("cannot control the running proxy: {error}")))?;
+    result.ok_or_else(|| {
+        let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        Failure::Environment(format!("no proxy is running at {}", all.join(" or ")))
+    })
+}
+
+fn check(settings: &Settings) -> Result<(), Failure> {
+    settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
+    let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
+    let mut text = format!(
+        "configuration OK: {}, {}, {}",
+        counted(settings.pools.len(), "pool"),
+        counted(servers, "server"),
+        counted(settings.threads, "thread")
+    );
+    for (pool, plan) in settings.pools.iter().filter_map(|pool| Some((pool, pool.plan.as_ref()?))) {
+        text += &format!("\n{}: the plan migrates {} keys, stage {}", pool.name, plan.moves.len(), plan.stage.word());
     }
-    Ok(())
+    say(&text)
+}
+
+/// A line per pool.
+fn pools(running: &Running) -> String {
+    let pools = running.settings().pools.iter().zip(running.listens());
+    let lines = pools.map(|(pool, listens)| {
+        format!("{} listens on {listens} for {}", pool.name, counted(pool.servers.len(), "server"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn counted(count: usize, word: &str) -> String {
@@ -97,31 +148,49 @@ fn counted(count: usize, word: &str) -> String {
 
 /// Prints another proxy's settings as TOML, and what has no equivalent.
 fn import(file: &Path) -> Result<(), Failure> {
-    let imported = fanin::front::import(&file.display().to_string(), &read(file)?)
+    let imported = fanin::front::import(&file.display().to_string(), &read_file(file)?)
         .map_err(|problem| Failure::Input(problem.to_string()))?;
     terminal::say(&imported.toml)?;
-    imported.notes.iter().filter(|note| !note.matters).for_each(|note| warn_of("note", &note.to_string()));
+    imported.notes.iter().filter(|note| !note.matters).for_each(|note| note_down(&note.to_string()));
     let matter: Vec<String> = imported.notes.iter().filter(|note| note.matters).map(Note::to_string).collect();
     if matter.is_empty() { Ok(()) } else { Err(Failure::Input(matter.join("\nerror: "))) }
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
+#[expect(clippy::print_stderr, reason = "standard output is the configuration")]
+fn note_down(text: &str) {
+    eprintln!("note: {text}");
+}
+
+/// Settings of the configuration file or of the arguments, and the text of the file.
+fn read(arguments: &FrontArguments) -> Result<(Settings, String), Failure> {
+    let wrong = |problem: fanin::front::Problem| Failure::Input(problem.to_string());
+    let (mut settings, text) = match (&arguments.config, &arguments.listen) {
+        (Some(file), _) => {
+            let text = read_file(file)?;
+            (Settings::of_file(&file.display().to_string(), &text).map_err(wrong)?, text)
+        }
+        (None, listen) => {
+            let listen = listen.as_deref().unwrap_or_default();
+            let settings = Settings::of_servers(listen, &arguments.servers).map_err(wrong)?;
+            let text = format!("[[pool]]\nname = \"front\"\nlisten = {listen:?}\nservers = {:?}\n", arguments.servers);
+            (settings, text)
+        }
+    };
+    if let Some(log) = &arguments.log {
+        settings.log_to(log).map_err(wrong)?;
+    }
+    settings.threads = arguments.threads.map_or(settings.threads, usize::from);
+    Ok((settings, text))
+}
+
+fn read_file(file: &Path) -> Result<String, Failure> {
     fs::read_to_string(file).map_err(|error| Failure::Input(format!("{}: cannot read: {error}", file.display())))
 }
 
 /// Reads a configuration file.
 pub fn settings(file: &Path) -> Result<Settings, Failure> {
-    let text = read(file)?;
+    let text = read_file(file)?;
     Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
-}
-
-fn warn(text: &str) {
-    warn_of("warning", text);
-}
-
-#[expect(clippy::print_stderr, reason = "messages for operators")]
-fn warn_of(kind: &str, text: &str) {
-    eprintln!("{kind}: {text}");
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -33,5 +33,5 @@ pub mod machine {
     pub use fanin_ring::Event;
 }
 
-pub use running::{Running, start};
-pub use settings::{Problem, Settings};
+pub use running::{Running, control, start};
+pub use settings::{Problem, Settings, diff};

@@ -89,6 +89,41 @@ fn sighup_reloads_and_a_bad_file_keeps_the_old_settings() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+#[test]
+fn reload_and_diff_reach_the_running_proxy() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("front.toml");
+    let at = free_address();
+    let two = RIGHT.replace("127.0.0.1:0", &at);
+    fs::write(&file, &two).unwrap();
+    let ask = |how: &str| {
+        let output = front().arg("--config").arg(&file).arg(how).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    assert_eq!(ask("--reload"), (Some(3), format!("error: no proxy is running at {at}\n")));
+    let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let said = lines(child.stdout.take().unwrap());
+    said.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(ask("--diff"), (Some(0), "no changes\n".to_owned()));
+    fs::write(&file, two.replace("\"127.0.0.1:1\"", "\"127.0.0.1:1\", \"127.0.0.1:2\"")).unwrap();
+    let (code, told) = ask("--diff");
+    assert!(code == Some(0) && told.contains("server 127.0.0.1:2 added") && told.contains(" % of the keys"), "{told}");
+    assert_eq!(ask("--reload"), (Some(0), format!("pool0 listens on {at} for 2 servers\n")));
+    assert_eq!(ask("--diff"), (Some(0), "no changes\n".to_owned()));
+    fs::write(&file, format!("threads = 5\n{two}")).unwrap();
+    assert!(ask("--diff").1.contains("a reload is refused: threads"));
+    let (code, told) = ask("--reload");
+    assert!(code == Some(2) && told.contains("keeping the old settings: threads"), "{told}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// An address that is free now.
+#[expect(clippy::disallowed_types, reason = "only to learn of a free port")]
+fn free_address() -> String {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
 /// Lines of a stream, as they come.
 fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel();

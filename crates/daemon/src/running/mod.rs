@@ -1,5 +1,6 @@
 //! Lifecycle of a front end: sockets, threads, reload of settings, and shutdown.
 
+pub mod control;
 mod listeners;
 mod thread;
 

@@ -1,6 +1,7 @@
 //! Settings of a front end: a file of pools, or servers on the command line. Errors have the line and a valid value.
 
 mod checks;
+mod diff;
 mod file;
 mod foreign;
 pub mod import;
@@ -12,6 +13,7 @@ mod values;
 
 use std::path::Path;
 
+pub use diff::diff;
 pub use types::{MetricsSettings, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
