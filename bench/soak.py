@@ -220,7 +220,7 @@ class Planner(threading.Thread):
         while not self.stop.is_set():
             try:
                 found = figures(PLANNED)
-                if found.get("planned:plan_digest") == digest and found.get("planned:plan_stage") == stage:
+                if found.get("planned.plan_digest") == digest and found.get("planned.plan_stage") == stage:
                     return
             except (OSError, ValueError):
                 pass

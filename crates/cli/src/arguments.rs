@@ -63,7 +63,7 @@ pub enum Command {
     /// Run a memcached proxy that schedules multigets with the simulated algorithms
     #[command(
         after_help = "Example:\n  fanin front --listen 127.0.0.1:11211 --servers 10.0.0.1:11211,10.0.0.2:11211\n  \
-        fanin front --config front.toml --check"
+        fanin front --config front.toml --check\n  fanin front --import nutcracker.yml > front.toml"
     )]
     Front(FrontArguments),
     /// List schemes, workloads and fabrics
@@ -377,8 +377,11 @@ pub enum CacheCommand {
 #[derive(Args)]
 pub struct FrontArguments {
     /// Configuration file (TOML): pools, servers and multiget scheduling (docs/front.md)
-    #[arg(long, value_name = "FILE", required_unless_present = "listen")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["listen", "import"])]
     pub config: Option<PathBuf>,
+    /// Print the equivalent of another proxy's configuration, and what does not map: twemproxy's YAML or mcrouter's JSON
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "listen", "log", "threads", "check", "reload", "diff"])]
+    pub import: Option<PathBuf>,
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", requires = "servers", conflicts_with = "config")]
     pub listen: Option<String>,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use fanin::front::control::{self, Command, Orders};
-use fanin::front::{Running, Settings};
+use fanin::front::{Note, Running, Settings, messages};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
@@ -19,6 +19,9 @@ static RELOAD: AtomicBool = AtomicBool::new(false);
 const LOOK: Duration = Duration::from_millis(50);
 
 pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.import {
+        return import(file);
+    }
     let (settings, text) = read(arguments)?;
     if arguments.reload {
         let result = order(&settings, Command::Reload)?;
@@ -42,6 +45,9 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
     let mut orders = Orders::default();
     listen_for_orders(&mut orders, &running);
     say(&pools(&running))?;
+    if let Some(address) = running.metrics_at() {
+        say(&format!("metrics are at http://{address}/metrics"))?;
+    }
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
         if RELOAD.swap(false, Relaxed) && reload(arguments, &mut running, &mut text).is_ok() {
             listen_for_orders(&mut orders, &running);
@@ -61,7 +67,7 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
 
 fn listen_for_orders(orders: &mut Orders, running: &Running) {
     if let Err(error) = orders.listen(&running.listens()) {
-        warn(&format!("--reload and --diff cannot reach this proxy: {error}; SIGHUP reloads it"));
+        messages::warning(&format!("--reload and --diff cannot reach this proxy: {error}; SIGHUP reloads it"));
     }
 }
 
@@ -78,7 +84,7 @@ fn reload(arguments: &FrontArguments, running: &mut Running, text: &mut String) 
         Ok(()) => Ok(pools(running)),
         Err(problem) => {
             let problem = format!("keeping the old settings: {problem}");
-            warn(&problem);
+            messages::warning(&problem);
             Err(problem)
         }
     }
@@ -113,7 +119,7 @@ fn order(settings: &Settings, command: Command) -> Result<Result<String, String>
 }
 
 fn check(settings: &Settings) -> Result<(), Failure> {
-    settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
+    settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
     settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
     let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
     let mut text = format!(
@@ -139,6 +145,21 @@ fn pools(running: &Running) -> String {
 
 fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Prints another proxy's settings as TOML, and what has no equivalent.
+fn import(file: &Path) -> Result<(), Failure> {
+    let imported = fanin::front::import(&file.display().to_string(), &read_file(file)?)
+        .map_err(|problem| Failure::Input(problem.to_string()))?;
+    terminal::say(&imported.toml)?;
+    imported.notes.iter().filter(|note| !note.matters).for_each(|note| note_down(&note.to_string()));
+    let matter: Vec<String> = imported.notes.iter().filter(|note| note.matters).map(Note::to_string).collect();
+    if matter.is_empty() { Ok(()) } else { Err(Failure::Input(matter.join("\nerror: "))) }
+}
+
+#[expect(clippy::print_stderr, reason = "standard output is the configuration")]
+fn note_down(text: &str) {
+    eprintln!("note: {text}");
 }
 
 /// Settings of the configuration file or of the arguments, and the text of the file.
@@ -171,11 +192,6 @@ fn read_file(file: &Path) -> Result<String, Failure> {
 pub fn settings(file: &Path) -> Result<Settings, Failure> {
     let text = read_file(file)?;
     Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
-}
-
-#[expect(clippy::print_stderr, reason = "operators look there")]
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
 }
 
 fn say(text: &str) -> Result<(), Failure> {

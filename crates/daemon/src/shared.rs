@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::front::multigets::coalescing::Writes;
 use crate::memory::Memory;
-use crate::metrics::{COUNTERS, Counters, Histogram, Metric, MetricKind};
+use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures, ServerFigures};
 use crate::migration::{Plans, PoolPlan};
+use crate::net::clock::unix;
 use crate::settings::{self, Settings};
 
 /// Values of all counters.
@@ -19,6 +20,8 @@ pub struct Shared {
     pub(crate) writes: Writes,
     pub(crate) memory: Memory,
     pub(crate) plans: Plans,
+    /// Unix time of the start, in seconds.
+    pub(crate) started: u64,
     /// The settings in force, and the number of their edition.
     edition: Mutex<Arc<Edition>>,
     number: AtomicU64,
@@ -48,8 +51,8 @@ pub struct PoolState {
     pub servers: Vec<Arc<ServerState>>,
     /// Its plan, if any.
     pub plan: Option<Arc<PoolPlan>>,
-    /// By thread, latencies of gets and of other requests.
-    pub latencies: Arc<Vec<[Histogram; 2]>>,
+    /// By thread.
+    pub figures: Arc<Vec<PoolFigures>>,
 }
 
 /// State of a server that threads share.
@@ -57,9 +60,31 @@ pub struct PoolState {
 pub struct ServerState {
     /// Whether it was last reported as down.
     is_down: AtomicBool,
+    /// By thread, if they are exposed.
+    figures: Vec<ServerFigures>,
 }
 
 impl ServerState {
+    /// A server that is up, with figures of this many threads.
+    fn new(threads: usize) -> ServerState {
+        ServerState { figures: (0..threads).map(|_| ServerFigures::new()).collect(), ..ServerState::default() }
+    }
+
+    /// Figures of a thread, if they are exposed.
+    pub fn figures(&self, thread: usize) -> Option<&ServerFigures> {
+        self.figures.get(thread)
+    }
+
+    /// Figures of all threads.
+    pub fn all_figures(&self) -> &[ServerFigures] {
+        &self.figures
+    }
+
+    /// Whether it was last reported as up.
+    pub fn is_up(&self) -> bool {
+        !self.is_down.load(Relaxed)
+    }
+
     /// Records whether it is up; returns whether that is unchanged.
     pub fn stays(&self, up: bool) -> bool {
         self.is_down.swap(!up, Relaxed) != up
@@ -68,21 +93,23 @@ impl ServerState {
 
 impl PoolState {
     /// A pool that takes over the state of its predecessor.
-    fn new(pool: &settings::Pool, old: Option<&PoolState>, threads: usize) -> PoolState {
+    fn new(pool: &settings::Pool, old: Option<&PoolState>, settings: &Settings) -> PoolState {
+        let (threads, exposed) = (settings.threads, settings.metrics.is_some());
+        let server = || Arc::new(ServerState::new(if exposed { threads } else { 0 }));
         let stays = |server: &settings::Server| {
             let place = old?.settings.servers.iter().position(|other| other.is_same_server(server))?;
             old?.servers.get(place).cloned()
         };
         PoolState {
             settings: pool.clone(),
-            servers: pool.servers.iter().map(|server| stays(server).unwrap_or_default()).collect(),
+            servers: pool.servers.iter().map(|one| stays(one).unwrap_or_else(server)).collect(),
             plan: pool.plan.as_ref().map(|plan| {
                 let running = old.and_then(|old| old.plan.clone());
                 running.unwrap_or_else(|| Arc::new(PoolPlan::new(plan.moves.clone(), plan.stage)))
             }),
-            latencies: match old.filter(|old| old.settings.name == pool.name) {
-                Some(old) => old.latencies.clone(),
-                None => Arc::new((0..threads).map(|_| Default::default()).collect()),
+            figures: match old.filter(|old| old.settings.name == pool.name) {
+                Some(old) => old.figures.clone(),
+                None => Arc::new((0..threads).map(|_| PoolFigures::new(exposed)).collect()),
             },
         }
     }
@@ -96,7 +123,7 @@ impl Edition {
             let old = pool.predecessor(&settings.pools, &old).map(|place| &self.pools[place]);
             match old.filter(|old| old.settings == *pool) {
                 Some(same) => same.clone(),
-                None => Arc::new(PoolState::new(pool, old.map(Arc::as_ref), settings.threads)),
+                None => Arc::new(PoolState::new(pool, old.map(Arc::as_ref), settings)),
             }
         });
         Edition { number: self.number + 1, pools: pools.collect(), settings: settings.clone() }
@@ -109,10 +136,11 @@ impl Shared {
         let none = Edition { number: 0, settings: settings.clone(), pools: Vec::new() };
         let edition = none.next(settings);
         Shared {
-            threads: (0..settings.threads).map(|_| Arc::default()).collect(),
+            threads: (0..settings.threads).map(|_| Arc::new(Counters::of(settings))).collect(),
             writes: Writes::default(),
             memory: Memory::new(settings.memory.0, settings.threads),
             plans: Plans::new(settings.pools.iter().any(|pool| pool.plan.is_some())),
+            started: unix() / 1_000_000_000,
             number: AtomicU64::new(edition.number),
             edition: Mutex::new(Arc::new(edition)),
             installed: (0..settings.threads).map(|_| AtomicU64::new(0)).collect(),
@@ -178,7 +206,12 @@ impl Shared {
         sums
     }
 
-    /// The same with descriptions, relative to the last reset; gauges are absolute.
+    /// The same with descriptions.
+    pub(crate) fn since_start(&self) -> impl Iterator<Item = (Metric, u64)> {
+        COUNTERS.iter().copied().zip(self.sums())
+    }
+
+    /// The same relative to the last reset; gauges are absolute.
     pub(crate) fn since_reset(&self) -> impl Iterator<Item = (Metric, u64)> {
         let zeros = *self.zeros.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |(metric, (sum, zero)): (&Metric, (u64, u64))| {
@@ -200,6 +233,11 @@ impl Shared {
     /// Number of lost log rows.
     pub(crate) fn unwritten(&self) -> u64 {
         self.unwritten.load(Relaxed)
+    }
+
+    /// Maximum number of clients.
+    pub(crate) fn most_clients(&self) -> usize {
+        self.most_clients.load(Relaxed)
     }
 
     /// Number of clients.

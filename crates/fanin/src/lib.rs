@@ -71,7 +71,8 @@ pub mod diagnosis {
 /// The memcached front end.
 #[cfg(feature = "front")]
 pub mod front {
-    pub use fanin_daemon::{Problem, Running, Settings, control, diff, start};
+    pub use fanin_daemon::settings::import::{Imported, Note, import};
+    pub use fanin_daemon::{Problem, Running, Settings, control, diff, messages, start};
 }
 
 // Types in the signatures above.

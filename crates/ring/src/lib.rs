@@ -10,6 +10,7 @@
 
 mod buffers;
 pub mod heap;
+mod tcp;
 mod wire;
 
 use std::io;
@@ -25,6 +26,7 @@ use nix::poll::PollFlags;
 use nix::sys::socket::MsgFlags;
 
 use buffers::{Buffers, Filled};
+pub use tcp::{TcpInfo, tcp_info};
 use wire::{Order, Wire};
 
 /// Capacity of the submission queue.

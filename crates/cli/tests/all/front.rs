@@ -1,7 +1,9 @@
-//! `fanin front` as a process: invalid configurations, and its end.
+//! `fanin front` as a process: invalid configurations, messages, and its end.
+#![expect(clippy::disallowed_types, reason = "simple servers and clients")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -180,4 +182,97 @@ fn names_the_owner_of_an_address_in_use() {
     assert_eq!(output.status.code(), Some(3), "{told}");
     let who = format!("by fanin (process {})", first.id());
     assert!(told.contains(&format!("{address}: ")) && told.contains(&who), "{told}");
+}
+
+#[test]
+fn import_prints_settings_and_what_does_not_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nutcracker.yml");
+    let import = |text: &str| {
+        fs::write(&file, text).unwrap();
+        let output = front().arg("--import").arg(&file).output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), out, err)
+    };
+    let pool = "alpha:\n  listen: 127.0.0.1:0\n  timeout: 400\n  backlog: 1024\n  servers:\n   - 127.0.0.1:1:2 one\n";
+    let (code, out, err) = import(pool);
+    assert_eq!((code, err.contains("nutcracker.yml:4: `backlog`")), (Some(0), true), "{err}");
+    let made = folder.path().join("front.toml");
+    fs::write(&made, out).unwrap();
+    let output = front().arg("--config").arg(&made).arg("--check").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let (code, out, err) = import(&format!("{pool}  hash_tag: \"{{}}\"\n"));
+    assert_eq!((code, out.contains("[[pool]]")), (Some(2), true));
+    assert!(err.contains("error: ") && err.contains("nutcracker.yml:7: `hash_tag: {}`"), "{err}");
+    let (code, out, err) = import("alpha:\n  listen: nowhere\n");
+    assert_eq!(
+        (code, out.as_str(), err.contains("nutcracker.yml:2: `nowhere` is not an address")),
+        (Some(2), "", true)
+    );
+    let output = front().args(["--import", "/none.yml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let output = front().arg("--import").arg(&file).arg("--check").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// A server without values that takes this long for a get; returns its address.
+fn empty_server(delay: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                while let Some(Ok(_)) = lines.next() {
+                    thread::sleep(delay);
+                    stream.write_all(b"END\r\n").unwrap();
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn messages_have_figures_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("front.toml");
+    let (fast, slow) = (empty_server(Duration::ZERO), empty_server(Duration::from_millis(60)));
+    let text = format!(
+        "threads = 1\n[messages]\nformat = \"json\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n[[pool]]\nname = \"a\"\nlisten = \"127.0.0.1:0\"\n\
+         slow = \"30 ms\"\nservers = [\"{fast}\", \"{slow}\"]\n[[pool]]\nname = \"b\"\nlisten = \"127.0.0.2:0\"\nservers = [\"127.0.0.1:1\"]\n"
+    );
+    fs::write(&file, text).unwrap();
+    let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let address = out.next().unwrap().split(' ').nth(3).unwrap().to_owned();
+    assert!(out.any(|line| line.starts_with("metrics are at http://127.0.0.1:")));
+    let mut client = TcpStream::connect(address).unwrap();
+    // More than are written: a limit of 20 per kind.
+    let keys: Vec<String> = (0..50).map(|number| format!("{number}-key")).collect();
+    for _ in 0..30 {
+        client.write_all(format!("get {}\r\n", keys.join(" ")).as_bytes()).unwrap();
+    }
+    let mut ends = BufReader::new(client.try_clone().unwrap()).lines().take(30);
+    assert!(ends.all(|line| line.unwrap() == "END"));
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let messages: Vec<serde_json::Value> = lines.map(|line| serde_json::from_str(&line).expect(&line)).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let of = |event: &str| -> Vec<&serde_json::Value> {
+        messages.iter().filter(|message| message["event"] == event).collect()
+    };
+    let down = of("server");
+    assert_eq!((down[0]["level"].as_str(), down[0]["pool"].as_str()), (Some("WARN"), Some("b")), "{messages:?}");
+    assert_eq!(
+        (down[0]["server"].as_str(), down[0]["state"].as_str()),
+        (Some("127.0.0.1:1"), Some("down: unreachable"))
+    );
+    let reports = of("slow_multiget");
+    assert_eq!(reports.len(), 20);
+    let (first, number) = (reports[0], |name: &str| reports[0][name].as_u64().unwrap());
+    assert_eq!((first["slowest"].as_str(), first["why"].as_str()), (Some(&slow[..]), Some("the server was slow")));
+    assert_eq!((number("keys"), number("servers")), (50, 2));
+    assert!(number("took_us") >= 60_000 && number("responded_us") >= 60_000 && number("waited_us") < 30_000, "{first}");
+    assert!(first["timestamp"].as_str().unwrap().starts_with("20"));
 }

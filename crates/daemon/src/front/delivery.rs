@@ -69,11 +69,11 @@ impl<N: Net> Front<N> {
             }
             Destination::Listing(_) if ask.hushed => {}
             Destination::Listing(server) => {
-                let name = self.upstreams.server(server).name.as_bytes();
+                let name = self.upstreams.server(server).label.as_bytes();
                 let parts: [&[u8]; 4] = match line.strip_prefix(b"STAT ") {
                     Some(rest) => [b"STAT ", name, b":", rest],
                     // Not a list.
-                    None if last && line != b"END\r\n" => [b"STAT ", name, b":error ", line],
+                    None if last && line != b"END\r\n" => [b"STAT ", name, b":error refused", b"\r\n"],
                     None if last => [b""; 4],
                     None => [b"", b"", b"", line],
                 };
@@ -138,7 +138,9 @@ impl<N: Net> Front<N> {
         match ask.to {
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Destination::Joined(get) => {
-                for (id, number) in self.coalescing.over(get).0 {
+                let (who, _) = self.coalescing.over(get);
+                self.counters.get_misses.add(if misses { who.len() as u64 } else { 0 });
+                for (id, number) in who {
                     if let Some(client) = self.clients.get_mut(id) {
                         client.responses.put(number, text.as_bytes());
                         client.responses.part_ends(number);
@@ -148,12 +150,14 @@ impl<N: Net> Front<N> {
             }
             Destination::Batch { get, batch } => {
                 if let Some(multiget) = self.multigets.get_mut(get) {
-                    multiget.lost(batch, (!misses).then_some(text));
+                    self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
+                    multiget.lost(batch, self.now, (!misses).then_some(text));
                     self.batch_ends(get, batch);
                 }
             }
             Destination::Relay { .. } | Destination::Every | Destination::Listing(_) | Destination::Instead(_) => {
-                self.report_failure(ask, text);
+                self.counters.get_misses.add(u64::from(misses));
+                self.report_failure(ask, trouble, text);
             }
         }
         self.has_failed(ask.client, closes);
@@ -163,14 +167,14 @@ impl<N: Net> Front<N> {
     }
 
     /// Reports a failure to the client, unless it asked for silence.
-    fn report_failure(&mut self, ask: &Ask, text: &'static str) {
+    fn report_failure(&mut self, ask: &Ask, trouble: ServerError, text: &'static str) {
         let Some(client) = self.clients.get_mut(ask.client) else { return };
         match ask.to {
             Destination::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
             Destination::Instead("") => {}
             Destination::Every => client.responses.fail_of_every(ask.number, text.as_bytes()),
             Destination::Listing(server) => {
-                let line = format!("STAT {}:error {}", self.upstreams.server(server).name, text);
+                let line = format!("STAT {}:error {}\r\n", self.upstreams.server(server).label, trouble.name());
                 client.responses.put(ask.number, line.as_bytes());
             }
             _ => client.responses.put(ask.number, text.as_bytes()),
@@ -198,8 +202,10 @@ impl<N: Net> Front<N> {
     /// Handles a complete batch.
     fn batch_is_whole(&mut self, get: Id, batch: u32) {
         let Some(multiget) = self.multigets.get_mut(get) else { return };
+        let failed = multiget.is_over(batch);
         let (values, bytes) = multiget.answered(batch, self.now);
-        let id = multiget.client;
+        let (id, keys) = (multiget.client, if failed { values } else { multiget.keys_of(batch) });
+        self.count_gets(keys, values);
         self.clients.get_mut(id).into_iter().for_each(|client| client.has_seen(values, bytes));
         self.batch_ends(get, batch);
         self.clients.mark(id);

@@ -5,6 +5,7 @@
 //! request through them is in `request`; other paths through several components are in the other files.
 
 mod clients;
+mod counting;
 mod delivery;
 mod lifecycle;
 mod limits;
@@ -12,6 +13,7 @@ mod listening;
 mod migrations;
 mod moving;
 pub mod multigets;
+mod observation;
 mod refusal;
 mod reload;
 mod request;
@@ -32,7 +34,7 @@ use crate::memory::table::Id;
 use crate::metrics::Counters;
 use crate::net::clock::{Nanos, nanos};
 use crate::net::pace::Pace;
-use crate::net::{Net, Token};
+use crate::net::{Net, Report, Token};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use clients::{Client, Clients};
@@ -41,6 +43,7 @@ use limits::Limits;
 use listening::Listening;
 use migrations::Migrations;
 use multigets::{Coalescing, Multigets};
+use observation::Observation;
 use upstreams::Upstreams;
 use upstreams::error::ServerError;
 
@@ -65,6 +68,7 @@ pub struct Front<N: Net> {
     migrations: Migrations,
     limits: Limits,
     lifecycle: Lifecycle,
+    observation: Observation,
     pace: Pace,
     log: Option<Tap>,
     scratch: Scratch,
@@ -95,6 +99,9 @@ impl<N: Net> Front<N> {
         let edition = shared.edition();
         let settings: &Settings = &edition.settings;
         let mut upstreams = Upstreams::new(number, seed);
+        let counters = shared.threads[number].clone();
+        let seed = counters.hot_keys.is_some().then(|| upstreams.random());
+        let observation = Observation::new(settings.metrics.is_some(), seed);
         let log = settings.log.as_ref().zip(rows);
         let log = log.map(|(log, (rows, unix))| Tap::new(log, rows, upstreams.random(), unix));
         let mut front = Front {
@@ -111,10 +118,11 @@ impl<N: Net> Front<N> {
             migrations: Migrations::default(),
             limits: Limits::new(shared.clone()),
             lifecycle: Lifecycle::new(settings, stop),
+            observation,
             pace: Pace::new(nanos(settings.nap)),
             log,
             scratch: Scratch { bytes: vec![0; READ], ..Scratch::default() },
-            counters: shared.threads[number].clone(),
+            counters,
             shared,
         };
         front.install_settings();
@@ -221,6 +229,7 @@ impl<N: Net> Front<N> {
     fn close_client(&mut self, id: Id) {
         let Some(client) = self.clients.remove(id) else { return };
         self.shared.release_client();
+        self.counters.requests_active.less(client.responses.active());
         for get in client.responses.multigets() {
             if let Some(multiget) = self.multigets.remove(get) {
                 self.multigets.recycle(multiget);
@@ -246,7 +255,8 @@ impl<N: Net> Front<N> {
         let servers = self.upstreams.next_due(self.lifecycle.is_stopping());
         let limits = self.limits.next_due(self.now);
         let lifecycle = self.lifecycle.next_due(self.clients.len());
-        servers.into_iter().chain(lifecycle).chain(limits).chain(log).chain(self.net.next_due()).min()
+        let own = [lifecycle, limits, log, self.net.next_due(), self.observation.next_due()];
+        own.into_iter().flatten().chain(servers).min()
     }
 
     fn timers(&mut self) {
@@ -266,6 +276,7 @@ impl<N: Net> Front<N> {
         while let Some(Token::Client(slot)) = self.net.next_overdue() {
             self.clients.in_slot(slot).into_iter().for_each(|id| self.close_client(id));
         }
+        self.observe_servers();
         self.connect_due();
         if self.lifecycle.accepts_again(self.now) {
             self.listening.numbers().into_iter().for_each(|listener| self.accept(listener));
@@ -293,6 +304,8 @@ impl<N: Net> Front<N> {
     /// Closes a failed server connection: all its requests fail, and a client with a partial response may be closed.
     fn server_fails(&mut self, server: usize, trouble: ServerError, closes: bool) {
         self.report_state(server, Some(trouble));
+        self.count_failure(server, trouble);
+        self.observe_server(server);
         let (socket, asked) = self.upstreams.server_mut(server).close(self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
@@ -312,7 +325,8 @@ impl<N: Net> Front<N> {
             (Some(_), Some(why)) => format!("down: {why}"),
             (Some(trouble), None) => trouble.state().to_owned(),
         };
-        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.target.address));
+        let (address, up) = (from.target.address.to_string(), trouble.is_none());
+        self.net.report(&Report::Server { pool, server: &from.name, address: &address, state: &state, up });
     }
 
     /// Begins to stop: accepts no clients and no requests, but completes outstanding ones.

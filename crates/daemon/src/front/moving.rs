@@ -8,6 +8,7 @@ use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
 use super::upstreams::pool::Pool;
 use crate::memory::table::Id;
+use crate::metrics::Class;
 use crate::migration::key::{
     Change, Counted, KeyMigration, LEASE, Outcome, Progress, Step, Whose, changes, first_step,
 };
@@ -44,7 +45,8 @@ impl<N: Net> Front<N> {
         let Some(pool) = self.clients.get(id).map(|client| client.pool()) else { return true };
         let touches = get.time.is_some();
         if matches!(key_move.stage, Stage::Move | Stage::Copied) && !touches && !get.unique {
-            let number = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values).number;
+            let number =
+                self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values, Class::Get).number;
             let Some(plan_state) = self.upstreams.pool(pool).plan_state() else { return false };
             let step = first_step(&plan_state.moves, &key_move).unwrap_or(Step::Copy);
             self.begin_migration((id, Whose::Client { number }), pool, (key, false), key_move, (step, None));
@@ -53,7 +55,7 @@ impl<N: Net> Front<N> {
         let Some(key_move) = self.upstreams.pool(pool).key_move_of(Location::Moving(key_move), touches) else {
             return false;
         };
-        let ask = self.expect_one(id, Some(key_move), Destination::Relay { quiet: false }, Shape::Values);
+        let ask = self.expect_one(id, Some(key_move), Destination::Relay { quiet: false }, Shape::Values, Class::Get);
         let mut bytes = Vec::new();
         get.head(|head| bytes.extend_from_slice(head));
         [b" ", key, b"\r\n"].iter().for_each(|part| bytes.extend_from_slice(part));
@@ -209,6 +211,8 @@ impl<N: Net> Front<N> {
                 let Some(client) = self.clients.get_mut(whose) else { return };
                 // This is the last part of the response.
                 client.responses.last_part(number);
+                self.counters.get_hits.add(u64::from(matches!(outcome, Outcome::Value(_))));
+                self.counters.get_misses.add(u64::from(matches!(outcome, Outcome::Missed)));
                 match outcome {
                     Outcome::Value(answer) => {
                         [&answer, text::END.as_bytes()].iter().for_each(|part| client.responses.put(number, part))

@@ -14,6 +14,7 @@ use super::upstreams::error::ServerError;
 use super::{Front, READ};
 use crate::log::{Logged, Tap};
 use crate::memory::table::Id;
+use crate::metrics::Class;
 use crate::migration::key::{Change, changes};
 use crate::migration::{KeyMove, Location};
 use crate::net::Net;
@@ -224,7 +225,7 @@ impl<N: Net> Front<N> {
             Request::Stats(figures) => self.take_stats(id, figures),
             Request::Version => {
                 let server = self.upstreams.pool(client.pool()).server(0);
-                let ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Version);
+                let ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Version, Class::Other);
                 self.ask(server, ask, &[], &[b"version\r\n"]);
             }
             Request::Barrier => client.responses.say(text::BARRIER.as_bytes(), now),
@@ -262,10 +263,11 @@ impl<N: Net> Front<N> {
     /// Sends as many keys as the client may request at once, batched by server; the rest of the line follows when these are answered.
     fn take_many(&mut self, id: Id, get: &Get<'_>, line: &[u8], goes_on: bool) -> usize {
         let Some(client) = self.clients.get_mut(id) else { return line.len() };
-        let begins = self.upstreams.pool_mut(client.pool()).begins(self.now);
-        let pool = self.upstreams.pool(client.pool());
+        let pool_number = client.pool();
+        let (since, window) = self.upstreams.pool_mut(pool_number).begins(self.now);
+        let pool = self.upstreams.pool(pool_number);
         let whose = (id, client.responses.next_number(), client.input.logged());
-        let built = self.multigets.build(get, client.keys_at_once(), whose, begins, pool);
+        let built = self.multigets.build(get, client.keys_at_once(), whose, (self.now, since, window), pool);
         // If one key is too long, the whole list is refused.
         let Some((multiget, rest)) = built.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
         else {
@@ -273,10 +275,11 @@ impl<N: Net> Front<N> {
             return line.len();
         };
         let (keys, tables) = (multiget.keys(), multiget.tables());
-        self.counters.get_keys.add(keys as u64);
-        self.counters.multiget(keys);
+        self.count_multiget(pool_number, &multiget);
         let multiget = self.multigets.add(multiget);
+        let Some(client) = self.clients.get_mut(id) else { return line.len() };
         client.expect_multiget(multiget, keys, tables, self.now);
+        self.counters.requests_active.add(1);
         let took = rest.map_or(line.len(), |rest| client.input.leave(&rest, line));
         self.ask_batches(multiget);
         took
@@ -300,6 +303,7 @@ impl<N: Net> Front<N> {
     /// Requests a key's value.
     fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
         let Some(number) = self.clients.get(id).map(|client| client.pool()) else { return };
+        self.count_key(number, key);
         let place = self.upstreams.pool(number).place(key);
         if let Location::Moving(key_move) = place
             && self.get_moving_key(id, get, key, key_move)
@@ -308,7 +312,7 @@ impl<N: Net> Front<N> {
         }
         let pool = self.upstreams.pool(number);
         let (server, joins) = (pool.server(place.authority()), pool.joins);
-        let mut ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values);
+        let mut ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values, Class::Get);
         let mut line = std::mem::take(&mut self.scratch.line);
         line.clear();
         get.head(|bytes| line.extend_from_slice(bytes));
@@ -330,16 +334,19 @@ impl<N: Net> Front<N> {
     /// Sends a command for one key, with or without a value.
     pub(super) fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, to: Destination, value: Option<&[u8]>) {
         let Some(number) = self.clients.get(id).map(|client| client.pool()) else { return };
-        let pool = self.upstreams.pool(number);
         let mut room = [0; LONGEST_KEY];
         let key = keyed.stored(&mut room);
+        self.count_key(number, key);
+        let pool = self.upstreams.pool(number);
         let place = pool.place(key);
         let server = pool.server(place.authority());
         // From now on no get joins an earlier one.
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
         let key_move = pool.key_move_of(place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
-        let ask = Ask { writes, ..self.expect_one(id, key_move, to, keyed.shape()) };
+        let class = class(keyed, value);
+        self.counters.meta_gets.add(u64::from(class == Class::Get));
+        let ask = Ask { writes, ..self.expect_one(id, key_move, to, keyed.shape(), class) };
         let mark = self.upstreams.random_mark();
         let (mut line, mut note) = (std::mem::take(&mut self.scratch.line), std::mem::take(&mut self.scratch.note));
         line.clear();
@@ -360,14 +367,23 @@ impl<N: Net> Front<N> {
     }
 
     /// Adds a pending response from one server. That of a change of a moving key ends when the other server has deleted its copy.
-    pub(super) fn expect_one(&mut self, id: Id, key_move: Option<KeyMove>, to: Destination, shape: Shape) -> Ask {
+    pub(super) fn expect_one(
+        &mut self,
+        id: Id,
+        key_move: Option<KeyMove>,
+        to: Destination,
+        shape: Shape,
+        class: Class,
+    ) -> Ask {
         let (kind, left) = match key_move {
             Some(key_move) if !key_move.stage.is_turned() => (Kind::Held, 2),
             _ => (Kind::Relay, 1),
         };
-        let is_get = matches!(shape, Shape::Values | Shape::Meta { command: Meta::Get, .. });
-        let taken = (self.now, is_get);
-        let number = self.clients.get_mut(id).map_or(0, |client| client.responses.expect(kind, left, 1, taken));
+        let taken = (self.now, class);
+        let number = self.clients.get_mut(id).map_or(0, |client| {
+            self.counters.requests_active.add(1);
+            client.responses.expect(kind, left, 1, taken)
+        });
         Ask::new((id, number), to, shape, self.now)
     }
 
@@ -399,14 +415,19 @@ impl<N: Net> Front<N> {
                 client.has_asked_all();
             }
             self.counters.batches.add(1);
-            let server = self.upstreams.pool(pool).server(multiget.server_of(batch));
+            let from = self.upstreams.pool(pool);
+            if let Some(figures) = &from.figures().multigets {
+                figures.waits.add(self.now.saturating_sub(multiget.begun()));
+            }
+            let server = from.server(multiget.server_of(batch));
             let ask = Ask::new((id, number), Destination::Batch { get, batch }, Shape::Values, self.now);
             if let Err(trouble) =
                 self.upstreams.queue(server, client.responses.load(), ask, &[], &[multiget.request(batch)])
             {
                 self.counters.failed(trouble);
                 let misses = self.upstreams.pool(pool).misses(trouble);
-                multiget.lost(batch, (!misses).then_some(trouble.text()));
+                self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
+                multiget.lost(batch, self.now, (!misses).then_some(trouble.text()));
                 client.responses.keys_end(number, multiget.keys_of(batch));
                 self.clients.mark(id);
             }
@@ -475,6 +496,7 @@ impl<N: Net> Front<N> {
             self.report_state(server, None);
         }
         self.has_written(&ask);
+        self.count_response(server, &ask);
         self.deliver_end(server, &ask);
     }
 }
@@ -554,8 +576,10 @@ impl<N: Net> Front<N> {
                 Gathered::Multiget(..) | Gathered::Whole => {}
             }
             let Some(client) = self.clients.get_mut(id) else { return };
-            let Some((at, is_get)) = client.pop(self.now) else { return };
-            self.upstreams.pool(client.pool()).count_latency(is_get, self.now, self.now.saturating_sub(at));
+            let Some((at, class, active)) = client.pop(self.now) else { return };
+            self.counters.requests_active.less(u64::from(active));
+            let figures = self.upstreams.pool(client.pool()).figures();
+            figures.latencies(class).add(self.now, self.now.saturating_sub(at));
         }
     }
 
@@ -571,9 +595,12 @@ impl<N: Net> Front<N> {
             return false;
         }
         client.responses.multiget_ends(multiget.bytes(), multiget.tables(), multiget.failure(), multiget.is_last());
+        let number = client.pool();
         let Some(multiget) = self.multigets.remove(get) else { return true };
+        self.count_multiget_end(number, &multiget);
+        self.report_if_slow(number, &multiget);
         let (since, window) = multiget.window();
-        let pool = self.upstreams.pool_mut(client.pool());
+        let pool = self.upstreams.pool_mut(number);
         pool.ends(since, window);
         if let (Some(tap), Some(query)) = (&mut self.log, multiget.logged()) {
             multiget.each(|key, size| {
@@ -583,5 +610,15 @@ impl<N: Net> Front<N> {
         }
         self.multigets.recycle(multiget);
         true
+    }
+}
+
+/// Class of a command for one key.
+fn class(keyed: &Keyed<'_>, value: Option<&[u8]>) -> Class {
+    match keyed.command {
+        _ if value.is_some() => Class::Store,
+        Command::Meta(Meta::Get, _) => Class::Get,
+        Command::Delete | Command::Meta(Meta::Delete, _) => Class::Delete,
+        _ => Class::Other,
     }
 }

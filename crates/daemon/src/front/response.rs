@@ -5,7 +5,7 @@
 
 use std::io;
 
-use fanin_memcache::{Cursor, Piece, Shape, closes, response, retold};
+use fanin_memcache::{Cursor, Meta, Piece, Shape, closes, response, retold};
 
 use super::upstreams::ask::Ask;
 use super::upstreams::error::ServerError;
@@ -141,6 +141,9 @@ impl<N: Net> Front<N> {
             let ask = self.prepare_meta(server, *ask, line)?;
             self.give_value(&ask, b"", b"");
         } else {
+            if ask.shape == Shape::Values && last && !response::is_error(line) {
+                self.count_get(ask, ask.has_value);
+            }
             self.deliver_line(ask, line, last);
         }
         Ok(())
@@ -177,7 +180,11 @@ impl<N: Net> Front<N> {
         }
         let now = self.upstreams.server_mut(server).front_mut().filter(|_| is_it).ok_or(INVALID)?;
         now.hushed = ask.suppresses(words);
-        Ok(*now)
+        let now = *now;
+        if let Shape::Meta { command: Meta::Get, .. } = ask.shape {
+            self.count_get(&ask, !words.starts_with(b"EN"));
+        }
+        Ok(now)
     }
 
     /// Delivers a whole value.

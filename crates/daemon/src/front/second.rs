@@ -7,6 +7,7 @@ use super::clients::Kind;
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
 use crate::memory::table::Id;
+use crate::metrics::Class;
 use crate::net::Net;
 
 impl<N: Net> Front<N> {
@@ -22,7 +23,8 @@ impl<N: Net> Front<N> {
     ) {
         let Some(client) = self.clients.get_mut(id) else { return };
         let servers = self.upstreams.pool(client.pool()).servers().to_vec();
-        let number = client.responses.expect(kind, servers.len() as u32, 1, (self.now, false));
+        let number = client.responses.expect(kind, servers.len() as u32, 1, (self.now, Class::Other));
+        self.counters.requests_active.add(1);
         for server in servers.into_iter().map(|server| server as usize) {
             let ask = Ask::new((id, number), to(server), shape, self.now);
             if alone {

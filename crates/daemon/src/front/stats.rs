@@ -3,13 +3,15 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use fanin_memcache::{Figures, Shape, text};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 
 use super::Front;
 use super::clients::Kind;
 use super::upstreams::ask::Destination;
 use super::upstreams::pool::Pool;
 use crate::memory::table::Id;
-use crate::metrics::{Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
+use crate::metrics::{Class, Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
 use crate::net::Net;
 
 impl<N: Net> Front<N> {
@@ -49,11 +51,21 @@ impl<N: Net> Front<N> {
         let mut figures = vec![
             number(list::PID, std::process::id().into()),
             number(list::UPTIME, self.now / 1_000_000_000),
+            number(list::TIME, self.shared.started + self.now / 1_000_000_000),
             word(list::VERSION, concat!(env!("CARGO_PKG_VERSION"), "-fanin")),
+            number(list::POINTER_SIZE, usize::BITS.into()),
+        ];
+        figures.extend(cpu_times());
+        figures.extend([
+            number(list::MAX_CONNECTIONS, self.shared.most_clients() as u64),
             number(list::THREADS, threads.len() as u64),
             word(list::EVENT_LOOP, self.net.name()),
-        ];
-        figures.extend(self.shared.since_reset().map(|(metric, value)| number(metric, value)));
+            number(list::BYTES, self.shared.memory.held() as u64),
+            number(list::LIMIT_MAXBYTES, self.shared.memory.most as u64),
+        ]);
+        let counted: Vec<(Metric, u64)> = self.shared.since_reset().collect();
+        figures.extend(counted.iter().map(|(metric, value)| number(*metric, *value)));
+        figures.extend(self.of_memcached(&counted));
         figures.push(number(list::LOG_UNWRITTEN, self.shared.unwritten()));
         let plans = &self.shared.plans;
         if plans.edition() > 0 {
@@ -70,11 +82,29 @@ impl<N: Net> Front<N> {
             self.figures_of_pool(pool, &mut figures);
         }
         for server in self.upstreams.current_servers() {
-            let of_server = |metric, text| Figure { subject: Subject::Server(&server.name), ..word(metric, text) };
+            let of_server = |metric, text| Figure { subject: Subject::Server(&server.label), ..word(metric, text) };
             figures.push(of_server(list::SERVER, server.state()));
             figures.extend(server.failure().map(|failure| of_server(list::FAILURE, failure)));
         }
         figures
+    }
+
+    /// Figures of memcached and its proxy under their names, from the counters.
+    fn of_memcached<'a>(&self, counted: &[(Metric, u64)]) -> [Figure<'a>; 8] {
+        let number = |metric, number| Figure { metric, subject: Subject::All, value: Value::Number(number) };
+        let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
+            counted.iter().filter(|(metric, _)| of(metric.name)).map(|(_, value)| value).sum()
+        };
+        [
+            number(list::CMD_GET, sum(&|name| ["get_keys", "meta_gets"].contains(&name))),
+            number(list::CMD_SET, sum(&|name| name == "stores")),
+            number(list::PROXY_REQUESTS, sum(&|name| name == "requests")),
+            number(list::PROXY_ERRORS, sum(&|name| name.starts_with("errors_") && name != "errors_refused")),
+            number(list::PROXY_ACTIVE, sum(&|name| name == "requests_active")),
+            number(list::PROXY_RELOADS, self.shared.edition_number() - 1),
+            number(list::PROXY_SERVERS, self.upstreams.current_servers().count() as u64),
+            number(list::PROXY_FAILED, sum(&|name| name == "server_failures")),
+        ]
     }
 
     fn figures_of_pool<'a>(&'a self, pool: &'a Pool, figures: &mut Vec<Figure<'a>>) {
@@ -87,8 +117,11 @@ impl<N: Net> Front<N> {
             add(list::PLAN_STAGE, Value::Text(plan.settled().word()));
             add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
         }
-        for (kind, of_gets) in [("get", true), ("change", false)] {
-            let latencies = pool.shared.latencies.iter().map(|thread| &thread[usize::from(!of_gets)]);
+        for (kind, gets) in [("get", true), ("change", false)] {
+            let of_kind = Class::ALL.into_iter().filter(|(class, _)| class.is_get() == gets);
+            let classes: Vec<Class> = of_kind.map(|(class, _)| class).collect();
+            let threads = pool.shared.figures.iter();
+            let latencies = threads.flat_map(|figures| classes.iter().map(|class| figures.latencies(*class)));
             let found = percentiles(latencies, self.now, &[500, 900, 990, 999]);
             for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
                 let subject = Subject::Requests { pool: name, kind, percentile };
@@ -96,4 +129,14 @@ impl<N: Net> Front<N> {
             }
         }
     }
+}
+
+/// CPU times of the process.
+fn cpu_times<'a>() -> impl Iterator<Item = Figure<'a>> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok();
+    let micros = |time: TimeVal| Value::Micros((time.tv_sec() * 1_000_000 + time.tv_usec()) as u64);
+    usage.into_iter().flat_map(move |usage| {
+        [(list::RUSAGE_USER, usage.user_time()), (list::RUSAGE_SYSTEM, usage.system_time())]
+            .map(|(metric, time)| Figure { metric, subject: Subject::All, value: micros(time) })
+    })
 }

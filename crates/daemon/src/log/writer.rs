@@ -11,6 +11,7 @@ use std::thread::{Builder, JoinHandle};
 use nix::libc::O_NOFOLLOW;
 
 use super::Settings;
+use crate::messages;
 use crate::shared::Shared;
 
 /// Capacity of the queue, in batches of rows: about 8 MB.
@@ -124,9 +125,8 @@ fn cut_off(path: &Path) -> io::Result<u64> {
     Ok(row)
 }
 
-#[expect(clippy::print_stderr, reason = "operators look there")]
 fn tell(path: &Path, cut: u64) {
-    eprintln!("{}: removed {cut} B of an unfinished last row", path.display());
+    messages::tell(&format!("{}: removed {cut} B of an unfinished last row", path.display()));
 }
 
 /// Starts a new file and rotates the full one. The new file is created first; if that fails, all files stay.

@@ -15,6 +15,10 @@ impl Counter {
         self.0.store(self.0.load(Relaxed).wrapping_sub(less), Relaxed);
     }
 
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }

@@ -1,8 +1,13 @@
 //! Counters of a thread, as typed values with their descriptions.
 
+use std::sync::Mutex;
+
 use super::counter::Counter;
+use super::histogram::Times;
+use super::hot_keys::Sketch;
 use super::{Metric, MetricKind};
 use crate::front::upstreams::error::ServerError;
+use crate::settings::Settings;
 
 /// Classes of multigets by the binary logarithm of their number of keys: 2 to 3, 4 to 7, and so on.
 pub const MULTIGET_CLASSES: usize = 16;
@@ -14,6 +19,10 @@ macro_rules! counters {
         pub struct Counters {
             $(#[doc = $help] pub $name: Counter,)*
             multigets: [Counter; MULTIGET_CLASSES],
+            /// Times of loop iterations, if an exposition reports them.
+            pub iterations: Option<Times>,
+            /// The most requested keys, if an exposition reports them.
+            pub hot_keys: Option<Mutex<Sketch>>,
         }
 
         /// Descriptions of the plain counters, in the order of their values.
@@ -48,7 +57,11 @@ counters! {
     server_tls_failed: Counter, "TLS handshakes with servers that failed.";
     server_auth_failed: Counter, "Logins that servers refused.";
     requests: Counter, "Requests of clients.";
+    requests_active: Gauge, "Requests without a complete response.";
     get_keys: Counter, "Keys of classic gets.";
+    meta_gets: Counter, "Keys of meta gets.";
+    get_hits: Counter, "Keys found by gets.";
+    get_misses: Counter, "Keys not found by gets.";
     get_joined: Counter, "Gets that joined an equal one.";
     stores: Counter, "Requests that store a value.";
     moving_found: Counter, "Hits of moving keys at the new server.";
@@ -66,6 +79,7 @@ counters! {
     errors_busy: Counter, "Requests failed because a server's queue was full.";
     clients_cut_off: Counter, "Clients closed because memory was short.";
     clients_idle: Counter, "Clients closed because they were idle.";
+    server_failures: Counter, "Failed connections to servers.";
     server_connects: Counter, "Connections opened to servers.";
     log_keys: Counter, "Logged keys.";
     log_full: Counter, "Batches of log rows dropped because the log was behind.";
@@ -73,6 +87,16 @@ counters! {
 }
 
 impl Counters {
+    /// Counters of a thread.
+    pub fn of(settings: &Settings) -> Counters {
+        let hot_keys = settings.metrics.as_ref().filter(|metrics| metrics.hot_keys > 0);
+        Counters {
+            iterations: settings.metrics.as_ref().map(|_| Times::coarse()),
+            hot_keys: hot_keys.map(|_| Mutex::default()),
+            ..Counters::default()
+        }
+    }
+
     /// Counts a multiget of this many keys.
     pub fn multiget(&self, keys: usize) {
         self.multigets[(keys.ilog2() as usize).min(MULTIGET_CLASSES - 1)].add(1);

@@ -1,29 +1,158 @@
-//! Latency histogram of the last one or two counting windows.
+//! Distributions of times: since start, and of the last one or two counting windows.
 
 use super::counter::Counter;
 
-/// Number of buckets: eight per doubling, from a nanosecond on.
-const BUCKETS: usize = 8 * 48;
+/// Fine buckets per doubling. Together with the bounds, powers of two of a second, this makes them buckets of Prometheus' native histograms
+/// with schema 3.
+const PER_DOUBLING: usize = 8;
+/// Numbers of powers of two below and above a second.
+const BELOW: usize = 20;
+const ABOVE: usize = 7;
+/// Number of bounds; another bucket takes longer times.
+const BOUNDS: usize = (BELOW + ABOVE) * PER_DOUBLING + 1;
+/// Upper bounds in nanoseconds: 2^(n/8) s, rounded down, so that a whole number of nanoseconds is in the right bucket.
+static UPPER: [u64; BOUNDS] = upper_bounds();
 /// Length of a counting window; reports cover the current and the last one.
 const SPAN: u64 = 30_000_000_000;
 
-/// The histogram.
+const fn upper_bounds() -> [u64; BOUNDS] {
+    // 2^(n/8) in units of 2^-60.
+    const PARTS: [u128; PER_DOUBLING] = [
+        1152921504606846976,
+        1257269815929830108,
+        1371062456318104877,
+        1495154210581915421,
+        1630477228166597776,
+        1778048025250290523,
+        1938975120585633118,
+        2114467362444183333,
+    ];
+    let (mut bounds, mut number) = ([0; BOUNDS], 0);
+    while number < BOUNDS {
+        let nanos = PARTS[number % PER_DOUBLING] * 1_000_000_000;
+        bounds[number] = (nanos >> (60 + BELOW - number / PER_DOUBLING)) as u64;
+        number += 1;
+    }
+    bounds
+}
+
+/// The bucket of a time.
+#[inline]
+fn bucket(nanos: u64) -> usize {
+    if nanos <= UPPER[0] {
+        return 0;
+    }
+    // Between powers of two, equal steps are never above the bounds, and at most two buckets below.
+    let upper = nanos.ilog2();
+    let eighths = (nanos >> (upper - 3)) & 7;
+    let start = START[upper as usize];
+    let mut bucket = if start > 0 { (start + eighths as usize).min(BOUNDS) } else { 1 };
+    while bucket < BOUNDS && UPPER[bucket] < nanos {
+        bucket += 1;
+    }
+    bucket
+}
+
+/// For each power of two in nanoseconds, its bucket.
+static START: [usize; 64] = starts();
+
+const fn starts() -> [usize; 64] {
+    let (bounds, mut starts, mut power) = (upper_bounds(), [0; 64], 0);
+    while power < 64 {
+        let mut bucket = 0;
+        while bucket < BOUNDS && bounds[bucket] < 1 << power {
+            bucket += 1;
+        }
+        starts[power] = bucket;
+        power += 1;
+    }
+    starts
+}
+
+/// A distribution of times since start.
+#[derive(Debug)]
+pub struct Times {
+    /// Counts of groups of buckets.
+    counts: Vec<Counter>,
+    group: usize,
+    /// Sum in nanoseconds.
+    sum: Counter,
+}
+
+impl Times {
+    /// With eight buckets per doubling.
+    pub fn fine() -> Times {
+        Times::in_groups(1)
+    }
+
+    /// With one bucket per doubling.
+    pub fn coarse() -> Times {
+        Times::in_groups(PER_DOUBLING)
+    }
+
+    fn in_groups(group: usize) -> Times {
+        let counts = (0..=(BOUNDS - 1) / group + 1).map(|_| Counter::default()).collect();
+        Times { counts, group, sum: Counter::default() }
+    }
+
+    /// Counts a time.
+    pub fn add(&self, nanos: u64) {
+        self.add_in(bucket(nanos), nanos);
+    }
+
+    fn add_in(&self, bucket: usize, nanos: u64) {
+        self.counts[bucket.div_ceil(self.group)].add(1);
+        self.sum.add(nanos);
+    }
+}
+
+/// The sum of distributions of several threads, one bucket per doubling: as Prometheus has it.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution {
+    /// Upper bounds, the last one infinite, and counts.
+    pub buckets: Vec<(f64, u64)>,
+    /// Sum of all values.
+    pub sum: f64,
+}
+
+impl Distribution {
+    /// Sum of times, in seconds.
+    pub fn of_times<'a>(times: impl Iterator<Item = &'a Times>) -> Distribution {
+        let bounds = (0..BOUNDS.div_ceil(PER_DOUBLING)).map(|doubling| libm::exp2(doubling as f64 - BELOW as f64));
+        let mut buckets: Vec<(f64, u64)> = bounds.chain([f64::INFINITY]).map(|bound| (bound, 0)).collect();
+        let mut nanos = 0u64;
+        for one in times {
+            nanos = nanos.wrapping_add(one.sum.get());
+            for (number, count) in one.counts.iter().enumerate() {
+                buckets[(number * one.group).div_ceil(PER_DOUBLING)].1 += count.get();
+            }
+        }
+        Distribution { buckets, sum: nanos as f64 / 1e9 }
+    }
+
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// The histogram of the last counting windows and, if wanted, of all times since start.
 #[derive(Debug)]
 pub struct Histogram {
     /// Two windows that alternate.
     counts: [Vec<Counter>; 2],
     /// Index of the last window counted.
     span: Counter,
-}
-
-impl Default for Histogram {
-    fn default() -> Histogram {
-        let counts = || (0..BUCKETS).map(|_| Counter::default()).collect();
-        Histogram { counts: [counts(), counts()], span: Counter::default() }
-    }
+    all: Option<Times>,
 }
 
 impl Histogram {
+    /// An empty histogram; `all`: since start, too.
+    pub fn new(all: bool) -> Histogram {
+        let counts = || (0..=BOUNDS).map(|_| Counter::default()).collect();
+        Histogram { counts: [counts(), counts()], span: Counter::default(), all: all.then(Times::fine) }
+    }
+
     /// Counts a request that took this long and ends now.
     pub fn add(&self, now: u64, nanos: u64) {
         let (span, last) = (now / SPAN, self.span.get());
@@ -33,7 +162,16 @@ impl Histogram {
             old.iter().flatten().for_each(|counter| counter.less(counter.get()));
             self.span.add(span - last);
         }
-        self.counts[span as usize % 2][bucket(nanos)].add(1);
+        let bucket = bucket(nanos);
+        self.counts[span as usize % 2][bucket].add(1);
+        if let Some(all) = &self.all {
+            all.add_in(bucket, nanos);
+        }
+    }
+
+    /// All times since start, if they are counted.
+    pub fn all(&self) -> Option<&Times> {
+        self.all.as_ref()
     }
 
     /// Count of a bucket in the current and the last window.
@@ -48,22 +186,9 @@ impl Histogram {
     }
 }
 
-fn bucket(nanos: u64) -> usize {
-    let nanos = nanos.max(8);
-    let upper = 63 - nanos.leading_zeros() as usize;
-    let next = (nanos >> (upper - 3)) as usize & 7;
-    (upper * 8 + next).min(BUCKETS - 1)
-}
-
-/// Lower end of a bucket.
-fn least(bucket: usize) -> u64 {
-    let (upper, next) = (bucket / 8, bucket as u64 % 8);
-    (8 + next) << upper >> 3
-}
-
 /// Percentiles in nanoseconds over all threads' histograms (upper ends of buckets), given per mille.
 pub fn percentiles<'a>(took: impl Iterator<Item = &'a Histogram> + Clone, now: u64, thousandths: &[u64]) -> Vec<u64> {
-    let sums: Vec<u64> = (0..BUCKETS).map(|index| took.clone().map(|one| one.recent(now, index)).sum()).collect();
+    let sums: Vec<u64> = (0..=BOUNDS).map(|index| took.clone().map(|one| one.recent(now, index)).sum()).collect();
     let total: u64 = sums.iter().sum();
     let at = |part: u64| {
         let (mut seen, wanted) = (0, (total * part).div_ceil(1000).max(1));
@@ -71,7 +196,7 @@ pub fn percentiles<'a>(took: impl Iterator<Item = &'a Histogram> + Clone, now: u
             seen += count;
             seen >= wanted
         });
-        index.map_or(0, |index| least(index + 1))
+        index.map_or(0, |index| UPPER[index.min(BOUNDS - 1)])
     };
     thousandths.iter().map(|part| at(*part)).collect()
 }
@@ -82,7 +207,7 @@ mod tests {
 
     #[test]
     fn percentile_is_within_an_eighth() {
-        let took = Histogram::default();
+        let took = Histogram::new(false);
         (1..=1000).for_each(|micros| took.add(5, micros * 1000));
         for (part, nanos) in [(500, 500_000), (990, 990_000), (999, 999_000)] {
             let found = percentiles([&took].into_iter(), 5, &[part])[0];
@@ -93,7 +218,7 @@ mod tests {
 
     #[test]
     fn forgets_earlier_windows() {
-        let took = Histogram::default();
+        let took = Histogram::new(false);
         let median = |now| percentiles([&took].into_iter(), now, &[500])[0] / 1000;
         (0..9).for_each(|_| took.add(1, 1_000_000));
         assert!([1, SPAN - 1, SPAN, 2 * SPAN - 1].iter().all(|now| median(*now) >= 1000));
@@ -102,5 +227,31 @@ mod tests {
         assert!(median(SPAN) >= 1000 && (8..10).contains(&median(2 * SPAN)), "{}", median(2 * SPAN));
         took.add(9 * SPAN, 16_000);
         assert!((16..19).contains(&median(9 * SPAN)));
+    }
+
+    #[test]
+    fn bucket_contains_its_time() {
+        let is_in = |nanos: u64| {
+            let bucket = bucket(nanos);
+            (bucket == 0 || UPPER[bucket - 1] < nanos) && (bucket == BOUNDS || nanos <= UPPER[bucket])
+        };
+        assert!(UPPER.iter().all(|bound| [bound - 1, *bound, bound + 1].into_iter().all(is_in)));
+        assert!((0..64).all(|power| is_in(1 << power)) && is_in(0) && is_in(u64::MAX));
+        let seconds = |bucket: usize| UPPER[bucket] as f64 / 1e9;
+        assert_eq!((seconds(0), seconds(BELOW * 8), seconds(BOUNDS - 1)), (953e-9, 1.0, 128.0));
+        assert!((seconds(BELOW * 8 + 1) - 1.090507732).abs() < 1e-8);
+    }
+
+    #[test]
+    fn distributions_sum_threads() {
+        let (fine, coarse) = (Times::fine(), Times::coarse());
+        for nanos in [0, 1_000_000_000, 1_000_000_001, 3_000_000_000, 200_000_000_000] {
+            fine.add(nanos);
+            coarse.add(nanos);
+        }
+        let sum = Distribution::of_times([&fine, &coarse].into_iter());
+        let found: Vec<(f64, u64)> = sum.buckets.iter().copied().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(found, [(libm::exp2(-20.0), 2), (1.0, 2), (2.0, 2), (4.0, 2), (f64::INFINITY, 2)]);
+        assert_eq!((sum.count(), sum.sum.round()), (10, 410.0));
     }
 }

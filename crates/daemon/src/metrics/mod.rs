@@ -6,11 +6,18 @@
 mod counter;
 mod counters;
 mod histogram;
+pub mod hot_keys;
+mod pool_figures;
+mod server_figures;
+mod sizes;
 mod stats_format;
 
 pub use counter::Counter;
 pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
-pub use histogram::{Histogram, percentiles};
+pub use histogram::{Distribution, percentiles};
+pub use pool_figures::{Class, Multigets, PoolFigures};
+pub use server_figures::ServerFigures;
+pub use sizes::Sizes;
 pub use stats_format::stats_text;
 
 /// Kind of a metric.
@@ -71,6 +78,8 @@ pub enum Value<'a> {
     Number(u64),
     /// A text.
     Text(&'a str),
+    /// A time in microseconds.
+    Micros(u64),
 }
 
 /// A figure.
@@ -92,6 +101,21 @@ pub mod list {
     pub const PID: Metric = Metric::new("pid", Gauge, "Process id.");
     pub const UPTIME: Metric = Metric::new("uptime", Counter, "Seconds since start.");
     pub const VERSION: Metric = Metric::new("version", Text, "Version of the program.");
+    pub const TIME: Metric = Metric::new("time", Gauge, "Unix time in seconds.");
+    pub const POINTER_SIZE: Metric = Metric::new("pointer_size", Gauge, "Size of a pointer in bits.");
+    pub const RUSAGE_USER: Metric = Metric::new("rusage_user", Counter, "CPU time of the process in user mode.");
+    pub const RUSAGE_SYSTEM: Metric = Metric::new("rusage_system", Counter, "CPU time of the process in the kernel.");
+    pub const MAX_CONNECTIONS: Metric = Metric::new("max_connections", Gauge, "Maximum number of clients.");
+    pub const BYTES: Metric = Metric::new("bytes", Gauge, "Memory for clients, servers and the data between them.");
+    pub const LIMIT_MAXBYTES: Metric = Metric::new("limit_maxbytes", Gauge, "Limit of that memory.");
+    pub const CMD_GET: Metric = Metric::new("cmd_get", Counter, "Keys of gets, meta gets among them.");
+    pub const CMD_SET: Metric = Metric::new("cmd_set", Counter, "Requests that store a value.");
+    pub const PROXY_REQUESTS: Metric = Metric::new("proxy_conn_requests", Counter, "Requests of clients.");
+    pub const PROXY_ERRORS: Metric = Metric::new("proxy_conn_errors", Counter, "Requests failed because of a server.");
+    pub const PROXY_ACTIVE: Metric = Metric::new("proxy_req_active", Gauge, "Requests without a complete response.");
+    pub const PROXY_RELOADS: Metric = Metric::new("proxy_config_reloads", Counter, "Reloads of the settings.");
+    pub const PROXY_SERVERS: Metric = Metric::new("proxy_backend_total", Gauge, "Number of servers.");
+    pub const PROXY_FAILED: Metric = Metric::new("proxy_backend_failed", Counter, "Failed connections to servers.");
     pub const THREADS: Metric = Metric::new("threads", Gauge, "Number of threads.");
     pub const EVENT_LOOP: Metric = Metric::new("event_loop", Text, "Implementation of the event loops.");
     pub const LOG_UNWRITTEN: Metric = Metric::new("log_unwritten", Counter, "Log rows that could not be written.");
@@ -105,5 +129,5 @@ pub mod list {
     pub const LATENCY: Metric = Metric::new("us", Gauge, "Latency of requests in microseconds, over 30 to 60 seconds.");
     pub const FAILURE: Metric =
         Metric::new("failure", Text, "Reason why a server is down, if its connection was refused.");
-    pub const SERVER: Metric = Metric::new("server", Text, "State of the connection to a server.");
+    pub const SERVER: Metric = Metric::new("state", Text, "State of the connection to a server.");
 }

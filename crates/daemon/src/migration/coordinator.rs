@@ -16,6 +16,7 @@ use fanin_plan_files::{placement, plan};
 use super::key::LEASE;
 use super::plan::{InvalidPlan, Reader, STAGE, stage};
 use super::{MigrationState, Moves, PoolPlan, Stage};
+use crate::messages;
 use crate::net::clock::{Clock, Nanos, nanos};
 use crate::net::sockets::Waker;
 use crate::routing::Router;
@@ -98,9 +99,8 @@ fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, wakers: &Wakers, end: &Re
     }
 }
 
-#[expect(clippy::print_stderr, reason = "operators who changed the file look there")]
 fn tell(pool: &str, what: &str) {
-    eprintln!("{pool}: {what}");
+    messages::tell(&format!("{pool}: {what}"));
 }
 
 /// Identity, size and time of each file at the last check.

@@ -8,6 +8,7 @@ pub mod clock;
 mod entry;
 mod outgoing;
 pub mod pace;
+mod report;
 pub mod secure;
 pub mod sockets;
 pub mod stream;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub use address::Address;
 pub use entry::Entry;
 pub use outgoing::Outgoing;
+pub use report::{Report, SlowMultiget};
 pub use target::Target;
 pub use token::Token;
 
@@ -34,6 +36,15 @@ pub struct Received {
     pub count: usize,
     /// Whether to read again without waiting for an event. A short read alone does not mean that nothing more is there.
     pub more: bool,
+}
+
+/// TCP's own figures of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tcp {
+    /// Smoothed round-trip time in nanoseconds.
+    pub rtt: u64,
+    /// Segments that were sent again.
+    pub retransmits: u64,
 }
 
 /// A network.
@@ -116,11 +127,21 @@ pub trait Net {
     /// The connection's error.
     fn write(&mut self, socket: &mut Self::Socket, out: &mut Outgoing) -> io::Result<()>;
 
+    /// TCP's figures of a connection, if it is one of TCP.
+    fn tcp(&self, _socket: &Self::Socket) -> Option<Tcp> {
+        None
+    }
+
     /// Closes a connection.
     fn close(&mut self, socket: Self::Socket);
 
     /// Prints a message for operators.
     fn tell(&mut self, text: &str);
+
+    /// Prints a report for operators.
+    fn report(&mut self, report: &Report<'_>) {
+        self.tell(&report.to_string());
+    }
 
     /// Received bytes not yet read.
     fn held(&self) -> usize;

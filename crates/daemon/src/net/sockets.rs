@@ -11,7 +11,8 @@ use fanin_ring::{Event, Ring};
 use mio::{Events, Interest, Poll};
 
 use super::stream::{Listener, Stream};
-use super::{Address, Entry, Net, Outgoing, Received, Target, Token};
+use super::{Address, Entry, Net, Outgoing, Received, Report, Target, Tcp, Token};
+use crate::messages;
 
 /// Maximum number of events per loop iteration.
 const EVENTS: usize = 1024;
@@ -248,15 +249,28 @@ impl Net for Sockets {
         }
     }
 
+    fn tcp(&self, socket: &Socket) -> Option<Tcp> {
+        let file = match (&self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => ring.system(socket)?.as_fd(),
+            (_, Socket::Epoll(stream)) => stream.tcp()?,
+            _ => return None,
+        };
+        let found = fanin_ring::tcp_info(file).ok()?;
+        Some(Tcp { rtt: u64::from(found.rtt_micros) * 1000, retransmits: found.retransmits.into() })
+    }
+
     fn close(&mut self, socket: Socket) {
         if let (System::Ring(ring), Socket::Ring(socket)) = (&mut self.system, socket) {
             ring.close(socket);
         }
     }
 
-    #[expect(clippy::print_stderr, reason = "operators look there")]
     fn tell(&mut self, text: &str) {
-        eprintln!("{text}");
+        messages::tell(text);
+    }
+
+    fn report(&mut self, report: &Report<'_>) {
+        messages::report(report);
     }
 
     fn held(&self) -> usize {

@@ -48,6 +48,14 @@ impl Stream {
         error.map_or(Ok(open), Err)
     }
 
+    /// The file, for calls of TCP; none for a UNIX socket.
+    pub fn tcp(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Stream::Tcp(stream) => Some(stream.as_fd()),
+            Stream::Unix(_) => None,
+        }
+    }
+
     /// IP address of the peer; none for a UNIX socket.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod socket_file;
 mod thread;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +16,15 @@ use std::time::Duration;
 use rand::TryRng;
 use rand::rngs::SysRng;
 
+use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
 use crate::log::Writer;
+use crate::messages;
 use crate::migration::coordinator::{self, MigrationThread, Wakers};
-use crate::net::Address;
 use crate::net::clock::unix;
 use crate::net::secure::Secure;
 use crate::net::sockets::{Sockets, Waker};
+use crate::net::{Address, Net};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use listeners::Listeners;
@@ -41,10 +44,13 @@ pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<Writer>,
     coordinator: Option<MigrationThread>,
+    metrics: Option<HttpThread>,
     /// Wakers of the threads; a restarted thread has a new one.
     wakers: Wakers,
     stop: Arc<AtomicBool>,
     listeners: Arc<Listeners>,
+    /// Address of the metrics, if any, with the actual port.
+    metrics_at: Option<SocketAddr>,
 }
 
 /// Starts a front end.
@@ -52,36 +58,46 @@ pub struct Running {
 /// # Errors
 /// An address, a file or a thread is not available.
 pub fn start(settings: &Settings) -> io::Result<Running> {
+    messages::install(settings.messages);
     let clients = clients_for_files(settings)?;
     if clients < settings.clients {
-        warn(&format!(
+        messages::warning(&format!(
             "the limit of open files allows {clients} clients, not {}; raise it (ulimit -n)",
             settings.clients
         ));
     }
     if nix::unistd::geteuid().is_root() {
-        warn("running as root, which a front end does not need; run it as another user");
+        messages::warning("running as root, which a front end does not need; run it as another user");
     }
-    settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
+    settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
     let shared = Arc::new(Shared::new(settings, clients));
     let plans = coordinator::begin(settings, &shared)?;
     let listeners = Arc::new(Listeners::new(settings.threads));
     listeners.open(&addresses(settings))?;
+    let metrics = settings.metrics.as_ref().map(|metrics| exposition::listen(metrics.listen)).transpose()?;
     let mut running = Running {
         settings: settings.clone(),
         log: settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?,
         shared,
         threads: Vec::new(),
         coordinator: None,
+        metrics: None,
         wakers: Vec::new(),
         stop: Arc::new(AtomicBool::new(false)),
+        metrics_at: metrics.as_ref().and_then(|socket| socket.local_addr().ok()?.as_socket()),
         listeners,
     };
+    let mut event_loop = "";
     for number in 0..settings.threads {
-        if !running.start_thread(number)? {
+        let Some(name) = running.start_thread(number)? else {
             running.stop();
             return running.wait().and(Err(io::Error::other("a thread of the front end did not start")));
-        }
+        };
+        event_loop = name;
+    }
+    if let Some(listener) = metrics {
+        let source = Source::new(running.shared.clone(), event_loop, running.stop.clone());
+        running.metrics = Some(HttpThread::start(listener, source)?);
     }
     running.coordinator = MigrationThread::start(plans, running.shared.clone(), running.wakers.clone())?;
     Ok(running)
@@ -93,8 +109,8 @@ fn addresses(settings: &Settings) -> Vec<Address> {
 }
 
 impl Running {
-    /// Starts a thread; returns whether it has begun its work.
-    fn start_thread(&mut self, number: usize) -> io::Result<bool> {
+    /// Starts a thread; returns the name of its event loop if it has begun its work.
+    fn start_thread(&mut self, number: usize) -> io::Result<Option<&'static str>> {
         let (event_loop, shared, stop) = (self.settings.event_loop, self.shared.clone(), self.stop.clone());
         let (listeners, counters) = (self.listeners.clone(), shared.threads[number].clone());
         let rows = self.log.as_ref().map(|writer| writer.to.clone());
@@ -106,20 +122,21 @@ impl Running {
             let its = listeners.clone();
             let (sockets, waker) = Sockets::new(event_loop, Box::new(move |at| its.of_thread(number, at)))?;
             *wakes.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+            let name = sockets.name();
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
             let log = rows.clone().map(|rows| (rows, unix()));
             let sockets = Secure::new(sockets, shared.counters(number));
             let front = Front::new(sockets, shared.clone(), number, stop.clone(), (seed, log));
             // The caller waits for this, unless it is gone.
-            let _ = tell.send(());
+            let _ = tell.send(name);
             thread::run(front, &shared.threads[number])
         };
         let thread = std::thread::Builder::new()
             .name("fanin-front".to_owned())
             .spawn(move || thread::restart_on_panic(&counters, work))?;
         self.threads.push(thread);
-        Ok(told.recv().is_ok())
+        Ok(told.recv().ok())
     }
 
     /// Replaces the settings. Connections of clients and of servers that stay are not affected.
@@ -128,7 +145,7 @@ impl Running {
     /// A setting cannot change without a restart, or an address is not available; then the old settings stay.
     pub fn reload(&mut self, settings: &Settings) -> io::Result<()> {
         self.settings.check_reload(settings).map_err(|problem| io::Error::other(problem.to_string()))?;
-        settings.warnings.iter().for_each(|warning| warn(&warning.to_string()));
+        settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
         let clients = clients_for_files(settings)?;
         self.listeners.open(&addresses(settings))?;
         self.shared.replace_settings(settings, clients);
@@ -155,6 +172,11 @@ impl Running {
         self.listeners.actual(&addresses(&self.settings))
     }
 
+    /// Address of the metrics, if any, with the actual port.
+    pub fn metrics_at(&self) -> Option<SocketAddr> {
+        self.metrics_at
+    }
+
     /// Starts a graceful shutdown.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
@@ -177,6 +199,7 @@ impl Running {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
         self.coordinator.into_iter().for_each(MigrationThread::end);
+        self.metrics.into_iter().for_each(HttpThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }
@@ -185,11 +208,6 @@ impl Running {
     pub fn has_failed(&self) -> bool {
         !self.stop.load(Relaxed) && self.threads.iter().any(JoinHandle::is_finished)
     }
-}
-
-#[expect(clippy::print_stderr, reason = "operators look there")]
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
 }
 
 /// Raises the limit of open files to the hard limit; returns how many clients it allows.

@@ -20,7 +20,11 @@ pub fn run(mut front: Front<Secure<Sockets>>, counters: &Counters) -> io::Result
     while !front.is_over() {
         let longest = front.waits().map(duration);
         front.net().wait(longest, &mut events)?;
-        let delay = front.turn(clock.now(), events.drain(..));
+        let begun = clock.now();
+        let delay = front.turn(begun, events.drain(..));
+        if let Some(iterations) = &counters.iterations {
+            iterations.add(clock.now() - begun);
+        }
         if delay > 0 {
             counters.naps.add(1);
             front.net().submit()?;

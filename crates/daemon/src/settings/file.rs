@@ -11,10 +11,12 @@ use toml::Spanned;
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::foreign::foreign;
 use super::log_settings::{LogInFile, log_in_file};
+use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::types::{Plan, Pool, Problem, Server, Settings};
 use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
 use crate::log::{self, Naming, Secret};
+use crate::messages::Format;
 use crate::migration::plan::InvalidPlan;
 use crate::migration::progress::Progress;
 use crate::migration::{self, MigrationState, Stage};
@@ -33,7 +35,15 @@ struct File {
     event_loop: Option<Spanned<String>>,
     memory: Option<Spanned<Written>>,
     log: Option<LogInFile>,
+    metrics: Option<MetricsInFile>,
+    messages: Option<MessagesInFile>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessagesInFile {
+    format: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +59,7 @@ struct PoolInFile {
     link: Option<Spanned<Written>>,
     late: Option<Spanned<Written>>,
     timeout: Option<Spanned<Written>>,
+    slow: Option<Spanned<Written>>,
     item: Option<Spanned<Written>>,
     keys: Option<Spanned<Written>>,
     join: Option<bool>,
@@ -69,6 +80,8 @@ const MAX_DELAY: Time = Time::from_millis(100);
 const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
 /// Shortest timeout that a server can meet reliably.
 const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
+/// Bounds of the time from which a multiget is slow.
+const SLOW: (Time, Time) = (Time::from_micros(100), Time::from_secs(3600));
 /// Buffers of two threads and one large value in each direction.
 const LEAST_MEMORY: Bytes = Bytes(16 << 20);
 
@@ -142,6 +155,8 @@ fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
         return Err(Wrong(Some(file.pool.span()), "no pool: add one as [[pool]]".to_owned()));
     }
     let log = file.log.map(log_in_file).transpose()?;
+    let messages = word(file.messages.and_then(|messages| messages.format), plain.messages, &Format::WORDS)?;
+    let metrics = file.metrics.map(metrics_in_file).transpose()?;
     let mut pools: Vec<Pool> = Vec::new();
     for in_file in file.pool.into_inner() {
         let place = in_file.span();
@@ -153,7 +168,21 @@ fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
     }
-    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, pools, warnings: Vec::new() })
+    let warnings = Vec::new();
+    Ok(Settings {
+        threads,
+        clients,
+        idle_timeout,
+        drain,
+        nap,
+        event_loop,
+        memory,
+        log,
+        messages,
+        metrics,
+        pools,
+        warnings,
+    })
 }
 
 fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Files) -> Result<Pool, Wrong> {
@@ -183,6 +212,8 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.late = quantity(file.late, pool.late, right("late", "5 ms", "ms"))?;
     pool.timeout =
         bounded(file.timeout, pool.timeout, right("timeout", "1 s", "ms"), (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
+    let slow = file.slow.map(|slow| bounded(Some(slow), Time::ZERO, right("slow", "100 ms", "ms"), SLOW));
+    pool.slow = slow.transpose()?;
     pool.item = quantity(file.item, pool.item, right("item", "1 MiB", "B"))?;
     pool.keys = quantity(file.keys, pool.keys, right("keys", "16 MiB", "B"))?;
     pool.join = file.join.unwrap_or(pool.join);

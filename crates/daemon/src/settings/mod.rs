@@ -4,7 +4,9 @@ mod checks;
 mod diff;
 mod file;
 mod foreign;
+pub mod import;
 mod log_settings;
+mod metrics_settings;
 mod reload;
 mod security;
 mod types;
@@ -14,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use types::{Plan, Pool, Problem, Server, Settings};
+pub use types::{MetricsSettings, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

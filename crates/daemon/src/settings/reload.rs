@@ -13,6 +13,8 @@ impl Settings {
             ("event_loop", self.event_loop == new.event_loop),
             ("memory", self.memory == new.memory),
             ("[log]", self.log == new.log),
+            ("[metrics]", self.metrics == new.metrics),
+            ("[messages]", self.messages == new.messages),
         ];
         let refused =
             |text: String| Err(Problem { place: None, text: format!("{text}; restart the front end instead") });

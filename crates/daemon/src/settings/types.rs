@@ -1,6 +1,7 @@
 //! Settings as values, with their defaults.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use fanin_fanout::{Kind, Window};
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::log::{self, Secret};
+use crate::messages::Format;
 use crate::migration::progress::Progress;
 use crate::migration::{self, Moves, Stage};
 use crate::net::sockets::EventLoop;
@@ -33,10 +35,23 @@ pub struct Settings {
     pub memory: Bytes,
     /// Log of requested keys, if any.
     pub log: Option<log::Settings>,
+    /// Format of messages for operators.
+    pub messages: Format,
+    /// Metrics for Prometheus, if any.
+    pub metrics: Option<MetricsSettings>,
     /// Pools.
     pub pools: Vec<Pool>,
     /// Problems that do not prevent a start.
     pub warnings: Vec<Problem>,
+}
+
+/// Metrics over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsSettings {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Number of hot keys to report; zero: none.
+    pub hot_keys: usize,
 }
 
 /// A pool: servers behind one address.
@@ -64,6 +79,8 @@ pub struct Pool {
     pub link: Rate,
     /// Response timeout.
     pub timeout: Time,
+    /// Time from which a multiget is reported as slow, if any.
+    pub slow: Option<Time>,
     /// Largest value.
     pub item: Bytes,
     /// Longest list of keys, in bytes.
@@ -136,6 +153,8 @@ impl Settings {
             event_loop: EventLoop::Auto,
             memory: Bytes(256 << 20),
             log: None,
+            messages: Format::Text,
+            metrics: None,
             pools: Vec::new(),
             warnings: Vec::new(),
         }
@@ -202,6 +221,7 @@ impl Pool {
             keeps_windows: true,
             link: Rate(10_000_000_000),
             timeout: Time::from_secs(1),
+            slow: None,
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),
             join: false,

@@ -1,7 +1,7 @@
 //! Values in settings: words, quantities, addresses and servers.
 
 use std::fmt;
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -105,10 +105,17 @@ pub fn address(text: &str) -> Result<Address, String> {
     if let Some(path) = text.strip_prefix(UNIX) {
         return unix(path).ok_or_else(|| format!("`{text}` is not a UNIX socket: use an absolute path of at most {LONGEST_PATH} bytes, such as unix:/run/fanin.sock"));
     }
-    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found
-        .map(Address::Ip)
-        .ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211, or unix:/path"))
+    let wrong = || format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211, or unix:/path");
+    resolve(text).map(Address::Ip).ok_or_else(wrong)
+}
+
+/// Resolves `host:port`.
+pub fn ip_address(text: &str) -> Result<SocketAddr, String> {
+    resolve(text).ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211"))
+}
+
+fn resolve(text: &str) -> Option<SocketAddr> {
+    text.to_socket_addrs().ok()?.next()
 }
 
 /// Start of a UNIX socket's address.

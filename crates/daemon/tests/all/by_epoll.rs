@@ -10,6 +10,8 @@ mod commands;
 mod faults;
 #[path = "logins.rs"]
 mod logins;
+#[path = "metrics.rs"]
+mod metrics;
 #[path = "proxies.rs"]
 mod proxies;
 #[path = "reloads.rs"]

@@ -1,10 +1,11 @@
 //! Commands of clients, and the order of responses.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::cluster;
-use crate::support::{Cluster, Manner, now, value};
+use crate::support::{Client, Cluster, Manner, now, value};
 
 /// Sends everything at once, and reads all responses.
 fn talk(cluster: &Cluster, sent: &str) -> String {
@@ -132,7 +133,7 @@ fn stats_cover_front_end_and_servers() {
     assert_eq!(client.figure("stores"), 10);
     client.get(&["a".to_owned(), "b".to_owned(), "c".to_owned()]);
     assert_eq!((client.figure("get_keys"), client.figure("multigets_of_2_keys_or_more")), (3, 1));
-    assert!(client.figure("pool0:get_us_p99") > 0 && client.figure("pool0:change_us_p99") > 0);
+    assert!(client.figure("pool0.get_us_p99") > 0 && client.figure("pool0.change_us_p99") > 0);
     // Another thread may not have seen yet that the first client has left.
     while client.figure("curr_connections") > 1 {
         std::thread::yield_now();
@@ -143,4 +144,69 @@ fn stats_cover_front_end_and_servers() {
     let lines: Vec<String> = (0..3).map(|_| client.line()).collect();
     let expected: Vec<String> = cluster.servers.iter().map(|server| format!("STAT {}:pid 1", server.address)).collect();
     assert!(expected.iter().all(|line| lines.contains(line)) && lines[2] == "END", "{lines:?}");
+}
+
+/// Figures by the rules of memcached_exporter 0.15: of three words, whose second has a whole number before one colon or between two; another
+/// number of words is an error in `stats settings`.
+fn exported(client: &mut Client, asked: &str) -> BTreeMap<String, String> {
+    client.send(&format!("{asked}\r\n"));
+    let mut figures = BTreeMap::new();
+    loop {
+        let line = client.line();
+        if line == "END" {
+            return figures;
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        assert!(words.len() == 3 || asked != "stats settings" && words.len() > 3, "{asked}: {line}");
+        let parts: Vec<&str> = words[1].split(':').collect();
+        match parts[..] {
+            [class, _] | [_, class, _] if words.len() == 3 => assert!(class.parse::<i64>().is_ok(), "{asked}: {line}"),
+            _ => {}
+        }
+        figures.insert(words[1].to_owned(), words[2].to_owned());
+    }
+}
+
+#[test]
+fn stats_are_readable_by_memcached_exporter() {
+    let cluster = cluster(2, "", "name = \"cache:a\"");
+    cluster.filled(10);
+    let mut client = cluster.client();
+    client.get(&["0-key".to_owned(), "none".to_owned()]);
+    assert_eq!((client.ask("mg 1-key v\r\n"), client.line()), ("VA 100".to_owned(), value("1-key", 100)));
+    let figures = exported(&mut client, "stats");
+    let figure = |name: &str| figures[name].parse::<u64>().unwrap_or_else(|_| panic!("{name}: {}", figures[name]));
+    for (name, value) in [
+        ("cmd_get", 3),
+        ("cmd_set", 10),
+        ("get_hits", 2),
+        ("get_misses", 1),
+        ("curr_connections", 1),
+        ("proxy_conn_requests", 13),
+        ("proxy_conn_errors", 0),
+        ("proxy_req_active", 0),
+        ("proxy_backend_total", 2),
+        ("pointer_size", 64),
+        ("limit_maxbytes", 256 << 20),
+    ] {
+        assert_eq!(figure(name), value, "{name}");
+    }
+    assert!(figure("time") > 1_700_000_000 && figure("max_connections") > 100 && figure("total_connections") >= 2);
+    let (seconds, micros) = figures["rusage_user"].split_once('.').unwrap();
+    assert!(seconds.parse::<u64>().is_ok() && micros.len() == 6 && micros.parse::<u64>().is_ok());
+    assert!(figures["cache_a.get_us_p99"].parse::<u64>().unwrap() > 0);
+    let address = cluster.servers[0].address;
+    assert_eq!(figures[&format!("{address}:state")], "up");
+    for asked in ["stats slabs", "stats items", "stats settings"] {
+        assert!(exported(&mut client, asked).contains_key(&format!("{address}:1:chunk_size")), "{asked}");
+    }
+    // A server that is down breaks nothing.
+    cluster.servers[0].kill();
+    let error = format!("{address}:error");
+    let begun = now();
+    while exported(&mut client, "stats settings").get(&error).map(String::as_str) != Some("down") {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+    let others = exported(&mut client, "stats items");
+    assert!(others.contains_key(&format!("{}:1:chunk_size", cluster.servers[1].address)), "{others:?}");
 }

@@ -84,7 +84,7 @@ fn logs_in_to_servers() {
     }
     let mut refused = Client::to(address(&outer, 2));
     assert!(refused.ask("get a\r\n").starts_with("SERVER_ERROR server"));
-    let failure = refused.word_if(&format!("failure:{}", address(&inner, 0)));
+    let failure = refused.word_if(&format!("{}:failure", address(&inner, 0)));
     assert_eq!(failure.as_deref(), Some("login failed: CLIENT_ERROR authentication failure"));
     assert!(refused.figure("server_auth_failed") > 0);
     // Without a login, the server's refusals do not reach other requests.

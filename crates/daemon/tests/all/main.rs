@@ -8,6 +8,7 @@ mod support;
 
 mod by_default;
 mod by_epoll;
+mod import;
 mod machine;
 mod migration;
 mod routing;

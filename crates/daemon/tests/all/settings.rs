@@ -66,6 +66,14 @@ fn errors_have_line_and_valid_value() {
         ("multiget = \"sicc\"", "f.toml:6: unknown value `sicc`: use one of one-all, sw, sliding-window, ictcp-window"),
         ("windows = \"long\"", "f.toml:6: unknown value `long`: use one of kept, anew"),
         ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; use a value such as link = \"10 Gbit/s\""),
+        ("[metrics]\nlisten = \"x\"", "f.toml:7: `x` is not an address: use host:port"),
+        ("[metrics]\nport = 1", "f.toml:7: unknown key `port`: write it as `listen = "),
+        (
+            "[metrics]\nlisten = \"127.0.0.1:1\"\nhot_keys = 1000",
+            "f.toml:8: 1000 is outside 0 to 100; use a value such as",
+        ),
+        ("slow = \"1 us\"", "f.toml:6: `1 us` is less than 100 us; use a value such as slow = \"100 ms\""),
+        ("[messages]\nformat = \"xml\"", "f.toml:7: unknown value `xml`: use one of text, json"),
         ("= 3", "f.toml:6: "),
     ] {
         let text = format!("{POOL}{more}\n");

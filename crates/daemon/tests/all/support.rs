@@ -38,6 +38,10 @@ pub enum Manner {
 /// Output of a server for a stored key that contains a response.
 pub const INJECTED: &str = "evil\r\nVALUE 1-key 0 5\r\nEVIL!\r\nEND\r\nEN\r\nSTORED\r\n";
 
+/// Figures of a server by slab class and without one, as in memcached's lists.
+const LISTED: &str =
+    "STAT active_slabs 1\r\nSTAT 1:chunk_size 96\r\nSTAT items:1:number 2\r\nSTAT evictions on\r\nEND\r\n";
+
 type Items = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
 
 /// A server with basic commands.
@@ -164,6 +168,7 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: 
                 Request::Stats(Figures::Dump(..)) => stream.write_all(format!("ITEM {INJECTED}").as_bytes()).ok()?,
                 Request::Stats(Figures::Command(_, well)) => stream.write_all(well.as_bytes()).ok()?,
                 Request::Stats(Figures::Reset) => stream.write_all(b"RESET\r\n").ok()?,
+                Request::Stats(Figures::List(_)) => stream.write_all(LISTED.as_bytes()).ok()?,
                 Request::Stats(_) => stream.write_all(b"STAT pid 1\r\nEND\r\n").ok()?,
                 Request::Barrier => stream.write_all(b"MN\r\n").ok()?,
                 Request::Version => stream.write_all(b"VERSION 1.6.18\r\n").ok()?,

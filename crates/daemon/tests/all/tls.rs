@@ -267,7 +267,7 @@ fn reports_why_a_server_is_refused() {
         assert!(client.ask("get a\r\n").starts_with("SERVER_ERROR server"), "{why}");
         let mut failure = String::new();
         wait_until(why, || {
-            failure = client.word_if(&format!("failure:{address_of_server}")).unwrap_or_default();
+            failure = client.word_if(&format!("{address_of_server}:failure")).unwrap_or_default();
             failure.contains(why)
         });
         assert!(client.figure("server_tls_failed") > 0 && client.figure("server_tls_handshakes") == 0, "{failure}");
@@ -294,7 +294,7 @@ fn shows_own_certificate_to_servers() {
     wait_until("the server's alert", || {
         refused.ask("get a\r\n");
         refused
-            .word_if(&format!("failure:{}", address(&inner, 0)))
+            .word_if(&format!("{}:failure", address(&inner, 0)))
             .is_some_and(|why| why.contains("CertificateRequired"))
     });
 }

@@ -5,6 +5,7 @@ use std::io;
 use super::input::Input;
 use super::responses::{FIRST_ASKED, Responses};
 use crate::memory::table::Id;
+use crate::metrics::Class;
 use crate::net::Net;
 use crate::net::clock::Nanos;
 
@@ -158,8 +159,8 @@ impl<S> Client<S> {
         self.unfinished_multiget = Some(get);
     }
 
-    /// Removes the first response; returns when its request was read, and whether that is a get.
-    pub fn pop(&mut self, now: Nanos) -> Option<(Nanos, bool)> {
+    /// Removes the first response; returns when its request was read, its class, and whether it was not complete at once.
+    pub fn pop(&mut self, now: Nanos) -> Option<(Nanos, Class, bool)> {
         let ended = self.responses.pop()?;
         self.alone &= self.responses.waits_for_answers();
         self.active = now;
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn client_with_much_outstanding_waits() {
         let mut client = Client::new((), 0, 0);
-        let number = client.responses.expect(Kind::Relay, 1, 1, (0, false));
+        let number = client.responses.expect(Kind::Relay, 1, 1, (0, Class::Other));
         client.responses.asks(number, 1 << 20);
         assert!(!client.is_blocked());
         client.responses.asks(number, 1);

@@ -7,6 +7,7 @@ use fanin_memcache::text;
 
 use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
+use crate::metrics::Class;
 use crate::net::Outgoing;
 use crate::net::clock::Nanos;
 
@@ -45,9 +46,11 @@ struct Answer {
     joined_written: usize,
     /// Missing parts.
     left: u32,
-    /// When the request was read, and whether it is a get.
+    /// When the request was read, and its class.
     at: Nanos,
-    is_get: bool,
+    class: Class,
+    /// Whether it was not complete at once.
+    active: bool,
     /// Outstanding keys, and request bytes.
     keys: usize,
     asks: usize,
@@ -146,7 +149,7 @@ impl Responses {
     }
 
     /// Adds a pending response for a request with these keys and parts; returns its number.
-    pub fn expect(&mut self, kind: Kind, left: u32, keys: usize, (at, is_get): (Nanos, bool)) -> u64 {
+    pub fn expect(&mut self, kind: Kind, left: u32, keys: usize, (at, class): (Nanos, Class)) -> u64 {
         let (held, joined) = (Buffer::default(), None);
         let room = self.queue.capacity();
         self.queue.push_back(Answer {
@@ -156,7 +159,8 @@ impl Responses {
             joined_written: 0,
             left,
             at,
-            is_get,
+            class,
+            active: left > 0,
             keys,
             asks: 0,
             bytes: 0,
@@ -184,7 +188,7 @@ impl Responses {
 
     /// Adds a complete response.
     pub fn say(&mut self, text: &[u8], at: Nanos) {
-        let number = self.expect(Kind::Relay, 0, 0, (at, false));
+        let number = self.expect(Kind::Relay, 0, 0, (at, Class::Other));
         self.put(number, text);
     }
 
@@ -327,7 +331,7 @@ impl Responses {
 
     /// Adds a pending multiget with tables of this size.
     pub fn expect_multiget(&mut self, get: Id, keys: usize, tables: usize, at: Nanos) {
-        self.expect(Kind::Multiget(get), 1, keys, (at, true));
+        self.expect(Kind::Multiget(get), 1, keys, (at, Class::Multiget));
         self.tables += tables;
     }
 
@@ -342,13 +346,18 @@ impl Responses {
         }
     }
 
-    /// Removes the first response; returns when its request was read, and whether that is a get.
-    pub fn pop(&mut self) -> Option<(Nanos, bool)> {
+    /// Number of responses that were not complete at once.
+    pub fn active(&self) -> u64 {
+        self.queue.iter().map(|answer| u64::from(answer.active)).sum()
+    }
+
+    /// Removes the first response; returns when its request was read, its class, and whether it was not complete at once.
+    pub fn pop(&mut self) -> Option<(Nanos, Class, bool)> {
         let answer = self.queue.pop_front()?;
         self.first += 1;
         (self.keys, self.asks) = (self.keys - answer.keys, self.asks - answer.asks);
         self.expected = answer.bytes.max(self.expected - self.expected / 8);
-        Some((answer.at, answer.is_get))
+        Some((answer.at, answer.class, answer.active))
     }
 
     /// Number of bytes to write.

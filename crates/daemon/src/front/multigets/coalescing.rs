@@ -96,6 +96,11 @@ impl Coalescing {
         Some(get)
     }
 
+    /// Number of clients of a get.
+    pub fn clients(&self, get: Id) -> usize {
+        self.gets.get(get).map_or(0, |get| get.who.len())
+    }
+
     /// Takes response bytes; from now on nobody can join.
     pub fn receives(&mut self, get: Id, bytes: &[u8]) {
         self.closes(get);

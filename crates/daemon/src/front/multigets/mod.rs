@@ -39,7 +39,7 @@ impl Multigets {
         get: &Get<'a>,
         most: usize,
         whose: (Id, u64, Option<u64>),
-        begins: (Nanos, Window),
+        begins: (Nanos, Nanos, Window),
         pool: &Pool,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
         Multiget::new(get, most, whose, begins, pool, &mut self.spare)

@@ -76,7 +76,8 @@ pub struct Multiget {
     /// The client and its request.
     pub client: Id,
     pub number: u64,
-    /// Time zero of its schedule.
+    /// When it began, and time zero of its schedule.
+    begun: Nanos,
     since: Nanos,
     schedule: Schedule,
     /// Whether a check for late batches is scheduled.
@@ -96,6 +97,8 @@ pub struct Multiget {
     written: usize,
     /// Batches not finished.
     left: u32,
+    /// The batch that ended last, and when.
+    ended: (u32, Nanos),
     /// First error.
     failed: Option<&'static str>,
     /// Whether it is the last part of the client's list of keys.
@@ -145,7 +148,7 @@ impl Multiget {
         get: &Get<'a>,
         most: usize,
         (client, number, logged): (Id, u64, Option<u64>),
-        (since, window): (Nanos, Window),
+        (now, since, window): (Nanos, Nanos, Window),
         pool: &Pool,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
@@ -182,6 +185,7 @@ impl Multiget {
         let mut multiget = Multiget {
             client,
             number,
+            begun: now,
             since,
             schedule: Schedule::new(window, left),
             is_watched: false,
@@ -194,6 +198,7 @@ impl Multiget {
             sizes,
             written: 0,
             left,
+            ended: (0, 0),
             failed: None,
             last,
             charge,
@@ -209,6 +214,11 @@ impl Multiget {
     }
 
     // Schedule.
+
+    /// When it began.
+    pub fn begun(&self) -> Nanos {
+        self.begun
+    }
 
     /// The next batch to request, if the concurrency limit allows one.
     pub fn next_batch(&mut self, now: Nanos) -> Option<u32> {
@@ -242,14 +252,23 @@ impl Multiget {
     pub fn answered(&mut self, batch: u32, now: Nanos) -> (usize, usize) {
         let bytes = self.bytes_of(batch);
         self.schedule.answered(span(self.since, now), batch, bytes);
+        self.ended = (batch, now);
         self.end(batch, true, None);
         (self.batches[batch as usize].found, bytes as usize)
     }
 
     /// Ends a batch whose server has failed; without an error its keys are misses.
-    pub fn lost(&mut self, batch: u32, failed: Option<&'static str>) {
+    pub fn lost(&mut self, batch: u32, now: Nanos, failed: Option<&'static str>) {
         self.schedule.lost(batch);
+        self.ended = (batch, now);
         self.end(batch, false, failed);
+    }
+
+    /// The server of the batch that ended last, in its pool; when that batch was requested, and when it ended.
+    pub fn slowest(&self) -> (usize, Nanos, Nanos) {
+        let (batch, ended) = self.ended;
+        let asked = self.schedule.asked_at(batch).map_or(ended, |asked| self.since + nanos(asked));
+        (self.server_of(batch), asked, ended)
     }
 
     /// Time zero and concurrency limit, for the pool's next multiget.
@@ -297,6 +316,25 @@ impl Multiget {
     /// Sets its error, unless there is one.
     pub fn fail_first(&mut self, text: Option<&'static str>) {
         self.failed = self.failed.or(text);
+    }
+
+    /// A key, by its number.
+    pub fn key(&self, number: usize) -> Option<&[u8]> {
+        let batch = &self.batches[usize::from(*self.of_key.get(number)?)];
+        let keys = self.text.get(batch.asked.clone())?.strip_suffix(END)?;
+        let before = self.of_key[..number].iter().filter(|of| **of == self.of_key[number]).count();
+        keys.rsplit(|byte| *byte == b' ').nth(batch.count - 1 - before)
+    }
+
+    /// Number of batches: as many as servers.
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Its concurrency limit, if it has one.
+    pub fn limit(&self) -> Option<u32> {
+        let limit = self.schedule.window().window();
+        (limit < u32::MAX).then_some(limit)
     }
 
     /// Response bytes of all batches.

@@ -61,6 +61,11 @@ impl Schedule {
         self.queue.report_late(now, &mut self.window, outstanding(&self.batches));
     }
 
+    /// When a batch was requested, if it was.
+    pub fn asked_at(&self, batch: u32) -> Option<Time> {
+        self.batches.get(batch as usize).map(|(asked, _)| *asked)
+    }
+
     /// The concurrency limit.
     pub fn window(&self) -> Window {
         self.window

@@ -16,6 +16,20 @@ pub enum ServerError {
 }
 
 impl ServerError {
+    /// All of them, with names for metrics.
+    pub const ALL: [(ServerError, &'static str); 5] = [
+        (ServerError::Down, "down"),
+        (ServerError::Timeout, "timeout"),
+        (ServerError::Closed, "closed"),
+        (ServerError::Invalid, "nonsense"),
+        (ServerError::Busy, "busy"),
+    ];
+
+    /// Its name for metrics.
+    pub fn name(self) -> &'static str {
+        ServerError::ALL[self as usize].1
+    }
+
     /// Whether the server is unavailable, so gets can be answered as misses.
     pub fn is_away(self) -> bool {
         matches!(self, ServerError::Down | ServerError::Timeout | ServerError::Closed)

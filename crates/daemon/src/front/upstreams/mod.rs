@@ -90,6 +90,11 @@ impl<S> Upstreams<S> {
         self.current.iter().map(|pool| &self.pools[*pool])
     }
 
+    /// Number of slots of shared connections, used or not; each is twice its number.
+    pub fn slots(&self) -> usize {
+        self.servers.len() / 2
+    }
+
     /// The servers of the pools in force.
     pub fn current_servers(&self) -> impl Iterator<Item = &Server<S>> {
         self.current().flat_map(Pool::servers).map(|server| &self.servers[*server as usize])
@@ -260,7 +265,10 @@ impl<S> Upstreams<S> {
                 Some(old.server(place))
             });
             let server = stays.unwrap_or_else(|| {
-                let pair = [Server::shared(server, shared.clone()), Server::alone(server, shared.clone())];
+                let pair = [
+                    Server::shared(server, shared.clone(), self.thread),
+                    Server::alone(server, shared.clone(), self.thread),
+                ];
                 self.add_server(pair)
             });
             self.servers[server..server + 2].iter_mut().for_each(|one| one.join_pool(slot, pool, settings));

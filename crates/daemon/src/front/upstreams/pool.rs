@@ -9,8 +9,9 @@ use fanin_memcache::Limits;
 use super::error::ServerError;
 use crate::memory::Charge;
 use crate::memory::table::Id;
+use crate::metrics::PoolFigures;
 use crate::migration::{KeyMove, Location, MigrationState};
-use crate::net::clock::Nanos;
+use crate::net::clock::{Nanos, nanos};
 use crate::routing::Router;
 use crate::shared::PoolState;
 
@@ -48,6 +49,8 @@ pub struct Pool {
     fresh: Window,
     /// Limit of the last multiget and its time zero, if limits are cached.
     kept: Option<(Nanos, Window)>,
+    /// Time from which a multiget is reported as slow.
+    pub slow: Nanos,
     /// Whether equal gets are joined.
     pub joins: bool,
     /// Whether clients may send administrative commands.
@@ -81,9 +84,9 @@ impl Pool {
         std::mem::take(&mut self.servers)
     }
 
-    /// Counts a completed request.
-    pub fn count_latency(&self, is_get: bool, now: Nanos, took: Nanos) {
-        self.shared.latencies[self.thread][usize::from(!is_get)].add(now, took);
+    /// Its figures in this thread.
+    pub fn figures(&self) -> &PoolFigures {
+        &self.shared.figures[self.thread]
     }
 
     /// Location of a key.
@@ -174,6 +177,7 @@ impl Pool {
             thread,
             fresh,
             kept: pool.keeps_windows.then_some((0, fresh)),
+            slow: pool.slow.map_or(Nanos::MAX, nanos),
             joins: pool.join,
             admin: pool.admin,
             misses_when_down: pool.misses_when_down,

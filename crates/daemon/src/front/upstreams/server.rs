@@ -14,8 +14,9 @@ use super::ask::Ask;
 use super::error::ServerError;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
+use crate::metrics::ServerFigures;
 use crate::net::clock::{Nanos, nanos};
-use crate::net::{Net, Outgoing, Received, Target, Token};
+use crate::net::{Address, Net, Outgoing, Received, Target, Tcp, Token};
 use crate::settings;
 use crate::shared::ServerState;
 
@@ -65,6 +66,13 @@ impl StreamedValue {
     }
 }
 
+/// A name that ends in a port.
+fn label(name: &str, address: &Address) -> String {
+    let Some(port) = address.ip().map(|address| address.port()) else { return name.to_owned() };
+    let has_port = name.rsplit_once(':').is_some_and(|(_, end)| end.parse::<u16>().is_ok());
+    if has_port { name.to_owned() } else { format!("{name}:{port}") }
+}
+
 /// State of a connection.
 #[derive(Debug)]
 enum State<S> {
@@ -80,6 +88,8 @@ enum State<S> {
 #[derive(Debug)]
 pub struct Server<S> {
     pub name: String,
+    /// The name with a port, by which lists of figures have it.
+    pub label: String,
     pub target: Arc<Target>,
     /// The pool to which it belongs, and how many pools still have clients that may request from it.
     pub pool: usize,
@@ -87,6 +97,7 @@ pub struct Server<S> {
     /// Response timeout, and the longest value to pass on, terminator included.
     pub timeout: Nanos,
     pub longest_answer: u32,
+    thread: usize,
     shared: Arc<ServerState>,
     state: State<S>,
     /// Reason of the last failure, if its network has one.
@@ -114,15 +125,17 @@ pub struct Server<S> {
 }
 
 impl<S> Server<S> {
-    /// A server's first connection, which clients share.
-    pub fn shared(server: &settings::Server, shared: Arc<ServerState>) -> Server<S> {
+    /// A server's first connection in the `thread`th thread, which clients share.
+    pub fn shared(server: &settings::Server, shared: Arc<ServerState>, thread: usize) -> Server<S> {
         Server {
+            label: label(&server.weighted.name, &server.target.address),
             name: server.weighted.name.clone(),
             target: server.target.clone(),
             pool: 0,
             users: 0,
             timeout: 0,
             longest_answer: 0,
+            thread,
             shared,
             state: State::Down { until: AT_ONCE },
             failure: None,
@@ -143,9 +156,9 @@ impl<S> Server<S> {
     }
 
     /// A second connection, for single requests.
-    pub fn alone(server: &settings::Server, shared: Arc<ServerState>) -> Server<S> {
+    pub fn alone(server: &settings::Server, shared: Arc<ServerState>, thread: usize) -> Server<S> {
         let state = State::Down { until: Nanos::MAX };
-        Server { alone: Some(VecDeque::new()), state, ..Server::shared(server, shared) }
+        Server { alone: Some(VecDeque::new()), state, ..Server::shared(server, shared, thread) }
     }
 
     /// Belongs to this pool of the settings from now on.
@@ -176,6 +189,11 @@ impl<S> Server<S> {
         self.shared.stays(up)
     }
 
+    /// Its figures in this thread, if they are exposed.
+    pub fn figures(&self) -> Option<&ServerFigures> {
+        self.shared.figures(self.thread).filter(|_| !self.is_second())
+    }
+
     /// Whether it is a second connection, for single requests.
     pub fn is_second(&self) -> bool {
         self.alone.is_some()
@@ -196,6 +214,16 @@ impl<S> Server<S> {
     }
 
     // Connection.
+
+    /// TCP's figures, if it is open.
+    pub fn tcp<N: Net<Socket = S>>(&self, net: &N) -> Option<Tcp> {
+        if let State::Open(socket) = &self.state { net.tcp(socket) } else { None }
+    }
+
+    /// Number of outstanding requests.
+    pub fn unanswered(&self) -> usize {
+        self.asked.len()
+    }
 
     /// Starts to connect; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {
@@ -511,7 +539,7 @@ mod tests {
 
     #[test]
     fn refuses_largest_client_first() {
-        let mut server: Server<()> = Server::shared(&settings(), Arc::default());
+        let mut server: Server<()> = Server::shared(&settings(), Arc::default(), 0);
         server.state = State::Open(());
         assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
         // A client that sends without limit takes half of the space, and another one half of the rest.
@@ -525,8 +553,18 @@ mod tests {
     }
 
     #[test]
+    fn labels_have_a_port() {
+        let labels = [("10.0.0.1", 11211), ("10.0.0.1:22", 22), ("one", 5), ("a:b", 6)].map(|(name, port)| {
+            let address = std::net::SocketAddr::from(([10, 0, 0, 1], port));
+            label(name, &address.into())
+        });
+        assert_eq!(labels, ["10.0.0.1:11211", "10.0.0.1:22", "one:5", "a:b:6"]);
+        assert_eq!(label("/run/a.sock", &Address::Unix("/run/a.sock".into())), "/run/a.sock");
+    }
+
+    #[test]
     fn limits_second_connection_per_client() {
-        let mut server: Server<()> = Server::alone(&settings(), Arc::default());
+        let mut server: Server<()> = Server::alone(&settings(), Arc::default(), 0);
         let ask = || {
             let client = crate::memory::table::Table::default().insert(());
             Ask::new((client, 0), Destination::Every, Shape::Alone, 0)

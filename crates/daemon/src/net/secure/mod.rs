@@ -23,7 +23,7 @@ use fanin_ring::Event;
 
 use super::clock::Nanos;
 use super::sockets::Sockets;
-use super::{Address, Entry, Net, Outgoing, Received, Target, Token};
+use super::{Address, Entry, Net, Outgoing, Received, Report, Target, Tcp, Token};
 use crate::memory::Charge;
 use crate::metrics::Counters;
 use channel::{Channel, Io, Shared};
@@ -292,8 +292,16 @@ impl<N: Net> Net for Secure<N> {
         self.net.close(socket.inner);
     }
 
+    fn tcp(&self, socket: &Self::Socket) -> Option<Tcp> {
+        self.net.tcp(&socket.inner)
+    }
+
     fn tell(&mut self, text: &str) {
         self.net.tell(text);
+    }
+
+    fn report(&mut self, report: &Report<'_>) {
+        self.net.report(report);
     }
 
     fn held(&self) -> usize {

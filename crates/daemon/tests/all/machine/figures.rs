@@ -32,6 +32,7 @@ fn exposition(figures: &[Figure<'_>]) -> String {
         };
         let number = match value {
             Value::Number(number) => *number,
+            Value::Micros(micros) => micros / 1_000_000,
             Value::Text(text) => {
                 labels.push(format!("text=\"{text}\""));
                 1
@@ -64,7 +65,7 @@ fn second_formatter_has_every_figure() {
         "fanin_event_loop{text=\"memory\"} 1\n",
         "fanin_multigets{keys=\"4\"} 1\n",
         "fanin_us{pool=\"pool0\",kind=\"get\",percentile=\"p99\"} ",
-        "fanin_server{server=\"10.0.0.1\",text=\"opening\"} 1\n",
+        "fanin_state{server=\"10.0.0.1:11211\",text=\"opening\"} 1\n",
     ] {
         assert!(written.contains(line), "{line}{written}");
     }

@@ -86,7 +86,7 @@ impl Moving {
     fn reaches(&self, stage: &str) {
         for mut client in [self.client(), self.client_of(1)] {
             let begun = now();
-            while client.word("p:plan_stage") != stage {
+            while client.word("p.plan_stage") != stage {
                 assert!(begun.elapsed() < Duration::from_secs(20), "it does not come to {stage}");
                 thread::sleep(Duration::from_millis(20));
             }

@@ -41,7 +41,7 @@ fn first_read_copies_key_to_new_server() {
     assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("one"));
     assert_eq!(old.asked.load(std::sync::atomic::Ordering::SeqCst), before);
     assert_eq!((client.figure("moving_found"), client.figure("moving_fell_back")), (1, 1));
-    assert_eq!((client.figure("moving_copied"), client.figure("p:plan_keys")), (1, 4));
+    assert_eq!((client.figure("moving_copied"), client.figure("p.plan_keys")), (1, 4));
     // A miss leaves no lease behind.
     assert_eq!(value_of(&mut client, "2-key"), None);
     let [_, new] = moving.places("2-key");
@@ -164,7 +164,7 @@ fn new_server_is_authoritative_after_cutover() {
     while client.figure("plan_refused") == 0 {
         assert!(begun.elapsed() < Duration::from_secs(5), "what is over begins again");
     }
-    assert_eq!(client.word("p:plan_stage"), "over");
+    assert_eq!(client.word("p.plan_stage"), "over");
 }
 
 #[test]

@@ -1,0 +1,229 @@
+//! All metrics of a front end, as families of samples.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, prometheus_text, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use super::family::{Family, family};
+use super::process;
+use crate::front::upstreams::error::ServerError;
+use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
+use crate::shared::{PoolState, Shared};
+
+/// What a scrape reads.
+#[derive(Debug)]
+pub struct Source {
+    shared: Arc<Shared>,
+    event_loop: &'static str,
+    stop: Arc<AtomicBool>,
+}
+
+impl Collector for Source {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.families().iter().try_for_each(|family| family.encode(&mut encoder))
+    }
+}
+
+/// Names of counters whose name in `stats` is memcached's, or short.
+const NAMES: [(&str, &str); 12] = [
+    ("server_failures", "server_connections_failed"),
+    ("curr_connections", "clients"),
+    ("total_connections", "clients_accepted"),
+    ("rejected_connections", "clients_rejected"),
+    ("clients_cut_off", "clients_closed"),
+    ("clients_idle", "clients_closed"),
+    ("moving_found", "migration_found"),
+    ("moving_fell_back", "migration_fell_back"),
+    ("moving_copied", "migration_copied"),
+    ("turns", "loop_iterations"),
+    ("naps", "loop_delays"),
+    ("log_full", "log_dropped_batches"),
+];
+
+impl Source {
+    /// Metrics of a front end with this event loop, until `stop` is set.
+    pub fn new(shared: Arc<Shared>, event_loop: &'static str, stop: Arc<AtomicBool>) -> Source {
+        Source { shared, event_loop, stop }
+    }
+
+    /// Whether the front end accepts clients.
+    pub fn is_ready(&self) -> bool {
+        !self.stop.load(Relaxed)
+    }
+
+    /// All metrics in the format of OpenMetrics 1.0, or in Prometheus' older one.
+    ///
+    /// # Errors
+    /// Never, since writing to a string cannot fail.
+    pub fn text(source: &Arc<Source>, open_metrics: bool) -> Result<String, fmt::Error> {
+        let (mut registry, mut out) = (Registry::default(), String::new());
+        registry.register_collector(Box::new(source.clone()));
+        if open_metrics {
+            text::encode(&mut out, &registry)?;
+        } else {
+            prometheus_text::encode(&mut out, &registry)?;
+        }
+        Ok(out)
+    }
+
+    fn families(&self) -> Vec<Family> {
+        let edition = self.shared.edition();
+        let mut families = self.general();
+        families.extend(self.counters());
+        families.extend(of_pools(&edition.pools));
+        families.extend(of_servers(&edition.pools));
+        families.push(self.hot_keys(edition.settings.metrics.as_ref().map_or(0, |metrics| metrics.hot_keys)));
+        families.extend(process::families(self.shared.started));
+        families
+    }
+
+    fn general(&self) -> Vec<Family> {
+        let gauge = |name: &str, help: &str, value: f64| {
+            let mut one = family(name, help, MetricType::Gauge);
+            one.number(&[], value);
+            one
+        };
+        let mut build = family("fanin_build_info", "Version and event loop; always 1", MetricType::Gauge);
+        build.number(&[("version", env!("CARGO_PKG_VERSION")), ("event_loop", self.event_loop)], 1.0);
+        let mut iterations = family(
+            "fanin_loop_iteration_seconds",
+            "Time of a loop iteration, which is the longest that an event waits",
+            MetricType::Histogram,
+        );
+        let times = self.threads().filter_map(|counters| counters.iterations.as_ref());
+        iterations.distribution(&[], Distribution::of_times(times));
+        let mut reloads = family("fanin_reloads", "Reloads of the settings", MetricType::Counter);
+        reloads.number(&[], (self.shared.edition_number() - 1) as f64);
+        vec![
+            build,
+            reloads,
+            gauge("fanin_threads", "Threads", self.shared.threads.len() as f64),
+            gauge(
+                "fanin_ready",
+                "Whether clients are accepted: 0 while it drains",
+                f64::from(u8::from(self.is_ready())),
+            ),
+            gauge("fanin_clients_limit", "Maximum number of clients", self.shared.most_clients() as f64),
+            gauge(
+                "fanin_memory_bytes",
+                "Memory for clients, servers and the data between them",
+                self.shared.memory.held() as f64,
+            ),
+            gauge("fanin_memory_limit_bytes", "Its limit", self.shared.memory.most as f64),
+            iterations,
+        ]
+    }
+
+    /// The counters of `stats`, since start.
+    fn counters(&self) -> Vec<Family> {
+        let mut families: Vec<Family> = Vec::new();
+        for (Metric { name, kind, help }, value) in self.shared.since_start() {
+            let (exposed, label) = match name.strip_prefix("errors_") {
+                Some(cause) => ("errors", Some(("cause", cause))),
+                None => {
+                    let exposed = NAMES.iter().find(|(own, _)| *own == name).map_or(name, |(_, exposed)| exposed);
+                    (exposed, (exposed == "clients_closed").then_some(("cause", name.trim_start_matches("clients_"))))
+                }
+            };
+            let help = if label.is_some() { "By cause" } else { help };
+            let (exposed, kind) = (
+                format!("fanin_{exposed}"),
+                if kind == MetricKind::Gauge { MetricType::Gauge } else { MetricType::Counter },
+            );
+            if families.last().is_none_or(|last| last.name != exposed) {
+                families.push(family(&exposed, help, kind));
+            }
+            if let Some(last) = families.last_mut() {
+                last.number(label.as_slice(), value as f64);
+            }
+        }
+        families
+    }
+
+    /// The most requested keys, at most this many.
+    fn hot_keys(&self, most: usize) -> Family {
+        let mut hot = family(
+            "fanin_hot_key_share",
+            "Share of the most requested keys among all requested keys, over the last minutes",
+            MetricType::Gauge,
+        );
+        let sketches: Vec<_> = self.threads().filter_map(|counters| counters.hot_keys.as_ref()).collect();
+        for ((pool, key), share) in hot_keys::hottest(&sketches, most) {
+            hot.number(&[("pool", &pool), ("key", &key.escape_ascii().to_string())], share);
+        }
+        hot
+    }
+
+    fn threads(&self) -> impl Iterator<Item = &Counters> {
+        self.shared.threads.iter().map(|counters| &**counters)
+    }
+}
+
+/// Metrics of pools.
+fn of_pools(pools: &[Arc<PoolState>]) -> Vec<Family> {
+    let mut requests =
+        family("fanin_request_seconds", "Time from a request to the end of its response", MetricType::Histogram);
+    let mut widths =
+        family("fanin_multiget_servers", "Servers of a multiget, each with one batch", MetricType::Histogram);
+    let mut keys = family("fanin_multiget_keys", "Keys of a multiget", MetricType::Histogram);
+    let mut limits =
+        family("fanin_multiget_limit", "Concurrency limit at the end of a multiget", MetricType::Histogram);
+    let mut waits =
+        family("fanin_batch_wait_seconds", "Time that a batch waits for the concurrency limit", MetricType::Histogram);
+    for state in pools {
+        let (pool, threads) = (&state.settings.name, &state.figures);
+        for (class, command) in Class::ALL {
+            let times = threads.iter().filter_map(|figures| figures.latencies(class).all());
+            requests.distribution(&[("pool", pool), ("command", command)], Distribution::of_times(times));
+        }
+        let pool = [("pool", &pool[..])];
+        let figures = || threads.iter().filter_map(|figures| figures.multigets.as_ref());
+        let sizes = |of: fn(&Multigets) -> &Sizes| Sizes::distribution(figures().map(of));
+        widths.distribution(&pool, sizes(|figures| &figures.servers));
+        keys.distribution(&pool, sizes(|figures| &figures.keys));
+        limits.distribution(&pool, sizes(|figures| &figures.limits));
+        waits.distribution(&pool, Distribution::of_times(figures().map(|figures| &figures.waits)));
+    }
+    vec![requests, widths, keys, limits, waits]
+}
+
+/// Metrics of servers.
+fn of_servers(pools: &[Arc<PoolState>]) -> Vec<Family> {
+    let mut up = family("fanin_server_up", "Whether a server responds", MetricType::Gauge);
+    let mut responses = family(
+        "fanin_server_response_seconds",
+        "Time from a request to a server to the end of its response",
+        MetricType::Histogram,
+    );
+    let mut outstanding =
+        family("fanin_server_outstanding", "Requests without a response, once a second", MetricType::Gauge);
+    let mut rtt =
+        family("fanin_server_rtt_seconds", "Longest smoothed round-trip time of TCP to a server", MetricType::Gauge);
+    let mut retransmits =
+        family("fanin_server_retransmits", "Segments that TCP sent to a server again", MetricType::Counter);
+    let mut failures = family("fanin_server_failures", "Failed connections to a server by cause", MetricType::Counter);
+    let servers = pools.iter().flat_map(|pool| {
+        let servers = pool.settings.servers.iter().zip(&pool.servers);
+        servers.map(move |(server, state)| (&pool.settings.name[..], &server.weighted.name[..], state))
+    });
+    for (pool, server, state) in servers {
+        let of = [("pool", pool), ("server", server)];
+        up.number(&of, f64::from(u8::from(state.is_up())));
+        let figures = || state.all_figures().iter();
+        let sum = |of: fn(&ServerFigures) -> u64| figures().map(of).sum::<u64>() as f64;
+        responses.distribution(&of, Distribution::of_times(figures().map(|figures| &figures.responses)));
+        outstanding.number(&of, sum(|figures| figures.outstanding.get()));
+        retransmits.number(&of, sum(|figures| figures.retransmits.get()));
+        rtt.number(&of, figures().map(|figures| figures.rtt.get()).max().unwrap_or(0) as f64 / 1e9);
+        for (cause, name) in ServerError::ALL {
+            let count: u64 = figures().map(|figures| figures.failures(cause).get()).sum();
+            failures.number(&[of[0], of[1], ("cause", name)], count as f64);
+        }
+    }
+    vec![up, responses, outstanding, rtt, retransmits, failures]
+}

@@ -1,0 +1,197 @@
+//! HTTP endpoint of the metrics: `/metrics`, `/healthz` and `/ready`.
+//!
+//! Connections, their headers and their time are bounded, and a response is reused for a moment, so that a flood or a client that stalls
+//! costs little. Further connections wait in the kernel.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{Domain, Socket, Type};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::Source;
+use crate::net::clock::{Clock, Nanos};
+
+/// Maximum number of connections.
+const MOST: usize = 64;
+/// Maximum time to send a request's header, and of a connection.
+const HEADER_TIME: Duration = Duration::from_secs(5);
+const CONNECTION_TIME: Duration = Duration::from_secs(15);
+/// Maximum size of a header, hyper's least.
+const HEADER: usize = 8192;
+/// Connections that wait in the kernel.
+const BACKLOG: i32 = 128;
+/// Pause after a failed accept, for example without free file descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Time for which a response is reused.
+const FRESH: Nanos = 100_000_000;
+
+/// Formats of Prometheus and OpenMetrics.
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
+const OPEN: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Listens at an address.
+///
+/// # Errors
+/// The address is in use or not of this machine; the error names it.
+pub fn listen(address: SocketAddr) -> io::Result<Socket> {
+    let open = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    };
+    open().map_err(|error: io::Error| io::Error::new(error.kind(), format!("metrics on {address}: {error}")))
+}
+
+/// The thread that serves metrics.
+#[derive(Debug)]
+pub struct HttpThread {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl HttpThread {
+    /// Starts to serve.
+    pub fn start(listener: Socket, source: Source) -> io::Result<HttpThread> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (stop, stopped) = oneshot::channel();
+        let endpoint = Endpoint { source: Arc::new(source), clock: Clock::start(), last: Default::default() };
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener.into())?
+        };
+        let work = move || serve(&runtime, &listener, &Arc::new(endpoint), stopped);
+        let thread = std::thread::Builder::new().name("fanin-metrics".to_owned()).spawn(work)?;
+        Ok(HttpThread { stop, thread })
+    }
+
+    /// Ends it, with all connections.
+    pub fn end(self) {
+        drop(self.stop);
+        // A panic there has harmed nothing else.
+        let _ = self.thread.join();
+    }
+}
+
+fn serve(
+    runtime: &Runtime,
+    listener: &tokio::net::TcpListener,
+    endpoint: &Arc<Endpoint>,
+    mut stopped: oneshot::Receiver<()>,
+) {
+    let free = Arc::new(Semaphore::new(MOST));
+    let accept = async {
+        loop {
+            let Ok(permit) = free.clone().acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let endpoint = endpoint.clone();
+                    tokio::spawn(async move {
+                        // A client that breaks off or stalls is no error here.
+                        let _ = tokio::time::timeout(CONNECTION_TIME, connection(stream, endpoint)).await;
+                        drop(permit);
+                    });
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    };
+    runtime.block_on(async {
+        let mut accept = std::pin::pin!(accept);
+        std::future::poll_fn(|context| {
+            use std::future::Future;
+            if std::pin::Pin::new(&mut stopped).poll(context).is_ready() {
+                return std::task::Poll::Ready(());
+            }
+            accept.as_mut().poll(context)
+        })
+        .await;
+    });
+}
+
+async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>) -> Result<(), hyper::Error> {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let response = endpoint.respond(&request);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(HEADER)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+}
+
+/// Responses to requests.
+#[derive(Debug)]
+struct Endpoint {
+    source: Arc<Source>,
+    clock: Clock,
+    /// The last response in both formats, and its time.
+    last: Mutex<[Option<(Nanos, Bytes)>; 2]>,
+}
+
+impl Endpoint {
+    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        let is_get = [Method::GET, Method::HEAD].contains(request.method());
+        match request.uri().path() {
+            _ if !is_get => {
+                let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "use GET\n");
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+                response
+            }
+            "/metrics" => self.metrics(request),
+            "/healthz" => plain(StatusCode::OK, "OK\n"),
+            "/ready" if self.source.is_ready() => plain(StatusCode::OK, "ready\n"),
+            "/ready" => plain(StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
+            _ => plain(StatusCode::NOT_FOUND, "use /metrics, /healthz or /ready\n"),
+        }
+    }
+
+    fn metrics(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let open = accepted.into_iter().any(|value| value.contains("application/openmetrics-text"));
+        let Ok(body) = self.body(open) else {
+            return plain(StatusCode::INTERNAL_SERVER_ERROR, "metrics could not be written\n");
+        };
+        let mut response = Response::new(Full::new(body));
+        let format = HeaderValue::from_static(if open { OPEN } else { PLAIN });
+        response.headers_mut().insert(CONTENT_TYPE, format);
+        response
+    }
+
+    fn body(&self, open: bool) -> Result<Bytes, std::fmt::Error> {
+        let (now, mut last) = (self.clock.now(), self.last.lock().unwrap_or_else(PoisonError::into_inner));
+        let last = &mut last[usize::from(open)];
+        if let Some((_, body)) = last.as_ref().filter(|(at, _)| now.saturating_sub(*at) < FRESH) {
+            return Ok(body.clone());
+        }
+        let body = Bytes::from(Source::text(&self.source, open)?);
+        *last = Some((now, body.clone()));
+        Ok(body)
+    }
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

@@ -1,0 +1,163 @@
+//! Messages for operators on stderr: as text, or as JSON with one object a line.
+//!
+//! Messages of a kind are limited, so that a flapping server or a slow network fills no disk; the number of those left out follows.
+
+use std::sync::{Mutex, PoisonError};
+
+use tracing::{info, warn};
+
+use crate::net::Report;
+use crate::net::clock::{Nanos, unix};
+
+/// Format of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Plain lines.
+    #[default]
+    Text,
+    /// JSON objects with `timestamp`, `level`, `message` and the figures.
+    Json,
+}
+
+impl Format {
+    /// Names in the settings.
+    pub const WORDS: [(&str, Format); 2] = [("text", Format::Text), ("json", Format::Json)];
+}
+
+/// Messages of a kind per period.
+const MOST: u32 = 20;
+const PERIOD: Nanos = 10_000_000_000;
+
+/// Kind of message, each with a limit of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Other,
+    Server,
+    SlowMultiget,
+}
+
+/// Messages in the present period.
+#[derive(Debug)]
+struct Limit {
+    since: Nanos,
+    count: u32,
+}
+
+impl Limit {
+    const NEW: Limit = Limit { since: 0, count: 0 };
+
+    /// Counts a message; returns whether it may be written, and how many of the last period were not.
+    fn admits(&mut self, now: Nanos) -> (bool, u32) {
+        let mut left_out = 0;
+        if now.saturating_sub(self.since) >= PERIOD {
+            left_out = self.count.saturating_sub(MOST);
+            *self = Limit { since: now, count: 0 };
+        }
+        self.count += 1;
+        (self.count <= MOST, left_out)
+    }
+}
+
+static LIMITS: Mutex<[Limit; 3]> = Mutex::new([Limit::NEW; 3]);
+
+/// Chooses the format, once for the process: a later call changes nothing.
+pub fn install(format: Format) {
+    let plain = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).log_internal_errors(false);
+    // A program that embeds a front end may have its own subscriber.
+    let _ = match format {
+        Format::Text => tracing::subscriber::set_global_default(
+            plain.without_time().with_level(false).with_ansi(false).fmt_fields(MessageOnly).finish(),
+        ),
+        Format::Json => tracing::subscriber::set_global_default(plain.json().flatten_event(true).finish()),
+    };
+}
+
+/// Writes the message, which has all figures as text.
+struct MessageOnly;
+
+impl<'w> tracing_subscriber::fmt::FormatFields<'w> for MessageOnly {
+    fn format_fields<R: tracing_subscriber::field::RecordFields>(
+        &self,
+        writer: tracing_subscriber::fmt::format::Writer<'w>,
+        fields: R,
+    ) -> std::fmt::Result {
+        let mut visitor = MessageVisitor(writer, Ok(()));
+        fields.record(&mut visitor);
+        visitor.1
+    }
+}
+
+struct MessageVisitor<'w>(tracing_subscriber::fmt::format::Writer<'w>, std::fmt::Result);
+
+impl tracing::field::Visit for MessageVisitor<'_> {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" && self.1.is_ok() {
+            self.1 = write!(self.0, "{value:?}");
+        }
+    }
+}
+
+/// Whether a message of a kind may be written.
+fn admits(kind: Kind) -> bool {
+    let (admitted, left_out) = LIMITS.lock().unwrap_or_else(PoisonError::into_inner)[kind as usize].admits(unix());
+    if left_out > 0 {
+        warn!(left_out, "{left_out} more messages like the following were left out");
+    }
+    admitted
+}
+
+/// Writes a message.
+pub fn tell(text: &str) {
+    if admits(Kind::Other) {
+        info!("{text}");
+    }
+}
+
+/// Writes a warning.
+pub fn warning(text: &str) {
+    if admits(Kind::Other) {
+        warn!("warning: {text}");
+    }
+}
+
+/// Writes a report, with its figures.
+pub fn report(report: &Report<'_>) {
+    match report {
+        Report::Server { .. } if !admits(Kind::Server) => {}
+        Report::Server { pool, server, address, state, up: true } => {
+            info!(event = "server", pool, server, address, state, "{report}");
+        }
+        Report::Server { pool, server, address, state, up: false } => {
+            warn!(event = "server", pool, server, address, state, "{report}");
+        }
+        Report::SlowMultiget(_) if !admits(Kind::SlowMultiget) => {}
+        Report::SlowMultiget(slow) => warn!(
+            event = "slow_multiget",
+            pool = slow.pool,
+            keys = slow.keys,
+            servers = slow.servers,
+            took_us = slow.took,
+            slowest = slow.slowest,
+            why = slow.why(),
+            waited_us = slow.waited,
+            responded_us = slow.responded,
+            unread_us = slow.unread,
+            error = slow.error.map(str::trim_end),
+            "{report}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_count_what_they_leave_out() {
+        let mut limit = Limit::NEW;
+        let admitted = (0..100).filter(|at| limit.admits(PERIOD + at).0).count();
+        assert_eq!(admitted, 20);
+        assert_eq!(limit.admits(2 * PERIOD), (true, 80));
+        assert_eq!(limit.admits(3 * PERIOD), (true, 0));
+    }
+}
