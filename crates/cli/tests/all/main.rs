@@ -10,6 +10,7 @@ mod commands;
 mod common;
 mod cores;
 mod coverage;
+mod dashboard;
 mod diagnosing;
 mod docs;
 mod front;
