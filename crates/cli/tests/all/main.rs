@@ -19,6 +19,7 @@ mod keeping;
 mod limits;
 mod on;
 mod outputs;
+mod packaging;
 mod planning;
 mod reproducing;
 mod scorecards;
