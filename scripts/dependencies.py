@@ -70,7 +70,7 @@ ALLOWED = {
         "etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
-    "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
+    "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif sd-notify serde_json signal-hook terminal_size textwrap"),
     # The library as Python calls it, and the program; not of the workspace, whose tests need no Python.
     "fanin-python": ("fanin fanin-cli", "arrow-array arrow-schema pyo3 serde_json"),
 }

@@ -32,34 +32,9 @@ archive() { # machine, program
     mkdir -p "$folder"
     cp "$2" LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$folder"
     cp -r scenarios "$folder"
+    cp packaging/Containerfile packaging/front.toml packaging/fanin-front.service packaging/fanin-front.socket packaging/grafana.json "$folder"
     cp -r "$out/told/completions" "$out/told/man" "$folder"
     tar -C "$out" --sort=name --owner=0 --group=0 -czf "$folder.tar.gz" "$name"
-}
-
-package() { # Debian's name of the machine, folder of the archive
-    root=$out/deb
-    rm -rf "$root"
-    install -D -m 755 "$2/fanin" "$root/usr/bin/fanin"
-    install -D -m 644 "$2/completions/fanin.bash" "$root/usr/share/bash-completion/completions/fanin"
-    install -D -m 644 "$2/completions/fanin.zsh" "$root/usr/share/zsh/vendor-completions/_fanin"
-    install -D -m 644 "$2/completions/fanin.fish" "$root/usr/share/fish/vendor_completions.d/fanin.fish"
-    mkdir -p "$root/usr/share/man/man1" "$root/usr/share/doc/fanin" "$root/DEBIAN"
-    for page in "$2"/man/*.1; do gzip -9nc "$page" >"$root/usr/share/man/man1/$(basename "$page").gz"; done
-    cat LICENSE-MIT LICENSE-APACHE >"$root/usr/share/doc/fanin/copyright"
-    cp -r scenarios "$root/usr/share/doc/fanin/scenarios"
-    cat >"$root/DEBIAN/control" <<CONTROL
-Package: fanin
-Version: $version
-Architecture: $1
-Maintainer: The fanin authors <fanin@localhost>
-Section: net
-Priority: optional
-Description: predicts, compares and fixes incast
- A packet-level simulator of many-to-one traffic in data centres, its
- laboratory, and a memcached front end that asks by the same laws.
-CONTROL
-    dpkg-deb --root-owner-group --build "$root" "$out/fanin_${version}_$1.deb" >/dev/null
-    rm -rf "$root"
 }
 
 build() { # target
@@ -71,12 +46,12 @@ build "$native-unknown-linux-musl"
 program=target/$native-unknown-linux-musl/release/fanin
 tells "$PWD/$program" "$out/told"
 archive "$native" "$program"
-package "$(dpkg --print-architecture)" "$out/fanin-$version-linux-$native"
+scripts/debian.sh "$(dpkg --print-architecture)" "$version" "$out/fanin-$version-linux-$native" "$out"
 if [ "$native" = x86_64 ]; then
     if command -v aarch64-linux-gnu-gcc >/dev/null && CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc build aarch64-unknown-linux-gnu; then
         archive aarch64 target/aarch64-unknown-linux-gnu/release/fanin
-        package arm64 "$out/fanin-$version-linux-aarch64"
+        scripts/debian.sh arm64 "$version" "$out/fanin-$version-linux-aarch64" "$out"
     else
         echo "release: skipped: arm64: no compiler available"
     fi

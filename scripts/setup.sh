@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the named tools if they are missing: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), htsim (a compiler for C++, make), memcached (with memccapable),
-# memcached-build (what its newest release is built with), nutcracker, node, chromium, release (what archives and
+# memcached-build (what its newest release is built with), nutcracker, prometheus, node, chromium, release (what archives and
 # packages are made with), tshark, shellcheck, python (3.10 or newer, with environments). Prints nothing if nothing is missing; may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
@@ -99,6 +99,7 @@ for need in "$@"; do
         htsim) command -v g++ >/dev/null && command -v make >/dev/null || packages g++ make ;;
         memcached) command -v memccapable >/dev/null && command -v memcached >/dev/null || packages memcached libmemcached-tools ;;
         memcached-build) command -v make >/dev/null && [ -e /usr/include/event.h ] || packages gcc libc6-dev make libevent-dev ;;
+        prometheus) command -v prometheus >/dev/null || packages prometheus ;;
         nutcracker) command -v nutcracker >/dev/null || packages nutcracker ;;
         # A static program's C parts, man pages, packages, and a compiler for arm64 where there is one.
         release)

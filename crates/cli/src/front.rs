@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fanin::front::control::{self, Command, Orders};
 use fanin::front::{Note, Running, Settings, messages};
+use sd_notify::NotifyState;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
@@ -48,6 +49,7 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
     if let Some(address) = running.metrics_at() {
         say(&format!("metrics are at http://{address}/metrics"))?;
     }
+    tell_systemd(&[NotifyState::Ready]);
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
         if RELOAD.swap(false, Relaxed) && reload(arguments, &mut running, &mut text).is_ok() {
             listen_for_orders(&mut orders, &running);
@@ -61,8 +63,16 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
         }
         listen_for_orders(&mut orders, &running);
     }
+    tell_systemd(&[NotifyState::Stopping]);
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the proxy failed: {error}")))
+}
+
+/// Reports a state to systemd, if that has started this process.
+fn tell_systemd(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        messages::warning(&format!("cannot notify systemd: {error}"));
+    }
 }
 
 fn listen_for_orders(orders: &mut Orders, running: &Running) {
@@ -73,6 +83,7 @@ fn listen_for_orders(orders: &mut Orders, running: &Running) {
 
 /// Reads the configuration file again. If it is not valid, the settings stay, and a message says why. Returns the pools.
 fn reload(arguments: &FrontArguments, running: &mut Running, text: &mut String) -> Result<String, String> {
+    tell_systemd(&[NotifyState::Reloading]);
     let reloaded = read(arguments).map_err(|failure| failure.text().unwrap_or_default().to_owned()).and_then(
         |(settings, new_text)| {
             running.reload(&settings).map_err(|error| error.to_string())?;
@@ -80,6 +91,7 @@ fn reload(arguments: &FrontArguments, running: &mut Running, text: &mut String) 
             Ok(())
         },
     );
+    tell_systemd(&[NotifyState::Ready]);
     match reloaded {
         Ok(()) => Ok(pools(running)),
         Err(problem) => {

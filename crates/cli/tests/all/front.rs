@@ -216,7 +216,7 @@ fn import_prints_settings_and_what_does_not_map() {
 }
 
 /// A server without values that takes this long for a get; returns its address.
-fn empty_server(delay: Duration) -> String {
+pub fn empty_server(delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
