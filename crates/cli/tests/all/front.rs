@@ -118,6 +118,52 @@ fn reload_and_diff_reach_the_running_proxy() {
     child.wait().unwrap();
 }
 
+#[test]
+fn takes_over_sockets_of_systemd() {
+    let Some(activate) = ["/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate"]
+        .iter()
+        .find(|path| std::path::Path::new(path).exists())
+    else {
+        return println!("skipped: no systemd-socket-activate on this machine");
+    };
+    let (folder, at) = (tempfile::tempdir().unwrap(), free_address());
+    let (file, path) = (folder.path().join("front.toml"), folder.path().join("front.sock"));
+    let unix = format!("unix:{}", path.display());
+    let pools = [&at, &unix].map(|at| RIGHT.replace("127.0.0.1:0", at));
+    fs::write(&file, pools.concat()).unwrap();
+    let mut command = Command::new(activate);
+    command.args(["--listen", &at, "--listen"]).arg(&path).arg(env!("CARGO_BIN_EXE_fanin"));
+    command.args(["front", "--config"]).arg(&file).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The first connection starts the program, and waits for it.
+    let mut told = None;
+    for _ in 0..200 {
+        told = answer_at(&at);
+        if told.is_some() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(told.as_deref(), Some("MN"));
+    let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    assert_eq!(answer(&mut stream).as_deref(), Some("MN"));
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// Response to a request without a server.
+fn answer(stream: &mut (impl Read + Write)) -> Option<String> {
+    stream.write_all(b"mn\r\n").ok()?;
+    let mut bytes = [0; 4];
+    stream.read_exact(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}
+
+#[expect(clippy::disallowed_types, reason = "a simple client")]
+fn answer_at(at: &str) -> Option<String> {
+    answer(&mut std::net::TcpStream::connect(at).ok()?)
+}
+
 /// An address that is free now.
 #[expect(clippy::disallowed_types, reason = "only to learn of a free port")]
 fn free_address() -> String {

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use listenfd::ListenFd;
 use procfs::process::FDTarget;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -25,6 +26,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Listeners {
     threads: usize,
     places: Mutex<Vec<Place>>,
+    /// Sockets that systemd listens with, and their addresses.
+    passed: Vec<(Address, Socket)>,
 }
 
 /// An address as in the settings, and with its actual port; its sockets, and the file of a UNIX socket.
@@ -37,9 +40,12 @@ struct Place {
 }
 
 impl Listeners {
-    /// No sockets yet, for this many threads.
-    pub fn new(threads: usize) -> Listeners {
-        Listeners { threads, places: Mutex::default() }
+    /// No sockets yet, for this many threads, but those that systemd has passed.
+    ///
+    /// # Errors
+    /// A passed file is no listening socket.
+    pub fn new(threads: usize) -> io::Result<Listeners> {
+        Ok(Listeners { threads, places: Mutex::default(), passed: passed_sockets()? })
     }
 
     fn places(&self) -> MutexGuard<'_, Vec<Place>> {
@@ -59,6 +65,9 @@ impl Listeners {
     }
 
     fn place(&self, at: &Address) -> io::Result<Place> {
+        if let Some((_, socket)) = self.passed.iter().find(|(address, _)| address == at) {
+            return Ok(Place { at: at.clone(), actual: at.clone(), sockets: vec![socket.try_clone()?], _file: None });
+        }
         match at {
             Address::Ip(address) => {
                 // Threads share the address, but other programs must not.
@@ -95,6 +104,25 @@ impl Listeners {
         let its = place.sockets.iter().skip(first).step_by(self.threads);
         its.map(|socket| Ok(Listener::of(at, socket.try_clone()?))).collect()
     }
+}
+
+/// Listening sockets of systemd's socket activation (sd_listen_fds(3)), with their addresses.
+fn passed_sockets() -> io::Result<Vec<(Address, Socket)>> {
+    let mut passed = ListenFd::from_env();
+    let mut sockets = Vec::new();
+    for index in 0..passed.len() {
+        let tcp = passed.take_tcp_listener(index).map(|listener| listener.map(Socket::from));
+        let socket = match tcp {
+            Ok(socket) => socket,
+            Err(_) => passed.take_unix_listener(index)?.map(Socket::from),
+        };
+        let Some(socket) = socket else { continue };
+        socket.set_nonblocking(true)?;
+        let at = socket.local_addr()?;
+        let path = at.as_pathname().map(|path| Address::Unix(path.to_owned()));
+        sockets.extend(at.as_socket().map(Address::Ip).or(path).map(|at| (at, socket)));
+    }
+    Ok(sockets)
 }
 
 fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {

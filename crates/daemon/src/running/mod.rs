@@ -72,7 +72,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
     let shared = Arc::new(Shared::new(settings, clients));
     let plans = coordinator::begin(settings, &shared)?;
-    let listeners = Arc::new(Listeners::new(settings.threads));
+    let listeners = Arc::new(Listeners::new(settings.threads)?);
     listeners.open(&addresses(settings))?;
     let metrics = settings.metrics.as_ref().map(|metrics| exposition::listen(metrics.listen)).transpose()?;
     let mut running = Running {

@@ -89,6 +89,10 @@ fn errors_have_line_and_valid_value() {
         let problem = Settings::of_file("f.toml", &format!("{more}\n{POOL}")).unwrap_err().to_string();
         assert_eq!(problem, told);
     }
+}
+
+#[test]
+fn errors_of_arguments_name_them() {
     let problem = Settings::of_servers("127.0.0.1:1", &["x".to_owned()]).unwrap_err().to_string();
     assert!(problem.starts_with("--servers x: `x` is not a server"), "{problem}");
 }
