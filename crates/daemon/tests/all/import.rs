@@ -74,6 +74,13 @@ fn nutcrackers_settings_map_or_have_a_note() {
         assert_eq!(lines(&imported), [(6, matters)], "{more}");
         assert_eq!(settings(&imported).pools.len(), 1);
     }
+    let unix = "a:\n  listen: /run/a.sock 0666\n  timeout: 1\n  servers:\n   - /run/b.sock:2 one\n   - /run/c.sock:1\n";
+    let imported = import("n.yml", unix).unwrap();
+    let pool = &settings(&imported).pools[0];
+    let names: Vec<(&str, u32)> =
+        pool.servers.iter().map(|one| (one.weighted.name.as_str(), one.weighted.weight)).collect();
+    assert_eq!((names, pool.listen.to_string().as_str()), (vec![("one", 2), ("/run/c.sock", 1)], "unix:/run/a.sock"));
+    assert_eq!(lines(&imported), [(2, false)]);
     let redis = "a:\n  listen: 127.0.0.1:3\n  redis: true\n  servers:\n   - 127.0.0.1:4:1\n";
     let imported = import("n.yml", redis).unwrap();
     assert_eq!((lines(&imported), imported.toml.contains("[[pool]]")), (vec![(3, true)], false));
@@ -95,7 +102,8 @@ fn invalid_nutcracker_files_are_refused_with_a_line() {
         (format!("{pool}  listen: 127.0.0.1:4\n"), 5),
         (pool.replace("127.0.0.1:3", "127.0.0.1"), 2),
         (pool.replace("127.0.0.1:4:1", "127.0.0.1:4:0"), 4),
-        (pool.replace("127.0.0.1:4:1", "/tmp/mc.sock:1"), 4),
+        (pool.replace("127.0.0.1:4:1", "/tmp/mc.sock:0"), 4),
+        (pool.replace("127.0.0.1:3", &format!("/{}", "x".repeat(200))), 2),
         ("a:\n  listen: 127.0.0.1:3\n".to_owned(), 1),
         ("a:\n  listen: 127.0.0.1:3\n  servers: []\n".to_owned(), 3),
         ("a:\n  servers:\n   - 127.0.0.1:4:1\n".to_owned(), 1),

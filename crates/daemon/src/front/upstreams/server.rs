@@ -66,9 +66,9 @@ impl StreamedValue {
     }
 }
 
-/// A name that ends in a port.
+/// A name that ends in a port, which is 0 for a UNIX socket: a monitor for memcached fails at a name without one (`stats_format`).
 fn label(name: &str, address: &Address) -> String {
-    let Some(port) = address.ip().map(|address| address.port()) else { return name.to_owned() };
+    let port = address.ip().map_or(0, |address| address.port());
     let has_port = name.rsplit_once(':').is_some_and(|(_, end)| end.parse::<u16>().is_ok());
     if has_port { name.to_owned() } else { format!("{name}:{port}") }
 }
@@ -559,7 +559,7 @@ mod tests {
             label(name, &address.into())
         });
         assert_eq!(labels, ["10.0.0.1:11211", "10.0.0.1:22", "one:5", "a:b:6"]);
-        assert_eq!(label("/run/a.sock", &Address::Unix("/run/a.sock".into())), "/run/a.sock");
+        assert_eq!(label("/run/a.sock", &Address::Unix("/run/a.sock".into())), "/run/a.sock:0");
     }
 
     #[test]

@@ -147,8 +147,10 @@ fn ejects(line: usize, pool: &mut Pool, converted: &mut Converted) {
 /// An address: `host:port`, or a UNIX socket with or without its mode.
 fn listen(node: &Node, converted: &mut Converted) -> Result<String, Wrong> {
     let text = scalar("listen", node)?;
+    let wrong = |why: String| Wrong::at(node.line, why);
     if text.starts_with('/') {
         let (path, mode) = text.split_once(' ').unwrap_or((text, ""));
+        values::address(&format!("unix:{path}")).map_err(wrong)?;
         if !mode.is_empty() {
             converted
                 .harmless(node.line, format!("`listen`: set the mode {mode} of {path} by the folder, or by umask"));
@@ -156,7 +158,7 @@ fn listen(node: &Node, converted: &mut Converted) -> Result<String, Wrong> {
         return Ok(format!("unix:{path}"));
     }
     let text = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
-    values::address(&text).map_err(|why| Wrong::at(node.line, why))?;
+    values::address(&text).map_err(wrong)?;
     Ok(text)
 }
 
@@ -167,13 +169,8 @@ fn servers(node: &Node) -> Result<Vec<String>, Wrong> {
         .iter()
         .map(|item| {
             let text = scalar("servers", item)?;
-            if text.starts_with('/') {
-                return Err(Wrong::at(
-                    item.line,
-                    format!("`{text}`: a server at a UNIX socket is not supported; use its host:port"),
-                ));
-            }
-            values::server(text).map(|_| text.to_owned()).map_err(|why| Wrong::at(item.line, why))
+            let text = if text.starts_with('/') { format!("unix:{text}") } else { text.to_owned() };
+            values::server(&text).map(|_| text).map_err(|why| Wrong::at(item.line, why))
         })
         .collect()
 }
