@@ -87,7 +87,7 @@ fn results(prometheus: &str, query: &str) -> Result<Vec<Value>, String> {
     response["data"]["result"].as_array().cloned().ok_or_else(|| body.clone())
 }
 
-fn prometheus(folder: &std::path::Path, target: &str) -> (Process, String) {
+fn prometheus(folder: &std::path::Path, target: &str, feature: &str) -> (Process, String) {
     let address = free_address();
     let file = folder.join("prometheus.yml");
     let configuration = format!(
@@ -97,6 +97,7 @@ fn prometheus(folder: &std::path::Path, target: &str) -> (Process, String) {
     let mut command = Command::new("prometheus");
     command.arg(format!("--config.file={}", file.display())).arg(format!("--web.listen-address={address}"));
     command.arg(format!("--storage.tsdb.path={}", folder.join("data").display())).arg("--log.level=error");
+    command.args((!feature.is_empty()).then(|| format!("--enable-feature={feature}")));
     (Process(command.stderr(Stdio::null()).spawn().unwrap()), address)
 }
 
@@ -112,28 +113,46 @@ fn request_until_closed(address: &str) {
     }
 }
 
+/// A front end with two servers, which has requests until the test ends, and a Prometheus that reads it; or why there is none.
+struct Observed {
+    prometheus: String,
+    _processes: [Process; 2],
+    _folder: tempfile::TempDir,
+}
+
+impl Observed {
+    fn start(feature: &str) -> Result<Observed, String> {
+        let installs = Command::new("scripts/setup.sh").arg("prometheus").current_dir(root()).output().unwrap();
+        if !installs.status.success() {
+            return Err(String::from_utf8_lossy(&installs.stderr).into_owned());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (empty_server(Duration::ZERO), empty_server(Duration::from_millis(1)));
+        let file = folder.path().join("front.toml");
+        let settings = format!(
+            "threads = 1\n[metrics]\nlisten = \"127.0.0.1:0\"\nhot_keys = 5\n[[pool]]\nname = \"a\"\nlisten = \"127.0.0.1:0\"\nservers = [\"{one}\", \"{two}\"]\n"
+        );
+        fs::write(&file, settings).unwrap();
+        let mut command = program();
+        command.args(["front", "--config"]).arg(&file).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut front = Process(command.spawn().unwrap());
+        let mut lines = BufReader::new(front.0.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let listens = lines.next().unwrap().split(' ').nth(3).unwrap().to_owned();
+        let metrics = lines.next().unwrap();
+        let metrics = metrics.trim_start_matches("metrics are at http://").trim_end_matches("/metrics");
+        let (server, prometheus) = prometheus(folder.path(), metrics, feature);
+        thread::spawn(move || request_until_closed(&listens));
+        Ok(Observed { prometheus, _processes: [front, server], _folder: folder })
+    }
+}
+
 #[test]
 fn prometheus_resolves_every_query() {
-    let installs = Command::new("scripts/setup.sh").arg("prometheus").current_dir(root()).output().unwrap();
-    if !installs.status.success() {
-        return println!("skipped: no Prometheus: {}", String::from_utf8_lossy(&installs.stderr));
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let (one, two) = (empty_server(Duration::ZERO), empty_server(Duration::from_millis(1)));
-    let file = folder.path().join("front.toml");
-    let settings = format!(
-        "threads = 1\n[metrics]\nlisten = \"127.0.0.1:0\"\nhot_keys = 5\n[[pool]]\nname = \"a\"\nlisten = \"127.0.0.1:0\"\nservers = [\"{one}\", \"{two}\"]\n"
-    );
-    fs::write(&file, settings).unwrap();
-    let mut command = program();
-    command.args(["front", "--config"]).arg(&file).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut front = Process(command.spawn().unwrap());
-    let mut lines = BufReader::new(front.0.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let listens = lines.next().unwrap().split(' ').nth(3).unwrap().to_owned();
-    let metrics = lines.next().unwrap();
-    let metrics = metrics.trim_start_matches("metrics are at http://").trim_end_matches("/metrics").to_owned();
-    let (_prometheus, address) = prometheus(folder.path(), &metrics);
-    thread::spawn(move || request_until_closed(&listens));
+    let observed = match Observed::start("") {
+        Ok(observed) => observed,
+        Err(why) => return println!("skipped: no Prometheus: {why}"),
+    };
+    let address = observed.prometheus.clone();
     let replaced = |query: &str| {
         query
             .replace("$__rate_interval", "5s")
@@ -173,4 +192,34 @@ fn prometheus_resolves_every_query() {
     {
         assert_eq!(results(&address, query).unwrap().len(), 1, "{query}");
     }
+}
+
+#[test]
+fn prometheus_reads_native_histograms() {
+    let observed = match Observed::start("native-histograms") {
+        Ok(observed) => observed,
+        Err(why) => return println!("skipped: no Prometheus: {why}"),
+    };
+    // Without `le`, these are native ones: eight buckets per doubling for requests, one for servers and keys.
+    let (mut found, range) = (Vec::new(), "[5s]");
+    for _ in 0..300 {
+        let quantile = |metric: &str| format!("histogram_quantile(0.5, sum(rate({metric}{range})))");
+        let queries =
+            ["fanin_request_seconds{command=\"multiget\"}", "fanin_server_response_seconds", "fanin_multiget_keys"];
+        found =
+            queries.iter().map(|metric| results(&observed.prometheus, &quantile(metric)).unwrap_or_default()).collect();
+        let number = |found: &Vec<Value>| text(&found.first()?["value"][1]).parse::<f64>().ok();
+        let medians: Option<Vec<f64>> = found.iter().map(number).collect();
+        if let Some([request, server, keys]) = medians.as_deref()
+            && request.is_finite()
+        {
+            // A multiget waits for the server that takes a millisecond; half of its responses are at once.
+            assert!((0.001..0.5).contains(request) && *server < *request && (8.0..=16.0).contains(keys), "{medians:?}");
+            let counts = results(&observed.prometheus, "fanin_request_seconds_bucket").unwrap();
+            assert!(counts.is_empty(), "classic buckets in place of native ones");
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("no native histogram: {found:?}");
 }

@@ -10,10 +10,45 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::family::{Family, family};
-use super::process;
+use super::{process, protobuf};
 use crate::front::upstreams::error::ServerError;
 use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
 use crate::shared::{PoolState, Shared};
+
+/// Format of the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Prometheus' text.
+    Text,
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// Prometheus' protobuf, which has native histograms.
+    Protobuf,
+}
+
+impl Format {
+    /// All of them: what a client that wants it accepts, and the type of the response.
+    const ALL: [(Format, &[&str], &str); 3] = [
+        (
+            Format::Protobuf,
+            &["application/vnd.google.protobuf", "io.prometheus.client.MetricFamily", "delimited"],
+            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+        ),
+        (
+            Format::OpenMetrics,
+            &["application/openmetrics-text"],
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ),
+        (Format::Text, &[], "text/plain; version=0.0.4; charset=utf-8"),
+    ];
+
+    /// The best one that a client accepts, and its type.
+    pub fn accepted(accepts: &str) -> (Format, &'static str) {
+        let wanted = |words: &[&str]| words.iter().all(|word| accepts.contains(word));
+        let found = Format::ALL.into_iter().find(|(_, words, _)| wanted(words));
+        found.map_or((Format::Text, ""), |(format, _, name)| (format, name))
+    }
+}
 
 /// What a scrape reads.
 #[derive(Debug)]
@@ -56,19 +91,19 @@ impl Source {
         !self.stop.load(Relaxed)
     }
 
-    /// All metrics in the format of OpenMetrics 1.0, or in Prometheus' older one.
+    /// All metrics in a format.
     ///
     /// # Errors
-    /// Never, since writing to a string cannot fail.
-    pub fn text(source: &Arc<Source>, open_metrics: bool) -> Result<String, fmt::Error> {
+    /// Never, since writing to memory cannot fail.
+    pub fn encode(source: &Arc<Source>, format: Format) -> Result<Vec<u8>, fmt::Error> {
         let (mut registry, mut out) = (Registry::default(), String::new());
         registry.register_collector(Box::new(source.clone()));
-        if open_metrics {
-            text::encode(&mut out, &registry)?;
-        } else {
-            prometheus_text::encode(&mut out, &registry)?;
+        match format {
+            Format::Protobuf => return Ok(protobuf::encode(&source.families())),
+            Format::OpenMetrics => text::encode(&mut out, &registry)?,
+            Format::Text => prometheus_text::encode(&mut out, &registry)?,
         }
-        Ok(out)
+        Ok(out.into_bytes())
     }
 
     fn families(&self) -> Vec<Family> {

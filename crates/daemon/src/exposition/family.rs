@@ -9,19 +9,20 @@ use prometheus_client::metrics::exemplar::Exemplar;
 use crate::metrics::Distribution;
 
 /// Labels of a sample.
-type Labels = Vec<(&'static str, String)>;
+pub type Labels = Vec<(&'static str, String)>;
 
 /// A metric with its samples.
 #[derive(Debug)]
 pub struct Family {
     pub name: String,
-    help: String,
-    kind: MetricType,
-    samples: Vec<(Labels, Value)>,
+    pub help: String,
+    pub kind: MetricType,
+    pub samples: Vec<(Labels, Value)>,
 }
 
+/// Value of a sample.
 #[derive(Debug)]
-enum Value {
+pub enum Value {
     Number(f64),
     Distribution(Distribution),
 }

@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::Source;
+use super::{Format, Source};
 use crate::net::clock::{Clock, Nanos};
 
 /// Maximum number of connections.
@@ -38,10 +38,6 @@ const BACKLOG: i32 = 128;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Time for which a response is reused.
 const FRESH: Nanos = 100_000_000;
-
-/// Formats of Prometheus and OpenMetrics.
-const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
-const OPEN: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Listens at an address.
 ///
@@ -144,8 +140,8 @@ async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>) -> Result<(), hy
 struct Endpoint {
     source: Arc<Source>,
     clock: Clock,
-    /// The last response in both formats, and its time.
-    last: Mutex<[Option<(Nanos, Bytes)>; 2]>,
+    /// The last response in each format, and its time.
+    last: Mutex<[Option<(Nanos, Bytes)>; 3]>,
 }
 
 impl Endpoint {
@@ -167,23 +163,22 @@ impl Endpoint {
 
     fn metrics(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let open = accepted.into_iter().any(|value| value.contains("application/openmetrics-text"));
-        let Ok(body) = self.body(open) else {
+        let (format, name) = Format::accepted(&accepted.collect::<Vec<_>>().join(","));
+        let Ok(body) = self.body(format) else {
             return plain(StatusCode::INTERNAL_SERVER_ERROR, "metrics could not be written\n");
         };
         let mut response = Response::new(Full::new(body));
-        let format = HeaderValue::from_static(if open { OPEN } else { PLAIN });
-        response.headers_mut().insert(CONTENT_TYPE, format);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(name));
         response
     }
 
-    fn body(&self, open: bool) -> Result<Bytes, std::fmt::Error> {
+    fn body(&self, format: Format) -> Result<Bytes, std::fmt::Error> {
         let (now, mut last) = (self.clock.now(), self.last.lock().unwrap_or_else(PoisonError::into_inner));
-        let last = &mut last[usize::from(open)];
+        let last = &mut last[format as usize];
         if let Some((_, body)) = last.as_ref().filter(|(at, _)| now.saturating_sub(*at) < FRESH) {
             return Ok(body.clone());
         }
-        let body = Bytes::from(Source::text(&self.source, open)?);
+        let body = Bytes::from(Source::encode(&self.source, format)?);
         *last = Some((now, body.clone()));
         Ok(body)
     }

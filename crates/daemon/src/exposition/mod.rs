@@ -6,6 +6,7 @@ mod families;
 mod family;
 mod http;
 mod process;
+mod protobuf;
 
-pub use families::Source;
+pub use families::{Format, Source};
 pub use http::{HttpThread, listen};

@@ -106,28 +106,51 @@ impl Times {
     }
 }
 
-/// The sum of distributions of several threads, one bucket per doubling: as Prometheus has it.
-#[derive(Clone, Debug, Default)]
+/// The sum of distributions of several threads.
+#[derive(Clone, Debug)]
 pub struct Distribution {
-    /// Upper bounds, the last one infinite, and counts.
+    /// Upper bounds, one per doubling and the last one infinite, and counts.
     pub buckets: Vec<(f64, u64)>,
     /// Sum of all values.
     pub sum: f64,
+    /// The same values in finer buckets.
+    pub native: Native,
+}
+
+/// Buckets of a native histogram of Prometheus.
+#[derive(Clone, Debug)]
+pub struct Native {
+    /// Binary logarithm of the number of buckets per doubling: bucket `n` ends at 2^(n / 2^schema).
+    pub schema: i32,
+    /// Count of values up to this one.
+    pub zero: (f64, u64),
+    /// Number of the first bucket, and counts. The last one has all larger values.
+    pub first: i32,
+    pub counts: Vec<u64>,
 }
 
 impl Distribution {
     /// Sum of times, in seconds.
     pub fn of_times<'a>(times: impl Iterator<Item = &'a Times>) -> Distribution {
+        let times: Vec<&Times> = times.collect();
+        let group = times.first().map_or(PER_DOUBLING, |one| one.group);
+        let mut counts = vec![0u64; (BOUNDS - 1) / group + 2];
+        for one in &times {
+            counts.iter_mut().zip(&one.counts).for_each(|(sum, count)| *sum += count.get());
+        }
+        let nanos = times.iter().fold(0u64, |sum, one| sum.wrapping_add(one.sum.get()));
         let bounds = (0..BOUNDS.div_ceil(PER_DOUBLING)).map(|doubling| libm::exp2(doubling as f64 - BELOW as f64));
         let mut buckets: Vec<(f64, u64)> = bounds.chain([f64::INFINITY]).map(|bound| (bound, 0)).collect();
-        let mut nanos = 0u64;
-        for one in times {
-            nanos = nanos.wrapping_add(one.sum.get());
-            for (number, count) in one.counts.iter().enumerate() {
-                buckets[(number * one.group).div_ceil(PER_DOUBLING)].1 += count.get();
-            }
+        for (number, count) in counts.iter().enumerate() {
+            buckets[(number * group).div_ceil(PER_DOUBLING)].1 += count;
         }
-        Distribution { buckets, sum: nanos as f64 / 1e9 }
+        let native = Native {
+            schema: (PER_DOUBLING / group).ilog2() as i32,
+            zero: (buckets[0].0, counts[0]),
+            first: 1 - (BELOW * PER_DOUBLING / group) as i32,
+            counts: counts.split_off(1),
+        };
+        Distribution { buckets, sum: nanos as f64 / 1e9, native }
     }
 
     /// Number of values.
@@ -249,9 +272,17 @@ mod tests {
             fine.add(nanos);
             coarse.add(nanos);
         }
-        let sum = Distribution::of_times([&fine, &coarse].into_iter());
-        let found: Vec<(f64, u64)> = sum.buckets.iter().copied().filter(|(_, count)| *count > 0).collect();
-        assert_eq!(found, [(libm::exp2(-20.0), 2), (1.0, 2), (2.0, 2), (4.0, 2), (f64::INFINITY, 2)]);
-        assert_eq!((sum.count(), sum.sum.round()), (10, 410.0));
+        for (times, schema) in [(&fine, 3), (&coarse, 0)] {
+            let sum = Distribution::of_times([times, times].into_iter());
+            let found: Vec<(f64, u64)> = sum.buckets.iter().copied().filter(|(_, count)| *count > 0).collect();
+            assert_eq!(found, [(libm::exp2(-20.0), 2), (1.0, 2), (2.0, 2), (4.0, 2), (f64::INFINITY, 2)]);
+            assert_eq!((sum.count(), sum.sum.round()), (10, 410.0));
+            // A second is the end of bucket 0; 2^(13/8) s is the next bound above three seconds.
+            let Native { schema: own, zero, first, counts } = sum.native;
+            let at = |index: i32| counts[(index - first) as usize];
+            let third = if schema == 3 { 13 } else { 2 };
+            assert_eq!((own, zero.1, at(0), at(1), at(third)), (schema, 2, 2, 2, 2));
+            assert_eq!(zero.1 + counts.iter().sum::<u64>(), 10);
+        }
     }
 }

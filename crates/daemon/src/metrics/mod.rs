@@ -14,7 +14,7 @@ mod stats_format;
 
 pub use counter::Counter;
 pub use counters::{COUNTERS, Counters, MULTIGET_CLASSES};
-pub use histogram::{Distribution, percentiles};
+pub use histogram::{Distribution, Native, percentiles};
 pub use pool_figures::{Class, Multigets, PoolFigures};
 pub use server_figures::ServerFigures;
 pub use sizes::Sizes;

@@ -1,10 +1,13 @@
 //! Distribution of sizes: numbers of keys or servers.
 
 use super::counter::Counter;
-use super::histogram::Distribution;
+use super::histogram::{Distribution, Native};
 
 /// Number of bounds, which are powers of two from 1; another bucket takes larger sizes.
 const BOUNDS: usize = 17;
+
+/// A size below any.
+const SMALLEST: f64 = f64::MIN_POSITIVE;
 
 /// Counts by powers of two.
 #[derive(Debug, Default)]
@@ -30,7 +33,9 @@ impl Sizes {
             buckets.iter_mut().zip(&one.counts).for_each(|(bucket, count)| bucket.1 += count.get());
             total = total.wrapping_add(one.sum.get());
         }
-        Distribution { buckets, sum: total as f64 }
+        let counts = buckets.iter().map(|(_, count)| *count).collect();
+        let native = Native { schema: 0, zero: (SMALLEST, 0), first: 0, counts };
+        Distribution { buckets, sum: total as f64, native }
     }
 }
 

@@ -21,9 +21,9 @@ fn ask(at: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
-    response
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).unwrap();
+    String::from_utf8_lossy(&response).into_owned()
 }
 
 fn get(at: SocketAddr, path: &str, more: &str) -> String {
@@ -154,6 +154,12 @@ fn endpoint_has_other_paths_and_formats() {
     let open = get(at, "/metrics", "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n");
     assert!(open.contains("application/openmetrics-text") && open.ends_with("# EOF\n"));
     assert!(open.contains("# TYPE fanin_requests counter\n") && open.contains("\nfanin_requests_total "));
+    let protobuf = get(
+        at,
+        "/metrics",
+        "Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited\r\n",
+    );
+    assert!(protobuf.contains("application/vnd.google.protobuf") && protobuf.contains("fanin_requests_total"));
     let head = ask(at, "HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(head.ends_with("\r\n\r\n"), "{head}");
     // Draining: the endpoint is there until the last client is served.
