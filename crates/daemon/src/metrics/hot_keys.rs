@@ -12,7 +12,7 @@ use rand::{Rng, SeedableRng};
 /// Keys that a sketch has. The count of any key is at most the number of samples divided by this too high.
 const KEYS: usize = 256;
 /// Mean number of keys per sample.
-const EVERY: u64 = 64;
+const EVERY: u64 = 256;
 /// Samples that wait to be counted.
 const WAITING: usize = 16;
 /// Time after which counts are halved.
