@@ -62,6 +62,7 @@ impl<N: Net> Front<N> {
             Destination::Relay { .. } | Destination::Joined(_) | Destination::KeyMigration(_) => {
                 self.deliver(ask, line)
             }
+            Destination::Probe => {}
             Destination::Every => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.put_of_every(ask.number, line);
@@ -130,12 +131,15 @@ impl<N: Net> Front<N> {
 
     /// Handles a failed request; with `closes`, the client has part of the response and must be closed.
     pub(super) fn fails(&mut self, ask: &Ask, trouble: ServerError, closes: bool) {
-        self.counters.failed(trouble);
+        if !matches!(ask.to, Destination::Probe) {
+            self.counters.failed(trouble);
+        }
         self.has_written(ask);
         let pool = self.clients.get(ask.client).map(|client| self.upstreams.pool(client.pool()));
         let misses = ask.shape == Shape::Values && pool.is_some_and(|pool| pool.misses(trouble));
         let text = if misses { text::END } else { trouble.text() };
         match ask.to {
+            Destination::Probe => return,
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Destination::Joined(get) => {
                 let (who, _) = self.coalescing.over(get);

@@ -306,7 +306,7 @@ impl<N: Net> Front<N> {
         self.report_state(server, Some(trouble));
         self.count_failure(server, trouble);
         self.observe_server(server);
-        let (socket, asked) = self.upstreams.server_mut(server).close(self.now);
+        let (socket, asked) = self.upstreams.close(server, self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
             self.fails(&ask, trouble, closes && index == 0);

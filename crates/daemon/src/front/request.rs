@@ -447,6 +447,9 @@ impl<N: Net> Front<N> {
             }
             self.counters.server_connects.add(u64::from(opened && self.upstreams.is_shared(server)));
         }
+        if opened && self.upstreams.server(server).is_doubtful() {
+            self.upstreams.probe(server, self.now);
+        }
         if event.writable || opened {
             self.upstreams.send_next_single(server, self.now);
             self.upstreams.mark(server);

@@ -22,6 +22,11 @@ pub struct Table<T> {
     charge: Charge,
 }
 
+impl Id {
+    /// An id that no item ever has.
+    pub const NOBODY: Id = Id { index: u32::MAX, life: u32::MAX };
+}
+
 impl<T> Default for Table<T> {
     fn default() -> Table<T> {
         Table { places: Vec::new(), free: Vec::new(), first_life: 0, charge: Charge::default() }

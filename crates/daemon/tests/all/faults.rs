@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::cluster;
-use crate::support::{Client, Cluster, Manner, now, value};
+use crate::support::{Client, Cluster, Manner, now, value, wait_until};
 
 /// Timeout of the test pools, and a margin for a busy machine.
 const DEADLINE: Duration = Duration::from_millis(400);
@@ -312,4 +312,28 @@ fn gets_do_not_join_across_a_known_write() {
         assert_eq!(sizes(&mut late, key), [size; 6]);
         early.values();
     }
+}
+
+#[test]
+fn hung_server_costs_two_timeouts_until_it_responds() {
+    let cluster = cluster(2, "", "");
+    let keys = cluster.filled(20);
+    let hung = cluster.keys_of(0, &keys);
+    let mut client = cluster.client();
+    *cluster.servers[0].manner.lock().unwrap() = Manner::Hangs;
+    let errors: Vec<String> = (0..2).map(|_| client.ask(&format!("get {}\r\n", hung[0]))).collect();
+    assert!(errors.iter().all(|error| error.contains("in time")), "{errors:?}");
+    // From now on only probes wait for it.
+    let begun = now();
+    let mut requests = 0;
+    while begun.elapsed() < Duration::from_millis(1500) {
+        let asked = now();
+        assert!(client.ask(&format!("get {}\r\n", hung[0])).starts_with("SERVER_ERROR server is down"));
+        assert!(asked.elapsed() < Duration::from_millis(200), "{:?}", asked.elapsed());
+        requests += 1;
+    }
+    assert!(requests > 100, "{requests}");
+    *cluster.servers[0].manner.lock().unwrap() = Manner::Answers;
+    wait_until("it is back", || client.get(&hung).1 == "END");
+    assert_eq!(client.get(&hung).0, hung);
 }

@@ -133,7 +133,8 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: 
             let mut took = line;
             let manner = *manner.lock().unwrap();
             match request {
-                Request::Get(_) | Request::Keyed(_) | Request::Stats(_) if manner == Manner::Hangs => {}
+                Request::Get(_) | Request::Keyed(_) | Request::Stats(_) | Request::Version
+                    if manner == Manner::Hangs => {}
                 Request::Get(get) => answer(&mut stream, manner, items, get.keys())?,
                 Request::Store(store) => {
                     let follow = store.follow as usize;

@@ -20,6 +20,8 @@ pub enum Destination {
     Every,
     /// One of every server's lists: this server's.
     Listing(usize),
+    /// Nowhere: it shows that a server responds again.
+    Probe,
     /// Nowhere: the client gets this text when the response is there.
     Instead(&'static str),
 }

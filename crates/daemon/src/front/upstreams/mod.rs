@@ -11,19 +11,21 @@ pub mod error;
 pub mod pool;
 pub mod server;
 
+use std::collections::VecDeque;
 use std::iter::StepBy;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fanin_memcache::Mark;
+use fanin_memcache::{Mark, Shape};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::memory::table::Id;
 use crate::net::clock::Nanos;
 use crate::net::{Net, Token};
 use crate::settings;
 use crate::shared::{Edition, PoolState};
-use ask::Ask;
+use ask::{Ask, Destination};
 use error::ServerError;
 use pool::{Pool, Successor};
 use server::Server;
@@ -167,6 +169,19 @@ impl<S> Upstreams<S> {
         let mut closing = Vec::new();
         fanin_memcache::closing_question(mark, |bytes| closing.extend_from_slice(bytes));
         self.servers[server].queue(Ask { at: now, ..ask }, mark.bytes(), &[&line, &closing]);
+        self.mark(server);
+    }
+
+    /// Closes a server's connection, and returns it with its requests.
+    pub fn close(&mut self, server: usize, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
+        let random = self.random();
+        self.servers[server].close(now, random)
+    }
+
+    /// Asks a server that has failed repeatedly for its version, before clients' requests go to it.
+    pub fn probe(&mut self, server: usize, now: Nanos) {
+        let probe = Ask::new((Id::NOBODY, 0), Destination::Probe, Shape::Version, now);
+        self.servers[server].queue(probe, &[], &[b"version\r\n"]);
         self.mark(server);
     }
 
@@ -335,7 +350,7 @@ impl<S> Upstreams<S> {
         let is_through = |server: &usize| self.servers[*server].is_through() && self.servers[*server + 1].is_through();
         let place = self.retired.iter().position(is_through)?;
         let server = self.retired.swap_remove(place);
-        let [one, two] = [server, server + 1].map(|server| self.servers[server].close(now).0);
+        let [one, two] = [server, server + 1].map(|server| self.servers[server].close(now, 0).0);
         self.free_servers.push(server);
         Some([one, two])
     }

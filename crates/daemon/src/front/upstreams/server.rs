@@ -117,6 +117,8 @@ pub struct Server<S> {
     rest: Buffer,
     /// The peer has closed.
     ending: bool,
+    /// It has failed repeatedly, and has not yet responded to a probe.
+    is_doubtful: bool,
     out: Outgoing,
     /// Whether it is in the list to write at the end of this loop iteration, and in a list to read in a later one.
     marked: bool,
@@ -148,6 +150,7 @@ impl<S> Server<S> {
             passing: None,
             rest: Buffer::default(),
             ending: false,
+            is_doubtful: false,
             out: Outgoing::default(),
             marked: false,
             again: false,
@@ -207,6 +210,7 @@ impl<S> Server<S> {
     /// State for operators.
     pub fn state(&self) -> &'static str {
         match self.state {
+            State::Open(_) if self.is_doubtful => "probing",
             State::Open(_) => "up",
             State::Opening { .. } => "opening",
             State::Down { .. } => "down",
@@ -245,8 +249,9 @@ impl<S> Server<S> {
             return Ok(false);
         }
         let down = State::Down { until: AT_ONCE };
-        if let State::Opening { socket, .. } = std::mem::replace(&mut self.state, down) {
+        if let State::Opening { socket, waits, .. } = std::mem::replace(&mut self.state, down) {
             self.state = State::Open(socket);
+            self.is_doubtful = !waits && self.alone.is_none();
         }
         Ok(true)
     }
@@ -289,13 +294,14 @@ impl<S> Server<S> {
 
     /// Closes the connection and returns it with its requests. One that was open is tried again at once, others after a pause. The second
     /// connection is opened again if requests wait for it; if it was never open, they fail, too.
-    pub fn close(&mut self, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
+    pub fn close(&mut self, now: Nanos, random: u64) -> (Option<S>, VecDeque<Ask>) {
         let mut asked = std::mem::take(&mut self.asked);
         let stood = matches!(self.state, State::Open(_));
         let is_retired = self.is_retired();
         let until = match &mut self.alone {
             _ if is_retired => Nanos::MAX,
-            None => now + self.pause,
+            // Front ends that lost a server together do not come back together.
+            None => now + self.pause / 2 + random % (self.pause / 2 + 1),
             Some(alone) if stood => {
                 if alone.is_empty() {
                     Nanos::MAX
@@ -314,6 +320,7 @@ impl<S> Server<S> {
         };
         self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
         self.life += 1;
+        self.is_doubtful = false;
         (self.cursor, self.passing, self.notes) = (Cursor::default(), None, Bytes::default());
         (self.rest, self.out, self.ending) = (Buffer::default(), Outgoing::default(), false);
         self.charge = Charge::default();
@@ -362,7 +369,7 @@ impl<S> Server<S> {
                 return Err(ServerError::Down);
             }
             (Some(alone), _) => alone.len() + unanswered > MOST_ALONE,
-            (None, State::Open(_) | State::Opening { waits: true, .. }) => {
+            (None, State::Open(_) | State::Opening { waits: true, .. }) if !self.is_doubtful => {
                 let room = MOST_WAITS.saturating_sub(self.out.left());
                 under_way > room.max(LEAST_WAITS) || self.out.left() > 2 * MOST_WAITS || self.asked.len() >= MOST_ASKED
             }
@@ -410,8 +417,14 @@ impl<S> Server<S> {
         }
     }
 
+    /// Whether it must respond to a probe before clients' requests go to it.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     /// Handles a response: the next failure is a first one. Returns whether this was the first response since a failure.
     pub fn is_well(&mut self) -> bool {
+        self.is_doubtful = false;
         std::mem::take(&mut self.pause) > 0
     }
 

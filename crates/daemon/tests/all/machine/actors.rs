@@ -277,6 +277,7 @@ impl Memcached {
                 _ if self.items.remove(keyed.key).is_some() => out.extend(b"DELETED\r\n"),
                 _ => out.extend(b"NOT_FOUND\r\n"),
             },
+            Request::Version => out.extend(b"VERSION 1.6.18\r\n"),
             other => panic!("{other:?} is not asked here"),
         }
     }
