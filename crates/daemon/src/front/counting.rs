@@ -1,9 +1,12 @@
 //! Counts for metrics beside the counters of requests: hits, keys, and the connections to servers.
 
+use fanin_memcache::{Command, Keyed, Meta};
+
 use super::Front;
 use super::multigets::Multiget;
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
+use crate::metrics::Class;
 use crate::net::clock::Nanos;
 use crate::net::{Net, Report, SlowMultiget};
 
@@ -99,5 +102,15 @@ impl<N: Net> Front<N> {
             error: multiget.failure(),
         };
         self.net.report(&Report::SlowMultiget(slow));
+    }
+}
+
+/// Class of a command for one key.
+pub fn class(keyed: &Keyed<'_>, value: Option<&[u8]>) -> Class {
+    match keyed.command {
+        _ if value.is_some() => Class::Store,
+        Command::Meta(Meta::Get, _) => Class::Get,
+        Command::Delete | Command::Meta(Meta::Delete, _) => Class::Delete,
+        _ => Class::Other,
     }
 }

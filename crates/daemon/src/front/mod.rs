@@ -21,6 +21,7 @@ mod response;
 mod second;
 mod stats;
 pub mod upstreams;
+mod writing;
 
 use std::io;
 use std::sync::Arc;

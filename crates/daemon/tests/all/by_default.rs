@@ -2,26 +2,8 @@
 
 use crate::support::Cluster;
 
-#[path = "attacks.rs"]
-mod attacks;
-#[path = "commands.rs"]
-mod commands;
-#[path = "faults.rs"]
-mod faults;
-#[path = "logins.rs"]
-mod logins;
-#[path = "metrics.rs"]
-mod metrics;
-#[path = "proxies.rs"]
-mod proxies;
-#[path = "reloads.rs"]
-mod reloads;
-#[path = "tls.rs"]
-mod tls;
-#[path = "unix_sockets.rs"]
-mod unix_sockets;
-#[path = "waits.rs"]
-mod waits;
+#[path = "over_sockets.rs"]
+mod over_sockets;
 
 /// Setting of the event loop.
 const EVENT_LOOP: &str = "";

@@ -1,14 +1,18 @@
 //! Multigets and joined gets of a thread: responses that several servers, or several clients, share.
 
+mod batch;
 pub mod coalescing;
 mod multiget;
 pub mod schedule;
+mod spare;
 
 use fanin_fanout::Window;
 use fanin_memcache::Get;
 
+pub use batch::Settled;
 pub use coalescing::Coalescing;
-pub use multiget::{Multiget, Retrieval, Settled, Spare};
+pub use multiget::{Multiget, Retrieval};
+pub use spare::Spare;
 
 use crate::memory::table::{Id, Table};
 use crate::net::clock::Nanos;

@@ -3,56 +3,19 @@
 //! All keys of one server are a batch: one command, whose response is held until its keys are next, since a response follows the order of
 //! the keys, as in memcached. All work is linear in the keys; buffers are reused.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 
+use super::batch::{Batch, Settled};
 use super::schedule::Schedule;
+use super::spare::Spare;
 use crate::front::upstreams::pool::Pool;
 use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
 use crate::migration::{Location, MigrationState};
 use crate::net::clock::{Nanos, nanos, span};
-
-/// Keys of one server.
-#[derive(Debug, Default)]
-struct Batch {
-    /// The server.
-    server: u32,
-    /// The request, as a range of the multiget's text, and the next key in it that may be answered.
-    asked: Range<usize>,
-    next_key: usize,
-    /// Index of its first key among all results, and the number of keys with results.
-    first: usize,
-    count: usize,
-    come: usize,
-    found: usize,
-    /// Keys written, and bytes of `held` written.
-    written: usize,
-    written_bytes: usize,
-    /// Response bytes, in key order.
-    held: Buffer,
-    over: bool,
-    /// Number of keys that are looked up elsewhere, and the results of such keys by index.
-    waits: usize,
-    /// Keys whose server was not known to be clear at the request.
-    unclear: Vec<u32>,
-    more: Vec<(u32, Settled)>,
-    more_bytes: usize,
-}
-
-/// Result of a key that was looked up elsewhere.
-#[derive(Debug)]
-pub enum Settled {
-    /// This value, in place of the server's.
-    Value(Buffer),
-    /// A miss.
-    Missed,
-    /// The server's result stands.
-    AsServed,
-}
 
 /// Kind of retrieval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,31 +69,6 @@ pub struct Multiget {
     charge: Charge,
 }
 
-/// Buffers of a multiget: requests, batches of keys, results, and their charge.
-type Texts = (Vec<u8>, Vec<u16>, Vec<u32>, Charge);
-
-/// Unused buffers.
-#[derive(Debug, Default)]
-pub struct Spare {
-    texts: Vec<Texts>,
-    batches: Vec<Vec<Batch>>,
-    /// Small ones for batches, and large ones for whole responses.
-    buffers: [Vec<Buffer>; 2],
-    /// Their capacity, and its limit.
-    room: usize,
-    most: usize,
-    /// For each server, its batch in the multiget under construction.
-    of_server: Vec<u16>,
-    /// Command before the keys.
-    head: Vec<u8>,
-}
-
-/// Maximum number of unused multiget tables, and of buffer bytes.
-const KEPT: usize = 256;
-/// Size from which a buffer is large; above the second it is freed.
-const LARGE: usize = 64 << 10;
-const LARGEST_KEPT: usize = 1 << 20;
-
 impl Retrieval {
     fn of(get: &Get<'_>) -> Retrieval {
         match (get.time, get.unique) {
@@ -152,10 +90,7 @@ impl Multiget {
         pool: &Pool,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
-        let (mut text, mut of_key, mut sizes, charge) = spare.texts.pop().unwrap_or_default();
-        let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
-        spare.of_server.clear();
-        spare.of_server.resize(pool.servers().len(), u16::MAX);
+        let ((mut text, mut of_key, mut sizes, charge), mut batches) = spare.tables(pool.servers().len());
         let (asked, mut moving) = (Retrieval::of(get), false);
         let mut keys = get.keys();
         for key in keys.by_ref().take(most) {
@@ -550,53 +485,4 @@ fn lay_out(
 fn value_size(answer: &[u8]) -> Option<u32> {
     let line = answer.split(|byte| *byte == b'\r').next()?;
     str::from_utf8(line.split(|byte| *byte == b' ').nth(3)?).ok()?.parse().ok()
-}
-
-impl Spare {
-    /// A pool of buffers with a maximum size.
-    pub fn new(most: usize) -> Spare {
-        Spare { most, ..Spare::default() }
-    }
-
-    /// Command before a request's keys.
-    fn head_of(&mut self, get: &Get<'_>) -> &[u8] {
-        self.head.clear();
-        get.head(|bytes| self.head.extend_from_slice(bytes));
-        &self.head
-    }
-
-    /// Frees all buffers.
-    pub fn clear(&mut self) {
-        *self = Spare::new(self.most);
-    }
-
-    /// An empty buffer.
-    pub fn buffer(&mut self, large: bool) -> Buffer {
-        let buffer = self.buffers[usize::from(large)].pop().unwrap_or_default();
-        self.room -= buffer.capacity();
-        buffer
-    }
-
-    /// Takes an unused buffer.
-    pub fn keep(&mut self, mut buffer: Buffer) {
-        let room = buffer.capacity();
-        if room > 0 && room <= LARGEST_KEPT && self.room + room <= self.most {
-            buffer.clear();
-            self.room += room;
-            self.buffers[usize::from(room >= LARGE)].push(buffer);
-        }
-    }
-
-    fn take_back(&mut self, (mut text, mut of_key, mut sizes, charge): Texts, mut batches: Vec<Batch>) {
-        for batch in batches.drain(..) {
-            self.keep(batch.held);
-        }
-        if self.texts.len() < KEPT && text.capacity() <= LARGEST_KEPT {
-            text.clear();
-            of_key.clear();
-            sizes.clear();
-            self.texts.push((text, of_key, sizes, charge));
-            self.batches.push(batches);
-        }
-    }
 }

@@ -576,6 +576,24 @@ mod tests {
     }
 
     #[test]
+    fn pauses_double_and_are_random() {
+        let mut server: Server<()> = Server::shared(&settings(), Arc::default(), 0);
+        server.users = 1;
+        let mut pause = |random| {
+            server.close(0, random);
+            let State::Down { until } = server.state else { panic!("closed") };
+            until
+        };
+        assert_eq!(pause(7), 0, "the first attempt is at once");
+        for longest in [50, 100, 200, 400, 800, 1600, 2000, 2000].map(|millis| millis * 1_000_000) {
+            let next = pause(longest);
+            assert!((longest / 2..=longest).contains(&next), "{next} of {longest}");
+        }
+        let some: std::collections::BTreeSet<Nanos> = (0..20).map(|number| pause(number * 77_777_777)).collect();
+        assert!(some.len() > 15, "{some:?}");
+    }
+
+    #[test]
     fn limits_second_connection_per_client() {
         let mut server: Server<()> = Server::alone(&settings(), Arc::default(), 0);
         let ask = || {

@@ -1,0 +1,24 @@
+//! Tests over sockets, with the event loop of the module above.
+
+use super::{EVENT_LOOP, cluster};
+
+#[path = "attacks.rs"]
+mod attacks;
+#[path = "commands.rs"]
+mod commands;
+#[path = "faults.rs"]
+mod faults;
+#[path = "logins.rs"]
+mod logins;
+#[path = "metrics.rs"]
+mod metrics;
+#[path = "proxies.rs"]
+mod proxies;
+#[path = "reloads.rs"]
+mod reloads;
+#[path = "tls.rs"]
+mod tls;
+#[path = "unix_sockets.rs"]
+mod unix_sockets;
+#[path = "waits.rs"]
+mod waits;
