@@ -1,4 +1,4 @@
-//! What packages have beside the program: units, settings, the Debian package, and reports to systemd.
+//! Units, settings and user of the Debian package, and notifications to systemd.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -65,7 +65,7 @@ fn packaged_settings_are_valid_and_fit_the_units() {
     let listens: Vec<&str> = values(&socket, "ListenStream").collect();
     assert!(!listens.is_empty());
     assert!(listens.iter().all(|address| text.contains(&format!("listen = \"{address}\""))), "{listens:?}");
-    // What the unit runs are commands that the program has.
+    // The program accepts the commands that the unit runs.
     let commands: Vec<&str> = values(&service, "ExecStart").chain(values(&service, "ExecReload")).collect();
     assert_eq!(commands.len(), 3);
     for command in commands.iter().filter_map(|command| command.strip_prefix("/usr/bin/fanin ")) {

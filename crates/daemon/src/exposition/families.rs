@@ -50,7 +50,7 @@ impl Format {
     }
 }
 
-/// What a scrape reads.
+/// State from which metrics are collected.
 #[derive(Debug)]
 pub struct Source {
     shared: Arc<Shared>,

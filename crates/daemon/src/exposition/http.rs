@@ -19,7 +19,6 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpStream;
-use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{Format, Source};
@@ -72,7 +71,14 @@ impl HttpThread {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener.into())?
         };
-        let work = move || serve(&runtime, &listener, &Arc::new(endpoint), stopped);
+        // The end of the runtime ends its connections.
+        let work = move || {
+            runtime.block_on(async {
+                tokio::spawn(accept(listener, Arc::new(endpoint)));
+                // The sender is only dropped.
+                let _ = stopped.await;
+            });
+        };
         let thread = std::thread::Builder::new().name("fanin-metrics".to_owned()).spawn(work)?;
         Ok(HttpThread { stop, thread })
     }
@@ -85,40 +91,22 @@ impl HttpThread {
     }
 }
 
-fn serve(
-    runtime: &Runtime,
-    listener: &tokio::net::TcpListener,
-    endpoint: &Arc<Endpoint>,
-    mut stopped: oneshot::Receiver<()>,
-) {
+/// Accepts connections, without end.
+async fn accept(listener: tokio::net::TcpListener, endpoint: Arc<Endpoint>) {
     let free = Arc::new(Semaphore::new(MOST));
-    let accept = async {
-        loop {
-            let Ok(permit) = free.clone().acquire_owned().await else { return };
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    let endpoint = endpoint.clone();
-                    tokio::spawn(async move {
-                        // A client that breaks off or stalls is no error here.
-                        let _ = tokio::time::timeout(CONNECTION_TIME, connection(stream, endpoint)).await;
-                        drop(permit);
-                    });
-                }
-                Err(_) => tokio::time::sleep(PAUSE).await,
+    while let Ok(permit) = free.clone().acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let endpoint = endpoint.clone();
+                tokio::spawn(async move {
+                    // A client that breaks off or stalls is no error here.
+                    let _ = tokio::time::timeout(CONNECTION_TIME, connection(stream, endpoint)).await;
+                    drop(permit);
+                });
             }
+            Err(_) => tokio::time::sleep(PAUSE).await,
         }
-    };
-    runtime.block_on(async {
-        let mut accept = std::pin::pin!(accept);
-        std::future::poll_fn(|context| {
-            use std::future::Future;
-            if std::pin::Pin::new(&mut stopped).poll(context).is_ready() {
-                return std::task::Poll::Ready(());
-            }
-            accept.as_mut().poll(context)
-        })
-        .await;
-    });
+    }
 }
 
 async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>) -> Result<(), hyper::Error> {

@@ -39,7 +39,7 @@ impl Class {
 pub struct PoolFigures {
     /// By class of request, from its arrival to its response.
     latencies: [Histogram; Class::ALL.len()],
-    /// What only an exposition reports.
+    /// Figures of multigets, if metrics are exposed.
     pub multigets: Option<Multigets>,
 }
 

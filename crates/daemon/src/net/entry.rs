@@ -9,7 +9,7 @@ use rustls::ServerConfig;
 
 use super::users::Users;
 
-/// What a client must fulfil before its requests are read.
+/// Requirements that a client must meet before its requests are read.
 #[derive(Clone, Default)]
 pub struct Entry {
     /// Addresses of clients that may connect; all, if the list is empty.

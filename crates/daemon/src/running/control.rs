@@ -17,6 +17,8 @@ use crate::net::Address;
 const LINE_TIME: Duration = Duration::from_secs(2);
 /// Time in which a command must be carried out.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
+/// Pause after a failed accept.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Longest command.
 const LONGEST: u64 = 64;
 
@@ -68,7 +70,7 @@ impl Orders {
                 Ok(listener) => {
                     self.names.push(at);
                     let sender = self.sender.clone();
-                    let work = move || listener.incoming().flatten().try_for_each(|stream| serve(&stream, &sender));
+                    let work = move || accept(&listener, &sender);
                     std::thread::Builder::new().name("fanin-control".to_owned()).spawn(work)?;
                 }
                 Err(error) => refused = Some(error),
@@ -105,6 +107,18 @@ pub fn send(addresses: &[Address], command: Command) -> io::Result<Option<Result
         };
     }
     Ok(None)
+}
+
+/// Accepts commands until nobody takes orders any more.
+fn accept(listener: &UnixListener, orders: &Sender<Order>) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) if serve(&stream, orders).is_err() => return,
+            Ok(_) => {}
+            // For example, there is no free file descriptor.
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
 }
 
 /// Reads and carries out one command; fails if nobody takes orders any more.

@@ -178,6 +178,8 @@ fn invalid_mcrouter_files_are_refused_with_a_line() {
         ("[\"127.0.0.1:12345\"]", "[\"127.0.0.1:1:caret\"]", 3),
         ("\"servers\": [\"127.0.0.1:12345\"]", "\"server_list_from_pool\": \"B\"", 3),
         ("\"pools\": {", "\"pools\" {", 2),
+        // A long chain of routes.
+        ("PoolRoute|A", &"A|".repeat(100_000), 7),
     ] {
         let text = MCROUTER.replace(from, to);
         let problem = import("m.json", &text).unwrap_err();

@@ -10,7 +10,7 @@ pub struct Pool {
     /// Keys and values of other settings, with the values as in TOML.
     pub settings: Vec<(&'static str, String)>,
     pub servers: Vec<String>,
-    /// What does not map, as comments.
+    /// Comments on settings without an equivalent.
     pub comments: Vec<String>,
 }
 

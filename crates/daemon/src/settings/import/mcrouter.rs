@@ -37,14 +37,14 @@ const CHILDREN: [&str; 18] = [
     "default",
 ];
 
-/// What a kind of route would need here.
+/// Replacement for a kind of route.
 fn advice(kind: &str) -> &'static str {
     match kind {
         kind if kind.starts_with("All") => {
             "a key has one server here; keep mcrouter for pools whose writes go to several"
         }
         kind if kind.contains("Failover") => {
-            "keys of a server that is down fail until it is back, or miss with `on_down = \"miss\"`; no other pool is asked"
+            "there is no failover to another pool: keys of a server that is down fail until it is back, or miss with `on_down = \"miss\"`"
         }
         "PrefixSelectorRoute" => "a pool has an address of its own: give the clients of each prefix that of their pool",
         "OperationSelectorRoute" => "a pool serves all operations",
@@ -140,7 +140,7 @@ impl<'a> Import<'a> {
             .try_for_each(|entry| self.children(&entry.node))
     }
 
-    /// A route as text.
+    /// A route as text, such as `AllSyncRoute|PoolRoute|A`.
     fn short(&mut self, line: usize, text: &'a str) -> Result<(), Wrong> {
         if text.contains(['%', '@']) {
             return Err(Wrong::at(
@@ -148,23 +148,21 @@ impl<'a> Import<'a> {
                 format!("`{text}`: macros are not evaluated: import the file that results from them"),
             ));
         }
-        match text.split_once('|') {
-            Some((kind, rest)) if OF_POOLS.contains(&kind) => {
+        let mut route = text;
+        while let Some((kind, rest)) = route.split_once('|') {
+            if OF_POOLS.contains(&kind) {
                 // `HashRoute|Pool|A` is a pool, too.
-                let name = rest.strip_prefix("Pool|").unwrap_or(rest);
-                self.uses(line, name)
+                return self.uses(line, rest.strip_prefix("Pool|").unwrap_or(rest));
             }
-            Some((kind, rest)) => {
-                self.unmapped(line, kind);
-                self.short(line, rest)
-            }
-            None if ENDS.contains(&text) => {
-                self.unmapped(line, text);
-                Ok(())
-            }
-            None if self.handles.contains(text) => Ok(()),
-            None => Err(Wrong::at(line, format!("no route is named `{text}`"))),
+            self.unmapped(line, kind);
+            route = rest;
         }
+        if ENDS.contains(&route) {
+            self.unmapped(line, route);
+            return Ok(());
+        }
+        let is_named = self.handles.contains(route);
+        is_named.then_some(()).ok_or_else(|| Wrong::at(line, format!("no route is named `{route}`")))
     }
 
     /// One route, or a list or map of them.

@@ -1,6 +1,6 @@
 //! Settings of other proxies as settings of a front end: twemproxy's `nutcracker.yml` and mcrouter's JSON.
 //!
-//! What has no equivalent becomes a note with its line, and what to do instead.
+//! A setting without an equivalent becomes a note with its line and the action to take.
 
 mod converted;
 mod mcrouter;
