@@ -61,7 +61,7 @@ ALLOWED = {
     # Sockets; the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
-        "fanin-fanout fanin-memcache fanin-plan-files fanin-ring fanin-units",
+        "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-units",
         "crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix ppp procfs prometheus-client prost rand rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
     ),
     # What a program or a notebook calls.

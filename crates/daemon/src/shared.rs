@@ -1,23 +1,30 @@
 //! State shared by threads: the settings in force, counters, writes, number of clients, and memory.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::failover::Failover;
+pub use crate::failover::ServerState;
 use crate::front::multigets::coalescing::Writes;
 use crate::memory::Memory;
-use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures, ServerFigures};
+use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures};
 use crate::migration::{Plans, PoolPlan};
 use crate::net::clock::unix;
+use crate::net::sockets::Waker;
 use crate::settings::{self, Settings};
 
 /// Values of all counters.
 type CounterValues = [u64; COUNTERS.len()];
 
+/// Waker of a thread; a restarted thread has a new one.
+pub type ThreadWaker = Arc<Mutex<Option<Waker>>>;
+type Wakers = Vec<ThreadWaker>;
+
 /// Shared state.
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) threads: Vec<Arc<Counters>>,
-    pub(crate) writes: Writes,
+    pub(crate) writes: Arc<Writes>,
     pub(crate) memory: Memory,
     pub(crate) plans: Plans,
     /// Unix time of the start, in seconds.
@@ -27,6 +34,9 @@ pub struct Shared {
     number: AtomicU64,
     /// The edition that each thread has installed.
     installed: Vec<AtomicU64>,
+    /// Number of changes of pools' members.
+    members: AtomicU64,
+    wakers: Mutex<Wakers>,
     clients: AtomicUsize,
     most_clients: AtomicUsize,
     /// Log rows that could not be written.
@@ -51,44 +61,10 @@ pub struct PoolState {
     pub servers: Vec<Arc<ServerState>>,
     /// Its plan, if any.
     pub plan: Option<Arc<PoolPlan>>,
+    /// Which servers are in use, if others answer for one that is down.
+    pub failover: Option<Arc<Failover>>,
     /// By thread.
     pub figures: Arc<Vec<PoolFigures>>,
-}
-
-/// State of a server that threads share.
-#[derive(Debug, Default)]
-pub struct ServerState {
-    /// Whether it was last reported as down.
-    is_down: AtomicBool,
-    /// By thread, if they are exposed.
-    figures: Vec<ServerFigures>,
-}
-
-impl ServerState {
-    /// A server that is up, with figures of this many threads.
-    fn new(threads: usize) -> ServerState {
-        ServerState { figures: (0..threads).map(|_| ServerFigures::new()).collect(), ..ServerState::default() }
-    }
-
-    /// Figures of a thread, if they are exposed.
-    pub fn figures(&self, thread: usize) -> Option<&ServerFigures> {
-        self.figures.get(thread)
-    }
-
-    /// Figures of all threads.
-    pub fn all_figures(&self) -> &[ServerFigures] {
-        &self.figures
-    }
-
-    /// Whether it was last reported as up.
-    pub fn is_up(&self) -> bool {
-        !self.is_down.load(Relaxed)
-    }
-
-    /// Records whether it is up; returns whether that is unchanged.
-    pub fn stays(&self, up: bool) -> bool {
-        self.is_down.swap(!up, Relaxed) != up
-    }
 }
 
 impl PoolState {
@@ -100,9 +76,12 @@ impl PoolState {
             let place = old?.settings.servers.iter().position(|other| other.is_same_server(server))?;
             old?.servers.get(place).cloned()
         };
+        let servers: Vec<_> = pool.servers.iter().map(|one| stays(one).unwrap_or_else(server)).collect();
+        let before = old.and_then(|old| old.failover.as_ref());
         PoolState {
             settings: pool.clone(),
-            servers: pool.servers.iter().map(|one| stays(one).unwrap_or_else(server)).collect(),
+            failover: pool.fails_over().then(|| Failover::new(pool.replicas, &servers, before)),
+            servers,
             plan: pool.plan.as_ref().map(|plan| {
                 let running = old.and_then(|old| old.plan.clone());
                 running.unwrap_or_else(|| Arc::new(PoolPlan::new(plan.moves.clone(), plan.stage)))
@@ -137,13 +116,15 @@ impl Shared {
         let edition = none.next(settings);
         Shared {
             threads: (0..settings.threads).map(|_| Arc::new(Counters::of(settings))).collect(),
-            writes: Writes::default(),
+            writes: Arc::default(),
             memory: Memory::new(settings.memory.0, settings.threads),
             plans: Plans::new(settings.pools.iter().any(|pool| pool.plan.is_some())),
             started: unix() / 1_000_000_000,
             number: AtomicU64::new(edition.number),
             edition: Mutex::new(Arc::new(edition)),
             installed: (0..settings.threads).map(|_| AtomicU64::new(0)).collect(),
+            members: AtomicU64::new(0),
+            wakers: Mutex::default(),
             clients: AtomicUsize::new(0),
             most_clients: AtomicUsize::new(clients),
             unwritten: AtomicU64::new(0),
@@ -184,6 +165,38 @@ impl Shared {
     pub fn is_installed(&self) -> bool {
         let number = self.edition_number();
         self.installed.iter().all(|installed| installed.load(SeqCst) == number)
+    }
+
+    /// Phases of a pool's servers, for operators; none without failover.
+    pub fn phases(&self, pool: usize) -> Vec<&'static str> {
+        let edition = self.edition();
+        let failover = edition.pools[pool].failover.as_ref();
+        failover.map_or_else(Vec::new, |failover| {
+            failover.members().list.iter().map(|member| member.phase.word()).collect()
+        })
+    }
+
+    /// Number of changes of pools' members.
+    pub(crate) fn members_number(&self) -> u64 {
+        self.members.load(SeqCst)
+    }
+
+    /// A pool's members have changed: all threads follow.
+    pub(crate) fn members_change(&self) {
+        self.members.fetch_add(1, SeqCst);
+        self.wake();
+    }
+
+    /// Adds the waker of a thread.
+    pub(crate) fn add_waker(&self, waker: ThreadWaker) {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
+    }
+
+    /// Wakes all threads.
+    pub(crate) fn wake(&self) {
+        for waker in &*self.wakers.lock().unwrap_or_else(PoisonError::into_inner) {
+            waker.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
+        }
     }
 
     /// Counts a new client, if the limit allows it.

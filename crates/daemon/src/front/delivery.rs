@@ -63,6 +63,8 @@ impl<N: Net> Front<N> {
                 self.deliver(ask, line)
             }
             Destination::Probe => {}
+            Destination::Purge { of, .. } if response::is_error(line) => self.purge_refused(of as usize),
+            Destination::Purge { .. } => {}
             Destination::Every => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.put_of_every(ask.number, line);
@@ -117,6 +119,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Destination::KeyMigration(migration) => return self.migration_continues(migration),
+            Destination::Purge { of, round } => return self.purge_ends(of as usize, round),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.part_ends(ask.number);
@@ -130,16 +133,22 @@ impl<N: Net> Front<N> {
     }
 
     /// Handles a failed request; with `closes`, the client has part of the response and must be closed.
-    pub(super) fn fails(&mut self, ask: &Ask, trouble: ServerError, closes: bool) {
+    pub(super) fn fails(&mut self, server: usize, ask: &Ask, trouble: ServerError, closes: bool) {
+        if let Destination::Purge { of, round } = ask.to {
+            return self.purge_fails(of as usize, round, server);
+        }
         if !matches!(ask.to, Destination::Probe) {
             self.counters.failed(trouble);
+        }
+        if let Some(change) = ask.then {
+            self.change_fails(change, trouble);
         }
         self.has_written(ask);
         let pool = self.clients.get(ask.client).map(|client| self.upstreams.pool(client.pool()));
         let misses = ask.shape == Shape::Values && pool.is_some_and(|pool| pool.misses(trouble));
         let text = if misses { text::END } else { trouble.text() };
         match ask.to {
-            Destination::Probe => return,
+            Destination::Probe | Destination::Purge { .. } => return,
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Destination::Joined(get) => {
                 let (who, _) = self.coalescing.over(get);
@@ -153,6 +162,9 @@ impl<N: Net> Front<N> {
                 }
             }
             Destination::Batch { get, batch } => {
+                if self.read_batch_elsewhere(get, batch) {
+                    return;
+                }
                 if let Some(multiget) = self.multigets.get_mut(get) {
                     self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
                     multiget.lost(batch, self.now, (!misses).then_some(text));
@@ -160,6 +172,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Destination::Relay { .. } | Destination::Every | Destination::Listing(_) | Destination::Instead(_) => {
+                self.note_flush(server, ask);
                 self.counters.get_misses.add(u64::from(misses));
                 self.report_failure(ask, trouble, text);
             }
@@ -198,7 +211,12 @@ impl<N: Net> Front<N> {
     pub(super) fn has_written(&self, ask: &Ask) {
         match ask.writes {
             Some(group) => self.shared.writes.wrote(group),
-            None if matches!(ask.to, Destination::Every) => self.shared.writes.flushed(),
+            None if matches!(ask.to, Destination::Every) => {
+                self.shared.writes.flushed();
+                if ask.changes {
+                    self.shared.writes.flush_ends();
+                }
+            }
             None => {}
         }
     }

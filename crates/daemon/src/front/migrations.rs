@@ -1,16 +1,33 @@
 //! Migrations of keys that are under way in a thread.
 
+use std::sync::Arc;
+
 use crate::memory::table::{Id, Table};
 use crate::migration::key::KeyMigration;
+use crate::migration::{MigrationState, Moves, Stage};
 
 /// The migrations, and the edition of the plans that they follow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Migrations {
     table: Table<KeyMigration>,
     edition: u64,
+    /// State of every key with replicas: copies may be made.
+    of_replicas: Arc<MigrationState>,
+}
+
+impl Default for Migrations {
+    fn default() -> Migrations {
+        let of_replicas = Arc::new(MigrationState { moves: Arc::new(Moves::of_replicas()), stage: Stage::Move });
+        Migrations { table: Table::default(), edition: 0, of_replicas }
+    }
 }
 
 impl Migrations {
+    /// State of every key with replicas.
+    pub fn of_replicas(&self) -> Arc<MigrationState> {
+        self.of_replicas.clone()
+    }
+
     pub fn insert(&mut self, migration: KeyMigration) -> Id {
         self.table.insert(migration)
     }

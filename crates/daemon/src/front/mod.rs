@@ -7,6 +7,7 @@
 mod clients;
 mod counting;
 mod delivery;
+mod failover;
 mod lifecycle;
 mod limits;
 mod listening;
@@ -16,6 +17,7 @@ pub mod multigets;
 mod observation;
 mod refusal;
 mod reload;
+mod replicas;
 mod request;
 mod response;
 mod second;
@@ -61,6 +63,8 @@ pub struct Front<N: Net> {
     thread: usize,
     turn: u64,
     edition: u64,
+    /// Number of changes of pools' members that it has followed.
+    members: u64,
     listening: Listening,
     clients: Clients<N::Socket>,
     upstreams: Upstreams<N::Socket>,
@@ -111,6 +115,7 @@ impl<N: Net> Front<N> {
             thread: number,
             turn: 0,
             edition: 0,
+            members: 0,
             listening: Listening::default(),
             clients: Clients::new(),
             upstreams,
@@ -139,12 +144,14 @@ impl<N: Net> Front<N> {
         let before = self.counters.requests.get() + self.counters.batches.get();
         self.update_limits();
         self.install_settings();
+        self.follow_members();
         self.refresh_plans();
         self.continue_reading();
         for event in events {
             self.event(event);
         }
         self.timers();
+        self.advance_failover();
         self.flush();
         self.close_retired_servers();
         self.hand_on_log();
@@ -170,7 +177,7 @@ impl<N: Net> Front<N> {
     }
 
     fn has_more(&self) -> bool {
-        self.clients.has_again() || self.upstreams.has_again()
+        self.clients.has_again() || self.upstreams.has_again() || self.members != self.shared.members_number()
     }
 
     /// Continues with clients and servers that have more to read.
@@ -256,7 +263,7 @@ impl<N: Net> Front<N> {
         let servers = self.upstreams.next_due(self.lifecycle.is_stopping());
         let limits = self.limits.next_due(self.now);
         let lifecycle = self.lifecycle.next_due(self.clients.len());
-        let own = [lifecycle, limits, log, self.net.next_due(), self.observation.next_due()];
+        let own = [lifecycle, limits, log, self.net.next_due(), self.observation.next_due(), self.failover_due()];
         own.into_iter().flatten().chain(servers).min()
     }
 
@@ -307,10 +314,17 @@ impl<N: Net> Front<N> {
         self.report_state(server, Some(trouble));
         self.count_failure(server, trouble);
         self.observe_server(server);
+        self.eject_failed(server);
+        let fails_over = self.fails_over(server);
         let (socket, asked) = self.upstreams.close(server, self.now);
-        socket.into_iter().for_each(|socket| self.net.close(socket));
+        match socket {
+            // The server must not execute later what others are asked to do now.
+            Some(socket) if fails_over => self.net.reset(socket),
+            Some(socket) => self.net.close(socket),
+            None => {}
+        }
         for (index, ask) in asked.into_iter().enumerate() {
-            self.fails(&ask, trouble, closes && index == 0);
+            self.fails(server, &ask, trouble, closes && index == 0);
         }
     }
 
@@ -385,5 +399,8 @@ impl<N: Net> Drop for Front<N> {
             self.shared.release_client();
         }
         self.counters.curr_connections.less(self.clients.len() as u64);
+        for pool in self.upstreams.current() {
+            pool.shared.failover.iter().for_each(|failover| failover.thread_ended(self.thread));
+        }
     }
 }

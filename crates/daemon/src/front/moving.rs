@@ -10,7 +10,7 @@ use super::upstreams::pool::Pool;
 use crate::memory::table::Id;
 use crate::metrics::Class;
 use crate::migration::key::{
-    Change, Counted, KeyMigration, LEASE, Outcome, Progress, Step, Whose, changes, first_step,
+    Change, Counted, KeyMigration, LEASE, Outcome, Progress, Step, Whose, changes, first_step, is_done,
 };
 use crate::migration::{KeyMove, Location, Side, Stage};
 use crate::net::Net;
@@ -46,7 +46,7 @@ impl<N: Net> Front<N> {
         let touches = get.time.is_some();
         if matches!(key_move.stage, Stage::Move | Stage::Copied) && !touches && !get.unique {
             let number =
-                self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values, Class::Get).number;
+                self.expect_one(id, false, Destination::Relay { quiet: false }, Shape::Values, Class::Get).number;
             let Some(plan_state) = self.upstreams.pool(pool).plan_state() else { return false };
             let step = first_step(&plan_state.moves, &key_move).unwrap_or(Step::Copy);
             self.begin_migration((id, Whose::Client { number }), pool, (key, false), key_move, (step, None));
@@ -55,7 +55,8 @@ impl<N: Net> Front<N> {
         let Some(key_move) = self.upstreams.pool(pool).key_move_of(Location::Moving(key_move), touches) else {
             return false;
         };
-        let ask = self.expect_one(id, Some(key_move), Destination::Relay { quiet: false }, Shape::Values, Class::Get);
+        let held = !key_move.stage.is_turned();
+        let ask = self.expect_one(id, held, Destination::Relay { quiet: false }, Shape::Values, Class::Get);
         let mut bytes = Vec::new();
         get.head(|head| bytes.extend_from_slice(head));
         [b" ", key, b"\r\n"].iter().for_each(|part| bytes.extend_from_slice(part));
@@ -100,14 +101,15 @@ impl<N: Net> Front<N> {
     }
 
     /// Sends the next request of a migration.
-    fn take_step(&mut self, id: Id, step: Step) {
+    pub(super) fn take_step(&mut self, id: Id, step: Step) {
         let Some(migration) = self.migrations.get_mut(id) else { return };
         migration.begin_step(step);
         let (old, new) = migration.servers;
         match step {
             Step::Change => self.ask_change(id),
             Step::Clear(side) => self.ask_step(id, if side == Side::Old { old } else { new }, Meta::Delete, "", None),
-            Step::Copy if migration.key_move.stage == Stage::Move => {
+            // A server that may become the primary gets no lease.
+            Step::Copy if migration.key_move.stage == Stage::Move && !self.upstreams.server(old).is_out() => {
                 self.ask_step(id, new, Meta::Get, &format!("f v c N{LEASE}"), None);
             }
             Step::Copy => self.ask_step(id, new, Meta::Get, "f v c", None),
@@ -135,8 +137,10 @@ impl<N: Net> Front<N> {
         let (mut line, mut note) = (Vec::new(), Vec::new());
         keyed.line(value.map(|value| value.len() as u32), mark, |bytes| line.extend_from_slice(bytes));
         keyed.note(mark, |bytes| note.extend_from_slice(bytes));
+        let changes = migration.members.is_some() && migration.step() != Step::Old;
         // Not part of a client's response.
         let ask = Ask::new((migration.client, u64::MAX), Destination::KeyMigration(id), keyed.shape(), self.now);
+        let ask = Ask { changes, ..ask };
         self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
     }
 
@@ -156,17 +160,27 @@ impl<N: Net> Front<N> {
 
     /// The change has been answered, or has failed and may have happened.
     pub(super) fn change_responded(&mut self, id: Id) {
-        self.take_step(id, Step::DeleteCopy);
+        match self.migrations.get(id) {
+            Some(migration) if migration.failover.is_some() => self.delete_next_copy(id),
+            _ => self.take_step(id, Step::DeleteCopy),
+        }
     }
 
     /// Continues after a complete response.
     pub(super) fn migration_continues(&mut self, id: Id) {
+        self.check_lease(id, false);
         let full = self.migrations.len() >= ENOUGH;
         let Some(migration) = self.migrations.get_mut(id) else { return };
         let (_, new) = migration.servers;
         let (come, life) = (migration.take_received(), self.upstreams.server(new).life());
+        if migration.failover.is_some() {
+            return if is_done(&come) { self.delete_next_copy(id) } else { self.copy_delete_fails(id) };
+        }
         let Progress { counts, outcome, next, copy } = migration.responded(&come, life, full);
         match counts {
+            _ if migration.key_move.is_between_replicas() => {
+                self.counters.replicas_copied.add(u64::from(counts == Some(Counted::Copied)))
+            }
             None => {}
             Some(Counted::Found) => self.counters.moving_found.add(1),
             Some(Counted::FellBack) => self.counters.moving_fell_back.add(1),
@@ -191,6 +205,14 @@ impl<N: Net> Front<N> {
     /// Handles a failed step.
     pub(super) fn migration_fails(&mut self, id: Id, trouble: ServerError) {
         let Some(migration) = self.migrations.get(id) else { return };
+        if migration.failover.is_some() {
+            return self.copy_delete_fails(id);
+        }
+        self.check_lease(id, !matches!(trouble, ServerError::Down | ServerError::Busy));
+        if self.read_elsewhere(id) {
+            return;
+        }
+        let Some(migration) = self.migrations.get(id) else { return };
         let misses = migration.change.is_none() && self.upstreams.pool_of(migration.servers.0).misses(trouble);
         let outcome = if misses { Outcome::Missed } else { Outcome::Failed(trouble.text().as_bytes()) };
         let life = self.upstreams.server(migration.servers.1).life();
@@ -200,7 +222,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Delivers the result to whoever waits for the migration.
-    fn deliver_outcome(&mut self, id: Id, outcome: Outcome<'_>) {
+    pub(super) fn deliver_outcome(&mut self, id: Id, outcome: Outcome<'_>) {
         let Some(migration) = self.migrations.get_mut(id) else { return };
         let change = migration.change.take();
         match std::mem::replace(&mut migration.whose, Whose::Nobody) {
@@ -245,6 +267,9 @@ impl<N: Net> Front<N> {
         let Some(multiget) = self.multigets.get_mut(get).filter(|multiget| !multiget.is_over(batch)) else {
             return false;
         };
+        if multiget.has_replicas() {
+            return self.batch_needs_replicas(get, batch);
+        }
         let Some(plan_state) = multiget.plan_state() else { return false };
         let (asked, router) = (multiget.retrieval(), &self.upstreams.pool(pool).router);
         let mut needs = Vec::new();

@@ -17,8 +17,8 @@ use super::{Front, READ};
 use crate::log::{Logged, Tap};
 use crate::memory::table::Id;
 use crate::metrics::Class;
+use crate::migration::Location;
 use crate::migration::key::{Change, changes};
-use crate::migration::{KeyMove, Location};
 use crate::net::Net;
 
 /// Reads from a server per loop iteration.
@@ -223,8 +223,11 @@ impl<N: Net> Front<N> {
             }
             Request::Stats(figures) => self.take_stats(id, figures),
             Request::Version => {
-                let server = self.upstreams.pool(client.pool()).server(0);
-                let ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Version, Class::Other);
+                let servers = self.upstreams.pool(client.pool()).servers();
+                let in_use =
+                    servers.iter().map(|server| *server as usize).find(|one| !self.upstreams.server(*one).is_out());
+                let server = in_use.unwrap_or(servers[0] as usize);
+                let ask = self.expect_one(id, false, Destination::Relay { quiet: false }, Shape::Version, Class::Other);
                 self.ask(server, ask, &[], &[b"version\r\n"]);
             }
             Request::Barrier => client.responses.say(text::BARRIER.as_bytes(), now),
@@ -264,9 +267,10 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(id) else { return line.len() };
         let pool_number = client.pool();
         let (since, window) = self.upstreams.pool_mut(pool_number).begins(self.now);
+        let (whose, most) = ((id, client.responses.next_number(), client.input.logged()), client.keys_at_once());
+        let chosen = self.choose_servers(pool_number, get, most);
         let pool = self.upstreams.pool(pool_number);
-        let whose = (id, client.responses.next_number(), client.input.logged());
-        let built = self.multigets.build(get, client.keys_at_once(), whose, (self.now, since, window), pool);
+        let built = self.multigets.build(get, most, whose, (self.now, since, window), (pool, chosen));
         // If one key is too long, the whole list is refused.
         let Some((multiget, rest)) = built.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
         else {
@@ -303,6 +307,9 @@ impl<N: Net> Front<N> {
     fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
         let Some(number) = self.clients.get(id).map(|client| client.pool()) else { return };
         self.count_key(number, key);
+        if self.upstreams.pool(number).has_replicas() && self.get_replicated(id, get, key) {
+            return;
+        }
         let place = self.upstreams.pool(number).place(key);
         if let Location::Moving(key_move) = place
             && self.get_moving_key(id, get, key, key_move)
@@ -311,7 +318,7 @@ impl<N: Net> Front<N> {
         }
         let pool = self.upstreams.pool(number);
         let (server, joins) = (pool.server(place.authority()), pool.joins);
-        let mut ask = self.expect_one(id, None, Destination::Relay { quiet: false }, Shape::Values, Class::Get);
+        let mut ask = self.expect_one(id, false, Destination::Relay { quiet: false }, Shape::Values, Class::Get);
         let mut line = std::mem::take(&mut self.scratch.line);
         line.clear();
         get.head(|bytes| line.extend_from_slice(bytes));
@@ -343,9 +350,11 @@ impl<N: Net> Front<N> {
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
         let key_move = pool.key_move_of(place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
+        let fails_over = pool.fails_over() && changes(keyed);
         let class = class(keyed, value);
         self.counters.meta_gets.add(u64::from(class == Class::Get));
-        let ask = Ask { writes, ..self.expect_one(id, key_move, to, keyed.shape(), class) };
+        let held = fails_over || key_move.is_some_and(|key_move| !key_move.stage.is_turned());
+        let ask = Ask { writes, changes: fails_over, ..self.expect_one(id, held, to, keyed.shape(), class) };
         let mark = self.upstreams.random_mark();
         let (mut line, mut note) = (std::mem::take(&mut self.scratch.line), std::mem::take(&mut self.scratch.note));
         line.clear();
@@ -354,30 +363,24 @@ impl<N: Net> Front<N> {
         keyed.note(mark, |bytes| note.extend_from_slice(bytes));
         if ask.shape == Shape::Alone {
             self.ask_alone(server, ask, &line);
-        } else if let Some(key_move) = key_move {
+        } else if fails_over || key_move.is_some() {
             let bytes = [&line, value.unwrap_or_default()].concat();
             let silent = keyed.quiet && !matches!(keyed.command, Command::Meta(..));
             let change = Change { ask, note: note.clone(), bytes, stores: value.is_some(), silent };
-            self.change_moving_key(number, (keyed.key, keyed.base64()), key_move, change, changes(keyed));
+            let sent = (keyed.key, keyed.base64());
+            match key_move {
+                Some(key_move) => self.change_moving_key(number, sent, key_move, change, changes(keyed)),
+                None => self.change_with_failover(number, key, sent, change),
+            }
         } else {
             self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
         }
         (self.scratch.line, self.scratch.note) = (line, note);
     }
 
-    /// Adds a pending response from one server. That of a change of a moving key ends when the other server has deleted its copy.
-    pub(super) fn expect_one(
-        &mut self,
-        id: Id,
-        key_move: Option<KeyMove>,
-        to: Destination,
-        shape: Shape,
-        class: Class,
-    ) -> Ask {
-        let (kind, left) = match key_move {
-            Some(key_move) if !key_move.stage.is_turned() => (Kind::Held, 2),
-            _ => (Kind::Relay, 1),
-        };
+    /// Adds a pending response from one server; if it is `held`, it ends when other servers have deleted their copies.
+    pub(super) fn expect_one(&mut self, id: Id, held: bool, to: Destination, shape: Shape, class: Class) -> Ask {
+        let (kind, left) = if held { (Kind::Held, 2) } else { (Kind::Relay, 1) };
         let taken = (self.now, class);
         let number = self.clients.get_mut(id).map_or(0, |client| {
             self.counters.requests_active.add(1);
@@ -396,7 +399,7 @@ impl<N: Net> Front<N> {
                     client.responses.asks(ask.number, bytes.iter().map(|bytes| bytes.len()).sum());
                 }
             }
-            Err(trouble) => self.fails(&ask, trouble, false),
+            Err(trouble) => self.fails(server, &ask, trouble, false),
         }
     }
 
@@ -424,6 +427,12 @@ impl<N: Net> Front<N> {
                 self.upstreams.queue(server, client.responses.load(), ask, &[], &[multiget.request(batch)])
             {
                 self.counters.failed(trouble);
+                if self.read_batch_elsewhere(get, batch) {
+                    continue;
+                }
+                let (Some(multiget), Some(client)) = (self.multigets.get_mut(get), self.clients.get_mut(id)) else {
+                    return;
+                };
                 let misses = self.upstreams.pool(pool).misses(trouble);
                 self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
                 multiget.lost(batch, self.now, (!misses).then_some(trouble.text()));
@@ -446,7 +455,7 @@ impl<N: Net> Front<N> {
             }
             self.counters.server_connects.add(u64::from(opened && self.upstreams.is_shared(server)));
         }
-        if opened && self.upstreams.server(server).is_doubtful() {
+        if opened && (self.upstreams.server(server).is_doubtful() || self.upstreams.server(server).is_out()) {
             self.upstreams.probe(server, self.now);
         }
         if event.writable || opened {
@@ -494,8 +503,12 @@ impl<N: Net> Front<N> {
     pub(super) fn response_ends(&mut self, server: usize, ask: Ask) {
         let from = self.upstreams.server_mut(server);
         from.pop();
+        let is_out = from.is_out();
         if from.is_well() {
             self.report_state(server, None);
+        }
+        if is_out {
+            self.answers_again(server);
         }
         self.has_written(&ask);
         self.count_response(server, &ask);

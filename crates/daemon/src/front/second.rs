@@ -25,8 +25,12 @@ impl<N: Net> Front<N> {
         let servers = self.upstreams.pool(client.pool()).servers().to_vec();
         let number = client.responses.expect(kind, servers.len() as u32, 1, (self.now, Class::Other));
         self.counters.requests_active.add(1);
+        let flushes = line.starts_with(b"flush_all");
+        if flushes {
+            self.shared.writes.flush_begins(servers.len());
+        }
         for server in servers.into_iter().map(|server| server as usize) {
-            let ask = Ask::new((id, number), to(server), shape, self.now);
+            let ask = Ask { changes: flushes, ..Ask::new((id, number), to(server), shape, self.now) };
             if alone {
                 self.ask_alone(server, ask, line);
             } else {
@@ -39,14 +43,14 @@ impl<N: Net> Front<N> {
     pub(super) fn ask_alone(&mut self, server: usize, ask: Ask, line: &[u8]) {
         let unanswered = self.clients.get(ask.client).map_or(0, |client| client.responses.load().1);
         if let Err(trouble) = self.upstreams.queue_single(server, unanswered, ask, line) {
-            self.fails(&ask, trouble, false);
+            self.fails(server, &ask, trouble, false);
         }
     }
 
     /// Fails single requests that have waited longer than the timeout.
     pub(super) fn fail_expired_requests(&mut self, server: usize) {
         while let Some(ask) = self.upstreams.server_mut(server).expired_single(self.now) {
-            self.fails(&ask, ServerError::Timeout, false);
+            self.fails(server, &ask, ServerError::Timeout, false);
         }
     }
 }

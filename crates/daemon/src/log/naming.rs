@@ -16,7 +16,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 const LEAST: usize = 16;
 
 /// Secret shared by front ends that write the same names.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Secret {
     key: [u8; 16],
     id: u32,

@@ -67,6 +67,8 @@ counters! {
     moving_found: Counter, "Hits of moving keys at the new server.";
     moving_fell_back: Counter, "Requests for moving keys to the old server.";
     moving_copied: Counter, "Copies of moving keys made.";
+    replicas_copied: Counter, "Copies of keys made at replicas that did not have them.";
+    replicas_retried: Counter, "Keys read from another replica because one failed.";
     batches: Counter, "Batches of multigets.";
     late_batches: Counter, "Checks that may have found late batches.";
     turns: Counter, "Iterations of the event loops.";

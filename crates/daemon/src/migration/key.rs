@@ -5,6 +5,8 @@ use std::sync::Arc;
 use fanin_memcache::{Keyed, response};
 
 use super::{KeyMove, MigrationState, Moves, Side, Stage};
+use crate::failover::Members;
+use crate::front::multigets::coalescing::OpenWrite;
 use crate::front::upstreams::ask::Ask;
 use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
@@ -56,6 +58,17 @@ pub struct Change {
     pub silent: bool,
 }
 
+/// Other servers that a change of a key concerns, in a pool with failover.
+#[derive(Debug)]
+pub struct KeyFailover {
+    /// The key's group, if it has replicas, and its incomplete write.
+    pub open: Option<(u16, OpenWrite)>,
+    /// Servers that have yet to delete the key.
+    pub deletes: Vec<usize>,
+    /// Servers that get the new value then.
+    pub copies: Vec<usize>,
+}
+
 /// Migration of one key.
 #[derive(Debug)]
 pub struct KeyMigration {
@@ -76,6 +89,12 @@ pub struct KeyMigration {
     /// Response bytes of the current step.
     come: Buffer,
     pub change: Option<Change>,
+    /// Other servers that a change concerns, in a pool with failover.
+    pub failover: Option<KeyFailover>,
+    /// Keeps the members of such a pool in use: a server may not become the primary of a key while it has a lease of it.
+    pub members: Option<Arc<Members>>,
+    /// Servers with replicas that have failed to answer.
+    pub failures: u32,
     /// Memory charged for the key and the request.
     _charge: Charge,
 }
@@ -167,6 +186,9 @@ impl KeyMigration {
             lease,
             come,
             change,
+            failover: None,
+            members: None,
+            failures: 0,
             _charge: charge,
         }
     }
@@ -200,6 +222,11 @@ impl KeyMigration {
     /// its numbers, so another item may have this one.
     pub fn return_lease(&self, life: u64) -> Option<Step> {
         self.lease.filter(|lease| lease.life == life).map(|_| Step::ReturnLease)
+    }
+
+    /// Whether the new server's connection that got the lease does not exist any more: it can be neither used nor returned.
+    pub fn has_lost_lease(&self, life: u64) -> bool {
+        self.lease.is_some_and(|lease| lease.life != life)
     }
 
     /// Consequence of a complete response to the current step. The new server's connection has the number `life`; if the front end is
@@ -335,7 +362,7 @@ fn value_line(key: &[u8], flags: u32, value: &[u8]) -> Vec<u8> {
 }
 
 /// Whether a response to `md` or `ms` reports success, or that there was nothing to do.
-fn is_done(come: &[u8]) -> bool {
+pub fn is_done(come: &[u8]) -> bool {
     !response::is_error(come)
 }
 

@@ -113,6 +113,16 @@ pub struct KeyMove {
 }
 
 impl KeyMove {
+    /// Between the primary and a copy of a key with replicas.
+    pub fn between_replicas(primary: usize, copy: usize) -> KeyMove {
+        KeyMove { old: primary, new: copy, index: u32::MAX, stage: Stage::Move }
+    }
+
+    /// Whether it is one between replicas.
+    pub fn is_between_replicas(&self) -> bool {
+        self.index == u32::MAX
+    }
+
     /// The authoritative server.
     pub fn authority(&self) -> usize {
         if self.stage.is_turned() { self.new } else { self.old }

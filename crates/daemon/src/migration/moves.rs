@@ -82,6 +82,11 @@ impl Moves {
         }
     }
 
+    /// No keys: replicas are read and filled as the servers of moving keys are, and all of them are clear.
+    pub fn of_replicas() -> Moves {
+        Moves::new(Vec::new(), Secret::default(), String::new())
+    }
+
     /// Number of keys.
     pub fn len(&self) -> usize {
         self.hashes.len()
@@ -120,14 +125,14 @@ impl Moves {
         self.hashes[from..to].iter().position(|other| *other == hash).map(|place| from + place)
     }
 
-    /// Whether a server is known to hold nothing older than the key's last change.
+    /// Whether a server is known to hold nothing older than the key's last change; all are for a key that is not in the table.
     pub fn is_clear(&self, index: u32, side: Side) -> bool {
-        self.clear[index as usize][side as usize].load(SeqCst)
+        self.clear.get(index as usize).is_none_or(|sides| sides[side as usize].load(SeqCst))
     }
 
     /// Marks a server as clear for this key.
     pub fn cleared(&self, index: u32, side: Side) {
-        self.clear[index as usize][side as usize].store(true, SeqCst);
+        self.clear.get(index as usize).into_iter().for_each(|sides| sides[side as usize].store(true, SeqCst));
     }
 
     /// Whether this plan starts from the other's current placement: its new servers if it is `turned`, else its old ones.

@@ -135,6 +135,11 @@ pub trait Net {
     /// Closes a connection.
     fn close(&mut self, socket: Self::Socket);
 
+    /// Closes a connection at once: unsent bytes are lost, and the peer gets a reset.
+    fn reset(&mut self, socket: Self::Socket) {
+        self.close(socket);
+    }
+
     /// Prints a message for operators.
     fn tell(&mut self, text: &str);
 

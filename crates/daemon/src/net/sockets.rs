@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +58,7 @@ pub enum Socket {
 }
 
 /// Wakes a thread that waits for events.
+#[derive(Debug)]
 pub enum Waker {
     Ring(UnixStream),
     Epoll(mio::Waker),
@@ -249,13 +250,16 @@ impl Net for Sockets {
         }
     }
 
+    fn reset(&mut self, socket: Socket) {
+        if let Some(file) = self.tcp_file(&socket) {
+            // Otherwise unsent bytes might still arrive.
+            let _ = socket2::SockRef::from(&file).set_linger(Some(Duration::ZERO));
+        }
+        self.close(socket);
+    }
+
     fn tcp(&self, socket: &Socket) -> Option<Tcp> {
-        let file = match (&self.system, socket) {
-            (System::Ring(ring), Socket::Ring(socket)) => ring.system(socket)?.as_fd(),
-            (_, Socket::Epoll(stream)) => stream.tcp()?,
-            _ => return None,
-        };
-        let found = fanin_ring::tcp_info(file).ok()?;
+        let found = fanin_ring::tcp_info(self.tcp_file(socket)?).ok()?;
         Some(Tcp { rtt: u64::from(found.rtt_micros) * 1000, retransmits: found.retransmits.into() })
     }
 
@@ -277,6 +281,17 @@ impl Net for Sockets {
         match &self.system {
             System::Ring(ring) => ring.aside(),
             System::Epoll(..) => 0,
+        }
+    }
+}
+
+impl Sockets {
+    /// The file of a connection, for calls of TCP; none for a UNIX socket.
+    fn tcp_file<'a>(&'a self, socket: &'a Socket) -> Option<BorrowedFd<'a>> {
+        match (&self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => Some(ring.system(socket)?.as_fd()),
+            (_, Socket::Epoll(stream)) => stream.tcp(),
+            _ => None,
         }
     }
 }

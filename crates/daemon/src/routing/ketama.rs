@@ -59,10 +59,29 @@ impl Ketama {
 
     /// Server of a key with this hash.
     pub fn server(&self, hash: u32) -> usize {
+        self.points.get(self.point(hash)).map_or(0, |(_, server)| *server as usize)
+    }
+
+    /// Index of the point of a key with this hash.
+    fn point(&self, hash: u32) -> usize {
         let begin = self.begin[(hash >> self.shift) as usize] as usize;
-        let from = &self.points[begin..];
         // The last point has the maximum hash.
-        from.iter().find(|(value, _)| *value >= hash).map_or(0, |(_, server)| *server as usize)
+        begin + self.points[begin..].iter().position(|(value, _)| *value >= hash).unwrap_or(0)
+    }
+
+    /// Calls `each` with the servers on the ring from a key's point on, each once, until it returns false.
+    pub fn each_server(&self, hash: u32, mut each: impl FnMut(usize) -> bool) {
+        let mut seen: Vec<u32> = Vec::new();
+        let from = self.point(hash);
+        for (_, server) in self.points[from..].iter().chain(&self.points[..from]) {
+            if seen.contains(server) {
+                continue;
+            }
+            seen.push(*server);
+            if !each(*server as usize) {
+                return;
+            }
+        }
     }
 }
 

@@ -73,4 +73,16 @@ impl Router {
             Placed::Rendezvous(draws) => draws.server(self.hash.of(key)),
         }
     }
+
+    /// Calls `each` with a key's server, then with the servers that follow it: the next ones on the ring, or those with the next highest
+    /// numbers; each once, until `each` returns false.
+    pub fn each_server(&self, key: &[u8], mut each: impl FnMut(usize) -> bool) {
+        match &self.placed {
+            Placed::One => {
+                each(0);
+            }
+            Placed::Ketama(circle) => circle.each_server(self.hash.of(key), each),
+            Placed::Rendezvous(draws) => draws.each_server(self.hash.of(key), each),
+        }
+    }
 }

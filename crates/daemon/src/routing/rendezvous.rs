@@ -32,15 +32,30 @@ impl Rendezvous {
         }
         let mut best = (0, f64::NEG_INFINITY);
         for (index, (draw, weight)) in draws.enumerate() {
-            // Strictly between zero and one.
-            let uniform = ((draw >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
-            let score = -weight / libm::log(uniform);
+            let score = score(draw, *weight);
             if score > best.1 {
                 best = (index, score);
             }
         }
         best.0
     }
+
+    /// Calls `each` with the servers of a key with this hash, the highest number first, until it returns false.
+    pub fn each_server(&self, hash: u32, mut each: impl FnMut(usize) -> bool) {
+        let draws = self.servers.iter().map(|(seed, weight)| (mixed(seed ^ u64::from(hash)), *weight));
+        let mut ranked: Vec<(usize, u64, f64)> =
+            draws.enumerate().map(|(index, (draw, weight))| (index, draw, score(draw, weight))).collect();
+        // With even weights, the scores of different draws may be equal.
+        ranked.sort_by(|one, other| if self.even { other.1.cmp(&one.1) } else { other.2.total_cmp(&one.2) });
+        ranked.iter().map(|(index, ..)| *index).find(|index| !each(*index));
+    }
+}
+
+/// Score of a server with this draw and weight.
+fn score(draw: u64, weight: f64) -> f64 {
+    // Strictly between zero and one.
+    let uniform = ((draw >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
+    -weight / libm::log(uniform)
 }
 
 /// Mixes all bits (last step of SplitMix64).

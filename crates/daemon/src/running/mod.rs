@@ -116,6 +116,7 @@ impl Running {
         let rows = self.log.as_ref().map(|writer| writer.to.clone());
         let wakes = Arc::new(Mutex::new(None));
         self.wakers.push(wakes.clone());
+        shared.add_waker(wakes.clone());
         let (tell, told) = mpsc::channel();
         // A ring belongs to the thread that creates it.
         let work = move || {

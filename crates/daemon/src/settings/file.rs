@@ -8,13 +8,14 @@ use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::checks::{no_pool_is_a_server, no_server_twice};
+use super::checks::{failover_is_possible, no_pool_is_a_server, no_server_twice};
 use super::foreign::foreign;
 use super::log_settings::{LogInFile, log_in_file};
 use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
-use super::types::{Plan, Pool, Problem, Server, Settings};
+use super::types::{OnDown, Plan, Pool, Problem, Server, Settings};
 use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
+use crate::failover::MOST_REPLICAS;
 use crate::log::{self, Naming, Secret};
 use crate::messages::Format;
 use crate::migration::plan::InvalidPlan;
@@ -65,6 +66,7 @@ struct PoolInFile {
     join: Option<bool>,
     admin: Option<bool>,
     on_down: Option<Spanned<String>>,
+    replicas: Option<Spanned<i64>>,
     plan: Option<Spanned<PathBuf>>,
     tls: Option<Spanned<TlsInFile>>,
     server_tls: Option<Spanned<ServerTlsInFile>>,
@@ -136,15 +138,19 @@ fn unknown_key(unknown: &str, expected: &str) -> String {
     }
 }
 
-fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
-    let at_least_one = |number: Option<Spanned<i64>>, default: usize, most: i64| match number {
+/// A number from 1 to `most`.
+fn whole(number: Option<Spanned<i64>>, default: usize, most: i64) -> Result<usize, Wrong> {
+    match number {
         None => Ok(default),
         Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
         Some(number) => Err(Wrong(Some(number.span()), format!("{} is outside 1 to {most}", number.get_ref()))),
-    };
+    }
+}
+
+fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
     let plain = Settings::plain();
-    let threads = at_least_one(file.threads, plain.threads, 1024)?;
-    let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
+    let threads = whole(file.threads, plain.threads, 1024)?;
+    let clients = whole(file.clients, plain.clients, 10_000_000)?;
     let drain = quantity(file.drain, plain.drain, right("drain", "5 s", "s"))?;
     let idle_timeout = quantity(file.idle_timeout, plain.idle_timeout, right("idle_timeout", "10 min", "s"))?;
     let nap = bounded(file.nap, plain.nap, right("nap", "100 us", "us"), (Time::ZERO, MAX_DELAY))?;
@@ -218,8 +224,11 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.keys = quantity(file.keys, pool.keys, right("keys", "16 MiB", "B"))?;
     pool.join = file.join.unwrap_or(pool.join);
     pool.admin = file.admin.unwrap_or(pool.admin);
-    pool.misses_when_down = word(file.on_down, pool.misses_when_down, &[("error", false), ("miss", true)])?;
+    let places = (file.on_down.as_ref().map(Spanned::span), file.replicas.as_ref().map(Spanned::span));
+    pool.on_down = word(file.on_down, pool.on_down, &OnDown::WORDS)?;
+    pool.replicas = whole(file.replicas, pool.replicas, MOST_REPLICAS as i64)?;
     pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
+    failover_is_possible(&pool, places)?;
     Ok(pool)
 }
 

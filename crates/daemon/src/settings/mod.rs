@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use types::{MetricsSettings, Plan, Pool, Problem, Server, Settings};
+pub use types::{MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

@@ -89,10 +89,29 @@ pub struct Pool {
     pub join: bool,
     /// Whether clients may send administrative commands, such as `flush_all`.
     pub admin: bool,
-    /// Whether a get of a key whose server is down is a miss instead of an error.
-    pub misses_when_down: bool,
+    /// Handling of keys whose server is down.
+    pub on_down: OnDown,
+    /// Servers per key.
+    pub replicas: usize,
     /// Placement plan to migrate to, if any.
     pub plan: Option<Plan>,
+}
+
+/// Handling of keys whose server is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDown {
+    /// Requests fail.
+    Error,
+    /// Gets miss; other requests fail.
+    Miss,
+    /// The next server on the ring has them.
+    Next,
+}
+
+impl OnDown {
+    /// Each with its name.
+    pub const WORDS: [(&'static str, OnDown); 3] =
+        [("error", OnDown::Error), ("miss", OnDown::Miss), ("next", OnDown::Next)];
 }
 
 /// Placement plan under migration.
@@ -188,6 +207,11 @@ impl Pool {
         self.multiget.window(&settings, self.link).expect("a law that asks servers")
     }
 
+    /// Whether other servers answer for one that is down.
+    pub fn fails_over(&self) -> bool {
+        self.replicas > 1 || self.on_down == OnDown::Next
+    }
+
     /// Placement by hash.
     pub fn router(&self) -> Router {
         let weighted: Vec<_> = self.servers.iter().map(|server| server.weighted.clone()).collect();
@@ -226,7 +250,8 @@ impl Pool {
             keys: Bytes(16 << 20),
             join: false,
             admin: false,
-            misses_when_down: false,
+            on_down: OnDown::Error,
+            replicas: 1,
             plan: None,
         }
     }

@@ -70,3 +70,31 @@ fn rendezvous_moves_only_keys_of_removed_server() {
         assert!(before == 4 || before == fewer.server(key.as_bytes()), "{key}");
     }
 }
+
+#[test]
+fn each_server_comes_once_and_first_one_first() {
+    let names: Vec<String> = (0..5).map(|number| format!("10.0.0.{number}")).collect();
+    for placement in Placement::WORDS.map(|(_, placement)| placement) {
+        let all = Router::new(placement, Hash::Fnv1a64, &servers(&names, &[1, 1, 2, 1, 1]));
+        // Without the last server, the others follow in the same order.
+        let fewer = Router::new(placement, Hash::Fnv1a64, &servers(&names[..4], &[1, 1, 2, 1]));
+        let order = |router: &Router, key: &str| {
+            let mut order = Vec::new();
+            router.each_server(key.as_bytes(), |server| {
+                order.push(server);
+                true
+            });
+            order
+        };
+        let mut same = 0;
+        for key in (0..1000).map(|key| format!("key{key}")) {
+            let mut order_of_all = order(&all, &key);
+            assert_eq!(order_of_all[0], all.server(key.as_bytes()));
+            same += usize::from(order_of_all.iter().filter(|server| **server < 4).eq(&order(&fewer, &key)));
+            order_of_all.sort_unstable();
+            assert_eq!(order_of_all, [0, 1, 2, 3, 4]);
+        }
+        let least = if placement == Placement::Rendezvous { 1000 } else { 700 };
+        assert!(same >= least, "{placement:?}: {same}");
+    }
+}

@@ -4,7 +4,8 @@
 //! delete or flush that any thread of this front end has answered since, so a client that knows of a write cannot read an older value.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::memory::table::{Id, Table};
 use crate::memory::{Buffer, Charge};
@@ -19,11 +20,40 @@ pub struct Writes {
     groups: Vec<AtomicU64>,
     /// Writes of all keys.
     flushes: AtomicU64,
+    /// Writes of keys with replicas that are not complete, and servers that have yet to flush everything.
+    open: Vec<AtomicU32>,
+    flushing: AtomicU32,
+}
+
+/// A write of a key with replicas that is not complete, until dropped.
+#[derive(Debug)]
+pub struct OpenWrite {
+    writes: Arc<Writes>,
+    group: u16,
+}
+
+impl OpenWrite {
+    /// A write in a group of keys.
+    pub fn new(writes: &Arc<Writes>, group: u16) -> OpenWrite {
+        writes.open[usize::from(group)].fetch_add(1, SeqCst);
+        OpenWrite { writes: writes.clone(), group }
+    }
+}
+
+impl Drop for OpenWrite {
+    fn drop(&mut self) {
+        self.writes.open[usize::from(self.group)].fetch_sub(1, SeqCst);
+    }
 }
 
 impl Default for Writes {
     fn default() -> Writes {
-        Writes { groups: (0..GROUPS).map(|_| AtomicU64::new(0)).collect(), flushes: AtomicU64::new(0) }
+        Writes {
+            groups: (0..GROUPS).map(|_| AtomicU64::new(0)).collect(),
+            flushes: AtomicU64::new(0),
+            flushing: AtomicU32::new(0),
+            open: (0..GROUPS).map(|_| AtomicU32::new(0)).collect(),
+        }
     }
 }
 
@@ -41,6 +71,21 @@ impl Writes {
     /// Counts a flush.
     pub fn flushed(&self) {
         self.flushes.fetch_add(1, SeqCst);
+    }
+
+    /// Whether a write of a key with replicas is not complete in a group.
+    pub fn is_open(&self, group: u16) -> bool {
+        self.open[usize::from(group)].load(SeqCst) + self.flushing.load(SeqCst) > 0
+    }
+
+    /// So many servers are to flush everything.
+    pub fn flush_begins(&self, servers: usize) {
+        self.flushing.fetch_add(servers as u32, SeqCst);
+    }
+
+    /// One of them has, or has failed.
+    pub fn flush_ends(&self) {
+        self.flushing.fetch_sub(1, SeqCst);
     }
 
     /// Version of a group: unchanged as long as there is no write; both counters only grow.

@@ -8,6 +8,7 @@ mod spare;
 
 use fanin_fanout::Window;
 use fanin_memcache::Get;
+use fanin_placement::Server as Replica;
 
 pub use batch::Settled;
 pub use coalescing::Coalescing;
@@ -44,9 +45,9 @@ impl Multigets {
         most: usize,
         whose: (Id, u64, Option<u64>),
         begins: (Nanos, Nanos, Window),
-        pool: &Pool,
+        from: (&Pool, Option<Vec<Replica>>),
     ) -> Option<(Multiget, Option<Get<'a>>)> {
-        Multiget::new(get, most, whose, begins, pool, &mut self.spare)
+        Multiget::new(get, most, whose, begins, from, &mut self.spare)
     }
 
     /// Adds a multiget.

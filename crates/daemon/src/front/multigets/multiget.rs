@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
+use fanin_placement::Server as Replica;
 
 use super::batch::{Batch, Settled};
 use super::schedule::Schedule;
@@ -48,6 +49,8 @@ pub struct Multiget {
     /// The migration by which its keys were located, if some are moving; and the kind of retrieval.
     plan_state: Option<Arc<MigrationState>>,
     asked: Retrieval,
+    /// Whether keys have replicas: a server's misses and failures are not final.
+    has_replicas: bool,
     /// Number of its query in the log, if logged.
     logged: Option<u64>,
     batches: Vec<Batch>,
@@ -87,12 +90,13 @@ impl Multiget {
         most: usize,
         (client, number, logged): (Id, u64, Option<u64>),
         (now, since, window): (Nanos, Nanos, Window),
-        pool: &Pool,
+        (pool, chosen): (&Pool, Option<Vec<Replica>>),
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
         let ((mut text, mut of_key, mut sizes, charge), mut batches) = spare.tables(pool.servers().len());
         let (asked, mut moving) = (Retrieval::of(get), false);
         let mut keys = get.keys();
+        let mut chosen = chosen.unwrap_or_default().into_iter();
         for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
                 spare.take_back((text, of_key, sizes, charge), batches);
@@ -100,7 +104,7 @@ impl Multiget {
             }
             let (place, plainly) = (pool.place(key), asked == Retrieval::Plain);
             moving |= matches!(place, Location::Moving(_));
-            let server = place.asked_of(plainly);
+            let server = chosen.next().map_or_else(|| place.asked_of(plainly), |replica| replica.0 as usize);
             let number = &mut spare.of_server[server];
             if *number == u16::MAX {
                 *number = batches.len() as u16;
@@ -125,6 +129,7 @@ impl Multiget {
             schedule: Schedule::new(window, left),
             is_watched: false,
             plan_state: pool.plan_state().filter(|_| moving).cloned(),
+            has_replicas: pool.has_replicas(),
             asked,
             logged,
             batches,
@@ -216,6 +221,22 @@ impl Multiget {
     /// The plan by which its keys were located, if some are moving.
     pub fn plan_state(&self) -> Option<Arc<MigrationState>> {
         self.plan_state.clone()
+    }
+
+    /// Whether a batch's results may change until it ends.
+    fn is_provisional(&self) -> bool {
+        self.plan_state.is_some() || self.has_replicas
+    }
+
+    /// Whether keys have replicas.
+    pub fn has_replicas(&self) -> bool {
+        self.has_replicas
+    }
+
+    /// Forgets the values of a batch.
+    pub fn forget_values(&mut self, batch: u32) {
+        let batch = &self.batches[batch as usize];
+        self.sizes[batch.first..batch.first + batch.count].fill(MISSED);
     }
 
     /// Kind of retrieval.
@@ -329,13 +350,14 @@ impl Multiget {
     /// Ends a batch. If it is not whole, its missing keys are misses, and `failed` is the error for the client.
     pub fn end(&mut self, batch: u32, whole: bool, failed: Option<&'static str>) {
         self.failed = self.failed.or(failed);
+        let is_provisional = self.is_provisional();
         let batch = &mut self.batches[batch as usize];
         if std::mem::replace(&mut batch.over, true) {
             return;
         }
         self.left -= 1;
         let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
-        if !whole && self.plan_state.is_some() {
+        if !whole && is_provisional {
             // These have not been checked for values older than the plan.
             sizes.fill(MISSED);
         } else if !whole && batch.come > 0 {
@@ -366,12 +388,13 @@ impl Multiget {
 
     /// Writes results in key order until `out` has `enough` bytes; returns whether all are written.
     pub fn write(&mut self, out: &mut Buffer, enough: usize) -> bool {
+        let is_provisional = self.is_provisional();
         while let Some(number) = self.of_key.get(self.written) {
             if out.len() >= enough {
                 return false;
             }
             let batch = &mut self.batches[*number as usize];
-            if batch.written == batch.come || self.plan_state.is_some() && !batch.over {
+            if batch.written == batch.come || is_provisional && !batch.over {
                 return false;
             }
             let size = self.sizes[batch.first + batch.written] as usize;

@@ -22,6 +22,8 @@ pub enum Destination {
     Listing(usize),
     /// Nowhere: it shows that a server responds again.
     Probe,
+    /// Nowhere: it deletes a key of the journal of this server, in a round of deletions.
+    Purge { of: u32, round: u32 },
     /// Nowhere: the client gets this text when the response is there.
     Instead(&'static str),
 }
@@ -40,6 +42,8 @@ pub struct Ask {
     pub has_value: bool,
     /// The client gets nothing more of the response.
     pub hushed: bool,
+    /// In a pool with failover: it changes or deletes a key.
+    pub changes: bool,
     /// Bytes of the response, on the second connection.
     pub come: usize,
     /// The group of the key that it writes.
@@ -67,6 +71,7 @@ impl Ask {
             note: 0,
             has_value: false,
             hushed: false,
+            changes: false,
             come: 0,
             writes: None,
             then: None,

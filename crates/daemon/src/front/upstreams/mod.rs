@@ -185,6 +185,16 @@ impl<S> Upstreams<S> {
         self.mark(server);
     }
 
+    /// Queues a request of the front end itself, if the server is connected; returns whether it is.
+    pub fn queue_own(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) -> bool {
+        let is_open = self.servers[server].is_open();
+        if is_open {
+            self.servers[server].queue(ask, note, bytes);
+            self.mark(server);
+        }
+        is_open
+    }
+
     /// Starts to connect to a server; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, server: usize, net: &mut N, now: Nanos) -> bool {
         self.servers[server].connect(net, Token::Server(server), now)
@@ -263,6 +273,7 @@ impl<S> Upstreams<S> {
             if self.pools[pool].successor == Successor::None {
                 self.pools[pool].successor = Successor::Closing;
             }
+            self.pools[pool].detach_members();
             self.forget_unused_pool(pool);
         }
     }

@@ -5,16 +5,21 @@ use std::sync::Arc;
 
 use fanin_fanout::Window;
 use fanin_memcache::Limits;
+use fanin_placement::Cover;
 
 use super::error::ServerError;
+use crate::failover::Members;
 use crate::memory::Charge;
 use crate::memory::table::Id;
 use crate::metrics::PoolFigures;
 use crate::migration::{KeyMove, Location, MigrationState};
 use crate::net::clock::{Nanos, nanos};
 use crate::routing::Router;
+use crate::settings::OnDown;
 use crate::shared::PoolState;
 
+/// No server gets more requests for keys than this multiple of the mean, in 256ths, as long as others have them.
+const MOST_LOAD: u64 = 320;
 /// Capacity that an empty list of multigets keeps.
 const MOST_KEPT: usize = 1024;
 /// Maximum age of a cached concurrency limit: picoseconds in 64 bits overflow after months.
@@ -35,6 +40,10 @@ pub enum Successor {
 pub struct Pool {
     pub shared: Arc<PoolState>,
     pub router: Router,
+    /// Which servers are in use. Without failover, all are.
+    members: Arc<Members>,
+    /// Choice of replicas for multigets.
+    cover: Option<Cover>,
     /// Its migration, if any.
     plan_state: Option<Arc<MigrationState>>,
     pub limits: Limits,
@@ -92,7 +101,7 @@ impl Pool {
     /// Location of a key.
     pub fn place(&self, key: &[u8]) -> Location {
         match &self.plan_state {
-            None => Location::At(self.router.server(key)),
+            None => Location::At(self.members.primary(&self.router, key)),
             Some(plan_state) => plan_state.place(key, &self.router),
         }
     }
@@ -111,6 +120,43 @@ impl Pool {
     /// Takes the current state of its migration.
     pub fn follow_plan(&mut self) {
         self.plan_state = self.shared.plan.as_ref().map(|plan| plan.state());
+    }
+
+    /// Which servers are in use.
+    pub fn members(&self) -> &Arc<Members> {
+        &self.members
+    }
+
+    /// Whether others answer for a server that is down.
+    pub fn fails_over(&self) -> bool {
+        self.shared.failover.is_some()
+    }
+
+    /// Whether keys have replicas.
+    pub fn has_replicas(&self) -> bool {
+        self.cover.is_some()
+    }
+
+    /// Takes the current members; returns them if they are others.
+    pub fn follow_members(&mut self) -> Option<Arc<Members>> {
+        let current = self.shared.failover.as_ref()?.members();
+        let is_new = !Arc::ptr_eq(&self.members, &current);
+        self.members = current.clone();
+        is_new.then_some(current)
+    }
+
+    /// Keeps the members that it has, without delaying others: its clients only wait for outstanding requests.
+    pub fn detach_members(&mut self) {
+        self.members = Arc::new(Members::clone(&self.members));
+    }
+
+    /// Chooses few servers that have these keys, by their replicas; for each key one.
+    pub fn cover(&mut self, replicas: &[Vec<fanin_placement::Server>]) -> Vec<fanin_placement::Server> {
+        let mut chosen = Vec::new();
+        if let Some(cover) = &mut self.cover {
+            cover.choose(replicas.len(), |key| &replicas[key], &mut chosen);
+        }
+        chosen
     }
 
     /// The move of a key to change or read, if a single request to the authoritative server is not enough.
@@ -167,8 +213,11 @@ impl Pool {
     pub fn new(shared: Arc<PoolState>, servers: Vec<u32>, thread: usize) -> Pool {
         let pool = &shared.settings;
         let fresh = pool.window();
+        let all = || Arc::new(Members::all_up(pool.servers.len()));
         Pool {
             router: pool.router(),
+            members: shared.failover.as_ref().map_or_else(all, |failover| failover.members()),
+            cover: (pool.replicas > 1).then(|| Cover::new(pool.servers.len(), MOST_LOAD)),
             plan_state: shared.plan.as_ref().map(|plan| plan.state()),
             limits: Limits { value: pool.longest_value(), keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
             servers,
@@ -180,7 +229,7 @@ impl Pool {
             slow: pool.slow.map_or(Nanos::MAX, nanos),
             joins: pool.join,
             admin: pool.admin,
-            misses_when_down: pool.misses_when_down,
+            misses_when_down: pool.on_down == OnDown::Miss,
             late: VecDeque::new(),
             charge: Charge::default(),
             shared,

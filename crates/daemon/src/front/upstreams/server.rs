@@ -119,6 +119,8 @@ pub struct Server<S> {
     ending: bool,
     /// It has failed repeatedly, and has not yet responded to a probe.
     is_doubtful: bool,
+    /// It is not in use: other servers answer for it, or nobody.
+    is_out: bool,
     out: Outgoing,
     /// Whether it is in the list to write at the end of this loop iteration, and in a list to read in a later one.
     marked: bool,
@@ -151,6 +153,7 @@ impl<S> Server<S> {
             rest: Buffer::default(),
             ending: false,
             is_doubtful: false,
+            is_out: false,
             out: Outgoing::default(),
             marked: false,
             again: false,
@@ -210,7 +213,7 @@ impl<S> Server<S> {
     /// State for operators.
     pub fn state(&self) -> &'static str {
         match self.state {
-            State::Open(_) if self.is_doubtful => "probing",
+            State::Open(_) if self.is_doubtful || self.is_out => "probing",
             State::Open(_) => "up",
             State::Opening { .. } => "opening",
             State::Down { .. } => "down",
@@ -252,6 +255,7 @@ impl<S> Server<S> {
         if let State::Opening { socket, waits, .. } = std::mem::replace(&mut self.state, down) {
             self.state = State::Open(socket);
             self.is_doubtful = !waits && self.alone.is_none();
+            self.shared.becomes_known();
         }
         Ok(true)
     }
@@ -368,6 +372,7 @@ impl<S> Server<S> {
             (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => {
                 return Err(ServerError::Down);
             }
+            _ if self.is_out => return Err(ServerError::Down),
             (Some(alone), _) => alone.len() + unanswered > MOST_ALONE,
             (None, State::Open(_) | State::Opening { waits: true, .. }) if !self.is_doubtful => {
                 let room = MOST_WAITS.saturating_sub(self.out.left());
@@ -420,6 +425,44 @@ impl<S> Server<S> {
     /// Whether it must respond to a probe before clients' requests go to it.
     pub fn is_doubtful(&self) -> bool {
         self.is_doubtful
+    }
+
+    /// Whether it is not in use.
+    pub fn is_out(&self) -> bool {
+        self.is_out
+    }
+
+    /// Is in use or not. If it is again, requests wait for the connection.
+    pub fn set_out(&mut self, is_out: bool) {
+        if std::mem::replace(&mut self.is_out, is_out) && !is_out && matches!(self.state, State::Down { .. }) {
+            self.pause = 0;
+            self.state = State::Down { until: if self.is_second() { Nanos::MAX } else { AT_ONCE } };
+        }
+    }
+
+    /// Whether it has failed and not answered since.
+    pub fn has_failed(&self) -> bool {
+        self.pause > 0
+    }
+
+    /// Whether a change of a key, or a deletion, is outstanding.
+    pub fn has_changes(&self) -> bool {
+        self.asked.iter().any(|ask| ask.changes)
+    }
+
+    /// Whether it is connected.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// Whether a connection is open or opening.
+    pub fn has_connection(&self) -> bool {
+        !matches!(self.state, State::Down { .. })
+    }
+
+    /// State that threads share.
+    pub fn state_of_all(&self) -> &Arc<ServerState> {
+        &self.shared
     }
 
     /// Handles a response: the next failure is a first one. Returns whether this was the first response since a failure.

@@ -292,6 +292,13 @@ impl<N: Net> Net for Secure<N> {
         self.net.close(socket.inner);
     }
 
+    fn reset(&mut self, socket: Self::Socket) {
+        if let Some(number) = socket.guard.and_then(|guard| guard.opening) {
+            self.openings.remove(&number);
+        }
+        self.net.reset(socket.inner);
+    }
+
     fn tcp(&self, socket: &Self::Socket) -> Option<Tcp> {
         self.net.tcp(&socket.inner)
     }

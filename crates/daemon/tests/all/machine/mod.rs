@@ -6,6 +6,7 @@
 mod actors;
 mod any_bytes;
 mod decorated;
+mod failover;
 mod figures;
 mod plans;
 mod world;

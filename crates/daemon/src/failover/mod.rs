@@ -1,0 +1,24 @@
+//! Servers that fail: which servers of a pool answer for which key, and how a server leaves and returns.
+//!
+//! A pool with `replicas` keeps each key on several servers, one with `on_down = "next"` on the first on the ring that is up. All threads
+//! must agree on that, or one reads where another no longer writes. [`Members`] is what they agree on: a new one takes effect in steps of
+//! which any two neighbours are compatible, and a step is taken when nobody uses the last but one any more ([`Failover::advance`]).
+//!
+//! | phase | reads | changes | ends when |
+//! | --- | --- | --- | --- |
+//! | up | yes | yes | it fails |
+//! | leaving | fail | fail | all threads know, and their changes are over |
+//! | away | elsewhere | elsewhere, and noted in its journal | it has answered, and a timeout has passed since |
+//! | joining | elsewhere | elsewhere, and the key is deleted here | all keys of the journal are deleted here, and where they were written |
+//! | returning (`next` only) | fail | fail | the same |
+//!
+//! A timeout passes first since a stopped server may still read what it was sent before. `server_state` has the journal; `front/failover.rs` is a
+//! thread's part.
+
+mod members;
+mod server_state;
+mod transitions;
+
+pub use members::{MOST_REPLICAS, Members, Phase, Route};
+pub use server_state::{Entry, ServerState};
+pub use transitions::Failover;

@@ -1,0 +1,347 @@
+//! Keys in pools with failover: changes, which concern several servers, and reads from replicas.
+//!
+//! A change goes to the primary. Before the client gets the response, every other server of the key deletes its copy, and one that is away
+//! gets the key into its journal. So no server that is read has anything older than the last acknowledged change. Then the copies are made
+//! again as those of moving keys are: with a lease, from the primary's value (`migration/key.rs`). A read that misses at a copy makes it,
+//! too. While a write is incomplete, its keys are read at the primary only, so that no client reads a new value and then an old one.
+
+use fanin_memcache::{Get, Shape};
+use fanin_placement::Server as Replica;
+
+use super::Front;
+use super::failover::note;
+use super::multigets::Retrieval;
+use super::multigets::coalescing::{OpenWrite, Writes};
+use super::upstreams::ask::{Ask, Destination};
+use super::upstreams::error::ServerError;
+use crate::failover::Route;
+use crate::memory::table::Id;
+use crate::metrics::Class;
+use crate::migration::KeyMove;
+use crate::migration::key::{Change, KeyFailover, KeyMigration, Outcome, Step, Whose};
+use crate::net::Net;
+
+/// Above this number of migrations, no copies are made that no client waits for.
+const ENOUGH: usize = 4096;
+/// Error for a change that the journal of a server has no room for.
+const JOURNAL_FULL: &[u8] = b"SERVER_ERROR too many changes while a server is down\r\n";
+
+/// Changes.
+impl<N: Net> Front<N> {
+    /// Starts a change of a key in a pool with failover; the key as it is stored, and as it is sent, maybe in base64.
+    pub(super) fn change_with_failover(&mut self, pool: usize, key: &[u8], sent: (&[u8], bool), change: Change) {
+        let whose = (change.ask.client, Whose::Client { number: change.ask.number });
+        let (id, is_noted) = self.begin_change((pool, whose), key, sent, (Step::Change, Some(change)));
+        if is_noted {
+            self.take_step(id, Step::Change);
+        } else {
+            self.deliver_outcome(id, Outcome::Failed(JOURNAL_FULL));
+            self.migrations.remove(id);
+        }
+    }
+
+    /// After a key of a multiget got a new time to live at the primary, the other servers delete it.
+    pub(super) fn delete_copies(&mut self, pool: usize, whose: (Id, Whose), key: &[u8]) {
+        let (id, _) = self.begin_change((pool, whose), key, (key, false), (Step::DeleteCopy, None));
+        self.delete_next_copy(id);
+    }
+
+    /// A change of a key; and whether the servers that are away have a note of it.
+    fn begin_change(
+        &mut self,
+        (pool, whose): (usize, (Id, Whose)),
+        key: &[u8],
+        (sent, base64): (&[u8], bool),
+        begins: (Step, Option<Change>),
+    ) -> (Id, bool) {
+        let from = self.upstreams.pool(pool);
+        let (members, group) = (from.members(), Writes::group(key));
+        let route = members.route(&from.router, key);
+        let open = members.has_replicas().then(|| (group, OpenWrite::new(&self.shared.writes, group)));
+        let is_noted = self.note_absent(pool, &route, (sent, base64), open.is_none());
+        let [deletes, copies] = [&route.deletes, &route.copies].map(|of| self.slots(pool, of));
+        let key_move = KeyMove::between_replicas(route.primary, route.primary);
+        let mut migration = self.replica_migration(whose, pool, (sent.to_vec(), base64), key_move, begins);
+        migration.failover = Some(KeyFailover { open, deletes, copies });
+        (self.migrations.insert(migration), is_noted)
+    }
+
+    /// Notes a changed key for the servers that are away. Without replicas, the primary must delete it, too, when they are back; returns
+    /// false if there is no room for it.
+    fn note_absent(&self, pool: usize, route: &Route, (key, base64): (&[u8], bool), is_moved: bool) -> bool {
+        let state = |server: usize| {
+            let slot = self.upstreams.pool(pool).server(server);
+            self.upstreams.server(slot).state_of_all()
+        };
+        let mut all = true;
+        for absent in route.absent.iter().map(|server| state(*server)) {
+            if is_moved {
+                all &= absent.journal().add(key, base64, Some(state(route.primary)));
+            } else {
+                note(absent, key, base64);
+            }
+        }
+        all
+    }
+
+    fn slots(&self, pool: usize, servers: &[usize]) -> Vec<usize> {
+        servers.iter().map(|server| self.upstreams.pool(pool).server(*server)).collect()
+    }
+
+    fn replica_migration(
+        &self,
+        (client, whose): (Id, Whose),
+        pool: usize,
+        key: (Vec<u8>, bool),
+        key_move: KeyMove,
+        begins: (Step, Option<Change>),
+    ) -> KeyMigration {
+        let from = self.upstreams.pool(pool);
+        let moves = (key_move, self.migrations.of_replicas());
+        let mut migration = KeyMigration::new((client, whose), from.servers_of(&key_move), key, moves, begins);
+        migration.members = Some(from.members().clone());
+        migration
+    }
+
+    /// A change in a pool with failover has been answered or has failed: other servers delete the key.
+    pub(super) fn delete_next_copy(&mut self, id: Id) {
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let Some(failover) = &mut migration.failover else { return };
+        match failover.deletes.pop() {
+            Some(server) => {
+                migration.servers.1 = server;
+                self.take_step(id, Step::DeleteCopy);
+            }
+            None => self.change_ends(id),
+        }
+    }
+
+    /// The client gets the response; a stored value is then copied.
+    fn change_ends(&mut self, id: Id) {
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let stores = migration.change.as_ref().is_some_and(|change| change.stores);
+        let copies = migration.failover.take().map_or(Vec::new(), |failover| failover.copies);
+        self.deliver_outcome(id, Outcome::Done);
+        let Some(migration) = self.migrations.remove(id) else { return };
+        for copy in copies.into_iter().filter(|_| stores) {
+            if self.migrations.len() >= ENOUGH {
+                return;
+            }
+            let (servers, key) = ((migration.servers.0, copy), (migration.key.clone(), migration.base64));
+            let moves = (migration.key_move, migration.plan_state.clone());
+            let whose = (migration.client, Whose::Nobody);
+            let mut fill = KeyMigration::new(whose, servers, key, moves, (Step::Copy, None));
+            fill.members = migration.members.clone();
+            let fill = self.migrations.insert(fill);
+            self.take_step(fill, Step::Copy);
+        }
+    }
+
+    /// A change has failed at the primary, which may execute it later: until it is away, its keys are read nowhere else.
+    pub(super) fn change_fails(&mut self, id: Id, trouble: ServerError) {
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let Some(failover) = &mut migration.failover else { return };
+        failover.copies.clear();
+        if matches!(trouble, ServerError::Down | ServerError::Busy) {
+            // It was not sent.
+            failover.deletes.clear();
+            return;
+        }
+        let server = migration.servers.0;
+        self.key_is_uncertain(id, server);
+    }
+
+    /// A server has failed to delete its copy.
+    pub(super) fn copy_delete_fails(&mut self, id: Id) {
+        let Some(migration) = self.migrations.get_mut(id) else { return };
+        let server = migration.servers.1;
+        if let Some(failover) = &mut migration.failover {
+            failover.copies.retain(|copy| *copy != server);
+        }
+        self.key_is_uncertain(id, server);
+        self.delete_next_copy(id);
+    }
+
+    /// A server has not flushed everything when asked to: it does so before it is read again.
+    pub(super) fn note_flush(&mut self, server: usize, ask: &Ask) {
+        if ask.changes && self.fails_over(server) {
+            self.upstreams.server(server).state_of_all().journal().flush_instead();
+        }
+    }
+
+    /// A step of a migration has ended. If it has failed at a copy, or the connection to that is a new one, a lease may be left there,
+    /// which must not be taken for a value.
+    pub(super) fn check_lease(&mut self, id: Id, failed: bool) {
+        let Some(migration) = self.migrations.get(id).filter(|migration| migration.members.is_some()) else { return };
+        let copy = migration.servers.1;
+        let at_copy = matches!(migration.step(), Step::Copy | Step::Fill | Step::ReturnLease);
+        let life = self.upstreams.server(copy).life();
+        if at_copy && failed || migration.step() == Step::Old && migration.has_lost_lease(life) {
+            self.key_is_uncertain(id, copy);
+        }
+    }
+
+    /// Whether a server has executed a change of a key is not known: it leaves, and deletes the key before it is read again.
+    fn key_is_uncertain(&mut self, id: Id, server: usize) {
+        let Some(migration) = self.migrations.get(id) else { return };
+        let group = migration.failover.as_ref().and_then(|failover| failover.open.as_ref()).map(|(group, _)| *group);
+        note(self.upstreams.server(server).state_of_all(), &migration.key, migration.base64);
+        if let Some((failover, number)) = self.failover_of(server) {
+            failover.fail(number, group.map(|group| OpenWrite::new(&self.shared.writes, group)));
+            self.shared.wake();
+        }
+    }
+}
+
+/// Reads.
+impl<N: Net> Front<N> {
+    /// Requests a key with replicas from the one with the fewest outstanding requests; returns false if it has no copies.
+    pub(super) fn get_replicated(&mut self, id: Id, get: &Get<'_>, key: &[u8]) -> bool {
+        let Some(pool) = self.clients.get(id).map(|client| client.pool()) else { return true };
+        if get.unique || get.time.is_some() {
+            return false;
+        }
+        let Some((primary, copy, step)) = self.choose_replica(pool, key) else { return false };
+        let number = self.expect_one(id, false, Destination::Relay { quiet: false }, Shape::Values, Class::Get).number;
+        let key_move = KeyMove::between_replicas(primary, copy);
+        let whose = (id, Whose::Client { number });
+        let migration = self.replica_migration(whose, pool, (key.to_vec(), false), key_move, (step, None));
+        let migration = self.migrations.insert(migration);
+        self.take_step(migration, step);
+        true
+    }
+
+    /// The primary and a copy of a key that may be read, and the step that reads from the one with fewer outstanding requests.
+    fn choose_replica(&mut self, pool: usize, key: &[u8]) -> Option<(usize, usize, Step)> {
+        let route = self.readable(pool, key);
+        let load = |server: usize| self.upstreams.server(self.upstreams.pool(pool).server(server)).unanswered();
+        let copy = route.copies.iter().copied().min_by_key(|copy| load(*copy))?;
+        let order = load(route.primary).cmp(&load(copy));
+        // Of equally loaded ones, each gets its share.
+        let step = match order {
+            std::cmp::Ordering::Equal if self.upstreams.random().is_multiple_of(1 + route.copies.len() as u64) => {
+                Step::Old
+            }
+            std::cmp::Ordering::Less => Step::Old,
+            _ => Step::Copy,
+        };
+        Some((route.primary, copy, step))
+    }
+
+    /// Servers that have a key's value: during a write only the primary.
+    fn readable(&self, pool: usize, key: &[u8]) -> Route {
+        let from = self.upstreams.pool(pool);
+        let mut route = from.members().route(&from.router, key);
+        if self.shared.writes.is_open(Writes::group(key)) {
+            route.copies.clear();
+        }
+        route
+    }
+
+    /// Chooses the servers of a multiget's first keys, if they have replicas.
+    pub(super) fn choose_servers(&mut self, pool: usize, get: &Get<'_>, most: usize) -> Option<Vec<Replica>> {
+        if !self.upstreams.pool(pool).has_replicas() || get.unique || get.time.is_some() {
+            return None;
+        }
+        let mut replicas = Vec::with_capacity(most.min(1024));
+        for key in get.keys().take(most) {
+            let route = self.readable(pool, key);
+            let servers = std::iter::once(route.primary).chain(route.copies);
+            replicas.push(servers.map(|server| Replica(server as u32)).collect());
+        }
+        Some(self.upstreams.pool_mut(pool).cover(&replicas))
+    }
+
+    /// Reads a key elsewhere after a server has failed to answer; returns whether there is another one.
+    pub(super) fn read_elsewhere(&mut self, id: Id) -> bool {
+        let Some(migration) = self.migrations.get_mut(id) else { return false };
+        let is_read = migration.key_move.is_between_replicas() && migration.failover.is_none();
+        if !is_read || migration.change.is_some() || matches!(migration.whose, Whose::Nobody) {
+            return false;
+        }
+        migration.failures += 1;
+        let step = match migration.step() {
+            Step::Copy => Step::Old,
+            Step::Old if migration.lease().is_none() => Step::Copy,
+            _ => return false,
+        };
+        let is_first = migration.failures == 1 && migration.servers.0 != migration.servers.1;
+        // Only the primary has the value while a write is incomplete.
+        let goes_on = is_first && (step == Step::Old || !self.shared.writes.is_open(Writes::group(&migration.key)));
+        if goes_on {
+            self.counters.replicas_retried.add(1);
+            self.take_step(id, step);
+        }
+        goes_on
+    }
+
+    /// Reads the keys of a failed batch from their other replicas; returns whether any is read.
+    pub(super) fn read_batch_elsewhere(&mut self, get: Id, batch: u32) -> bool {
+        let Some(multiget) = self.multigets.get_mut(get).filter(|multiget| !multiget.is_over(batch)) else {
+            return false;
+        };
+        let Some(slot) = self.clients.get(multiget.client).map(|client| client.pool()) else { return false };
+        if !self.upstreams.pool(slot).has_replicas() || multiget.retrieval() != Retrieval::Plain {
+            return false;
+        }
+        let asked = multiget.server_of(batch);
+        multiget.forget_values(batch);
+        let (client, mut keys) = (multiget.client, Vec::new());
+        multiget.each_of(batch, |place, key, _| keys.push((place, key.to_vec())));
+        multiget.waits_for(batch, keys.len());
+        self.counters.replicas_retried.add(keys.len() as u64);
+        for (place, key) in keys {
+            let whose = (client, Whose::Batch { get, batch, slot: place });
+            self.read_other_replica(slot, whose, key, asked);
+        }
+        true
+    }
+
+    /// Reads a key from a replica other than `failed`; without one, the key counts as failed.
+    fn read_other_replica(&mut self, pool: usize, whose: (Id, Whose), key: Vec<u8>, failed: usize) {
+        let route = self.readable(pool, &key);
+        let copy = route.copies.iter().copied().find(|copy| *copy != failed);
+        let (step, copy) = match copy {
+            _ if route.primary != failed => (Step::Old, route.primary),
+            Some(copy) => (Step::Copy, copy),
+            None => (Step::Old, route.primary),
+        };
+        let key_move = KeyMove::between_replicas(route.primary, copy);
+        let mut migration = self.replica_migration(whose, pool, (key, false), key_move, (step, None));
+        migration.failures = 1;
+        let id = self.migrations.insert(migration);
+        self.take_step(id, step);
+    }
+
+    /// After all responses of a batch's server, reads keys that it lacks from their primaries, and has the copies of touched keys deleted.
+    /// Returns whether there are any.
+    pub(super) fn batch_needs_replicas(&mut self, get: Id, batch: u32) -> bool {
+        let Some(multiget) = self.multigets.get_mut(get) else { return false };
+        let Some(slot) = self.clients.get(multiget.client).map(|client| client.pool()) else { return false };
+        let (pool, asked, client) = (self.upstreams.pool(slot), multiget.server_of(batch), multiget.client);
+        let touches = multiget.retrieval() == Retrieval::Touch;
+        let mut keys = Vec::new();
+        multiget.each_of(batch, |place, key, size| {
+            let primary = pool.members().primary(&pool.router, key);
+            // An empty value may be a lease, also of a server that has become the primary since.
+            if touches || size == Some(0) || size.is_none() && primary != asked {
+                keys.push((place, key.to_vec(), primary));
+            }
+        });
+        multiget.waits_for(batch, keys.len());
+        let any = !keys.is_empty();
+        for (place, key, primary) in keys {
+            let whose = (client, Whose::Batch { get, batch, slot: place });
+            if touches {
+                self.delete_copies(slot, whose, &key);
+                continue;
+            }
+            let (key_move, step) =
+                (KeyMove::between_replicas(primary, asked), if primary == asked { Step::Old } else { Step::Copy });
+            let migration = self.replica_migration(whose, slot, (key, false), key_move, (step, None));
+            let migration = self.migrations.insert(migration);
+            self.take_step(migration, step);
+        }
+        any
+    }
+}
