@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::failover::Failover;
 pub use crate::failover::ServerState;
+use crate::failover::{Failover, Phase};
 use crate::front::multigets::coalescing::Writes;
 use crate::memory::Memory;
 use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures};
@@ -68,6 +68,12 @@ pub struct PoolState {
 }
 
 impl PoolState {
+    /// Whether a server of the pool has its keys.
+    pub fn uses(&self, server: &Arc<ServerState>) -> bool {
+        let phase = |failover: &Arc<Failover>| Some(failover.members().phase(failover.position(server)?));
+        self.failover.as_ref().and_then(phase).is_none_or(|phase| phase == Phase::Up)
+    }
+
     /// A pool that takes over the state of its predecessor.
     fn new(pool: &settings::Pool, old: Option<&PoolState>, settings: &Settings) -> PoolState {
         let (threads, exposed) = (settings.threads, settings.metrics.is_some());

@@ -242,13 +242,16 @@ fn of_servers(pools: &[Arc<PoolState>]) -> Vec<Family> {
     let mut retransmits =
         family("fanin_server_retransmits", "Segments that TCP sent to a server again", MetricType::Counter);
     let mut failures = family("fanin_server_failures", "Failed connections to a server by cause", MetricType::Counter);
+    let mut in_use =
+        family("fanin_server_in_use", "Whether a server has its keys; if not, others answer for it", MetricType::Gauge);
     let servers = pools.iter().flat_map(|pool| {
         let servers = pool.settings.servers.iter().zip(&pool.servers);
-        servers.map(move |(server, state)| (&pool.settings.name[..], &server.weighted.name[..], state))
+        servers.map(move |(server, state)| (pool, &server.weighted.name[..], state))
     });
     for (pool, server, state) in servers {
-        let of = [("pool", pool), ("server", server)];
+        let of = [("pool", &pool.settings.name[..]), ("server", server)];
         up.number(&of, f64::from(u8::from(state.is_up())));
+        in_use.number(&of, f64::from(u8::from(pool.uses(state))));
         let figures = || state.all_figures().iter();
         let sum = |of: fn(&ServerFigures) -> u64| figures().map(of).sum::<u64>() as f64;
         responses.distribution(&of, Distribution::of_times(figures().map(|figures| &figures.responses)));
@@ -260,5 +263,5 @@ fn of_servers(pools: &[Arc<PoolState>]) -> Vec<Family> {
             failures.number(&[of[0], of[1], ("cause", name)], count as f64);
         }
     }
-    vec![up, responses, outstanding, rtt, retransmits, failures]
+    vec![up, in_use, responses, outstanding, rtt, retransmits, failures]
 }

@@ -8,7 +8,7 @@ use super::server_state::ServerState;
 use crate::front::multigets::coalescing::OpenWrite;
 use crate::net::clock::Nanos;
 
-/// A joining server with fewer keys in its journal returns: for so many, requests may fail.
+/// A joining server returns when its journal has fewer keys than this. Requests fail while these are deleted.
 const FEW_KEYS: usize = 1000;
 
 /// The servers of a pool and their transitions.

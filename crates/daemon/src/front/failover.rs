@@ -215,13 +215,14 @@ impl<N: Net> Front<N> {
         if self.thread > 0 {
             return;
         }
+        self.counters.servers_ejected.add(u64::from(phase == Phase::Away));
         let from: &Server<N::Socket> = self.upstreams.server(server);
         let pool = &self.upstreams.pool_of(server).shared.settings.name;
         let (address, up) = (from.target.address.to_string(), phase == Phase::Up);
         let text = match phase {
             Phase::Up => "in use again",
             Phase::Away => "not in use: other servers answer for it",
-            _ => "answers again: deleting the keys that changed meanwhile",
+            _ => "answering again: keys that changed meanwhile are deleted there",
         };
         let report = crate::net::Report::Server { pool, server: &from.name, address: &address, state: text, up };
         self.net.report(&report);

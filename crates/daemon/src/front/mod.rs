@@ -275,6 +275,7 @@ impl<N: Net> Front<N> {
             self.fail_expired_requests(server);
         }
         self.check_for_late();
+        self.hedge_slow_gets();
         if let Some(longest) = self.lifecycle.idle_check(self.now) {
             for id in self.clients.idle(self.now, longest) {
                 self.counters.clients_idle.add(1);
@@ -332,6 +333,10 @@ impl<N: Net> Front<N> {
     fn report_state(&mut self, server: usize, trouble: Option<ServerError>) {
         let from = self.upstreams.server(server);
         if from.is_second() || from.is_retired() || from.stays(trouble.is_none()) {
+            return;
+        }
+        // Its phases are reported.
+        if trouble.is_none() && self.fails_over(server) {
             return;
         }
         let pool = &self.upstreams.pool_of(server).shared.settings.name;

@@ -224,6 +224,10 @@ impl<N: Net> Front<N> {
     /// Delivers the result to whoever waits for the migration.
     pub(super) fn deliver_outcome(&mut self, id: Id, outcome: Outcome<'_>) {
         let Some(migration) = self.migrations.get_mut(id) else { return };
+        if migration.race.as_ref().is_some_and(|race| !race.wins(&outcome)) {
+            migration.whose = Whose::Nobody;
+            return;
+        }
         let change = migration.change.take();
         match std::mem::replace(&mut migration.whose, Whose::Nobody) {
             Whose::Nobody => {}

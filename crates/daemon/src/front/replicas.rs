@@ -5,6 +5,8 @@
 //! again as those of moving keys are: with a lease, from the primary's value (`migration/key.rs`). A read that misses at a copy makes it,
 //! too. While a write is incomplete, its keys are read at the primary only, so that no client reads a new value and then an old one.
 
+use std::rc::Rc;
+
 use fanin_memcache::{Get, Shape};
 use fanin_placement::Server as Replica;
 
@@ -14,6 +16,7 @@ use super::multigets::Retrieval;
 use super::multigets::coalescing::{OpenWrite, Writes};
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
+use super::upstreams::hedges::Hedges;
 use crate::failover::Route;
 use crate::memory::table::Id;
 use crate::metrics::Class;
@@ -207,8 +210,46 @@ impl<N: Net> Front<N> {
         let whose = (id, Whose::Client { number });
         let migration = self.replica_migration(whose, pool, (key.to_vec(), false), key_move, (step, None));
         let migration = self.migrations.insert(migration);
+        if let Some(hedges) = &mut self.upstreams.pool_mut(pool).hedges {
+            hedges.sent(self.now, migration);
+        }
         self.take_step(migration, step);
         true
+    }
+
+    /// Sends gets that have been outstanding for long to a second replica, within the budget.
+    pub(super) fn hedge_slow_gets(&mut self) {
+        for slot in 0..self.upstreams.pools_mut().len() {
+            while let Some(hedges) = &mut self.upstreams.pool_mut(slot).hedges
+                && let Some(get) = hedges.take_due(self.now)
+            {
+                self.hedge(slot, get);
+            }
+        }
+    }
+
+    fn hedge(&mut self, slot: usize, get: Id) {
+        let Some(migration) = self.migrations.get_mut(get).filter(|one| one.failures == 0 && one.lease().is_none())
+        else {
+            return;
+        };
+        if !matches!(migration.whose, Whose::Client { .. }) {
+            return;
+        }
+        let step = if migration.step() == Step::Copy { Step::Old } else { Step::Copy };
+        // Only the primary has the value while a write is incomplete.
+        let is_open = step == Step::Copy && self.shared.writes.is_open(Writes::group(&migration.key));
+        let pool = self.upstreams.pool_mut(slot);
+        if is_open || !pool.hedges.as_mut().is_some_and(Hedges::spend) {
+            return;
+        }
+        let race = migration.race.insert(Rc::default()).clone();
+        let (whose, key, key_move) = ((migration.client, migration.whose), migration.key.clone(), migration.key_move);
+        let mut second = self.replica_migration(whose, slot, (key, false), key_move, (step, None));
+        (second.race, second.failures) = (Some(race), 1);
+        self.counters.replicas_hedged.add(1);
+        let second = self.migrations.insert(second);
+        self.take_step(second, step);
     }
 
     /// The primary and a copy of a key that may be read, and the step that reads from the one with fewer outstanding requests.
@@ -256,7 +297,11 @@ impl<N: Net> Front<N> {
     pub(super) fn read_elsewhere(&mut self, id: Id) -> bool {
         let Some(migration) = self.migrations.get_mut(id) else { return false };
         let is_read = migration.key_move.is_between_replicas() && migration.failover.is_none();
-        if !is_read || migration.change.is_some() || matches!(migration.whose, Whose::Nobody) {
+        if !is_read
+            || migration.change.is_some()
+            || migration.race.is_some()
+            || matches!(migration.whose, Whose::Nobody)
+        {
             return false;
         }
         migration.failures += 1;

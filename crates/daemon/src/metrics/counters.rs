@@ -67,8 +67,10 @@ counters! {
     moving_found: Counter, "Hits of moving keys at the new server.";
     moving_fell_back: Counter, "Requests for moving keys to the old server.";
     moving_copied: Counter, "Copies of moving keys made.";
+    servers_ejected: Counter, "Servers that were replaced by others because they failed.";
     replicas_copied: Counter, "Copies of keys made at replicas that did not have them.";
     replicas_retried: Counter, "Keys read from another replica because one failed.";
+    replicas_hedged: Counter, "Gets sent to a second replica because the first one was slow.";
     batches: Counter, "Batches of multigets.";
     late_batches: Counter, "Checks that may have found late batches.";
     turns: Counter, "Iterations of the event loops.";

@@ -1,5 +1,7 @@
 //! One key's migration: its current step, the servers' responses to it, and what follows from them. No I/O.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use fanin_memcache::{Keyed, response};
@@ -69,6 +71,23 @@ pub struct KeyFailover {
     pub copies: Vec<usize>,
 }
 
+/// The same get at two replicas.
+#[derive(Debug, Default)]
+pub struct Race {
+    is_over: Cell<bool>,
+    has_failed: Cell<bool>,
+}
+
+impl Race {
+    /// Whether an outcome is the one that counts: the first that is no failure, or the second failure.
+    pub fn wins(&self, outcome: &Outcome<'_>) -> bool {
+        if matches!(outcome, Outcome::Failed(_)) && !self.has_failed.replace(true) {
+            return false;
+        }
+        !self.is_over.replace(true)
+    }
+}
+
 /// Migration of one key.
 #[derive(Debug)]
 pub struct KeyMigration {
@@ -95,6 +114,8 @@ pub struct KeyMigration {
     pub members: Option<Arc<Members>>,
     /// Servers with replicas that have failed to answer.
     pub failures: u32,
+    /// The same get at two replicas: the first outcome counts.
+    pub race: Option<Rc<Race>>,
     /// Memory charged for the key and the request.
     _charge: Charge,
 }
@@ -189,6 +210,7 @@ impl KeyMigration {
             failover: None,
             members: None,
             failures: 0,
+            race: None,
             _charge: charge,
         }
     }

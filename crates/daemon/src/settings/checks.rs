@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
-use super::types::{OnDown, Pool, Server};
+use super::types::{Pool, Server};
 use super::values::Wrong;
 
 /// Checks that no server occurs twice, since both would get the same keys.
@@ -44,32 +44,4 @@ pub fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Resul
         }
     }
     Ok(())
-}
-
-/// Place in a file.
-type Place = Option<Range<usize>>;
-
-/// Checks that a pool can do without a server, given the places of `on_down` and `replicas`.
-pub fn failover_is_possible(pool: &Pool, (on_down, replicas): (Place, Place)) -> Result<(), Wrong> {
-    let next = pool.on_down == OnDown::Next;
-    let wrong = |place: &Place, text: String| Err(Wrong(place.clone(), text));
-    match pool.replicas {
-        1 if !next => Ok(()),
-        1 if pool.servers.len() < 2 => wrong(&on_down, "`next` needs at least two servers".to_owned()),
-        count if count > pool.servers.len() => {
-            wrong(&replicas, format!("{count} replicas need as many servers; the pool has {}", pool.servers.len()))
-        }
-        count if count > 1 && next => wrong(
-            &on_down,
-            "with `replicas`, the other replicas replace a server: remove `on_down = \"next\"`".to_owned(),
-        ),
-        _ if pool.plan.is_some() => {
-            let place = if next { &on_down } else { &replicas };
-            wrong(
-                place,
-                "a pool with a `plan` has one server per key: remove it, or the plan when it is over".to_owned(),
-            )
-        }
-        _ => Ok(()),
-    }
 }

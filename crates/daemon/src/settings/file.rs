@@ -8,14 +8,14 @@ use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::checks::{failover_is_possible, no_pool_is_a_server, no_server_twice};
+use super::checks::{no_pool_is_a_server, no_server_twice};
+use super::failover::{FailoverInFile, HedgeInFile, failover};
 use super::foreign::foreign;
 use super::log_settings::{LogInFile, log_in_file};
 use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
-use super::types::{OnDown, Plan, Pool, Problem, Server, Settings};
-use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
-use crate::failover::MOST_REPLICAS;
+use super::types::{Plan, Pool, Problem, Server, Settings};
+use super::values::{Written, Wrong, address, bounded, quantity, right, server, whole, word};
 use crate::log::{self, Naming, Secret};
 use crate::messages::Format;
 use crate::migration::plan::InvalidPlan;
@@ -67,6 +67,7 @@ struct PoolInFile {
     admin: Option<bool>,
     on_down: Option<Spanned<String>>,
     replicas: Option<Spanned<i64>>,
+    hedge: Option<Spanned<HedgeInFile>>,
     plan: Option<Spanned<PathBuf>>,
     tls: Option<Spanned<TlsInFile>>,
     server_tls: Option<Spanned<ServerTlsInFile>>,
@@ -135,15 +136,6 @@ fn unknown_key(unknown: &str, expected: &str) -> String {
     match known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|nearest| alike(nearest) >= ALIKE) {
         Some(nearest) => format!("unknown key `{unknown}`: did you mean `{nearest}`?"),
         None => format!("unknown key `{unknown}`: use one of {}", known.join(", ")),
-    }
-}
-
-/// A number from 1 to `most`.
-fn whole(number: Option<Spanned<i64>>, default: usize, most: i64) -> Result<usize, Wrong> {
-    match number {
-        None => Ok(default),
-        Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
-        Some(number) => Err(Wrong(Some(number.span()), format!("{} is outside 1 to {most}", number.get_ref()))),
     }
 }
 
@@ -224,11 +216,8 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.keys = quantity(file.keys, pool.keys, right("keys", "16 MiB", "B"))?;
     pool.join = file.join.unwrap_or(pool.join);
     pool.admin = file.admin.unwrap_or(pool.admin);
-    let places = (file.on_down.as_ref().map(Spanned::span), file.replicas.as_ref().map(Spanned::span));
-    pool.on_down = word(file.on_down, pool.on_down, &OnDown::WORDS)?;
-    pool.replicas = whole(file.replicas, pool.replicas, MOST_REPLICAS as i64)?;
     pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
-    failover_is_possible(&pool, places)?;
+    failover(FailoverInFile { on_down: file.on_down, replicas: file.replicas, hedge: file.hedge }, &mut pool)?;
     Ok(pool)
 }
 

@@ -9,8 +9,8 @@ const FOREIGN: [(&[&str], &str); 21] = [
     ),
     (
         &["auto_eject_hosts", "server_failure_limit", "server_retry_timeout", "failover"],
-        "servers are not ejected: a server that is down is retried after 50 ms to 2 s, and until then its keys fail, or miss with \
-         `on_down = \"miss\"`; remove it",
+        "write it as on_down = \"next\", or set `replicas`: a server that is down is retried after 50 ms to 2 s, and is ejected when it \
+         fails twice in succession",
     ),
     (
         &[

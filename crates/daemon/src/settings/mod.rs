@@ -2,6 +2,7 @@
 
 mod checks;
 mod diff;
+mod failover;
 mod file;
 mod foreign;
 pub mod import;
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use types::{MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
+pub use types::{Hedge, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

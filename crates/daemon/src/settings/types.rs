@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_fanout::{Kind, Window};
-use fanin_units::{Bytes, Rate, Time};
+use fanin_units::{Bytes, Rate, Share, Time};
 
 use crate::log::{self, Secret};
 use crate::messages::Format;
@@ -93,6 +93,8 @@ pub struct Pool {
     pub on_down: OnDown,
     /// Servers per key.
     pub replicas: usize,
+    /// Whether and when a slow get is sent to another replica.
+    pub hedge: Option<Hedge>,
     /// Placement plan to migrate to, if any.
     pub plan: Option<Plan>,
 }
@@ -112,6 +114,15 @@ impl OnDown {
     /// Each with its name.
     pub const WORDS: [(&'static str, OnDown); 3] =
         [("error", OnDown::Error), ("miss", OnDown::Miss), ("next", OnDown::Next)];
+}
+
+/// Gets that are sent to a second replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hedge {
+    /// Time without a response after which a get is sent again.
+    pub after: Time,
+    /// Most of all gets that are.
+    pub share: Share,
 }
 
 /// Placement plan under migration.
@@ -252,6 +263,7 @@ impl Pool {
             admin: false,
             on_down: OnDown::Error,
             replicas: 1,
+            hedge: None,
             plan: None,
         }
     }

@@ -81,6 +81,15 @@ pub fn quantity<T: FromStr<Err = ParseError>>(
     })
 }
 
+/// Parses a number from 1 to `most`.
+pub fn whole(number: Option<Spanned<i64>>, default: usize, most: i64) -> Result<usize, Wrong> {
+    match number {
+        None => Ok(default),
+        Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
+        Some(number) => Err(Wrong(Some(number.span()), format!("{} is outside 1 to {most}", number.get_ref()))),
+    }
+}
+
 /// Parses a quantity within bounds.
 pub fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
     found: Option<Spanned<Written>>,

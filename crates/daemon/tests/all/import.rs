@@ -1,6 +1,7 @@
 //! Imported settings of twemproxy and mcrouter: keys stay where they are, and what does not map is named.
 
 use fanin_daemon::Settings;
+use fanin_daemon::settings::OnDown;
 use fanin_daemon::settings::import::{Imported, import};
 use fanin_units::Time;
 
@@ -64,7 +65,7 @@ fn nutcrackers_settings_map_or_have_a_note() {
         ("preconnect: false", false),
         ("server_connections: 2", false),
         ("server_retry_timeout: 2000", false),
-        ("auto_eject_hosts: true", true),
+        ("auto_eject_hosts: true", false),
         ("hash_tag: \"{}\"", true),
         ("distribution: modula", true),
         ("redis_auth: secret", true),
@@ -74,6 +75,9 @@ fn nutcrackers_settings_map_or_have_a_note() {
         assert_eq!(lines(&imported), [(6, matters)], "{more}");
         assert_eq!(settings(&imported).pools.len(), 1);
     }
+    let two =
+        "a:\n  listen: 127.0.0.1:3\n  auto_eject_hosts: true\n  servers:\n   - 127.0.0.1:4:1\n   - 127.0.0.1:5:1\n";
+    assert_eq!(settings(&import("n.yml", two).unwrap()).pools[0].on_down, OnDown::Next);
     let unix = "a:\n  listen: /run/a.sock 0666\n  timeout: 1\n  servers:\n   - /run/b.sock:2 one\n   - /run/c.sock:1\n";
     let imported = import("n.yml", unix).unwrap();
     let pool = &settings(&imported).pools[0];

@@ -6,6 +6,8 @@ use super::{EVENT_LOOP, cluster};
 mod attacks;
 #[path = "commands.rs"]
 mod commands;
+#[path = "failovers.rs"]
+mod failovers;
 #[path = "faults.rs"]
 mod faults;
 #[path = "logins.rs"]

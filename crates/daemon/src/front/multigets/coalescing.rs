@@ -78,7 +78,7 @@ impl Writes {
         self.open[usize::from(group)].load(SeqCst) + self.flushing.load(SeqCst) > 0
     }
 
-    /// So many servers are to flush everything.
+    /// This many servers are to flush everything.
     pub fn flush_begins(&self, servers: usize) {
         self.flushing.fetch_add(servers as u32, SeqCst);
     }

@@ -8,6 +8,7 @@
 
 pub mod ask;
 pub mod error;
+pub mod hedges;
 pub mod pool;
 pub mod server;
 
@@ -252,7 +253,8 @@ impl<S> Upstreams<S> {
     /// The next time at which there is work without an event; a stopping front end opens no shared connections.
     pub fn next_due(&self, stopping: bool) -> Option<Nanos> {
         let servers = self.in_use().filter_map(|server| self.servers[server].next_due(stopping));
-        servers.chain(self.pools.iter().filter_map(Pool::late_at)).min()
+        let hedges = self.pools.iter().filter_map(|pool| pool.hedges.as_ref()?.next_due());
+        servers.chain(self.pools.iter().filter_map(Pool::late_at)).chain(hedges).min()
     }
 }
 

@@ -8,6 +8,7 @@ use fanin_memcache::Limits;
 use fanin_placement::Cover;
 
 use super::error::ServerError;
+use super::hedges::Hedges;
 use crate::failover::Members;
 use crate::memory::Charge;
 use crate::memory::table::Id;
@@ -69,6 +70,8 @@ pub struct Pool {
     /// Multigets to check for late batches, with times; the delay is the same for all.
     late: VecDeque<(Nanos, Id)>,
     charge: Charge,
+    /// Gets to send to another replica if they are not answered.
+    pub hedges: Option<Hedges>,
 }
 
 impl Pool {
@@ -89,7 +92,7 @@ impl Pool {
 
     /// Gives up its servers, when its last client has left.
     pub fn release(&mut self) -> Vec<u32> {
-        (self.late, self.charge) = Default::default();
+        (self.late, self.charge, self.hedges) = Default::default();
         std::mem::take(&mut self.servers)
     }
 
@@ -232,6 +235,7 @@ impl Pool {
             misses_when_down: pool.on_down == OnDown::Miss,
             late: VecDeque::new(),
             charge: Charge::default(),
+            hedges: pool.hedge.map(Hedges::new),
             shared,
         }
     }

@@ -213,7 +213,8 @@ impl<S> Server<S> {
     /// State for operators.
     pub fn state(&self) -> &'static str {
         match self.state {
-            State::Open(_) if self.is_doubtful || self.is_out => "probing",
+            _ if self.is_out => "away",
+            State::Open(_) if self.is_doubtful => "probing",
             State::Open(_) => "up",
             State::Opening { .. } => "opening",
             State::Down { .. } => "down",

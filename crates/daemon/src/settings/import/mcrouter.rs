@@ -41,10 +41,10 @@ const CHILDREN: [&str; 18] = [
 fn advice(kind: &str) -> &'static str {
     match kind {
         kind if kind.starts_with("All") => {
-            "a key has one server here; keep mcrouter for pools whose writes go to several"
+            "with `replicas`, every key is on several servers of one pool; this is not converted"
         }
         kind if kind.contains("Failover") => {
-            "there is no failover to another pool: keys of a server that is down fail until it is back, or miss with `on_down = \"miss\"`"
+            "there is no failover to another pool: with `on_down = \"next\"` or `replicas`, other servers of the same pool answer"
         }
         "PrefixSelectorRoute" => "a pool has an address of its own: give the clients of each prefix that of their pool",
         "OperationSelectorRoute" => "a pool serves all operations",

@@ -57,7 +57,7 @@ fn pool(
     converted: &mut Converted,
 ) -> Result<(Option<Pool>, Option<u64>), Wrong> {
     let mut pool = Pool { name: name.to_owned(), ..Pool::default() };
-    let (mut clients, mut serves) = (None, true);
+    let (mut clients, mut serves, mut ejects_in) = (None, true, None);
     for Entry { line, key, node } in entries {
         let (line, key) = (*line, key.as_str());
         match key {
@@ -85,7 +85,7 @@ fn pool(
                 );
                 serves = false;
             }
-            "auto_eject_hosts" if boolean(key, node)? => ejects(line, &mut pool, converted),
+            "auto_eject_hosts" if boolean(key, node)? => ejects_in = Some(line),
             _ => other(line, key, node, converted)?,
         }
     }
@@ -96,6 +96,9 @@ fn pool(
         (.., true) => return lacks("servers"),
         _ => {}
     }
+    if let Some(line) = ejects_in {
+        ejects(line, &mut pool, converted);
+    }
     if !entries.iter().any(|entry| entry.key == "timeout") {
         converted
             .harmless(line, format!("`{name}` has no `timeout`: nutcracker waits without end, this front end 1 s"));
@@ -105,7 +108,8 @@ fn pool(
 
 /// Settings that have no equivalent.
 fn other(line: usize, key: &str, node: &Node, converted: &mut Converted) -> Result<(), Wrong> {
-    let ejects = "applies to `auto_eject_hosts` only: a server that is down is tried again after 50 ms to 2 s";
+    let ejects =
+        "a server that is down is tried again after 50 ms to 2 s, and ejected when it fails twice in succession";
     let harmless = match key {
         "redis" | "auto_eject_hosts" => return Ok(()),
         "hash_tag" => {
@@ -137,11 +141,16 @@ fn other(line: usize, key: &str, node: &Node, converted: &mut Converted) -> Resu
     Ok(())
 }
 
-/// Servers that are ejected.
+/// Servers that are ejected. One alone stays.
 fn ejects(line: usize, pool: &mut Pool, converted: &mut Converted) {
-    let text = "`auto_eject_hosts: true`: keys of a server that is down fail here until it is back, or miss with `on_down = \"miss\"`";
-    pool.comments.push(text.to_owned());
-    converted.matters(line, text);
+    if pool.servers.len() > 1 {
+        pool.settings.push(("on_down", quoted("next")));
+    }
+    converted.harmless(
+        line,
+        "`auto_eject_hosts: true`: `on_down = \"next\"` ejects a server that fails twice in succession, and deletes there what changed \
+         meanwhile when it is back",
+    );
 }
 
 /// An address: `host:port`, or a UNIX socket with or without its mode.

@@ -1,6 +1,6 @@
 //! Migration tests with sockets, and servers with the commands that a migration needs.
 
-mod model;
+pub mod model;
 mod plans;
 mod stages;
 mod versions;

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -20,6 +20,8 @@ pub struct Model {
     /// Maximum delay of most responses, in microseconds; and the random state.
     pub slow: Arc<AtomicU64>,
     draws: Arc<AtomicU64>,
+    /// Whether it is stopped.
+    pub stopped: Arc<AtomicBool>,
     /// Number of commands.
     pub asked: Arc<AtomicU64>,
 }
@@ -31,6 +33,7 @@ impl Model {
             address: listener.local_addr().unwrap(),
             store: Arc::default(),
             slow: Arc::default(),
+            stopped: Arc::default(),
             draws: Arc::new(AtomicU64::new(1)),
             asked: Arc::default(),
         };
@@ -90,6 +93,9 @@ impl Model {
     }
 
     fn waits(&self) {
+        while self.stopped.load(SeqCst) {
+            thread::sleep(Duration::from_millis(1));
+        }
         let slow = self.slow.load(SeqCst);
         let draw = self.draws.fetch_add(1, SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         // Some responses are slow, so others on other connections overtake them.

@@ -1,0 +1,113 @@
+//! Pools in which other servers answer for one that is down, over sockets.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use fanin_daemon::{Running, Settings};
+
+use super::{EVENT_LOOP, cluster};
+use crate::migration::model::Model;
+use crate::support::{Client, now, value, wait_until};
+
+/// Timeout of the test pools, and a margin for a busy machine.
+const TIMEOUT: Duration = Duration::from_millis(400);
+const SLACK: Duration = Duration::from_millis(1500);
+
+/// Servers, and a front end with two threads.
+fn replicated(servers: usize, of_pool: &str) -> (Vec<Model>, Running) {
+    let servers: Vec<Model> = (0..servers).map(|_| Model::start()).collect();
+    let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
+    let text = format!(
+        "threads = 2\n{EVENT_LOOP}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n{of_pool}\n",
+        listed.join(",")
+    );
+    let front = fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap();
+    (servers, front)
+}
+
+fn client(front: &Running) -> Client {
+    Client::to(front.listens()[0].ip().unwrap())
+}
+
+fn keys(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{number}-key")).collect()
+}
+
+#[test]
+fn next_server_has_keys_of_one_that_is_down() {
+    let cluster = cluster(3, "", "on_down = \"next\"");
+    let keys = cluster.filled(120);
+    let his = cluster.keys_of(1, &keys);
+    let mut client = cluster.client();
+    cluster.servers[1].kill();
+    wait_until("the next server has its keys", || client.get(&his).1 == "END");
+    assert_eq!(client.get(&his), (vec![], "END".to_owned()), "they are not there yet");
+    for key in &his {
+        assert_eq!(client.set(key, &value(key, 100)), "STORED");
+    }
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    assert!(cluster.keys_of(0, &his).len() + cluster.keys_of(2, &his).len() == his.len());
+    // When it is back, the others must not keep what they had for it.
+    let again = cluster.servers[1].restart();
+    let state = format!("{}:state", again.address);
+    wait_until("it is in use again", || client.word(&state) == "up");
+    assert_eq!(cluster.keys_of(0, &his).len() + cluster.keys_of(2, &his).len(), 0);
+    assert_eq!(client.get(&his), (vec![], "END".to_owned()));
+    assert_eq!(client.set(&his[0], &value(&his[0], 50)), "STORED");
+    assert_eq!(client.get(&his[..1]), (his[..1].to_vec(), "END".to_owned()));
+}
+
+#[test]
+fn replicas_answer_for_one_that_is_stopped() {
+    let (servers, front) = replicated(4, "replicas = 2");
+    let (mut client, keys) = (client(&front), keys(60));
+    for key in &keys {
+        assert_eq!(client.set(key, &value(key, 100)), "STORED");
+    }
+    let copies =
+        |key: &String| servers.iter().filter(|server| server.has(key).is_some_and(|value| !value.is_empty())).count();
+    wait_until("every key is on two servers", || keys.iter().all(|key| copies(key) == 2));
+    let stopped = &servers[1];
+    stopped.stopped.store(true, SeqCst);
+    // A get goes to the other replica after the timeout; then the stopped server is not asked any more.
+    let begun = now();
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    assert!(begun.elapsed() < 2 * TIMEOUT + SLACK, "{:?}", begun.elapsed());
+    let state = format!("{}:state", stopped.address);
+    wait_until("it is not in use", || {
+        assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+        client.word(&state) == "away"
+    });
+    for key in &keys {
+        let begun = now();
+        assert_eq!(client.set(key, &value(key, 50)), "STORED");
+        assert!(begun.elapsed() < TIMEOUT, "{key} took {:?}", begun.elapsed());
+    }
+    stopped.stopped.store(false, SeqCst);
+    wait_until("it is in use again", || client.word(&state) == "up");
+    assert_eq!(client.figure("servers_ejected"), 1);
+    let has_old = |key: &&String| stopped.has(key).is_some_and(|stored| stored == value(key, 100));
+    assert_eq!(keys.iter().find(has_old), None, "an old value");
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    wait_until("reads fill it", || {
+        client.get(&keys);
+        keys.iter().all(|key| copies(key) == 2)
+    });
+}
+
+#[test]
+fn slow_get_is_sent_to_second_replica_within_budget() {
+    let (servers, front) = replicated(2, "replicas = 2\nhedge = { after = \"20 ms\", share = \"50 %\" }");
+    let (mut client, keys) = (client(&front), keys(40));
+    for key in &keys {
+        assert_eq!(client.set(key, &value(key, 100)), "STORED");
+        assert_eq!(client.get(std::slice::from_ref(key)).0.len(), 1);
+    }
+    let slow = |server: &Model| server.slow.store(150_000, SeqCst);
+    slow(&servers[0]);
+    for key in &keys {
+        assert_eq!(client.get(std::slice::from_ref(key)), (vec![key.clone()], "END".to_owned()));
+    }
+    let (gets, hedged) = (2 * keys.len() as u64, client.figure("replicas_hedged"));
+    assert!((1..=gets / 2).contains(&hedged), "{hedged} of {gets}");
+}
