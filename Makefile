@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak release publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak failover release publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -76,6 +76,10 @@ fuzz: ## run all fuzzers for FUZZ_SECONDS (60) each
 soak: build ## run `fanin front` under load with faults for SECONDS (3600)
 	@scripts/setup.sh memcached
 	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
+
+failover: build ## kill, stop, slow and cut off servers of `fanin front` FAULTS (500) times
+	@scripts/setup.sh memcached
+	@python3 bench/failover.py --faults $(or $(FAULTS),500)
 
 release: ## build archives and a Debian package in target/release-files
 	@scripts/release.sh
