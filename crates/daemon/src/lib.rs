@@ -8,6 +8,7 @@
 
 mod exposition;
 mod front;
+mod handover;
 pub mod log;
 mod memory;
 pub mod messages;
@@ -34,5 +35,6 @@ pub mod machine {
     pub use fanin_ring::Event;
 }
 
+pub use running::take_over::Predecessor;
 pub use running::{Running, control, start};
 pub use settings::{Problem, Settings, diff};

@@ -4,9 +4,11 @@
 //! The components own their state: `clients`, `upstreams` (pools and servers), `multigets`, `limits` (memory), `lifecycle`. The life of a
 //! request through them is in `request`; other paths through several components are in the other files.
 
+mod arriving;
 mod clients;
 mod counting;
 mod delivery;
+mod departing;
 mod lifecycle;
 mod limits;
 mod listening;
@@ -30,6 +32,7 @@ use std::sync::mpsc::SyncSender;
 
 use fanin_ring::Event;
 
+use crate::handover::Departures;
 use crate::log::{Rows, Tap};
 use crate::memory::table::Id;
 use crate::metrics::Counters;
@@ -69,6 +72,8 @@ pub struct Front<N: Net> {
     migrations: Migrations,
     limits: Limits,
     lifecycle: Lifecycle,
+    /// The way to a successor, if there is one.
+    departures: Option<Arc<Departures>>,
     observation: Observation,
     pace: Pace,
     log: Option<Tap>,
@@ -119,6 +124,7 @@ impl<N: Net> Front<N> {
             migrations: Migrations::default(),
             limits: Limits::new(shared.clone()),
             lifecycle: Lifecycle::new(settings, stop),
+            departures: None,
             observation,
             pace: Pace::new(nanos(settings.nap)),
             log,
@@ -139,7 +145,9 @@ impl<N: Net> Front<N> {
         let before = self.counters.requests.get() + self.counters.batches.get();
         self.update_limits();
         self.install_settings();
+        self.begin_to_depart();
         self.refresh_plans();
+        self.take_arrivals();
         self.continue_reading();
         for event in events {
             self.event(event);
@@ -216,19 +224,33 @@ impl<N: Net> Front<N> {
                 self.net.refuse(stream, TOO_MANY);
                 continue;
             }
-            let Ok(socket) = self.net.add(stream, Token::Client(self.clients.next_slot()), false) else {
-                self.shared.release_client();
-                continue;
-            };
-            self.clients.add(Client::new(socket, pool, self.now));
-            self.upstreams.enter(pool);
-            self.counters.curr_connections.add(1);
-            self.counters.total_connections.add(1);
+            self.add_client(stream, pool);
         }
     }
 
+    /// Adds an admitted client of a pool.
+    fn add_client(&mut self, stream: N::Stream, pool: usize) -> Option<Id> {
+        let slot = self.clients.next_slot();
+        let Ok(socket) = self.net.add(stream, Token::Client(slot), false) else {
+            self.shared.release_client();
+            return None;
+        };
+        self.clients.add(Client::new(socket, pool, self.now));
+        self.upstreams.enter(pool);
+        self.counters.curr_connections.add(1);
+        self.counters.total_connections.add(1);
+        self.clients.in_slot(slot)
+    }
+
     fn close_client(&mut self, id: Id) {
-        let Some(client) = self.clients.remove(id) else { return };
+        let Some(client) = self.remove_client(id) else { return };
+        self.net.close(client.into_socket());
+        self.departures.iter().for_each(|departures| departures.client_left());
+    }
+
+    /// Removes a client, with all that is pending for it.
+    fn remove_client(&mut self, id: Id) -> Option<Client<N::Socket>> {
+        let client = self.clients.remove(id)?;
         self.shared.release_client();
         self.counters.requests_active.less(client.responses.active());
         for get in client.responses.multigets() {
@@ -237,13 +259,15 @@ impl<N: Net> Front<N> {
             }
         }
         self.upstreams.leave(client.pool());
-        self.net.close(client.into_socket());
         self.counters.curr_connections.less(1);
+        Some(client)
     }
 
     fn hand_on_log(&mut self) {
         if let Some(tap) = &mut self.log {
-            self.counters.log_full.add(tap.hand_on(self.now, self.lifecycle.is_stopping()));
+            self.counters
+                .log_full
+                .add(tap.hand_on(self.now, self.lifecycle.is_stopping() || self.departures.is_some()));
         }
     }
 }

@@ -8,6 +8,8 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "hand_overs.rs"]
+mod hand_overs;
 #[path = "logins.rs"]
 mod logins;
 #[path = "metrics.rs"]

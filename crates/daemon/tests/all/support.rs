@@ -284,6 +284,12 @@ pub fn front(folder: &Path, event_loop: &str, pools: &[String]) -> Running {
     fanin_daemon::start(&settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
 }
 
+/// An address that no other test and no outgoing connection takes.
+pub fn free_address() -> SocketAddr {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    SocketAddr::from(([127, 1, (port >> 8) as u8, port as u8], port))
+}
+
 /// Repeats until the condition holds.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = now();

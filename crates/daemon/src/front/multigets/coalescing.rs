@@ -4,7 +4,7 @@
 //! delete or flush that any thread of this front end has answered since, so a client that knows of a write cannot read an older value.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use crate::memory::table::{Id, Table};
 use crate::memory::{Buffer, Charge};
@@ -19,11 +19,17 @@ pub struct Writes {
     groups: Vec<AtomicU64>,
     /// Writes of all keys.
     flushes: AtomicU64,
+    /// Whether another process serves clients of this front end, too, so that its writes are not counted.
+    are_elsewhere: AtomicBool,
 }
 
 impl Default for Writes {
     fn default() -> Writes {
-        Writes { groups: (0..GROUPS).map(|_| AtomicU64::new(0)).collect(), flushes: AtomicU64::new(0) }
+        Writes {
+            groups: (0..GROUPS).map(|_| AtomicU64::new(0)).collect(),
+            flushes: AtomicU64::new(0),
+            are_elsewhere: AtomicBool::new(false),
+        }
     }
 }
 
@@ -41,6 +47,12 @@ impl Writes {
     /// Counts a flush.
     pub fn flushed(&self) {
         self.flushes.fetch_add(1, SeqCst);
+    }
+
+    /// Records whether another process also writes for clients of this front end. Nothing is joined then, nor what was sent then.
+    pub fn set_elsewhere(&self, elsewhere: bool) {
+        self.are_elsewhere.store(elsewhere, SeqCst);
+        self.flushed();
     }
 
     /// Version of a group: unchanged as long as there is no write; both counters only grow.
@@ -83,6 +95,7 @@ impl Coalescing {
         let (seen, asked) = (writes.seen(Writes::group(key)), (pool, line));
         if let Some((get, before)) = self.open.get(&asked)
             && *before == seen
+            && !writes.are_elsewhere.load(SeqCst)
             && let Some(get) = self.gets.get_mut(*get)
         {
             get.joins(who);
