@@ -166,7 +166,7 @@ fn answer_at(at: &str) -> Option<String> {
 
 /// An address that is free now.
 #[expect(clippy::disallowed_types, reason = "only to learn of a free port")]
-fn free_address() -> String {
+pub fn free_address() -> String {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 

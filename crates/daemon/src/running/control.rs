@@ -190,6 +190,10 @@ fn accept(listener: &UnixListener, orders: &Sender<Order>) {
 /// Reads and carries out one command; fails if nobody takes orders any more.
 fn serve(mut stream: UnixStream, orders: &Sender<Order>) -> io::Result<()> {
     let Ok(line) = read(&stream) else { return Ok(()) };
+    if check_user(&stream).is_err() {
+        let _ = stream.write_all(b"error\nthe running proxy takes commands from its own user and from root only");
+        return Ok(());
+    }
     if let Some(version) = line.strip_prefix(TAKE_OVER) {
         return serve_take_over(stream, version.trim(), orders);
     }
@@ -222,7 +226,6 @@ fn serve_take_over(mut stream: UnixStream, version: &str, orders: &Sender<Order>
 }
 
 fn read(stream: &UnixStream) -> io::Result<String> {
-    check_user(stream)?;
     stream.set_read_timeout(Some(LINE_TIME))?;
     let mut line = String::new();
     BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;

@@ -3,10 +3,11 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-use super::Running;
+use super::{INSTALL_TIME, Running};
 use crate::handover::{Departures, Kind, Link, Offer, Released, Started, deliver};
 use crate::log::Writer;
 use crate::messages;
@@ -15,6 +16,9 @@ use crate::settings::MetricsSettings;
 
 /// Refusal of a front end whose own predecessor still has clients.
 const BUSY: &str = "it still takes over clients itself; try again when its predecessor has ended, which `drain` limits";
+
+/// Time in which its own predecessor may still end.
+const PREDECESSOR_TIME: Duration = Duration::from_secs(1);
 
 impl Running {
     /// Hands over to the process at the other end of a connection. As soon as that has started, `release` must free everything that only
@@ -25,6 +29,7 @@ impl Running {
     pub fn hand_over(&mut self, to: UnixStream, release: impl FnOnce(i32)) -> io::Result<()> {
         let process = getsockopt(&to, PeerCredentials)?.pid();
         let link = Link::new(to)?;
+        self.wait_until(PREDECESSOR_TIME, || !self.shared.arrivals.are_open());
         if self.shared.arrivals.are_open() {
             link.send(Kind::Failure, BUSY.as_bytes(), None)?;
             return Err(io::Error::other(BUSY));
@@ -67,7 +72,7 @@ impl Running {
         let departures = Arc::new(departures);
         self.shared.depart(departures.clone());
         self.wake();
-        self.wait_until(|| departures.all_have_stopped());
+        self.wait_until(INSTALL_TIME, || departures.all_have_stopped());
         self.metrics.iter_mut().for_each(|metrics| metrics.stop_accepting());
         self.metrics_socket = None;
         self.listeners.release(&addresses);

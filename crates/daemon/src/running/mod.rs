@@ -179,14 +179,14 @@ impl Running {
         self.shared.replace_settings(settings, clients);
         self.settings = settings.clone();
         self.wake();
-        self.wait_until(|| self.shared.is_installed());
+        self.wait_until(INSTALL_TIME, || self.shared.is_installed());
         self.listeners.keep(&settings.listens());
         Ok(())
     }
 
-    /// Waits until the threads have done something, unless one hangs.
-    fn wait_until(&self, is_done: impl Fn() -> bool) {
-        let looks = INSTALL_TIME.as_millis() / INSTALL_LOOK.as_millis();
+    /// Waits until other threads have done something, up to a maximum time.
+    fn wait_until(&self, longest: Duration, is_done: impl Fn() -> bool) {
+        let looks = longest.as_millis() / INSTALL_LOOK.as_millis();
         for _ in 0..looks {
             if is_done() || self.has_failed() {
                 return;
