@@ -10,6 +10,8 @@ use crate::settings::Settings;
 
 /// Pause before accepting again after running out of file descriptors.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
+/// Minimum time for clients to go to a successor.
+const LEAST_DEPARTURE: Nanos = 1_000_000_000;
 /// Number of checks for idle clients per idle timeout.
 const IDLE_LOOKS: Nanos = 8;
 
@@ -71,7 +73,7 @@ impl Lifecycle {
 
     /// There is a successor, which takes the clients.
     pub fn departs(&mut self, now: Nanos) {
-        self.departs = Some(now + self.drain);
+        self.departs = Some(now + self.drain.max(LEAST_DEPARTURE));
     }
 
     /// Whether it is stopping.

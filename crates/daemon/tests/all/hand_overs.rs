@@ -1,6 +1,7 @@
 //! Hand-over to a successor under load: nothing is refused, reset or lost.
 #![expect(clippy::disallowed_types, reason = "simple clients that wait for responses")]
 
+use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -11,7 +12,10 @@ use std::time::Duration;
 use fanin_daemon::control::{Order, Orders};
 use fanin_daemon::{Predecessor, Running, Settings};
 
+use sha2::{Digest, Sha256};
+
 use super::{EVENT_LOOP, cluster};
+use crate::certificates::{self, folder};
 use crate::support::{Client, Cluster, connect, free_address, now, value, wait_until};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -297,4 +301,86 @@ fn metrics_go_over_without_a_refused_connection() {
         assert!(scraper.join().unwrap() > 0);
         stop(front);
     });
+}
+
+#[test]
+fn logins_go_over_and_tls_stays_until_the_deadline() {
+    let ((folder, authority), servers) = (folder(), cluster(1, "", ""));
+    fs::write(folder.path().join("users"), "ann:secret\n").unwrap();
+    // The certificate has this address.
+    let tls = SocketAddr::from(([127, 0, 0, 2], free_address().port()));
+    let (auth, server) = (free_address(), servers.servers[0].address);
+    let text = format!(
+        "threads = 1\n{EVENT_LOOP}drain = \"2 s\"\n\
+         [[pool]]\nname = \"tls\"\nlisten = \"{tls}\"\nservers = [\"{server}\"]\n\
+         tls = {{ certificate = \"front.pem\", key = \"front-key.pem\" }}\n\
+         [[pool]]\nname = \"auth\"\nlisten = \"{auth}\"\nservers = [\"{server}\"]\nauth = \"users\"\n"
+    );
+    let settings = Settings::of_file(&folder.path().join("front.toml").display().to_string(), &text).unwrap();
+    let front = fanin_daemon::start(&settings).unwrap();
+    let (mut encrypted, mut ann, mut late) =
+        (certificates::client(tls, &authority), Client::to(auth), Client::to(auth));
+    let login = "set any 0 0 10\r\nann secret\r\n";
+    assert_eq!((encrypted.ask("mn\r\n"), ann.ask(login)), ("MN".into(), "STORED".into()));
+    assert_eq!(late.ask("mn\r\n"), "CLIENT_ERROR unauthenticated");
+    let old = hands_over(front);
+    let front = take_over(&settings);
+    assert_eq!((encrypted.ask("mn\r\n"), ann.ask("mn\r\n")), ("MN".into(), "MN".into()));
+    assert_eq!(late.ask("mn\r\n"), "CLIENT_ERROR unauthenticated", "no way round the login");
+    assert_eq!((late.ask(login), late.ask("mn\r\n")), ("STORED".into(), "MN".into()));
+    wait_until("both are in the new process", || ann.figure("curr_connections") == 2);
+    assert_eq!(encrypted.line(), "", "closed at the deadline");
+    old.join().unwrap();
+    assert_eq!(certificates::client(tls, &authority).ask("mn\r\n"), "MN");
+    assert_eq!(Client::to(auth).ask("mn\r\n"), "CLIENT_ERROR unauthenticated");
+    stop(front);
+}
+
+#[test]
+fn plans_advance_in_one_process_only() {
+    let (folder, servers) = (tempfile::tempdir().unwrap(), cluster(1, "", ""));
+    let (path, table) = (folder.path(), "key,server,was\n");
+    fs::write(path.join("placement.csv"), table).unwrap();
+    let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
+    let plan = format!("{{\"cluster\": {{\"servers\": 1, \"replicas\": 1}}, \"placement_sha256\": \"{digest}\"}}");
+    fs::write(path.join("plan.json"), plan).unwrap();
+    fs::write(path.join("stage"), "begin").unwrap();
+    let (at, other, server) = (free_address(), free_address(), servers.servers[0].address);
+    let of_pool = format!("plan = \"{}\"\n", path.display());
+    let more = format!("{of_pool}[[pool]]\nname = \"q\"\nlisten = \"{other}\"\nservers = [\"{server}\"]");
+    let of = |of_pool: &str| settings(&at.to_string(), &servers, 1, "drain = \"2500 ms\"", of_pool);
+    let mut front = fanin_daemon::start(&of(&more)).unwrap();
+    let mut names = orders(&front);
+    // Another plan is refused, and the old process goes on with its own.
+    thread::scope(|scope| {
+        let (front, names) = (&mut front, &mut names);
+        let old = scope.spawn(move || {
+            let Some(Order::HandOver(to)) = names.next(LONG) else { panic!("nobody takes over") };
+            front.hand_over(to, |_| panic!("handed over")).unwrap_err()
+        });
+        let predecessor = Predecessor::find(&of("").listens()).unwrap().unwrap();
+        let error = predecessor.pause(&of("")).unwrap_err().to_string();
+        assert!(error.contains("plan") && old.join().unwrap().to_string() == error, "{error}");
+    });
+    // A client keeps the old process.
+    let mut stays = Client::to(other);
+    assert_eq!(stays.ask("mn\r\n"), "MN");
+    let old = thread::spawn(move || {
+        let Some(Order::HandOver(to)) = names.next(LONG) else { panic!("nobody takes over") };
+        front.hand_over(to, |_| names.close()).unwrap();
+        front.wait().unwrap();
+    });
+    let front = take_over(&of(&of_pool));
+    let mut client = Client::to(at);
+    assert_eq!(client.word("p.plan_stage"), "begin");
+    fs::write(path.join("stage"), "move").unwrap();
+    let begun = now();
+    while !old.is_finished() {
+        assert_eq!(client.word("p.plan_stage"), "begin", "after {:?}", begun.elapsed());
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(stays.line(), "");
+    old.join().unwrap();
+    wait_until("the new process advances", || client.word("p.plan_stage") == "move");
+    stop(front);
 }
