@@ -147,8 +147,17 @@ fn takes_over_sockets_of_systemd() {
     assert_eq!(told.as_deref(), Some("MN"));
     let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
     assert_eq!(answer(&mut stream).as_deref(), Some("MN"));
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    // They go on to a successor.
+    let mut command = front();
+    command.arg("--config").arg(&file).arg("--take-over").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut next = command.spawn().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!((answer_at(&at).as_deref(), answer(&mut stream).as_deref()), (Some("MN"), Some("MN")));
+    let mut other = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    assert_eq!(answer(&mut other).as_deref(), Some("MN"));
+    Command::new("kill").args(["-TERM", &next.id().to_string()]).status().unwrap();
+    assert_eq!(next.wait().unwrap().code(), Some(0));
+    assert!(path.exists(), "the file belongs to systemd");
 }
 
 /// Response to a request without a server.

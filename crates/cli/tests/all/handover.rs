@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
@@ -105,7 +105,8 @@ fn wait_for_end(process: u32) {
 #[test]
 fn many_processes_take_over_without_a_failed_request() {
     let service = Service::new();
-    let mut first: Child = service.command(&[]).spawn().unwrap();
+    let first = service.command(&[]).spawn().unwrap();
+    let (mut process, mut first) = (first.id(), Some(first));
     assert_eq!(service.told(), "READY=1\n");
     let (over, done) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -126,7 +127,6 @@ fn many_processes_take_over_without_a_failed_request() {
                 }
             });
         }
-        let mut process = first.id();
         for round in 0..20 {
             service.configure(1 + round % 3);
             let child = if round % 2 == 0 {
@@ -137,10 +137,8 @@ fn many_processes_take_over_without_a_failed_request() {
                 Some(service.command(&["--take-over"]).spawn().unwrap())
             };
             let next = service.successor();
-            if process == first.id() {
-                assert_eq!(first.wait().unwrap().code(), Some(0));
-            }
             process = next;
+            first.take().into_iter().for_each(|mut first| assert_eq!(first.wait().unwrap().code(), Some(0)));
             // Reap it.
             child.into_iter().for_each(|mut child| drop(thread::spawn(move || child.wait())));
             get(&mut idle);

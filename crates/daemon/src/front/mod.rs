@@ -4,6 +4,7 @@
 //! The components own their state: `clients`, `upstreams` (pools and servers), `multigets`, `limits` (memory), `lifecycle`. The life of a
 //! request through them is in `request`; other paths through several components are in the other files.
 
+mod admission;
 mod arriving;
 mod clients;
 mod counting;
@@ -25,7 +26,6 @@ mod stats;
 pub mod upstreams;
 mod writing;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
@@ -34,7 +34,6 @@ use fanin_ring::Event;
 
 use crate::handover::Departures;
 use crate::log::{Rows, Tap};
-use crate::memory::table::Id;
 use crate::metrics::Counters;
 use crate::net::clock::{Nanos, nanos};
 use crate::net::pace::Pace;
@@ -205,62 +204,6 @@ impl<N: Net> Front<N> {
             Token::Listener(listener) => self.accept(listener),
             Token::Waker => {}
         }
-    }
-
-    fn accept(&mut self, listener: usize) {
-        while let Some(pool) = self.listening.pool(listener) {
-            let stream = match self.net.accept(listener, &self.upstreams.pool(pool).shared.settings.entry) {
-                Ok(stream) => stream,
-                Err(error) => {
-                    // There is no event for free file descriptors.
-                    if error.kind() != io::ErrorKind::WouldBlock {
-                        self.lifecycle.pause_accepting(self.now);
-                    }
-                    return;
-                }
-            };
-            if !self.shared.admit_client() {
-                self.counters.rejected_connections.add(1);
-                self.net.refuse(stream, TOO_MANY);
-                continue;
-            }
-            self.add_client(stream, pool);
-        }
-    }
-
-    /// Adds an admitted client of a pool.
-    fn add_client(&mut self, stream: N::Stream, pool: usize) -> Option<Id> {
-        let slot = self.clients.next_slot();
-        let Ok(socket) = self.net.add(stream, Token::Client(slot), false) else {
-            self.shared.release_client();
-            return None;
-        };
-        self.clients.add(Client::new(socket, pool, self.now));
-        self.upstreams.enter(pool);
-        self.counters.curr_connections.add(1);
-        self.counters.total_connections.add(1);
-        self.clients.in_slot(slot)
-    }
-
-    fn close_client(&mut self, id: Id) {
-        let Some(client) = self.remove_client(id) else { return };
-        self.net.close(client.into_socket());
-        self.departures.iter().for_each(|departures| departures.client_left());
-    }
-
-    /// Removes a client, with all that is pending for it.
-    fn remove_client(&mut self, id: Id) -> Option<Client<N::Socket>> {
-        let client = self.clients.remove(id)?;
-        self.shared.release_client();
-        self.counters.requests_active.less(client.responses.active());
-        for get in client.responses.multigets() {
-            if let Some(multiget) = self.multigets.remove(get) {
-                self.multigets.recycle(multiget);
-            }
-        }
-        self.upstreams.leave(client.pool());
-        self.counters.curr_connections.less(1);
-        Some(client)
     }
 
     fn hand_on_log(&mut self) {

@@ -154,20 +154,22 @@ fn request(addresses: &[Address], line: &str) -> io::Result<Option<(UnixStream, 
         check_user(&stream)?;
         stream.set_read_timeout(Some(COMMAND_TIME + LINE_TIME))?;
         stream.write_all(format!("{line}\n").as_bytes())?;
-        let mut first = Vec::new();
-        for byte in (&mut &stream).take(LONGEST).bytes() {
-            match byte? {
-                b'\n' => break,
-                byte => first.push(byte),
-            }
-        }
-        return match first.as_slice() {
+        return match first_line(&stream)?.as_slice() {
             b"ok" => Ok(Some((stream, true))),
             b"error" => Ok(Some((stream, false))),
             _ => Err(io::Error::other("the running front end does not understand this command; restart it")),
         };
     }
     Ok(None)
+}
+
+/// Reads a line, and nothing behind it, which may have files attached.
+fn first_line(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while stream.read(&mut byte)? > 0 && byte != *b"\n" {
+        line.push(byte[0]);
+    }
+    Ok(line)
 }
 
 /// Accepts commands until nobody takes orders any more.
