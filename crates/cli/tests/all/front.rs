@@ -180,7 +180,7 @@ pub fn free_address() -> String {
 }
 
 /// Lines of a stream, as they come.
-fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+pub fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel();
     thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
     lines

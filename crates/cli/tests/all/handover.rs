@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::common::program;
-use super::front::{empty_server, free_address};
+use super::front::{empty_server, free_address, lines};
 
 /// A front end under systemd, which this test plays.
 struct Service {
@@ -165,7 +165,8 @@ fn take_over_needs_a_running_proxy() {
 #[test]
 fn running_proxy_survives_failed_take_overs() {
     let service = Service::new();
-    let mut front = service.command(&[]).spawn().unwrap();
+    let mut front = service.command(&[]).stderr(Stdio::piped()).spawn().unwrap();
+    let warned = lines(front.stderr.take().unwrap());
     assert_eq!(service.told(), "READY=1\n");
     let mut client = service.client();
     // A process that dies during the hand-over.
@@ -180,6 +181,8 @@ fn running_proxy_survives_failed_take_overs() {
     // One whose settings are invalid.
     fs::write(service.file(), "threads = 0\n").unwrap();
     signal("-USR2", front.id());
+    let mut warnings = std::iter::repeat_with(|| warned.recv_timeout(Duration::from_secs(30)).unwrap());
+    assert!(warnings.any(|line| line.contains("the new process has not taken over: exit status: 2")));
     get(&mut client);
     // One of another user.
     service.configure(1);
