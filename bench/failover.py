@@ -114,7 +114,7 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.number, self.pool, self.known, self.stop, self.faulty = number, pool, known, stop, faulty
         # Both pools have the same servers.
-        self.port, self.name = POOLS[pool][0], pool.encode()
+        self.port, self.suffix = POOLS[pool][0], pool.encode()
         self.random, self.asked, self.found, self.errors, self.wrong = random.Random(number), 0, 0, 0, None
         self.times = {True: [], False: []}
 
@@ -141,7 +141,7 @@ class Client(threading.Thread):
             known.begun[key] += 1
             version = known.begun[key]
             data = b"%d/%d/" % (key, version) + b"x" * r.choice([10, 1000, 20_000])
-            file.write(b"set %d-%s 0 0 %d\r\n%s\r\n" % (key, self.name, len(data), data))
+            file.write(b"set %d-%s 0 0 %d\r\n%s\r\n" % (key, self.suffix, len(data), data))
             file.flush()
             said = file.readline()
             if said == b"STORED\r\n":
@@ -151,7 +151,7 @@ class Client(threading.Thread):
             return
         keys = r.sample(range(KEYS), r.choice([1, 1, 1, 20]))
         before = {key: known.least[key] for key in keys}
-        file.write(b"get %s\r\n" % b" ".join(b"%d-%s" % (key, self.name) for key in keys))
+        file.write(b"get %s\r\n" % b" ".join(b"%d-%s" % (key, self.suffix) for key in keys))
         file.flush()
         while (line := file.readline()).startswith(b"VALUE "):
             data = file.read(int(line.split()[3]) + 2)
@@ -246,6 +246,8 @@ def main():
         p99 = percentile(during, 0.99)
         print(f"{name}: {asked} requests, {sum(client.found for client in some)} values read, {errors} errors; p50 and p99 while a server "
               f"fails {percentile(during, 0.5):.1f} and {p99:.1f} ms, otherwise {percentile(otherwise, 0.5):.1f} and {percentile(otherwise, 0.99):.1f} ms")
+        if min(len(during), len(otherwise)) < 1000:
+            wrong.append(f"{name}: too few requests to say anything")
         if p99 > 2000 * TIMEOUT:
             wrong.append(f"{name}: p99 while a server fails is more than twice the timeout")
     print("; ".join(wrong) or "no old value, every request answered, all servers in use again")

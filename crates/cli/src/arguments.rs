@@ -380,7 +380,7 @@ pub struct FrontArguments {
     #[arg(long, value_name = "FILE", required_unless_present_any = ["listen", "import"])]
     pub config: Option<PathBuf>,
     /// Print the equivalent of another proxy's configuration, and what does not map: twemproxy's YAML or mcrouter's JSON
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "listen", "log", "threads", "check", "reload", "diff"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "listen", "log", "threads", "check", "reload", "take_over", "diff"])]
     pub import: Option<PathBuf>,
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", requires = "servers", conflicts_with = "config")]
@@ -400,6 +400,9 @@ pub struct FrontArguments {
     /// Make the running proxy read its configuration again, and report its result
     #[arg(long, requires = "config", conflicts_with_all = ["check", "log", "threads"])]
     pub reload: bool,
+    /// Take over from the running proxy: its sockets, then its clients, without interruption
+    #[arg(long, conflicts_with_all = ["check", "reload", "diff"])]
+    pub take_over: bool,
     /// Print changes that a reload would make, and the share of keys that move: compared with the running proxy, or with OLD
     #[arg(long, value_name = "OLD", requires = "config", num_args = 0..=1, conflicts_with_all = ["check", "reload", "log", "threads"])]
     pub diff: Option<Option<PathBuf>>,

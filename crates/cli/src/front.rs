@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use fanin::front::control::{self, Command, Orders};
+use fanin::front::control::{self, Command, Order, Orders};
 use fanin::front::{Note, Running, Settings, messages};
 use sd_notify::NotifyState;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
-use crate::{stop, terminal};
+use crate::{handover, stop, terminal};
 
 /// Whether a reload was requested by a signal.
 static RELOAD: AtomicBool = AtomicBool::new(false);
@@ -40,9 +40,14 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
 /// Runs the proxy until it is stopped.
 fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Result<(), Failure> {
     stop::listen_to(&[SIGINT, SIGTERM])?;
-    stop::on_hangup(|| RELOAD.store(true, Relaxed))?;
-    let mut running = fanin::front::start(settings)
-        .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?;
+    stop::on_signal(SIGHUP, || RELOAD.store(true, Relaxed))?;
+    let mut successor = handover::Successor::on_signal()?;
+    let mut running = if arguments.take_over {
+        handover::take_over(settings, || read(arguments).map(|(settings, _)| settings))?
+    } else {
+        fanin::front::start(settings)
+            .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?
+    };
     let mut orders = Orders::default();
     listen_for_orders(&mut orders, &running);
     say(&pools(&running))?;
@@ -55,10 +60,18 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
             listen_for_orders(&mut orders, &running);
             say(&pools(&running))?;
         }
+        successor.look();
         // The sender may have given up.
         match orders.next(LOOK) {
-            Some((Command::Reload, result)) => drop(result.send(reload(arguments, &mut running, &mut text))),
-            Some((Command::Settings, result)) => drop(result.send(Ok(text.clone()))),
+            Some(Order::Command(Command::Reload, result)) => {
+                drop(result.send(reload(arguments, &mut running, &mut text)));
+            }
+            Some(Order::Command(Command::Settings, result)) => drop(result.send(Ok(text.clone()))),
+            Some(Order::HandOver(to)) => {
+                if handover::hand_over(&mut running, to, &mut orders) {
+                    return handover::wait_for_clients(running);
+                }
+            }
             None => continue,
         }
         listen_for_orders(&mut orders, &running);
@@ -69,7 +82,7 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
 }
 
 /// Reports a state to systemd, if that has started this process.
-fn tell_systemd(state: &[NotifyState<'_>]) {
+pub fn tell_systemd(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         messages::warning(&format!("cannot notify systemd: {error}"));
     }
@@ -121,13 +134,15 @@ fn diff(settings: &Settings, old: Option<&Path>, (name, text): (&str, &str)) -> 
 
 /// Sends a command to the running proxy with one of these addresses.
 fn order(settings: &Settings, command: Command) -> Result<Result<String, String>, Failure> {
-    let addresses: Vec<_> = settings.pools.iter().map(|pool| pool.listen.clone()).collect();
+    let addresses = settings.listens();
     let result = control::send(&addresses, command)
         .map_err(|error| Failure::Environment(format!("cannot control the running proxy: {error}")))?;
-    result.ok_or_else(|| {
-        let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        Failure::Environment(format!("no proxy is running at {}", all.join(" or ")))
-    })
+    result.ok_or_else(|| Failure::Environment(format!("no proxy is running at {}", places(settings))))
+}
+
+/// Addresses of the pools, in words.
+pub fn places(settings: &Settings) -> String {
+    settings.listens().iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 fn check(settings: &Settings) -> Result<(), Failure> {

@@ -38,9 +38,9 @@ pub fn listen_to(signals: &[i32]) -> Result<(), Failure> {
     listening.clone().map_err(not_heard)
 }
 
-/// Runs this on SIGHUP instead of ending the program.
-pub fn on_hangup(work: impl Fn() + Send + 'static) -> Result<(), Failure> {
-    on(&[SIGHUP], move |_| work()).map_err(not_heard)
+/// Runs this on a signal instead of ending the program.
+pub fn on_signal(signal: i32, work: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    on(&[signal], move |_| work()).map_err(not_heard)
 }
 
 fn on(signals: &[i32], work: impl Fn(i32) + Send + 'static) -> Result<(), String> {

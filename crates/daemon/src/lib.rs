@@ -10,6 +10,7 @@
 mod exposition;
 mod failover;
 mod front;
+mod handover;
 pub mod log;
 mod memory;
 pub mod messages;
@@ -36,5 +37,6 @@ pub mod machine {
     pub use fanin_ring::Event;
 }
 
+pub use running::take_over::Predecessor;
 pub use running::{Running, control, start};
 pub use settings::{Problem, Settings, diff};

@@ -1,11 +1,12 @@
 //! State shared by threads: the settings in force, counters, writes, number of clients, and memory.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use crate::failover::ServerState;
 use crate::failover::{Failover, Phase};
 use crate::front::multigets::coalescing::Writes;
+use crate::handover::{Arrivals, Departures};
 use crate::memory::Memory;
 use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures};
 use crate::migration::{Plans, PoolPlan};
@@ -27,6 +28,9 @@ pub struct Shared {
     pub(crate) writes: Arc<Writes>,
     pub(crate) memory: Memory,
     pub(crate) plans: Plans,
+    /// Clients of a predecessor process.
+    pub(crate) arrivals: Arrivals,
+    departures: OnceLock<Arc<Departures>>,
     /// Unix time of the start, in seconds.
     pub(crate) started: u64,
     /// The settings in force, and the number of their edition.
@@ -125,6 +129,8 @@ impl Shared {
             writes: Arc::default(),
             memory: Memory::new(settings.memory.0, settings.threads),
             plans: Plans::new(settings.pools.iter().any(|pool| pool.plan.is_some())),
+            arrivals: Arrivals::new(settings.threads),
+            departures: OnceLock::new(),
             started: unix() / 1_000_000_000,
             number: AtomicU64::new(edition.number),
             edition: Mutex::new(Arc::new(edition)),
@@ -207,8 +213,26 @@ impl Shared {
 
     /// Counts a new client, if the limit allows it.
     pub(crate) fn admit_client(&self) -> bool {
-        let most = self.most_clients.load(Relaxed);
+        // Clients of a predecessor keep their places.
+        let most = self.most_clients.load(Relaxed).saturating_sub(self.arrivals.expected());
         self.clients.fetch_update(Relaxed, Relaxed, |clients| (clients < most).then_some(clients + 1)).is_ok()
+    }
+
+    /// Counts a client of a predecessor, whatever the limit.
+    pub(crate) fn admit_arrival(&self) {
+        self.clients.fetch_add(1, Relaxed);
+        self.arrivals.one_left();
+    }
+
+    /// The way to a successor process, if there is one.
+    pub(crate) fn departures(&self) -> Option<Arc<Departures>> {
+        self.departures.get().cloned()
+    }
+
+    /// There is a successor from now on.
+    pub(crate) fn depart(&self, to: Arc<Departures>) {
+        // There is only one.
+        let _ = self.departures.set(to);
     }
 
     /// Counts a closed client.

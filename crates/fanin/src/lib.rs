@@ -72,7 +72,7 @@ pub mod diagnosis {
 #[cfg(feature = "front")]
 pub mod front {
     pub use fanin_daemon::settings::import::{Imported, Note, import};
-    pub use fanin_daemon::{Problem, Running, Settings, control, diff, messages, start};
+    pub use fanin_daemon::{Predecessor, Problem, Running, Settings, control, diff, messages, start};
 }
 
 // Types in the signatures above.

@@ -4,7 +4,7 @@
 //! The method adapts to the load (docs/performance.md). With small input of many connections, the kernel fills buffers that it selects,
 //! and output is submitted with all other operations: an iteration is one call. Large input, or input of a single connection, uses system
 //! calls of its own, as with epoll, and no extra buffers. A connection changes its method at its next event; one that is not read is not
-//! received from, and uses no shared buffers.
+//! received from, and uses no shared buffers. A connection can be given up with its unread bytes, for example to another process.
 
 #![allow(unsafe_code)]
 
@@ -214,6 +214,29 @@ impl Ring {
         if wire.is_sending { wire.sending.len() - wire.sent } else { 0 }
     }
 
+    /// Stops to receive on a connection, so that [`Ring::release`] can give it up; returns whether it has stopped. If it has not, an event
+    /// follows when it has. Without a release before the next [`Ring::wait`], it receives again.
+    pub fn stop_receiving(&mut self, Socket(number): &Socket) -> bool {
+        let Some(Some(wire)) = self.wires.get_mut(*number as usize) else { return true };
+        if wire.is_at_rest() {
+            return true;
+        }
+        wire.is_leaving = true;
+        if wire.order.is_some() && !std::mem::replace(&mut wire.called_back, true) {
+            self.call_back(data(*number, CAME));
+        }
+        false
+    }
+
+    /// Gives up a connection that has stopped to receive; returns its file, and the bytes that were received but not read.
+    pub fn release(&mut self, Socket(number): Socket) -> Option<(OwnedFd, Vec<u8>)> {
+        let mut wire = self.wires.get_mut(number as usize)?.take_if(|wire| wire.is_at_rest())?;
+        self.free.push(number);
+        self.aside -= wire.aside();
+        let unread = wire.take_unread(&mut self.buffers);
+        Some((wire.socket.into(), unread))
+    }
+
     /// Closes a connection.
     pub fn close(&mut self, Socket(number): Socket) {
         let Some(Some(wire)) = self.wires.get_mut(number as usize) else { return };
@@ -298,6 +321,7 @@ impl Ring {
         let filled = filled.map(|buffer| Filled::new(buffer, result.max(0) as u32));
         let Some(Some(wire)) = self.wires.get_mut(number as usize) else { return };
         let order = wire.order;
+        let has_stopped = !more && std::mem::take(&mut wire.is_leaving);
         if !more {
             (wire.order, wire.called_back) = (None, false);
             self.anew.push(number);
@@ -324,7 +348,7 @@ impl Ring {
         if order == Some(Order::Open) {
             let failed = over || result & has(FAILED) != 0;
             events.push(Event { token, writable: !failed, failed, ..Event::default() });
-        } else if over || result > 0 {
+        } else if over || result > 0 || has_stopped {
             let told = order == Some(Order::Look) && result & has(ENDED) != 0;
             events.push(Event { token, readable: true, ended: told || wire.end.is_some(), ..Event::default() });
         }

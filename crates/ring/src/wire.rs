@@ -39,6 +39,8 @@ pub struct Wire {
     /// The pending operation, and whether it is being cancelled.
     pub order: Option<Order>,
     pub called_back: bool,
+    /// The user waits until it is.
+    pub is_leaving: bool,
     /// The user has closed it.
     pub closed: bool,
     /// Reason for the end of input: the peer has closed, or an error; and the error that prevents sending.
@@ -62,6 +64,7 @@ impl Wire {
             is_sending: false,
             order: opening.then_some(Order::Open),
             called_back: false,
+            is_leaving: false,
             closed: false,
             end: None,
             broken: None,
@@ -139,6 +142,12 @@ impl Wire {
             self.aside.extend_from_slice(buffers.bytes(&filled));
             buffers.give_back(filled);
         }
+    }
+
+    /// Takes unread input.
+    pub fn take_unread(&mut self, buffers: &mut Buffers) -> Vec<u8> {
+        self.set_aside(buffers);
+        self.aside.split_off(self.read)
     }
 
     /// Discards unread input.

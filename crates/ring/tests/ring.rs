@@ -257,6 +257,37 @@ fn closed_connection_frees_its_number() {
 }
 
 #[test]
+fn released_connection_loses_no_bytes() {
+    let Some(mut ring) = ring() else { return };
+    let mut crowd = Crowd::new(&mut ring);
+    for round in 0..30 {
+        let (here, mut there) = pair();
+        let mut socket = Some(ring.add(here.into(), 7, false).unwrap());
+        let sent = pattern(1 + round * 3_000);
+        let (first, second) = sent.split_at(sent.len() / 2);
+        there.write_all(first).unwrap();
+        if round % 2 == 0 {
+            drop(crowd.turn(&mut ring));
+        }
+        let mut stopped = ring.stop_receiving(socket.as_ref().unwrap());
+        there.write_all(second).unwrap();
+        while !stopped {
+            crowd.turn(&mut ring);
+            stopped = ring.stop_receiving(socket.as_ref().unwrap());
+        }
+        let (file, mut got) = ring.release(socket.take().unwrap()).unwrap();
+        let mut stream = TcpStream::from(file);
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        there.shutdown(std::net::Shutdown::Write).unwrap();
+        stream.read_to_end(&mut got).unwrap();
+        assert!(got == sent, "round {round}: {} of {} bytes", got.len(), sent.len());
+        stream.write_all(b"x").unwrap();
+        there.read_exact(&mut [0]).unwrap();
+    }
+    assert_eq!(ring.aside(), 0);
+}
+
+#[test]
 fn opening_connection_becomes_writable_or_fails() {
     let Some(mut ring) = ring() else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -147,8 +147,17 @@ fn takes_over_sockets_of_systemd() {
     assert_eq!(told.as_deref(), Some("MN"));
     let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
     assert_eq!(answer(&mut stream).as_deref(), Some("MN"));
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    // They go on to a successor.
+    let mut command = front();
+    command.arg("--config").arg(&file).arg("--take-over").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut next = command.spawn().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!((answer_at(&at).as_deref(), answer(&mut stream).as_deref()), (Some("MN"), Some("MN")));
+    let mut other = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    assert_eq!(answer(&mut other).as_deref(), Some("MN"));
+    Command::new("kill").args(["-TERM", &next.id().to_string()]).status().unwrap();
+    assert_eq!(next.wait().unwrap().code(), Some(0));
+    assert!(path.exists(), "the file belongs to systemd");
 }
 
 /// Response to a request without a server.
@@ -166,12 +175,12 @@ fn answer_at(at: &str) -> Option<String> {
 
 /// An address that is free now.
 #[expect(clippy::disallowed_types, reason = "only to learn of a free port")]
-fn free_address() -> String {
+pub fn free_address() -> String {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
 /// Lines of a stream, as they come.
-fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+pub fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel();
     thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
     lines

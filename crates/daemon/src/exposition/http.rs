@@ -57,7 +57,7 @@ pub fn listen(address: SocketAddr) -> io::Result<Socket> {
 /// The thread that serves metrics.
 #[derive(Debug)]
 pub struct HttpThread {
-    stop: oneshot::Sender<()>,
+    stop: Option<oneshot::Sender<()>>,
     thread: JoinHandle<()>,
 }
 
@@ -74,16 +74,26 @@ impl HttpThread {
         // The end of the runtime ends its connections.
         let work = move || {
             runtime.block_on(async {
-                tokio::spawn(accept(listener, Arc::new(endpoint)));
-                // The sender is only dropped.
-                let _ = stopped.await;
+                let free = Arc::new(Semaphore::new(MOST));
+                let accepting = tokio::spawn(accept(listener, Arc::new(endpoint), free.clone()));
+                if stopped.await.is_ok() {
+                    accepting.abort();
+                    // Open connections have all permits that are not free.
+                    let _ = free.acquire_many(MOST as u32).await;
+                }
             });
         };
         let thread = std::thread::Builder::new().name("fanin-metrics".to_owned()).spawn(work)?;
-        Ok(HttpThread { stop, thread })
+        Ok(HttpThread { stop: Some(stop), thread })
     }
 
-    /// Ends it, with all connections.
+    /// Stops accepting, and ends after the open connections.
+    pub fn stop_accepting(&mut self) {
+        // It may have ended.
+        let _ = self.stop.take().map(|stop| stop.send(()));
+    }
+
+    /// Ends it, with all connections; or waits for them if it has stopped accepting.
     pub fn end(self) {
         drop(self.stop);
         // A panic there has harmed nothing else.
@@ -92,8 +102,7 @@ impl HttpThread {
 }
 
 /// Accepts connections, without end.
-async fn accept(listener: tokio::net::TcpListener, endpoint: Arc<Endpoint>) {
-    let free = Arc::new(Semaphore::new(MOST));
+async fn accept(listener: tokio::net::TcpListener, endpoint: Arc<Endpoint>, free: Arc<Semaphore>) {
     while let Ok(permit) = free.clone().acquire_owned().await {
         match listener.accept().await {
             Ok((stream, _)) => {

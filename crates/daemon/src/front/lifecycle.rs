@@ -10,6 +10,8 @@ use crate::settings::Settings;
 
 /// Pause before accepting again after running out of file descriptors.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
+/// Minimum time for clients to go to a successor.
+const LEAST_DEPARTURE: Nanos = 1_000_000_000;
 /// Number of checks for idle clients per idle timeout.
 const IDLE_LOOKS: Nanos = 8;
 
@@ -20,6 +22,8 @@ pub struct Lifecycle {
     drain: Nanos,
     /// When to try to accept again.
     accept_at: Option<Nanos>,
+    /// When to stop if there is a successor that takes the clients.
+    departs: Option<Nanos>,
     /// When to stop, even with unfinished requests.
     ends: Option<Nanos>,
     /// Idle timeout, and the next check for idle clients; none if there is no timeout.
@@ -29,7 +33,7 @@ pub struct Lifecycle {
 impl Lifecycle {
     /// A front end that stops when `stop` is set.
     pub fn new(settings: &Settings, stop: Arc<AtomicBool>) -> Lifecycle {
-        let mut lifecycle = Lifecycle { stop, drain: 0, accept_at: None, ends: None, idle: None };
+        let mut lifecycle = Lifecycle { stop, drain: 0, accept_at: None, departs: None, ends: None, idle: None };
         lifecycle.install(settings);
         lifecycle
     }
@@ -59,11 +63,17 @@ impl Lifecycle {
 
     /// Whether to begin to stop; true once.
     pub fn begins_to_stop(&mut self, now: Nanos) -> bool {
-        let begins = self.ends.is_none() && self.stop.load(Relaxed);
+        let is_due = self.stop.load(Relaxed) || self.departs.is_some_and(|at| at <= now);
+        let begins = self.ends.is_none() && is_due;
         if begins {
             self.ends = Some(now + self.drain);
         }
         begins
+    }
+
+    /// There is a successor, which takes the clients.
+    pub fn departs(&mut self, now: Nanos) {
+        self.departs = Some(now + self.drain.max(LEAST_DEPARTURE));
     }
 
     /// Whether it is stopping.
@@ -71,14 +81,15 @@ impl Lifecycle {
         self.ends.is_some()
     }
 
-    /// Whether it has been stopped and has no clients, or has passed its deadline.
+    /// Whether it has been stopped or has a successor, and has no clients; or has passed its deadline.
     pub fn is_over(&self, now: Nanos, clients: usize) -> bool {
-        self.ends.is_some_and(|ends| ends <= now || clients == 0)
+        clients == 0 && self.departs.is_some() || self.ends.is_some_and(|ends| ends <= now || clients == 0)
     }
 
     /// The next time at which there is work without an event.
     pub fn next_due(&self, clients: usize) -> Option<Nanos> {
         let idle = self.idle.filter(|_| clients > 0).map(|(_, at)| at);
-        self.accept_at.into_iter().chain(self.ends).chain(idle).min()
+        let stops = self.ends.or(self.departs);
+        self.accept_at.into_iter().chain(stops).chain(idle).min()
     }
 }

@@ -4,9 +4,12 @@
 //! The components own their state: `clients`, `upstreams` (pools and servers), `multigets`, `limits` (memory), `lifecycle`. The life of a
 //! request through them is in `request`; other paths through several components are in the other files.
 
+mod admission;
+mod arriving;
 mod clients;
 mod counting;
 mod delivery;
+mod departing;
 mod failover;
 mod lifecycle;
 mod limits;
@@ -25,15 +28,14 @@ mod stats;
 pub mod upstreams;
 mod writing;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 
 use fanin_ring::Event;
 
+use crate::handover::Departures;
 use crate::log::{Rows, Tap};
-use crate::memory::table::Id;
 use crate::metrics::Counters;
 use crate::net::clock::{Nanos, nanos};
 use crate::net::pace::Pace;
@@ -73,6 +75,8 @@ pub struct Front<N: Net> {
     migrations: Migrations,
     limits: Limits,
     lifecycle: Lifecycle,
+    /// The way to a successor, if there is one.
+    departures: Option<Arc<Departures>>,
     observation: Observation,
     pace: Pace,
     log: Option<Tap>,
@@ -124,6 +128,7 @@ impl<N: Net> Front<N> {
             migrations: Migrations::default(),
             limits: Limits::new(shared.clone()),
             lifecycle: Lifecycle::new(settings, stop),
+            departures: None,
             observation,
             pace: Pace::new(nanos(settings.nap)),
             log,
@@ -144,8 +149,10 @@ impl<N: Net> Front<N> {
         let before = self.counters.requests.get() + self.counters.batches.get();
         self.update_limits();
         self.install_settings();
+        self.begin_to_depart();
         self.follow_members();
         self.refresh_plans();
+        self.take_arrivals();
         self.continue_reading();
         for event in events {
             self.event(event);
@@ -206,51 +213,11 @@ impl<N: Net> Front<N> {
         }
     }
 
-    fn accept(&mut self, listener: usize) {
-        while let Some(pool) = self.listening.pool(listener) {
-            let stream = match self.net.accept(listener, &self.upstreams.pool(pool).shared.settings.entry) {
-                Ok(stream) => stream,
-                Err(error) => {
-                    // There is no event for free file descriptors.
-                    if error.kind() != io::ErrorKind::WouldBlock {
-                        self.lifecycle.pause_accepting(self.now);
-                    }
-                    return;
-                }
-            };
-            if !self.shared.admit_client() {
-                self.counters.rejected_connections.add(1);
-                self.net.refuse(stream, TOO_MANY);
-                continue;
-            }
-            let Ok(socket) = self.net.add(stream, Token::Client(self.clients.next_slot()), false) else {
-                self.shared.release_client();
-                continue;
-            };
-            self.clients.add(Client::new(socket, pool, self.now));
-            self.upstreams.enter(pool);
-            self.counters.curr_connections.add(1);
-            self.counters.total_connections.add(1);
-        }
-    }
-
-    fn close_client(&mut self, id: Id) {
-        let Some(client) = self.clients.remove(id) else { return };
-        self.shared.release_client();
-        self.counters.requests_active.less(client.responses.active());
-        for get in client.responses.multigets() {
-            if let Some(multiget) = self.multigets.remove(get) {
-                self.multigets.recycle(multiget);
-            }
-        }
-        self.upstreams.leave(client.pool());
-        self.net.close(client.into_socket());
-        self.counters.curr_connections.less(1);
-    }
-
     fn hand_on_log(&mut self) {
         if let Some(tap) = &mut self.log {
-            self.counters.log_full.add(tap.hand_on(self.now, self.lifecycle.is_stopping()));
+            self.counters
+                .log_full
+                .add(tap.hand_on(self.now, self.lifecycle.is_stopping() || self.departures.is_some()));
         }
     }
 }

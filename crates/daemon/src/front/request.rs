@@ -66,6 +66,9 @@ impl<N: Net> Front<N> {
                 self.ask_batches(get);
             }
             self.follow_settings(id);
+            if self.is_departing(id) {
+                return Waits::Blocked;
+            }
             let Some(client) = self.clients.get_mut(id) else { return Waits::Blocked };
             if client.input.is_broken() || client.is_blocked() {
                 return Waits::Blocked;

@@ -46,6 +46,9 @@ impl<N: Net> Front<N> {
         }
         let before = client.progress();
         self.resume_client(id);
+        if self.departs(id) {
+            return;
+        }
         // Write immediate responses, and close clients that are done.
         if self.clients.get(id).is_some_and(|client| before != client.progress()) {
             self.clients.mark(id);

@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use nix::libc::O_NOFOLLOW;
@@ -34,6 +34,7 @@ pub struct Rows {
 pub struct Writer {
     /// Channel for rows.
     pub to: SyncSender<Rows>,
+    files: Arc<Mutex<Files>>,
     thread: JoinHandle<()>,
 }
 
@@ -43,10 +44,16 @@ impl Writer {
     /// # Errors
     /// A file that cannot be created.
     pub fn start(settings: &Settings, shared: Arc<Shared>) -> io::Result<Writer> {
-        let mut files = Files::open(settings)?;
+        let files = Arc::new(Mutex::new(Files::open(settings)?));
         let (to, rows) = sync_channel(WAITING);
-        let work = move || files.write(&rows, &shared);
-        Ok(Writer { to, thread: Builder::new().name("fanin-log".to_owned()).spawn(work)? })
+        let its = files.clone();
+        let work = move || write(&its, &rows, &shared);
+        Ok(Writer { to, files, thread: Builder::new().name("fanin-log".to_owned()).spawn(work)? })
+    }
+
+    /// Writes nothing until this is dropped; rows wait.
+    pub fn pause(&self) -> PausedLog<'_> {
+        PausedLog(self.files.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits until all rows are written.
@@ -57,7 +64,28 @@ impl Writer {
     }
 }
 
+/// A log that another process may take over.
+pub struct PausedLog<'a>(MutexGuard<'a, Files>);
+
+impl PausedLog<'_> {
+    /// Another process has begun new files: the remaining rows end the present one.
+    pub fn end_files(&mut self) {
+        self.0.size = u64::MAX;
+    }
+}
+
+fn write(files: &Mutex<Files>, rows: &Receiver<Rows>, shared: &Shared) {
+    for rows in rows {
+        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+        // Disk full: later rows may fit again.
+        if files.put(&rows.text).is_err() {
+            shared.lost_of_log(rows.count);
+        }
+    }
+}
+
 /// Files of a log.
+#[derive(Debug)]
 struct Files {
     path: PathBuf,
     size: u64,
@@ -77,15 +105,6 @@ impl Files {
         }
         let file = turn(&path, count).map_err(told)?;
         Ok(Files { size: settings.size.0, count, file, written: 0, path })
-    }
-
-    fn write(&mut self, rows: &Receiver<Rows>, shared: &Shared) {
-        for rows in rows {
-            // Disk full: later rows may fit again.
-            if self.put(&rows.text).is_err() {
-                shared.lost_of_log(rows.count);
-            }
-        }
     }
 
     fn put(&mut self, text: &[u8]) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -38,28 +38,38 @@ pub type Wakers = Vec<Arc<Mutex<Option<Waker>>>>;
 pub struct MigrationThread {
     /// Dropping this ends the thread.
     ends: Sender<()>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Vec<PoolMigration>>,
 }
 
 impl MigrationThread {
-    /// Starts the thread, if there are any plans.
+    /// Starts the thread, if there are any plans. It begins when the other end of `before` is dropped.
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn start(kept: Vec<PoolMigration>, shared: Arc<Shared>, wakers: Wakers) -> io::Result<Option<MigrationThread>> {
+    pub fn start(
+        kept: Vec<PoolMigration>,
+        shared: Arc<Shared>,
+        wakers: Wakers,
+        before: Receiver<()>,
+    ) -> io::Result<Option<MigrationThread>> {
         if kept.is_empty() {
             return Ok(None);
         }
         let (ends, end) = channel();
-        let work = move || keep(kept, &shared, &wakers, &end);
+        let work = move || {
+            if !ends_before(&before, &end) {
+                return kept;
+            }
+            keep(kept, &shared, &wakers, &end)
+        };
         Ok(Some(MigrationThread { ends, thread: Builder::new().name("fanin-plan".to_owned()).spawn(work)? }))
     }
 
-    /// Stops the thread and waits for it.
-    pub fn end(self) {
+    /// Stops the thread and waits for it; returns the plans, which it has written.
+    pub fn end(self) -> Vec<PoolMigration> {
         drop(self.ends);
         // The thread does not panic.
-        let _ = self.thread.join();
+        self.thread.join().unwrap_or_default()
     }
 }
 
@@ -81,7 +91,17 @@ pub fn begin(settings: &Settings, shared: &Shared) -> io::Result<Vec<PoolMigrati
     Ok(kept)
 }
 
-fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, wakers: &Wakers, end: &Receiver<()>) {
+/// Waits for the end of another process that uses the plans; returns whether it ends before this thread has to.
+fn ends_before(other: &Receiver<()>, end: &Receiver<()>) -> bool {
+    while other.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        if end.try_recv() == Err(TryRecvError::Disconnected) {
+            return false;
+        }
+    }
+    true
+}
+
+fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, wakers: &Wakers, end: &Receiver<()>) -> Vec<PoolMigration> {
     let clock = Clock::start();
     loop {
         let ends = end.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout);
@@ -94,7 +114,7 @@ fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, wakers: &Wakers, end: &Re
             }
         }
         if ends {
-            return;
+            return kept;
         }
     }
 }

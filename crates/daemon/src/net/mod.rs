@@ -18,6 +18,7 @@ pub mod users;
 
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 pub use address::Address;
@@ -130,6 +131,34 @@ pub trait Net {
     /// TCP's figures of a connection, if it is one of TCP.
     fn tcp(&self, _socket: &Self::Socket) -> Option<Tcp> {
         None
+    }
+
+    /// Whether another process can continue a connection: it has no state here besides unread bytes.
+    fn is_portable(&self, _: &Self::Socket) -> bool {
+        false
+    }
+
+    /// Stops to receive on a portable connection without output; returns whether it has stopped. If it has not, an event follows when it
+    /// has, and receiving goes on unless this is then called again.
+    fn stop_receiving(&mut self, _: &mut Self::Socket) -> bool {
+        false
+    }
+
+    /// Gives up a connection that has stopped to receive; returns its file, and the bytes that were received but not read.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn release(&mut self, socket: Self::Socket) -> io::Result<(OwnedFd, Vec<u8>)> {
+        self.close(socket);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Takes a connection that another process has given up, and that has met all requirements.
+    ///
+    /// # Errors
+    /// It is no connection.
+    fn adopt(&mut self, _: OwnedFd) -> io::Result<Self::Stream> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Closes a connection.

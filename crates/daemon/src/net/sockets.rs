@@ -263,6 +263,34 @@ impl Net for Sockets {
         Some(Tcp { rtt: u64::from(found.rtt_micros) * 1000, retransmits: found.retransmits.into() })
     }
 
+    fn is_portable(&self, _: &Socket) -> bool {
+        true
+    }
+
+    fn stop_receiving(&mut self, socket: &mut Socket) -> bool {
+        match (&mut self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => ring.stop_receiving(socket),
+            _ => true,
+        }
+    }
+
+    fn release(&mut self, socket: Socket) -> io::Result<(OwnedFd, Vec<u8>)> {
+        match (&mut self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => {
+                ring.release(socket).ok_or_else(|| io::ErrorKind::ResourceBusy.into())
+            }
+            (System::Epoll(poll, _), Socket::Epoll(mut stream)) => {
+                poll.registry().deregister(&mut stream)?;
+                Ok((stream.into(), Vec::new()))
+            }
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn adopt(&mut self, file: OwnedFd) -> io::Result<Stream> {
+        Stream::of(file.into())
+    }
+
     fn close(&mut self, socket: Socket) {
         if let (System::Ring(ring), Socket::Ring(socket)) = (&mut self.system, socket) {
             ring.close(socket);

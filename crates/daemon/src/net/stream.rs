@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use mio::event::Source;
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
+use socket2::{Domain, Socket};
 
 use super::address::Address;
 
@@ -33,6 +34,19 @@ impl Stream {
         match to {
             Address::Ip(address) => TcpStream::connect(*address).map(Stream::Tcp),
             Address::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+        }
+    }
+
+    /// A connection that another process has opened.
+    ///
+    /// # Errors
+    /// It is no connection of TCP or of a UNIX socket.
+    pub fn of(socket: Socket) -> io::Result<Stream> {
+        socket.set_nonblocking(true)?;
+        match socket.domain()? {
+            Domain::UNIX => Ok(Stream::Unix(UnixStream::from_std(socket.into()))),
+            Domain::IPV4 | Domain::IPV6 => Ok(Stream::Tcp(TcpStream::from_std(socket.into()))),
+            _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -116,7 +130,7 @@ impl From<Stream> for OwnedFd {
 
 impl Listener {
     /// A non-blocking listening socket at this address.
-    pub fn of(address: &Address, socket: socket2::Socket) -> Listener {
+    pub fn of(address: &Address, socket: Socket) -> Listener {
         match address {
             Address::Ip(_) => Listener::Tcp(TcpListener::from_std(socket.into())),
             Address::Unix(_) => Listener::Unix(UnixListener::from_std(socket.into())),

@@ -4,13 +4,16 @@
 //! command is a line, and the response is `ok` or `error` on a line of its own, followed by a text.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::sys::socket::{Shutdown, getsockopt, shutdown, sockopt::PeerCredentials};
 
+use crate::handover::VERSION;
 use crate::net::Address;
 
 /// Time in which the other side must send its line.
@@ -39,16 +42,33 @@ impl Command {
     }
 }
 
-/// A command that waits for its result: a text, or an error.
-pub type Order = (Command, Sender<Result<String, String>>);
+/// The command of a new process that takes over, followed by its version of the protocol.
+const TAKE_OVER: &str = "take-over";
+
+/// An order.
+#[derive(Debug)]
+pub enum Order {
+    /// A command that waits for its result: a text, or an error.
+    Command(Command, Sender<Result<String, String>>),
+    /// Hand over to the process at the other end.
+    HandOver(UnixStream),
+}
 
 /// Commands that arrive for a front end.
 #[derive(Debug)]
 pub struct Orders {
     orders: Receiver<Order>,
     sender: Sender<Order>,
-    /// Addresses whose names accept commands.
-    names: Vec<Address>,
+    /// Names that accept commands.
+    names: Vec<Name>,
+}
+
+/// The name of an address, and the thread that accepts commands there.
+#[derive(Debug)]
+struct Name {
+    at: Address,
+    listener: UnixListener,
+    thread: JoinHandle<()>,
 }
 
 impl Default for Orders {
@@ -65,13 +85,16 @@ impl Orders {
     /// No name is free.
     pub fn listen(&mut self, addresses: &[Address]) -> io::Result<()> {
         let mut refused = None;
-        for at in addresses.iter().filter(|at| !self.names.contains(at)).cloned().collect::<Vec<_>>() {
-            match UnixListener::bind_addr(&name(&at)?) {
+        for at in addresses {
+            if self.names.iter().any(|name| name.at == *at) {
+                continue;
+            }
+            match UnixListener::bind_addr(&name(at)?) {
                 Ok(listener) => {
-                    self.names.push(at);
-                    let sender = self.sender.clone();
-                    let work = move || accept(&listener, &sender);
-                    std::thread::Builder::new().name("fanin-control".to_owned()).spawn(work)?;
+                    let (its, sender) = (listener.try_clone()?, self.sender.clone());
+                    let work = move || accept(&its, &sender);
+                    let thread = std::thread::Builder::new().name("fanin-control".to_owned()).spawn(work)?;
+                    self.names.push(Name { at: at.clone(), listener, thread });
                 }
                 Err(error) => refused = Some(error),
             }
@@ -79,6 +102,17 @@ impl Orders {
         match refused {
             Some(error) if self.names.is_empty() => Err(error),
             _ => Ok(()),
+        }
+    }
+
+    /// Accepts no more commands, and frees the names. Those that wait fail.
+    pub fn close(&mut self) {
+        (self.sender, self.orders) = channel();
+        for name in self.names.drain(..) {
+            // It ends the thread's accept.
+            let _ = shutdown(name.listener.as_raw_fd(), Shutdown::Both);
+            // The thread does not panic.
+            let _ = name.thread.join();
         }
     }
 
@@ -93,28 +127,62 @@ impl Orders {
 /// # Errors
 /// The front end belongs to another user, or does not respond.
 pub fn send(addresses: &[Address], command: Command) -> io::Result<Option<Result<String, String>>> {
+    let Some((mut stream, is_ok)) = request(addresses, command.word())? else { return Ok(None) };
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(Some(if is_ok { Ok(text) } else { Err(text) }))
+}
+
+/// Asks the front end that listens at one of these addresses to hand over; returns the connection to it, or nothing if there is none.
+///
+/// # Errors
+/// As for [`send`]; or it refuses.
+pub fn request_take_over(addresses: &[Address]) -> io::Result<Option<UnixStream>> {
+    let Some((mut stream, is_ok)) = request(addresses, &format!("{TAKE_OVER} {VERSION}"))? else { return Ok(None) };
+    if is_ok {
+        return Ok(Some(stream));
+    }
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Err(io::Error::other(text))
+}
+
+/// Sends a line; returns the connection, and whether the front end accepts the line.
+fn request(addresses: &[Address], line: &str) -> io::Result<Option<(UnixStream, bool)>> {
     for at in addresses {
         let Ok(mut stream) = UnixStream::connect_addr(&name(at)?) else { continue };
         check_user(&stream)?;
         stream.set_read_timeout(Some(COMMAND_TIME + LINE_TIME))?;
-        stream.write_all(format!("{}\n", command.word()).as_bytes())?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        return match text.split_once('\n') {
-            Some(("ok", rest)) => Ok(Some(Ok(rest.to_owned()))),
-            Some(("error", rest)) => Ok(Some(Err(rest.to_owned()))),
+        stream.write_all(format!("{line}\n").as_bytes())?;
+        return match first_line(&stream)?.as_slice() {
+            b"ok" => Ok(Some((stream, true))),
+            b"error" => Ok(Some((stream, false))),
             _ => Err(io::Error::other("the running front end does not understand this command; restart it")),
         };
     }
     Ok(None)
 }
 
+/// Reads a line, and nothing behind it, which may have files attached.
+fn first_line(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while stream.read(&mut byte)? > 0 && byte != *b"\n" {
+        line.push(byte[0]);
+    }
+    Ok(line)
+}
+
 /// Accepts commands until nobody takes orders any more.
 fn accept(listener: &UnixListener, orders: &Sender<Order>) {
     loop {
         match listener.accept() {
-            Ok((stream, _)) if serve(&stream, orders).is_err() => return,
-            Ok(_) => {}
+            Ok((stream, _)) => {
+                if serve(stream, orders).is_err() {
+                    return;
+                }
+            }
+            // The name is freed.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
             // For example, there is no free file descriptor.
             Err(_) => std::thread::sleep(PAUSE),
         }
@@ -122,26 +190,48 @@ fn accept(listener: &UnixListener, orders: &Sender<Order>) {
 }
 
 /// Reads and carries out one command; fails if nobody takes orders any more.
-fn serve(stream: &UnixStream, orders: &Sender<Order>) -> io::Result<()> {
-    let Ok(Some(command)) = read(stream) else { return Ok(()) };
+fn serve(mut stream: UnixStream, orders: &Sender<Order>) -> io::Result<()> {
+    let Ok(line) = read(&stream) else { return Ok(()) };
+    if check_user(&stream).is_err() {
+        let _ = stream.write_all(b"error\nthe running proxy takes commands from its own user and from root only");
+        return Ok(());
+    }
+    if let Some(version) = line.strip_prefix(TAKE_OVER) {
+        return serve_take_over(stream, version.trim(), orders);
+    }
+    let Some((_, command)) = Command::WORDS.iter().find(|(word, _)| *word == line) else { return Ok(()) };
     let (send, result) = channel();
-    orders.send((command, send)).map_err(io::Error::other)?;
+    orders.send(Order::Command(*command, send)).map_err(io::Error::other)?;
     let text = match result.recv_timeout(COMMAND_TIME) {
         Ok(Ok(text)) => format!("ok\n{text}"),
         Ok(Err(text)) => format!("error\n{text}"),
         Err(_) => "error\nit takes too long".to_owned(),
     };
     // The other side may be gone.
-    let _ = (&mut &*stream).write_all(text.as_bytes());
+    let _ = stream.write_all(text.as_bytes());
     Ok(())
 }
 
-fn read(stream: &UnixStream) -> io::Result<Option<Command>> {
-    check_user(stream)?;
+/// Passes a connection on if both sides have the same version of the protocol.
+fn serve_take_over(mut stream: UnixStream, version: &str, orders: &Sender<Order>) -> io::Result<()> {
+    if version != VERSION.to_string() {
+        let text = format!(
+            "error\nit hands over by version {VERSION} of the protocol, and the new process by version {version}; restart it instead"
+        );
+        let _ = stream.write_all(text.as_bytes());
+        return Ok(());
+    }
+    match stream.write_all(b"ok\n") {
+        Ok(()) => orders.send(Order::HandOver(stream)).map_err(io::Error::other),
+        Err(_) => Ok(()),
+    }
+}
+
+fn read(stream: &UnixStream) -> io::Result<String> {
     stream.set_read_timeout(Some(LINE_TIME))?;
     let mut line = String::new();
     BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
-    Ok(Command::WORDS.iter().find(|(word, _)| *word == line.trim_end()).map(|(_, command)| *command))
+    Ok(line.trim_end().to_owned())
 }
 
 /// Checks that the other side runs as this user or as root.

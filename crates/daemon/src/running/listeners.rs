@@ -1,9 +1,12 @@
 //! Listening sockets of a front end: one per address and thread, by SO_REUSEPORT.
 //!
-//! A thread gets duplicates, so that connections in a socket's queue survive the thread: a restarted thread accepts them.
+//! A thread gets duplicates, so that connections in a socket's queue survive the thread: a restarted thread accepts them. In the same way
+//! they survive a process that passes its sockets to a successor. All passed sockets of an address are used, whatever the number of
+//! threads, since closing the last duplicate of a socket resets the connections in its queue.
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +15,7 @@ use procfs::process::FDTarget;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::socket_file::SocketFile;
+use crate::handover::{OfferedSocket, Origin};
 use crate::net::Address;
 use crate::net::stream::Listener;
 
@@ -28,24 +32,36 @@ pub struct Listeners {
     places: Mutex<Vec<Place>>,
     /// Sockets that systemd listens with, and their addresses.
     passed: Vec<(Address, Socket)>,
+    /// Sockets of a predecessor process, with their actual addresses.
+    inherited: Mutex<Vec<(OfferedSocket, Address, Socket)>>,
 }
 
-/// An address as in the settings, and with its actual port; its sockets, and the file of a UNIX socket.
+/// An address as in the settings, and with its actual port; its sockets, their origin, and the file of a UNIX socket.
 #[derive(Debug)]
 struct Place {
     at: Address,
     actual: Address,
     sockets: Vec<Socket>,
-    _file: Option<SocketFile>,
+    origin: Origin,
+    file: Option<SocketFile>,
 }
 
 impl Listeners {
-    /// No sockets yet, for this many threads, but those that systemd has passed.
+    /// No sockets yet, for this many threads, but those that systemd or a predecessor has passed.
     ///
     /// # Errors
     /// A passed file is no listening socket.
-    pub fn new(threads: usize) -> io::Result<Listeners> {
-        Ok(Listeners { threads, places: Mutex::default(), passed: passed_sockets()? })
+    pub fn new(threads: usize, of_predecessor: Vec<(OfferedSocket, OwnedFd)>) -> io::Result<Listeners> {
+        let (mut passed, mut inherited) = (passed_sockets()?, Vec::new());
+        for (offered, file) in of_predecessor {
+            let socket = Socket::from(file);
+            let Some(at) = address(&socket)? else { continue };
+            match offered.origin {
+                Origin::Systemd => passed.push((at, socket)),
+                Origin::Own => inherited.push((offered, at, socket)),
+            }
+        }
+        Ok(Listeners { threads, places: Mutex::default(), passed, inherited: Mutex::new(inherited) })
     }
 
     fn places(&self) -> MutexGuard<'_, Vec<Place>> {
@@ -66,8 +82,13 @@ impl Listeners {
 
     fn place(&self, at: &Address) -> io::Result<Place> {
         if let Some((_, socket)) = self.passed.iter().find(|(address, _)| address == at) {
-            return Ok(Place { at: at.clone(), actual: at.clone(), sockets: vec![socket.try_clone()?], _file: None });
+            let (sockets, origin) = (vec![socket.try_clone()?], Origin::Systemd);
+            return Ok(Place { at: at.clone(), actual: at.clone(), sockets, origin, file: None });
         }
+        if let Some(place) = self.inherited_place(at) {
+            return Ok(place);
+        }
+        let origin = Origin::Own;
         match at {
             Address::Ip(address) => {
                 // Threads share the address, but other programs must not.
@@ -75,11 +96,55 @@ impl Listeners {
                 let actual = alone.local_addr()?.as_socket().unwrap_or(*address);
                 drop(alone);
                 let sockets = (0..self.threads).map(|_| listen(actual, true)).collect::<io::Result<_>>()?;
-                Ok(Place { at: at.clone(), actual: actual.into(), sockets, _file: None })
+                Ok(Place { at: at.clone(), actual: actual.into(), sockets, origin, file: None })
             }
             Address::Unix(path) => {
                 let (socket, file) = retry(at, || SocketFile::listen(path, BACKLOG))?;
-                Ok(Place { at: at.clone(), actual: at.clone(), sockets: vec![socket], _file: Some(file) })
+                Ok(Place { at: at.clone(), actual: at.clone(), sockets: vec![socket], origin, file: Some(file) })
+            }
+        }
+    }
+
+    /// The predecessor's sockets at an address. Their file still belongs to the predecessor.
+    fn inherited_place(&self, at: &Address) -> Option<Place> {
+        let mut inherited = self.inherited.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = at.to_string();
+        let of_place = inherited.extract_if(.., |(offered, actual, _)| offered.listen == text || actual == at);
+        let (addresses, sockets): (Vec<_>, Vec<_>) = of_place.map(|(_, actual, socket)| (actual, socket)).unzip();
+        let actual = addresses.into_iter().next()?;
+        Some(Place { at: at.clone(), actual, sockets, origin: Origin::Own, file: None })
+    }
+
+    /// The predecessor has released its sockets: their files belong to this process, and unused ones are closed.
+    pub fn keep_inherited(&self) {
+        self.inherited.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for place in self.places().iter_mut().filter(|place| place.origin == Origin::Own && place.file.is_none()) {
+            if let Address::Unix(path) = &place.at {
+                place.file = Some(SocketFile::of(path));
+            }
+        }
+    }
+
+    /// Duplicates of all sockets, for a successor.
+    ///
+    /// # Errors
+    /// There are no free file descriptors.
+    pub fn offer(&self) -> io::Result<Vec<(OfferedSocket, Socket)>> {
+        let (places, mut offered) = (self.places(), Vec::new());
+        let passed = self.passed.iter().map(|(at, socket)| (at, socket, Origin::Systemd));
+        let own = places.iter().filter(|place| place.origin == Origin::Own);
+        let own = own.flat_map(|place| place.sockets.iter().map(move |socket| (&place.at, socket, Origin::Own)));
+        for (at, socket, origin) in passed.chain(own) {
+            offered.push((OfferedSocket { listen: at.to_string(), origin }, socket.try_clone()?));
+        }
+        Ok(offered)
+    }
+
+    /// Closes all sockets. The files at these addresses belong to a successor; others are removed.
+    pub fn release(&self, of_successor: &[String]) {
+        for place in self.places().drain(..) {
+            if of_successor.contains(&place.at.to_string()) {
+                place.file.into_iter().for_each(SocketFile::leave);
             }
         }
     }
@@ -117,12 +182,17 @@ fn passed_sockets() -> io::Result<Vec<(Address, Socket)>> {
             Err(_) => passed.take_unix_listener(index)?.map(Socket::from),
         };
         let Some(socket) = socket else { continue };
-        socket.set_nonblocking(true)?;
-        let at = socket.local_addr()?;
-        let path = at.as_pathname().map(|path| Address::Unix(path.to_owned()));
-        sockets.extend(at.as_socket().map(Address::Ip).or(path).map(|at| (at, socket)));
+        sockets.extend(address(&socket)?.map(|at| (at, socket)));
     }
     Ok(sockets)
+}
+
+/// Address of a passed socket, which becomes non-blocking.
+fn address(socket: &Socket) -> io::Result<Option<Address>> {
+    socket.set_nonblocking(true)?;
+    let at = socket.local_addr()?;
+    let path = at.as_pathname().map(|path| Address::Unix(path.to_owned()));
+    Ok(at.as_socket().map(Address::Ip).or(path))
 }
 
 fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {

@@ -1,31 +1,36 @@
-//! Lifecycle of a front end: sockets, threads, reload of settings, and shutdown.
+//! Lifecycle of a front end: sockets, threads, reload of settings, hand-over to another process, and shutdown.
 
 pub mod control;
+mod hand_over;
 mod listeners;
 mod socket_file;
+pub mod take_over;
 mod thread;
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rand::TryRng;
 use rand::rngs::SysRng;
+use socket2::Socket;
 
 use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
+use crate::handover::OfferedSocket;
 use crate::log::Writer;
 use crate::messages;
-use crate::migration::coordinator::{self, MigrationThread, Wakers};
+use crate::migration::coordinator::{self, MigrationThread, PoolMigration, Wakers};
 use crate::net::clock::unix;
 use crate::net::secure::Secure;
 use crate::net::sockets::{Sockets, Waker};
 use crate::net::{Address, Net};
-use crate::settings::Settings;
+use crate::settings::{MetricsSettings, Settings};
 use crate::shared::Shared;
 use listeners::Listeners;
 
@@ -49,8 +54,19 @@ pub struct Running {
     wakers: Wakers,
     stop: Arc<AtomicBool>,
     listeners: Arc<Listeners>,
-    /// Address of the metrics, if any, with the actual port.
-    metrics_at: Option<SocketAddr>,
+    /// Listening socket of the metrics, if any.
+    metrics_socket: Option<Socket>,
+    /// Delivers clients to a successor, if there is one.
+    delivery: Option<JoinHandle<()>>,
+}
+
+/// Possessions of a predecessor process.
+#[derive(Default)]
+struct Inherited {
+    sockets: Vec<(OfferedSocket, OwnedFd)>,
+    metrics: Option<Socket>,
+    /// Its end: the other end of this is dropped then.
+    end: Option<Receiver<()>>,
 }
 
 /// Starts a front end.
@@ -58,6 +74,10 @@ pub struct Running {
 /// # Errors
 /// An address, a file or a thread is not available.
 pub fn start(settings: &Settings) -> io::Result<Running> {
+    start_with(settings, Inherited::default())
+}
+
+fn start_with(settings: &Settings, inherited: Inherited) -> io::Result<Running> {
     messages::install(settings.messages);
     let clients = clients_for_files(settings)?;
     if clients < settings.clients {
@@ -71,10 +91,15 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     }
     settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
     let shared = Arc::new(Shared::new(settings, clients));
+    if inherited.end.is_some() {
+        shared.arrivals.open();
+        shared.writes.set_elsewhere(true);
+    }
     let plans = coordinator::begin(settings, &shared)?;
-    let listeners = Arc::new(Listeners::new(settings.threads)?);
-    listeners.open(&addresses(settings))?;
-    let metrics = settings.metrics.as_ref().map(|metrics| exposition::listen(metrics.listen)).transpose()?;
+    let listeners = Arc::new(Listeners::new(settings.threads, inherited.sockets)?);
+    listeners.open(&settings.listens())?;
+    let listen = |metrics: &MetricsSettings| inherited.metrics.map_or_else(|| exposition::listen(metrics.listen), Ok);
+    let metrics = settings.metrics.as_ref().map(listen).transpose()?;
     let mut running = Running {
         settings: settings.clone(),
         log: settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?,
@@ -84,7 +109,8 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
         metrics: None,
         wakers: Vec::new(),
         stop: Arc::new(AtomicBool::new(false)),
-        metrics_at: metrics.as_ref().and_then(|socket| socket.local_addr().ok()?.as_socket()),
+        metrics_socket: metrics.as_ref().map(Socket::try_clone).transpose()?,
+        delivery: None,
         listeners,
     };
     let mut event_loop = "";
@@ -99,13 +125,8 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
         let source = Source::new(running.shared.clone(), event_loop, running.stop.clone());
         running.metrics = Some(HttpThread::start(listener, source)?);
     }
-    running.coordinator = MigrationThread::start(plans, running.shared.clone(), running.wakers.clone())?;
+    running.start_migrations(plans, inherited.end)?;
     Ok(running)
-}
-
-/// Addresses of the pools.
-fn addresses(settings: &Settings) -> Vec<Address> {
-    settings.pools.iter().map(|pool| pool.listen.clone()).collect()
 }
 
 impl Running {
@@ -140,6 +161,13 @@ impl Running {
         Ok(told.recv().ok())
     }
 
+    /// Starts to advance plans, after the end of another process that uses them.
+    fn start_migrations(&mut self, plans: Vec<PoolMigration>, after: Option<Receiver<()>>) -> io::Result<()> {
+        let after = after.unwrap_or_else(|| mpsc::channel().1);
+        self.coordinator = MigrationThread::start(plans, self.shared.clone(), self.wakers.clone(), after)?;
+        Ok(())
+    }
+
     /// Replaces the settings. Connections of clients and of servers that stay are not affected.
     ///
     /// # Errors
@@ -148,19 +176,24 @@ impl Running {
         self.settings.check_reload(settings).map_err(|problem| io::Error::other(problem.to_string()))?;
         settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
         let clients = clients_for_files(settings)?;
-        self.listeners.open(&addresses(settings))?;
+        self.listeners.open(&settings.listens())?;
         self.shared.replace_settings(settings, clients);
         self.settings = settings.clone();
         self.wake();
-        let looks = INSTALL_TIME.as_millis() / INSTALL_LOOK.as_millis();
+        self.wait_until(INSTALL_TIME, || self.shared.is_installed());
+        self.listeners.keep(&settings.listens());
+        Ok(())
+    }
+
+    /// Waits until other threads have done something, up to a maximum time.
+    fn wait_until(&self, longest: Duration, is_done: impl Fn() -> bool) {
+        let looks = longest.as_millis() / INSTALL_LOOK.as_millis();
         for _ in 0..looks {
-            if self.shared.is_installed() || self.has_failed() {
-                break;
+            if is_done() || self.has_failed() {
+                return;
             }
             std::thread::sleep(INSTALL_LOOK);
         }
-        self.listeners.keep(&addresses(settings));
-        Ok(())
     }
 
     /// The settings in force.
@@ -170,12 +203,12 @@ impl Running {
 
     /// Addresses of the pools, with the actual ports.
     pub fn listens(&self) -> Vec<Address> {
-        self.listeners.actual(&addresses(&self.settings))
+        self.listeners.actual(&self.settings.listens())
     }
 
     /// Address of the metrics, if any, with the actual port.
     pub fn metrics_at(&self) -> Option<SocketAddr> {
-        self.metrics_at
+        self.metrics_socket.as_ref()?.local_addr().ok()?.as_socket()
     }
 
     /// Starts a graceful shutdown.
@@ -199,7 +232,9 @@ impl Running {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
-        self.coordinator.into_iter().for_each(MigrationThread::end);
+        self.shared.departures().into_iter().for_each(|departures| departures.end());
+        self.delivery.into_iter().for_each(|delivery| drop(delivery.join()));
+        self.coordinator.into_iter().for_each(|coordinator| drop(coordinator.end()));
         self.metrics.into_iter().for_each(HttpThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
@@ -207,7 +242,13 @@ impl Running {
 
     /// Whether a thread has ended by itself.
     pub fn has_failed(&self) -> bool {
-        !self.stop.load(Relaxed) && self.threads.iter().any(JoinHandle::is_finished)
+        let may_end = self.stop.load(Relaxed) || self.shared.departures().is_some();
+        !may_end && self.threads.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Whether all threads have ended.
+    pub fn is_over(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
     }
 }
 

@@ -16,6 +16,16 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
+    /// The file of a socket that another process has opened.
+    pub fn of(path: &Path) -> SocketFile {
+        SocketFile { path: path.to_owned(), identity: identity(path) }
+    }
+
+    /// Leaves it to another process.
+    pub fn leave(mut self) {
+        self.identity = None;
+    }
+
     /// Listens at a path. Who may connect follows from the process's umask and the folder's permissions.
     ///
     /// # Errors
@@ -24,7 +34,7 @@ impl SocketFile {
         remove_stale(path)?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.bind(&SockAddr::unix(path)?)?;
-        let file = SocketFile { path: path.to_owned(), identity: identity(path) };
+        let file = SocketFile::of(path);
         socket.listen(backlog)?;
         socket.set_nonblocking(true)?;
         Ok((socket, file))

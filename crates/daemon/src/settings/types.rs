@@ -205,6 +205,13 @@ impl PartialEq for Plan {
     }
 }
 
+impl Settings {
+    /// Addresses of the pools.
+    pub fn listens(&self) -> Vec<Address> {
+        self.pools.iter().map(|pool| pool.listen.clone()).collect()
+    }
+}
+
 impl Pool {
     /// Largest value that clients may store, in bytes.
     pub fn longest_value(&self) -> u32 {
@@ -234,6 +241,19 @@ impl Pool {
         let goes_on = |other: &Pool| all.iter().any(|pool| pool.listen == other.listen);
         let at_address = old.iter().position(|other| other.listen == self.listen);
         at_address.or_else(|| old.iter().position(|other| other.name == self.name && !goes_on(other)))
+    }
+
+    /// Description of its plan, if any, and of all that must not change while two processes use that.
+    pub fn plan_description(&self) -> Option<String> {
+        let folder = &self.plan.as_ref()?.folder;
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let hash = Hash::WORDS.iter().find(|(_, hash)| *hash == self.hash)?.0;
+        let placement = Placement::WORDS.iter().find(|(_, placement)| *placement == self.placement)?.0;
+        let mut text = format!("{} {} {} {hash} {placement}", folder.display(), self.name, self.listen);
+        for server in &self.servers {
+            text += &format!(" {}:{}:{}", server.weighted.name, server.weighted.weight, server.target.address);
+        }
+        Some(text)
     }
 
     /// Function from a key's name in a log to its server by hash; none for a hashed name.

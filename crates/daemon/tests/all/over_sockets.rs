@@ -10,6 +10,8 @@ mod commands;
 mod failovers;
 #[path = "faults.rs"]
 mod faults;
+#[path = "hand_overs.rs"]
+mod hand_overs;
 #[path = "logins.rs"]
 mod logins;
 #[path = "metrics.rs"]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fanin_daemon::Settings;
 
 use super::{EVENT_LOOP, cluster};
-use crate::support::{Client, now, value};
+use crate::support::{Client, free_address, now, value};
 
 /// Settings with a pool of some servers at each address.
 fn settings(pools: &[(SocketAddr, &[SocketAddr])], of_pool: &str) -> Settings {
@@ -20,12 +20,6 @@ fn settings(pools: &[(SocketAddr, &[SocketAddr])], of_pool: &str) -> Settings {
         text += &format!("[[pool]]\nname = \"p{number}\"\nlisten = \"{listen}\"\nservers = [{servers}]\n{of_pool}\n");
     }
     Settings::of_file("reload.toml", &text).unwrap()
-}
-
-/// An address that no other test and no outgoing connection takes.
-fn free_address() -> SocketAddr {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    SocketAddr::from(([127, 1, (port >> 8) as u8, port as u8], port))
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -282,6 +282,13 @@ pub fn front(folder: &Path, event_loop: &str, pools: &[String]) -> Running {
     let text = format!("threads = 1\n{event_loop}{}", pools.collect::<String>());
     let settings = Settings::of_file(&folder.join("front.toml").display().to_string(), &text);
     fanin_daemon::start(&settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
+}
+
+/// An address that no other test and no outgoing connection takes.
+pub fn free_address() -> SocketAddr {
+    static COUNT: AtomicU8 = AtomicU8::new(1);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    SocketAddr::from(([127, COUNT.fetch_add(1, SeqCst), (port >> 8) as u8, port as u8], port))
 }
 
 /// Repeats until the condition holds.

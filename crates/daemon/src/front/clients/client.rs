@@ -85,8 +85,23 @@ impl<S> Client<S> {
         self.socket
     }
 
+    /// Whether its next request has not begun, and it is not closing.
+    pub fn is_between_requests(&self) -> bool {
+        self.input.is_between_requests() && self.unfinished_multiget.is_none()
+    }
+
+    /// Whether another process can continue its connection.
+    pub fn is_portable<N: Net<Socket = S>>(&self, net: &N) -> bool {
+        net.is_portable(&self.socket)
+    }
+
+    /// Stops to receive; returns whether its connection has stopped.
+    pub fn stop_receiving<N: Net<Socket = S>>(&mut self, net: &mut N) -> bool {
+        net.stop_receiving(&mut self.socket)
+    }
+
     /// Whether nothing is pending: no list of keys, no response, no output.
-    fn is_through(&self) -> bool {
+    pub fn is_through(&self) -> bool {
         !self.responses.waits_for_answers() && self.responses.unsent() == 0 && !self.input.is_in_a_list()
     }
 

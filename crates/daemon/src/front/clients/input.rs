@@ -134,6 +134,11 @@ impl Input {
         self.lines.is_in_a_list()
     }
 
+    /// Whether unparsed input begins with a request, and is to be parsed.
+    pub fn is_between_requests(&self) -> bool {
+        !self.is_in_a_list() && self.swallow == 0 && !self.closing && !self.broken
+    }
+
     /// Interrupts a list of keys before these ones; returns the number of bytes that are parsed.
     pub fn leave(&mut self, rest: &Get<'_>, line: &[u8]) -> usize {
         self.lines.leave(rest, line)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::memory::table::{Id, Table};
 use crate::memory::{Buffer, Charge};
@@ -23,6 +23,8 @@ pub struct Writes {
     /// Writes of keys with replicas that are not complete, and servers that have yet to flush everything.
     open: Vec<AtomicU32>,
     flushing: AtomicU32,
+    /// Whether another process serves clients of this front end, too, so that its writes are not counted.
+    are_elsewhere: AtomicBool,
 }
 
 /// A write of a key with replicas that is not complete, until dropped.
@@ -53,6 +55,7 @@ impl Default for Writes {
             flushes: AtomicU64::new(0),
             flushing: AtomicU32::new(0),
             open: (0..GROUPS).map(|_| AtomicU32::new(0)).collect(),
+            are_elsewhere: AtomicBool::new(false),
         }
     }
 }
@@ -73,9 +76,10 @@ impl Writes {
         self.flushes.fetch_add(1, SeqCst);
     }
 
-    /// Whether a write of a key with replicas is not complete in a group.
+    /// Whether a write of a key with replicas is not complete in a group, or may not be in another process.
     pub fn is_open(&self, group: u16) -> bool {
-        self.open[usize::from(group)].load(SeqCst) + self.flushing.load(SeqCst) > 0
+        let writes = self.open[usize::from(group)].load(SeqCst) + self.flushing.load(SeqCst);
+        writes > 0 || self.are_elsewhere.load(SeqCst)
     }
 
     /// This many servers are to flush everything.
@@ -86,6 +90,12 @@ impl Writes {
     /// One of them has, or has failed.
     pub fn flush_ends(&self) {
         self.flushing.fetch_sub(1, SeqCst);
+    }
+
+    /// Records whether another process also writes for clients of this front end. Nothing is joined then, nor what was sent then.
+    pub fn set_elsewhere(&self, elsewhere: bool) {
+        self.are_elsewhere.store(elsewhere, SeqCst);
+        self.flushed();
     }
 
     /// Version of a group: unchanged as long as there is no write; both counters only grow.
@@ -128,6 +138,7 @@ impl Coalescing {
         let (seen, asked) = (writes.seen(Writes::group(key)), (pool, line));
         if let Some((get, before)) = self.open.get(&asked)
             && *before == seen
+            && !writes.are_elsewhere.load(SeqCst)
             && let Some(get) = self.gets.get_mut(*get)
         {
             get.joins(who);

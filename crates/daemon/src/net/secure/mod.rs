@@ -16,6 +16,7 @@ mod session;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -279,6 +280,23 @@ impl<N: Net> Net for Secure<N> {
         // Only here, since `out` has just learned that nothing waits.
         socket.guard.take_if(|guard| guard.is_over());
         written
+    }
+
+    /// Whether it has no guard, or one that has done its work. A login is a requirement that has been met.
+    fn is_portable(&self, socket: &Self::Socket) -> bool {
+        socket.guard.as_ref().is_none_or(|guard| guard.is_over()) && self.net.is_portable(&socket.inner)
+    }
+
+    fn stop_receiving(&mut self, socket: &mut Self::Socket) -> bool {
+        self.net.stop_receiving(&mut socket.inner)
+    }
+
+    fn release(&mut self, socket: Self::Socket) -> io::Result<(OwnedFd, Vec<u8>)> {
+        self.net.release(socket.inner)
+    }
+
+    fn adopt(&mut self, file: OwnedFd) -> io::Result<Self::Stream> {
+        Ok(Stream { inner: self.net.adopt(file)?, requires: Requires::Nothing })
     }
 
     fn close(&mut self, mut socket: Self::Socket) {
