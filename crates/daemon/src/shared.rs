@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::front::multigets::coalescing::Writes;
+use crate::incast::IncastState;
 use crate::memory::Memory;
 use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures, ServerFigures};
 use crate::migration::{Plans, PoolPlan};
@@ -53,6 +54,8 @@ pub struct PoolState {
     pub plan: Option<Arc<PoolPlan>>,
     /// By thread.
     pub figures: Arc<Vec<PoolFigures>>,
+    /// Its incast prediction, if wanted.
+    pub incast: Option<Arc<IncastState>>,
 }
 
 /// State of a server that threads share.
@@ -60,17 +63,17 @@ pub struct PoolState {
 pub struct ServerState {
     /// Whether it was last reported as down.
     is_down: AtomicBool,
-    /// By thread, if they are exposed.
+    /// By thread.
     figures: Vec<ServerFigures>,
 }
 
 impl ServerState {
     /// A server that is up, with figures of this many threads.
-    fn new(threads: usize) -> ServerState {
-        ServerState { figures: (0..threads).map(|_| ServerFigures::new()).collect(), ..ServerState::default() }
+    fn new(threads: usize, exposed: bool) -> ServerState {
+        ServerState { figures: (0..threads).map(|_| ServerFigures::new(exposed)).collect(), ..ServerState::default() }
     }
 
-    /// Figures of a thread, if they are exposed.
+    /// Figures of a thread.
     pub fn figures(&self, thread: usize) -> Option<&ServerFigures> {
         self.figures.get(thread)
     }
@@ -95,7 +98,7 @@ impl PoolState {
     /// A pool that takes over the state of its predecessor.
     fn new(pool: &settings::Pool, old: Option<&PoolState>, settings: &Settings) -> PoolState {
         let (threads, exposed) = (settings.threads, settings.metrics.is_some());
-        let server = || Arc::new(ServerState::new(if exposed { threads } else { 0 }));
+        let server = || Arc::new(ServerState::new(threads, exposed));
         let stays = |server: &settings::Server| {
             let place = old?.settings.servers.iter().position(|other| other.is_same_server(server))?;
             old?.servers.get(place).cloned()
@@ -111,7 +114,19 @@ impl PoolState {
                 Some(old) => old.figures.clone(),
                 None => Arc::new((0..threads).map(|_| PoolFigures::new(exposed)).collect()),
             },
+            incast: pool.incast.map(|incast| {
+                let before = old.filter(|old| old.settings.name == pool.name).and_then(|old| old.incast.as_deref());
+                Arc::new(IncastState::new(incast, threads, before))
+            }),
         }
+    }
+}
+
+impl PoolState {
+    /// Segments that TCP sent to its servers again.
+    pub fn retransmits(&self) -> u64 {
+        let figures = self.servers.iter().flat_map(|server| server.all_figures());
+        figures.map(|figures| figures.retransmits.get()).sum()
     }
 }
 

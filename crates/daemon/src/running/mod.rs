@@ -5,6 +5,7 @@ mod listeners;
 mod socket_file;
 mod thread;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,6 +19,7 @@ use rand::rngs::SysRng;
 
 use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
+use crate::incast::{IncastThread, Predictor, Workload};
 use crate::log::Writer;
 use crate::messages;
 use crate::migration::coordinator::{self, MigrationThread, Wakers};
@@ -45,6 +47,7 @@ pub struct Running {
     log: Option<Writer>,
     coordinator: Option<MigrationThread>,
     metrics: Option<HttpThread>,
+    incast: Option<IncastThread>,
     /// Wakers of the threads; a restarted thread has a new one.
     wakers: Wakers,
     stop: Arc<AtomicBool>,
@@ -82,6 +85,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
         threads: Vec::new(),
         coordinator: None,
         metrics: None,
+        incast: None,
         wakers: Vec::new(),
         stop: Arc::new(AtomicBool::new(false)),
         metrics_at: metrics.as_ref().and_then(|socket| socket.local_addr().ok()?.as_socket()),
@@ -162,6 +166,27 @@ impl Running {
         Ok(())
     }
 
+    /// Predicts incast from now on, for pools with `incast`, on a thread of low priority. A second call changes nothing.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn predict_with(&mut self, predictor: Box<dyn Predictor>) -> io::Result<()> {
+        if self.incast.is_none() {
+            self.incast = Some(IncastThread::start(self.shared.clone(), predictor)?);
+        }
+        Ok(())
+    }
+
+    /// Mean multigets of the last seconds, by pool; only pools with `incast` and some multigets.
+    pub fn observed(&self) -> BTreeMap<String, Workload> {
+        let pools = &self.shared.edition().pools;
+        let observed = pools.iter().filter_map(|pool| {
+            let observed = pool.incast.as_ref()?.observed()?;
+            Some((pool.settings.name.clone(), observed.workload))
+        });
+        observed.collect()
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -200,6 +225,7 @@ impl Running {
         }
         self.coordinator.into_iter().for_each(MigrationThread::end);
         self.metrics.into_iter().for_each(HttpThread::end);
+        self.incast.into_iter().for_each(IncastThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }

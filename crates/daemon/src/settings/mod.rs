@@ -5,6 +5,7 @@ mod diff;
 mod file;
 mod foreign;
 pub mod import;
+mod incast_settings;
 mod log_settings;
 mod metrics_settings;
 mod reload;
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use types::{MetricsSettings, Plan, Pool, Problem, Server, Settings};
+pub use types::{Incast, MetricsSettings, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

@@ -8,6 +8,8 @@ mod attacks;
 mod commands;
 #[path = "faults.rs"]
 mod faults;
+#[path = "incast.rs"]
+mod incast;
 #[path = "logins.rs"]
 mod logins;
 #[path = "metrics.rs"]
