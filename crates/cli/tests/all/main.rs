@@ -14,6 +14,7 @@ mod dashboard;
 mod diagnosing;
 mod docs;
 mod front;
+mod front_incast;
 mod house;
 mod keeping;
 mod limits;

@@ -8,7 +8,7 @@ use fanin_units::{Rate, Time};
 const SERVER_LINK: Rate = Rate(10_000_000_000);
 /// Data packets of a run, about; and bounds of its number of multigets.
 const PACKETS: u64 = 30_000;
-const QUERIES: (u64, u64) = (10, 60);
+const QUERIES: (u64, u64) = (10, 40);
 const PACKET: u64 = 1448;
 /// Objects and bytes that a scenario permits.
 const MOST_KEYS: f64 = 1e6;
@@ -121,7 +121,7 @@ late = "{late}"
 fan_in = [{servers}]
 
 [run]
-seeds = 1
+seeds = 3
 "#,
         name = pool.name
     ))

@@ -73,18 +73,15 @@ impl Search<'_> {
         Ok(such)
     }
 
-    /// The largest limit of at most `most` servers with which multigets over all servers are not impaired; none if the algorithm has no
-    /// limit or does not need one.
+    /// Three quarters of the largest limit, of at most `most` servers, with which multigets over all servers are not impaired; none if the
+    /// algorithm has no limit or does not need one.
     fn limit(&mut self, all: &Multigets, most: u32) -> Result<Option<u32>, String> {
         let has_limit = self.pool.window(None).window() < u32::MAX;
         if !has_limit || !is_impaired(self.found(all)?.0) {
             return Ok(None);
         }
         let least = self.pool.window(Some(1)).window();
-        let (mut good, mut bad) = (least, most.max(least));
-        if !is_impaired(self.found(&all.limited(Some(bad)))?.0) {
-            return Ok(Some(bad));
-        }
+        let (mut good, mut bad) = (least, most.max(least) + 1);
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
             match is_impaired(self.found(&all.limited(Some(middle)))?.0) {
@@ -92,7 +89,8 @@ impl Search<'_> {
                 false => good = middle,
             }
         }
-        Ok(Some(good))
+        // Other traffic takes a part of the buffer.
+        Ok(Some((3 * good / 4).max(least)))
     }
 
     /// Simulates multigets.
