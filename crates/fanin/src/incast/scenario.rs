@@ -4,12 +4,16 @@ use fanin_daemon::incast::{Workload, widths};
 use fanin_daemon::settings::Pool;
 use fanin_units::{Rate, Time};
 
+/// The algorithm without a limit.
+const ONE_ALL: &str = "one-all";
 /// Links of servers are at least this fast: slower ones would lessen incast.
 const SERVER_LINK: Rate = Rate(10_000_000_000);
 /// Data packets of a run, about; and bounds of its number of multigets.
 const PACKETS: u64 = 30_000;
-const QUERIES: (u64, u64) = (10, 40);
+const QUERIES: (u64, u64) = (4, 40);
 const PACKET: u64 = 1448;
+/// Seeds without and with a limit: a collapse is clear, but a limit at its edge prevents it by chance.
+const SEEDS: (u32, u32) = (1, 3);
 /// Objects and bytes that a scenario permits.
 const MOST_KEYS: f64 = 1e6;
 const MOST_VALUE: u32 = 1 << 20;
@@ -58,7 +62,7 @@ impl Multigets {
 
     /// The same from all servers at once.
     pub fn unlimited(&self) -> Multigets {
-        Multigets { scheme: "one-all", most: None, ..self.clone() }
+        Multigets { scheme: ONE_ALL, most: None, ..self.clone() }
     }
 }
 
@@ -75,6 +79,7 @@ pub fn text(pool: &Pool, multigets: &Multigets) -> Option<String> {
         ("ictcp-window", Some(most)) => format!("[ictcp_window]\nmost = {most}\n"),
         _ => String::new(),
     };
+    let seeds = if *scheme == ONE_ALL { SEEDS.0 } else { SEEDS.1 };
     let late = pool.late.clamp(LATE.0, LATE.1);
     let windows = if pool.keeps_windows { "kept" } else { "anew" };
     let (objects, lookups) = ((2 * keys).max(10_000), (*keys).max(10_000));
@@ -121,7 +126,7 @@ late = "{late}"
 fan_in = [{servers}]
 
 [run]
-seeds = 3
+seeds = {seeds}
 "#,
         name = pool.name
     ))
