@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use fanin_units::Time;
 use tracing::{info, warn};
 
-use crate::incast::{IncastReport, Predicted};
+use crate::incast::prediction::Predicted;
+use crate::incast::report::IncastReport;
 use crate::net::Report;
 use crate::net::clock::{Nanos, unix};
 

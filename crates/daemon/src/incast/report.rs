@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Predicted, Prediction};
+use super::prediction::{Predicted, Prediction};
 
 /// A prediction for a pool, for operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ mod tests {
     use fanin_units::Time;
 
     use super::*;
-    use crate::incast::Workload;
+    use crate::incast::prediction::Workload;
 
     #[test]
     fn says_collapse_limit_and_remedy() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::incast::IncastReport;
+use crate::incast::report::IncastReport;
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

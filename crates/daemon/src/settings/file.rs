@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_fanout::Kind;
-use fanin_units::{Bytes, Rate, Time};
+use fanin_units::{Bytes, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -15,7 +15,7 @@ use super::log_settings::{LogInFile, log_in_file};
 use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::types::{Plan, Pool, Problem, Server, Settings};
-use super::values::{Written, Wrong, address, bounded, quantity, right, server, word};
+use super::values::{LINKS, Written, Wrong, address, bounded, quantity, right, server, word};
 use crate::log::{self, Naming, Secret};
 use crate::messages::Format;
 use crate::migration::plan::InvalidPlan;
@@ -78,8 +78,6 @@ struct PoolInFile {
 
 /// A longer batching delay would delay events too much.
 const MAX_DELAY: Time = Time::from_millis(100);
-/// Slowest and fastest link.
-pub(super) const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
 /// Shortest timeout that a server can meet reliably.
 const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
 /// Bounds of the time from which a multiget is slow.

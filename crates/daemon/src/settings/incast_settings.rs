@@ -4,9 +4,8 @@ use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::file::LINKS;
 use super::types::Incast;
-use super::values::{Written, Wrong, bounded, right};
+use super::values::{LINKS, Written, Wrong, bounded, right};
 
 /// Right form.
 const FORM: &str = "incast = { buffer = \"64 KiB\", rto_min = \"200 ms\" }";

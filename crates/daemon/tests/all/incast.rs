@@ -44,7 +44,7 @@ fn stats(cluster: &Cluster) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn observed_multigets_replace_assumed_ones_and_stand_beside_the_prediction() {
+fn prediction_follows_observed_multigets_and_stands_beside_them() {
     let mut cluster = cluster(3, "", INCAST);
     let workloads = Arc::new(Mutex::new(Vec::new()));
     cluster.front.predict_with(Box::new(Script(workloads.clone()))).unwrap();

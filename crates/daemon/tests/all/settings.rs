@@ -74,6 +74,26 @@ fn errors_have_line_and_valid_value() {
         ),
         ("slow = \"1 us\"", "f.toml:6: `1 us` is less than 100 us; use a value such as slow = \"100 ms\""),
         ("[messages]\nformat = \"xml\"", "f.toml:7: unknown value `xml`: use one of text, json"),
+        ("= 3", "f.toml:6: "),
+    ] {
+        let text = format!("{POOL}{more}\n");
+        let problem = Settings::of_file("f.toml", &text).unwrap_err().to_string();
+        assert!(problem.starts_with(told), "{more:?}: {problem}");
+    }
+    let problem = Settings::of_file("f.toml", "threads = 0\npool = []\n").unwrap_err().to_string();
+    assert_eq!(problem, "f.toml:1: 0 is outside 1 to 1024");
+    for (more, told) in [
+        ("nap = \"3600 s\"", "f.toml:1: `3600 s` is more than 100 ms; use a value such as nap = \"100 us\""),
+        ("memory = \"1 MiB\"", "f.toml:1: `1 MiB` is less than 16 MiB; use a value such as memory = \"256 MiB\""),
+    ] {
+        let problem = Settings::of_file("f.toml", &format!("{more}\n{POOL}")).unwrap_err().to_string();
+        assert_eq!(problem, told);
+    }
+}
+
+#[test]
+fn errors_of_predictions_have_line_and_valid_value() {
+    for (more, told) in [
         (
             "incast = true",
             "f.toml:6: invalid type: boolean `true`, expected a table such as incast = { buffer = \"64 KiB\", ",
@@ -112,20 +132,10 @@ fn errors_have_line_and_valid_value() {
             "f.toml:9: `2 MiB` is more than 1 MiB; use a value such as value = \"1 KiB\"",
         ),
         ("[pool.incast]\nbuffer = \"2 KiB\"\nrto = \"1 ms\"", "f.toml:8: unknown key `rto`: did you mean `rto_min`?"),
-        ("= 3", "f.toml:6: "),
     ] {
         let text = format!("{POOL}{more}\n");
         let problem = Settings::of_file("f.toml", &text).unwrap_err().to_string();
         assert!(problem.starts_with(told), "{more:?}: {problem}");
-    }
-    let problem = Settings::of_file("f.toml", "threads = 0\npool = []\n").unwrap_err().to_string();
-    assert_eq!(problem, "f.toml:1: 0 is outside 1 to 1024");
-    for (more, told) in [
-        ("nap = \"3600 s\"", "f.toml:1: `3600 s` is more than 100 ms; use a value such as nap = \"100 us\""),
-        ("memory = \"1 MiB\"", "f.toml:1: `1 MiB` is less than 16 MiB; use a value such as memory = \"256 MiB\""),
-    ] {
-        let problem = Settings::of_file("f.toml", &format!("{more}\n{POOL}")).unwrap_err().to_string();
-        assert_eq!(problem, told);
     }
 }
 

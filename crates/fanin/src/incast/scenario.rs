@@ -19,7 +19,7 @@ const MOST_KEYS: f64 = 1e6;
 const MOST_VALUE: u32 = 1 << 20;
 /// Bounds of the time after which a response is late.
 const LATE: (Time, Time) = (Time::from_micros(1), Time::from_secs(100));
-/// Servers are at most so many times the width: more have almost no effect.
+/// Most servers, as a multiple of the width: more have almost no effect.
 const MOST_SERVERS: u32 = 8;
 /// Data links that a packet and its ACK pass.
 const LINKS: u64 = 4;
