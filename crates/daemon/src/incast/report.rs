@@ -58,7 +58,7 @@ impl fmt::Display for IncastReport<'_> {
         match (sustains, self.has_limit) {
             (true, _) => Ok(()),
             (false, false) => f.write_str("; `one-all` has no limit: set multiget = \"sliding-window\""),
-            (false, true) => f.write_str("; the limit does not prevent that: --advise lists remedies"),
+            (false, true) => f.write_str("; no limit prevents that: --advise lists remedies"),
         }
     }
 }

@@ -74,7 +74,7 @@ impl Search<'_> {
     }
 
     /// Three quarters of the largest limit, of at most `most` servers, with which multigets over all servers are not impaired; none if the
-    /// algorithm has no limit or does not need one.
+    /// algorithm has no limit, does not need one, or no limit prevents it.
     fn limit(&mut self, all: &Multigets, most: u32) -> Result<Option<u32>, String> {
         let has_limit = self.pool.window(None).window() < u32::MAX;
         if !has_limit || !is_impaired(self.found(all)?.0) {
@@ -90,7 +90,8 @@ impl Search<'_> {
             }
         }
         // Other traffic takes a part of the buffer.
-        Ok(Some((3 * good / 4).max(least)))
+        let limit = (3 * good / 4).max(least);
+        Ok((!is_impaired(self.found(&all.limited(Some(limit)))?.0)).then_some(limit))
     }
 
     /// Simulates multigets.
