@@ -3,9 +3,9 @@
 
 Two namespaces of the network, made here and removed again: one with the servers, whose way out is shaped, one with the front end and its client;
 CUBIC at both ends, no offloads. The client asks for 300 keys at once, again and again. Prints for every window the median and the 99th percentile
-of a multiget, the prediction, and their ratio. Exit 1 where a median is more than a quarter off. Needs root; without, it is skipped.
+of a multiget, the prediction, and their ratio. Exit 1 where a median is more than a quarter off. Needs root; without, it is skipped. With --incast, the front end predicts, too: its own prediction is printed, and its limit holds.
 
-    windows.py [--seconds S] [--windows kept,anew] [--keys N] [--value BYTES] [--link RATE]
+    windows.py [--seconds S] [--windows kept,anew] [--keys N] [--value BYTES] [--link RATE] [--incast]
 
 FANIN names the binary.
 """
@@ -112,6 +112,12 @@ class Client:
             assert line.startswith(b"VALUE"), line
             self.file.read(int(line.split()[3]) + 2)
 
+    def figures(self, word):
+        """Lines of `stats` with a word."""
+        self.socket.sendall(b"stats\r\n")
+        lines = iter(lambda: self.file.readline().decode().strip(), "END")
+        return [line for line in list(lines) if word in line]
+
 
 def enter(namespace):
     import ctypes
@@ -125,8 +131,9 @@ def measure(law, windows, asked, fill):
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "front.toml"
         servers = ", ".join(f'"{AT_SERVERS}:{FIRST + number}"' for number in range(SERVERS))
+        incast = f'incast = {{ buffer = "{BUFFER} B", rto_min = "200 ms" }}\n' if asked.incast else ""
         config.write_text(f'threads = 1\n[[pool]]\nlisten = "127.0.0.1:{FIRST - 1}"\ntimeout = "10 s"\nmultiget = "{law}"\nwindows = "{windows}"\n'
-                          f'link = "{asked.link}"\nservers = [{servers}]\n')
+                          f'link = "{asked.link}"\n{incast}servers = [{servers}]\n')
         with running([inside("client", FANIN, "front", "--config", config)]):
             client = Client(FIRST - 1)
             if fill:
@@ -137,6 +144,8 @@ def measure(law, windows, asked, fill):
                 begun = time.monotonic()
                 client.get(keys)
                 times.append((time.monotonic() - begun) * 1e3)
+            if asked.incast:
+                print("\n".join(client.figures("incast")))
     return sorted(times)
 
 
@@ -204,6 +213,7 @@ def main():
     parser.add_argument("--keys", type=int, default=300)
     parser.add_argument("--value", type=int, default=560)
     parser.add_argument("--link", default=f"{PORT_MBPS} Mbit/s", help="what the front end is told of the link")
+    parser.add_argument("--incast", action="store_true", help="let the front end predict, too")
     asked = parser.parse_args()
     if os.geteuid() != 0 or not shutil.which("ip"):
         print("skipped: namespaces of the network need root and iproute2")

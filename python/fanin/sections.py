@@ -737,6 +737,9 @@ class SlidingWindow(TypedDict, total=False):
     "answer"."""
     step: int
     """Number of servers by which it grows. Use a whole number; 1 to 1000000. Default: 1."""
+    most: int
+    """Maximum number of outstanding servers, which limits `initial` too. Use a whole number; 1 to 1000000.
+    Default: 1000000."""
     late: str
     """Time after which a response counts as lost: half of the papers' minimum RTO of 10 ms. Use a time with
     its unit, such as "25 us"; 1 us to 100 s. Default: "5 ms"."""
@@ -749,6 +752,9 @@ class IctcpWindow(TypedDict, total=False):
     initial: int
     """Initial number of outstanding servers: ICTCP starts with its minimum window. Use a whole number; 2 to
     1000000. Default: 2."""
+    most: int
+    """Maximum number of outstanding servers, which limits `initial` too. Use a whole number; 2 to 1000000.
+    Default: 1000000."""
     usable: float | str
     """Share of the link that responses may use before the quota is zero (ICTCP: 0.9). Use a share from 0 to
     1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default: "9/10"."""

@@ -222,9 +222,9 @@ impl Ranges<'_> {
     fn application(&mut self) {
         let n = self.s.servers();
         let now = self.s.workload.in_flight.0.unwrap_or(n);
-        let halves = core::iter::successors(Some(now / 2), |k| Some(k / 2)).take_while(|k| *k > 0);
+        let halves = |of: u32| core::iter::successors(Some(of / 2), |k| Some(k / 2)).take_while(|k| *k > 0);
         if matches!(self.s.workload.kind, Kind::Barrier | Kind::WebSearch) {
-            for k in halves.collect::<Vec<_>>() {
+            for k in halves(now) {
                 let says = format!("at most {k} concurrent requests");
                 self.add("in-flight", Effort::Application, says, &[("workload.in_flight", k.to_string())]);
             }
@@ -235,6 +235,11 @@ impl Ranges<'_> {
                 ("ictcp-window", "a concurrency limit over servers, sized by used bandwidth"),
             ] {
                 self.add("server-window", Effort::Application, says.into(), &[]).scheme = Some(word.into());
+            }
+            for k in halves(n) {
+                let says = format!("a concurrency limit of at most {k} servers");
+                let set = [("sliding_window.most", k.to_string())];
+                self.add("server-window", Effort::Application, says, &set).scheme = Some("sw".into());
             }
             let says = "popular and correlated objects on few servers (PICC)".into();
             self.add("placement", Effort::Application, says, &[]).scheme = Some("picc".into());

@@ -380,7 +380,7 @@ pub struct FrontArguments {
     #[arg(long, value_name = "FILE", required_unless_present_any = ["listen", "import"])]
     pub config: Option<PathBuf>,
     /// Print the equivalent of another proxy's configuration, and what does not map: twemproxy's YAML or mcrouter's JSON
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "listen", "log", "threads", "check", "reload", "take_over", "diff"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "listen", "log", "threads", "check", "reload", "take_over", "diff", "advise"])]
     pub import: Option<PathBuf>,
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", requires = "servers", conflicts_with = "config")]
@@ -406,6 +406,10 @@ pub struct FrontArguments {
     /// Print changes that a reload would make, and the share of keys that move: compared with the running proxy, or with OLD
     #[arg(long, value_name = "OLD", requires = "config", num_args = 0..=1, conflicts_with_all = ["check", "reload", "log", "threads"])]
     pub diff: Option<Option<PathBuf>>,
+    /// Predict incast before pools with `incast`, print remedies as `fanin advise` does, and exit: for multigets that the running
+    /// proxy observes, else for those in the configuration; save a scenario of each pool in DIR, which printed commands use
+    #[arg(long, value_name = "DIR", requires = "config", num_args = 0..=1, conflicts_with_all = ["check", "reload", "diff", "log", "threads"])]
+    pub advise: Option<Option<PathBuf>>,
 }
 
 #[derive(Args)]

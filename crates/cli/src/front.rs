@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use fanin::front::control::{self, Command, Order, Orders};
-use fanin::front::{Note, Running, Settings, messages};
+use fanin::front::{Note, Running, Settings, Simulated, messages};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
-use crate::{handover, stop, terminal};
+use crate::{front_advice, handover, stop, terminal};
 
 /// Whether a reload was requested by a signal.
 static RELOAD: AtomicBool = AtomicBool::new(false);
@@ -31,6 +31,9 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     if let (Some(old), Some(name)) = (&arguments.diff, &arguments.config) {
         return diff(&settings, old.as_deref(), (&name.display().to_string(), &text));
     }
+    if let Some(folder) = &arguments.advise {
+        return front_advice::advise(&settings, folder.as_deref());
+    }
     if arguments.check {
         return check(&settings);
     }
@@ -48,6 +51,7 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
         fanin::front::start(settings)
             .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?
     };
+    predict_incast(&mut running);
     let mut orders = Orders::default();
     listen_for_orders(&mut orders, &running);
     say(&pools(&running))?;
@@ -72,6 +76,9 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
                     return handover::wait_for_clients(running);
                 }
             }
+            Some(Order::Command(Command::Observed, result)) => {
+                drop(result.send(serde_json::to_string(&running.observed()).map_err(|error| error.to_string())));
+            }
             None => continue,
         }
         listen_for_orders(&mut orders, &running);
@@ -79,6 +86,15 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
     tell_systemd(&[NotifyState::Stopping]);
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the proxy failed: {error}")))
+}
+
+/// Begins to predict incast, if a pool wants that.
+fn predict_incast(running: &mut Running) {
+    if running.settings().pools.iter().any(|pool| pool.incast.is_some())
+        && let Err(error) = running.predict_with(Box::new(Simulated))
+    {
+        messages::warning(&format!("incast is not predicted: {error}"));
+    }
 }
 
 /// Reports a state to systemd, if that has started this process.
@@ -100,6 +116,7 @@ fn reload(arguments: &FrontArguments, running: &mut Running, text: &mut String) 
     let reloaded = read(arguments).map_err(|failure| failure.text().unwrap_or_default().to_owned()).and_then(
         |(settings, new_text)| {
             running.reload(&settings).map_err(|error| error.to_string())?;
+            predict_incast(running);
             *text = new_text;
             Ok(())
         },

@@ -14,6 +14,7 @@ mod explain;
 mod failure;
 mod figures;
 mod front;
+mod front_advice;
 mod handover;
 mod list;
 mod load;

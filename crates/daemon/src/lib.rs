@@ -3,14 +3,15 @@
 //! Every thread has its own event loop (`running/thread.rs`), clients and connections to all servers, so requests share nothing between
 //! threads. A front end (`front`) has no sockets and no clock itself: `net` has connections, their events and times. `front/request.rs`
 //! has the life of a request. `fanin_memcache` parses; `fanin_fanout` decides the order of a multiget's servers; `routing` places keys on
-//! servers, without I/O. `log` records requested keys, `migration` executes a placement plan, `failover` decides
-//! which servers are in use, `metrics` has what a front end reports,
-//! and `exposition` serves it to Prometheus.
+//! servers, without I/O. `log` records requested keys, `migration` executes a placement plan, `failover` decides which servers are in use,
+//! `incast` limits multigets by the caller's prediction of incast, `metrics` has what a front end reports, and `exposition` serves it to
+//! Prometheus. `handover` passes sockets and clients to a new process.
 
 mod exposition;
 mod failover;
 mod front;
 mod handover;
+pub mod incast;
 pub mod log;
 mod memory;
 pub mod messages;

@@ -4,8 +4,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use fanin_units::Time;
 use tracing::{info, warn};
 
+use crate::incast::prediction::Predicted;
+use crate::incast::report::IncastReport;
 use crate::net::Report;
 use crate::net::clock::{Nanos, unix};
 
@@ -34,6 +37,7 @@ enum Kind {
     Other,
     Server,
     SlowMultiget,
+    Incast,
 }
 
 /// Messages in the present period.
@@ -58,7 +62,7 @@ impl Limit {
     }
 }
 
-static LIMITS: Mutex<[Limit; 3]> = Mutex::new([Limit::NEW; 3]);
+static LIMITS: Mutex<[Limit; 4]> = Mutex::new([Limit::NEW; 4]);
 
 /// Chooses the format, once for the process: a later call changes nothing.
 pub fn install(format: Format) {
@@ -145,7 +149,34 @@ pub fn report(report: &Report<'_>) {
             error = slow.error.map(str::trim_end),
             "{report}"
         ),
+        Report::Incast(_) if !admits(Kind::Incast) => {}
+        Report::Incast(incast) => report_incast(incast),
     }
+}
+
+/// Writes a prediction of incast.
+fn report_incast(incast: &IncastReport<'_>) {
+    let Predicted { workload, observed, prediction } = incast.predicted;
+    let micros = |time: Time| time.0 / 1_000_000;
+    macro_rules! write {
+        ($level:ident) => {
+            $level!(
+                event = "incast",
+                pool = incast.pool,
+                keys = workload.keys,
+                servers = workload.servers,
+                value_bytes = workload.value,
+                observed,
+                collapse_servers = prediction.collapse,
+                limit = prediction.limit,
+                unlimited_us = micros(prediction.unlimited),
+                expected_us = micros(prediction.expected),
+                sustains = prediction.sustains,
+                "{incast}"
+            )
+        };
+    }
+    if incast.is_warning() { write!(warn) } else { write!(info) }
 }
 
 #[cfg(test)]

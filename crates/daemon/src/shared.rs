@@ -7,6 +7,7 @@ pub use crate::failover::ServerState;
 use crate::failover::{Failover, Phase};
 use crate::front::multigets::coalescing::Writes;
 use crate::handover::{Arrivals, Departures};
+use crate::incast::IncastState;
 use crate::memory::Memory;
 use crate::metrics::{COUNTERS, Counters, Metric, MetricKind, PoolFigures};
 use crate::migration::{Plans, PoolPlan};
@@ -69,6 +70,8 @@ pub struct PoolState {
     pub failover: Option<Arc<Failover>>,
     /// By thread.
     pub figures: Arc<Vec<PoolFigures>>,
+    /// Its incast prediction, if wanted.
+    pub incast: Option<Arc<IncastState>>,
 }
 
 impl PoolState {
@@ -81,7 +84,7 @@ impl PoolState {
     /// A pool that takes over the state of its predecessor.
     fn new(pool: &settings::Pool, old: Option<&PoolState>, settings: &Settings) -> PoolState {
         let (threads, exposed) = (settings.threads, settings.metrics.is_some());
-        let server = || Arc::new(ServerState::new(if exposed { threads } else { 0 }));
+        let server = || Arc::new(ServerState::new(threads, exposed));
         let stays = |server: &settings::Server| {
             let place = old?.settings.servers.iter().position(|other| other.is_same_server(server))?;
             old?.servers.get(place).cloned()
@@ -100,7 +103,19 @@ impl PoolState {
                 Some(old) => old.figures.clone(),
                 None => Arc::new((0..threads).map(|_| PoolFigures::new(exposed)).collect()),
             },
+            incast: pool.incast.map(|incast| {
+                let before = old.filter(|old| old.settings.name == pool.name).and_then(|old| old.incast.as_deref());
+                Arc::new(IncastState::new(incast, threads, before))
+            }),
         }
+    }
+}
+
+impl PoolState {
+    /// Segments that TCP sent to its servers again.
+    pub fn retransmits(&self) -> u64 {
+        let figures = self.servers.iter().flat_map(|server| server.all_figures());
+        figures.map(|figures| figures.retransmits.get()).sum()
     }
 }
 

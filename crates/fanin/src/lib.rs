@@ -36,6 +36,8 @@ mod comparison;
 mod diagnose;
 mod error;
 mod frame;
+#[cfg(feature = "front")]
+mod incast;
 mod lab;
 pub mod paper;
 mod plan;
@@ -71,6 +73,9 @@ pub mod diagnosis {
 /// The memcached front end.
 #[cfg(feature = "front")]
 pub mod front {
+    pub use crate::incast::{Simulated, scenario};
+    pub use fanin_daemon::incast::{IncastReport, Predicted, Prediction, Predictor, Workload};
+    pub use fanin_daemon::settings::Pool;
     pub use fanin_daemon::settings::import::{Imported, Note, import};
     pub use fanin_daemon::{Predecessor, Problem, Running, Settings, control, diff, messages, start};
 }

@@ -7,7 +7,7 @@
 //!          of the second, d = (expected - actual) / expected, where expected is W responses in the least response time (the least
 //!          mean of 32 consecutive ones: any excess is a queue, which a larger window would lengthen):
 //!          d <= gamma1, or d <= 1/W: W grows within the quota, at most to twice as much, and by one once the quota was too
-//!          small to double it; d > gamma2 for `patience` slots in a row: W <- max(2, W - 1).
+//!          small to double it, and never beyond `most`; d > gamma2 for `patience` slots in a row: W <- max(2, W - 1).
 //! Units:   servers; bytes; times in picoseconds; d in 1/65536, rounded up; a quota in servers, each with a mean response per mean
 //!          response time, rounded down.
 //! Owns:    W, the slot's bytes, responses and their times, the least mean time.
@@ -31,6 +31,9 @@ params! {
         /// Initial number of outstanding servers: ICTCP starts with its minimum window.
         #[range(2..=1_000_000)]
         initial: u32 = 2,
+        /// Maximum number of outstanding servers, which limits `initial` too.
+        #[range(2..=1_000_000)]
+        most: u32 = 1_000_000,
         /// Share of the link that responses may use before the quota is zero (ICTCP: 0.9).
         #[range(Share::of(1, 1 << 10)..)]
         usable: Share = Share::of(9, 10),
@@ -61,6 +64,7 @@ pub struct IctcpWindow {
     gamma1_q16: u32,
     gamma2_q16: u32,
     patience: u32,
+    most: u32,
     window: u32,
     /// Whether the window doubles while the quota allows it.
     doubling: bool,
@@ -97,7 +101,8 @@ impl IctcpWindow {
             gamma1_q16: params.gamma1.in_q(16),
             gamma2_q16: params.gamma2.in_q(16),
             patience: params.patience,
-            window: params.initial.max(FLOOR),
+            most: params.most.max(FLOOR),
+            window: params.initial.min(params.most).max(FLOOR),
             doubling: true,
             missed: 0,
             slot: None,
@@ -170,6 +175,6 @@ impl IctcpWindow {
     fn grow(&mut self, quota: u32) {
         let most = if self.doubling { self.window } else { 1 };
         self.doubling &= quota >= self.window;
-        self.window = self.window.saturating_add(quota.min(most));
+        self.window = self.window.saturating_add(quota.min(most)).min(self.most);
     }
 }

@@ -1,7 +1,7 @@
 //! Sliding window: a concurrency limit over servers, as TCP's over segments.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 4, SW; Nishtala et al., "Scaling
 //!          Memcache at Facebook" (NSDI 2013), section 3.1; Chiu and Jain (1989) for additive increase and halving.
-//! Law:     W grows by `step` per response, or per W responses (`grows`); W <- max(1, W / 2) when a query has waited `late` for its
+//! Law:     W grows by `step` per response, or per W responses (`grows`), up to `most`; W <- max(1, W / 2) when a query has waited `late` for its
 //!          response, once for all queries sent before the halving.
 //! Units:   servers; times in picoseconds.
 //! Owns:    W, the responses towards the next step, the time of the last halving.
@@ -33,6 +33,9 @@ params! {
         /// Number of servers by which it grows.
         #[range(1..=1_000_000)]
         step: u32 = 1,
+        /// Maximum number of outstanding servers, which limits `initial` too.
+        #[range(1..=1_000_000)]
+        most: u32 = 1_000_000,
         /// Time after which a response counts as lost: half of the papers' minimum RTO of 10 ms.
         #[range(Time::from_micros(1)..=Time::from_secs(100), "no response arrives sooner; the papers' RTO is 10 ms")]
         late: Time = Time::from_millis(5),
@@ -44,6 +47,7 @@ params! {
 pub struct SlidingWindow {
     grows: Grows,
     step: u32,
+    most: u32,
     late: Time,
     window: u32,
     /// Responses since the last step.
@@ -54,8 +58,9 @@ pub struct SlidingWindow {
 impl SlidingWindow {
     /// A client without requests.
     pub fn start(params: &Params) -> SlidingWindow {
-        let &Params { initial, grows, step, late } = params;
-        SlidingWindow { grows, step, late, window: initial.max(1), towards_step: 0, halved: None }
+        let &Params { initial, grows, step, most, late } = params;
+        let most = most.max(1);
+        SlidingWindow { grows, step, most, late, window: initial.clamp(1, most), towards_step: 0, halved: None }
     }
 
     /// Maximum number of outstanding servers.
@@ -77,7 +82,7 @@ impl SlidingWindow {
         };
         if self.towards_step >= answers {
             self.towards_step = 0;
-            self.window = self.window.saturating_add(self.step);
+            self.window = self.window.saturating_add(self.step).min(self.most);
         }
     }
 

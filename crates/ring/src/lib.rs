@@ -10,6 +10,7 @@
 
 mod buffers;
 pub mod heap;
+mod priority;
 mod tcp;
 mod wire;
 
@@ -26,6 +27,7 @@ use nix::poll::PollFlags;
 use nix::sys::socket::MsgFlags;
 
 use buffers::{Buffers, Filled};
+pub use priority::lower_priority;
 pub use tcp::{TcpInfo, tcp_info};
 use wire::{Order, Wire};
 

@@ -25,10 +25,12 @@ impl Lines {
         }
         if change.family.contains("server-window") {
             let law = change.scheme.as_deref().unwrap_or_default();
-            self.apply(
-                Where::Application,
-                format!("fanin front --config front.toml  # a pool with the concurrency limit `{law}` (docs/front.md)"),
-            );
+            let pool = match change.value("sliding_window.most") {
+                Some(most) => format!("`incast`, which predicts the limit: about {most}"),
+                None => format!("the concurrency limit `{law}`"),
+            };
+            let line = format!("fanin front --config front.toml  # a pool with {pool} (docs/front.md)");
+            self.apply(Where::Application, line);
             self.undo(Where::Application, "# connect to memcached directly");
             self.verify(Where::Application, "fanin front --config front.toml --check");
         }

@@ -130,7 +130,8 @@ impl Observed {
         let (one, two) = (empty_server(Duration::ZERO), empty_server(Duration::from_millis(1)));
         let file = folder.path().join("front.toml");
         let settings = format!(
-            "threads = 1\n[metrics]\nlisten = \"127.0.0.1:0\"\nhot_keys = 5\n[[pool]]\nname = \"a\"\nlisten = \"127.0.0.1:0\"\nservers = [\"{one}\", \"{two}\"]\n"
+            "threads = 1\n[metrics]\nlisten = \"127.0.0.1:0\"\nhot_keys = 5\n[[pool]]\nname = \"a\"\nlisten = \"127.0.0.1:0\"\nservers = [\"{one}\", \"{two}\"]\n\
+             incast = {{ buffer = \"64 KiB\", rto_min = \"200 ms\" }}\n"
         );
         fs::write(&file, settings).unwrap();
         let mut command = program();

@@ -14,6 +14,7 @@ mod dashboard;
 mod diagnosing;
 mod docs;
 mod front;
+mod front_incast;
 mod handover;
 mod house;
 mod keeping;

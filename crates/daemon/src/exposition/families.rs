@@ -10,7 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::family::{Family, family};
-use super::{process, protobuf};
+use super::{incast, process, protobuf};
 use crate::front::upstreams::error::ServerError;
 use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
 use crate::shared::{PoolState, Shared};
@@ -111,6 +111,7 @@ impl Source {
         let mut families = self.general();
         families.extend(self.counters());
         families.extend(of_pools(&edition.pools));
+        families.extend(incast::families(&edition.pools));
         families.extend(of_servers(&edition.pools));
         families.push(self.hot_keys(edition.settings.metrics.as_ref().map_or(0, |metrics| metrics.hot_keys)));
         families.extend(process::families(self.shared.started));
@@ -254,7 +255,7 @@ fn of_servers(pools: &[Arc<PoolState>]) -> Vec<Family> {
         in_use.number(&of, f64::from(u8::from(pool.uses(state))));
         let figures = || state.all_figures().iter();
         let sum = |of: fn(&ServerFigures) -> u64| figures().map(of).sum::<u64>() as f64;
-        responses.distribution(&of, Distribution::of_times(figures().map(|figures| &figures.responses)));
+        responses.distribution(&of, Distribution::of_times(figures().filter_map(|figures| figures.responses.as_ref())));
         outstanding.number(&of, sum(|figures| figures.outstanding.get()));
         retransmits.number(&of, sum(|figures| figures.retransmits.get()));
         rtt.number(&of, figures().map(|figures| figures.rtt.get()).max().unwrap_or(0) as f64 / 1e9);

@@ -5,6 +5,7 @@
 mod families;
 mod family;
 mod http;
+mod incast;
 mod process;
 mod protobuf;
 

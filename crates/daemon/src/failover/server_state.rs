@@ -33,17 +33,17 @@ pub struct ServerState {
     is_known: AtomicBool,
     /// Keys to delete before it is read again.
     journal: Mutex<Journal>,
-    /// By thread, if they are exposed.
+    /// By thread.
     figures: Vec<ServerFigures>,
 }
 
 impl ServerState {
     /// A server that is up, with figures of this many threads.
-    pub fn new(threads: usize) -> ServerState {
-        ServerState { figures: (0..threads).map(|_| ServerFigures::new()).collect(), ..ServerState::default() }
+    pub fn new(threads: usize, exposed: bool) -> ServerState {
+        ServerState { figures: (0..threads).map(|_| ServerFigures::new(exposed)).collect(), ..ServerState::default() }
     }
 
-    /// Figures of a thread, if they are exposed.
+    /// Figures of a thread.
     pub fn figures(&self, thread: usize) -> Option<&ServerFigures> {
         self.figures.get(thread)
     }

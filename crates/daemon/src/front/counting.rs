@@ -33,8 +33,10 @@ impl<N: Net> Front<N> {
 
     /// Counts a complete response of a server.
     pub(super) fn count_response(&self, server: usize, ask: &Ask) {
-        if let Some(figures) = self.upstreams.server(server).figures() {
-            figures.responses.add(self.now.saturating_sub(ask.at));
+        if let Some(figures) = self.upstreams.server(server).figures()
+            && let Some(responses) = &figures.responses
+        {
+            responses.add(self.now.saturating_sub(ask.at));
         }
     }
 
@@ -73,6 +75,9 @@ impl<N: Net> Front<N> {
             && let Some(limit) = multiget.limit()
         {
             figures.limits.add(limit.into());
+        }
+        if let Some(incast) = &self.upstreams.pool(pool).shared.incast {
+            incast.count(self.thread, &multiget.ended());
         }
     }
 

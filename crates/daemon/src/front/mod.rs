@@ -110,7 +110,7 @@ impl<N: Net> Front<N> {
         let mut upstreams = Upstreams::new(number, seed);
         let counters = shared.threads[number].clone();
         let seed = counters.hot_keys.is_some().then(|| upstreams.random());
-        let observation = Observation::new(settings.metrics.is_some(), seed);
+        let observation = Observation::new(settings.observes_servers(), seed);
         let log = settings.log.as_ref().zip(rows);
         let log = log.map(|(log, (rows, unix))| Tap::new(log, rows, upstreams.random(), unix));
         let mut front = Front {

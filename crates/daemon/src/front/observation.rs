@@ -14,7 +14,7 @@ const AT_ONCE: usize = 32;
 /// Observation of one thread.
 #[derive(Debug)]
 pub struct Observation {
-    /// When the next servers are observed, and the first of them; none without an exposition.
+    /// When the next servers are observed, and the first of them; none if nobody needs it.
     next: Option<(Nanos, usize)>,
     hot_keys: Option<Sampler>,
 }
@@ -23,6 +23,11 @@ impl Observation {
     /// Observes servers, or not; samples keys with an unpredictable seed, or not.
     pub fn new(servers: bool, seed: Option<u64>) -> Observation {
         Observation { next: servers.then_some((0, 0)), hot_keys: seed.map(Sampler::new) }
+    }
+
+    /// Observes servers from now on, or no more.
+    pub fn observe(&mut self, servers: bool) {
+        self.next = if servers { self.next.or(Some((0, 0))) } else { None };
     }
 
     /// When servers are observed next.

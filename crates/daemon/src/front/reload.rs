@@ -24,6 +24,7 @@ impl<N: Net> Front<N> {
         }
         self.lifecycle.install(&edition.settings);
         self.pace.set_delay(nanos(edition.settings.nap));
+        self.observation.observe(edition.settings.observes_servers());
         // Requests for new servers wait for this first attempt.
         self.connect_due();
         for id in self.clients.ids() {

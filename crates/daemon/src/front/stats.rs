@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use fanin_memcache::{Figures, Shape, text};
+use fanin_units::Time;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
@@ -10,9 +11,11 @@ use super::Front;
 use super::clients::Kind;
 use super::upstreams::ask::Destination;
 use super::upstreams::pool::Pool;
+use crate::incast::Predicted;
 use crate::memory::table::Id;
 use crate::metrics::{Class, Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text};
 use crate::net::Net;
+use crate::shared::PoolState;
 
 impl<N: Net> Front<N> {
     /// Handles `stats`. Lists of stored bytes, and rare requests, use the second connections.
@@ -117,6 +120,7 @@ impl<N: Net> Front<N> {
             add(list::PLAN_STAGE, Value::Text(plan.settled().word()));
             add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
         }
+        figures.extend(incast_figures(&pool.shared));
         for (kind, gets) in [("get", true), ("change", false)] {
             let of_kind = Class::ALL.into_iter().filter(|(class, _)| class.is_get() == gets);
             let classes: Vec<Class> = of_kind.map(|(class, _)| class).collect();
@@ -129,6 +133,34 @@ impl<N: Net> Front<N> {
             }
         }
     }
+}
+
+/// A pool's incast prediction, and its multigets as observed.
+fn incast_figures(pool: &PoolState) -> Vec<Figure<'_>> {
+    let Some(state) = &pool.incast else { return Vec::new() };
+    let mut figures = Vec::new();
+    let mut add = |metric, value| {
+        figures.push(Figure { metric, subject: Subject::Pool(&pool.settings.name), value });
+    };
+    let micros = |time: Time| Value::Number(time.0 / 1_000_000);
+    if let Some(Predicted { workload, observed, prediction }) = state.predicted() {
+        add(list::INCAST_BASIS, Value::Text(if observed { "observed" } else { "assumed" }));
+        add(list::INCAST_KEYS, Value::Number(workload.keys.into()));
+        add(list::INCAST_SERVERS, Value::Number(workload.servers.into()));
+        add(list::INCAST_VALUE, Value::Number(workload.value.into()));
+        add(list::INCAST_COLLAPSE, Value::Number(prediction.collapse.unwrap_or(0).into()));
+        add(list::INCAST_LIMIT, Value::Number(prediction.limit.unwrap_or(0).into()));
+        add(list::INCAST_UNLIMITED, micros(prediction.unlimited));
+        add(list::INCAST_EXPECTED, micros(prediction.expected));
+    }
+    if let Some(observed) = state.observed() {
+        add(list::INCAST_OBSERVED, micros(observed.took));
+    }
+    let (multigets, slow) = state.counts();
+    add(list::INCAST_MULTIGETS, Value::Number(multigets));
+    add(list::INCAST_SLOW, Value::Number(slow));
+    add(list::INCAST_RETRANSMITS, Value::Number(pool.retransmits()));
+    figures
 }
 
 /// CPU times of the process.

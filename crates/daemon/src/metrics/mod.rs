@@ -126,6 +126,37 @@ pub mod list {
     pub const PLAN_STAGE: Metric = Metric::new("plan_stage", Text, "Stage in which all threads are.");
     pub const PLAN_DIGEST: Metric =
         Metric::new("plan_digest", Text, "Digest of the plan, equal for front ends that execute the same plan.");
+    pub const INCAST_BASIS: Metric =
+        Metric::new("incast_basis", Text, "Whether the incast prediction is for observed or for assumed multigets.");
+    pub const INCAST_KEYS: Metric = Metric::new("incast_keys", Gauge, "Keys of a multiget in the prediction.");
+    pub const INCAST_SERVERS: Metric = Metric::new("incast_servers", Gauge, "Servers of a multiget in the prediction.");
+    pub const INCAST_VALUE: Metric =
+        Metric::new("incast_value_bytes", Gauge, "Size of a value in the prediction, its line included.");
+    pub const INCAST_COLLAPSE: Metric = Metric::new(
+        "incast_collapse_servers",
+        Gauge,
+        "Servers from which multigets without a limit collapse by prediction; 0: none up to the pool's.",
+    );
+    pub const INCAST_LIMIT: Metric = Metric::new(
+        "incast_limit",
+        Gauge,
+        "Most servers of a multiget at once because of the prediction; 0: no limit.",
+    );
+    pub const INCAST_UNLIMITED: Metric =
+        Metric::new("incast_unlimited_us", Gauge, "Predicted mean time of a multiget without a limit.");
+    pub const INCAST_EXPECTED: Metric =
+        Metric::new("incast_expected_us", Gauge, "Predicted mean time of a multiget with the pool's limit.");
+    pub const INCAST_OBSERVED: Metric =
+        Metric::new("incast_observed_us", Gauge, "Observed mean time of the last 50 multigets or more.");
+    pub const INCAST_MULTIGETS: Metric =
+        Metric::new("incast_multigets", Counter, "Multigets that are compared with the prediction.");
+    pub const INCAST_SLOW: Metric = Metric::new(
+        "incast_slow",
+        Counter,
+        "Multigets that took over ten round trips longer than their bytes take on the link.",
+    );
+    pub const INCAST_RETRANSMITS: Metric =
+        Metric::new("incast_retransmits", Counter, "Segments that TCP sent to the pool's servers again.");
     pub const LATENCY: Metric = Metric::new("us", Gauge, "Latency of requests in microseconds, over 30 to 60 seconds.");
     pub const FAILURE: Metric =
         Metric::new("failure", Text, "Reason why a server is down, if its connection was refused.");

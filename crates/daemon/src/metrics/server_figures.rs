@@ -1,4 +1,4 @@
-//! Figures of a server in one thread, for an exposition.
+//! Figures of a server in one thread.
 
 use super::counter::Counter;
 use super::histogram::Times;
@@ -8,8 +8,8 @@ use crate::net::Tcp;
 /// Figures of a server.
 #[derive(Debug)]
 pub struct ServerFigures {
-    /// From a request to the end of its response.
-    pub responses: Times,
+    /// From a request to the end of its response, if metrics are exposed.
+    pub responses: Option<Times>,
     /// Failed connections by cause.
     failures: [Counter; ServerError::ALL.len()],
     /// Requests that have no response yet, when last observed.
@@ -23,10 +23,10 @@ pub struct ServerFigures {
 }
 
 impl ServerFigures {
-    /// Empty figures.
-    pub fn new() -> ServerFigures {
+    /// Empty figures; `exposed`: with those that an exposition reports.
+    pub fn new(exposed: bool) -> ServerFigures {
         ServerFigures {
-            responses: Times::coarse(),
+            responses: exposed.then(Times::coarse),
             failures: Default::default(),
             outstanding: Counter::default(),
             rtt: Counter::default(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::incast::report::IncastReport;
+
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report<'a> {
@@ -17,6 +19,8 @@ pub enum Report<'a> {
     },
     /// A multiget that took longer than its pool's `slow`.
     SlowMultiget(SlowMultiget<'a>),
+    /// A prediction of incast.
+    Incast(IncastReport<'a>),
 }
 
 /// A slow multiget: the server that ended last, and where the time went, in microseconds.
@@ -58,6 +62,7 @@ impl fmt::Display for Report<'_> {
                 write!(f, "{pool}: server {server} ({address}) is {state}")
             }
             Report::SlowMultiget(slow) => slow.fmt(f),
+            Report::Incast(incast) => incast.fmt(f),
         }
     }
 }

@@ -32,10 +32,13 @@ pub enum Command {
     Reload,
     /// Return the text of the settings in force.
     Settings,
+    /// Return the observed multigets of pools, as JSON.
+    Observed,
 }
 
 impl Command {
-    const WORDS: [(&str, Command); 2] = [("reload", Command::Reload), ("settings", Command::Settings)];
+    const WORDS: [(&str, Command); 3] =
+        [("reload", Command::Reload), ("settings", Command::Settings), ("observed", Command::Observed)];
 
     fn word(self) -> &'static str {
         Command::WORDS[self as usize].0

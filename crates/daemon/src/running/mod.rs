@@ -7,6 +7,7 @@ mod socket_file;
 pub mod take_over;
 mod thread;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -23,6 +24,7 @@ use socket2::Socket;
 use crate::exposition::{self, HttpThread, Source};
 use crate::front::Front;
 use crate::handover::OfferedSocket;
+use crate::incast::{IncastThread, Predictor, Workload};
 use crate::log::Writer;
 use crate::messages;
 use crate::migration::coordinator::{self, MigrationThread, PoolMigration, Wakers};
@@ -50,6 +52,7 @@ pub struct Running {
     log: Option<Writer>,
     coordinator: Option<MigrationThread>,
     metrics: Option<HttpThread>,
+    incast: Option<IncastThread>,
     /// Wakers of the threads; a restarted thread has a new one.
     wakers: Wakers,
     stop: Arc<AtomicBool>,
@@ -107,6 +110,7 @@ fn start_with(settings: &Settings, inherited: Inherited) -> io::Result<Running> 
         threads: Vec::new(),
         coordinator: None,
         metrics: None,
+        incast: None,
         wakers: Vec::new(),
         stop: Arc::new(AtomicBool::new(false)),
         metrics_socket: metrics.as_ref().map(Socket::try_clone).transpose()?,
@@ -196,6 +200,27 @@ impl Running {
         }
     }
 
+    /// Predicts incast from now on, for pools with `incast`, on a thread of low priority. A second call changes nothing.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn predict_with(&mut self, predictor: Box<dyn Predictor>) -> io::Result<()> {
+        if self.incast.is_none() {
+            self.incast = Some(IncastThread::start(self.shared.clone(), predictor)?);
+        }
+        Ok(())
+    }
+
+    /// Mean multigets of the last seconds, by pool; only pools with `incast` and some multigets.
+    pub fn observed(&self) -> BTreeMap<String, Workload> {
+        let pools = &self.shared.edition().pools;
+        let observed = pools.iter().filter_map(|pool| {
+            let observed = pool.incast.as_ref()?.observed()?;
+            Some((pool.settings.name.clone(), observed.workload))
+        });
+        observed.collect()
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -236,6 +261,7 @@ impl Running {
         self.delivery.into_iter().for_each(|delivery| drop(delivery.join()));
         self.coordinator.into_iter().for_each(|coordinator| drop(coordinator.end()));
         self.metrics.into_iter().for_each(HttpThread::end);
+        self.incast.into_iter().for_each(IncastThread::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }

@@ -4,18 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_fanout::Kind;
-use fanin_units::{Bytes, Rate, Time};
+use fanin_units::{Bytes, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::failover::{FailoverInFile, HedgeInFile, failover};
 use super::foreign::foreign;
+use super::incast_settings::{IncastInFile, incast_in_file};
 use super::log_settings::{LogInFile, log_in_file};
 use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::types::{Plan, Pool, Problem, Server, Settings};
-use super::values::{Written, Wrong, address, bounded, quantity, right, server, whole, word};
+use super::values::{LINKS, Written, Wrong, address, bounded, quantity, right, server, whole, word};
 use crate::log::{self, Naming, Secret};
 use crate::messages::Format;
 use crate::migration::plan::InvalidPlan;
@@ -58,6 +59,7 @@ struct PoolInFile {
     multiget: Option<Spanned<String>>,
     windows: Option<Spanned<String>>,
     link: Option<Spanned<Written>>,
+    incast: Option<Spanned<IncastInFile>>,
     late: Option<Spanned<Written>>,
     timeout: Option<Spanned<Written>>,
     slow: Option<Spanned<Written>>,
@@ -79,8 +81,6 @@ struct PoolInFile {
 
 /// A longer batching delay would delay events too much.
 const MAX_DELAY: Time = Time::from_millis(100);
-/// Slowest and fastest link.
-const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
 /// Shortest timeout that a server can meet reliably.
 const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
 /// Bounds of the time from which a multiget is slow.
@@ -207,6 +207,7 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
     pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
     pool.link = bounded(file.link, pool.link, right("link", "10 Gbit/s", "Gbit/s"), LINKS)?;
+    pool.incast = file.incast.map(|incast| incast_in_file(incast, pool.link)).transpose()?;
     pool.late = quantity(file.late, pool.late, right("late", "5 ms", "ms"))?;
     pool.timeout =
         bounded(file.timeout, pool.timeout, right("timeout", "1 s", "ms"), (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;

@@ -6,6 +6,7 @@ mod failover;
 mod file;
 mod foreign;
 pub mod import;
+mod incast_settings;
 mod log_settings;
 mod metrics_settings;
 mod reload;
@@ -17,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use types::{Hedge, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
+pub use types::{Hedge, Incast, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

@@ -77,6 +77,8 @@ pub struct Pool {
     pub keeps_windows: bool,
     /// Rate of the link on which responses arrive.
     pub link: Rate,
+    /// The network for incast predictions, if wanted.
+    pub incast: Option<Incast>,
     /// Response timeout.
     pub timeout: Time,
     /// Time from which a multiget is reported as slow, if any.
@@ -123,6 +125,32 @@ pub struct Hedge {
     pub after: Time,
     /// Most of all gets that are.
     pub share: Share,
+}
+
+/// The network in front of a pool, and the multigets to assume until some are observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incast {
+    /// Buffer of the switch's port to the front end.
+    pub buffer: Bytes,
+    /// Minimum retransmission timeout of the servers.
+    pub rto_min: Time,
+    /// Rate of the link on which responses arrive.
+    pub link: Rate,
+    /// Round-trip time to a server of the idle network.
+    pub rtt: Time,
+    /// Assumed keys of a multiget.
+    pub keys: u32,
+    /// Assumed size of a value.
+    pub value: Bytes,
+}
+
+impl Incast {
+    /// Default round-trip time.
+    pub const RTT: Time = Time::from_micros(100);
+    /// Default number of keys.
+    pub const KEYS: u32 = 100;
+    /// Default size of a value.
+    pub const VALUE: Bytes = Bytes(1 << 10);
 }
 
 /// Placement plan under migration.
@@ -191,6 +219,13 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Whether anything reports TCP's figures of servers.
+    pub(crate) fn observes_servers(&self) -> bool {
+        self.metrics.is_some() || self.pools.iter().any(|pool| pool.incast.is_some())
+    }
+}
+
 impl Server {
     /// Whether connections to the other server may be used for this one.
     pub fn is_same_server(&self, other: &Server) -> bool {
@@ -218,10 +253,12 @@ impl Pool {
         u32::try_from(self.item.0).unwrap_or(u32::MAX)
     }
 
-    /// Initial concurrency limit of a multiget.
-    pub fn window(&self) -> Window {
+    /// Initial concurrency limit of a multiget, which never exceeds `most`.
+    pub fn window(&self, most: Option<u32>) -> Window {
         let mut settings = fanin_fanout::Settings::default();
         settings.sliding_window.late = self.late;
+        settings.sliding_window.most = most.unwrap_or(settings.sliding_window.most);
+        settings.ictcp_window.most = most.unwrap_or(settings.ictcp_window.most);
         self.multiget.window(&settings, self.link).expect("a law that asks servers")
     }
 
@@ -275,6 +312,7 @@ impl Pool {
             late: fanin_fanout::Settings::default().sliding_window.late,
             keeps_windows: true,
             link: Rate(10_000_000_000),
+            incast: None,
             timeout: Time::from_secs(1),
             slow: None,
             item: Bytes(1 << 20),

@@ -5,13 +5,16 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::Range;
 use std::str::FromStr;
 
-use fanin_units::ParseError;
+use fanin_units::{ParseError, Rate};
 use serde::de::{Deserialize, Deserializer, Visitor};
 use toml::Spanned;
 
 use super::foreign::foreign;
 use crate::net::Address;
 use crate::routing::Weighted;
+
+/// Slowest and fastest link.
+pub const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
 
 /// A problem and its byte range in the file.
 pub struct Wrong(pub Option<Range<usize>>, pub String);

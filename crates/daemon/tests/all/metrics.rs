@@ -26,7 +26,7 @@ fn ask(at: SocketAddr, request: &str) -> String {
     String::from_utf8_lossy(&response).into_owned()
 }
 
-fn get(at: SocketAddr, path: &str, more: &str) -> String {
+pub fn get(at: SocketAddr, path: &str, more: &str) -> String {
     ask(at, &format!("GET {path} HTTP/1.1\r\nHost: here\r\n{more}\r\n"))
 }
 

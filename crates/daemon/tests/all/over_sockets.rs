@@ -12,6 +12,8 @@ mod failovers;
 mod faults;
 #[path = "hand_overs.rs"]
 mod hand_overs;
+#[path = "incast.rs"]
+mod incast;
 #[path = "logins.rs"]
 mod logins;
 #[path = "metrics.rs"]

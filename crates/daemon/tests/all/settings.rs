@@ -109,6 +109,54 @@ fn errors_have_line_and_valid_value() {
 }
 
 #[test]
+fn errors_of_predictions_have_line_and_valid_value() {
+    for (more, told) in [
+        (
+            "incast = true",
+            "f.toml:6: invalid type: boolean `true`, expected a table such as incast = { buffer = \"64 KiB\", ",
+        ),
+        (
+            "incast = { rto_min = \"200 ms\" }",
+            "f.toml:6: a prediction needs the buffer of the switch's port: incast = { buffer = \"64 KiB\", rto_min = \"200 ms\" }",
+        ),
+        ("incast = { buffer = \"64 KiB\" }", "f.toml:6: a prediction needs the servers' RTOmin: incast = { buffer = "),
+        (
+            "[pool.incast]\nbuffer = \"64 KiB\"\nrto_min = 200",
+            "f.toml:8: `200`: its unit is missing; use a value such as rto_min = \"200 ms\"",
+        ),
+        (
+            "[pool.incast]\nbuffer = \"64 B\"\nrto_min = \"1 ms\"",
+            "f.toml:7: `64 B` is less than 2 KiB; use a value such as buffer = \"64 KiB\"",
+        ),
+        (
+            "[pool.incast]\nbuffer = \"2 KiB\"\nrto_min = \"1 us\"",
+            "f.toml:8: `1 us` is less than 1 ms; use a value such as rto_min = \"200 ms\"",
+        ),
+        (
+            "[pool.incast]\nbuffer = \"2 KiB\"\nrto_min = \"1 ms\"\nrtt = \"2 s\"",
+            "f.toml:9: `2 s` is more than 1 s; use a value such as rtt = \"100 us\"",
+        ),
+        (
+            "[pool.incast]\nbuffer = \"2 KiB\"\nrto_min = \"1 ms\"\nlink = \"1 GB/s\"",
+            "f.toml:9: `1 GB/s`: it is in bytes per second: write `8 Gbit/s`; use a value such as link = ",
+        ),
+        (
+            "[pool.incast]\nbuffer = \"2 KiB\"\nrto_min = \"1 ms\"\nkeys = 1",
+            "f.toml:9: 1 is outside 2 to 100000; use a value such as keys = 100",
+        ),
+        (
+            "[pool.incast]\nbuffer = \"2 KiB\"\nrto_min = \"1 ms\"\nvalue = \"2 MiB\"",
+            "f.toml:9: `2 MiB` is more than 1 MiB; use a value such as value = \"1 KiB\"",
+        ),
+        ("[pool.incast]\nbuffer = \"2 KiB\"\nrto = \"1 ms\"", "f.toml:8: unknown key `rto`: did you mean `rto_min`?"),
+    ] {
+        let text = format!("{POOL}{more}\n");
+        let problem = Settings::of_file("f.toml", &text).unwrap_err().to_string();
+        assert!(problem.starts_with(told), "{more:?}: {problem}");
+    }
+}
+
+#[test]
 fn errors_of_arguments_name_them() {
     let problem = Settings::of_servers("127.0.0.1:1", &["x".to_owned()]).unwrap_err().to_string();
     assert!(problem.starts_with("--servers x: `x` is not a server"), "{problem}");

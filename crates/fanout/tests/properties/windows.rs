@@ -41,6 +41,25 @@ proptest! {
     }
 
     #[test]
+    fn window_never_exceeds_its_maximum(
+        kind in prop::sample::select(&[Kind::SlidingWindow, Kind::IctcpWindow][..]),
+        (initial, most) in (2..100u32, 2..100u32),
+        answers in prop::collection::vec(1..1000u64, 1..300),
+    ) {
+        let mut set = fanin_fanout::Settings::default();
+        (set.sliding_window.initial, set.sliding_window.most) = (initial, most);
+        (set.ictcp_window.initial, set.ictcp_window.most) = (initial, most);
+        let mut window = kind.window(&set, Rate(100_000_000_000)).expect("it has one");
+        prop_assert_eq!(window.window(), initial.min(most));
+        let mut now = Time::ZERO;
+        for took in answers {
+            now = now.saturating_add(Time(took));
+            window.answered(now, 1000, Time(took));
+            prop_assert!(window.window() <= most);
+        }
+    }
+
+    #[test]
     fn concurrent_losses_halve_window_once(
         lates in prop::collection::vec(0..5000u64, 1..50),
     ) {

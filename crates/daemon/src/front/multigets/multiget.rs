@@ -13,6 +13,7 @@ use super::batch::{Batch, Settled};
 use super::schedule::Schedule;
 use super::spare::Spare;
 use crate::front::upstreams::pool::Pool;
+use crate::incast::EndedMultiget;
 use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
 use crate::migration::{Location, MigrationState};
@@ -209,6 +210,17 @@ impl Multiget {
         let (batch, ended) = self.ended;
         let asked = self.schedule.asked_at(batch).map_or(ended, |asked| self.since + nanos(asked));
         (self.server_of(batch), asked, ended)
+    }
+
+    /// Its figures, when its last batch has ended.
+    pub fn ended(&self) -> EndedMultiget {
+        EndedMultiget {
+            keys: self.keys(),
+            servers: self.batches(),
+            values: self.batches.iter().map(|batch| batch.found).sum(),
+            bytes: self.bytes(),
+            took: self.ended.1.saturating_sub(self.begun),
+        }
     }
 
     /// Time zero and concurrency limit, for the pool's next multiget.

@@ -55,8 +55,9 @@ pub struct Pool {
     /// Where its clients go when the settings have changed.
     pub successor: Successor,
     thread: usize,
-    /// Initial concurrency limit of a multiget.
+    /// Initial concurrency limit of a multiget, and the most servers that it allows, if a prediction limits them.
     fresh: Window,
+    most: Option<u32>,
     /// Limit of the last multiget and its time zero, if limits are cached.
     kept: Option<(Nanos, Window)>,
     /// Time from which a multiget is reported as slow.
@@ -171,6 +172,13 @@ impl Pool {
 
     /// Time zero and concurrency limit of a new multiget.
     pub fn begins(&mut self, now: Nanos) -> (Nanos, Window) {
+        if let Some(incast) = &self.shared.incast
+            && incast.limit() != self.most
+        {
+            self.most = incast.limit();
+            self.fresh = self.shared.settings.window(self.most);
+            self.kept = self.kept.map(|_| (now, self.fresh));
+        }
         if let Some((since, window)) = &mut self.kept
             && now.saturating_sub(*since) > LONGEST_KEPT
         {
@@ -215,8 +223,9 @@ impl Pool {
     /// A pool with these servers in a thread.
     pub fn new(shared: Arc<PoolState>, servers: Vec<u32>, thread: usize) -> Pool {
         let pool = &shared.settings;
-        let fresh = pool.window();
         let all = || Arc::new(Members::all_up(pool.servers.len()));
+        let most = shared.incast.as_ref().and_then(|incast| incast.limit());
+        let fresh = pool.window(most);
         Pool {
             router: pool.router(),
             members: shared.failover.as_ref().map_or_else(all, |failover| failover.members()),
@@ -228,6 +237,7 @@ impl Pool {
             successor: Successor::None,
             thread,
             fresh,
+            most,
             kept: pool.keeps_windows.then_some((0, fresh)),
             slow: pool.slow.map_or(Nanos::MAX, nanos),
             joins: pool.join,
@@ -249,9 +259,9 @@ mod tests {
     use crate::settings::Settings;
     use crate::shared::Shared;
 
-    fn pool(windows: &str) -> Pool {
+    fn pool(windows: &str, more: &str) -> Pool {
         let text = format!(
-            "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nmultiget = \"sliding-window\"\nwindows = \"{windows}\"\n"
+            "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nmultiget = \"sliding-window\"\nwindows = \"{windows}\"\n{more}"
         );
         let settings = Settings::of_file("f.toml", &text).unwrap();
         Pool::new(Shared::new(&settings, 1).edition().pools[0].clone(), vec![0], 0)
@@ -260,7 +270,7 @@ mod tests {
     #[test]
     fn cached_limit_lasts_a_day() {
         for (windows, next) in [("kept", 20), ("anew", 10)] {
-            let mut pool = pool(windows);
+            let mut pool = pool(windows, "");
             let (since, mut window) = pool.begins(5);
             assert_eq!(window.window(), 10);
             (0..10).for_each(|_| window.answered(Time(1), 1, Time(1)));
@@ -268,6 +278,28 @@ mod tests {
             assert_eq!(pool.begins(9).1.window(), next);
             let (since, window) = pool.begins(10 + LONGEST_KEPT);
             assert_eq!((since, window.window()), (10 + LONGEST_KEPT, 10));
+        }
+    }
+
+    #[test]
+    fn predicted_limit_applies_to_new_multigets() {
+        for windows in ["kept", "anew"] {
+            let mut pool = pool(windows, "incast = { buffer = \"64 KiB\", rto_min = \"200 ms\" }\n");
+            let (since, mut window) = pool.begins(5);
+            assert_eq!(window.window(), 10);
+            pool.shared.incast.as_ref().unwrap().set_limit(Some(7));
+            let (began, mut limited) = pool.begins(6);
+            (0..10).for_each(|_| {
+                window.answered(Time(1), 1, Time(1));
+                limited.answered(Time(1), 1, Time(1));
+            });
+            assert_eq!((window.window(), limited.window()), (20, 7));
+            // A multiget that began before does not bring its limit back.
+            pool.ends(began, limited);
+            pool.ends(since, window);
+            assert_eq!(pool.begins(8).1.window(), 7);
+            pool.shared.incast.as_ref().unwrap().set_limit(None);
+            assert_eq!(pool.begins(9).1.window(), 10);
         }
     }
 }
