@@ -18,10 +18,6 @@ use crate::settings::{self, Settings};
 /// Values of all counters.
 type CounterValues = [u64; COUNTERS.len()];
 
-/// Waker of a thread; a restarted thread has a new one.
-pub type ThreadWaker = Arc<Mutex<Option<Waker>>>;
-type Wakers = Vec<ThreadWaker>;
-
 /// Shared state.
 #[derive(Debug)]
 pub struct Shared {
@@ -41,7 +37,8 @@ pub struct Shared {
     installed: Vec<AtomicU64>,
     /// Number of changes of pools' members.
     members: AtomicU64,
-    wakers: Mutex<Wakers>,
+    /// By thread; a restarted thread has a new one.
+    wakers: Vec<Mutex<Option<Waker>>>,
     clients: AtomicUsize,
     most_clients: AtomicUsize,
     /// Log rows that could not be written.
@@ -151,7 +148,7 @@ impl Shared {
             edition: Mutex::new(Arc::new(edition)),
             installed: (0..settings.threads).map(|_| AtomicU64::new(0)).collect(),
             members: AtomicU64::new(0),
-            wakers: Mutex::default(),
+            wakers: (0..settings.threads).map(|_| Mutex::default()).collect(),
             clients: AtomicUsize::new(0),
             most_clients: AtomicUsize::new(clients),
             unwritten: AtomicU64::new(0),
@@ -214,16 +211,19 @@ impl Shared {
         self.wake();
     }
 
-    /// Adds the waker of a thread.
-    pub(crate) fn add_waker(&self, waker: ThreadWaker) {
-        self.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
+    /// Sets the waker of a thread.
+    pub(crate) fn set_waker(&self, thread: usize, waker: Waker) {
+        *self.wakers[thread].lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+    }
+
+    /// Wakes a thread.
+    pub(crate) fn wake_thread(&self, thread: usize) {
+        self.wakers[thread].lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
     }
 
     /// Wakes all threads.
     pub(crate) fn wake(&self) {
-        for waker in &*self.wakers.lock().unwrap_or_else(PoisonError::into_inner) {
-            waker.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
-        }
+        (0..self.wakers.len()).for_each(|thread| self.wake_thread(thread));
     }
 
     /// Counts a new client, if the limit allows it.

@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ use super::plan::{InvalidPlan, Reader, STAGE, stage};
 use super::{MigrationState, Moves, PoolPlan, Stage};
 use crate::messages;
 use crate::net::clock::{Clock, Nanos, nanos};
-use crate::net::sockets::Waker;
 use crate::routing::Router;
 use crate::settings::{Plan, Pool, Settings};
 use crate::shared::Shared;
@@ -29,9 +28,6 @@ const LOOK: Duration = Duration::from_millis(250);
 const KEEP: Nanos = 1_000_000_000;
 /// Margin on top of the server timeout and the lease time.
 const MORE: Nanos = 1_000_000_000;
-
-/// Wakers of the threads.
-pub type Wakers = Vec<Arc<Mutex<Option<Waker>>>>;
 
 /// Handle of the coordinator's thread.
 #[derive(Debug)]
@@ -49,7 +45,6 @@ impl MigrationThread {
     pub fn start(
         kept: Vec<PoolMigration>,
         shared: Arc<Shared>,
-        wakers: Wakers,
         before: Receiver<()>,
     ) -> io::Result<Option<MigrationThread>> {
         if kept.is_empty() {
@@ -60,7 +55,7 @@ impl MigrationThread {
             if !ends_before(&before, &end) {
                 return kept;
             }
-            keep(kept, &shared, &wakers, &end)
+            keep(kept, &shared, &end)
         };
         Ok(Some(MigrationThread { ends, thread: Builder::new().name("fanin-plan".to_owned()).spawn(work)? }))
     }
@@ -101,16 +96,14 @@ fn ends_before(other: &Receiver<()>, end: &Receiver<()>) -> bool {
     true
 }
 
-fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, wakers: &Wakers, end: &Receiver<()>) -> Vec<PoolMigration> {
+fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, end: &Receiver<()>) -> Vec<PoolMigration> {
     let clock = Clock::start();
     loop {
         let ends = end.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout);
         for pool in &mut kept {
             if pool.step(shared, clock.now(), ends) {
                 // A sleeping thread would keep using the last stage.
-                for waker in wakers {
-                    waker.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
-                }
+                shared.wake();
             }
         }
         if ends {

@@ -1,14 +1,15 @@
 //! Non-blocking sockets of a thread, by io_uring if available, else by epoll.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fanin_ring::{Event, Ring};
 use mio::{Events, Interest, Poll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::stream::{Listener, Stream};
 use super::{Address, Entry, Net, Outgoing, Received, Report, Target, Tcp, Token};
@@ -57,10 +58,11 @@ pub enum Socket {
     Epoll(Stream),
 }
 
-/// Wakes a thread that waits for events.
+/// Wakes a thread that waits for events. Never waits itself.
 #[derive(Debug)]
 pub enum Waker {
-    Ring(UnixStream),
+    /// A counter of the kernel's, which is never read.
+    Ring(File),
     Epoll(mio::Waker),
 }
 
@@ -68,7 +70,7 @@ impl Waker {
     pub fn wake(&self) {
         // The thread may have ended.
         match self {
-            Waker::Ring(stream) => drop((&mut &*stream).write(&[0])),
+            Waker::Ring(counter) => drop((&mut &*counter).write(&1u64.to_ne_bytes())),
             Waker::Epoll(waker) => drop(waker.wake()),
         }
     }
@@ -85,9 +87,9 @@ impl Sockets {
         };
         let (system, waker) = match ring {
             Some(mut ring) => {
-                let (waker, woken) = UnixStream::pair()?;
-                ring.watch(woken.into(), token);
-                (System::Ring(Box::new(ring)), Waker::Ring(waker))
+                let counter = OwnedFd::from(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
+                ring.watch(counter.try_clone()?, token);
+                (System::Ring(Box::new(ring)), Waker::Ring(counter.into()))
             }
             None => {
                 let poll = Poll::new()?;
@@ -330,4 +332,30 @@ fn denied(error: io::Error) -> io::Error {
         error.kind(),
         format!("event_loop = \"io_uring\" is not available: {error}; \"auto\" falls back to epoll"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waking_never_blocks() {
+        for event_loop in [EventLoop::IoUring, EventLoop::Epoll] {
+            let Ok((mut sockets, waker)) = Sockets::new(event_loop, Box::new(|_| Ok(Vec::new()))) else {
+                println!("skipped: no io_uring here");
+                continue;
+            };
+            let mut woken = || {
+                let mut events = Vec::new();
+                sockets.wait(Some(Duration::from_millis(20)), &mut events).unwrap();
+                events.iter().any(|event| event.token == Token::Waker.encode())
+            };
+            // A thread that does not look must not stop another one.
+            (0..10_000).for_each(|_| waker.wake());
+            assert!(woken());
+            while woken() {}
+            waker.wake();
+            assert!(woken());
+        }
+    }
 }

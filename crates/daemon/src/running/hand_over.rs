@@ -71,7 +71,7 @@ impl Running {
         let (departures, queue) = Departures::new(started, self.threads.len());
         let departures = Arc::new(departures);
         self.shared.depart(departures.clone());
-        self.wake();
+        self.shared.wake();
         self.wait_until(INSTALL_TIME, || departures.all_have_stopped());
         self.metrics.iter_mut().for_each(|metrics| metrics.stop_accepting());
         self.metrics_socket = None;

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ use crate::handover::OfferedSocket;
 use crate::incast::{IncastThread, Predictor, Workload};
 use crate::log::Writer;
 use crate::messages;
-use crate::migration::coordinator::{self, MigrationThread, PoolMigration, Wakers};
+use crate::migration::coordinator::{self, MigrationThread, PoolMigration};
 use crate::net::clock::unix;
 use crate::net::secure::Secure;
-use crate::net::sockets::{Sockets, Waker};
+use crate::net::sockets::Sockets;
 use crate::net::{Address, Net};
 use crate::settings::{MetricsSettings, Settings};
 use crate::shared::Shared;
@@ -53,8 +53,6 @@ pub struct Running {
     coordinator: Option<MigrationThread>,
     metrics: Option<HttpThread>,
     incast: Option<IncastThread>,
-    /// Wakers of the threads; a restarted thread has a new one.
-    wakers: Wakers,
     stop: Arc<AtomicBool>,
     listeners: Arc<Listeners>,
     /// Listening socket of the metrics, if any.
@@ -111,7 +109,6 @@ fn start_with(settings: &Settings, inherited: Inherited) -> io::Result<Running> 
         coordinator: None,
         metrics: None,
         incast: None,
-        wakers: Vec::new(),
         stop: Arc::new(AtomicBool::new(false)),
         metrics_socket: metrics.as_ref().map(Socket::try_clone).transpose()?,
         delivery: None,
@@ -139,15 +136,12 @@ impl Running {
         let (event_loop, shared, stop) = (self.settings.event_loop, self.shared.clone(), self.stop.clone());
         let (listeners, counters) = (self.listeners.clone(), shared.threads[number].clone());
         let rows = self.log.as_ref().map(|writer| writer.to.clone());
-        let wakes = Arc::new(Mutex::new(None));
-        self.wakers.push(wakes.clone());
-        shared.add_waker(wakes.clone());
         let (tell, told) = mpsc::channel();
         // A ring belongs to the thread that creates it.
         let work = move || {
             let its = listeners.clone();
             let (sockets, waker) = Sockets::new(event_loop, Box::new(move |at| its.of_thread(number, at)))?;
-            *wakes.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+            shared.set_waker(number, waker);
             let name = sockets.name();
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
@@ -168,7 +162,7 @@ impl Running {
     /// Starts to advance plans, after the end of another process that uses them.
     fn start_migrations(&mut self, plans: Vec<PoolMigration>, after: Option<Receiver<()>>) -> io::Result<()> {
         let after = after.unwrap_or_else(|| mpsc::channel().1);
-        self.coordinator = MigrationThread::start(plans, self.shared.clone(), self.wakers.clone(), after)?;
+        self.coordinator = MigrationThread::start(plans, self.shared.clone(), after)?;
         Ok(())
     }
 
@@ -183,7 +177,7 @@ impl Running {
         self.listeners.open(&settings.listens())?;
         self.shared.replace_settings(settings, clients);
         self.settings = settings.clone();
-        self.wake();
+        self.shared.wake();
         self.wait_until(INSTALL_TIME, || self.shared.is_installed());
         self.listeners.keep(&settings.listens());
         Ok(())
@@ -240,13 +234,7 @@ impl Running {
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
         self.listeners.keep(&[]);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        for waker in &self.wakers {
-            waker.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
-        }
+        self.shared.wake();
     }
 
     /// Waits until all threads have ended.

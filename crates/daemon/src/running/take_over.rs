@@ -8,11 +8,10 @@ use std::sync::mpsc::{Sender, channel};
 use socket2::Socket;
 
 use super::control::request_take_over;
-use super::{Inherited, Running, Wakers, start_with};
+use super::{Inherited, Running, start_with};
 use crate::handover::{Arrival, Kind, Link, Offer, OfferedSocket, PoolName, Released, Started};
 use crate::messages;
 use crate::net::Address;
-use crate::net::sockets::Waker;
 use crate::settings::Settings;
 use crate::shared::Shared;
 
@@ -97,25 +96,21 @@ impl Predecessor {
         }
         running.listeners.keep_inherited();
         self.link.wait_for_ever()?;
-        let (link, shared, wakers) = (self.link, running.shared.clone(), running.wakers.clone());
-        let work = move || receive(&link, &shared, &wakers, begins);
+        let (link, shared) = (self.link, running.shared.clone());
+        let work = move || receive(&link, &shared, begins);
         std::thread::Builder::new().name("fanin-arrivals".to_owned()).spawn(work)?;
         Ok(running)
     }
 }
 
 /// Receives the predecessor's clients until it ends.
-fn receive(link: &Link, shared: &Arc<Shared>, wakers: &Wakers, begins: Sender<()>) {
+fn receive(link: &Link, shared: &Arc<Shared>, begins: Sender<()>) {
     while let Ok(message) = link.receive() {
         match message.kind {
             Kind::Client => match Arrival::of(message) {
                 Some(arrival) => {
                     shared.admit_arrival();
-                    let thread = shared.arrivals.put(arrival);
-                    if let Some(waker) = wakers.get(thread) {
-                        let waker = waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                        waker.iter().for_each(Waker::wake);
-                    }
+                    shared.wake_thread(shared.arrivals.put(arrival));
                 }
                 None => messages::warning("a client of the old process was lost: too many open files"),
             },
