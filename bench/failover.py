@@ -10,6 +10,7 @@ most twice the timeout.
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import random
@@ -31,6 +32,10 @@ KEYS = 200
 TIMEOUT = 0.3
 # Whether this process has a network of its own, in which each server has one, too. Nothing can be installed there.
 OWN = "FANIN_MEMCACHEDS" in os.environ
+
+
+# The latest faults.
+EVENTS = collections.deque(maxlen=40)
 
 
 class Server:
@@ -97,10 +102,17 @@ class Server:
 
 
 class Known:
-    """Of each key the last version begun, and the least that a read may return."""
+    """Of each key the last version begun, the least that a read may return, and what befell it, for whoever looks for a cause."""
 
     def __init__(self):
         self.begun, self.least, self.lock = [0] * KEYS, [0] * KEYS, threading.Lock()
+        self.history = [collections.deque(maxlen=60) for _ in range(KEYS)]
+
+    def note(self, key, what):
+        self.history[key].append((time.time(), what))
+
+    def told(self, key):
+        return "".join(f"{at:.3f} {what}\n" for at, what in sorted([*self.history[key], *EVENTS]))
 
     def at_least(self, key, version):
         with self.lock:
@@ -143,7 +155,9 @@ class Client(threading.Thread):
             data = b"%d/%d/" % (key, version) + b"x" * r.choice([10, 1000, 20_000])
             file.write(b"set %d-%s 0 0 %d\r\n%s\r\n" % (key, self.suffix, len(data), data))
             file.flush()
+            known.note(key, f"client {self.number}: set {version}")
             said = file.readline()
+            known.note(key, f"client {self.number}: set {version}: {said.decode().strip()}")
             if said == b"STORED\r\n":
                 known.at_least(key, version)
             else:
@@ -157,8 +171,10 @@ class Client(threading.Thread):
             data = file.read(int(line.split()[3]) + 2)
             key, version = map(int, data.split(b"/")[:2])
             self.found += 1
+            known.note(key, f"client {self.number}: get {version}")
             if version < before[key]:
-                self.wrong = f"key {key}: version {version} was read, {before[key]} was known before"
+                print(known.told(key), file=sys.stderr)
+                self.wrong = f"key {key} of {self.pool}: version {version} was read, {before[key]} was known before"
             known.at_least(key, version)
         self.errors += line.startswith(b"SERVER_ERROR")
         if not line.endswith(b"\n"):
@@ -180,7 +196,9 @@ def faults(servers, count, seed, faulty, wrong):
         for server in some:
             kind = r.choice(kinds)
             counts[kind] += 1
-            threads.append(threading.Thread(target=getattr(server, kind), args=(r.choice([0.05, 0.4, 1.0, 2.0]),)))
+            seconds = r.choice([0.05, 0.4, 1.0, 2.0])
+            EVENTS.append((time.time(), f"{kind} of {server.host} for {seconds} s"))
+            threads.append(threading.Thread(target=getattr(server, kind), args=(seconds,)))
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -124,6 +124,10 @@ impl Net for Apart {
         self.0.write(socket, out)
     }
 
+    fn finish(&mut self, socket: usize, held: Arc<()>) {
+        self.1.apart(|| self.0.finish(socket, held));
+    }
+
     fn close(&mut self, socket: usize) {
         self.1.apart(|| self.0.close(socket));
     }

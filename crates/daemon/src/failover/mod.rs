@@ -8,11 +8,12 @@
 //! | --- | --- | --- | --- |
 //! | up | yes | yes | it fails |
 //! | leaving | fail | fail | all threads know, and their changes are over |
-//! | away | elsewhere | elsewhere, and noted in its journal | it has answered, and a timeout has passed since |
+//! | away | elsewhere | elsewhere, and noted in its journal | it has answered, and executes no earlier change any more |
 //! | joining | elsewhere | elsewhere, and the key is deleted here | all keys of the journal are deleted here, and where they were written |
 //! | returning (`next` only) | fail | fail | the same |
 //!
-//! A timeout passes first since a stopped server may still read what it was sent before. `server_state` has the journal; `front/failover.rs` is a
+//! A server that was stopped executes, when it goes on, what it was sent before. So connections on which changes have failed are kept until
+//! the server closes its side (`net/endings.rs`); for those that broke, one timeout passes. `server_state` has the journal; `front/failover.rs` is a
 //! thread's part.
 
 mod members;

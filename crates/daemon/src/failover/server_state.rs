@@ -33,6 +33,8 @@ pub struct ServerState {
     is_known: AtomicBool,
     /// Keys to delete before it is read again.
     journal: Mutex<Journal>,
+    /// Held by connections on which it may still execute changes.
+    unfinished: Arc<()>,
     /// By thread.
     figures: Vec<ServerFigures>,
 }
@@ -51,6 +53,16 @@ impl ServerState {
     /// Figures of all threads.
     pub fn all_figures(&self) -> &[ServerFigures] {
         &self.figures
+    }
+
+    /// To be held while it may still execute a change.
+    pub fn unfinished(&self) -> Arc<()> {
+        self.unfinished.clone()
+    }
+
+    /// Whether it may still execute changes that have failed here.
+    pub fn has_unfinished(&self) -> bool {
+        Arc::strong_count(&self.unfinished) > 1
     }
 
     /// Keys to delete before it is read again.

@@ -137,7 +137,7 @@ impl Failover {
     }
 
     /// Takes the next step, if nobody uses the last but one; returns whether there was one. A server that answered this thread joins when
-    /// `settle` has passed since.
+    /// `settle` has passed since, and it has closed all connections on which changes had failed.
     pub fn advance(&self, thread: usize, now: Nanos, settle: Nanos) -> bool {
         let mut state = self.state();
         let State { current, previous, changes, next_rank, is_over } = &mut *state;
@@ -146,8 +146,9 @@ impl Failover {
             return false;
         }
         let mut list = current.list.clone();
-        for (member, change) in list.iter_mut().zip(changes.iter_mut()) {
-            let settled = change.answered.is_some_and(|(whose, since)| whose == thread && since + settle <= now);
+        for ((member, change), server) in list.iter_mut().zip(changes.iter_mut()).zip(&self.servers) {
+            let settled = change.answered.is_some_and(|(whose, since)| whose == thread && since + settle <= now)
+                && !server.has_unfinished();
             member.phase = change.next_phase(member.phase, settled, current.has_replicas());
             if change.purged && member.phase == Phase::Up {
                 member.rank = *next_rank;

@@ -1,5 +1,6 @@
 //! A thread's part in replacing failed servers: it follows the members of pools, reports failures, and takes servers back.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fanin_memcache::{Command, Flags, Keyed, Meta, Shape};
@@ -42,8 +43,7 @@ impl<N: Net> Front<N> {
         for server in [server, server + 1] {
             self.upstreams.server_mut(server).set_out(phase != Phase::Up);
             if phase == Phase::Leaving && !was_out && self.upstreams.server(server).has_connection() {
-                let (socket, asked) = self.upstreams.close(server, self.now);
-                socket.into_iter().for_each(|socket| self.net.reset(socket));
+                let asked = self.close_server(server);
                 asked.iter().for_each(|ask| self.fails(server, ask, ServerError::Closed, false));
             }
         }
@@ -51,6 +51,21 @@ impl<N: Net> Front<N> {
         if is_reported {
             self.report_phase(server, phase);
         }
+    }
+
+    /// Closes the connection of a server; returns its requests. One with a change is watched until the server has executed it, or never
+    /// will.
+    pub(super) fn close_server(&mut self, server: usize) -> VecDeque<Ask> {
+        let from = self.upstreams.server(server);
+        let held =
+            (self.fails_over(server) && from.is_open() && from.has_changes()).then(|| from.state_of_all().unfinished());
+        let (socket, asked) = self.upstreams.close(server, self.now);
+        match (socket, held) {
+            (Some(socket), Some(held)) => self.net.finish(socket, held),
+            (Some(socket), None) => self.net.close(socket),
+            (None, _) => {}
+        }
+        asked
     }
 
     /// The failover of a server's pool, and the server's number there.

@@ -283,14 +283,7 @@ impl<N: Net> Front<N> {
         self.count_failure(server, trouble);
         self.observe_server(server);
         self.eject_failed(server);
-        let fails_over = self.fails_over(server);
-        let (socket, asked) = self.upstreams.close(server, self.now);
-        match socket {
-            // The server must not execute later what others are asked to do now.
-            Some(socket) if fails_over => self.net.reset(socket),
-            Some(socket) => self.net.close(socket),
-            None => {}
-        }
+        let asked = self.close_server(server);
         for (index, ask) in asked.into_iter().enumerate() {
             self.fails(server, &ask, trouble, closes && index == 0);
         }

@@ -5,6 +5,7 @@
 
 mod address;
 pub mod clock;
+mod endings;
 mod entry;
 mod outgoing;
 pub mod pace;
@@ -164,10 +165,8 @@ pub trait Net {
     /// Closes a connection.
     fn close(&mut self, socket: Self::Socket);
 
-    /// Closes a connection at once: unsent bytes are lost, and the peer gets a reset.
-    fn reset(&mut self, socket: Self::Socket) {
-        self.close(socket);
-    }
+    /// Closes this side of a connection, and drops `held` when the peer has closed its side: then it has executed what it had received.
+    fn finish(&mut self, socket: Self::Socket, held: Arc<()>);
 
     /// Prints a message for operators.
     fn tell(&mut self, text: &str);

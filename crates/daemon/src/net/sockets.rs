@@ -11,6 +11,7 @@ use fanin_ring::{Event, Ring};
 use mio::{Events, Interest, Poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
+use super::endings::wait_for_end;
 use super::stream::{Listener, Stream};
 use super::{Address, Entry, Net, Outgoing, Received, Report, Target, Tcp, Token};
 use crate::messages;
@@ -252,16 +253,15 @@ impl Net for Sockets {
         }
     }
 
-    fn reset(&mut self, socket: Socket) {
-        if let Some(file) = self.tcp_file(&socket) {
-            // Otherwise unsent bytes might still arrive.
-            let _ = socket2::SockRef::from(&file).set_linger(Some(Duration::ZERO));
+    fn finish(&mut self, socket: Socket, held: Arc<()>) {
+        if let Some(Ok(file)) = self.file(&socket).map(|file| file.try_clone_to_owned()) {
+            wait_for_end(file, held);
         }
         self.close(socket);
     }
 
     fn tcp(&self, socket: &Socket) -> Option<Tcp> {
-        let found = fanin_ring::tcp_info(self.tcp_file(socket)?).ok()?;
+        let found = fanin_ring::tcp_info(self.file(socket)?).ok()?;
         Some(Tcp { rtt: u64::from(found.rtt_micros) * 1000, retransmits: found.retransmits.into() })
     }
 
@@ -316,11 +316,11 @@ impl Net for Sockets {
 }
 
 impl Sockets {
-    /// The file of a connection, for calls of TCP; none for a UNIX socket.
-    fn tcp_file<'a>(&'a self, socket: &'a Socket) -> Option<BorrowedFd<'a>> {
+    /// The file of a connection.
+    fn file<'a>(&'a self, socket: &'a Socket) -> Option<BorrowedFd<'a>> {
         match (&self.system, socket) {
             (System::Ring(ring), Socket::Ring(socket)) => Some(ring.system(socket)?.as_fd()),
-            (_, Socket::Epoll(stream)) => stream.tcp(),
+            (_, Socket::Epoll(stream)) => Some(stream.file()),
             _ => None,
         }
     }

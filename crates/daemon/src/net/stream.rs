@@ -62,11 +62,11 @@ impl Stream {
         error.map_or(Ok(open), Err)
     }
 
-    /// The file, for calls of TCP; none for a UNIX socket.
-    pub fn tcp(&self) -> Option<BorrowedFd<'_>> {
+    /// Its file.
+    pub fn file(&self) -> BorrowedFd<'_> {
         match self {
-            Stream::Tcp(stream) => Some(stream.as_fd()),
-            Stream::Unix(_) => None,
+            Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Unix(stream) => stream.as_fd(),
         }
     }
 

@@ -310,11 +310,11 @@ impl<N: Net> Net for Secure<N> {
         self.net.close(socket.inner);
     }
 
-    fn reset(&mut self, socket: Self::Socket) {
+    fn finish(&mut self, socket: Self::Socket, held: Arc<()>) {
         if let Some(number) = socket.guard.and_then(|guard| guard.opening) {
             self.openings.remove(&number);
         }
-        self.net.reset(socket.inner);
+        self.net.finish(socket.inner, held);
     }
 
     fn tcp(&self, socket: &Self::Socket) -> Option<Tcp> {

@@ -158,6 +158,10 @@ impl<N: Net> Net for Masked<N> {
         })
     }
 
+    fn finish(&mut self, socket: Self::Socket, held: Arc<()>) {
+        self.0.finish(socket.inner, held);
+    }
+
     fn close(&mut self, socket: Self::Socket) {
         self.0.close(socket.inner);
     }

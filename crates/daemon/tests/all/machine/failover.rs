@@ -67,8 +67,10 @@ struct Server {
     stopped: bool,
     /// Connections are refused.
     down: bool,
-    /// What is left of closed connections, to be executed until a time.
+    /// What is left of broken connections, to be executed until a time.
     late: Vec<(Vec<u8>, u64)>,
+    /// What is left of connections that the front end watches until it has been executed.
+    ending: Vec<(Vec<u8>, Option<Arc<()>>)>,
 }
 
 struct Case {
@@ -144,11 +146,17 @@ impl Case {
         for thread in &mut self.threads {
             for (number, connection) in thread.world.borrow_mut().connections.iter_mut().enumerate() {
                 let Some(server) = connection.server.filter(|_| connection.closed) else { continue };
-                let Some((mut bytes, _)) = thread.talks.remove(&number) else { continue };
+                let (server, held) = (&mut self.servers[server], connection.held.take());
+                let (mut bytes, _) = thread.talks.remove(&number).unwrap_or_default();
                 bytes.extend(connection.outbox.drain(..));
-                let server = &mut self.servers[server];
-                if !connection.broken && !server.down && self.random.random_bool(0.7) {
-                    server.late.push((bytes, self.now + LATE));
+                if connection.broken || server.down {
+                    continue;
+                }
+                match held {
+                    None if bytes.is_empty() => {}
+                    Some(held) => server.ending.push((bytes, Some(held))),
+                    // Only reads are left.
+                    None => server.late.push((bytes, self.now + LATE)),
                 }
             }
         }
@@ -157,7 +165,17 @@ impl Case {
     /// A server executes an old request.
     fn executes_late(&mut self) {
         let server = self.random.random_range(0..SERVERS);
-        if !self.servers[server].stopped && !self.servers[server].late.is_empty() {
+        let Server { stopped, late, ending, store, .. } = &mut self.servers[server];
+        if *stopped {
+            return;
+        }
+        if let Some((bytes, held)) = ending.pop() {
+            store.ahead = Duration::from_nanos(self.now);
+            let (_, took) = execute(store, &bytes, &mut Lines::default(), 1);
+            if took > 0 {
+                ending.push((bytes[took..].to_vec(), held));
+            }
+        } else if !late.is_empty() {
             self.executes_one_late(server);
         }
     }
@@ -356,6 +374,7 @@ impl Case {
         (0..SERVERS).for_each(|server| self.recovers(server));
         for _ in 0..400 {
             self.passes(20 * MS);
+            (0..4 * SERVERS).for_each(|_| self.executes_late());
             for thread in 0..THREADS {
                 let count = self.threads[thread].world.borrow().connections.len();
                 for number in 0..count {

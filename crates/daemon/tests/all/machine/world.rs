@@ -24,8 +24,9 @@ pub struct Connection {
     pub outbox: VecDeque<u8>,
     pub room: usize,
     wants_room: bool,
-    /// Closed by the front end.
+    /// Closed by the front end; and what that holds until the server has executed everything.
     pub closed: bool,
+    pub held: Option<Arc<()>>,
     event: Event,
 }
 
@@ -190,6 +191,11 @@ impl Net for Scripted {
         connection.room -= count;
         connection.wants_room |= out.left() > 0;
         Ok(())
+    }
+
+    fn finish(&mut self, socket: usize, held: Arc<()>) {
+        self.0.borrow_mut().connections[socket].held = Some(held);
+        self.close(socket);
     }
 
     fn close(&mut self, socket: usize) {
