@@ -34,7 +34,18 @@ TIMEOUT = 0.3
 OWN = "FANIN_MEMCACHEDS" in os.environ
 
 
-# The latest faults.
+def held(host, name):
+    """The beginning of a value at a server itself."""
+    try:
+        with socket.create_connection((host, 11211), 1) as s:
+            s.sendall(b"mg %s v f t c\r\n" % name)
+            return s.recv(60)
+    except OSError as error:
+        return error
+
+
+# The servers' addresses, and the latest faults.
+HOSTS = []
 EVENTS = collections.deque(maxlen=40)
 
 
@@ -48,6 +59,7 @@ class Server:
         if OWN:
             time.sleep(0.2)
             self.connect()
+        HOSTS.append(self.host)
         self.process = None
         self.begin()
 
@@ -111,7 +123,9 @@ class Known:
     def note(self, key, what):
         self.history[key].append((time.time(), what))
 
-    def told(self, key):
+    def told(self, key, name):
+        for host in HOSTS:
+            self.note(key, f"{host} has {held(host, name)}")
         return "".join(f"{at:.3f} {what}\n" for at, what in sorted([*self.history[key], *EVENTS]))
 
     def at_least(self, key, version):
@@ -173,7 +187,7 @@ class Client(threading.Thread):
             self.found += 1
             known.note(key, f"client {self.number}: get {version}")
             if version < before[key]:
-                print(known.told(key), file=sys.stderr)
+                print(known.told(key, b"%d-%s" % (key, self.suffix)), file=sys.stderr)
                 self.wrong = f"key {key} of {self.pool}: version {version} was read, {before[key]} was known before"
             known.at_least(key, version)
         self.errors += line.startswith(b"SERVER_ERROR")

@@ -41,7 +41,7 @@ impl<N: Net> Front<N> {
     fn follow_phase(&mut self, server: usize, phase: Phase) {
         let was_out = self.upstreams.server(server).is_out();
         for server in [server, server + 1] {
-            self.upstreams.server_mut(server).set_out(phase != Phase::Up);
+            self.upstreams.server_mut(server).follow(phase);
             if phase == Phase::Leaving && !was_out && self.upstreams.server(server).has_connection() {
                 let asked = self.close_server(server);
                 asked.iter().for_each(|ask| self.fails(server, ask, ServerError::Closed, false));

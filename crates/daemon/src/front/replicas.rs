@@ -6,6 +6,7 @@
 //! too. While a write is incomplete, its keys are read at the primary only, so that no client reads a new value and then an old one.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fanin_memcache::{Get, Shape};
 use fanin_placement::Server as Replica;
@@ -240,7 +241,9 @@ impl<N: Net> Front<N> {
         // Only the primary has the value while a write is incomplete.
         let is_open = step == Step::Copy && self.shared.writes.is_open(Writes::group(&migration.key));
         let pool = self.upstreams.pool_mut(slot);
-        if is_open || !pool.hedges.as_mut().is_some_and(Hedges::spend) {
+        // Its servers may have other roles now.
+        let is_current = migration.members.as_ref().is_some_and(|members| Arc::ptr_eq(members, pool.members()));
+        if is_open || !is_current || !pool.hedges.as_mut().is_some_and(Hedges::spend) {
             return;
         }
         let race = migration.race.insert(Rc::default()).clone();

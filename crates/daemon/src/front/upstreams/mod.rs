@@ -144,7 +144,11 @@ impl<S> Upstreams<S> {
         bytes: &[&[u8]],
     ) -> Result<(), ServerError> {
         let to = &mut self.servers[server];
-        to.accepts(under_way, unanswered)?;
+        if let Err(trouble) = to.accepts(under_way, unanswered)
+            && !(ask.changes && to.takes_deletions())
+        {
+            return Err(trouble);
+        }
         to.queue(ask, note, bytes);
         self.mark(server);
         Ok(())

@@ -12,6 +12,7 @@ use fanin_memcache::{Cursor, Piece, Shape};
 
 use super::ask::Ask;
 use super::error::ServerError;
+use crate::failover::Phase;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
 use crate::metrics::ServerFigures;
@@ -119,8 +120,9 @@ pub struct Server<S> {
     ending: bool,
     /// It has failed repeatedly, and has not yet responded to a probe.
     is_doubtful: bool,
-    /// It is not in use: other servers answer for it, or nobody.
+    /// It is not in use: other servers answer for it, or nobody. While it joins, it deletes keys that change.
     is_out: bool,
+    joins: bool,
     out: Outgoing,
     /// Whether it is in the list to write at the end of this loop iteration, and in a list to read in a later one.
     marked: bool,
@@ -154,6 +156,7 @@ impl<S> Server<S> {
             ending: false,
             is_doubtful: false,
             is_out: false,
+            joins: false,
             out: Outgoing::default(),
             marked: false,
             again: false,
@@ -433,8 +436,15 @@ impl<S> Server<S> {
         self.is_out
     }
 
-    /// Is in use or not. If it is again, requests wait for the connection.
-    pub fn set_out(&mut self, is_out: bool) {
+    /// Whether it is not in use, but deletes keys that change.
+    pub fn takes_deletions(&self) -> bool {
+        self.joins && self.is_open()
+    }
+
+    /// Follows a phase. If it is in use again, requests wait for the connection.
+    pub fn follow(&mut self, phase: Phase) {
+        let is_out = phase != Phase::Up;
+        self.joins = phase == Phase::Joining;
         if std::mem::replace(&mut self.is_out, is_out) && !is_out && matches!(self.state, State::Down { .. }) {
             self.pause = 0;
             self.state = State::Down { until: if self.is_second() { Nanos::MAX } else { AT_ONCE } };

@@ -439,7 +439,7 @@ fn next_server_never_returns_stale_values() {
 
 #[test]
 fn two_replicas_never_return_stale_values() {
-    cases("replicas = 2");
+    cases("replicas = 2\nhedge = { after = \"10 ms\", share = \"50 %\" }");
 }
 
 #[test]
