@@ -34,7 +34,7 @@ import tempfile
 import threading
 import time
 
-from soak_clients import CLIENTS, EVENTS, MOVED, Client, FailoverClient, Mover, SteadyClient, TlsClient, event
+from soak_clients import BUSY, CLIENTS, EVENTS, MOVED, Client, FailoverClient, Mover, SteadyClient, TlsClient, event
 from soak_front import EXTRA, FAILOVER, Front, PLANNED, POOLS, SERVERS, STEADY, TLS, certificates
 from stands import figures, memcached, memcacheds
 
@@ -58,7 +58,7 @@ class Planner(threading.Thread):
         digest = hashlib.sha256(table.encode()).hexdigest()
         self.write("placement.csv", table)
         self.write("plan.json", json.dumps({"cluster": {"servers": len(SERVERS), "replicas": 1}, "placement_sha256": digest}))
-        event(f"plan {digest[:12]}: " + " ".join(f"{key}:{was}>{to}" for key, (to, was) in enumerate(zip(new, self.at))))
+        event(f"plan {digest[:12]}: " + " ".join(f"{key}:{was}>{to}" for key, (to, was) in enumerate(zip(new[:BUSY], self.at))))
         self.at, self.digest = new, digest[:12]
 
     def reaches(self, digest, stage):
@@ -164,7 +164,8 @@ class Faults:
 
     def all_return(self):
         """Whether all servers are in use, which takes a stopped one some seconds."""
-        for _ in range(40):
+        ends = time.time() + 20
+        while time.time() < ends:
             # Of a server that has failed just now, not every thread may know.
             time.sleep(0.5)
             if self.front.servers_in_use():

@@ -182,9 +182,14 @@ class Front:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(20)
-        self.messages.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.wrong = "it did not end twenty seconds after SIGTERM"
+            self.process.kill()
+            self.process.wait()
 
     def complaints(self):
         """The last messages, which help to find a cause."""
-        return pathlib.Path(self.messages.name).read_text(errors="replace").splitlines()[-200:]
+        lines = pathlib.Path(self.messages.name).read_text(errors="replace").splitlines()
+        return [line for line in lines if not line.startswith("warning: the limit of open files")][-200:]

@@ -86,6 +86,8 @@ impl Sockets {
         let (system, waker) = match ring {
             Some(mut ring) => {
                 let (waker, woken) = UnixStream::pair()?;
+                // Threads wake one another: if both waited for room, neither would read. Without room the thread is about to wake anyway.
+                waker.set_nonblocking(true)?;
                 ring.watch(woken.into(), token);
                 (System::Ring(Box::new(ring)), Waker::Ring(waker))
             }
@@ -330,4 +332,16 @@ fn denied(error: io::Error) -> io::Error {
         error.kind(),
         format!("event_loop = \"io_uring\" is not available: {error}; \"auto\" falls back to epoll"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waking_a_busy_thread_never_waits() {
+        let (sockets, waker) = Sockets::new(EventLoop::Auto, Box::new(|_| Ok(Vec::new()))).unwrap();
+        (0..100_000).for_each(|_| waker.wake());
+        drop(sockets);
+    }
 }
