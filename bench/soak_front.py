@@ -21,7 +21,7 @@ PLANNED, TLS, NEXT, REPLICAS, EXTRA, GUEST = range(23422, 23428)
 FAILOVER = {"next": NEXT, "replicas": REPLICAS}
 KEYS = 200
 # Seconds for the clients with TLS, who stay in the old process.
-DRAIN = 2
+DRAIN = 5
 
 
 def certificates(folder):

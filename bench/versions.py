@@ -45,7 +45,7 @@ class VersionClient(threading.Thread):
                         time.sleep(0.002)
             except OSError as error:
                 if not self.may_break(mark):
-                    self.wrong = f"the connection broke, or no answer came within ten seconds: {error!r}"
+                    self.wrong = f"{time.time():.3f}, port {self.port}: the connection broke, or no answer came within ten seconds: {error!r}"
                 time.sleep(0.1)
 
     def mark(self):
