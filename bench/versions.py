@@ -87,8 +87,11 @@ class VersionClient(threading.Thread):
         file.flush()
         while (said := line(file)).startswith(b"VALUE "):
             data = file.read(int(said.split()[3]) + 2)
-            key, version = map(int, data.split(b"/")[:2])
             self.found += 1
+            if data.count(b"/") != 2:
+                self.wrong = f"{said.split()[1]} has a value that nobody has set, {data[:40]}, at {time.time():.3f}"
+                continue
+            key, version = map(int, data.split(b"/")[:2])
             least = acknowledged.get(key, 0)
             if overlaps % 2 == 0 and overlaps == known.overlaps:
                 least = max(least, read.get(key, 0))
