@@ -73,7 +73,7 @@ fuzz: ## run all fuzzers for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 
-soak: build ## run `fanin front` under load with faults for SECONDS (3600)
+soak: build ## run `fanin front` under load with faults, reloads and hand-overs for SECONDS (3600)
 	@scripts/setup.sh memcached
 	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
 

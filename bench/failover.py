@@ -10,7 +10,6 @@ most twice the timeout.
 """
 
 import argparse
-import collections
 import os
 import pathlib
 import random
@@ -24,6 +23,7 @@ import threading
 import time
 
 from stands import FANIN, figures, memcacheds, start
+from versions import Known, VersionClient
 
 SERVERS = 5
 POOLS = {"next": (23430, 'on_down = "next"'), "replicas": (23431, 'replicas = 2\nhedge = { after = "20 ms" }')}
@@ -32,21 +32,6 @@ KEYS = 200
 TIMEOUT = 0.3
 # Whether this process has a network of its own, in which each server has one, too. Nothing can be installed there.
 OWN = "FANIN_MEMCACHEDS" in os.environ
-
-
-def held(host, name):
-    """The beginning of a value at a server itself."""
-    try:
-        with socket.create_connection((host, 11211), 1) as s:
-            s.sendall(b"mg %s v f t c\r\n" % name)
-            return s.recv(60)
-    except OSError as error:
-        return error
-
-
-# The servers' addresses, and the latest faults.
-HOSTS = []
-EVENTS = collections.deque(maxlen=40)
 
 
 class Server:
@@ -59,7 +44,6 @@ class Server:
         if OWN:
             time.sleep(0.2)
             self.connect()
-        HOSTS.append(self.host)
         self.process = None
         self.begin()
 
@@ -113,86 +97,17 @@ class Server:
                 process.wait()
 
 
-class Known:
-    """Of each key the last version begun, the least that a read may return, and what befell it, for whoever looks for a cause."""
-
-    def __init__(self):
-        self.begun, self.least, self.lock = [0] * KEYS, [0] * KEYS, threading.Lock()
-        self.history = [collections.deque(maxlen=60) for _ in range(KEYS)]
-
-    def note(self, key, what):
-        self.history[key].append((time.time(), what))
-
-    def told(self, key, name):
-        for host in HOSTS:
-            self.note(key, f"{host} has {held(host, name)}")
-        return "".join(f"{at:.3f} {what}\n" for at, what in sorted([*self.history[key], *EVENTS]))
-
-    def at_least(self, key, version):
-        with self.lock:
-            self.least[key] = max(self.least[key], version)
-
-
-class Client(threading.Thread):
-    """One connection after another, until it is told to stop; what it has found wrong."""
+class Client(VersionClient):
+    """Measures its requests, too."""
 
     def __init__(self, number, pool, known, stop, faulty):
-        super().__init__(daemon=True)
-        self.number, self.pool, self.known, self.stop, self.faulty = number, pool, known, stop, faulty
-        # Both pools have the same servers.
-        self.port, self.suffix = POOLS[pool][0], pool.encode()
-        self.random, self.asked, self.found, self.errors, self.wrong = random.Random(number), 0, 0, 0, None
-        self.times = {True: [], False: []}
+        super().__init__(number, POOLS[pool][0], lambda: known, stop, CLIENTS)
+        self.faulty, self.times = faulty, {True: [], False: []}
 
-    def run(self):
-        while not self.stop.is_set() and self.wrong is None:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), 10) as s:
-                    s.settimeout(10)
-                    file = s.makefile("rwb")
-                    while not self.stop.is_set() and self.wrong is None:
-                        begun, faulty = time.time(), self.faulty.is_set()
-                        self.one(file)
-                        self.times[faulty or self.faulty.is_set()].append(time.time() - begun)
-                        time.sleep(0.002)
-            except OSError as error:
-                self.wrong = f"the connection broke, or no answer came within ten seconds: {error!r}"
-
-    def one(self, file):
-        r, known = self.random, self.known
-        self.asked += 1
-        if r.random() < 0.3:
-            # Each key has one client that writes it, so its versions are ordered.
-            key = r.randrange(KEYS // CLIENTS) * CLIENTS + self.number % CLIENTS
-            known.begun[key] += 1
-            version = known.begun[key]
-            data = b"%d/%d/" % (key, version) + b"x" * r.choice([10, 1000, 20_000])
-            file.write(b"set %d-%s 0 0 %d\r\n%s\r\n" % (key, self.suffix, len(data), data))
-            file.flush()
-            known.note(key, f"client {self.number}: set {version}")
-            said = file.readline()
-            known.note(key, f"client {self.number}: set {version}: {said.decode().strip()}")
-            if said == b"STORED\r\n":
-                known.at_least(key, version)
-            else:
-                self.errors += 1
-            return
-        keys = r.sample(range(KEYS), r.choice([1, 1, 1, 20]))
-        before = {key: known.least[key] for key in keys}
-        file.write(b"get %s\r\n" % b" ".join(b"%d-%s" % (key, self.suffix) for key in keys))
-        file.flush()
-        while (line := file.readline()).startswith(b"VALUE "):
-            data = file.read(int(line.split()[3]) + 2)
-            key, version = map(int, data.split(b"/")[:2])
-            self.found += 1
-            known.note(key, f"client {self.number}: get {version}")
-            if version < before[key]:
-                print(known.told(key, b"%d-%s" % (key, self.suffix)), file=sys.stderr)
-                self.wrong = f"key {key} of {self.pool}: version {version} was read, {before[key]} was known before"
-            known.at_least(key, version)
-        self.errors += line.startswith(b"SERVER_ERROR")
-        if not line.endswith(b"\n"):
-            raise OSError("closed")
+    def timed(self, file):
+        begun, faulty = time.time(), self.faulty.is_set()
+        self.one(file)
+        self.times[faulty or self.faulty.is_set()].append(time.time() - begun)
 
 
 def percentile(times, share):
@@ -210,9 +125,7 @@ def faults(servers, count, seed, faulty, wrong):
         for server in some:
             kind = r.choice(kinds)
             counts[kind] += 1
-            seconds = r.choice([0.05, 0.4, 1.0, 2.0])
-            EVENTS.append((time.time(), f"{kind} of {server.host} for {seconds} s"))
-            threads.append(threading.Thread(target=getattr(server, kind), args=(seconds,)))
+            threads.append(threading.Thread(target=getattr(server, kind), args=(r.choice([0.05, 0.4, 1.0, 2.0]),)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -248,7 +161,7 @@ def main():
         proxy = start(POOLS["next"][0], FANIN, "front", "--config", config)
         clients = {}
         for name in POOLS:
-            known = Known()
+            known = Known(name, KEYS)
             clients[name] = [Client(number, name, known, stop, faulty) for number in range(CLIENTS)]
         every = [client for some in clients.values() for client in some]
         try:

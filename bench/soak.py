@@ -1,197 +1,42 @@
 #!/usr/bin/env python3
-"""`fanin front` under mixed load with faults, for long: no wrong value, no answer missing, memory flat.
+"""`fanin front` under mixed load with faults, for long: no wrong value, no answer missing, no connection lost, memory flat.
 
-Clients set, get, ask for many keys and delete, one half by a pool that asks all servers at once, one half by one with a sliding window;
-every value carries its key. A third pool moves its keys by one plan after another; their values carry versions, and nobody may read one
-that is older than the last answered write. Meanwhile a server is killed and comes back, or is stopped for a while; the front end is killed
-and starts again; the stage file is lost. Prints the memory every tenth of the time; the later ones may not exceed the earlier by a quarter.
+Clients set, get, ask for many keys and delete, by a pool that asks all servers at once, by one with a sliding window, and by one with TLS;
+every value carries its key. A pool moves its keys by one plan after another; their values carry versions, and nobody may read one that is
+older than the last answered write. So do the values of a pool with `on_down = "next"` and of one with `replicas = 2`; there, nobody may
+read an older one than anybody has read before, either.
+
+Meanwhile a server is killed and comes back, or is stopped for a while; the front end is killed and starts again; the stage file is lost.
+Every two or three seconds the front end reloads changed settings: a pool comes or goes, and another one, whose clients nothing may fail,
+gets other servers and weights. From time to time a new process takes over. A connection may end with a kill, or in the middle of an answer
+whose server fails; with TLS also by a hand-over.
+
+A new process does not know which servers were away before it, nor what they lack. So a kill, or a hand-over while a server fails, ends the
+promise of the pools with failover for all present keys: clients use others from then on. Three in four hand-overs wait until all servers
+are in use, and no server fails before the old process has ended. The promise then holds; only while both processes serve, one does not
+know the unanswered changes of the other, and reads bind nobody. Plans keep their promise through all of it.
+
+In the middle fifth of the time there are no kills and no hand-overs: the memory may not grow by a quarter within it. Nor may the peaks of
+the later processes exceed those of the earlier ones by a quarter. Prints what has happened every tenth of the time.
 
     soak.py [--seconds S]
 """
 
 import argparse
-import collections
 import hashlib
 import json
 import os
 import pathlib
 import random
 import signal
-import socket
 import sys
 import tempfile
 import threading
 import time
 
-from stands import FANIN, figures, memcached, memcacheds, resident, start
-
-# More servers than a sliding window begins with.
-SERVERS = list(range(23401, 23417))
-POOLS = {23420: "one-all", 23421: "sliding-window"}
-PLANNED = 23422
-KEYS = 5000
-# Of the keys that plans move, these are used always, the rest from time to time.
-MOVED, BUSY = 400, 40
-
-
-def value(key, size):
-    return (b"%s/" % key * (size // len(key) + 1))[:size]
-
-
-class Left(Exception):
-    """A client leaves in the middle of an answer; or is closed since a large value broke off, as it must be."""
-
-
-def listens(port):
-    try:
-        return socket.create_connection(("127.0.0.1", port), 1).close() is None
-    except OSError:
-        return False
-
-
-class Front:
-    """The front end, which may be killed and start again."""
-
-    def __init__(self, folder):
-        self.folder, self.lives, self.process = folder, 0, None
-
-    def start(self):
-        servers = ", ".join(f'"127.0.0.1:{port}"' for port in SERVERS)
-        pool = '[[pool]]\nname = "{}"\nlisten = "127.0.0.1:{}"\nmultiget = "{}"\nservers = [{}]\n{}'
-        text = "".join(pool.format(port, port, how, servers, "") for port, how in POOLS.items())
-        text += pool.format("planned", PLANNED, "sliding-window", servers, f'plan = "{self.folder}"\n')
-        config = self.folder / "front.toml"
-        config.write_text(text)
-        self.process = start(PLANNED, FANIN, "front", "--config", config)
-
-    def kill(self):
-        self.lives += 1
-        self.process.kill()
-        self.process.wait()
-        # The kernel may close its sockets a moment later.
-        for port in (*POOLS, PLANNED):
-            while listens(port):
-                time.sleep(0.05)
-        self.start()
-        self.lives += 1
-
-    def was_away(self, lives):
-        """Whether it has been killed since it had `lives` lives, or is not back yet."""
-        return lives != self.lives or self.lives % 2 == 1
-
-
-class Client(threading.Thread):
-    """One connection after another, until it is told to stop; what it has found wrong."""
-
-    def __init__(self, seed, port, stop, front):
-        super().__init__(daemon=True)
-        self.port, self.front, self.seed = port, front, seed
-        self.random, self.stop, self.asked, self.errors, self.wrong = random.Random(seed), stop, 0, 0, None
-
-    def run(self):
-        while not self.stop.is_set() and self.wrong is None:
-            lives = self.front.lives
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), 10) as s:
-                    s.settimeout(10)
-                    file = s.makefile("rwb")
-                    for _ in range(self.random.randrange(1, 500)):
-                        self.one(file)
-            except Left:
-                continue
-            except OSError as error:
-                if not self.front.was_away(lives):
-                    self.wrong = f"the connection broke, or no answer came within ten seconds: {error!r}"
-                time.sleep(0.1)
-
-    def one(self, file):
-        r, key = self.random, b"%d:key" % self.random.randrange(KEYS)
-        what = r.choice(["set", "get", "get", "many", "delete", "leave"])
-        self.asked += 1
-        if what == "set":
-            data = value(key, r.choice([10, 100, 1000, 20_000, 300_000 if r.random() < 0.02 else 50]))
-            file.write(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(data), data))
-        elif what == "delete":
-            file.write(b"delete %s\r\n" % key)
-        else:
-            count = 1 if what == "get" else r.randrange(2, 1000)
-            file.write(b"get %s\r\n" % b" ".join([key] + [b"%d:key" % r.randrange(KEYS) for _ in range(count - 1)]))
-        file.flush()
-        if what == "leave" and r.random() < 0.05:
-            raise Left
-        while True:
-            line = file.readline()
-            if not line.startswith(b"VALUE "):
-                break
-            _, found, _, size = line.split()
-            data = file.read(int(size) + 2)
-            if len(data) < int(size) + 2:
-                self.errors += 1
-                raise Left
-            if data != value(found, int(size)) + b"\r\n":
-                self.wrong = f"a wrong value of {found}"
-        self.errors += line.startswith(b"SERVER_ERROR")
-        if not line.endswith(b"\n"):
-            self.errors += 1
-            raise Left
-
-
-class Mover(Client):
-    """Sets and reads keys that plans move. Each key is set by one of them."""
-
-    answered, begun = [0] * MOVED, [0] * MOVED
-    # What befell each key, for whoever has to find out why an old value was read.
-    history = [collections.deque(maxlen=40) for _ in range(MOVED)]
-
-    def note(self, key, what):
-        self.history[key].append((time.time(), what))
-
-    def one(self, file):
-        r = self.random
-        among = MOVED if r.random() < 0.02 else BUSY
-        self.asked += 1
-        if r.random() < 0.4:
-            key = r.randrange(among // 4) * 4 + self.seed % 4
-            version = self.begun[key] = self.begun[key] + 1
-            data = b"%d/%d" % (key, version)
-            file.write(b"set %d:moved 0 0 %d\r\n%s\r\n" % (key, len(data), data))
-            file.flush()
-            self.note(key, f"set {version}")
-            said = self.line(file)
-            self.note(key, f"set {version}: {said.decode().strip()}")
-            if said == b"STORED\r\n":
-                self.answered[key] = version
-            else:
-                self.errors += 1
-            return
-        keys = r.sample(range(among), r.choice([1, 1, 5, 30]))
-        before = [self.answered[key] for key in keys]
-        file.write(b"get %s\r\n" % b" ".join(b"%d:moved" % key for key in keys))
-        file.flush()
-        while (line := self.line(file)).startswith(b"VALUE "):
-            data = file.read(int(line.split()[3]) + 2)
-            key, version = map(int, data.strip().split(b"/"))
-            self.note(key, f"get {version}")
-            if version < before[keys.index(key)]:
-                told = [f"{at:.3f} {what}" for at, what in sorted([*self.history[key], *EVENTS])]
-                print("\n".join(told), file=sys.stderr)
-                self.wrong = f"key {key}: version {version} was read, {before[keys.index(key)]} had been answered"
-        self.errors += line.startswith(b"SERVER_ERROR")
-
-    def line(self, file):
-        line = file.readline()
-        if not line.endswith(b"\n"):
-            self.errors += 1
-            raise OSError("closed")
-        return line
-
-
-# Faults and stages, the latest.
-EVENTS = collections.deque(maxlen=200)
-
-
-def event(what):
-    EVENTS.append((time.time(), what))
+from soak_clients import BUSY, CLIENTS, EVENTS, MOVED, Client, FailoverClient, Mover, SteadyClient, TlsClient, event
+from soak_front import EXTRA, FAILOVER, Front, PLANNED, POOLS, SERVERS, STEADY, TLS, certificates
+from stands import figures, memcached, memcacheds
 
 
 class Planner(threading.Thread):
@@ -213,7 +58,7 @@ class Planner(threading.Thread):
         digest = hashlib.sha256(table.encode()).hexdigest()
         self.write("placement.csv", table)
         self.write("plan.json", json.dumps({"cluster": {"servers": len(SERVERS), "replicas": 1}, "placement_sha256": digest}))
-        event(f"plan {digest[:12]}: " + " ".join(f"{key}:{was}>{to}" for key, (to, was) in enumerate(zip(new, self.at))))
+        event(f"plan {digest[:12]}: " + " ".join(f"{key}:{was}>{to}" for key, (to, was) in enumerate(zip(new[:BUSY], self.at))))
         self.at, self.digest = new, digest[:12]
 
     def reaches(self, digest, stage):
@@ -242,64 +87,169 @@ class Planner(threading.Thread):
             self.plan()
 
 
+class Reloader(threading.Thread):
+    """One reload after another."""
+
+    def __init__(self, front, stop):
+        super().__init__(daemon=True)
+        self.front, self.stop, self.random = front, stop, random.Random(3)
+
+    def run(self):
+        while not self.stop.wait(1 + 2.5 * self.random.random()):
+            try:
+                self.front.reload()
+            except OSError as error:
+                self.front.wrong = f"a reload failed: {error!r}"
+            event("reloaded")
+
+
+class Faults:
+    """Faults of the servers and of the front end, and hand-overs."""
+
+    def __init__(self, front, servers, begin, seconds):
+        self.front, self.servers, self.begin, self.random = front, servers, begin, random.Random(0)
+        self.count, self.begun, self.seconds = 0, time.time(), seconds
+        self.pause = max(12, seconds / 80)
+        self.next_hand_over = self.begun + self.pause
+
+    def share(self, at=None):
+        """Of the time, how much has passed."""
+        return ((at or time.time()) - self.begun) / self.seconds
+
+    def is_quiet(self, at=None):
+        return 0.4 <= self.share(at) < 0.6
+
+    def one(self):
+        r = self.random
+        if time.time() > self.next_hand_over and not self.is_quiet():
+            self.hand_over()
+            self.next_hand_over = time.time() + self.pause * (0.5 + r.random())
+        elif r.random() < 0.02 and not self.is_quiet():
+            event("the front end is killed")
+            self.front.kill()
+            event("the front end was killed")
+            self.count += 1
+        else:
+            self.of_server(r.choice(SERVERS))
+        time.sleep(r.random() * 3)
+
+    def of_server(self, port):
+        r, name = self.random, f"server {port - SERVERS[0] + 1}"
+        if r.random() < 0.5:
+            event(f"{name} is killed")
+            self.servers[port].kill()
+            self.servers[port].wait()
+            time.sleep(r.random())
+            self.servers[port] = self.begin(port)
+            event(f"{name} is back")
+        else:
+            event(f"{name} is stopped")
+            self.servers[port].send_signal(signal.SIGSTOP)
+            time.sleep(r.random() * 3)
+            self.servers[port].send_signal(signal.SIGCONT)
+            event(f"{name} goes on")
+        self.count += 1
+
+    def hand_over(self):
+        is_calm = self.random.random() < 0.75 and self.all_return()
+        event(f"a hand-over begins, {'all servers are in use' if is_calm else 'a server fails'}")
+        if is_calm:
+            self.front.hand_over(True)
+        else:
+            fault = threading.Thread(target=self.of_server, args=(self.random.choice(SERVERS),))
+            fault.start()
+            self.front.hand_over(False)
+            fault.join()
+        event("the hand-over has ended")
+
+    def all_return(self):
+        """Whether all servers are in use, which takes a stopped one some seconds."""
+        ends = time.time() + 20
+        while time.time() < ends:
+            # Of a server that has failed just now, not every thread may know.
+            time.sleep(0.5)
+            if self.front.servers_in_use():
+                return True
+        return False
+
+
+def grown(front, faults):
+    """How the memory has grown, if it has."""
+    exceeds = lambda later, earlier: max(later) > 1.25 * max(earlier) + 5
+    wrong = []
+    quiet = [memory for life in front.memory for at, memory in life if faults.is_quiet(at)]
+    if len(quiet) >= 8 and exceeds(quiet[len(quiet) // 2:], quiet[:len(quiet) // 2]):
+        wrong.append(f"the memory of a process grew: {quiet}")
+    peaks = [max(memory for _, memory in life) for life in front.memory if len(life) >= 3]
+    if len(peaks) >= 6 and exceeds(peaks[-(len(peaks) // 3):], peaks[:len(peaks) // 3]):
+        wrong.append(f"the peaks of processes grew: {peaks}")
+    return wrong
+
+
+def report(clients, front, faults, planner):
+    asked, errors = (sum(getattr(client, what) for client in clients) for what in ("asked", "errors"))
+    calm = f"{front.hand_overs} hand-overs, {front.reloads} reloads"
+    at = time.time() - faults.begun
+    print(f"{at:6.0f} s: {asked} requests, {errors} errors, {faults.count} faults, {front.lives // 2} of the front end, {calm}, "
+          f"{planner.plans} plans, {planner.lost} stage files lost, {front.memory[-1][-1][1]:.1f} MB", flush=True)
+
+
+def run(seconds, front, servers, begin, planner, stop):
+    """Load and faults; returns whatever was wrong."""
+    clients = [Client(seed, port, stop, front) for seed, port in enumerate(list(POOLS) * 3)]
+    clients += [TlsClient(seed, TLS, stop, front) for seed in range(10, 12)] + [SteadyClient(seed, EXTRA, stop, front) for seed in range(20, 23)]
+    clients += [Mover(seed, PLANNED, stop, front) for seed in range(4)]
+    clients += [FailoverClient(number, name, stop, front) for name in FAILOVER for number in range(CLIENTS)]
+    reloader, faults, tenths = Reloader(front, stop), Faults(front, servers, begin, seconds), 0
+    wrong = lambda: [one.wrong for one in [*clients, front] if one.wrong]
+    try:
+        for thread in (planner, reloader, *clients):
+            thread.start()
+        while faults.share() < 1 and not wrong():
+            faults.one()
+            if faults.share() * 10 >= tenths + 1:
+                front.sample()
+                tenths = int(faults.share() * 10)
+                report(clients, front, faults, planner)
+    finally:
+        stop.set()
+        for thread in (reloader, *clients):
+            thread.join(30)
+        front.stop()
+    idle = [client for client in clients if not client.asked]
+    return wrong() + grown(front, faults) + ([f"{len(idle)} clients have asked nothing"] if idle else [])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=3600)
     options = parser.parse_args()
+    # Under nohup, the front end would inherit that SIGHUP is ignored, and not reload.
+    signal.signal(signal.SIGHUP, lambda *_: None)
     # Every other one is of the newest release, where that can be had.
     programs = list(memcacheds().values())
     begin = lambda port: memcached(port, programs[port % len(programs)])
-    servers = {port: begin(port) for port in SERVERS}
-    folder = tempfile.TemporaryDirectory()
-    path = pathlib.Path(folder.name)
-    stop, r, faults, memory = threading.Event(), random.Random(0), 0, []
-    proxy, planner = Front(path), Planner(path, stop)
-    planner.write("stage", "begin")
-    planner.plan()
-    proxy.start()
-    clients = [Client(seed, port, stop, proxy) for seed, port in enumerate(list(POOLS) * 4)]
-    clients += [Mover(seed, PLANNED, stop, proxy) for seed in range(4)]
-    try:
-        planner.start()
-        for client in clients:
-            client.start()
-        begun = time.time()
-        while time.time() - begun < options.seconds and not any(client.wrong for client in clients):
-            port = r.choice(SERVERS)
-            event(f"fault of server {port - SERVERS[0] + 1}, or of the front end")
-            if r.random() < 0.02:
-                proxy.kill()
-                event("the front end was killed")
-            elif r.random() < 0.5:
-                servers[port].kill()
-                servers[port].wait()
-                time.sleep(r.random())
-                servers[port] = begin(port)
-                event(f"server {port - SERVERS[0] + 1} was killed")
-            else:
-                servers[port].send_signal(signal.SIGSTOP)
-                time.sleep(r.random() * 3)
-                servers[port].send_signal(signal.SIGCONT)
-                event(f"server {port - SERVERS[0] + 1} goes on")
-            faults += 1
-            time.sleep(r.random() * 3)
-            if time.time() - begun > options.seconds * (len(memory) + 1) / 10:
-                memory.append(resident(proxy.process.pid))
-                print(f"{time.time() - begun:6.0f} s: {sum(c.asked for c in clients)} requests, {sum(c.errors for c in clients)} errors, "
-                      f"{faults} faults, {proxy.lives // 2} of the front end, {planner.plans} plans, {planner.lost} stage files lost, {memory[-1]:.1f} MB", flush=True)
-    finally:
-        stop.set()
-        for client in clients:
-            client.join(15)
-        proxy.process.terminate()
-        proxy.process.wait(20)
-        for server in servers.values():
-            server.kill()
-            server.wait()
-    wrong = [client.wrong for client in clients if client.wrong]
-    if len(memory) > 4 and max(memory[-3:]) > 1.25 * max(memory[1:4]) + 5:
-        wrong.append(f"the memory grew: {memory}")
-    print("; ".join(wrong) or "no wrong value, no answer missing, memory flat")
+    with tempfile.TemporaryDirectory() as folder:
+        path, stop = pathlib.Path(folder), threading.Event()
+        certificates(path)
+        servers = {port: begin(port) for port in SERVERS}
+        # The newest one is built without TLS.
+        secure = ("-Z", "-o", f"ssl_chain_cert={path}/own.pem,ssl_key={path}/own.key")
+        servers |= {port: memcached(port, "memcached", *secure) for port in STEADY}
+        front, planner = Front(path), Planner(path, stop)
+        planner.write("stage", "begin")
+        planner.plan()
+        try:
+            front.start()
+            wrong = run(options.seconds, front, servers, begin, planner, stop)
+        finally:
+            for server in servers.values():
+                server.kill()
+                server.wait()
+        if wrong:
+            print("\n".join([f"{at:.3f} {what}" for at, what in sorted(EVENTS)] + front.complaints()), file=sys.stderr)
+    print("; ".join(wrong) or "no wrong value, no older one than promised, no answer missing, no connection lost, no request failed by a "
+          "reload, memory flat")
     sys.exit(bool(wrong))
 
 

@@ -28,10 +28,9 @@ def at(*ports):
     return ",".join(f"127.0.0.1:{port}" for port in ports)
 
 
-def start(port, *command):
+def start(port, *command, messages=subprocess.DEVNULL):
     """A program that listens on that port, once it does."""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([str(word) for word in command], **quiet)
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=messages)
     try:
         wait(port)
     except SystemExit:
@@ -54,8 +53,8 @@ def memcacheds():
     return found
 
 
-def memcached(port, program="memcached"):
-    return start(port, program, "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-t", 1, "-m", 64)
+def memcached(port, program="memcached", *more):
+    return start(port, program, "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-t", 1, "-m", 64, *more)
 
 
 def front(port, servers, *more, program=FANIN):
