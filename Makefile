@@ -20,6 +20,7 @@ demo: build ## compare schemes on the papers' settings: the main job
 test: ## run all tests, including the report in a browser and the Python package's quick tests, and check dependency rules
 	@scripts/setup.sh rust
 	@scripts/setup.sh shellcheck || echo "make test: scripts of advice are not checked"
+	@scripts/setup.sh memcached nutcracker prometheus || echo "make test: docs/operate.md and the dashboard are not tested"
 	cargo test --workspace --locked
 	@python3 scripts/dependencies.py
 	@python3 scripts/import_cycles.py

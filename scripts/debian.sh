@@ -17,7 +17,7 @@ mkdir -p "$root/usr/share/man/man1" "$root/usr/share/doc/fanin" "$root/DEBIAN"
 for page in "$folder"/man/*.1; do gzip -9nc "$page" >"$root/usr/share/man/man1/$(basename "$page").gz"; done
 cat LICENSE-MIT LICENSE-APACHE >"$root/usr/share/doc/fanin/copyright"
 cp -r scenarios "$root/usr/share/doc/fanin/scenarios"
-put 644 docs/front.md usr/share/doc/fanin/front.md
+for page in front operate failover; do put 644 "docs/$page.md" "usr/share/doc/fanin/$page.md"; done
 put 644 packaging/grafana.json usr/share/fanin/grafana.json
 put 644 packaging/fanin-front.service lib/systemd/system/fanin-front.service
 put 644 packaging/fanin-front.socket lib/systemd/system/fanin-front.socket

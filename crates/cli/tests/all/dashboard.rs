@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::common::program;
-use super::front::empty_server;
+use super::front::{empty_server, free_address};
 use super::support::{root, text};
 
 /// A process that ends with the test.
-struct Process(Child);
+pub struct Process(pub Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -63,13 +64,8 @@ fn panels_are_complete_and_do_not_overlap() {
     assert_eq!(variables, ["datasource", "instance", "pool"]);
 }
 
-/// An address that is free now.
-fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-}
-
 /// The body of a response, if there is one.
-fn get(address: &str, path: &str) -> Option<String> {
+pub fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     // Without HTTP 1.1 the body comes in one piece.
     stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes()).ok()?;
@@ -80,23 +76,19 @@ fn get(address: &str, path: &str) -> Option<String> {
 }
 
 /// Results of a query.
-fn results(prometheus: &str, query: &str) -> Result<Vec<Value>, String> {
+pub fn results(prometheus: &str, query: &str) -> Result<Vec<Value>, String> {
     let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
     let body = get(prometheus, &format!("/api/v1/query?query={escaped}")).ok_or("no valid query, or no Prometheus")?;
     let response: Value = serde_json::from_str(&body).map_err(|error| error.to_string())?;
     response["data"]["result"].as_array().cloned().ok_or_else(|| body.clone())
 }
 
-fn prometheus(folder: &std::path::Path, target: &str, feature: &str) -> (Process, String) {
+/// A Prometheus with the `prometheus.yml` of a folder, and its address.
+pub fn prometheus(folder: &Path, feature: &str) -> (Process, String) {
     let address = free_address();
-    let file = folder.join("prometheus.yml");
-    let configuration = format!(
-        "global: {{ scrape_interval: 200ms, scrape_timeout: 200ms }}\nscrape_configs:\n- job_name: fanin\n  static_configs: [ {{ targets: [\"{target}\"] }} ]\n"
-    );
-    fs::write(&file, configuration).unwrap();
     let mut command = Command::new("prometheus");
-    command.arg(format!("--config.file={}", file.display())).arg(format!("--web.listen-address={address}"));
-    command.arg(format!("--storage.tsdb.path={}", folder.join("data").display())).arg("--log.level=error");
+    command.arg("--config.file=prometheus.yml").arg(format!("--web.listen-address={address}")).current_dir(folder);
+    command.args(["--storage.tsdb.path=data", "--log.level=error"]);
     command.args((!feature.is_empty()).then(|| format!("--enable-feature={feature}")));
     (Process(command.stderr(Stdio::null()).spawn().unwrap()), address)
 }
@@ -141,7 +133,11 @@ impl Observed {
         let listens = lines.next().unwrap().split(' ').nth(3).unwrap().to_owned();
         let metrics = lines.next().unwrap();
         let metrics = metrics.trim_start_matches("metrics are at http://").trim_end_matches("/metrics");
-        let (server, prometheus) = prometheus(folder.path(), metrics, feature);
+        let configuration = format!(
+            "global: {{ scrape_interval: 200ms, scrape_timeout: 200ms }}\nscrape_configs:\n- job_name: fanin\n  static_configs: [ {{ targets: [\"{metrics}\"] }} ]\n"
+        );
+        fs::write(folder.path().join("prometheus.yml"), configuration).unwrap();
+        let (server, prometheus) = prometheus(folder.path(), feature);
         thread::spawn(move || request_until_closed(&listens));
         Ok(Observed { prometheus, _processes: [front, server], _folder: folder })
     }

@@ -20,6 +20,7 @@ mod house;
 mod keeping;
 mod limits;
 mod on;
+mod operate;
 mod outputs;
 mod packaging;
 mod planning;

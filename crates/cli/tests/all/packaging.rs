@@ -111,6 +111,7 @@ fn debian_package_has_settings_units_and_user() {
         ("usr/lib/sysusers.d/fanin.conf", 0o644),
         ("usr/share/fanin/grafana.json", 0o644),
         ("usr/share/doc/fanin/front.md", 0o644),
+        ("usr/share/doc/fanin/operate.md", 0o644),
         ("DEBIAN/postinst", 0o755),
         ("DEBIAN/prerm", 0o755),
         ("DEBIAN/postrm", 0o755),

@@ -2,7 +2,7 @@
 //!
 //! A block marked `toml scenario NAME` is a file of that name, one marked `toml file PATH` any other. One marked `sh` contains commands.
 //! One marked `text` that starts with `$ ` contains a command and its output, which `make docs` rewrites. The blocks of a page run in order
-//! in one folder, beside the project's scenarios, papers and pages.
+//! in one folder, beside the project's scenarios, papers and pages. `operate.rs` runs the steps of `docs/operate.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
