@@ -29,7 +29,7 @@ pub struct Entry {
 pub struct ServerState {
     /// Whether it was last reported as down.
     is_down: AtomicBool,
-    /// Whether it has been connected to.
+    /// Whether it has answered.
     is_known: AtomicBool,
     /// Keys to delete before it is read again.
     journal: Mutex<Journal>,
@@ -70,12 +70,12 @@ impl ServerState {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that it has been connected to: from now on its journal is complete.
+    /// Records that it has answered: from now on its journal is complete.
     pub fn becomes_known(&self) {
         self.is_known.store(true, SeqCst);
     }
 
-    /// Whether it has been connected to.
+    /// Whether it has answered.
     pub fn is_known(&self) -> bool {
         self.is_known.load(SeqCst)
     }

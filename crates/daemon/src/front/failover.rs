@@ -95,6 +95,13 @@ impl<N: Net> Front<N> {
         self.shared.wake();
     }
 
+    /// Whether a server that has just been connected must show that it responds.
+    pub(super) fn wants_answer(&self, server: usize) -> bool {
+        let to = self.upstreams.server(server);
+        // Its journal is complete from its first answer on.
+        to.is_doubtful() || to.is_out() || to.is_new() && !to.is_second() && self.fails_over(server)
+    }
+
     /// A server that is not in use has answered.
     pub(super) fn answers_again(&mut self, server: usize) {
         if self.upstreams.server(server).is_out()

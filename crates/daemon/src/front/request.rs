@@ -458,7 +458,7 @@ impl<N: Net> Front<N> {
             }
             self.counters.server_connects.add(u64::from(opened && self.upstreams.is_shared(server)));
         }
-        if opened && (self.upstreams.server(server).is_doubtful() || self.upstreams.server(server).is_out()) {
+        if opened && self.wants_answer(server) {
             self.upstreams.probe(server, self.now);
         }
         if event.writable || opened {

@@ -349,19 +349,21 @@ fn found(come: &[u8], at_new: bool) -> Found<'_> {
     if words.next() != Some(b"VA") {
         return Found::Nothing;
     }
-    let (mut flags, mut lives, mut token, mut wins) = (0, None, None, false);
+    let (mut flags, mut lives, mut token, mut wins, mut leased) = (0, None, None, false, false);
     for word in words.skip(1) {
         let number = |text: &[u8]| str::from_utf8(text).ok()?.parse::<i64>().ok();
         match word.split_first() {
             Some((b'f', text)) => flags = number(text).and_then(|number| u32::try_from(number).ok()).unwrap_or(0),
             Some((b't', text)) => lives = number(text).filter(|number| *number >= 0),
             Some((b'c', text)) => token = str::from_utf8(text).ok().and_then(|text| text.parse().ok()),
-            Some((b'W', _)) => wins = true,
+            Some((b'W', _)) => (wins, leased) = (true, true),
+            Some((b'Z', _)) => leased = true,
             _ => {}
         }
     }
     match token {
-        _ if value.len() > 2 || !at_new => Found::Value { value, flags, lives },
+        // Also the old server may have a lease, of another front end.
+        _ if value.len() > 2 || !at_new && !leased => Found::Value { value, flags, lives },
         Some(token) if wins => Found::Lease(token),
         _ => Found::Nothing,
     }
@@ -413,6 +415,7 @@ mod tests {
             (b"EN\r\n", true, Found::Nothing),
             (b"", true, Found::Nothing),
             (b"VA 0 f9 t-1\r\n\r\n", false, value(b"\r\n", 9, None)),
+            (b"VA 0 f0 t2 Z\r\n\r\n", false, Found::Nothing),
             (b"VA 1 f9 t20 c18446744073709551615\r\nx\r\n", false, value(b"x\r\n", 9, Some(20))),
             (b"SERVER_ERROR out of memory\r\n", true, Found::Error(b"SERVER_ERROR out of memory\r\n")),
         ] {

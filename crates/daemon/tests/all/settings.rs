@@ -73,23 +73,6 @@ fn errors_have_line_and_valid_value() {
             "f.toml:8: 1000 is outside 0 to 100; use a value such as",
         ),
         ("slow = \"1 us\"", "f.toml:6: `1 us` is less than 100 us; use a value such as slow = \"100 ms\""),
-        ("on_down = \"wait\"", "f.toml:6: unknown value `wait`: use one of error, miss, next"),
-        ("replicas = 0", "f.toml:6: 0 is outside 1 to 4"),
-        ("replicas = 3", "f.toml:6: 3 replicas need as many servers; the pool has 2"),
-        ("replicas = 2\non_down = \"next\"", "f.toml:7: with `replicas`, the other replicas replace a server: remove"),
-        ("hedge = { after = \"5 ms\" }", "f.toml:6: `hedge` needs a second replica: set replicas = 2, or remove it"),
-        (
-            "replicas = 2\nhedge = { after = \"2 s\" }",
-            "f.toml:7: `after` is not less than the timeout of 1 s: use a value such as \"5 ms\"",
-        ),
-        (
-            "replicas = 2\nhedge = { after = \"5 ms\", share = \"200 %\" }",
-            "f.toml:7: `200 %`: it is too large; use a value such as share = \"5 %\"",
-        ),
-        (
-            "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:2\"]\non_down = \"next\"",
-            "f.toml:9: `next` needs at least two servers",
-        ),
         ("[messages]\nformat = \"xml\"", "f.toml:7: unknown value `xml`: use one of text, json"),
         ("= 3", "f.toml:6: "),
     ] {
@@ -152,6 +135,32 @@ fn errors_of_predictions_have_line_and_valid_value() {
     ] {
         let text = format!("{POOL}{more}\n");
         let problem = Settings::of_file("f.toml", &text).unwrap_err().to_string();
+        assert!(problem.starts_with(told), "{more:?}: {problem}");
+    }
+}
+
+#[test]
+fn errors_of_failover_have_line_and_valid_value() {
+    for (more, told) in [
+        ("on_down = \"wait\"", "f.toml:6: unknown value `wait`: use one of error, miss, next"),
+        ("replicas = 0", "f.toml:6: 0 is outside 1 to 4"),
+        ("replicas = 3", "f.toml:6: 3 replicas need as many servers; the pool has 2"),
+        ("replicas = 2\non_down = \"next\"", "f.toml:7: with `replicas`, the other replicas replace a server: remove"),
+        ("hedge = { after = \"5 ms\" }", "f.toml:6: `hedge` needs a second replica: set replicas = 2, or remove it"),
+        (
+            "replicas = 2\nhedge = { after = \"2 s\" }",
+            "f.toml:7: `after` is not less than the timeout of 1 s: use a value such as \"5 ms\"",
+        ),
+        (
+            "replicas = 2\nhedge = { after = \"5 ms\", share = \"200 %\" }",
+            "f.toml:7: `200 %`: it is too large; use a value such as share = \"5 %\"",
+        ),
+        (
+            "[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = [\"127.0.0.1:2\"]\non_down = \"next\"",
+            "f.toml:9: `next` needs at least two servers",
+        ),
+    ] {
+        let problem = Settings::of_file("f.toml", &format!("{POOL}{more}\n")).unwrap_err().to_string();
         assert!(problem.starts_with(told), "{more:?}: {problem}");
     }
 }

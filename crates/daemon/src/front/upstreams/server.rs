@@ -123,6 +123,8 @@ pub struct Server<S> {
     /// It is not in use: other servers answer for it, or nobody. While it joins, it deletes keys that change.
     is_out: bool,
     joins: bool,
+    /// It has answered this thread.
+    has_answered: bool,
     out: Outgoing,
     /// Whether it is in the list to write at the end of this loop iteration, and in a list to read in a later one.
     marked: bool,
@@ -157,6 +159,7 @@ impl<S> Server<S> {
             is_doubtful: false,
             is_out: false,
             joins: false,
+            has_answered: false,
             out: Outgoing::default(),
             marked: false,
             again: false,
@@ -259,7 +262,6 @@ impl<S> Server<S> {
         if let State::Opening { socket, waits, .. } = std::mem::replace(&mut self.state, down) {
             self.state = State::Open(socket);
             self.is_doubtful = !waits && self.alone.is_none();
-            self.shared.becomes_known();
         }
         Ok(true)
     }
@@ -436,6 +438,11 @@ impl<S> Server<S> {
         self.is_out
     }
 
+    /// Whether it has never answered this thread.
+    pub fn is_new(&self) -> bool {
+        !self.has_answered
+    }
+
     /// Whether it is not in use, but deletes keys that change.
     pub fn takes_deletions(&self) -> bool {
         self.joins && self.is_open()
@@ -479,6 +486,9 @@ impl<S> Server<S> {
     /// Handles a response: the next failure is a first one. Returns whether this was the first response since a failure.
     pub fn is_well(&mut self) -> bool {
         self.is_doubtful = false;
+        if !std::mem::replace(&mut self.has_answered, true) {
+            self.shared.becomes_known();
+        }
         std::mem::take(&mut self.pause) > 0
     }
 
