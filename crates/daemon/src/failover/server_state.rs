@@ -10,6 +10,9 @@ use crate::metrics::ServerFigures;
 /// Most keys; beyond, a server with replicas is flushed when it returns, and other changes are refused.
 const MOST_KEYS: usize = 1 << 18;
 
+/// Number of flushes that delete everything.
+const FLUSHES: u32 = 2;
+
 /// Key of an entry: as it is sent, and whether that is base64.
 type SentKey = (Vec<u8>, bool);
 /// Other servers to which a key was written in place of this one.
@@ -97,8 +100,8 @@ pub struct Journal {
     keys: BTreeMap<SentKey, Others>,
     /// Keys that are being deleted.
     taken: Vec<Entry>,
-    /// Whether everything must be deleted.
-    flush: bool,
+    /// How often everything must be deleted: twice, with a pause, since a flush spares what was stored in the same second.
+    flushes: u32,
 }
 
 impl Journal {
@@ -121,17 +124,22 @@ impl Journal {
     /// Has everything deleted at this server. Only keys for other servers are kept.
     pub fn flush_instead(&mut self) {
         self.keys.retain(|_, others| !others.is_empty());
-        self.flush = true;
+        self.flushes = FLUSHES;
     }
 
     /// Whether everything must be deleted.
     pub fn must_flush(&self) -> bool {
-        self.flush
+        self.flushes > 0
     }
 
-    /// Everything has been deleted.
+    /// Everything that was not stored just before has been deleted.
     pub fn flushed(&mut self) {
-        self.flush = false;
+        self.flushes = self.flushes.saturating_sub(1);
+    }
+
+    /// Whether everything has been deleted once, and must be a second time after a pause.
+    pub fn must_flush_again(&self) -> bool {
+        (1..FLUSHES).contains(&self.flushes)
     }
 
     /// Number of keys.

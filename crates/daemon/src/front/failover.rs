@@ -16,6 +16,8 @@ use crate::net::clock::Nanos;
 
 /// Keys that are deleted at a time when a server returns.
 const AT_ONCE: usize = 64;
+/// Pause between two flushes of a server: memcached counts in seconds, and its clock may be a second late after a stop.
+const FLUSH_PAUSE: Nanos = 3_000_000_000;
 /// Pause between looks whether the next step of a change can be taken.
 const LOOK: Nanos = 2_000_000;
 
@@ -87,10 +89,13 @@ impl<N: Net> Front<N> {
             return;
         }
         let Some((failover, number)) = self.failover_of(server) else { return };
-        if !from.state_of_all().is_known() {
-            // What it holds is from before this front end.
-            from.state_of_all().journal().flush_instead();
+        let state = from.state_of_all();
+        let mut journal = state.journal();
+        // What it holds may be from before this front end.
+        if !state.is_known() || journal.must_flush_again() {
+            journal.flush_instead();
         }
+        drop(journal);
         failover.fail(number, None);
         self.shared.wake();
     }
@@ -133,7 +138,7 @@ impl<N: Net> Front<N> {
                     self.upstreams.probe(server, self.now);
                 }
             }
-            for number in failover.duties(self.thread) {
+            for number in failover.duties(self.thread, self.now) {
                 self.purge(&failover, slot, number);
             }
         }
@@ -204,6 +209,9 @@ impl<N: Net> Front<N> {
             let mut journal = state.journal();
             if journal.taken().is_empty() {
                 journal.flushed();
+            }
+            if journal.must_flush_again() {
+                failover.wait(number, self.now + FLUSH_PAUSE);
             }
             journal.has_deleted();
         }
