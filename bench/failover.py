@@ -115,7 +115,7 @@ def percentile(times, share):
 
 
 def faults(servers, count, seed, faulty, wrong):
-    """Injects so many faults; returns how many of each kind."""
+    """Injects `count` faults; returns the number of each kind."""
     kinds = ["kill", "stop", "slow"] + (["cut_off"] if OWN else [])
     r, counts = random.Random(seed), dict.fromkeys(kinds, 0)
     while sum(counts.values()) < count and not wrong():

@@ -34,7 +34,7 @@ class Left(Exception):
 
 
 class Client(threading.Thread):
-    """One connection after another, until it is told to stop; what it has found wrong."""
+    """A client with one connection after another. Stops at `stop` or at the first violation, which is in `wrong`."""
 
     def __init__(self, seed, port, stop, front):
         super().__init__(daemon=True)

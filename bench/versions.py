@@ -26,7 +26,7 @@ class Known:
 
 
 class VersionClient(threading.Thread):
-    """One connection, until it is told to stop; what it has found wrong. `known` returns the pool's present Known."""
+    """A client with one connection. Stops at `stop` or at the first violation, which is in `wrong`. `known` returns the pool's Known."""
 
     def __init__(self, number, port, known, stop, clients):
         super().__init__(daemon=True)

@@ -42,7 +42,8 @@ pub struct Members {
     pub list: Vec<Member>,
     /// Servers per key.
     replicas: usize,
-    all_up: bool,
+    /// Whether every key's primary is the server by its hash.
+    is_by_hash: bool,
 }
 
 /// Servers of a key, by their numbers in the pool.
@@ -61,8 +62,10 @@ pub struct Route {
 impl Members {
     /// Servers with this number of replicas per key.
     pub fn new(list: Vec<Member>, replicas: usize) -> Members {
-        let all_up = list.iter().all(|member| member.phase == Phase::Up && member.rank == 0);
-        Members { list, replicas, all_up }
+        // Without replicas, ranks do not matter.
+        let is_first = |member: &Member| member.phase == Phase::Up && (replicas == 1 || member.rank == 0);
+        let is_by_hash = list.iter().all(is_first);
+        Members { list, replicas, is_by_hash }
     }
 
     /// Servers of a pool without failover.
@@ -82,7 +85,7 @@ impl Members {
 
     /// The server that has a key's value. If it is not up, the key is not available.
     pub fn primary(&self, router: &Router, key: &[u8]) -> usize {
-        if self.all_up { router.server(key) } else { self.route(router, key).primary }
+        if self.is_by_hash { router.server(key) } else { self.route(router, key).primary }
     }
 
     /// Servers of a key.

@@ -208,10 +208,10 @@ impl Failover {
         left == 0 || joins && left < FEW_KEYS
     }
 
-    /// A deletion of a round is over; returns whether it was the last.
+    /// A deletion of a round is over; returns whether it was the last, and none has failed.
     pub fn deleted(&self, server: usize, round: u32) -> bool {
         let change = &mut self.state().changes[server];
-        if change.round != round || change.outstanding == 0 {
+        if change.failed || change.round != round || change.outstanding == 0 {
             return false;
         }
         change.outstanding -= 1;
@@ -301,7 +301,10 @@ mod tests {
         assert!(!failover.advance(0, 9, 0), "it must answer again");
         failover.answers(1, 0, 9);
         assert!(failover.advance(0, 9, 0));
+        // A deletion that was refused is not over when the response ends.
+        let round = failover.begin_round(1, 1);
         failover.fail(1, None);
+        assert!(!failover.deleted(1, round));
         assert!(failover.advance(0, 9, 0));
         assert_eq!(failover.members().phase(1), Phase::Away);
     }

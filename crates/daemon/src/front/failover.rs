@@ -91,7 +91,7 @@ impl<N: Net> Front<N> {
         let Some((failover, number)) = self.failover_of(server) else { return };
         let state = from.state_of_all();
         let mut journal = state.journal();
-        // What it holds may be from before this front end.
+        // It may have values from before this front end started.
         if !state.is_known() || journal.must_flush_again() {
             journal.flush_instead();
         }

@@ -67,9 +67,9 @@ struct Server {
     stopped: bool,
     /// Connections are refused.
     down: bool,
-    /// What is left of broken connections, to be executed until a time.
+    /// Unexecuted requests of broken connections, with the time by which they are executed.
     late: Vec<(Vec<u8>, u64)>,
-    /// What is left of connections that the front end watches until it has been executed.
+    /// Unexecuted requests of connections that the front end watches.
     ending: Vec<(Vec<u8>, Option<Arc<()>>)>,
 }
 
