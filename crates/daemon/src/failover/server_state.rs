@@ -10,9 +10,6 @@ use crate::metrics::ServerFigures;
 /// Most keys; beyond, a server with replicas is flushed when it returns, and other changes are refused.
 const MOST_KEYS: usize = 1 << 18;
 
-/// Number of flushes that delete everything.
-const FLUSHES: u32 = 2;
-
 /// Key of an entry: as it is sent, and whether that is base64.
 type SentKey = (Vec<u8>, bool);
 /// Other servers to which a key was written in place of this one.
@@ -100,8 +97,10 @@ pub struct Journal {
     keys: BTreeMap<SentKey, Others>,
     /// Keys that are being deleted.
     taken: Vec<Entry>,
-    /// How often everything must be deleted: twice, with a pause, since a flush spares what was stored in the same second.
-    flushes: u32,
+    /// Whether everything must be deleted.
+    flush: bool,
+    /// Whether everything is being deleted.
+    is_flushing: bool,
 }
 
 impl Journal {
@@ -124,22 +123,13 @@ impl Journal {
     /// Has everything deleted at this server. Only keys for other servers are kept.
     pub fn flush_instead(&mut self) {
         self.keys.retain(|_, others| !others.is_empty());
-        self.flushes = FLUSHES;
+        self.flush = true;
     }
 
-    /// Whether everything must be deleted.
-    pub fn must_flush(&self) -> bool {
-        self.flushes > 0
-    }
-
-    /// Everything that was not stored just before has been deleted.
-    pub fn flushed(&mut self) {
-        self.flushes = self.flushes.saturating_sub(1);
-    }
-
-    /// Whether everything has been deleted once, and must be a second time after a pause.
-    pub fn must_flush_again(&self) -> bool {
-        (1..FLUSHES).contains(&self.flushes)
+    /// Begins to delete everything, if that is wanted. A flush that is wanted later is another one.
+    pub fn begin_flush(&mut self) -> bool {
+        self.is_flushing = std::mem::take(&mut self.flush);
+        self.is_flushing
     }
 
     /// Number of keys.
@@ -162,13 +152,15 @@ impl Journal {
         &self.taken
     }
 
-    /// They have been deleted.
+    /// They, or everything, have been deleted.
     pub fn has_deleted(&mut self) {
+        self.is_flushing = false;
         self.taken.clear();
     }
 
-    /// They may not have been deleted.
+    /// They, or everything, may not have been deleted.
     pub fn give_back(&mut self) {
+        self.flush |= std::mem::take(&mut self.is_flushing);
         for Entry { key, base64, others } in std::mem::take(&mut self.taken) {
             let known = self.keys.entry((key, base64)).or_default();
             known.extend(others);
@@ -204,7 +196,16 @@ mod tests {
         assert!(journal.add(&7u32.to_be_bytes(), true, None), "is in it");
         assert!(journal.add(&7u32.to_be_bytes(), true, Some(&Arc::default())));
         journal.flush_instead();
-        assert_eq!((journal.len(), journal.must_flush()), (1, true));
+        assert_eq!((journal.len(), journal.begin_flush()), (1, true));
+        // It was not confirmed.
+        journal.give_back();
+        assert!(journal.begin_flush());
+        // Meanwhile another one is wanted.
+        journal.flush_instead();
+        journal.has_deleted();
+        assert!(journal.begin_flush());
+        journal.has_deleted();
+        assert!(!journal.begin_flush());
         assert!(journal.add(b"more", true, None));
     }
 }

@@ -43,8 +43,6 @@ struct Change {
     /// Number of its current round of deletions, and those that the thread waits for.
     round: u32,
     outstanding: usize,
-    /// Deletions wait until this time, by the thread's clock.
-    delayed_until: Nanos,
     /// Whether its journal has been worked off, or for `next` almost.
     purged: bool,
     /// Writes after which it may be stale: until it is away, nobody reads their keys there.
@@ -171,25 +169,15 @@ impl Failover {
         true
     }
 
-    /// Delays the next deletions of a server until this time.
-    pub fn wait(&self, server: usize, until: Nanos) {
-        self.state().changes[server].delayed_until = until;
-    }
-
     /// Servers whose journals this thread is to work off now.
-    pub fn duties(&self, thread: usize, now: Nanos) -> Vec<usize> {
+    pub fn duties(&self, thread: usize) -> Vec<usize> {
         let state = self.state();
         let is_over = state.is_over || state.previous.iter().any(|members| Arc::strong_count(members) > 1);
         let is_due = |server: &usize| {
             let change = &state.changes[*server];
             let joins = matches!(state.current.phase(*server), Phase::Joining | Phase::Returning);
             let is_own = change.answered.is_some_and(|(whose, _)| whose == thread);
-            joins
-                && is_own
-                && now >= change.delayed_until
-                && !change.failed
-                && !change.purged
-                && change.outstanding == 0
+            joins && is_own && !change.failed && !change.purged && change.outstanding == 0
         };
         (0..self.servers.len()).filter(|server| !is_over && is_due(server)).collect()
     }
@@ -272,13 +260,13 @@ mod tests {
             assert!(!failover.advance(0, 1000, 10), "another thread takes it back");
             assert!(!failover.advance(1, 109, 10), "it may still read old requests");
             assert!(failover.advance(1, 110, 10));
-            assert_eq!((phase(), failover.duties(0, 110), failover.duties(1, 110)), (Phase::Joining, vec![], vec![0]));
+            assert_eq!((phase(), failover.duties(0), failover.duties(1)), (Phase::Joining, vec![], vec![0]));
             let round = failover.begin_round(0, 2);
             assert_eq!([round + 1, round, round].map(|round| failover.deleted(0, round)), [false, false, true]);
             failover.begin_round(0, 0);
             assert!(failover.advance(1, 120, 10));
             if replicas == 1 {
-                assert_eq!((phase(), failover.duties(1, 120)), (Phase::Returning, vec![0]));
+                assert_eq!((phase(), failover.duties(1)), (Phase::Returning, vec![0]));
                 failover.begin_round(0, 0);
                 assert!(failover.advance(1, 120, 10));
             }

@@ -16,8 +16,6 @@ use crate::net::clock::Nanos;
 
 /// Keys that are deleted at a time when a server returns.
 const AT_ONCE: usize = 64;
-/// Pause between two flushes of a server: memcached counts in seconds, and its clock may be a second late after a stop.
-const FLUSH_PAUSE: Nanos = 3_000_000_000;
 /// Pause between looks whether the next step of a change can be taken.
 const LOOK: Nanos = 2_000_000;
 
@@ -89,13 +87,10 @@ impl<N: Net> Front<N> {
             return;
         }
         let Some((failover, number)) = self.failover_of(server) else { return };
-        let state = from.state_of_all();
-        let mut journal = state.journal();
-        // It may have values from before this front end started.
-        if !state.is_known() || journal.must_flush_again() {
-            journal.flush_instead();
+        if !from.state_of_all().is_known() {
+            // It may have values from before this front end started.
+            from.state_of_all().journal().flush_instead();
         }
-        drop(journal);
         failover.fail(number, None);
         self.shared.wake();
     }
@@ -138,7 +133,7 @@ impl<N: Net> Front<N> {
                     self.upstreams.probe(server, self.now);
                 }
             }
-            for number in failover.duties(self.thread, self.now) {
+            for number in failover.duties(self.thread) {
                 self.purge(&failover, slot, number);
             }
         }
@@ -148,16 +143,18 @@ impl<N: Net> Front<N> {
     fn purge(&mut self, failover: &Failover, slot: usize, number: usize) {
         let server = self.upstreams.pool(slot).server(number);
         let state = self.upstreams.server(server).state_of_all().clone();
-        let (flushes, entries) = {
-            let mut journal = state.journal();
-            journal.give_back();
-            let is_enough = !journal.must_flush() && failover.is_enough(number, journal.len());
-            (journal.must_flush(), if is_enough || journal.must_flush() { Vec::new() } else { journal.take(AT_ONCE) })
-        };
         let mut deletions: Vec<(usize, Option<Entry>)> = Vec::new();
-        if flushes {
+        let mut journal = state.journal();
+        journal.give_back();
+        let entries = if journal.begin_flush() {
             deletions.push((server, None));
-        }
+            Vec::new()
+        } else if failover.is_enough(number, journal.len()) {
+            Vec::new()
+        } else {
+            journal.take(AT_ONCE)
+        };
+        drop(journal);
         for entry in entries {
             deletions.extend(self.other_servers(slot, &entry).into_iter().map(|other| (other, Some(entry.clone()))));
             deletions.push((server, Some(entry)));
@@ -205,15 +202,7 @@ impl<N: Net> Front<N> {
     pub(super) fn purge_ends(&mut self, of: usize, round: u32) {
         let Some((failover, number)) = self.failover_of(of) else { return };
         if failover.deleted(number, round) {
-            let state = self.upstreams.server(of).state_of_all();
-            let mut journal = state.journal();
-            if journal.taken().is_empty() {
-                journal.flushed();
-            }
-            if journal.must_flush_again() {
-                failover.wait(number, self.now + FLUSH_PAUSE);
-            }
-            journal.has_deleted();
+            self.upstreams.server(of).state_of_all().journal().has_deleted();
         }
     }
 
