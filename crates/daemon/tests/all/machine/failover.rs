@@ -17,7 +17,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::world::{Scripted, World};
-use super::{MS, TIMEOUT, each_case};
+use super::{MS, TIMEOUT, each_case, versions};
 use crate::store::Store;
 
 const SERVERS: usize = 4;
@@ -342,12 +342,8 @@ impl Case {
 
     fn judge(&mut self, least: &[(usize, u64)], text: &str) {
         self.reads += least.len();
-        for line in text.lines() {
-            let is_empty = line.starts_with("VALUE ") && line.split(' ').nth(3) == Some("0");
-            assert!(!is_empty, "{line}: an empty value, which nobody wrote");
-            let Some((name, version)) = line.split_once('/') else { continue };
-            let number: usize = name.strip_suffix("-key").unwrap().parse().unwrap();
-            let version: u64 = version.parse().unwrap();
+        for (number, version) in versions(text) {
+            let name = key(number);
             let before = least.iter().find(|(of, _)| *of == number).unwrap().1;
             self.found += 1;
             assert!(version >= before, "{name}: {version} was read, though {before} was known before");

@@ -338,6 +338,16 @@ impl Stage {
     }
 }
 
+/// Numbers of keys and versions of the values in a response to a get; each value is `NUMBER-key/VERSION`.
+fn versions(text: &str) -> impl Iterator<Item = (usize, u64)> {
+    text.lines().filter_map(|line| {
+        let is_empty = line.starts_with("VALUE ") && line.split(' ').nth(3) == Some("0");
+        assert!(!is_empty, "{line}: an empty value, which nobody wrote");
+        let (name, version) = line.split_once('/')?;
+        Some((name.strip_suffix("-key").unwrap().parse().unwrap(), version.parse().unwrap()))
+    })
+}
+
 /// Runs one case; returns the numbers of responses and of errors.
 fn run(case: u64, faults: Faults) -> (usize, usize) {
     let mut stage = Stage::new(case, faults);

@@ -19,7 +19,7 @@ use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
 
 use super::world::{Scripted, World};
-use super::{MS, each_case, in_memory};
+use super::{MS, each_case, in_memory, versions};
 use crate::migration::{write_plan, write_stage};
 use crate::store::Store;
 
@@ -326,12 +326,8 @@ impl Case {
 
     fn judge(&mut self, before: &[(usize, u64)], text: &str) {
         self.reads += before.len();
-        for line in text.lines() {
-            let is_empty = line.starts_with("VALUE ") && line.split(' ').nth(3) == Some("0");
-            assert!(!is_empty, "{line}: an empty value, which nobody wrote");
-            let Some((name, version)) = line.split_once('/') else { continue };
-            let number: usize = name.strip_suffix("-key").unwrap().parse().unwrap();
-            let version: u64 = version.parse().unwrap();
+        for (number, version) in versions(text) {
+            let name = key(number);
             let answered = before.iter().find(|(of, _)| *of == number).unwrap().1;
             self.found += 1;
             assert!(version >= answered, "{name}: {version} was read, though {answered} was answered before");
