@@ -9,7 +9,7 @@ use fanin_memcache::{Cursor, Meta, Piece, Shape, closes, response, retold};
 
 use super::upstreams::ask::Ask;
 use super::upstreams::error::ServerError;
-use super::upstreams::server::StreamedValue;
+use super::upstreams::streamed_value::StreamedValue;
 use super::{Front, READ};
 use crate::net::{Net, Received};
 

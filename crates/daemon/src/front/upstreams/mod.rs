@@ -11,6 +11,7 @@ pub mod error;
 pub mod hedges;
 pub mod pool;
 pub mod server;
+pub mod streamed_value;
 
 use std::collections::VecDeque;
 use std::iter::StepBy;

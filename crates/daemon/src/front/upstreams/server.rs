@@ -12,6 +12,7 @@ use fanin_memcache::{Cursor, Piece, Shape};
 
 use super::ask::Ask;
 use super::error::ServerError;
+use super::streamed_value::StreamedValue;
 use crate::failover::Phase;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
@@ -38,34 +39,6 @@ const AT_ONCE: Nanos = 0;
 /// First and longest pause before an unreachable server is tried again.
 const FIRST_PAUSE: Nanos = 50_000_000;
 const LONGEST_PAUSE: Nanos = 2_000_000_000;
-
-/// A large value being received.
-#[derive(Debug)]
-pub struct StreamedValue {
-    /// Its line and the bytes so far.
-    pub bytes: Buffer,
-    /// Missing bytes, terminator included; and whether the response ends with it.
-    pub left: u32,
-    pub last: bool,
-    /// Whether a client still wants it.
-    pub keeps: bool,
-}
-
-impl StreamedValue {
-    /// A value of which `left` bytes are missing.
-    pub fn new(left: u32, last: bool, keeps: bool) -> StreamedValue {
-        StreamedValue { bytes: Buffer::default(), left, last, keeps }
-    }
-
-    /// Takes more bytes; returns how many.
-    pub fn take(&mut self, come: &[u8]) -> usize {
-        if self.keeps {
-            self.bytes.extend(come);
-        }
-        self.left -= come.len() as u32;
-        come.len()
-    }
-}
 
 /// A name that ends in a port, which is 0 for a UNIX socket: a monitor for memcached fails at a name without one (`stats_format`).
 fn label(name: &str, address: &Address) -> String {
@@ -605,72 +578,4 @@ fn reason<T>(result: &io::Result<T>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::ask::Destination;
-    use super::*;
-    use crate::settings::Settings;
-
-    fn settings() -> settings::Server {
-        Settings::of_servers("127.0.0.1:0", &["127.0.0.1:1".to_owned()]).unwrap().pools[0].servers[0].clone()
-    }
-
-    #[test]
-    fn refuses_largest_client_first() {
-        let mut server: Server<()> = Server::shared(&settings(), Arc::default(), 0);
-        server.state = State::Open(());
-        assert_eq!(server.accepts(MOST_WAITS, 1), Ok(()));
-        // A client that sends without limit takes half of the space, and another one half of the rest.
-        server.out.extend(&vec![0; MOST_WAITS / 2 + 1]);
-        assert_eq!(server.accepts(MOST_WAITS / 2 + 1, 1), Err(ServerError::Busy));
-        assert_eq!(server.accepts(MOST_WAITS / 4, 1), Ok(()));
-        server.out.extend(&vec![0; MOST_WAITS / 2]);
-        assert_eq!([LEAST_WAITS, LEAST_WAITS + 1].map(|under_way| server.accepts(under_way, 1).is_ok()), [true, false]);
-        server.out.extend(&vec![0; MOST_WAITS]);
-        assert_eq!(server.accepts(0, 1), Err(ServerError::Busy));
-    }
-
-    #[test]
-    fn labels_have_a_port() {
-        let labels = [("10.0.0.1", 11211), ("10.0.0.1:22", 22), ("one", 5), ("a:b", 6)].map(|(name, port)| {
-            let address = std::net::SocketAddr::from(([10, 0, 0, 1], port));
-            label(name, &address.into())
-        });
-        assert_eq!(labels, ["10.0.0.1:11211", "10.0.0.1:22", "one:5", "a:b:6"]);
-        assert_eq!(label("/run/a.sock", &Address::Unix("/run/a.sock".into())), "/run/a.sock:0");
-    }
-
-    #[test]
-    fn pauses_double_and_are_random() {
-        let mut server: Server<()> = Server::shared(&settings(), Arc::default(), 0);
-        server.users = 1;
-        let mut pause = |random| {
-            server.close(0, random);
-            let State::Down { until } = server.state else { panic!("closed") };
-            until
-        };
-        assert_eq!(pause(7), 0, "the first attempt is at once");
-        for longest in [50, 100, 200, 400, 800, 1600, 2000, 2000].map(|millis| millis * 1_000_000) {
-            let next = pause(longest);
-            assert!((longest / 2..=longest).contains(&next), "{next} of {longest}");
-        }
-        let some: std::collections::BTreeSet<Nanos> = (0..20).map(|number| pause(number * 77_777_777)).collect();
-        assert!(some.len() > 15, "{some:?}");
-    }
-
-    #[test]
-    fn limits_second_connection_per_client() {
-        let mut server: Server<()> = Server::alone(&settings(), Arc::default(), 0);
-        let ask = || {
-            let client = crate::memory::table::Table::default().insert(());
-            Ask::new((client, 0), Destination::Every, Shape::Alone, 0)
-        };
-        for unanswered in 1.. {
-            if server.accepts(0, unanswered).is_err() {
-                break;
-            }
-            server.queue_single(ask(), b"");
-        }
-        assert_eq!(server.alone.as_ref().unwrap().len(), MOST_ALONE / 2);
-        assert_eq!(server.accepts(0, 1), Ok(()));
-    }
-}
+mod tests;

@@ -67,9 +67,9 @@ struct Server {
     stopped: bool,
     /// Connections are refused.
     down: bool,
-    /// Unexecuted requests of broken connections, with the time by which they are executed.
+    /// Outstanding requests of broken connections, with the time by which they are executed.
     late: Vec<(Vec<u8>, u64)>,
-    /// Unexecuted requests of connections that the front end watches.
+    /// Outstanding requests of connections that the front end watches.
     ending: Vec<(Vec<u8>, Option<Arc<()>>)>,
 }
 
