@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use fanin::advice::{Addresses, Goal};
+use fanin::advice::Goal;
 use fanin::{Draft, Out, Time, Wanted};
 
 use crate::advice::told;
@@ -51,15 +51,13 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
         draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)?;
     }
     let wanted = Wanted {
-        source,
         arguments: arguments.set.iter().flat_map(|set| ["--set".into(), set.clone()]).collect(),
         servers,
         grow_to,
         goal,
-        budget,
         time: limit,
         remedies: arguments.remedies.iter().map(|word| word.to_ascii_lowercase()).collect(),
-        addresses: Addresses::default(),
+        ..Wanted::new(source, budget)
     };
     listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;

@@ -37,17 +37,7 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
                 found.save_scenario()?;
             }
             let (file, scenario) = found.scenario()?;
-            let wanted = Wanted {
-                source: vec![file],
-                arguments: Vec::new(),
-                servers: None,
-                grow_to: None,
-                goal: None,
-                budget: BUDGET,
-                time: None,
-                remedies: Vec::new(),
-                addresses: found.addresses(),
-            };
+            let wanted = Wanted { addresses: found.addresses(), ..Wanted::new(vec![file], BUDGET) };
             Some(in_lab(means, |lab, hear| lab.advise(&scenario, &wanted, hear))?)
         }
     };

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fanin::advice::Addresses;
 use fanin::front::control::{self, Command};
 use fanin::front::{IncastReport, Pool, Predicted, Predictor, Settings, Simulated, Workload};
 use fanin::{Draft, Scenario, Wanted};
@@ -37,8 +36,7 @@ pub fn advise(settings: &Settings, folder: Option<&Path>) -> Result<(), Failure>
 /// Multigets that the running proxy observes, by pool; none if no proxy runs.
 fn observed(settings: &Settings) -> Result<BTreeMap<String, Workload>, Failure> {
     let failed = |why: String| Failure::Environment(format!("cannot ask the running proxy for its multigets: {why}"));
-    let addresses: Vec<_> = settings.pools.iter().map(|pool| pool.listen.clone()).collect();
-    match control::send(&addresses, Command::Observed).map_err(|error| failed(error.to_string()))? {
+    match control::send(&settings.listens(), Command::Observed).map_err(|error| failed(error.to_string()))? {
         None => Ok(BTreeMap::new()),
         Some(result) => serde_json::from_str(&result.map_err(failed)?).map_err(|error| failed(error.to_string())),
     }
@@ -55,17 +53,7 @@ fn advise_pool(pool: &Pool, observed: Option<&Workload>, folder: Option<&Path>) 
     say(&format!("{report}\n"))?;
     let scenario = fanin::front::scenario(pool, &workload, prediction.limit)?;
     let source = save(pool, &scenario, folder)?;
-    let wanted = Wanted {
-        source: vec![source.display().to_string()],
-        arguments: Vec::new(),
-        servers: None,
-        grow_to: None,
-        goal: None,
-        budget: BUDGET,
-        time: None,
-        remedies: Vec::new(),
-        addresses: Addresses::default(),
-    };
+    let wanted = Wanted::new(vec![source.display().to_string()], BUDGET);
     let means = Means { jobs: None, cached: true };
     let advised = in_lab(means, |lab, hear| lab.advise(&scenario, &wanted, hear))?;
     say(&told(&advised.advice, None, None))

@@ -32,6 +32,23 @@ pub struct Wanted {
     pub addresses: Addresses,
 }
 
+impl Wanted {
+    /// All remedies that this number of simulated data packets can compare, for the scenario of these words.
+    pub fn new(source: Vec<String>, budget: u64) -> Wanted {
+        Wanted {
+            source,
+            arguments: Vec::new(),
+            servers: None,
+            grow_to: None,
+            goal: None,
+            budget,
+            time: None,
+            remedies: Vec::new(),
+            addresses: Addresses::default(),
+        }
+    }
+}
+
 /// Advice, and the settings for its picture.
 pub struct Advised {
     /// The advice.

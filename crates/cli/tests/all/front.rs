@@ -272,15 +272,23 @@ fn import_prints_settings_and_what_does_not_map() {
 
 /// A server without values that takes this long for a get; returns its address.
 pub fn empty_server(delay: Duration) -> String {
+    server(move |_| {
+        thread::sleep(delay);
+        "END\r\n".to_owned()
+    })
+}
+
+/// A server that responds to lines; returns its address.
+pub fn server(response: impl Fn(&str) -> String + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
+            let response = response.clone();
             thread::spawn(move || {
                 let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                while let Some(Ok(_)) = lines.next() {
-                    thread::sleep(delay);
-                    stream.write_all(b"END\r\n").unwrap();
+                while let Some(Ok(line)) = lines.next() {
+                    stream.write_all(response(&line).as_bytes()).unwrap();
                 }
             });
         }

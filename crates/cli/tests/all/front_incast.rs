@@ -1,36 +1,26 @@
 //! Prediction of incast by `fanin front`: from assumed, then from observed multigets; and `--advise`.
-#![expect(clippy::disallowed_types, reason = "simple servers and clients")]
+#![expect(clippy::disallowed_types, reason = "simple clients")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::thread;
 
 use serde_json::Value;
 
 use super::common::Place;
+use super::front::server;
 
 /// Bytes of every value.
 const VALUE: usize = 560;
 
 /// A server that has every key; returns its address.
 fn full_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                while let Some(Ok(line)) = lines.next() {
-                    let value = |key: &str| format!("VALUE {key} 0 {VALUE}\r\n{}\r\n", "x".repeat(VALUE));
-                    let values: String = line.split(' ').skip(1).map(value).collect();
-                    stream.write_all(format!("{values}END\r\n").as_bytes()).unwrap();
-                }
-            });
-        }
-    });
-    address
+    server(|line| {
+        let value = |key: &str| format!("VALUE {key} 0 {VALUE}\r\n{}\r\n", "x".repeat(VALUE));
+        let values: String = line.split(' ').skip(1).map(value).collect();
+        format!("{values}END\r\n")
+    })
 }
 
 /// Sixteen servers behind a port of 200 Mbit/s with 64 KiB; small multigets are assumed.

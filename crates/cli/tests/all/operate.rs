@@ -220,6 +220,15 @@ fn wait_for(event: &str, mut has_happened: impl FnMut() -> bool) {
     panic!("not within 20 s: {event}");
 }
 
+/// Whether each thread of a process is stopped.
+fn has_stopped(process: u32) -> bool {
+    let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    threads.all(|thread| {
+        let state = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+        state.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
+    })
+}
+
 /// Every alert can fire, and has a row that says what to do.
 fn alerts_resolve(tier: &Tier, prometheus: &str) {
     let text = fs::read_to_string(root().join("docs/operate.md")).unwrap();
@@ -241,6 +250,8 @@ fn stopped_server_raises_alert(tier: &Tier, prometheus: &str) {
     let down = tier.page.alerts()["FaninServerDown"];
     assert!(results(prometheus, down).unwrap().is_empty());
     signal("-STOP");
+    // A busy machine stops the threads of a process with a delay.
+    wait_for("the server's stop", || has_stopped(tier.servers[0].0.id()));
     let response = tier.new_port(&tier.get_all());
     assert!(response.contains("SERVER_ERROR server did not answer in time\r\n"), "{response}");
     wait_for("errors at once, and an alert", || {
