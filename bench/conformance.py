@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whether clients' own tests take `fanin front` for memcached: memccapable (Debian's libmemcached-tools), pymemcache's integration
 tests (PyPI) and gomemcache's TestLocalhost (Go), each against memcached itself and against fanin before four memcacheds: the system's
-and the newest release, where that can be had.
+and the newest release, where that can be had. Fanin is tried in several forms: plainly, with TLS, with `on_down = "next"`, with replicas,
+and after a hundred reloads.
 
 What cannot be had here is skipped, with the reason. gomemcache asks port 11211 of this machine, which must be free.
 """
@@ -13,7 +14,7 @@ import socket
 import subprocess
 import sys
 
-from stands import ROOT, ended, front_for_all, memcached, memcacheds
+from stands import FORMS, ROOT, ended, front_for_all, memcached, memcacheds
 
 WORK = ROOT / "target" / "conformance"
 PORT = 11211
@@ -85,24 +86,24 @@ def main():
             sys.exit(f"port {PORT} is in use")
     differ = False
     for name, program in memcacheds().items():
-        found = {stand: of(stand, program) for stand in ("memcached", "fanin")}
-        for suite, alone in found["memcached"].items():
-            ours = found["fanin"][suite]
-            # The newest itself fails at two of memccapable's, where this is as older ones are.
-            passes = alone == ours or suite == "memccapable" and isinstance(alone, int) and ours >= alone
-            differ |= not passes
-            print(f"{suite}, {name}: memcached {alone}, fanin {ours}: {'no less' if passes else 'THEY DIFFER'}", flush=True)
+        found = {form: results(form, program) for form in (None, *FORMS)}
+        for suite, alone in found.pop(None).items():
+            for form, ours in ((form, found[form][suite]) for form in found):
+                # The newest itself fails at two of memccapable's, where this is as older ones are.
+                passes = alone == ours or suite == "memccapable" and isinstance(alone, int) and ours >= alone
+                differ |= not passes
+                print(f"{suite}, {name}: memcached {alone}, fanin {form} {ours}: {'no less' if passes else 'THEY DIFFER'}", flush=True)
     sys.exit(differ)
 
 
-def of(stand, program):
-    """What each suite says of memcached alone, or of fanin before four."""
+def results(form, program):
+    """Results of each suite with a form of fanin before four memcacheds, or with memcached alone."""
     with ended([]) as processes:
-        if stand == "memcached":
+        if form is None:
             processes.append(memcached(PORT, program))
         else:
             processes.extend(memcached(port, program) for port in SERVERS)
-            processes.append(front_for_all(PORT, SERVERS))
+            processes.extend(front_for_all(PORT, SERVERS, form))
         found = {}
         for suite in (memccapable, pymemcache, gomemcache):
             run, lacks = suite()

@@ -6,7 +6,7 @@ system's memcached and to the newest release, where that can be had. The front e
 must answer as they do wherever the two agree. What may differ and is left out: unique numbers of `cas`, since each server counts its
 own, and what `docs/front.md` lists. Prints the first stream that differs, and what replays it.
 
-    differential.py [--seconds S] [--seed N]
+    differential.py [--seconds S] [--seed N] [--form plain|tls|next|replicas|reloads]
 """
 
 import argparse
@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 
-from stands import ended, front_for_all, memcached, memcacheds
+from stands import FORMS, ended, front_for_all, memcached, memcacheds
 
 # Of each version: one alone, four behind a front end.
 ALONE = {"memcached": 23300, "newest": 23320}
@@ -126,13 +126,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--form", choices=FORMS, default="plain")
     options = parser.parse_args()
     versions = memcacheds()
     with ended([]) as processes:
         for name, program in versions.items():
             servers = range(ALONE[name] + 1, ALONE[name] + 5)
             processes.extend(memcached(port, program) for port in [ALONE[name], *servers])
-            processes.append(front_for_all(FRONT[name], servers))
+            processes.extend(front_for_all(FRONT[name], servers, options.form))
         seeds = [options.seed] if options.seed is not None else range(10**9)
         begun, count, again, compared = time.time(), 0, [], dict.fromkeys(versions, 0)
         for seed in seeds:

@@ -35,8 +35,8 @@ import threading
 import time
 
 from soak_clients import BUSY, CLIENTS, EVENTS, MOVED, Client, FailoverClient, Mover, SteadyClient, TlsClient, event
-from soak_front import EXTRA, FAILOVER, Front, PLANNED, POOLS, SERVERS, STEADY, TLS, certificates
-from stands import figures, memcached, memcacheds
+from soak_front import EXTRA, FAILOVER, Front, PLANNED, POOLS, SERVERS, STEADY, TLS
+from stands import certificates, figures, memcached, memcacheds
 
 
 class Planner(threading.Thread):

@@ -24,15 +24,6 @@ KEYS = 200
 DRAIN = 5
 
 
-def certificates(folder):
-    """A CA and a certificate for this machine, in the folder."""
-    (folder / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-    for command in ("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=soak-ca",
-                    "req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=127.0.0.1",
-                    "x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem -days 2 -extfile san"):
-        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 def pool(name, port, servers, more=""):
     listed = ", ".join(f'"127.0.0.1:{server}"' for server in servers)
     return f'[[pool]]\nname = "{name}"\nlisten = "127.0.0.1:{port}"\nservers = [{listed}]\n{more}\n'

@@ -62,13 +62,43 @@ def front(port, servers, *more, program=FANIN):
     return start(port, program, "front", "--listen", at(port), "--servers", at(*servers), *more)
 
 
-def front_for_all(port, servers):
-    """The same, whose clients may do what memcached lets them do, such as `flush_all`."""
-    listed = ", ".join(f'"127.0.0.1:{server}"' for server in servers)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
-        config.write(f'[[pool]]\nlisten = "{at(port)}"\nadmin = true\nservers = [{listed}]\n')
-        config.flush()
-        return start(port, FANIN, "front", "--config", config.name)
+# Forms of a front end that clients may not tell from each other, with the pool's settings.
+FORMS = {
+    "plain": "",
+    "next": 'on_down = "next"',
+    "replicas": "replicas = 2",
+    "tls": 'tls = { certificate = "own.pem", key = "own.key" }',
+    "reloads": "",
+}
+RELOADS = 100
+
+
+def certificates(folder):
+    """A CA and a certificate for this machine, in the folder."""
+    (folder / "san").write_text("subjectAltName=IP:127.0.0.1\n")
+    for command in ("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca",
+                    "req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=127.0.0.1",
+                    "x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem -days 2 -extfile san"):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def front_for_all(port, servers, form="plain"):
+    """Processes of a front end whose clients may do all that memcached permits, such as `flush_all`, and who need no TLS."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, listed = pathlib.Path(name), ", ".join(f'"127.0.0.1:{server}"' for server in servers)
+        config, own = folder / "front.toml", port + 50 if form == "tls" else port
+        pool = f'[[pool]]\nname = "all"\nlisten = "{at(own)}"\nadmin = true\nservers = [{listed}]\n{FORMS[form]}\n'
+        config.write_text(pool)
+        if form == "tls":
+            certificates(folder)
+        processes = [start(own, FANIN, "front", "--config", config)]
+        if form == "tls":
+            tunnel = pathlib.Path(__file__).with_name("tunnel.py")
+            processes.append(start(port, sys.executable, tunnel, port, own, folder / "ca.pem"))
+        for number in range(RELOADS if form == "reloads" else 0):
+            config.write_text(pool + ("", 'multiget = "sliding-window"\n', 'timeout = "3 s"\n')[(RELOADS - 1 - number) % 3])
+            subprocess.run([FANIN, "front", "--config", config, "--reload"], check=True, stdout=subprocess.DEVNULL)
+        return processes
 
 
 @contextlib.contextmanager

@@ -65,7 +65,7 @@ impl<N: Net> Front<N> {
             Destination::Probe => {}
             Destination::Purge { of, .. } if response::is_error(line) => self.purge_refused(of as usize),
             Destination::Purge { .. } => {}
-            Destination::Every => {
+            Destination::Every | Destination::Flush { .. } => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.put_of_every(ask.number, line);
                 }
@@ -120,6 +120,7 @@ impl<N: Net> Front<N> {
             }
             Destination::KeyMigration(migration) => return self.migration_continues(migration),
             Destination::Purge { of, round } => return self.purge_ends(of as usize, round),
+            Destination::Flush { again } => self.part_of_flush_ends((ask.client, ask.number), again),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.part_ends(ask.number);
@@ -171,7 +172,11 @@ impl<N: Net> Front<N> {
                     self.batch_ends(get, batch);
                 }
             }
-            Destination::Relay { .. } | Destination::Every | Destination::Listing(_) | Destination::Instead(_) => {
+            Destination::Relay { .. }
+            | Destination::Every
+            | Destination::Flush { .. }
+            | Destination::Listing(_)
+            | Destination::Instead(_) => {
                 self.note_flush(server, ask);
                 self.counters.get_misses.add(u64::from(misses));
                 self.report_failure(ask, trouble, text);
@@ -189,14 +194,19 @@ impl<N: Net> Front<N> {
         match ask.to {
             Destination::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
             Destination::Instead("") => {}
-            Destination::Every => client.responses.fail_of_every(ask.number, text.as_bytes()),
+            Destination::Every | Destination::Flush { .. } => {
+                client.responses.fail_of_every(ask.number, text.as_bytes());
+            }
             Destination::Listing(server) => {
                 let line = format!("STAT {}:error {}\r\n", self.upstreams.server(server).label, trouble.name());
                 client.responses.put(ask.number, line.as_bytes());
             }
             _ => client.responses.put(ask.number, text.as_bytes()),
         }
-        client.responses.part_ends(ask.number);
+        match ask.to {
+            Destination::Flush { again } => self.part_of_flush_ends((ask.client, ask.number), again),
+            _ => client.responses.part_ends(ask.number),
+        }
     }
 
     /// After a reported failure, closes the client if its response was truncated.
@@ -211,11 +221,9 @@ impl<N: Net> Front<N> {
     pub(super) fn has_written(&self, ask: &Ask) {
         match ask.writes {
             Some(group) => self.shared.writes.wrote(group),
-            None if matches!(ask.to, Destination::Every) => {
+            None if matches!(ask.to, Destination::Flush { .. }) => {
                 self.shared.writes.flushed();
-                if ask.changes {
-                    self.shared.writes.flush_ends();
-                }
+                self.shared.writes.flush_ends();
             }
             None => {}
         }

@@ -168,7 +168,7 @@ impl<N: Net> Front<N> {
 
     /// A server has not flushed everything when asked to: it does so before it is read again.
     pub(super) fn note_flush(&mut self, server: usize, ask: &Ask) {
-        if ask.changes && matches!(ask.to, Destination::Every) && self.fails_over(server) {
+        if matches!(ask.to, Destination::Flush { .. }) && self.fails_over(server) {
             self.upstreams.server(server).state_of_all().journal().flush_instead();
         }
     }

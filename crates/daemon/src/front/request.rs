@@ -4,7 +4,7 @@
 //! Details are elsewhere: `refusal` has requests that no server gets, `moving` keys that move, `second` requests for the second
 //! connections, `response` the validation of responses, and `delivery` their destinations.
 
-use fanin_memcache::{Command, Get, Keyed, LONGEST_KEY, Next, Request, Shape, Store, text};
+use fanin_memcache::{Command, Every, Get, Keyed, LONGEST_KEY, Next, Request, Shape, Store, text};
 use fanin_ring::Event;
 
 use super::clients::Kind;
@@ -222,7 +222,14 @@ impl<N: Net> Front<N> {
                 let mut line = Vec::new();
                 every.line(|bytes| line.extend_from_slice(bytes));
                 let kind = Kind::Every { well: "OK\r\n", silent: *silent };
-                self.ask_every(id, kind, |_| Destination::Every, Shape::Done, &line, false);
+                let copies = self.upstreams.pool(client.pool()).makes_copies();
+                let to = match every {
+                    Every::Flush(time) => {
+                        Destination::Flush { again: copies && time.is_none_or(|seconds| seconds == 0) }
+                    }
+                    _ => Destination::Every,
+                };
+                self.ask_every(id, kind, |_| to, Shape::Done, &line, false);
             }
             Request::Stats(figures) => self.take_stats(id, figures),
             Request::Version => {

@@ -16,27 +16,56 @@ impl<N: Net> Front<N> {
         &mut self,
         id: Id,
         kind: Kind,
-        to: fn(usize) -> Destination,
+        to: impl Fn(usize) -> Destination,
         shape: Shape,
         line: &[u8],
         alone: bool,
     ) {
         let Some(client) = self.clients.get_mut(id) else { return };
-        let servers = self.upstreams.pool(client.pool()).servers().to_vec();
+        let servers = self.upstreams.pool(client.pool()).servers();
         let number = client.responses.expect(kind, servers.len() as u32, 1, (self.now, Class::Other));
         self.counters.requests_active.add(1);
-        let flushes = line.starts_with(b"flush_all");
-        if flushes {
-            self.shared.writes.flush_begins(servers.len());
-        }
-        for server in servers.into_iter().map(|server| server as usize) {
-            let ask = Ask { changes: flushes, ..Ask::new((id, number), to(server), shape, self.now) };
+        for (server, ask) in self.asks_of_every((id, number), to, shape) {
             if alone {
                 self.ask_alone(server, ask, line);
             } else {
                 self.ask(server, ask, &[], &[line]);
             }
         }
+    }
+
+    /// A part of a flush has ended. After the last one, the servers flush again if values are copied between them: a value that was read at
+    /// one server before it flushed may have been stored at another one since. They do not have the lease for such a value any more when
+    /// they have flushed again.
+    pub(super) fn part_of_flush_ends(&mut self, (id, number): (Id, u64), again: bool) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if again && client.responses.parts_left(number) == 1 {
+            let servers = self.upstreams.pool(client.pool()).servers();
+            client.responses.more_parts(number, servers.len() as u32);
+            for (server, ask) in self.asks_of_every((id, number), |_| Destination::Flush { again: false }, Shape::Done)
+            {
+                self.ask(server, ask, &[], &[b"flush_all\r\n"]);
+            }
+        }
+        self.clients.get_mut(id).into_iter().for_each(|client| client.responses.part_ends(number));
+    }
+
+    /// A request for each server of the client's pool.
+    fn asks_of_every(
+        &self,
+        (id, number): (Id, u64),
+        to: impl Fn(usize) -> Destination,
+        shape: Shape,
+    ) -> Vec<(usize, Ask)> {
+        let Some(client) = self.clients.get(id) else { return Vec::new() };
+        let servers = self.upstreams.pool(client.pool()).servers().iter().map(|server| *server as usize);
+        let ask = |server| (server, Ask::new((id, number), to(server), shape, self.now));
+        let mut asks: Vec<(usize, Ask)> = servers.map(ask).collect();
+        if asks.iter().any(|(_, ask)| matches!(ask.to, Destination::Flush { .. })) {
+            self.shared.writes.flush_begins(asks.len());
+            asks.iter_mut().for_each(|(_, ask)| ask.changes = true);
+        }
+        asks
     }
 
     /// Sends a single request on a server's second connection; it fails if the server does not accept it.

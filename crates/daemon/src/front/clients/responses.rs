@@ -266,6 +266,16 @@ impl Responses {
         }
     }
 
+    /// Number of missing parts of a response.
+    pub fn parts_left(&mut self, number: u64) -> u32 {
+        self.answer(number).map_or(0, |answer| answer.left)
+    }
+
+    /// Adds parts to a response.
+    pub fn more_parts(&mut self, number: u64, parts: u32) {
+        self.answer(number).into_iter().for_each(|answer| answer.left += parts);
+    }
+
     /// Leaves one part of a response missing.
     pub fn last_part(&mut self, number: u64) {
         self.answer(number).into_iter().for_each(|answer| answer.left = 1);

@@ -18,6 +18,8 @@ pub enum Destination {
     KeyMigration(Id),
     /// One of every server's responses.
     Every,
+    /// One of every server's responses to `flush_all`; with `again`, they all flush again afterwards.
+    Flush { again: bool },
     /// One of every server's lists: this server's.
     Listing(usize),
     /// Nowhere: it shows that a server responds again.

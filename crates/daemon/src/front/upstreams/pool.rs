@@ -141,6 +141,11 @@ impl Pool {
         self.cover.is_some()
     }
 
+    /// Whether values are copied between its servers.
+    pub fn makes_copies(&self) -> bool {
+        self.has_replicas() || self.plan_state.is_some()
+    }
+
     /// Takes the current members; returns them if they are others.
     pub fn follow_members(&mut self) -> Option<Arc<Members>> {
         let current = self.shared.failover.as_ref()?.members();

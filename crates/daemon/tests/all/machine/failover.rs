@@ -43,6 +43,8 @@ enum Waits {
     /// The end of these keys' values, with the least version of each.
     Read(Vec<(usize, u64)>),
     Written(usize, u64),
+    /// Every key has this version then.
+    Flushed([u64; KEYS]),
 }
 
 #[derive(Default)]
@@ -90,7 +92,7 @@ impl Case {
     fn new(case: u64, setting: &str) -> Case {
         let listed: Vec<String> = (1..=SERVERS).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
         let text = format!(
-            "threads = {THREADS}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n{setting}\n",
+            "threads = {THREADS}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = [{}]\n{setting}\n",
             listed.join(",")
         );
         let settings = Settings::of_file("case.toml", &text).unwrap();
@@ -199,10 +201,17 @@ impl Case {
         if self.threads[thread].clients[number].waits.is_some() {
             return;
         }
-        // Each key is changed by only one client, so its versions are ordered.
+        // Each key is changed by only one client at a time, so its versions are ordered.
         let of_client = |key: &usize| key % (THREADS * CLIENTS) == thread * CLIENTS + number;
         let own: Vec<usize> = (0..KEYS).filter(of_client).collect();
-        let (line, waits) = if r.random_bool(0.4) {
+        let waits =
+            || self.threads.iter().flat_map(|thread| &thread.clients).filter_map(|client| client.waits.as_ref());
+        let flushes = waits().any(|(waits, _)| matches!(waits, Waits::Flushed(_)));
+        let changes = flushes || waits().any(|(waits, _)| matches!(waits, Waits::Written(..)));
+        let (line, waits) = if !changes && r.random_bool(0.02) {
+            self.known.iter_mut().for_each(|known| known.begun += 2 - known.begun % 2);
+            ("flush_all\r\n".to_owned(), Waits::Flushed(self.known.map(|known| known.begun)))
+        } else if !flushes && r.random_bool(0.4) {
             let which = *own.choose(r).unwrap();
             let known = &mut self.known[which];
             let deletes = r.random_bool(0.2);
@@ -322,7 +331,7 @@ impl Case {
             let text = String::from_utf8(outbox.iter().copied().collect()).unwrap();
             let ends = match waits {
                 Waits::Read(_) => text.ends_with("END\r\n") || text.contains("SERVER_ERROR") && text.ends_with("\r\n"),
-                Waits::Written(..) => text.ends_with("\r\n"),
+                Waits::Written(..) | Waits::Flushed(_) => text.ends_with("\r\n"),
             };
             if !ends {
                 continue;
@@ -333,6 +342,11 @@ impl Case {
             match client.waits.take() {
                 Some((Waits::Written(number, version), _)) if !text.contains("ERROR") => {
                     self.known[number].least = self.known[number].least.max(version);
+                }
+                Some((Waits::Flushed(versions), _)) if !text.contains("ERROR") => {
+                    for (known, version) in self.known.iter_mut().zip(versions) {
+                        known.least = known.least.max(version);
+                    }
                 }
                 Some((Waits::Read(least), _)) => self.judge(&least, &text),
                 _ => {}

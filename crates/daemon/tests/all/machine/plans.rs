@@ -39,6 +39,8 @@ enum Waits {
     /// The end of these keys' values, with the versions acknowledged before.
     Read(Vec<(usize, u64)>),
     Written(usize, u64),
+    /// Every key has this version then.
+    Flushed([u64; KEYS]),
 }
 
 /// A front end that can be killed, with two clients.
@@ -133,7 +135,7 @@ impl Case {
         write_stage(folder.path(), "begin");
         let text = |front: usize| {
             format!(
-                "threads = 1\n[[pool]]\nlisten = \"127.0.0.{front}:0\"\ntimeout = \"400 ms\"\nservers = [{}]\nplan = \"{}\"\n",
+                "threads = 1\n[[pool]]\nlisten = \"127.0.0.{front}:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = [{}]\nplan = \"{}\"\n",
                 listed.join(","),
                 folder.path().display()
             )
@@ -192,12 +194,19 @@ impl Case {
         if self.fronts[front].clients[client].1.is_some() {
             return;
         }
-        // Each key is changed by only one client, so its versions are ordered.
+        // Each key is changed by only one client at a time, so its versions are ordered.
         let clients = 2 * self.fronts.len();
         let of_client = |number: &usize| number % clients == 2 * front + client;
         let owned: Vec<usize> = self.touched.iter().copied().filter(of_client).collect();
-        let writes = r.random_bool(0.4);
+        let waits = || self.fronts.iter().flat_map(|front| &front.clients).filter_map(|(_, waits)| waits.as_ref());
+        let flushes = waits().any(|waits| matches!(waits, Waits::Flushed(_)));
+        let changes = flushes || waits().any(|waits| matches!(waits, Waits::Written(..)));
+        let writes = !flushes && r.random_bool(0.4);
         let (line, waits) = match owned.choose(r) {
+            _ if !changes && r.random_bool(0.02) => {
+                self.known.iter_mut().for_each(|known| known.begun += 2 - known.begun % 2);
+                ("flush_all\r\n".to_owned(), Waits::Flushed(self.known.map(|known| known.begun)))
+            }
             Some(&number) if writes => {
                 let known = &mut self.known[number];
                 let deletes = r.random_bool(0.2);
@@ -307,7 +316,7 @@ impl Case {
                 Some(Waits::Read(_)) => {
                     text.ends_with("END\r\n") || text.contains("SERVER_ERROR") && text.ends_with("\r\n")
                 }
-                Some(Waits::Written(..)) => text.ends_with("\r\n"),
+                Some(Waits::Written(..) | Waits::Flushed(_)) => text.ends_with("\r\n"),
             };
             if !ends {
                 continue;
@@ -317,6 +326,11 @@ impl Case {
             match waited {
                 Some(Waits::Written(number, version)) if !text.contains("ERROR") => {
                     self.known[number].answered = version;
+                }
+                Some(Waits::Flushed(versions)) if !text.contains("ERROR") => {
+                    for (known, version) in self.known.iter_mut().zip(versions) {
+                        known.answered = version;
+                    }
                 }
                 Some(Waits::Read(before)) => self.judge(&before, &text),
                 _ => {}
