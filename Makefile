@@ -42,9 +42,11 @@ check: ## run everything required before a release: .ci/run, long tests, licence
 	@.ci/run
 	@$(MAKE) --no-print-directory check-long cost validate-check web-check fuzz-check
 
-check-long: deny ## run what is too long for CI, for every night: the papers' quick verdicts, coverage of confidence intervals, licences
+check-long: deny ## run what is too long for CI, for every night: the papers' quick verdicts, coverage of confidence intervals, OpenTelemetry, licences
 	@scripts/setup.sh rust
 	cargo test --locked --package fanin-cli --test all -- --ignored
+	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
+	cargo test --locked --package fanin-daemon --features opentelemetry --test all -- opentelemetry
 
 deny: ## check licences, duplicates, sources and advisories of libraries
 	@scripts/deny.sh

@@ -62,7 +62,7 @@ ALLOWED = {
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-units",
-        "crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
+        "async-trait crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
     ),
     # What a program or a notebook calls.
     "fanin": (

@@ -1,16 +1,34 @@
-//! Messages for operators on stderr: as text, or as JSON with one object a line.
+//! Messages for operators on stderr: as text, or as JSON with one object a line. A collector may get them as well (`otlp`).
 //!
 //! Messages of a kind are limited, so that a flapping server or a slow network fills no disk; the number of those left out follows.
 
+#[cfg(feature = "opentelemetry")]
+mod otlp;
+
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use fanin_units::Time;
+use hyper::Uri;
+use tracing::Subscriber;
 use tracing::{info, warn};
+#[cfg(feature = "opentelemetry")]
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::incast::prediction::Predicted;
 use crate::incast::report::IncastReport;
-use crate::net::Report;
 use crate::net::clock::{Nanos, unix};
+use crate::net::{Report, SlowMultiget};
+
+/// Settings of messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Format on stderr.
+    pub format: Format,
+    /// URL of an OpenTelemetry collector, if one gets them.
+    pub otlp: Option<Uri>,
+}
 
 /// Format of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,16 +82,37 @@ impl Limit {
 
 static LIMITS: Mutex<[Limit; 4]> = Mutex::new([Limit::NEW; 4]);
 
-/// Chooses the format, once for the process: a later call changes nothing.
-pub fn install(format: Format) {
+/// Installs the settings, once for the process: a later call changes nothing.
+///
+/// # Errors
+/// The sender to a collector cannot be started.
+pub fn install(settings: &Settings) -> io::Result<()> {
     let plain = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).log_internal_errors(false);
+    match settings.format {
+        Format::Text => {
+            let text = plain.without_time().with_level(false).with_ansi(false).fmt_fields(MessageOnly).finish();
+            subscribe(text, settings)
+        }
+        Format::Json => subscribe(plain.json().flatten_event(true).finish(), settings),
+    }
+}
+
+#[cfg_attr(not(feature = "opentelemetry"), expect(unused_variables, reason = "such a build has no collector"))]
+fn subscribe<S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync>(
+    subscriber: S,
+    settings: &Settings,
+) -> io::Result<()> {
+    #[cfg(feature = "opentelemetry")]
+    let subscriber = subscriber.with(settings.otlp.as_ref().map(otlp::start).transpose()?);
     // A program that embeds a front end may have its own subscriber.
-    let _ = match format {
-        Format::Text => tracing::subscriber::set_global_default(
-            plain.without_time().with_level(false).with_ansi(false).fmt_fields(MessageOnly).finish(),
-        ),
-        Format::Json => tracing::subscriber::set_global_default(plain.json().flatten_event(true).finish()),
-    };
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    Ok(())
+}
+
+/// Sends the last messages to the collector, if there is one.
+pub fn flush() {
+    #[cfg(feature = "opentelemetry")]
+    otlp::flush();
 }
 
 /// Writes the message, which has all figures as text.
@@ -135,23 +174,30 @@ pub fn report(report: &Report<'_>) {
             warn!(event = "server", pool, server, address, state, "{report}");
         }
         Report::SlowMultiget(_) if !admits(Kind::SlowMultiget) => {}
-        Report::SlowMultiget(slow) => warn!(
-            event = "slow_multiget",
-            pool = slow.pool,
-            keys = slow.keys,
-            servers = slow.servers,
-            took_us = slow.took,
-            slowest = slow.slowest,
-            why = slow.why(),
-            waited_us = slow.waited,
-            responded_us = slow.responded,
-            unread_us = slow.unread,
-            error = slow.error.map(str::trim_end),
-            "{report}"
-        ),
+        Report::SlowMultiget(slow) => report_slow(slow),
         Report::Incast(_) if !admits(Kind::Incast) => {}
         Report::Incast(incast) => report_incast(incast),
     }
+}
+
+/// Writes a slow multiget.
+fn report_slow(slow: &SlowMultiget<'_>) {
+    #[cfg(feature = "opentelemetry")]
+    let _span = otlp::span(slow);
+    warn!(
+        event = "slow_multiget",
+        pool = slow.pool,
+        keys = slow.keys,
+        servers = slow.servers,
+        took_us = slow.took,
+        slowest = slow.slowest,
+        why = slow.why(),
+        waited_us = slow.waited,
+        responded_us = slow.responded,
+        unread_us = slow.unread,
+        error = slow.error.map(str::trim_end),
+        "{slow}"
+    );
 }
 
 /// Writes a prediction of incast.

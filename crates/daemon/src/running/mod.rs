@@ -79,7 +79,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
 }
 
 fn start_with(settings: &Settings, inherited: Inherited) -> io::Result<Running> {
-    messages::install(settings.messages);
+    messages::install(&settings.messages)?;
     let clients = clients_for_files(settings)?;
     if clients < settings.clients {
         messages::warning(&format!(
@@ -242,6 +242,12 @@ impl Running {
     /// # Errors
     /// A thread has failed.
     pub fn wait(self) -> io::Result<()> {
+        let ended = self.join();
+        messages::flush();
+        ended
+    }
+
+    fn join(self) -> io::Result<()> {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }

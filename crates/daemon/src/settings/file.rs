@@ -13,12 +13,12 @@ use super::failover::{FailoverInFile, HedgeInFile, failover};
 use super::foreign::foreign;
 use super::incast_settings::{IncastInFile, incast_in_file};
 use super::log_settings::{LogInFile, log_in_file};
+use super::messages_settings::{MessagesInFile, messages_in_file};
 use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::types::{Plan, Pool, Problem, Server, Settings};
 use super::values::{LINKS, Written, Wrong, address, bounded, quantity, right, server, whole, word};
 use crate::log::{self, Naming, Secret};
-use crate::messages::Format;
 use crate::migration::plan::InvalidPlan;
 use crate::migration::progress::Progress;
 use crate::migration::{self, MigrationState, Stage};
@@ -40,12 +40,6 @@ struct File {
     metrics: Option<MetricsInFile>,
     messages: Option<MessagesInFile>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MessagesInFile {
-    format: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -153,7 +147,7 @@ fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
         return Err(Wrong(Some(file.pool.span()), "no pool: add one as [[pool]]".to_owned()));
     }
     let log = file.log.map(log_in_file).transpose()?;
-    let messages = word(file.messages.and_then(|messages| messages.format), plain.messages, &Format::WORDS)?;
+    let messages = file.messages.map(messages_in_file).transpose()?.unwrap_or_default();
     let metrics = file.metrics.map(metrics_in_file).transpose()?;
     let mut pools: Vec<Pool> = Vec::new();
     for in_file in file.pool.into_inner() {

@@ -8,6 +8,7 @@ mod foreign;
 pub mod import;
 mod incast_settings;
 mod log_settings;
+mod messages_settings;
 mod metrics_settings;
 mod reload;
 mod security;

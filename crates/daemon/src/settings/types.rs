@@ -9,7 +9,7 @@ use fanin_fanout::{Kind, Window};
 use fanin_units::{Bytes, Rate, Share, Time};
 
 use crate::log::{self, Secret};
-use crate::messages::Format;
+use crate::messages;
 use crate::migration::progress::Progress;
 use crate::migration::{self, Moves, Stage};
 use crate::net::sockets::EventLoop;
@@ -35,8 +35,8 @@ pub struct Settings {
     pub memory: Bytes,
     /// Log of requested keys, if any.
     pub log: Option<log::Settings>,
-    /// Format of messages for operators.
-    pub messages: Format,
+    /// Messages for operators.
+    pub messages: messages::Settings,
     /// Metrics for Prometheus, if any.
     pub metrics: Option<MetricsSettings>,
     /// Pools.
@@ -211,7 +211,7 @@ impl Settings {
             event_loop: EventLoop::Auto,
             memory: Bytes(256 << 20),
             log: None,
-            messages: Format::Text,
+            messages: messages::Settings::default(),
             metrics: None,
             pools: Vec::new(),
             warnings: Vec::new(),

@@ -11,6 +11,8 @@ mod by_epoll;
 mod import;
 mod machine;
 mod migration;
+#[cfg(feature = "opentelemetry")]
+mod opentelemetry;
 mod routing;
 mod schedule;
 mod security;

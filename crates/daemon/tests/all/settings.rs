@@ -92,6 +92,26 @@ fn errors_have_line_and_valid_value() {
 }
 
 #[test]
+fn collector_needs_feature_and_url() {
+    let of = |url: &str| Settings::of_file("f.toml", &format!("{POOL}[messages]\notlp = \"{url}\"\n"));
+    let urls = ["127.0.0.1:4318", "https://a:4318", "http://a", "http://a:70000", "http://u@a:1", "http://a:1/?b", ""];
+    for url in urls {
+        let problem = of(url).unwrap_err().to_string();
+        let told = if cfg!(feature = "opentelemetry") {
+            format!(
+                "f.toml:7: `{url}` is not the URL of a collector: use http://host:port, such as otlp = \"http://127"
+            )
+        } else {
+            "f.toml:7: this build has no OpenTelemetry: build it with `--features opentelemetry`, or".to_owned()
+        };
+        assert!(problem.starts_with(&told), "{problem}");
+    }
+    for url in ["http://127.0.0.1:4318", "http://[::1]:4318/", "http://collector:80/otlp"] {
+        assert_eq!(of(url).is_ok(), cfg!(feature = "opentelemetry"), "{url}");
+    }
+}
+
+#[test]
 fn errors_of_predictions_have_line_and_valid_value() {
     for (more, told) in [
         (
