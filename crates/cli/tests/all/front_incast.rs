@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use super::common::Place;
-use super::front::server;
+use super::front::{free_address, server};
 
 /// Bytes of every value.
 const VALUE: usize = 560;
@@ -50,10 +50,6 @@ fn request(address: &str, times: usize) -> Vec<String> {
 fn predictions(child: &mut Child) -> impl Iterator<Item = Value> + use<> {
     let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     lines.map(|line| serde_json::from_str::<Value>(&line).expect(&line)).filter(|message| message["event"] == "incast")
-}
-
-fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
 #[test]
