@@ -1,6 +1,6 @@
 //! Requests for keys that move between two servers: look up, copy, change and delete a value, step by step.
 
-use fanin_memcache::{Flags, Get, Keyed, LONGEST_KEY, Meta, Request, Shape, text};
+use fanin_memcache::{Every, Flags, Get, Keyed, LONGEST_KEY, Meta, Request, Shape, text};
 
 use super::Front;
 use super::multigets::{Retrieval, Settled};
@@ -26,16 +26,21 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Whether a request must wait for all earlier responses of its client because it changes a moving key. Later requests wait, too.
-    pub(super) fn waits_alone(&mut self, id: Id, request: &Request<'_>) -> bool {
+    /// Whether a request must wait for earlier responses of its client, so that its requests take effect in their order. A change of a moving
+    /// key and a flush wait for all, and later requests wait for them. A change of a key with replicas waits for gets, which may have to
+    /// ask a second server.
+    pub(super) fn waits_for_earlier(&mut self, id: Id, request: &Request<'_>) -> bool {
         let Some(client) = self.clients.get_mut(id) else { return false };
         let pool = self.upstreams.pool(client.pool());
         let keyed = match request {
-            _ if pool.plan_state().is_none() => return false,
+            Request::Every(Every::Flush(_), _) => return client.waits_alone(true),
             Request::Store(store) => &store.keyed,
             Request::Keyed(keyed) => keyed,
             _ => return false,
         };
+        if pool.has_replicas() {
+            return client.waits_for_gets(changes(keyed));
+        }
         let mut room = [0; LONGEST_KEY];
         client.waits_alone(changes(keyed) && matches!(pool.place(keyed.stored(&mut room)), Location::Moving(_)))
     }

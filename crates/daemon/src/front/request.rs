@@ -155,9 +155,9 @@ impl<N: Net> Front<N> {
             let pool = self.upstreams.pool(client.pool());
             let goes_on = client.input.is_in_a_list();
             let next = client.input.parse(rest, &pool.limits);
-            if pool.plan_state().is_some()
+            if pool.makes_copies()
                 && let Next::Request(request, _) = &next
-                && self.waits_alone(id, request)
+                && self.waits_for_earlier(id, request)
             {
                 return at;
             }

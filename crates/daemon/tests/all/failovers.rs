@@ -18,7 +18,7 @@ fn replicated(servers: usize, of_pool: &str) -> (Vec<Model>, Running) {
     let servers: Vec<Model> = (0..servers).map(|_| Model::start()).collect();
     let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
     let text = format!(
-        "threads = 2\n{EVENT_LOOP}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n{of_pool}\n",
+        "threads = 2\n{EVENT_LOOP}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = [{}]\n{of_pool}\n",
         listed.join(",")
     );
     let front = fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap();
@@ -116,4 +116,21 @@ fn slow_get_is_sent_to_second_replica_within_budget() {
     }
     let (gets, hedged) = (2 * keys.len() as u64, client.figure("replicas_hedged"));
     assert!((1..=gets / 2).contains(&hedged), "{hedged} of {gets}");
+}
+
+#[test]
+fn pipelined_requests_take_effect_in_their_order() {
+    let (servers, front) = replicated(4, "replicas = 2");
+    let mut client = client(&front);
+    for number in 0..100 {
+        let key = format!("{number}-key");
+        // The get may have to ask two servers, and every server flushes twice.
+        let sent = format!(
+            "get {key}\r\nset {key} 0 0 3\r\nold\r\nflush_all noreply\r\nadd {key} 0 0 3\r\nnew\r\nget {key}\r\nmn\r\n"
+        );
+        client.send(&sent);
+        let lines: Vec<String> = (0..7).map(|_| client.line()).collect();
+        assert_eq!(lines, ["END", "STORED", "STORED", &format!("VALUE {key} 0 3"), "new", "END", "MN"]);
+    }
+    drop(servers);
 }

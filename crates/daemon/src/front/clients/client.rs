@@ -27,6 +27,8 @@ pub struct Client<S> {
     unfinished_multiget: Option<Id>,
     /// No requests are read before all responses are complete.
     alone: bool,
+    /// None is read before the responses to all gets are complete.
+    after_gets: bool,
     /// Moving average of value lengths.
     mean_value: usize,
     /// Time of the last request or response.
@@ -45,6 +47,7 @@ impl<S> Client<S> {
             responses: Responses::new(),
             unfinished_multiget: None,
             alone: false,
+            after_gets: false,
             mean_value: FIRST_MEAN,
             active: now,
             marked: false,
@@ -138,14 +141,21 @@ impl<S> Client<S> {
     pub fn is_blocked(&self) -> bool {
         self.unfinished_multiget.is_some()
             || self.alone && self.responses.waits_for_answers()
+            || self.after_gets && self.responses.waits_for_gets()
             || self.responses.is_full(self.keys_at_once())
     }
 
-    /// Whether a request must wait for all earlier responses, because it changes a `moving` key. Later requests wait, too.
-    pub fn waits_alone(&mut self, moving: bool) -> bool {
+    /// Whether a request must wait for all earlier responses, if it has to be `alone`. Later requests wait, too.
+    pub fn waits_alone(&mut self, alone: bool) -> bool {
         let waits = self.responses.waits_for_answers();
-        self.alone = moving || self.alone && waits;
-        moving && waits
+        self.alone = alone || self.alone && waits;
+        alone && waits
+    }
+
+    /// Whether a request must wait for the responses to all earlier gets, if it `changes` a value that they may still read.
+    pub fn waits_for_gets(&mut self, changes: bool) -> bool {
+        self.after_gets = changes && self.responses.waits_for_gets();
+        self.after_gets
     }
 
     /// Memory that it takes.

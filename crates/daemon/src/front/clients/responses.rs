@@ -186,6 +186,11 @@ impl Responses {
         !self.queue.is_empty()
     }
 
+    /// Whether it waits for responses to gets.
+    pub fn waits_for_gets(&self) -> bool {
+        self.queue.iter().any(|answer| matches!(answer.class, Class::Get | Class::Multiget))
+    }
+
     /// Adds a complete response.
     pub fn say(&mut self, text: &[u8], at: Nanos) {
         let number = self.expect(Kind::Relay, 0, 0, (at, Class::Other));

@@ -42,7 +42,8 @@ struct Known {
 enum Waits {
     /// The end of these keys' values, with the least version of each.
     Read(Vec<(usize, u64)>),
-    Written(usize, u64),
+    /// A change of this key to this version, and maybe a get of it before.
+    Written(usize, u64, bool),
     /// Every key has this version then.
     Flushed([u64; KEYS]),
 }
@@ -223,7 +224,9 @@ impl Case {
                 (false, true) => format!("ms {} {}\r\n{value}\r\n", key(which), value.len()),
                 (false, false) => format!("set {} 0 0 {}\r\n{value}\r\n", key(which), value.len()),
             };
-            (line, Waits::Written(which, known.begun))
+            let reads = r.random_bool(0.3);
+            let line = if reads { format!("get {}\r\n{line}", key(which)) } else { line };
+            (line, Waits::Written(which, known.begun, reads))
         } else {
             let count = *[1, 1, 3, KEYS].choose(r).unwrap();
             let which: Vec<usize> = (0..count).map(|_| r.random_range(0..KEYS)).collect();
@@ -331,6 +334,7 @@ impl Case {
             let text = String::from_utf8(outbox.iter().copied().collect()).unwrap();
             let ends = match waits {
                 Waits::Read(_) => text.ends_with("END\r\n") || text.contains("SERVER_ERROR") && text.ends_with("\r\n"),
+                Waits::Written(_, _, true) => text.ends_with("\r\n") && responses(&text) == 2,
                 Waits::Written(..) | Waits::Flushed(_) => text.ends_with("\r\n"),
             };
             if !ends {
@@ -340,8 +344,12 @@ impl Case {
             self.slowest = self.slowest.max(self.now - since);
             self.errors += usize::from(text.contains("ERROR"));
             match client.waits.take() {
-                Some((Waits::Written(number, version), _)) if !text.contains("ERROR") => {
-                    self.known[number].least = self.known[number].least.max(version);
+                Some((Waits::Written(number, version, _), _)) => {
+                    let reads_ahead = versions(&text).any(|(_, read)| read >= version);
+                    assert!(!reads_ahead, "{}: {version} was read by a get before it", key(number));
+                    if !text.lines().next_back().is_some_and(|line| line.contains("ERROR")) {
+                        self.known[number].least = self.known[number].least.max(version);
+                    }
                 }
                 Some((Waits::Flushed(versions), _)) if !text.contains("ERROR") => {
                     for (known, version) in self.known.iter_mut().zip(versions) {
@@ -410,6 +418,12 @@ impl Case {
         let phases: Vec<&str> = self.shared.phases(0);
         assert_eq!(phases, ["up"; SERVERS], "all servers work");
     }
+}
+
+/// Number of responses.
+fn responses(text: &str) -> usize {
+    let is_part = |line: &&str| line.starts_with("VALUE ") || line.contains('/');
+    text.lines().filter(|line| !is_part(line)).count()
 }
 
 /// Executes requests; returns the responses and the bytes taken.
