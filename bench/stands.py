@@ -1,5 +1,6 @@
 """Shared by what tries `fanin front`: memcached servers and proxies on this machine, which end with whoever started them."""
 
+import atexit
 import contextlib
 import os
 import pathlib
@@ -92,6 +93,8 @@ def front_for_all(port, servers, form="plain"):
         if form == "tls":
             certificates(folder)
         processes = [start(own, FANIN, "front", "--config", config)]
+        # They end with this process, whatever fails here.
+        atexit.register(processes[0].kill)
         if form == "tls":
             tunnel = pathlib.Path(__file__).with_name("tunnel.py")
             processes.append(start(port, sys.executable, tunnel, port, own, folder / "ca.pem"))

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use fanin::front::control::{self, Command, Order, Orders};
@@ -18,6 +19,8 @@ use crate::{front_advice, handover, stop, terminal};
 static RELOAD: AtomicBool = AtomicBool::new(false);
 /// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);
+/// Attempts to reach a proxy: one that has just started accepts clients before it accepts commands.
+const TRIES: u32 = 10;
 
 pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.import {
@@ -152,9 +155,15 @@ fn diff(settings: &Settings, old: Option<&Path>, (name, text): (&str, &str)) -> 
 /// Sends a command to the running proxy with one of these addresses.
 fn order(settings: &Settings, command: Command) -> Result<Result<String, String>, Failure> {
     let addresses = settings.listens();
-    let result = control::send(&addresses, command)
-        .map_err(|error| Failure::Environment(format!("cannot control the running proxy: {error}")))?;
-    result.ok_or_else(|| Failure::Environment(format!("no proxy is running at {}", places(settings))))
+    for _ in 0..TRIES {
+        let result = control::send(&addresses, command)
+            .map_err(|error| Failure::Environment(format!("cannot control the running proxy: {error}")))?;
+        match result {
+            Some(result) => return Ok(result),
+            None => thread::sleep(LOOK),
+        }
+    }
+    Err(Failure::Environment(format!("no proxy is running at {}", places(settings))))
 }
 
 /// Addresses of the pools, in words.
