@@ -134,9 +134,9 @@ conformance: build ## run clients' own test suites against memcached and `fanin 
 	@scripts/setup.sh memcached
 	@python3 bench/conformance.py
 
-differential: build ## send the same random bytes to memcached and `fanin front` for SECONDS (60) and compare
+differential: build ## send the same random bytes to memcached and to `fanin front` in each form, for SECONDS (60), and compare
 	@scripts/setup.sh memcached
-	@python3 bench/differential.py --seconds $(or $(SECONDS),60)
+	@for form in plain tls next replicas reloads; do python3 bench/differential.py --form $$form --seconds $(or $(SECONDS),60) || exit 1; done
 
 bench-front: build ## compare `fanin front` with nutcracker: CPU, latency, memory
 	@scripts/setup.sh memcached nutcracker
