@@ -132,6 +132,11 @@ impl Journal {
         self.is_flushing
     }
 
+    /// Whether nothing is left to delete.
+    pub fn is_clear(&self) -> bool {
+        self.keys.is_empty() && self.taken.is_empty() && !self.flush && !self.is_flushing
+    }
+
     /// Number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()

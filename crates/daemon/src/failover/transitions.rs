@@ -149,7 +149,13 @@ impl Failover {
         for ((member, change), server) in list.iter_mut().zip(changes.iter_mut()).zip(&self.servers) {
             let settled = change.answered.is_some_and(|(whose, since)| whose == thread && since + settle <= now)
                 && !server.has_unfinished();
-            member.phase = change.next_phase(member.phase, settled, current.has_replicas());
+            let next = change.next_phase(member.phase, settled, current.has_replicas());
+            if next == Phase::Up && member.phase != next && !server.journal().is_clear() {
+                // Keys that another returning server has written there have been noted since.
+                change.purged = false;
+                continue;
+            }
+            member.phase = next;
             if change.purged && member.phase == Phase::Up {
                 member.rank = *next_rank;
                 *next_rank += 1;

@@ -144,19 +144,24 @@ impl<N: Net> Front<N> {
         let server = self.upstreams.pool(slot).server(number);
         let state = self.upstreams.server(server).state_of_all().clone();
         let mut deletions: Vec<(usize, Option<Entry>)> = Vec::new();
-        let mut journal = state.journal();
-        journal.give_back();
-        let entries = if journal.begin_flush() {
+        // Not both locks at once: `advance` takes them in the other order.
+        let (flushes, left) = {
+            let mut journal = state.journal();
+            journal.give_back();
+            (journal.begin_flush(), journal.len())
+        };
+        let entries = if flushes {
             deletions.push((server, None));
             Vec::new()
-        } else if failover.is_enough(number, journal.len()) {
+        } else if failover.is_enough(number, left) {
             Vec::new()
         } else {
-            journal.take(AT_ONCE)
+            state.journal().take(AT_ONCE)
         };
-        drop(journal);
         for entry in entries {
-            deletions.extend(self.other_servers(slot, &entry).into_iter().map(|other| (other, Some(entry.clone()))));
+            deletions.extend(
+                self.other_servers(failover, slot, &entry).into_iter().map(|other| (other, Some(entry.clone()))),
+            );
             deletions.push((server, Some(entry)));
         }
         let round = failover.begin_round(number, deletions.len());
@@ -169,14 +174,22 @@ impl<N: Net> Front<N> {
     }
 
     /// The other servers to which a key was written. Those that are not in use delete it when they return.
-    fn other_servers(&self, slot: usize, entry: &Entry) -> Vec<usize> {
+    fn other_servers(&self, failover: &Failover, slot: usize, entry: &Entry) -> Vec<usize> {
         let pool = self.upstreams.pool(slot);
         let mut others = Vec::new();
         for other in entry.others.iter().filter_map(std::sync::Weak::upgrade) {
             let is_it = |server: &&u32| Arc::ptr_eq(self.upstreams.server(**server as usize).state_of_all(), &other);
             match pool.servers().iter().find(is_it) {
                 Some(server) if !self.upstreams.server(*server as usize).is_out() => others.push(*server as usize),
-                _ => note(&other, &entry.key, entry.base64),
+                _ => {
+                    note(&other, &entry.key, entry.base64);
+                    // It may have come into use since this thread looked.
+                    if let Some(number) = failover.position(&other)
+                        && failover.members().phase(number) == Phase::Up
+                    {
+                        failover.fail(number, None);
+                    }
+                }
             }
         }
         others

@@ -83,6 +83,8 @@ struct Case {
     shared: Arc<Shared>,
     servers: Vec<Server>,
     known: [Known; KEYS],
+    /// Whether a change has failed since all servers worked: it may still be made after a flush by another thread.
+    has_failed_change: bool,
     reads: usize,
     found: usize,
     errors: usize,
@@ -114,6 +116,7 @@ impl Case {
             shared,
             servers: (0..SERVERS).map(|_| Server::default()).collect(),
             known: [Known::default(); KEYS],
+            has_failed_change: false,
             reads: 0,
             found: 0,
             errors: 0,
@@ -209,7 +212,7 @@ impl Case {
             || self.threads.iter().flat_map(|thread| &thread.clients).filter_map(|client| client.waits.as_ref());
         let flushes = waits().any(|(waits, _)| matches!(waits, Waits::Flushed(_)));
         let changes = flushes || waits().any(|(waits, _)| matches!(waits, Waits::Written(..)));
-        let (line, waits) = if !changes && r.random_bool(0.02) {
+        let (line, waits) = if !changes && !self.has_failed_change && r.random_bool(0.02) {
             self.known.iter_mut().for_each(|known| known.begun += 2 - known.begun % 2);
             ("flush_all\r\n".to_owned(), Waits::Flushed(self.known.map(|known| known.begun)))
         } else if !flushes && r.random_bool(0.4) {
@@ -278,11 +281,13 @@ impl Case {
         let which = self.random.random_range(0..SERVERS);
         let r = self.random.random_range(0..10);
         let others = self.servers.iter().filter(|server| server.stopped || server.down).count();
+        // docs/failover.md does not promise anything if a server stops again with requests of connections that the network has reset.
+        let has_late = !self.servers[which].late.is_empty();
         match r {
-            0..4 if others < 2 => self.servers[which].stopped = true,
+            0..4 if others < 2 && !has_late => self.servers[which].stopped = true,
             // It crashes, and is empty when it is back. What it had not executed is lost.
             4..6 if others < 2 => self.crashes(which),
-            6 => self.breaks_connections(which),
+            6 => self.breaks_connections(which, true),
             _ => self.recovers(which),
         }
     }
@@ -292,10 +297,11 @@ impl Case {
         let server = &mut self.servers[which];
         *server =
             Server { store: server.store.restarted(fewer), down: self.random.random_bool(0.7), ..Server::default() };
-        self.breaks_connections(which);
+        self.breaks_connections(which, false);
     }
 
-    fn breaks_connections(&mut self, which: usize) {
+    /// The connections of a server break. If its process goes on, it may have received requests that it has not executed.
+    fn breaks_connections(&mut self, which: usize, goes_on: bool) {
         for thread in &mut self.threads {
             let world = &mut *thread.world.borrow_mut();
             for (number, connection) in world.connections.iter_mut().enumerate() {
@@ -303,8 +309,8 @@ impl Case {
                     connection.break_off();
                     let left = thread.talks.remove(&number);
                     let server = &mut self.servers[which];
-                    // The server may have received what it has not executed.
                     if let Some((mut bytes, _)) = left
+                        && goes_on
                         && !server.down
                         && self.random.random_bool(0.5)
                     {
@@ -343,6 +349,8 @@ impl Case {
             outbox.clear();
             self.slowest = self.slowest.max(self.now - since);
             self.errors += usize::from(text.contains("ERROR"));
+            let changes = !matches!(waits, Waits::Read(_));
+            self.has_failed_change |= changes && text.contains("ERROR");
             match client.waits.take() {
                 Some((Waits::Written(number, version, _), _)) => {
                     let reads_ahead = versions(&text).any(|(_, read)| read >= version);
@@ -417,6 +425,7 @@ impl Case {
         assert_eq!(open, 0, "requests without a response");
         let phases: Vec<&str> = self.shared.phases(0);
         assert_eq!(phases, ["up"; SERVERS], "all servers work");
+        self.has_failed_change = false;
     }
 }
 
