@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fanin_memcache::{Command, Flags, Keyed, Meta, Shape};
 
 use super::Front;
+use super::multigets::coalescing::OpenWrite;
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
 use super::upstreams::server::Server;
@@ -42,7 +43,7 @@ impl<N: Net> Front<N> {
         let was_out = self.upstreams.server(server).is_out();
         for server in [server, server + 1] {
             self.upstreams.server_mut(server).follow(phase);
-            if phase == Phase::Leaving && !was_out && self.upstreams.server(server).has_connection() {
+            if phase == Phase::Leaving && self.upstreams.server(server).has_connection() {
                 let asked = self.close_server(server);
                 asked.iter().for_each(|ask| self.fails(server, ask, ServerError::Closed, false));
             }
@@ -91,7 +92,18 @@ impl<N: Net> Front<N> {
             // It may have values from before this front end started.
             from.state_of_all().journal().flush_instead();
         }
-        failover.fail(number, None);
+        self.fail_member(server, &failover, number, None);
+    }
+
+    /// A server has failed: this thread does not use it any more, and the others soon. It may still execute a change that has failed, so no
+    /// later one may be sent there.
+    pub(super) fn fail_member(&mut self, server: usize, failover: &Failover, number: usize, open: Option<OpenWrite>) {
+        failover.fail(number, open);
+        if failover.members().phase(number) == Phase::Up {
+            for server in [server, server + 1] {
+                self.upstreams.server_mut(server).follow(Phase::Leaving);
+            }
+        }
         self.shared.wake();
     }
 

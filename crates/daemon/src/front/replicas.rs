@@ -191,8 +191,8 @@ impl<N: Net> Front<N> {
         let group = migration.failover.as_ref().and_then(|failover| failover.open.as_ref()).map(|(group, _)| *group);
         note(self.upstreams.server(server).state_of_all(), &migration.key, migration.base64);
         if let Some((failover, number)) = self.failover_of(server) {
-            failover.fail(number, group.map(|group| OpenWrite::new(&self.shared.writes, group)));
-            self.shared.wake();
+            let open = group.map(|group| OpenWrite::new(&self.shared.writes, group));
+            self.fail_member(server, &failover, number, open);
         }
     }
 }
