@@ -63,7 +63,7 @@ def front(port, servers, *more, program=FANIN):
     return start(port, program, "front", "--listen", at(port), "--servers", at(*servers), *more)
 
 
-# Forms of a front end that clients may not tell from each other, with the pool's settings.
+# Forms of a front end, with the pool's settings. Clients must not notice a difference.
 FORMS = {
     "plain": "",
     "next": 'on_down = "next"',
