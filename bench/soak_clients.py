@@ -40,6 +40,8 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.port, self.front, self.seed = port, front, seed
         self.random, self.stop, self.asked, self.errors, self.wrong = random.Random(seed), stop, 0, 0, None
+        # The end of the last answer.
+        self.last = b""
 
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), 10)
@@ -83,7 +85,7 @@ class Client(threading.Thread):
             raise Left
         begins = True
         while True:
-            line = file.readline()
+            line = self.last = file.readline()
             if begins and not line:
                 raise OSError("closed between two requests")
             begins = False
@@ -126,7 +128,7 @@ class SteadyClient(Client):
             super().one(file)
         finally:
             if self.errors and not self.front.was_away(lives):
-                self.wrong = "a request failed in the pool whose servers and weights reloads change"
+                self.wrong = f"{time.time():.3f}: a request failed in the pool whose servers and weights reloads change: {self.last!r}"
             self.errors = 0
 
 
@@ -148,6 +150,8 @@ class Mover(Client):
     """Sets and reads keys that plans move. Each key is set by one of them."""
 
     answered, begun = [0] * MOVED, [0] * MOVED
+    # Versions that were not confirmed: a stopped server that continues may execute their sets after later ones, which came by other connections.
+    unconfirmed = [set() for _ in range(MOVED)]
     # What befell each key, for whoever has to find out why an old value was read.
     history = [collections.deque(maxlen=40) for _ in range(MOVED)]
 
@@ -161,6 +165,7 @@ class Mover(Client):
         if r.random() < 0.4:
             key = r.randrange(among // 4) * 4 + self.seed % 4
             version = self.begun[key] = self.begun[key] + 1
+            self.unconfirmed[key].add(version)
             data = b"%d/%d" % (key, version)
             file.write(b"set %d:moved 0 0 %d\r\n%s\r\n" % (key, len(data), data))
             file.flush()
@@ -169,6 +174,7 @@ class Mover(Client):
             self.note(key, f"set {version}: {said.decode().strip()}")
             if said == b"STORED\r\n":
                 self.answered[key] = version
+                self.unconfirmed[key].discard(version)
             else:
                 self.errors += 1
             return
@@ -180,7 +186,7 @@ class Mover(Client):
             data = file.read(int(told.split()[3]) + 2)
             key, version = map(int, data.strip().split(b"/"))
             self.note(key, f"get {version}")
-            if version < before[keys.index(key)]:
+            if version < before[keys.index(key)] and version not in self.unconfirmed[key]:
                 EVENTS.extend(self.history[key])
                 self.wrong = f"key {key}: version {version} was read, {before[keys.index(key)]} had been answered"
         self.errors += told.startswith(b"SERVER_ERROR")

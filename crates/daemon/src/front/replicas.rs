@@ -199,19 +199,21 @@ impl<N: Net> Front<N> {
 
 /// Reads.
 impl<N: Net> Front<N> {
-    /// Requests a key with replicas from the one with the fewest outstanding requests; returns false if it has no copies.
+    /// Requests a key with replicas from the one with the fewest outstanding requests; returns false if the request is for the primary only.
     pub(super) fn get_replicated(&mut self, id: Id, get: &Get<'_>, key: &[u8]) -> bool {
         let Some(pool) = self.clients.get(id).map(|client| client.pool()) else { return true };
         if get.unique || get.time.is_some() {
             return false;
         }
-        let Some((primary, copy, step)) = self.choose_replica(pool, key) else { return false };
+        let (primary, copy, step) = self.choose_replica(pool, key);
         let number = self.expect_one(id, false, Destination::Relay { quiet: false }, Shape::Values, Class::Get).number;
         let key_move = KeyMove::between_replicas(primary, copy);
         let whose = (id, Whose::Client { number });
         let migration = self.replica_migration(whose, pool, (key.to_vec(), false), key_move, (step, None));
         let migration = self.migrations.insert(migration);
-        if let Some(hedges) = &mut self.upstreams.pool_mut(pool).hedges {
+        if copy != primary
+            && let Some(hedges) = &mut self.upstreams.pool_mut(pool).hedges
+        {
             hedges.sent(self.now, migration);
         }
         self.take_step(migration, step);
@@ -255,11 +257,14 @@ impl<N: Net> Front<N> {
         self.take_step(second, step);
     }
 
-    /// The primary and a copy of a key that may be read, and the step that reads from the one with fewer outstanding requests.
-    fn choose_replica(&mut self, pool: usize, key: &[u8]) -> Option<(usize, usize, Step)> {
+    /// The primary and a copy of a key that may be read, and the step that reads from the one with fewer outstanding requests. Without a copy,
+    /// both are the primary, which is asked as a copy's is: it may have a lease of another front end.
+    fn choose_replica(&mut self, pool: usize, key: &[u8]) -> (usize, usize, Step) {
         let route = self.readable(pool, key);
         let load = |server: usize| self.upstreams.server(self.upstreams.pool(pool).server(server)).unanswered();
-        let copy = route.copies.iter().copied().min_by_key(|copy| load(*copy))?;
+        let Some(copy) = route.copies.iter().copied().min_by_key(|copy| load(*copy)) else {
+            return (route.primary, route.primary, Step::Old);
+        };
         let order = load(route.primary).cmp(&load(copy));
         // Of equally loaded ones, each gets its share.
         let step = match order {
@@ -269,7 +274,7 @@ impl<N: Net> Front<N> {
             std::cmp::Ordering::Less => Step::Old,
             _ => Step::Copy,
         };
-        Some((route.primary, copy, step))
+        (route.primary, copy, step)
     }
 
     /// Servers that have a key's value: during a write only the primary.

@@ -99,6 +99,24 @@ fn replicas_answer_for_one_that_is_stopped() {
 }
 
 #[test]
+fn lease_of_another_front_end_is_no_value() {
+    let (servers, front) = replicated(2, "replicas = 2");
+    let (mut client, mut direct, keys) = (client(&front), Client::to(servers[0].address), keys(20));
+    let state = format!("{}:state", servers[1].address);
+    servers[1].stopped.store(true, SeqCst);
+    wait_until("the other replica is not in use", || {
+        client.get(&keys);
+        client.word(&state) == "away"
+    });
+    for key in &keys {
+        let leased = direct.ask(&format!("mg {key} f v c N30 O1\r\n"));
+        assert!(leased.contains(" W") && direct.line().is_empty(), "{leased}");
+        assert_eq!(client.get(std::slice::from_ref(key)), (vec![], "END".to_owned()));
+    }
+    assert_eq!(client.get(&keys), (vec![], "END".to_owned()));
+}
+
+#[test]
 fn slow_get_is_sent_to_second_replica_within_budget() {
     let (servers, front) = replicated(2, "replicas = 2\nhedge = { after = \"20 ms\", share = \"50 %\" }");
     let (mut client, keys) = (client(&front), keys(40));
