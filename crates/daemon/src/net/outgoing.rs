@@ -1,10 +1,14 @@
 //! Output of a connection.
 
+use std::collections::VecDeque;
+
 use crate::memory::{Buffer, Charge};
 
 /// A larger sent prefix is freed, and a larger buffer is shrunk.
 const KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
+/// Longest TLS record to a server. memcached reads up to 16 KiB at once.
+const RECORD: usize = 8 << 10;
 
 /// Bytes to send.
 #[derive(Debug, Default)]
@@ -15,6 +19,8 @@ pub struct Outgoing {
     /// Bytes that the kernel is sending.
     handed: usize,
     charge: Charge,
+    /// Lengths of the TLS records for unsent requests to a server.
+    records: VecDeque<usize>,
 }
 
 impl Outgoing {
@@ -54,6 +60,28 @@ impl Outgoing {
     /// Bytes to send next.
     pub fn unsent(&self) -> &[u8] {
         &self.bytes[self.sent..]
+    }
+
+    /// Notes that the last `length` bytes are a request to a server that uses TLS.
+    ///
+    /// A TLS record has whole requests, or a part of one that is longer, and nothing else. memcached reads a command, or the rest of a stored
+    /// value, and then waits for the socket, although its TLS library may have more of the same record (1.6.18, `memcached.c`,
+    /// `try_read_network` and `conn_nread`).
+    pub fn request_ends(&mut self, length: usize) {
+        match self.records.back_mut() {
+            Some(last) if *last + length <= RECORD => *last += length,
+            _ if length <= RECORD => self.records.push_back(length),
+            _ => {
+                self.records.extend(std::iter::repeat_n(RECORD, (length - 1) / RECORD));
+                // The next request starts a record of its own.
+                self.records.extend([(length - 1) % RECORD + 1, 0]);
+            }
+        }
+    }
+
+    /// Takes the length of the next TLS record to a server, if this is output to one.
+    pub fn next_record(&mut self) -> Option<usize> {
+        std::iter::from_fn(|| self.records.pop_front()).find(|length| *length > 0)
     }
 
     /// Counts sent bytes.
@@ -100,5 +128,23 @@ impl Outgoing {
             self.bytes = buffer();
         }
         &mut self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_ends_with_request() {
+        let mut out = Outgoing::default();
+        let mut records = |requests: &[usize]| {
+            requests.iter().for_each(|length| out.request_ends(*length));
+            std::iter::from_fn(|| out.next_record()).collect::<Vec<_>>()
+        };
+        assert_eq!(records(&[5000, 3192, 1]), [8192, 1]);
+        assert_eq!(records(&[100, 20_000, 10, 8182, 1]), [100, 8192, 8192, 3616, 8192, 1]);
+        assert_eq!(records(&[8192, 8193]), [8192, 8192, 1]);
+        assert_eq!(records(&[16_384]), [8192, 8192]);
     }
 }

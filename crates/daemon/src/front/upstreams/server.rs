@@ -366,6 +366,9 @@ impl<S> Server<S> {
     #[inline]
     pub fn queue(&mut self, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
         bytes.iter().for_each(|bytes| self.out.extend(bytes));
+        if self.target.tls.is_some() {
+            self.out.request_ends(bytes.iter().map(|bytes| bytes.len()).sum());
+        }
         self.notes.put(note);
         if self.asked.len() == self.asked.capacity() {
             self.asked.reserve_exact(self.asked.len().clamp(4, LARGEST_STEP));

@@ -209,7 +209,7 @@ impl Channel {
         loop {
             self.out.fill(|| std::mem::take(&mut io.shared.spare));
             while !out.unsent().is_empty() && self.out.left() < MOST_UNSENT && !self.is_handshaking() {
-                let count = out.unsent().len().min(CHUNK);
+                let count = out.next_record().unwrap_or(out.unsent().len().min(CHUNK));
                 self.put(&out.unsent()[..count])?;
                 out.wrote(count);
             }
