@@ -1,6 +1,6 @@
 # Measurements and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops siege hunger sanitize web-check web-test web-picture
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops siege hunger sanitize web-check web-test web-picture
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -129,6 +129,10 @@ diagnose-tshark: build ## compare counts of `fanin diagnose` with tshark's
 fuzz-check: ## check that the fuzzers compile
 	@scripts/setup.sh rust
 	@cargo check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+
+memcached-alone: ## show two properties of memcached without a front end: old requests executed late, and pipelines with TLS that wait
+	@scripts/setup.sh memcached
+	@python3 bench/memcached_alone.py
 
 conformance: build ## run clients' own test suites against memcached and `fanin front`
 	@scripts/setup.sh memcached

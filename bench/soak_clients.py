@@ -150,8 +150,8 @@ class Mover(Client):
     """Sets and reads keys that plans move. Each key is set by one of them."""
 
     answered, begun = [0] * MOVED, [0] * MOVED
-    # Versions that were not confirmed: a stopped server that continues may execute their sets after later ones, which came by other connections.
-    unconfirmed = [set() for _ in range(MOVED)]
+    # Versions whose sets may be executed late: when a stopped server goes on, after sets of other connections (memcached_alone.py).
+    late = [set() for _ in range(MOVED)]
     # What befell each key, for whoever has to find out why an old value was read.
     history = [collections.deque(maxlen=40) for _ in range(MOVED)]
 
@@ -165,7 +165,7 @@ class Mover(Client):
         if r.random() < 0.4:
             key = r.randrange(among // 4) * 4 + self.seed % 4
             version = self.begun[key] = self.begun[key] + 1
-            self.unconfirmed[key].add(version)
+            self.late[key].add(version)
             data = b"%d/%d" % (key, version)
             file.write(b"set %d:moved 0 0 %d\r\n%s\r\n" % (key, len(data), data))
             file.flush()
@@ -174,9 +174,10 @@ class Mover(Client):
             self.note(key, f"set {version}: {said.decode().strip()}")
             if said == b"STORED\r\n":
                 self.answered[key] = version
-                self.unconfirmed[key].discard(version)
             else:
                 self.errors += 1
+            if b"did not answer in time" not in said:
+                self.late[key].discard(version)
             return
         keys = r.sample(range(among), r.choice([1, 1, 5, 30]))
         before = [self.answered[key] for key in keys]
@@ -186,7 +187,7 @@ class Mover(Client):
             data = file.read(int(told.split()[3]) + 2)
             key, version = map(int, data.strip().split(b"/"))
             self.note(key, f"get {version}")
-            if version < before[keys.index(key)] and version not in self.unconfirmed[key]:
+            if version < before[keys.index(key)] and version not in self.late[key]:
                 EVENTS.extend(self.history[key])
                 self.wrong = f"key {key}: version {version} was read, {before[keys.index(key)]} had been answered"
         self.errors += told.startswith(b"SERVER_ERROR")

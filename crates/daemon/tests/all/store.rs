@@ -55,10 +55,14 @@ impl Store {
     }
 
     pub fn put(&mut self, key: &[u8], value: &[u8], flags: u64, time: i64) {
+        self.insert(key, value, flags, time);
+    }
+
+    fn insert(&mut self, key: &[u8], value: &[u8], flags: u64, time: i64) -> &mut Item {
         self.last += 1;
         let ends = (time > 0).then(|| self.now() + Duration::from_secs(time as u64));
         let item = Item { value: value.to_vec(), flags, unique: self.last, ends, lease: false };
-        self.items.insert(key.to_vec(), item);
+        self.items.entry(key.to_vec()).insert_entry(item).into_mut()
     }
 
     /// Response to a request with this value.
@@ -172,15 +176,15 @@ impl Store {
         match (self.find(key), lease) {
             (None, None) => return format!("EN{mark}\r\n").into_bytes(),
             (None, Some(seconds)) => {
-                self.put(key, b"", 0, seconds as i64);
-                self.find(key).unwrap().lease = true;
+                self.insert(key, b"", 0, seconds as i64).lease = true;
                 last = " W";
             }
             (Some(item), _) if item.lease => last = " Z",
             _ => {}
         }
         let at = self.now();
-        let item = self.find(key).unwrap();
+        // Not `find`: its time may have ended since, if this thread did not run for long.
+        let item = &self.items[key];
         let mut line = format!("VA {}", item.value.len());
         for (letter, _) in flags.each() {
             match letter {
