@@ -20,7 +20,7 @@ impl KeyValue {
     pub(super) fn roles_are_due(&mut self, driver: &mut dyn Driver, host: u32) {
         let now = driver.now();
         let at = &mut self.hosts[host as usize];
-        if at.armed != now {
+        if now < at.armed {
             return;
         }
         at.armed = Time::NEVER;
