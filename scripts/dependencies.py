@@ -60,13 +60,18 @@ ALLOWED = {
     ),
     # Sockets; the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
+    # Scenarios on real TCP.
+    "fanin-testbed": (
+        "fanin-apps fanin-assemble fanin-fabric fanin-lab fanin-ring fanin-spec fanin-tables fanin-units",
+        "mio nix postcard procfs serde serde_json socket2 tempfile thiserror",
+    ),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-units",
         "async-trait crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
     ),
     # What a program or a notebook calls.
     "fanin": (
-        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tables fanin-tcp fanin-units",
+        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tables fanin-tcp fanin-testbed fanin-units",
         "etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.

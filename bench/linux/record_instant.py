@@ -129,7 +129,7 @@ def write(points):
             rows.append(point | {"kernel": {variant: line["figures"] for variant, line in lines.items()}})
             kernels |= {line["kernel"] for line in lines.values()}
     header = {
-        "system": f"Linux {', '.join(sorted(kernels))} (Debian's source, User-mode Linux, time-travel=inf-cpu, HZ 250), bench/linux/instant.sh",
+        "system": f"Linux {', '.join(sorted(kernels))} (Debian's source, User-mode Linux, time-travel=inf-cpu, HZ 250), crates/testbed/machines/instant.sh",
         "scenario": "bench/scenarios/linux-instant.toml, with what each point sets", "seed": SEED,
         "variants": "base; service jitter of 5 and 50 us; another order of requests; the port 0.3 and 0.6 % slower",
         "kernel": "goodput in Mbit/s over rounds' own time, rounds in ms; timeouts, probes, retransmissions and drops with two rounds before"}

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::load::read;
 use crate::stop::listen;
 use crate::terminal::say;
+use crate::testbed;
 use crate::work::{self, Means, in_lab};
 
 /// Approximate number of data packets that a core simulates per second.
@@ -62,18 +63,22 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
-    let advised = in_lab(means, |lab, hear| {
+    let testbed = arguments.prove.map(testbed::on).transpose()?;
+    let (advised, proved) = in_lab(means, |lab, hear| {
         let advised = lab.advise(&scenario, &wanted, hear)?;
         if let Some(out) = out {
             let picture = lab.picture(&advised, hear)?;
             advised.write(out, &picture, &work::arguments(), files)?;
         }
-        Ok(advised)
+        let prove = |testbed| lab.prove(testbed, (&scenario, &advised.advice), testbed::RUNS, hear);
+        let proved = testbed.as_ref().map(prove).transpose()?;
+        Ok((advised, proved))
     })?;
-    match arguments.json {
-        true => say(&(advised.to_json() + "\n")),
-        false => say(&told(&advised.advice, wanted.goal.as_ref(), arguments.out.as_deref())),
+    if arguments.json {
+        return say(&(advised.to_json_with(proved.as_deref()) + "\n"));
     }
+    let changes = proved.map_or(String::new(), |proved| testbed::changes(&proved));
+    say(&(told(&advised.advice, wanted.goal.as_ref(), arguments.out.as_deref()) + &changes))
 }
 
 /// The budget in data packets, and the time limit if given as a time.

@@ -47,6 +47,11 @@ pub enum Command {
         --out inside --samples 50us --server server3,server7"
     )]
     Run(RunArguments),
+    /// Run a scenario on this machine's TCP, in network namespaces, beside its prediction
+    #[command(
+        after_help = "Example:\n  fanin testbed my.toml --schemes cubic --fan-in 2,8\n  fanin testbed my.toml --json"
+    )]
+    Testbed(TestbedArguments),
     /// Write the packets of one run to a pcapng file, for tshark and Wireshark
     #[command(
         after_help = "Example:\n  fanin trace scenarios/fixed-fragment.toml --scheme newreno --fan-in 8 \\\n    \
@@ -100,21 +105,8 @@ pub struct CompareArguments {
     pub servers: Option<String>,
     #[command(flatten)]
     pub cluster: ClusterArguments,
-    /// Schemes to compare, in this order: names from `fanin list` or labels of the file's [[schemes]]
-    #[arg(long, value_name = "A,B")]
-    pub schemes: Option<String>,
-    /// Numbers of servers, overriding sweep.fan_in
-    #[arg(long, value_name = "2,4,8", allow_negative_numbers = true)]
-    pub fan_in: Option<String>,
-    /// Sweep a key over these values, overriding [sweep]; repeat for all combinations
-    #[arg(long, value_name = "KEY=A,B,...")]
-    pub sweep: Vec<String>,
-    /// Runs of each point, overriding run.seeds
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub seeds: Option<String>,
-    /// First seed, overriding run.first_seed
-    #[arg(long, value_name = "K", allow_negative_numbers = true)]
-    pub first_seed: Option<String>,
+    #[command(flatten)]
+    pub sweep: SweepArguments,
     /// Find the collapse point by bisection along the sweep's first key that has several values
     #[arg(long)]
     pub onset: bool,
@@ -132,6 +124,55 @@ pub struct CompareArguments {
     pub on: Option<String>,
     #[command(flatten)]
     pub common: CommonArguments,
+}
+
+/// What to run of a scenario.
+#[derive(Args)]
+pub struct SweepArguments {
+    /// Schemes to compare, in this order: names from `fanin list` or labels of the file's [[schemes]]
+    #[arg(long, value_name = "A,B")]
+    pub schemes: Option<String>,
+    /// Numbers of servers, overriding sweep.fan_in
+    #[arg(long, value_name = "2,4,8", allow_negative_numbers = true)]
+    pub fan_in: Option<String>,
+    /// Sweep a key over these values, overriding [sweep]; repeat for all combinations
+    #[arg(long, value_name = "KEY=A,B,...")]
+    pub sweep: Vec<String>,
+    /// Runs of each point, overriding run.seeds
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seeds: Option<String>,
+    /// First seed, overriding run.first_seed
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub first_seed: Option<String>,
+}
+
+#[derive(Args)]
+pub struct TestbedArguments {
+    /// Scenario file (TOML)
+    #[arg(value_name = "FILE", required_unless_present_any = ["prepare", "run_in"])]
+    pub scenario: Option<String>,
+    /// Where to measure: `here`, this machine's kernel, which needs root; or `instant`, a kernel whose processor takes no time
+    #[arg(long, value_name = "MACHINE", default_value = "here")]
+    pub machine: TestbedMachine,
+    /// Build the kernel of the machine `instant` and exit: 10 minutes, 150 MB to fetch, 2 GB of disk
+    #[arg(long, conflicts_with = "scenario")]
+    pub prepare: bool,
+    /// Measure the run of a folder, as the first process of a machine, whose kernel may append words
+    #[arg(long, hide = true, value_name = "DIR", num_args = 1.., conflicts_with = "scenario")]
+    pub run_in: Vec<PathBuf>,
+    #[command(flatten)]
+    pub sweep: SweepArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+/// Where a testbed measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TestbedMachine {
+    /// This machine's kernel.
+    Here,
+    /// A kernel whose processor takes no time.
+    Instant,
 }
 
 /// Options that describe a cluster instead of a scenario file.
@@ -179,6 +220,9 @@ pub struct AdviseArguments {
     /// Consider these remedies only: rto-min, initial-window, dctcp, and so on
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub remedies: Vec<String>,
+    /// Measure the cluster and its first three remedies on a testbed (`fanin testbed --help`)
+    #[arg(long, value_name = "MACHINE", num_args = 0..=1, require_equals = true, default_missing_value = "here", conflicts_with = "grow_to")]
+    pub prove: Option<TestbedMachine>,
     /// Set a key of the scenario, such as link.rate="10 Gbit/s"; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fanin::{Axis, CompareOptions, Lab, Update};
 
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, SweepArguments};
 use crate::chart::{chart, header, notes};
 use crate::described::described;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         Some(file) => read(file)?,
         None => described(&arguments.cluster, arguments.servers.as_deref())?.1,
     };
-    let Loaded { scenario, out } = load(scenario, &common.set, common.out.as_deref(), &asked(arguments)?)?;
+    let Loaded { scenario, out } = load(scenario, &common.set, common.out.as_deref(), &asked(&arguments.sweep)?)?;
     warn(scenario.warnings());
     let options = CompareOptions { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs: arguments.jobs, cached: !common.no_cache };
@@ -68,7 +68,8 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     }
 }
 
-fn asked(arguments: &CompareArguments) -> Result<Asked<'_>, Failure> {
+/// The sweep of a command line.
+pub fn asked(arguments: &SweepArguments) -> Result<Asked<'_>, Failure> {
     let mut keys = Vec::new();
     if let Some(text) = &arguments.fan_in {
         keys.push((format!("--fan-in {text}"), "sweep.fan_in", fan_ins(text)?));

@@ -57,7 +57,7 @@ impl From<Error> for Failure {
         match error {
             Error::Broken(_) | Error::Raised(_) => Failure::Check(error.to_string()),
             Error::Folder(refusal) => Failure::unwritten(refusal),
-            Error::Unwritten(what) => Failure::Environment(what),
+            Error::Unwritten(what) | Error::Lacking(what) => Failure::Environment(what),
             Error::Stopped => Failure::Stopped(format!("stopped by {}; nothing was written", stop::what())),
             Error::Scenario(_)
             | Error::Unread { .. }

@@ -30,6 +30,7 @@ mod spread;
 mod starter;
 mod stop;
 mod terminal;
+mod testbed;
 mod trace;
 mod verdict;
 mod work;
@@ -78,6 +79,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Diagnose(arguments) => diagnose::diagnose(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Testbed(arguments) => testbed::testbed(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),

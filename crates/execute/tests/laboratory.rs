@@ -41,7 +41,7 @@ impl Runner for Toy {
             flows: (0..spec.fan_in).map(flow).collect(),
             queries: vec![QueryRow { waited_ps: Some(1), ..QueryRow::default() }],
             ports: vec![PortRow { port: "switch>client".into(), ..PortRow::default() }],
-            engine: Engine { events: 10, packet_hops: 4 },
+            engine: Engine { events: 10, packet_hops: 4, busy_thousandths: 0 },
             ..RunTables::default()
         })
     }

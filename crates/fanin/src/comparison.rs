@@ -17,15 +17,15 @@ use crate::{Error, Lab, Resolved, Update};
 
 /// Results of a scenario.
 pub struct Comparison {
-    scenario: Resolved,
-    compared: Compared,
+    pub(crate) scenario: Resolved,
+    pub(crate) compared: Compared,
     /// Output besides the tables.
-    beside: Besides,
-    stop: Arc<AtomicBool>,
+    pub(crate) beside: Besides,
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Besides {
+pub(crate) enum Besides {
     Nothing,
     Report,
     Series,
@@ -175,7 +175,7 @@ impl Comparison {
     }
 
     /// As [`Comparison::write`], with other files by their paths.
-    pub(crate) fn write_with(&self, out: Out, arguments: &[String], files: &[(String, String)]) -> Result<(), Error> {
+    pub fn write_with(&self, out: Out, arguments: &[String], files: &[(String, String)]) -> Result<(), Error> {
         let report = (self.beside == Besides::Report).then(|| self.report(arguments)).transpose()?;
         let beside = match &report {
             Some(report) => ExtraFiles::Report(report),

@@ -23,6 +23,9 @@ pub enum Error {
         /// Why.
         error: io::Error,
     },
+    /// The machine lacks something.
+    #[error("{0}")]
+    Lacking(String),
     /// A request that contradicts itself or names something that does not exist.
     #[error("{0}")]
     Asked(String),

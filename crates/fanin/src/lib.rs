@@ -41,8 +41,12 @@ mod incast;
 mod lab;
 pub mod paper;
 mod plan;
+#[cfg(feature = "testbed")]
+pub mod prove;
 mod scenario;
 mod simulator;
+#[cfg(feature = "testbed")]
+pub mod testbed;
 mod trace;
 pub mod words;
 

@@ -13,6 +13,8 @@ pub(crate) struct Sums {
     pub data_packets: u64,
     pub timeouts: u64,
     pub fast_retransmits: u64,
+    pub probes: u64,
+    pub retransmits: u64,
     /// Payload delivered in order.
     pub delivered: u64,
 }
@@ -20,11 +22,13 @@ pub(crate) struct Sums {
 impl Sums {
     /// Of an endpoint.
     pub fn of(endpoint: &impl Transport) -> Sums {
-        let Stats { timeouts, fast_retransmits, data_segments, .. } = endpoint.stats();
+        let Stats { timeouts, fast_retransmits, probes, retransmits, data_segments, .. } = endpoint.stats();
         Sums {
             data_packets: data_segments,
             timeouts: timeouts.into(),
             fast_retransmits: fast_retransmits.into(),
+            probes: probes.into(),
+            retransmits: retransmits.into(),
             delivered: endpoint.delivered(),
         }
     }
@@ -35,6 +39,8 @@ impl Sums {
             data_packets: self.data_packets + other.data_packets,
             timeouts: self.timeouts + other.timeouts,
             fast_retransmits: self.fast_retransmits + other.fast_retransmits,
+            probes: self.probes + other.probes,
+            retransmits: self.retransmits + other.retransmits,
             delivered: self.delivered + other.delivered,
         }
     }
@@ -45,6 +51,8 @@ impl Sums {
             data_packets: self.data_packets - before.data_packets,
             timeouts: self.timeouts - before.timeouts,
             fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+            probes: self.probes - before.probes,
+            retransmits: self.retransmits - before.retransmits,
             delivered: self.delivered - before.delivered,
         }
     }

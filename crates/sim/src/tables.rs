@@ -15,7 +15,7 @@ use crate::world::World;
 /// The tables of a run so far, with its application's measurements.
 pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record) -> RunTables {
     let totals = totals(world, &record);
-    let engine = Engine { events: world.events, packet_hops: world.net.hops };
+    let engine = Engine { events: world.events, packet_hops: world.net.hops, ..Engine::default() };
     let Record { flows, queries, tasks, requests, hubs, hub_speeds, gathering, service, .. } = record;
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
@@ -74,6 +74,8 @@ pub(crate) fn totals<P: Probe, T: Transport>(world: &World<P, T>, record: &Recor
         data_packets: all.data_packets,
         timeouts: all.timeouts,
         fast_retransmits: all.fast_retransmits,
+        probes: all.probes,
+        retransmits: all.retransmits,
         drops: counts().map(|c| c.drops()).sum(),
         marks: counts().map(|c| c.marks).sum(),
         rounds: record.queries.iter().filter(|query| query.qct_ps.is_some()).count() as u64,

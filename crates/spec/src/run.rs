@@ -80,6 +80,11 @@ impl Variant {
         self.at(self.points.iter().position(|at| at.settings.servers() == fan_in)?, seed)
     }
 
+    /// The same variant with another label.
+    pub fn labelled(&self, label: String) -> Variant {
+        Variant(VariantParts { label, ..self.0.clone() })
+    }
+
     /// The same variant with one seed and with packet jitter; `None` if it already has jitter or sweeps it.
     pub fn with_jitter(&self) -> Option<Variant> {
         let key = "host.packet_jitter";

@@ -64,19 +64,27 @@ impl Settings {
 
     /// Marking threshold of the client's port for schemes that mark, and the key that set it, if any.
     pub fn client_threshold(&self) -> (QueueSize, Option<&'static str>) {
-        let class = self.port_class(self.client_rate()).and_then(|class| class.k);
+        self.threshold_at(self.client_rate())
+    }
+
+    /// Marking threshold of a port of this rate, and the key that set it, if any.
+    pub fn threshold_at(&self, rate: Rate) -> (QueueSize, Option<&'static str>) {
+        let class = self.port_class(rate).and_then(|class| class.k);
         match (class, self.laws.ports.ecn_threshold.k) {
             (Some(k), _) => (k, Some("switch.ports")),
             (None, Some(k)) => (k, Some("ecn_threshold.k")),
-            (None, None) => {
-                (ecn_threshold::by_rate(self.client_rate(), self.client_buffer(), self.full_frame().0), None)
-            }
+            (None, None) => (ecn_threshold::by_rate(rate, self.buffer_at(rate), self.full_frame().0), None),
         }
     }
 
     /// Capacity of the client's port queue.
     pub fn client_buffer(&self) -> QueueSize {
-        let class = self.port_class(self.client_rate());
+        self.buffer_at(self.client_rate())
+    }
+
+    /// Capacity of the queue of a port of this rate.
+    pub fn buffer_at(&self, rate: Rate) -> QueueSize {
+        let class = self.port_class(rate);
         class.and_then(|class| class.buffer).unwrap_or_else(|| self.port_buffer())
     }
 

@@ -17,6 +17,10 @@ table! {
         timeouts: u64,
         /// Entries into fast recovery.
         fast_retransmits: u64,
+        /// Tail loss probes.
+        probes: u64,
+        /// Data packets retransmitted, probes among them.
+        retransmits: u64,
         /// Packets dropped at all ports, including early drops.
         drops: u64,
         /// Packets marked at all ports.
@@ -57,4 +61,6 @@ pub struct Engine {
     pub events: u64,
     /// Packet transmissions over links.
     pub packet_hops: u64,
+    /// Share of its time for which a real machine's busiest processor was busy, in thousandths; 0 for a simulated run.
+    pub busy_thousandths: u64,
 }

@@ -13,7 +13,7 @@ use fanin_units::Time;
 use super::{Egress, LinuxHost, LinuxSetup, MTU, RouteAttribute, Sysctl};
 
 /// Packets of a queue that delays: more than a link can have under way.
-const DELAYED_PACKETS: u32 = 100_000;
+pub(super) const DELAYED_PACKETS: u32 = 100_000;
 
 /// Where servers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,13 @@ pub struct Batch {
 impl Egress {
     /// Lines of `tc -batch` for a device: the rate, and the queue below it as handle 10.
     pub fn tc(&self, device: &str) -> Vec<String> {
+        self.tc_below(device, "root")
+    }
+
+    /// The same below another queue of the device.
+    pub(super) fn tc_below(&self, device: &str, parent: &str) -> Vec<String> {
         vec![
-            format!("qdisc add dev {device} root handle 1: htb default 1"),
+            format!("qdisc add dev {device} {parent} handle 1: htb default 1"),
             format!("class add dev {device} parent 1: classid 1:1 {}", self.rate),
             format!("qdisc add dev {device} parent 1:1 handle 10: {}", self.queue),
         ]
@@ -111,20 +116,24 @@ impl LinuxSetup {
         Batch { namespace: "client".into(), ip, tc: Vec::new(), sysctls: self.client.sysctls() }
     }
 
-    /// A device comes up with its MTU, without joining segments.
     fn up(&self, device: &str) -> String {
-        let mtu = if self.mtu == MTU { String::new() } else { format!("mtu {} ", self.mtu) };
-        format!("link set {device} {mtu}gso_max_segs 1 up")
+        up(device, self.mtu)
     }
 }
 
+/// A device comes up with its MTU, without joining segments.
+pub(super) fn up(device: &str, mtu: u64) -> String {
+    let mtu = if mtu == MTU { String::new() } else { format!("mtu {mtu} ") };
+    format!("link set {device} {mtu}gso_max_segs 1 up")
+}
+
 impl LinuxHost {
-    fn sysctls(&self) -> Vec<String> {
+    pub(super) fn sysctls(&self) -> Vec<String> {
         self.sysctls.iter().map(Sysctl::to_string).collect()
     }
 }
 
-fn route(path: &str, attributes: &[RouteAttribute]) -> String {
+pub(super) fn route(path: &str, attributes: &[RouteAttribute]) -> String {
     let mut line = format!("route add {path}");
     for attribute in attributes {
         let _ = write!(line, " {attribute}");

@@ -131,9 +131,13 @@ pub(super) fn kernels_name(base: Base) -> Option<&'static str> {
     }
 }
 
+/// The kernel's name of a run's congestion control.
+pub(super) fn congestion_control(spec: &RunSpec) -> &'static str {
+    kernels_name(spec.scheme.base).expect("the check refuses others")
+}
+
 fn sysctls(spec: &RunSpec) -> Vec<Sysctl> {
-    let t = &spec.settings.tcp;
-    let law = kernels_name(spec.scheme.base).expect("the check refuses others");
+    let (t, law) = (&spec.settings.tcp, congestion_control(spec));
     let mut sysctls = vec![Sysctl::congestion_control(law), Sysctl::ecn(spec.scheme.ecn), Sysctl::no_metrics_save()];
     if !t.idle_restart {
         sysctls.push(Sysctl::idle_restart(false));
@@ -142,6 +146,14 @@ fn sysctls(spec: &RunSpec) -> Vec<Sysctl> {
         sysctls.push(Sysctl::timestamps(false));
     }
     sysctls
+}
+
+/// A host that both sends and receives data. Its sockets choose the congestion control.
+pub(super) fn any(spec: &RunSpec) -> LinuxHost {
+    let (server, client) = (server(spec), client(spec));
+    let own = client.sysctls.into_iter().filter(|sysctl| !sysctl.key.ends_with("congestion_control")).collect();
+    let route = [server.route, client.route].concat();
+    LinuxHost { sysctls: own, route, receive_buffer: client.receive_buffer }
 }
 
 /// A server, which sends data.

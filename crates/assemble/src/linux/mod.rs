@@ -1,15 +1,18 @@
 //! A scenario's network and TCP as settings of Linux: queues of `tc`, attributes of routes, sysctls, and a socket's buffer.
 //!
-//! The network is a star: a router between one client and its servers. [`linux`] maps a run to a [`LinuxSetup`], or names the first setting
-//! that a kernel cannot have; [`commands`](LinuxSetup::batches) prints it for `ip`, `tc` and `sysctl`. Only what responses pass is shaped:
-//! the servers' links and the router's port to the client. Requests and ACKs are small; they have the propagation delay.
+//! [`linux_fabric`] maps a run's whole network. [`linux`] maps a star, a router between one client and its servers, to a [`LinuxSetup`], which
+//! [`commands`](LinuxSetup::batches) prints for `ip`, `tc` and `sysctl`. Both name the first setting that a kernel cannot have. In that star
+//! only what responses pass is shaped: the servers' links and the router's port to the client. Requests and ACKs are small; they have the
+//! propagation delay.
 
 mod commands;
+mod fabric;
 mod host;
 mod qdisc;
 mod unsupported;
 
 pub use commands::{Batch, Namespaces};
+pub use fabric::{LinuxFabric, linux_fabric};
 pub use host::{LinuxHost, MTU, RouteAttribute, Sysctl, route_window_holds, socket_buffer};
 pub use qdisc::{CoDel, Htb, Qdisc, Red};
 pub use unsupported::{MOST_SERVERS, Unsupported};

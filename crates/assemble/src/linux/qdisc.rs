@@ -131,20 +131,20 @@ impl Qdisc {
         }
     }
 
-    /// The queue of the router's port to the client, by the scheme's queue discipline.
+    /// The queue of a switch's port of this rate, by the scheme's queue discipline.
     pub(super) fn of_port(spec: &RunSpec, rate: Rate, mtu: u64) -> Result<Qdisc, Unsupported> {
         let (s, frame, ecn) = (&spec.settings, mtu + HEADER, spec.scheme.ecn);
         let in_bytes = |size| match size {
             QueueSize::Bytes(bytes) => bytes,
             QueueSize::Packets(packets) => u64::from(packets) * frame,
         };
-        let (size, bandwidth) = (s.client_buffer(), rate);
+        let (size, bandwidth) = (s.buffer_at(rate), rate);
         let limit = in_bytes(size) + frame;
         Ok(match spec.scheme.discipline {
             Discipline::DropTail => Qdisc::drop_tail(size, frame),
             Discipline::EcnThreshold => {
                 // The nearest to a threshold of the instantaneous queue: RED's largest weight is 1/2.
-                let (k, _) = s.client_threshold();
+                let (k, _) = s.threshold_at(rate);
                 let (min, probability) = (in_bytes(k), Share::of(1, 1));
                 let burst = burst("ecn_threshold.k", k.to_string(), min, 1)?;
                 Qdisc::Red(Red { limit, min, max: min + 1, burst, probability, bandwidth, ecn })

@@ -38,7 +38,20 @@ impl fmt::Display for Unsupported {
 impl std::error::Error for Unsupported {}
 
 /// Sections that describe applications and measurements, which do not concern a kernel's settings.
-const APPLICATIONS: [&str; 7] = ["workload", "key_value", "mapreduce", "service", "measure", "sweep", "run"];
+const APPLICATIONS: [&str; 12] = [
+    "workload",
+    "key_value",
+    "mapreduce",
+    "service",
+    "measure",
+    "sweep",
+    "run",
+    "sliding_window",
+    "ictcp_window",
+    "sicc",
+    "picc",
+    "groups",
+];
 
 /// Keys that a setup follows, or that have no effect on a kernel: applications' delays, and randomness that the kernel has of its own.
 const FOLLOWED: [&str; 26] = [
@@ -70,10 +83,22 @@ const FOLLOWED: [&str; 26] = [
     "codel.interval",
 ];
 
-/// Finds the first setting of a run that Linux cannot have.
+/// Finds the first setting of a run that Linux cannot have in a star of a client and its servers.
 pub(super) fn check(spec: &RunSpec) -> Result<(), Unsupported> {
     scheme(spec)?;
-    network(spec)?;
+    star(spec)?;
+    settings(spec, &APPLICATIONS)?;
+    values(spec)
+}
+
+/// Finds the first setting of a run that Linux cannot have in any network.
+pub(super) fn check_any(spec: &RunSpec) -> Result<(), Unsupported> {
+    scheme(spec)?;
+    settings(spec, &[&APPLICATIONS[..], &["fabric"]].concat())?;
+    values(spec)
+}
+
+fn settings(spec: &RunSpec, followed_sections: &[&str]) -> Result<(), Unsupported> {
     let s = &spec.settings;
     let Some(stack) = s.tcp.profile.0 else {
         return Err(Unsupported::new(
@@ -86,12 +111,12 @@ pub(super) fn check(spec: &RunSpec) -> Result<(), Unsupported> {
     let theirs: BTreeMap<String, String> = kernel.docs().into_iter().map(|doc| (doc.path, doc.default)).collect();
     for doc in s.docs() {
         let (path, own) = (doc.path.as_str(), &theirs[&doc.path]);
-        let followed = FOLLOWED.contains(&path) || APPLICATIONS.contains(&doc.section());
+        let followed = FOLLOWED.contains(&path) || followed_sections.contains(&doc.section());
         if !followed && doc.default != *own {
             return Err(Unsupported::new(path, &doc.default, why(path, own)));
         }
     }
-    values(spec)
+    Ok(())
 }
 
 /// The settings of a kernel's TCP, with the scheme's own keys.
@@ -123,7 +148,7 @@ fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     }
 }
 
-fn network(spec: &RunSpec) -> Result<(), Unsupported> {
+fn star(spec: &RunSpec) -> Result<(), Unsupported> {
     let s = &spec.settings;
     if s.fabric.kind != FabricKind::Star {
         let kind =

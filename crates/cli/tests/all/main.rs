@@ -29,6 +29,7 @@ mod scorecards;
 mod series;
 mod support;
 mod sweeping;
+mod testbed;
 mod too_large;
 mod tracing;
 mod verdicts;

@@ -1,0 +1,102 @@
+//! `fanin testbed`. Where something is lacking, such as root, a test is skipped with a printed reason.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Place, err};
+
+/// A second of barrier reads at 20 Mbit/s.
+const SCENARIO: &str = "\
+schemes = [\"cubic\"]
+[link]
+rate = \"100 Mbit/s\"
+client_rate = \"20 Mbit/s\"
+delay = \"10 us\"
+framing = \"14 B\"
+[switch]
+buffer = \"256 KB\"
+[host]
+buffer = \"none\"
+[tcp]
+profile = \"linux-6.1\"
+[workload]
+fragment = \"16 KiB\"
+duration = \"1 s\"
+[sweep]
+fan_in = [2]
+[run]
+seeds = 1
+";
+
+/// Network namespaces of a process's threads, by inode.
+fn namespaces(process: &Path) -> BTreeSet<u64> {
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| Some(fs::metadata(thread.path().join("ns/net")).ok()?.ino())).collect()
+}
+
+#[test]
+fn measured_and_predicted_figures_are_printed() {
+    let place = Place::with(SCENARIO);
+    let out = place.folder.path().join("out");
+    let run = place.fanin(&["testbed", "my.toml", "--json", "--out", out.to_str().unwrap()]);
+    if run.status.code() == Some(3) {
+        return eprintln!("skipped: {}", err(&run));
+    }
+    assert!(run.status.success(), "{}", err(&run));
+    let printed: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!((&printed["schema"], &printed["machine"]), (&1.into(), &"here".into()));
+    let row = &printed["rows"][0];
+    assert_eq!((&row["scheme"], &row["point"]["fan_in"]), (&"cubic".into(), &2.into()));
+    for side in ["measured", "predicted"] {
+        let goodput = row[side]["goodput_mbps"]["mean"].as_f64().unwrap();
+        assert!((5.0..20.0).contains(&goodput), "{side}: {goodput}");
+        for key in ["qct_ms", "timeouts", "probes", "retransmits", "drops", "marks"] {
+            assert!(!row[side][key].is_null(), "{side} has no {key}");
+        }
+    }
+    assert!(row["measured"]["cpu"].as_f64().is_some());
+    for file in ["testbed.json", "report.html", "manifest.json"] {
+        assert!(out.join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn a_killed_testbed_leaves_nothing() {
+    let (place, own) = (Place::with(SCENARIO), namespaces(Path::new("/proc/self")));
+    for millis in [50, 400, 900] {
+        let mut command = place.command(&["testbed", "my.toml", "--no-cache"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        sleep(Duration::from_millis(millis));
+        let used = namespaces(Path::new(&format!("/proc/{}", child.id())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let all = || fs::read_dir("/proc").unwrap().flatten().flat_map(|process| namespaces(&process.path()));
+        let left: Vec<u64> = all().filter(|one| used.contains(one) && !own.contains(one)).collect();
+        assert!(left.is_empty(), "killed after {millis} ms: {left:?}");
+    }
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn impossible_requests_are_refused() {
+    let place = Place::with(SCENARIO);
+    let refusal = |arguments: &[&str], code: i32| {
+        let run = place.fanin(&[&["testbed", "my.toml"], arguments].concat());
+        let text = err(&run);
+        assert_eq!(run.status.code(), Some(code), "{text}");
+        text
+    };
+    let switch = refusal(&["--schemes", "cubic+m21"], 2);
+    assert!(switch.contains("m21"), "{switch}");
+    let rate = refusal(&["--set", "link.rate=100 Gbit/s"], 2);
+    assert!(rate.contains("link.rate"), "{rate}");
+    let kernel = refusal(&["--machine", "instant"], 3);
+    assert!(kernel.contains("--prepare"), "{kernel}");
+}

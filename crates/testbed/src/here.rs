@@ -1,0 +1,60 @@
+//! Runs on this machine's kernel.
+
+use std::sync::atomic::AtomicBool;
+use std::{fs, panic, thread};
+
+use fanin_apps::Applications;
+use fanin_assemble::{LinuxFabric, linux_fabric};
+use fanin_lab::Provenance;
+use fanin_spec::RunSpec;
+use fanin_tables::RunTables;
+use fanin_units::Time;
+use procfs::Current;
+
+use crate::network::LocalNetwork;
+use crate::sockets::Sockets;
+use crate::tables;
+use crate::trouble::Trouble;
+
+/// A run takes at most this many times its duration, and some time more.
+const LONGEST: u64 = 20;
+/// The time more.
+const AT_LEAST: Time = Time::from_millis(60_000);
+
+/// Measures one run.
+pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
+    on_a_thread(|| measure(spec, stop))
+}
+
+/// Builds a network and removes it.
+pub fn check(plan: LinuxFabric) -> Result<Vec<String>, Trouble> {
+    on_a_thread(|| LocalNetwork::build(plan).and_then(Sockets::open).map(|sockets| sockets.network.notes()))
+}
+
+/// A network namespace is a thread's.
+fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|payload| panic::resume_unwind(payload))
+}
+
+fn measure(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
+    let network = LocalNetwork::build(linux_fabric(spec)?)?;
+    let mut sockets = Sockets::open(network)?;
+    let mut applications = Applications::new(spec);
+    let most = Time(spec.settings.workload.duration.0.saturating_mul(LONGEST)).saturating_add(AT_LEAST);
+    sockets.carry_out(&mut applications, most, stop)?;
+    let (counts, payload_before) = sockets.counts()?;
+    let record = applications.record(&sockets);
+    Ok(tables::tables(&sockets.network.plan.fabric, record, &counts, payload_before))
+}
+
+/// This machine and its kernel.
+pub fn provenance() -> Provenance {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let processors = thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let memory = procfs::Meminfo::current().map_or(0, |memory| memory.mem_total >> 20);
+    Provenance {
+        kernel: format!("Linux {}", release.trim()),
+        machine: format!("{processors} processors, {memory} MiB"),
+        date: String::new(),
+    }
+}

@@ -1,0 +1,127 @@
+//! A run's network in namespaces of this machine.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+use fanin_assemble::LinuxFabric;
+use fanin_fabric::{HostId, LinkId, NodeId};
+use fanin_units::Time;
+use serde_json::Value;
+
+use crate::namespace::Namespace;
+use crate::trouble::Trouble;
+
+/// Delays up to this are left to the machine's own if the kernel has no netem: its hops take as long.
+const OWN_DELAY: Time = Time::from_micros(50);
+
+/// Namespaces of all nodes, by number. The network is gone when it is dropped, or when the process has ended in any way.
+#[derive(Debug)]
+pub struct LocalNetwork {
+    /// Its description.
+    pub plan: LinuxFabric,
+    nodes: Vec<Namespace>,
+    /// Whether its links have their propagation delays.
+    delays: bool,
+    /// Where the thread was before.
+    before: Namespace,
+}
+
+/// Packets dropped and marked at one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounts {
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets dropped because the queue was full, or early.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+}
+
+impl LocalNetwork {
+    /// Builds it.
+    pub fn build(plan: LinuxFabric) -> Result<LocalNetwork, Trouble> {
+        let before = Namespace::current()?;
+        let nodes = (0..plan.nodes()).map(|_| Namespace::create()).collect::<Result<Vec<_>, _>>()?;
+        let mut network = LocalNetwork { plan, nodes, delays: false, before };
+        network.delays = network.delays_packets()?;
+        for (node, namespace) in network.numbered() {
+            namespace.batch("ip", &network.plan.pairs(node, |peer| network.nodes[peer.index()].path()))?;
+        }
+        for (node, namespace) in network.numbered() {
+            let batch = network.plan.batch(node, network.delays);
+            namespace.batch("ip", &batch.ip)?;
+            namespace.batch("tc", &batch.tc)?;
+            namespace.set(&batch.sysctls)?;
+        }
+        network.before.enter()?;
+        Ok(network)
+    }
+
+    /// Whether netem delays packets; not if the kernel lacks it and the delays are as short as the machine's own.
+    fn delays_packets(&self) -> Result<bool, Trouble> {
+        if self.plan.delay == Time::ZERO {
+            return Ok(false);
+        }
+        match self.nodes[0].batch("tc", &["qdisc add dev lo root netem delay 1us".into()]) {
+            Ok(()) => self.nodes[0].batch("tc", &["qdisc del dev lo root".into()]).map(|()| true),
+            Err(_) if self.plan.delay <= OWN_DELAY => Ok(false),
+            Err(Trouble::Lacks(why)) => {
+                Err(Trouble::Lacks(format!("link.delay of {} needs the module sch_netem: {why}", self.plan.delay)))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (NodeId, &Namespace)> {
+        (0..).map(NodeId).zip(&self.nodes)
+    }
+
+    /// A host's namespace.
+    pub fn host(&self, host: HostId) -> &Namespace {
+        &self.nodes[host.node().index()]
+    }
+
+    /// What differs from the scenario.
+    pub fn notes(&self) -> Vec<String> {
+        let delay = self.plan.delay;
+        let lacks = !self.delays && delay > Time::ZERO;
+        let note = format!("this kernel has no netem: links have the machine's own delay instead of {delay}");
+        lacks.then_some(note).into_iter().collect()
+    }
+
+    /// Counts of every port of a switch.
+    pub fn ports(&self) -> Result<Vec<(LinkId, PortCounts)>, Trouble> {
+        let mut counts = Vec::new();
+        for (node, namespace) in self.numbered().filter(|(node, _)| !self.plan.fabric.is_host(*node)) {
+            namespace.enter()?;
+            let output = Command::new("tc").args(["-s", "-j", "qdisc", "show"]).stderr(Stdio::null()).output()?;
+            let rows: Vec<Value> = serde_json::from_slice(&output.stdout).map_err(io::Error::from)?;
+            let links = self.plan.fabric.link_ids().filter(|link| self.plan.fabric.link(*link).from == node);
+            counts.extend(links.map(|link| (link, port_counts(&rows, &LinuxFabric::device(link)))));
+        }
+        self.before.enter()?;
+        Ok(counts)
+    }
+}
+
+/// Counts of a device's queue, which has handle 10 below its rate.
+fn port_counts(rows: &[Value], device: &str) -> PortCounts {
+    let of_device = |row: &&Value| row["dev"] == device && row["handle"] == "10:";
+    let Some(row) = rows.iter().find(of_device) else { return PortCounts::default() };
+    let number = |key: &str| row[key].as_u64().unwrap_or(0);
+    PortCounts {
+        packets: number("packets"),
+        bytes: number("bytes"),
+        drops: number("drops"),
+        marks: number("marked") + number("ecn_mark"),
+    }
+}
+
+impl Drop for LocalNetwork {
+    fn drop(&mut self) {
+        // The thread may be in one of the namespaces.
+        let _ = self.before.enter();
+    }
+}

@@ -1,0 +1,57 @@
+//! Tables of a measured run.
+
+use fanin_apps::Record;
+use fanin_fabric::{Fabric, LinkId};
+use fanin_tables::{Counter, Engine, PortRow, RunTables, Totals};
+
+use crate::counters::Counts;
+use crate::network::PortCounts;
+
+/// The tables of applications' measurements and of what the kernel has counted.
+pub fn tables(fabric: &Fabric, record: Record, counts: &Counts, payload_before: u64) -> RunTables {
+    let ports = counts.ports.iter().map(|(_, port)| port);
+    let rounds = record.queries.iter().filter(|query| query.qct_ps.is_some()).count() as u64;
+    let totals = Totals {
+        payload_bytes: record.payload_bytes.saturating_sub(payload_before),
+        measured_ps: record.measured.0,
+        data_packets: counts.segments,
+        timeouts: counts.timeouts,
+        fast_retransmits: counts.recoveries,
+        probes: counts.probes,
+        retransmits: counts.retransmits,
+        drops: ports.clone().map(|port| port.drops).sum(),
+        marks: ports.map(|port| port.marks).sum(),
+        rounds,
+        rounds_open: record.queries.len() as u64 - rounds,
+        ..Totals::default()
+    };
+    let Record { flows, queries, tasks, requests, hubs, hub_speeds, gathering, service, .. } = record;
+    let engine = Engine { busy_thousandths: (counts.busy() * 1e3).round() as u64, ..Engine::default() };
+    RunTables {
+        totals,
+        engine,
+        flows,
+        queries,
+        tasks,
+        requests,
+        hubs,
+        hub_speeds,
+        gathering,
+        service,
+        ports: counts.ports.iter().filter(|(_, port)| port.packets > 0).map(|port| row(fabric, port)).collect(),
+        unmeasured: vec![Counter::Stalls, Counter::Queues],
+        ..RunTables::default()
+    }
+}
+
+fn row(fabric: &Fabric, (link, counts): &(LinkId, PortCounts)) -> PortRow {
+    PortRow {
+        port: fabric.link_name(*link),
+        tier: fabric.tier(*link).into(),
+        packets: counts.packets,
+        wire_bytes: counts.bytes,
+        drops_full: counts.drops,
+        marks: counts.marks,
+        ..PortRow::default()
+    }
+}
