@@ -22,6 +22,7 @@ mod shuffle;
 #[cfg(test)]
 mod still;
 mod transfers;
+mod waits;
 mod warm_up;
 
 use fanin_spec::{Kind, RunSpec};
@@ -30,8 +31,10 @@ use fanin_tables::FlowKind;
 pub use application::{App, Driver, Record, View};
 pub use applications::{Applications, Network, has_background};
 pub use ids::{ConnectionId, EndpointId, Owner};
+pub use key_value::Reads;
 pub use message::{Meaning, Message};
 pub use message_queue::MessageQueue;
+pub use waits::Waits;
 
 /// The workload of a spec.
 pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {

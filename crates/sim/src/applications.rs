@@ -133,7 +133,7 @@ impl<P: Probe, T: Transport> Network for World<P, T> {
     }
 
     fn rest(&mut self, client: HostId, span: Time) {
-        self.stalls.rest(self.now, client, span);
+        self.stalls.waits.rest(self.now, client, span);
     }
 
     fn clock_starts(&mut self) {

@@ -42,7 +42,7 @@ impl<P: Probe, T: Transport> Evidence<'_, P, T> {
 
     /// All stalls so far, including those in progress.
     pub fn all(&self) -> Vec<Stall> {
-        let open = self.stalls.open(self.now);
+        let open = self.stalls.waits.open(self.now);
         let open = open.map(|(client, from)| Stall {
             client,
             from,

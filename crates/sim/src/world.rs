@@ -125,7 +125,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     #[inline(always)]
     fn take(&mut self, link: LinkId, packet: &InFlight, beside: Metadata<'_>) -> Progress {
         // The link to a host has the host's number.
-        if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
+        if let Some(from) = self.stalls.waits.heard(self.now, HostId(link.0)) {
             self.stall_ends(HostId(link.0), from, packet);
         }
         if let Some(latencies) = &mut self.latencies {
@@ -431,7 +431,7 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// Clients wait for responses from now on; a server may need up to `work` for one.
     pub fn await_responses(&mut self, clients: &[HostId], work: Time) {
-        self.stalls.wait(self.now, clients, self.longest_round_trip(), work);
+        self.stalls.waits.wait(self.now, clients, self.longest_round_trip(), work);
     }
 
     /// Longest round trip to a server over idle links.
