@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak failover testbed-check release publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -86,6 +86,13 @@ failover: build ## kill, stop, slow and cut off servers of `fanin front` FAULTS 
 
 testbed-check: build ## hold `fanin testbed` against predictions at 24 random points of SEED (1), on MACHINE (here)
 	@python3 bench/testbed_check.py --seed $(or $(SEED),1) --machine $(or $(MACHINE),here)
+
+testbed-requests: build ## hold algorithms of key-value requests by `fanin testbed` against predictions, on MACHINE (here)
+	@python3 bench/testbed_requests.py --machine $(or $(MACHINE),here)
+
+testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments and look for what is left
+	@scripts/setup.sh memcached
+	@python3 bench/testbed_kill.py --kills $(or $(KILLS),10)
 
 release: ## build archives and a Debian package in target/release-files
 	@scripts/release.sh

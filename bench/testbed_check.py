@@ -36,7 +36,7 @@ def arguments(point):
         "link.rate": f"{point['server_rate']} Mbit/s", "link.client_rate": f"{point['rate']} Mbit/s", "switch.buffer": f"{point['buffer']} B",
         "workload.fragment": f"{point['fragment']} KiB", "tcp.rto_min": f"{point['rto_min']} ms"}
     if "red" in point["scheme"]:
-        sets |= {"red.min": "30 KB", "red.max": "90 KB"}
+        sets |= {"red.min_th": f"{point['buffer'] // 8} B", "red.max_th": f"{point['buffer'] // 3} B", "red.gentle": "false"}
     return [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
 
 

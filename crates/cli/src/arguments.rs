@@ -151,10 +151,14 @@ pub struct TestbedArguments {
     /// Scenario file (TOML)
     #[arg(value_name = "FILE", required_unless_present_any = ["prepare", "run_in"])]
     pub scenario: Option<String>,
-    /// Where to measure: `here`, this machine's kernel, which needs root; or `instant`, a kernel whose processor takes no time
+    /// Where to measure: `here`, this machine's kernel, which needs root; `instant`, a kernel whose processor takes no time; `counted`, a kernel
+    /// whose processor takes a nanosecond for each instruction
     #[arg(long, value_name = "MACHINE", default_value = "here")]
     pub machine: TestbedMachine,
-    /// Build the kernel of the machine `instant` and exit: 10 minutes, 150 MB to fetch, 2 GB of disk
+    /// Carry out key_value requests with memcached on every server, by `fanin front`
+    #[arg(long, requires = "scenario")]
+    pub memcached: bool,
+    /// Get the kernel of the machine and exit. `instant`: 10 minutes, 150 MB to fetch, 2 GB of disk; `counted`: a minute, 70 MB, 10 MB
     #[arg(long, conflicts_with = "scenario")]
     pub prepare: bool,
     /// Measure the run of a folder, as the first process of a machine, whose kernel may append words
@@ -173,6 +177,8 @@ pub enum TestbedMachine {
     Here,
     /// A kernel whose processor takes no time.
     Instant,
+    /// A kernel whose processor takes a nanosecond for each instruction.
+    Counted,
 }
 
 /// Options that describe a cluster instead of a scenario file.

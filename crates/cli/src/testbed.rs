@@ -2,10 +2,11 @@
 
 use std::env;
 use std::io::Write;
+use std::path::PathBuf;
 
 use fanin::prove::ProvedChange;
-use fanin::testbed::{Proof, ProofRow, Side, Testbed, instant_folder, prepare, serve};
-use fanin::{Axis, Error};
+use fanin::testbed::{Kind, Proof, ProofRow, Side, Testbed, kernel_folder, prepare, serve};
+use fanin::{Axis, Counter, Error};
 
 use crate::arguments::{TestbedArguments, TestbedMachine};
 use crate::compare::asked;
@@ -20,7 +21,7 @@ pub const RUNS: u32 = 5;
 /// Arguments with which a machine starts this program as its first process.
 const FIRST_PROCESS: &[&str] = &["testbed", "--run-in"];
 /// Columns of the table, each with a measured and a predicted value.
-const HEAD: [&str; 13] = [
+const HEAD: [&str; 14] = [
     "scheme",
     "point",
     "Mbit/s",
@@ -33,6 +34,7 @@ const HEAD: [&str; 13] = [
     "predicted",
     "RTOs/predicted",
     "drops/predicted",
+    "idle ms/predicted",
     "CPU",
 ];
 
@@ -42,12 +44,16 @@ pub fn testbed(arguments: &TestbedArguments) -> Result<(), Failure> {
         return serve(folder).map_err(|trouble| Failure::Environment(trouble.to_string()));
     }
     if arguments.prepare {
-        return Ok(prepare(&folder()?).map_err(Error::from)?);
+        let kind = arguments.machine.kind().unwrap_or(Kind::Instant);
+        return Ok(prepare(kind, &folder(kind)?).map_err(Error::from)?);
     }
     let Some(file) = &arguments.scenario else {
         return Err(Failure::Input("a testbed needs a scenario file".into()));
     };
-    let testbed = on(arguments.machine)?;
+    let mut testbed = on(arguments.machine)?;
+    if arguments.memcached {
+        testbed = testbed.with_memcached(own_program()?);
+    }
     let common = &arguments.common;
     let asked_for = asked(&arguments.sweep)?;
     let mut measured = asked(&arguments.sweep)?;
@@ -74,11 +80,19 @@ pub fn testbed(arguments: &TestbedArguments) -> Result<(), Failure> {
 
 /// A testbed on a machine.
 pub fn on(machine: TestbedMachine) -> Result<Testbed, Failure> {
-    match machine {
-        TestbedMachine::Here => Ok(Testbed::here()),
-        TestbedMachine::Instant => {
-            let program = env::current_exe().map_err(|error| Failure::Environment(format!("this program: {error}")))?;
-            Ok(Testbed::instant(folder()?, program, FIRST_PROCESS).map_err(Error::from)?)
+    match machine.kind() {
+        None => Ok(Testbed::here()),
+        Some(kind) => Ok(Testbed::booted(kind, folder(kind)?, own_program()?, FIRST_PROCESS).map_err(Error::from)?),
+    }
+}
+
+impl TestbedMachine {
+    /// `None` for this machine.
+    fn kind(self) -> Option<Kind> {
+        match self {
+            TestbedMachine::Here => None,
+            TestbedMachine::Instant => Some(Kind::Instant),
+            TestbedMachine::Counted => Some(Kind::Counted),
         }
     }
 }
@@ -108,10 +122,14 @@ fn measured(name: &str, row: &ProofRow<'_>) -> String {
     format!("{name}: {} ({}) Mbit/s{p99}{busy}", three(now.goodput_mbps.mean), three(then.goodput_mbps.mean))
 }
 
-/// Folder of the machine `instant`.
-fn folder() -> Result<std::path::PathBuf, Failure> {
+fn own_program() -> Result<PathBuf, Failure> {
+    env::current_exe().map_err(|error| Failure::Environment(format!("this program: {error}")))
+}
+
+/// Folder of a machine's kernel.
+fn folder(kind: Kind) -> Result<PathBuf, Failure> {
     let missing = || Failure::Environment("this system has no default cache folder: set XDG_CACHE_HOME".into());
-    instant_folder().ok_or_else(missing)
+    kernel_folder(kind).ok_or_else(missing)
 }
 
 fn text(proof: &Proof) -> String {
@@ -149,8 +167,19 @@ fn cells(row: &ProofRow<'_>, axis: &Axis) -> Vec<String> {
         time(predicted.row.qct_ms.p99),
         counts(|side| side.row.timeouts),
         counts(|side| side.row.drops),
+        format!("{}/{}", idle(measured), idle(predicted)),
         format!("{:.0} %", row.busy * 100.0),
     ]
+}
+
+/// Idle time a round, with its main cause.
+fn idle(side: &Side<'_>) -> String {
+    let row = side.row;
+    match row.stalls_by_cause.longest_first().first() {
+        _ if row.unmeasured.contains(&Counter::Stalls) => "-".into(),
+        Some((cause, _)) => format!("{} {}", three(row.a_round(row.stalled_ms)), cause.word()),
+        None => three(row.a_round(row.stalled_ms)),
+    }
 }
 
 /// A note on points that the machine limits.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use etcetera::{BaseStrategy, choose_base_strategy};
 use fanin_lab::{CompareOptions, Compared, Outcome, stats};
 use fanin_spec::RunSpec;
-use fanin_tables::{RunTables, Totals};
-pub use fanin_testbed::{Machine, Testbed, prepare, serve};
+use fanin_tables::{Counter, RunTables, Totals};
+pub use fanin_testbed::{Kind, Testbed, prepare, serve};
 use serde_json::{Value, json};
 
 use crate::{Comparison, Error, Finding, Lab, Resolved, SummaryRow, Update};
@@ -56,9 +56,9 @@ pub struct ProofFinding<'a> {
     pub predicted: &'a Finding,
 }
 
-/// The user's folder for the kernel of [`Testbed::instant`]; `None` if the system has no cache folder.
-pub fn instant_folder() -> Option<PathBuf> {
-    Some(choose_base_strategy().ok()?.cache_dir().join("fanin").join("linux-instant"))
+/// The user's folder for the kernel of a machine; `None` if the system has no cache folder.
+pub fn kernel_folder(kind: Kind) -> Option<PathBuf> {
+    Some(choose_base_strategy().ok()?.cache_dir().join("fanin").join(format!("linux-{}", kind.name())))
 }
 
 impl Lab {
@@ -76,10 +76,7 @@ impl Lab {
         for spec in first_runs(measured) {
             testbed.check(&spec)?.into_iter().for_each(|note| hear(Update::Notice(note)));
         }
-        let machine = match testbed.machine {
-            Machine::Here => "here",
-            Machine::Instant(_) => "instant",
-        };
+        let machine = testbed.machine.name();
         let mut measured = measured.clone();
         for variant in &mut measured.variants {
             *variant = variant.labelled(format!("{} {MEASURED}", variant.label));
@@ -124,7 +121,7 @@ impl From<fanin_testbed::Trouble> for Error {
     fn from(trouble: fanin_testbed::Trouble) -> Error {
         use fanin_testbed::Trouble;
         match trouble {
-            Trouble::Unsupported(_) | Trouble::TooLarge(_) => Error::Asked(trouble.to_string()),
+            Trouble::Unsupported(_) | Trouble::Asked(_) | Trouble::TooLarge(_) => Error::Asked(trouble.to_string()),
             Trouble::Stopped => Error::Stopped,
             other => Error::Lacking(other.to_string()),
         }
@@ -218,10 +215,12 @@ impl Side<'_> {
     fn to_json(&self) -> Value {
         let row = self.row;
         let mut goodput = json!(row.goodput_mbps);
+        let measured = |counter, value: f64| (!row.unmeasured.contains(&counter)).then_some(value);
         goodput["range"] = json!(self.range_mbps().map(stats::six_digits));
         json!({
             "goodput_mbps": goodput, "qct_ms": row.qct_ms, "timeouts": row.timeouts, "probes": self.probes(),
             "retransmits": self.retransmits(), "drops": row.drops, "marks": row.marks, "rounds": row.rounds,
+            "stalled_ms": measured(Counter::Stalls, row.stalled_ms), "stalls_by_cause": row.stalls_by_cause,
         })
     }
 }

@@ -4,7 +4,7 @@
 # missing, which needs root; the kernel runs without.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-build=${INSTANT_BUILD:-$here/../../../target/linux-instant}
+build=${BUILD:-$here/../../../target/linux-instant}
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 log=$build/build.log

@@ -34,6 +34,11 @@ impl Clock {
         Time(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000))
     }
 
+    /// Goes on from an earlier time, so that what was done since then took no time of the run.
+    pub fn go_on_from(&mut self, earlier: Time) {
+        self.started += Duration::from_nanos(self.now().since(earlier).0 / 1_000);
+    }
+
     /// Sets a timer.
     pub fn after(&mut self, span: Time, owner: Owner, timer: Meaning) {
         self.set += 1;

@@ -4,29 +4,40 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use fanin_fabric::{HostId, LinkId};
+use fanin_tables::Cause;
 
 use crate::network::{LocalNetwork, PortCounts};
 use crate::trouble::Trouble;
 
-/// Files with the TCP counters of each host.
+/// Files with the TCP counters of each host, and the processors'.
 pub struct Counters {
-    files: Vec<File>,
+    /// `netstat` and `snmp` by host.
+    hosts: Vec<[File; 2]>,
     processors: File,
 }
 
-/// Counts of all hosts and ports; those of TCP by the names of `nstat`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
+/// TCP's counts of one host, by the names of `nstat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Tail loss probes.
     pub probes: u64,
+    /// SYNs and SYN-ACKs sent again.
+    pub syns: u64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Entries into fast recovery.
     pub recoveries: u64,
     /// Data segments sent, each once.
     pub segments: u64,
+}
+
+/// Counts of all hosts and ports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Sums over hosts.
+    pub events: Events,
     /// Ports of switches.
     pub ports: Vec<(LinkId, PortCounts)>,
     /// Time of each processor in ticks: busy, and in total.
@@ -36,29 +47,80 @@ pub struct Counts {
 impl Counters {
     /// Opens the files of a network's hosts.
     pub fn open(network: &LocalNetwork) -> Result<Counters, Trouble> {
-        let hosts = (0..network.plan.fabric.hosts()).map(HostId);
         // `/proc/net` is that of the process's first thread; a thread has its own.
-        let files = hosts.flat_map(|host| {
-            ["netstat", "snmp"].map(|name| network.host(host).open(&format!("/proc/thread-self/net/{name}")))
-        });
-        Ok(Counters { files: files.collect::<Result<_, _>>()?, processors: File::open("/proc/stat")? })
+        let open = |host, name: &str| network.host(host).open(&format!("/proc/thread-self/net/{name}"));
+        let hosts = (0..network.plan.fabric.hosts()).map(HostId);
+        let hosts = hosts.map(|host| Ok([open(host, "netstat")?, open(host, "snmp")?]));
+        Ok(Counters { hosts: hosts.collect::<Result<_, Trouble>>()?, processors: File::open("/proc/stat")? })
     }
 
-    /// Reads everything.
-    pub fn read(&mut self, network: &LocalNetwork) -> Result<Counts, Trouble> {
-        let mut counts = Counts::default();
-        for file in &mut self.files {
-            let text = read(file)?;
-            let sum = |names: &[&str]| names.iter().map(|name| counter(&text, name)).sum::<u64>();
-            counts.timeouts += sum(&["TCPTimeouts"]);
-            counts.probes += sum(&["TCPLossProbes"]);
-            counts.retransmits += sum(&["RetransSegs"]);
-            counts.recoveries += sum(&["TCPRenoRecovery", "TCPSackRecovery"]);
-            counts.segments += sum(&["TCPOrigDataSent"]);
+    /// Reads everything, the processors' times last, so that they do not include this.
+    pub fn first(&mut self, network: &LocalNetwork) -> Result<Counts, Trouble> {
+        Ok(Counts { ports: network.ports()?, events: self.sum()?, processors: self.processors()? })
+    }
+
+    /// Reads everything, the processors' times first.
+    pub fn last(&mut self, network: &LocalNetwork) -> Result<Counts, Trouble> {
+        Ok(Counts { processors: self.processors()?, events: self.sum()?, ports: network.ports()? })
+    }
+
+    fn sum(&mut self) -> Result<Events, Trouble> {
+        Ok(self.events()?.iter().fold(Events::default(), Events::plus))
+    }
+
+    fn processors(&mut self) -> Result<Vec<(u64, u64)>, Trouble> {
+        Ok(read(&mut self.processors)?.lines().filter_map(processor).collect())
+    }
+
+    /// Reads TCP's counts of each host.
+    pub fn events(&mut self) -> Result<Vec<Events>, Trouble> {
+        self.hosts.iter_mut().map(events).collect()
+    }
+}
+
+fn events([netstat, snmp]: &mut [File; 2]) -> Result<Events, Trouble> {
+    let (netstat, snmp) = (read(netstat)?, read(snmp)?);
+    let of = |name| counter(&netstat, name);
+    Ok(Events {
+        timeouts: of("TCPTimeouts"),
+        probes: of("TCPLossProbes"),
+        syns: of("TCPSynRetrans"),
+        retransmits: counter(&snmp, "RetransSegs"),
+        recoveries: of("TCPRenoRecovery") + of("TCPSackRecovery"),
+        segments: of("TCPOrigDataSent"),
+    })
+}
+
+impl Events {
+    fn with(&self, other: &Events, of: fn(u64, u64) -> u64) -> Events {
+        Events {
+            timeouts: of(self.timeouts, other.timeouts),
+            probes: of(self.probes, other.probes),
+            syns: of(self.syns, other.syns),
+            retransmits: of(self.retransmits, other.retransmits),
+            recoveries: of(self.recoveries, other.recoveries),
+            segments: of(self.segments, other.segments),
         }
-        counts.ports = network.ports()?;
-        counts.processors = read(&mut self.processors)?.lines().filter_map(processor).collect();
-        Ok(counts)
+    }
+
+    fn plus(self, other: &Events) -> Events {
+        self.with(other, |one, other| one + other)
+    }
+
+    /// Those after others.
+    pub fn since(&self, before: &Events) -> Events {
+        self.with(before, |now, before| now - before)
+    }
+
+    /// The timer that most likely ended a stall in which they happened.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Events { syns: 1.., .. } => Cause::Syn,
+            Events { timeouts: 1.., .. } => Cause::Rto,
+            Events { probes: 1.., .. } => Cause::Tlp,
+            Events { retransmits: 1.., .. } => Cause::Reordering,
+            _ => Cause::Unknown,
+        }
     }
 }
 
@@ -78,11 +140,7 @@ impl Counts {
         };
         let spent = |(now, was): (&(u64, u64), &(u64, u64))| (now.0 - was.0, now.1 - was.1);
         Counts {
-            timeouts: self.timeouts - before.timeouts,
-            probes: self.probes - before.probes,
-            retransmits: self.retransmits - before.retransmits,
-            recoveries: self.recoveries - before.recoveries,
-            segments: self.segments - before.segments,
+            events: self.events.since(&before.events),
             ports: self.ports.iter().map(port).collect(),
             processors: self.processors.iter().zip(&before.processors).map(spent).collect(),
         }
@@ -129,6 +187,15 @@ mod tests {
     fn counters_are_found_by_name() {
         let text = "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 1 23\nIpExt: InNoRoutes\nIpExt: 7\n";
         assert_eq!([counter(text, "TCPTimeouts"), counter(text, "InNoRoutes"), counter(text, "none")], [23, 7, 0]);
+    }
+
+    #[test]
+    fn stall_has_its_last_resort_as_cause() {
+        let repaired = Events { retransmits: 3, ..Events::default() };
+        let probed = Events { probes: 1, ..repaired };
+        let timed_out = Events { timeouts: 1, ..probed };
+        let causes = [Events::default(), repaired, probed, timed_out].map(|events| events.cause());
+        assert_eq!(causes, [Cause::Unknown, Cause::Reordering, Cause::Tlp, Cause::Rto]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::Shutdown;
 
 use fanin_apps::MessageQueue;
+use fanin_fabric::HostId;
 use mio::net::TcpStream;
 use nix::libc::MSG_TRUNC;
 use socket2::SockRef;
@@ -14,6 +15,8 @@ static FILLER: [u8; 1 << 16] = [0; 1 << 16];
 
 /// One end of a connection.
 pub struct End {
+    /// Its host.
+    pub host: HostId,
     /// Its socket.
     pub stream: TcpStream,
     /// Messages on their way to it, and bytes written at it.
@@ -43,10 +46,10 @@ pub enum Filled {
 
 impl End {
     /// An end on an open socket.
-    pub fn new(stream: TcpStream) -> End {
+    pub fn new(host: HostId, stream: TcpStream) -> End {
         let (sent, delivered, reads) = (0, 0, true);
         let (closes, shut, is_over) = (false, false, false);
-        End { stream, queue: MessageQueue::default(), delivered, reads, sent, closes, shut, is_over }
+        End { host, stream, queue: MessageQueue::default(), delivered, reads, sent, closes, shut, is_over }
     }
 
     /// Writes as much as the socket takes; whether the connection is usable.

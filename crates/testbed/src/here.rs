@@ -1,10 +1,12 @@
 //! Runs on this machine's kernel.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::{fs, panic, thread};
 
 use fanin_apps::Applications;
 use fanin_assemble::{LinuxFabric, linux_fabric};
+use fanin_fabric::HostId;
 use fanin_lab::Provenance;
 use fanin_spec::RunSpec;
 use fanin_tables::RunTables;
@@ -13,22 +15,29 @@ use procfs::Current;
 
 use crate::network::LocalNetwork;
 use crate::sockets::Sockets;
-use crate::tables;
 use crate::trouble::Trouble;
+use crate::{memcached, tables};
 
 /// A run takes at most this many times its duration, and some time more.
 const LONGEST: u64 = 20;
 /// The time more.
 const AT_LEAST: Time = Time::from_millis(60_000);
 
-/// Measures one run.
-pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
-    on_a_thread(|| measure(spec, stop))
+/// Measures one run; with `fanin`, by its front end and memcached.
+pub fn run(spec: &RunSpec, fanin: Option<&Path>, stop: &AtomicBool) -> Result<RunTables, Trouble> {
+    on_a_thread(|| match fanin {
+        Some(fanin) => memcached::run(spec, fanin, stop),
+        None => measure(spec, stop),
+    })
 }
 
 /// Builds a network and removes it.
 pub fn check(plan: LinuxFabric) -> Result<Vec<String>, Trouble> {
-    on_a_thread(|| LocalNetwork::build(plan).and_then(Sockets::open).map(|sockets| sockets.network.notes()))
+    on_a_thread(|| {
+        LocalNetwork::build(plan)
+            .and_then(|network| Sockets::open(network, Time::ZERO))
+            .map(|sockets| sockets.network.notes())
+    })
 }
 
 /// A network namespace is a thread's.
@@ -38,13 +47,16 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 fn measure(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
     let network = LocalNetwork::build(linux_fabric(spec)?)?;
-    let mut sockets = Sockets::open(network)?;
+    let s = &spec.settings;
+    let round_trip = |host| s.round_trip(&network.plan.fabric, HostId(host), s.full_packet());
+    let round_trip = (1..=spec.fan_in).map(round_trip).max().unwrap_or(Time::ZERO);
+    let mut sockets = Sockets::open(network, round_trip)?;
     let mut applications = Applications::new(spec);
     let most = Time(spec.settings.workload.duration.0.saturating_mul(LONGEST)).saturating_add(AT_LEAST);
     sockets.carry_out(&mut applications, most, stop)?;
+    let (record, stalls) = (applications.record(&sockets), sockets.stalls()?);
     let (counts, payload_before) = sockets.counts()?;
-    let record = applications.record(&sockets);
-    Ok(tables::tables(&sockets.network.plan.fabric, record, &counts, payload_before))
+    Ok(tables::tables(&sockets.network.plan.fabric, record, &counts, Some(stalls), payload_before))
 }
 
 /// This machine and its kernel.

@@ -1,6 +1,6 @@
 //! A run that is measured by another process: in a folder, the run as `run` and its result as `tables`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
@@ -19,12 +19,14 @@ struct Job {
     settings: Packed,
     inputs: Inputs,
     seed: u64,
+    /// The program whose front end carries out key-value requests, with memcached.
+    fanin: Option<PathBuf>,
 }
 
 /// Writes a run into a folder.
-pub fn put(folder: &Path, spec: &RunSpec) -> Result<(), Trouble> {
+pub fn put(folder: &Path, spec: &RunSpec, fanin: Option<&Path>) -> Result<(), Trouble> {
     let settings = Packed::of(&spec.scheme, &spec.settings);
-    let job = Job { settings, inputs: spec.settings.inputs.clone(), seed: spec.seed };
+    let job = Job { settings, inputs: spec.settings.inputs.clone(), seed: spec.seed, fanin: fanin.map(Path::to_owned) };
     let bytes = postcard::to_stdvec(&job).map_err(io::Error::other)?;
     Ok(fs::write(folder.join(RUN), bytes)?)
 }
@@ -40,10 +42,10 @@ pub fn serve(folder: &Path) -> Result<(), Trouble> {
 }
 
 fn measure(bytes: &[u8]) -> Result<RunTables, Trouble> {
-    let Job { settings, inputs, seed } = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+    let Job { settings, inputs, seed, fanin } = postcard::from_bytes(bytes).map_err(io::Error::other)?;
     let variant = settings.unpack(inputs).map_err(io::Error::other)?;
     let spec = variant.at(0, seed).ok_or_else(|| io::Error::other("settings have no point"))?;
-    here::run(&spec, &AtomicBool::new(false))
+    here::run(&spec, fanin.as_deref(), &AtomicBool::new(false))
 }
 
 /// The result in a folder; `None` if there is none.

@@ -1,18 +1,20 @@
 //! Scenarios on real TCP: a run's network in namespaces, and the simulator's own applications over its sockets.
 //!
 //! [`Testbed`] is a [`Measurement`]: a lab that measures with it compares schemes as one that simulates does. [`Machine::Here`] is this
-//! machine and its kernel; [`Machine::Instant`] boots a kernel whose processor takes no time. Everything belongs to the process, so nothing
+//! machine and its kernel; [`Machine::Booted`] boots a kernel that does not depend on this machine's speed. Everything belongs to the process, so nothing
 //! is left when it ends, in any way, and the host's own network is not touched.
 
+mod booted;
 mod clock;
 mod counters;
 mod end;
 mod here;
-mod instant;
 mod job;
+mod memcached;
 mod namespace;
 mod network;
 mod sockets;
+mod stalls;
 mod tables;
 mod trouble;
 
@@ -26,7 +28,7 @@ use fanin_lab::{Measurement, Provenance};
 use fanin_spec::RunSpec;
 use fanin_tables::{RunError, RunTables};
 
-pub use instant::{InstantMachine, prepare, serve};
+pub use booted::{BootedMachine, Kind, prepare, serve};
 pub use trouble::Trouble;
 
 /// Where runs are measured.
@@ -34,8 +36,18 @@ pub use trouble::Trouble;
 pub enum Machine {
     /// This machine, as root.
     Here,
-    /// User-mode Linux in time travel.
-    Instant(InstantMachine),
+    /// A machine that is booted for each run.
+    Booted(BootedMachine),
+}
+
+impl Machine {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Machine::Here => "here",
+            Machine::Booted(machine) => machine.kind.name(),
+        }
+    }
 }
 
 /// Measures runs on a machine.
@@ -43,21 +55,34 @@ pub enum Machine {
 pub struct Testbed {
     /// The machine.
     pub machine: Machine,
+    /// The program whose front end carries out key-value requests, with memcached.
+    fanin: Option<PathBuf>,
 }
 
 impl Testbed {
     /// A testbed on this machine.
     pub fn here() -> Testbed {
-        Testbed { machine: Machine::Here }
+        Testbed { machine: Machine::Here, fanin: None }
     }
 
-    /// A testbed on User-mode Linux. `kernel` is what [`prepare`] has built; `program` is an executable that calls [`serve`] when its
-    /// arguments are `arguments` and a folder.
+    /// A testbed on a machine that is booted for each run. `kernel` is the folder for which [`prepare`] was called; `program` is an
+    /// executable that calls [`serve`] when its arguments are `arguments` and a folder.
     ///
     /// # Errors
     /// [`Trouble::Lacks`] without the kernel.
-    pub fn instant(kernel: PathBuf, program: PathBuf, arguments: &'static [&'static str]) -> Result<Testbed, Trouble> {
-        Ok(Testbed { machine: Machine::Instant(InstantMachine::new(kernel, program, arguments)?) })
+    pub fn booted(
+        kind: Kind,
+        kernel: PathBuf,
+        program: PathBuf,
+        arguments: &'static [&'static str],
+    ) -> Result<Testbed, Trouble> {
+        let machine = Machine::Booted(BootedMachine::new(kind, kernel, program, arguments)?);
+        Ok(Testbed { machine, fanin: None })
+    }
+
+    /// The same machine, with memcached on every server and the front end of this `fanin` program.
+    pub fn with_memcached(self, fanin: PathBuf) -> Testbed {
+        Testbed { fanin: Some(fanin), ..self }
     }
 
     /// Builds a run's network once, if that is cheap, to find out what is lacking; returns what differs from the scenario.
@@ -66,11 +91,14 @@ impl Testbed {
     /// [`Trouble`].
     pub fn check(&self, spec: &RunSpec) -> Result<Vec<String>, Trouble> {
         let plan = linux_fabric(spec)?;
+        if self.fanin.is_some() {
+            memcached::check(spec)?;
+        }
         match plan.nodes() {
             nodes if nodes > trouble::MOST_NODES => Err(Trouble::TooLarge(nodes)),
             _ => match &self.machine {
                 Machine::Here => here::check(plan),
-                Machine::Instant(_) => Ok(Vec::new()),
+                Machine::Booted(_) => Ok(Vec::new()),
             },
         }
     }
@@ -79,8 +107,8 @@ impl Testbed {
 impl Measurement for Testbed {
     fn measure(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
         let measured = match &self.machine {
-            Machine::Here => here::run(spec, stop),
-            Machine::Instant(machine) => machine.run(spec, stop),
+            Machine::Here => here::run(spec, self.fanin.as_deref(), stop),
+            Machine::Booted(machine) => machine.run(spec, self.fanin.as_deref(), stop),
         };
         measured.map_err(|trouble| match trouble {
             Trouble::Stopped => RunError::Stopped,
@@ -91,15 +119,15 @@ impl Measurement for Testbed {
     fn provenance(&self) -> Provenance {
         match &self.machine {
             Machine::Here => here::provenance(),
-            Machine::Instant(machine) => machine.provenance(),
+            Machine::Booted(machine) => machine.provenance(),
         }
     }
 
     fn at_once(&self) -> NonZeroUsize {
         match &self.machine {
             Machine::Here => NonZeroUsize::MIN,
-            // Its clock stands while it computes: others do not disturb it.
-            Machine::Instant(_) => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            // Others do not disturb its clock.
+            Machine::Booted(_) => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         }
     }
 }

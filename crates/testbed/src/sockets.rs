@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fanin_apps::{Applications, ConnectionId, EndpointId, Meaning, Message, Network, Owner, View};
 use fanin_fabric::HostId;
-use fanin_tables::FlowKind;
+use fanin_tables::{FlowKind, StallRow};
 use fanin_units::{Rate, Time};
 use mio::net::{TcpListener, TcpStream};
 use mio::unix::SourceFd;
@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::counters::{Counters, Counts};
 use crate::end::{End, Filled};
 use crate::network::LocalNetwork;
+use crate::stalls::Stalls;
 use crate::trouble::Trouble;
 
 /// Port of every host's listener.
@@ -56,6 +57,9 @@ pub struct Sockets {
     counters: Counters,
     /// Counts when the measured time began.
     before: Counts,
+    stalls: Stalls,
+    /// Longest round trip to a server over idle links.
+    round_trip: Time,
     /// Payload that the workload had delivered by then.
     payload_before: u64,
     begun: Option<Time>,
@@ -67,11 +71,12 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Listeners on every host.
-    pub fn open(network: LocalNetwork) -> Result<Sockets, Trouble> {
-        let (poll, clock) = (Poll::new()?, Clock::start()?);
+    /// Listeners on every host. `round_trip` is the longest to a server over idle links.
+    pub fn open(network: LocalNetwork, round_trip: Time) -> Result<Sockets, Trouble> {
+        let (poll, clock, mut stalls) = (Poll::new()?, Clock::start()?, Stalls::default());
         poll.registry().register(&mut SourceFd(&clock.file()), ALARM, Interest::READABLE)?;
-        let counters = Counters::open(&network)?;
+        let mut counters = Counters::open(&network)?;
+        stalls.forget(Time::ZERO, counters.events()?);
         let mut sockets = Sockets {
             before: Counts::default(),
             network,
@@ -85,6 +90,8 @@ impl Sockets {
             opened: BTreeMap::new(),
             marked: VecDeque::new(),
             counters,
+            stalls,
+            round_trip,
             payload_before: 0,
             begun: None,
             excluded_until: Time::ZERO,
@@ -160,7 +167,11 @@ impl Sockets {
     /// Reads and writes at an end, and reports what has happened there.
     fn serve(&mut self, applications: &mut Applications, at: EndpointId) {
         let Some(end) = self.ends.get_mut(&at) else { return };
+        let (host, before) = (end.host, end.delivered);
         let filled = if end.flush() { end.fill(&mut self.nowhere) } else { Filled::Broken };
+        if end.delivered > before {
+            self.heard(host, at);
+        }
         while let Some(message) = self.ends.get_mut(&at).and_then(|end| end.queue.take(end.delivered)) {
             applications.received(self, at, message);
         }
@@ -175,6 +186,23 @@ impl Sockets {
         if self.ends.get_mut(&at).is_some_and(|end| end.flush() && end.has_ended()) {
             self.ends.remove(&at);
         }
+    }
+
+    /// Data has arrived at an end, on this host.
+    fn heard(&mut self, host: HostId, at: EndpointId) {
+        let now = self.clock.now();
+        let Some(from) = self.stalls.waits.heard(now, host) else { return };
+        let by = self.ends.get(&at.peer()).map_or(host, |peer| peer.host);
+        match self.counters.events() {
+            Ok(counts) => self.stalls.ends(host, [from, now], by, counts),
+            Err(trouble) => drop(self.trouble.get_or_insert(trouble)),
+        }
+    }
+
+    /// Stalls of the measured time.
+    pub fn stalls(&mut self) -> Result<Vec<StallRow>, Trouble> {
+        let began = self.measured_from();
+        Ok(self.stalls.rows(began, self.clock.now(), &self.counters.events()?))
     }
 
     /// An opener's handshake is done or has failed.
@@ -207,7 +235,7 @@ impl Sockets {
             Ok((stream, opener)) => {
                 let at = self.opening.remove(&opener).map(EndpointId::peer);
                 let Some(at) = at else { return Ok(None) };
-                self.add(at, stream)?;
+                self.add(at, host, stream)?;
                 Ok(Some(at))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -215,11 +243,11 @@ impl Sockets {
         }
     }
 
-    fn add(&mut self, at: EndpointId, mut stream: TcpStream) -> Result<(), Trouble> {
+    fn add(&mut self, at: EndpointId, host: HostId, mut stream: TcpStream) -> Result<(), Trouble> {
         stream.set_nodelay(true)?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(at.number() as usize), interest)?;
-        let mut end = End::new(stream);
+        let mut end = End::new(host, stream);
         for (until, meaning) in self.early.remove(&at).unwrap_or_default() {
             end.queue.expect(until, meaning);
         }
@@ -258,7 +286,7 @@ impl Sockets {
         }
         let stream = TcpStream::from_std(socket.into());
         self.opening.insert(stream.local_addr()?, connection.opener());
-        self.add(connection.opener(), stream)?;
+        self.add(connection.opener(), from, stream)?;
         Ok(connection)
     }
 
@@ -276,15 +304,20 @@ impl Sockets {
 
     /// Counts since the measured time began, and the payload that the workload had delivered by then.
     pub fn counts(&mut self) -> Result<(Counts, u64), Trouble> {
-        let now = self.counters.read(&self.network)?;
+        let now = self.counters.last(&self.network)?;
         Ok((now.since(&self.before), self.payload_before))
     }
 
     fn count_from_here(&mut self) {
-        match self.counters.read(&self.network) {
-            Ok(counts) => self.before = counts,
+        let now = self.clock.now();
+        match self.counters.events().and_then(|events| Ok((events, self.counters.first(&self.network)?))) {
+            Ok((events, counts)) => {
+                self.before = counts;
+                self.stalls.forget(now, events);
+            }
             Err(trouble) => drop(self.trouble.get_or_insert(trouble)),
         }
+        self.clock.go_on_from(now);
     }
 }
 
@@ -416,8 +449,14 @@ impl Network for Sockets {
         self.done = true;
     }
 
-    fn await_responses(&mut self, _clients: &[HostId], _work: Time) {}
-    fn rest(&mut self, _client: HostId, _span: Time) {}
+    fn await_responses(&mut self, clients: &[HostId], work: Time) {
+        self.stalls.waits.wait(self.clock.now(), clients, self.round_trip, work);
+    }
+
+    fn rest(&mut self, client: HostId, span: Time) {
+        self.stalls.waits.rest(self.clock.now(), client, span);
+    }
+
     fn clock_starts(&mut self) {}
     fn round_ended(&mut self, _round: u32) {}
 }

@@ -2,27 +2,38 @@
 
 use fanin_apps::Record;
 use fanin_fabric::{Fabric, LinkId};
-use fanin_tables::{Counter, Engine, PortRow, RunTables, Totals};
+use fanin_tables::{Counter, Engine, PortRow, RunTables, StallRow, Totals};
 
 use crate::counters::Counts;
 use crate::network::PortCounts;
 
-/// The tables of applications' measurements and of what the kernel has counted.
-pub fn tables(fabric: &Fabric, record: Record, counts: &Counts, payload_before: u64) -> RunTables {
+/// The tables of applications' measurements and of what the kernel has counted; without stalls if they were not measured.
+pub fn tables(
+    fabric: &Fabric,
+    record: Record,
+    counts: &Counts,
+    stalls: Option<Vec<StallRow>>,
+    payload_before: u64,
+) -> RunTables {
+    let unmeasured = stalls.is_none().then_some(Counter::Stalls).into_iter().chain([Counter::Queues]).collect();
+    let stalls = stalls.unwrap_or_default();
+    let events = &counts.events;
     let ports = counts.ports.iter().map(|(_, port)| port);
     let rounds = record.queries.iter().filter(|query| query.qct_ps.is_some()).count() as u64;
     let totals = Totals {
         payload_bytes: record.payload_bytes.saturating_sub(payload_before),
         measured_ps: record.measured.0,
-        data_packets: counts.segments,
-        timeouts: counts.timeouts,
-        fast_retransmits: counts.recoveries,
-        probes: counts.probes,
-        retransmits: counts.retransmits,
+        data_packets: events.segments,
+        timeouts: events.timeouts,
+        fast_retransmits: events.recoveries,
+        probes: events.probes,
+        retransmits: events.retransmits,
         drops: ports.clone().map(|port| port.drops).sum(),
         marks: ports.map(|port| port.marks).sum(),
         rounds,
         rounds_open: record.queries.len() as u64 - rounds,
+        stalls: stalls.len() as u64,
+        stalled_ps: stalls.iter().map(|stall| stall.took_ps).sum(),
         ..Totals::default()
     };
     let Record { flows, queries, tasks, requests, hubs, hub_speeds, gathering, service, .. } = record;
@@ -32,6 +43,7 @@ pub fn tables(fabric: &Fabric, record: Record, counts: &Counts, payload_before: 
         engine,
         flows,
         queries,
+        stalls,
         tasks,
         requests,
         hubs,
@@ -39,7 +51,7 @@ pub fn tables(fabric: &Fabric, record: Record, counts: &Counts, payload_before: 
         gathering,
         service,
         ports: counts.ports.iter().filter(|(_, port)| port.packets > 0).map(|port| row(fabric, port)).collect(),
-        unmeasured: vec![Counter::Stalls, Counter::Queues],
+        unmeasured,
         ..RunTables::default()
     }
 }

@@ -14,6 +14,9 @@ pub enum Trouble {
     /// The scenario has something that no kernel has.
     #[error("{0}")]
     Unsupported(#[from] Unsupported),
+    /// The measurement cannot be made of this scenario.
+    #[error("{0}")]
+    Asked(String),
     /// The network is too large.
     #[error(
         "a testbed has at most {MOST_NODES} hosts and switches, and this network has {0}: use fewer servers, with --fan-in or fabric.hosts"

@@ -1,0 +1,284 @@
+//! Key-value requests to memcached by `fanin front`: a memcached on every server, and one client, which makes the workload's requests.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use fanin_apps::{Reads, Record};
+use fanin_assemble::linux_fabric;
+use fanin_fabric::HostId;
+use fanin_spec::{FanOut, Kind, RunSpec, WarmUp, Windows};
+use fanin_tables::{QueryRow, RequestRow, RunTables};
+use fanin_units::Time;
+
+use crate::clock::Clock;
+use crate::counters::Counters;
+use crate::network::LocalNetwork;
+use crate::tables;
+use crate::trouble::Trouble;
+
+/// Host of the client and its front end.
+const CLIENT: HostId = HostId(0);
+/// Where memcached and the front end listen.
+const SERVER_PORT: u16 = 11_211;
+const FRONT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 22_122));
+/// Time in which a program has to listen, and between attempts.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(20);
+/// Longest wait for a response.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Values stored at once.
+const BATCH: usize = 500;
+
+/// Whether `fanin front` can carry out a run.
+///
+/// # Errors
+/// [`Trouble::Asked`] with the setting that it lacks.
+pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
+    let (s, scheme) = (&spec.settings, &spec.scheme);
+    let refuse = |what: String| Err(Trouble::Asked(what));
+    if s.workload.kind != Kind::KeyValue {
+        return refuse(format!("--memcached: workload.kind is `{}`: use key_value", s.workload.kind.word()));
+    }
+    if method(spec).is_none() {
+        return refuse(format!("--memcached: `fanin front` has no `{scheme}`: use one-all, sw or ictcp-window"));
+    }
+    let open = s.key_value.within.0.is_some();
+    if open || s.key_value.front_ends > 1 {
+        let key = if open { "within" } else { "front_ends" };
+        return refuse(format!("--memcached: one front end makes one request after another: remove key_value.{key}"));
+    }
+    Ok(())
+}
+
+/// The algorithm by the name that `fanin front` has for it.
+fn method(spec: &RunSpec) -> Option<&'static str> {
+    match (spec.scheme.fan_out.unwrap_or(FanOut::OneAll), spec.scheme.gathering) {
+        (FanOut::OneAll, None) => Some("one-all"),
+        (FanOut::SlidingWindow, None) => Some("sw"),
+        (FanOut::IctcpWindow, None) => Some("ictcp-window"),
+        _ => None,
+    }
+}
+
+/// Measures one run with the front end of a `fanin` program.
+pub fn run(spec: &RunSpec, fanin: &Path, stop: &AtomicBool) -> Result<RunTables, Trouble> {
+    let network = LocalNetwork::build(linux_fabric(spec)?)?;
+    let law = format!("net.ipv4.tcp_congestion_control={}", network.plan.congestion_control);
+    (0..=spec.fan_in).try_for_each(|host| network.host(HostId(host)).set(&[law.clone()]))?;
+    let _servers = servers(&network, spec)?;
+    let (_front, mut client) = front(&network, spec, fanin)?;
+    let mut reads = Reads::new(spec);
+    client.store(&reads.objects().collect::<Vec<_>>(), stop)?;
+    let (clock, mut counters, mut record) = (Clock::start()?, Counters::open(&network)?, Record::default());
+    let (workload, mut warm_up) = (&spec.settings.workload, spec.settings.workload.warm_up.0);
+    let (mut before, mut began, mut asked) = (counters.first(&network)?, Time::ZERO, 0);
+    loop {
+        let now = clock.now();
+        let warm = warm_up.is_none_or(|given| match given {
+            WarmUp::Rounds(rounds) => asked >= rounds,
+            WarmUp::For(time) => now >= time,
+        });
+        if warm && warm_up.take().is_some() {
+            (before, began, record, asked) = (counters.first(&network)?, clock.now(), Record::default(), 0);
+        }
+        if warm && (asked >= workload.queries || now.since(began) >= workload.duration) {
+            break;
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Stopped);
+        }
+        let (objects, start) = (reads.request(), clock.now());
+        let response = client.get(&objects)?;
+        let took = clock.now().since(start);
+        record.payload_bytes += response.bytes;
+        record.queries.push(QueryRow {
+            round: asked,
+            start_ps: start.since(began).0,
+            qct_ps: Some(took.0),
+            ..QueryRow::default()
+        });
+        record.requests.push(response.row(asked, objects.len() as u64, start.since(began), took));
+        asked += 1;
+    }
+    record.measured = clock.now().since(began);
+    let counts = counters.last(&network)?.since(&before);
+    Ok(tables::tables(&network.plan.fabric, record, &counts, None, 0))
+}
+
+/// A program that ends with this one, in any way.
+struct Program(Child);
+
+impl Program {
+    /// Starts a program in the namespace of a host. Its input is a pipe.
+    fn start(network: &LocalNetwork, host: HostId, command: &[&str]) -> Result<Program, Trouble> {
+        network.host(host).enter()?;
+        let mut kept = Command::new("setpriv");
+        kept.args(["--pdeathsig", "KILL"]).args(command);
+        kept.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = kept.spawn().map_err(|error| Trouble::Lacks(format!("no `setpriv`, of util-linux: {error}")))?;
+        Ok(Program(child))
+    }
+
+    /// Waits until it listens, and connects to it from the client's host.
+    fn connect(&mut self, network: &LocalNetwork, to: SocketAddr, name: &str) -> Result<TcpStream, Trouble> {
+        network.host(CLIENT).enter()?;
+        for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+            if let Ok(stream) = TcpStream::connect_timeout(&to, PATIENCE) {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LONGEST))?;
+                return Ok(stream);
+            }
+            if let Some(status) = self.0.try_wait()? {
+                return Err(Trouble::Lacks(format!("`{name}` did not start ({status}): is it installed?")));
+            }
+            thread::sleep(PAUSE);
+        }
+        Err(Trouble::Lacks(format!("`{name}` does not listen on {to}")))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn servers(network: &LocalNetwork, spec: &RunSpec) -> Result<Vec<Program>, Trouble> {
+    let one = |host: HostId| {
+        let command = ["memcached", "-u", "root", "-U", "0", "-t", "1", "-m", "1024", "-p", &SERVER_PORT.to_string()];
+        let mut program = Program::start(network, host, &command)?;
+        program.connect(network, address(network, host), "memcached")?;
+        Ok(program)
+    };
+    (1..=spec.fan_in).map(HostId).map(one).collect()
+}
+
+fn address(network: &LocalNetwork, host: HostId) -> SocketAddr {
+    SocketAddrV4::new(network.plan.address(host.node()), SERVER_PORT).into()
+}
+
+fn front(network: &LocalNetwork, spec: &RunSpec, fanin: &Path) -> Result<(Program, Client), Trouble> {
+    let path = fanin.to_string_lossy();
+    let mut program = Program::start(network, CLIENT, &[&path, "front", "--config", "/dev/stdin"])?;
+    if let Some(mut input) = program.0.stdin.take() {
+        input.write_all(configuration(network, spec).as_bytes())?;
+    }
+    let stream = program.connect(network, FRONT, "fanin front")?;
+    Ok((program, Client { stream: BufReader::new(stream), line: String::new() }))
+}
+
+/// The front end's configuration.
+fn configuration(network: &LocalNetwork, spec: &RunSpec) -> String {
+    let (s, fabric) = (&spec.settings, &network.plan.fabric);
+    let servers: Vec<String> =
+        (1..=spec.fan_in).map(|host| format!("{:?}", address(network, HostId(host)).to_string())).collect();
+    let rate = fabric.link(fabric.reverse(fabric.uplink(CLIENT))).rate;
+    let windows = if s.key_value.windows == Windows::Anew { "anew" } else { "kept" };
+    format!(
+        r#"threads = 1
+[[pool]]
+listen = "{FRONT}"
+multiget = "{}"
+windows = "{windows}"
+late = "{}"
+link = "{rate}"
+replicas = {}
+timeout = "{} s"
+servers = [{}]
+"#,
+        method(spec).unwrap_or_default(),
+        s.fan_outs.sliding_window.late,
+        s.key_value.replicas,
+        LONGEST.as_secs(),
+        servers.join(", ")
+    )
+}
+
+/// A client of the front end.
+struct Client {
+    stream: BufReader<TcpStream>,
+    line: String,
+}
+
+/// Response to a multiget.
+#[derive(Default)]
+struct Response {
+    values: u64,
+    bytes: u64,
+    /// Some server failed.
+    failed: bool,
+}
+
+impl Response {
+    fn row(&self, request: u32, objects: u64, start: Time, took: Time) -> RequestRow {
+        let others = objects - self.values;
+        let (missed, failed) = if self.failed { (0, others) } else { (others, 0) };
+        RequestRow {
+            request,
+            objects,
+            answered: self.values,
+            missed,
+            failed,
+            payload_bytes: self.bytes,
+            start_ps: start.0,
+            latency_ps: Some(took.0),
+            ..RequestRow::default()
+        }
+    }
+}
+
+impl Client {
+    /// Stores values of these sizes.
+    fn store(&mut self, objects: &[(u32, u32)], stop: &AtomicBool) -> Result<(), Trouble> {
+        for batch in objects.chunks(BATCH) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Trouble::Stopped);
+            }
+            let mut text = Vec::new();
+            for (object, bytes) in batch {
+                writeln!(text, "set {object} 0 0 {bytes}\r")?;
+                text.resize(text.len() + *bytes as usize, b'x');
+                text.extend(b"\r\n");
+            }
+            self.stream.get_mut().write_all(&text)?;
+            for _ in batch {
+                if self.next_line()? != "STORED" {
+                    return Err(Trouble::Lacks(format!("memcached did not store a value: {}", self.line.trim_end())));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&mut self, objects: &[u32]) -> Result<Response, Trouble> {
+        let keys: Vec<String> = objects.iter().map(u32::to_string).collect();
+        self.stream.get_mut().write_all(format!("get {}\r\n", keys.join(" ")).as_bytes())?;
+        let mut response = Response::default();
+        loop {
+            let line = self.next_line()?;
+            let Some(header) = line.strip_prefix("VALUE ") else {
+                response.failed = line != "END";
+                return Ok(response);
+            };
+            let bytes = header.rsplit(' ').next().and_then(|word| word.parse().ok());
+            let bytes: u64 = bytes.ok_or_else(|| io::Error::other(format!("a response without a size: {header}")))?;
+            io::copy(&mut self.stream.by_ref().take(bytes + 2), &mut io::sink())?;
+            response.values += 1;
+            response.bytes += bytes;
+        }
+    }
+
+    fn next_line(&mut self) -> io::Result<&str> {
+        self.line.clear();
+        match self.stream.read_line(&mut self.line)? {
+            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "`fanin front` closed the connection")),
+            _ => Ok(self.line.trim_end()),
+        }
+    }
+}
