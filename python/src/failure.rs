@@ -48,7 +48,9 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Error::Raised(_) => "LawError",
         Error::Folder(_) | Error::Unwritten(_) | Error::Unread { .. } => "FolderError",
         Error::Stopped => "StoppedError",
-        Error::Asked(_) | Error::Memory(_) | Error::Paper(_) | Error::PlanningError(_) => "AskedError",
+        Error::Asked(_) | Error::Lacking(_) | Error::Memory(_) | Error::Paper(_) | Error::PlanningError(_) => {
+            "AskedError"
+        }
     };
     of(py, class, &error.to_string(), &[])
 }

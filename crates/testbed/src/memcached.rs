@@ -1,12 +1,13 @@
 //! Key-value requests to memcached by `fanin front`: a memcached on every server, and one client, which makes the workload's requests.
+#![expect(clippy::disallowed_types, reason = "one client that waits for each response")]
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{slice, thread};
 
 use fanin_apps::{Reads, Record};
 use fanin_assemble::linux_fabric;
@@ -69,7 +70,7 @@ fn method(spec: &RunSpec) -> Option<&'static str> {
 pub fn run(spec: &RunSpec, fanin: &Path, stop: &AtomicBool) -> Result<RunTables, Trouble> {
     let network = LocalNetwork::build(linux_fabric(spec)?)?;
     let law = format!("net.ipv4.tcp_congestion_control={}", network.plan.congestion_control);
-    (0..=spec.fan_in).try_for_each(|host| network.host(HostId(host)).set(&[law.clone()]))?;
+    (0..=spec.fan_in).try_for_each(|host| network.host(HostId(host)).set(slice::from_ref(&law)))?;
     let _servers = servers(&network, spec)?;
     let (_front, mut client) = front(&network, spec, fanin)?;
     let mut reads = Reads::new(spec);
