@@ -72,6 +72,11 @@ impl Counters {
         Ok(read(&mut self.processors)?.lines().filter_map(processor).collect())
     }
 
+    /// Reads TCP's counts of one host, which is cheap enough to be done within a run.
+    pub fn of(&mut self, host: HostId) -> Result<Events, Trouble> {
+        events(&mut self.hosts[host.0 as usize])
+    }
+
     /// Reads TCP's counts of each host.
     pub fn events(&mut self) -> Result<Vec<Events>, Trouble> {
         self.hosts.iter_mut().map(events).collect()

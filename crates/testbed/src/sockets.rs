@@ -193,7 +193,7 @@ impl Sockets {
         let now = self.clock.now();
         let Some(from) = self.stalls.waits.heard(now, host) else { return };
         let by = self.ends.get(&at.peer()).map_or(host, |peer| peer.host);
-        match self.counters.events() {
+        match self.counters.of(by) {
             Ok(counts) => self.stalls.ends(host, [from, now], by, counts),
             Err(trouble) => drop(self.trouble.get_or_insert(trouble)),
         }

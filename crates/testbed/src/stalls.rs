@@ -12,7 +12,7 @@ use crate::counters::Events;
 pub struct Stalls {
     /// Clients that wait.
     pub waits: Waits,
-    /// Counts of each host after the last stall.
+    /// Counts of each host after the last stall that it ended.
     before: Vec<Events>,
     ended: Vec<StallRow>,
 }
@@ -25,32 +25,28 @@ impl Stalls {
         self.before = counts;
     }
 
-    /// Data of a host has ended a client's stall, and the hosts have these counts.
-    pub fn ends(&mut self, client: HostId, [from, to]: [Time; 2], by: HostId, counts: Vec<Events>) {
-        let row = self.row(client, [from, to], Some(by), &counts);
-        self.ended.push(row);
-        self.before = counts;
+    /// Data of a host has ended a client's stall, and that host has these counts.
+    pub fn ends(&mut self, client: HostId, span: [Time; 2], by: HostId, counts: Events) {
+        let before = std::mem::replace(&mut self.before[by.0 as usize], counts);
+        self.ended.push(row(client, span, Some(by), counts.since(&before).cause()));
     }
 
     /// All stalls, with those in progress, whose times are those since `began`.
     pub fn rows(&self, began: Time, now: Time, counts: &[Events]) -> Vec<StallRow> {
-        let open = self.waits.open(now).map(|(client, from)| self.row(client, [from, now], None, counts));
+        let causes = || counts.iter().zip(&self.before).map(|(now, before)| now.since(before).cause());
+        let cause = causes().find(|cause| *cause != Cause::Unknown).unwrap_or_default();
+        let open = self.waits.open(now).map(|(client, from)| row(client, [from, now], None, cause));
         let since = |row: StallRow| StallRow { start_ps: Time(row.start_ps).since(began).0, ..row };
         self.ended.iter().cloned().chain(open).map(since).collect()
     }
+}
 
-    fn row(&self, client: HostId, [from, to]: [Time; 2], by: Option<HostId>, counts: &[Events]) -> StallRow {
-        let causes = || counts.iter().zip(&self.before).map(|(now, before)| now.since(before).cause());
-        let cause = match by {
-            Some(by) => causes().nth(by.0 as usize),
-            None => causes().find(|cause| *cause != Cause::Unknown),
-        };
-        StallRow {
-            client_host: client.0,
-            start_ps: from.0,
-            took_ps: to.since(from).0,
-            cause: cause.unwrap_or_default(),
-            from_host: by.map(|host| host.0.into()),
-        }
+fn row(client: HostId, [from, to]: [Time; 2], by: Option<HostId>, cause: Cause) -> StallRow {
+    StallRow {
+        client_host: client.0,
+        start_ps: from.0,
+        took_ps: to.since(from).0,
+        cause,
+        from_host: by.map(|host| host.0.into()),
     }
 }
