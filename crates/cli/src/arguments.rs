@@ -126,7 +126,7 @@ pub struct CompareArguments {
     pub common: CommonArguments,
 }
 
-/// What to run of a scenario.
+/// Schemes, sweep and seeds to run.
 #[derive(Args)]
 pub struct SweepArguments {
     /// Schemes to compare, in this order: names from `fanin list` or labels of the file's [[schemes]]

@@ -1,5 +1,5 @@
-//! Machines that are booted for each run, with a kernel and a clock of their own. Neither depends on this machine's speed or load, so a run is
-//! the same each time. Their files are the host's, read-only, and the program itself is their first process.
+//! Machines that are booted for each run, with a kernel and a clock of their own. Neither depends on this machine's speed or load.
+//! Their files are the host's, read-only, and the program itself is their first process.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// What getting its kernel costs.
+    /// Time, download and disk space that its kernel needs.
     pub fn costs(self) -> &'static str {
         match self {
             Kind::Instant => "10 minutes, 150 MB to fetch and 2 GB of disk",

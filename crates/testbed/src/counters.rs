@@ -1,4 +1,4 @@
-//! What the kernel and its queues have counted.
+//! Counters of the kernel and its queues.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

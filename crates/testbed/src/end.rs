@@ -10,7 +10,7 @@ use mio::net::TcpStream;
 use nix::libc::MSG_TRUNC;
 use socket2::SockRef;
 
-/// What is written: nobody reads the content.
+/// Bytes to send; their content does not matter.
 static FILLER: [u8; 1 << 16] = [0; 1 << 16];
 
 /// One end of a connection.
@@ -33,7 +33,7 @@ pub struct End {
     is_over: bool,
 }
 
-/// What reading has found.
+/// Result of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
     /// Bytes, or nothing yet.

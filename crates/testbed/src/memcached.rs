@@ -218,7 +218,7 @@ struct Response {
 
 impl Response {
     fn row(&self, request: u32, objects: u64, start: Time, took: Time) -> RequestRow {
-        let others = objects - self.values;
+        let others = objects.saturating_sub(self.values);
         let (missed, failed) = if self.failed { (0, others) } else { (others, 0) };
         RequestRow {
             request,

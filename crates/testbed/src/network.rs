@@ -83,7 +83,7 @@ impl LocalNetwork {
         &self.nodes[host.node().index()]
     }
 
-    /// What differs from the scenario.
+    /// Differences from the scenario.
     pub fn notes(&self) -> Vec<String> {
         let delay = self.plan.delay;
         let lacks = !self.delays && delay > Time::ZERO;
