@@ -63,7 +63,7 @@ ALLOWED = {
     # Scenarios on real TCP.
     "fanin-testbed": (
         "fanin-apps fanin-assemble fanin-fabric fanin-lab fanin-ring fanin-spec fanin-tables fanin-units",
-        "mio nix postcard procfs serde serde_json socket2 tempfile thiserror",
+        "mio netlink-packet-core netlink-packet-route netlink-sys nix postcard procfs serde serde_json socket2 tempfile thiserror",
     ),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-units",

@@ -6,7 +6,6 @@ use std::{fs, panic, thread};
 
 use fanin_apps::Applications;
 use fanin_assemble::{LinuxFabric, linux_fabric};
-use fanin_fabric::HostId;
 use fanin_lab::Provenance;
 use fanin_spec::RunSpec;
 use fanin_tables::RunTables;
@@ -32,11 +31,10 @@ pub fn run(spec: &RunSpec, fanin: Option<&Path>, stop: &AtomicBool) -> Result<Ru
 }
 
 /// Builds a network and removes it.
-pub fn check(plan: LinuxFabric) -> Result<Vec<String>, Trouble> {
+pub fn check(plan: LinuxFabric, spec: &RunSpec) -> Result<Vec<String>, Trouble> {
     on_a_thread(|| {
-        LocalNetwork::build(plan)
-            .and_then(|network| Sockets::open(network, Time::ZERO))
-            .map(|sockets| sockets.network.notes())
+        let sockets = LocalNetwork::build(plan).and_then(|network| Sockets::open(network, spec))?;
+        Ok(sockets.network.notes())
     })
 }
 
@@ -46,11 +44,7 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn measure(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
-    let network = LocalNetwork::build(linux_fabric(spec)?)?;
-    let s = &spec.settings;
-    let round_trip = |host| s.round_trip(&network.plan.fabric, HostId(host), s.full_packet());
-    let round_trip = (1..=spec.fan_in).map(round_trip).max().unwrap_or(Time::ZERO);
-    let mut sockets = Sockets::open(network, round_trip)?;
+    let mut sockets = Sockets::open(LocalNetwork::build(linux_fabric(spec)?)?, spec)?;
     let mut applications = Applications::new(spec);
     let most = Time(spec.settings.workload.duration.0.saturating_mul(LONGEST)).saturating_add(AT_LEAST);
     sockets.carry_out(&mut applications, most, stop)?;

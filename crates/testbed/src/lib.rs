@@ -13,6 +13,7 @@ mod job;
 mod memcached;
 mod namespace;
 mod network;
+mod queues;
 mod sockets;
 mod stalls;
 mod tables;
@@ -97,7 +98,7 @@ impl Testbed {
         match plan.nodes() {
             nodes if nodes > trouble::MOST_NODES => Err(Trouble::TooLarge(nodes)),
             _ => match &self.machine {
-                Machine::Here => here::check(plan),
+                Machine::Here => here::check(plan, spec),
                 Machine::Booted(_) => Ok(Vec::new()),
             },
         }

@@ -91,6 +91,14 @@ impl LocalNetwork {
         lacks.then_some(note).into_iter().collect()
     }
 
+    /// Ports of switches: links, their devices, and the switches that send on them.
+    pub fn switch_ports(&self) -> impl Iterator<Item = (LinkId, String, NodeId, &Namespace)> {
+        let fabric = &self.plan.fabric;
+        let links = fabric.link_ids().map(|link| (link, fabric.link(link).from));
+        let links = links.filter(|(_, from)| !fabric.is_host(*from));
+        links.map(|(link, from)| (link, LinuxFabric::device(link), from, &self.nodes[from.index()]))
+    }
+
     /// Counts of every port of a switch.
     pub fn ports(&self) -> Result<Vec<(LinkId, PortCounts)>, Trouble> {
         let mut counts = Vec::new();

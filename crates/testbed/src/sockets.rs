@@ -1,5 +1,6 @@
 //! The second driver of applications: TCP connections between the hosts of a [`LocalNetwork`], in one thread.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use fanin_apps::{Applications, ConnectionId, EndpointId, Meaning, Message, Network, Owner, View};
 use fanin_fabric::HostId;
+use fanin_spec::{RunSpec, Settings};
 use fanin_tables::{FlowKind, StallRow};
 use fanin_units::{Rate, Time};
 use mio::net::{TcpListener, TcpStream};
@@ -21,6 +23,7 @@ use crate::clock::Clock;
 use crate::counters::{Counters, Counts};
 use crate::end::{End, Filled};
 use crate::network::LocalNetwork;
+use crate::queues::Queues;
 use crate::stalls::Stalls;
 use crate::trouble::Trouble;
 
@@ -58,6 +61,8 @@ pub struct Sockets {
     /// Counts when the measured time began.
     before: Counts,
     stalls: Stalls,
+    settings: Settings,
+    queues: Queues,
     /// Longest round trip to a server over idle links.
     round_trip: Time,
     /// Payload that the workload had delivered by then.
@@ -66,19 +71,25 @@ pub struct Sockets {
     excluded_until: Time,
     done: bool,
     /// The first failure in a call that returns nothing.
-    trouble: Option<Trouble>,
+    trouble: OnceCell<Trouble>,
     nowhere: Box<[MaybeUninit<u8>]>,
 }
 
 impl Sockets {
-    /// Listeners on every host. `round_trip` is the longest to a server over idle links.
-    pub fn open(network: LocalNetwork, round_trip: Time) -> Result<Sockets, Trouble> {
+    /// Listeners on every host of a run's network.
+    pub fn open(network: LocalNetwork, spec: &RunSpec) -> Result<Sockets, Trouble> {
+        let settings = spec.settings.clone();
+        let packet = settings.full_packet();
+        let round_trip = |host| settings.round_trip(&network.plan.fabric, HostId(host), packet);
+        let round_trip = (1..=spec.fan_in).map(round_trip).max().unwrap_or(Time::ZERO);
         let (poll, clock, mut stalls) = (Poll::new()?, Clock::start()?, Stalls::default());
         poll.registry().register(&mut SourceFd(&clock.file()), ALARM, Interest::READABLE)?;
         let mut counters = Counters::open(&network)?;
         stalls.forget(Time::ZERO, counters.events()?);
         let mut sockets = Sockets {
             before: Counts::default(),
+            queues: Queues::open(&network)?,
+            settings,
             network,
             clock,
             poll,
@@ -96,7 +107,7 @@ impl Sockets {
             begun: None,
             excluded_until: Time::ZERO,
             done: false,
-            trouble: None,
+            trouble: OnceCell::new(),
             nowhere: Box::new_uninit_slice(1 << 20),
         };
         for host in (0..sockets.network.plan.fabric.hosts()).map(HostId) {
@@ -195,7 +206,7 @@ impl Sockets {
         let by = self.ends.get(&at.peer()).map_or(host, |peer| peer.host);
         match self.counters.of(by) {
             Ok(counts) => self.stalls.ends(host, [from, now], by, counts),
-            Err(trouble) => drop(self.trouble.get_or_insert(trouble)),
+            Err(trouble) => self.note(trouble),
         }
     }
 
@@ -293,9 +304,14 @@ impl Sockets {
     /// Notes a failure of a call that has to return something.
     fn opened_or_fails(&mut self, owner: Owner, connection: Result<ConnectionId, Trouble>) -> ConnectionId {
         connection.unwrap_or_else(|trouble| {
-            self.trouble.get_or_insert(trouble);
+            self.note(trouble);
             ConnectionId::new(owner, 0)
         })
+    }
+
+    /// Keeps the first failure of a call that cannot return it.
+    fn note(&self, trouble: Trouble) {
+        let _ = self.trouble.set(trouble);
     }
 
     fn mark(&mut self, at: EndpointId) {
@@ -315,7 +331,7 @@ impl Sockets {
                 self.before = counts;
                 self.stalls.forget(now, events);
             }
-            Err(trouble) => drop(self.trouble.get_or_insert(trouble)),
+            Err(trouble) => self.note(trouble),
         }
         self.clock.go_on_from(now);
     }
@@ -357,6 +373,14 @@ impl View for Sockets {
 
     fn pod(&self, host: HostId) -> u32 {
         self.network.plan.fabric.pod(host)
+    }
+
+    fn queue_into_rack(&self, host: HostId) -> Option<(u64, u64)> {
+        let (fabric, s) = (&self.network.plan.fabric, &self.settings);
+        let port = |link| Ok((self.queues.backlog(link)?, s.in_bytes(s.buffer_at(fabric.link(link).rate))));
+        let ports: io::Result<Vec<(u64, u64)>> = fabric.into_rack(host).map(port).collect();
+        let ports = ports.map_err(|error| self.note(error.into())).ok()?;
+        Some(ports.iter().fold((0, 0), |(queued, room), port| (queued + port.0, room + port.1)))
     }
 
     fn rate_into_rack(&self, host: HostId) -> Rate {
