@@ -41,8 +41,8 @@ def main():
     options, bad = parser.parse_args(), 0
     for title, schemes in [("algorithms", ALGORITHMS), ("ablations of SICC", ABLATIONS)]:
         rows = measured(schemes, options)
-        for point in sorted({row["point"]["per_request"] for row in rows}):
-            of_point = [row for row in rows if row["point"]["per_request"] == point]
+        for point in sorted({row["point"]["key_value.per_request"] for row in rows}):
+            of_point = [row for row in rows if row["point"]["key_value.per_request"] == point]
             times = {row["scheme"]: (row["measured"]["qct_ms"]["p50"], row["predicted"]["qct_ms"]["p50"]) for row in of_point}
             far = [scheme for scheme, (now, then) in times.items() if abs(now / then - 1) > MEDIAN]
             swapped = [(one, other) for one, (now, then) in times.items() for other, (their_now, their_then) in times.items()

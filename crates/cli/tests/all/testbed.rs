@@ -86,6 +86,31 @@ fn memcached_answers_through_the_front_end() {
 }
 
 #[test]
+fn advice_is_measured_beside_its_prediction() {
+    let collapsing =
+        [("256 KB", "16 KB"), ("fan_in = [2]", "fan_in = [12]"), ("duration = \"1 s\"", "duration = \"400 ms\"")];
+    let scenario = collapsing.iter().fold(SCENARIO.to_string(), |text, (old, new)| text.replace(old, new));
+    let place = Place::with(&scenario);
+    let run = place.fanin(&["advise", "my.toml", "--prove", "--budget", "1M", "--json"]);
+    if run.status.code() == Some(3) {
+        return eprintln!("skipped: {}", err(&run));
+    }
+    assert!(run.status.success(), "{}", err(&run));
+    let advice: Value = serde_json::from_slice(&run.stdout).unwrap();
+    let proved = advice["proved"].as_array().unwrap();
+    let is_possible = |remedy: &&Value| remedy["deployable"] == true && remedy["apart"].is_null();
+    let possible = advice["remedies"].as_array().unwrap().iter().filter(is_possible).count();
+    assert_eq!((proved.len(), &proved[0]["says"]), (1 + possible.min(3), &"today".into()), "{advice}");
+    for change in proved {
+        let row = &change["row"];
+        let goodput = |side: &str| row[side]["goodput_mbps"]["mean"].as_f64();
+        let is_measured = goodput("measured").is_some_and(|mbps| mbps > 1.0) && goodput("predicted").is_some();
+        assert!(is_measured || change["impossible"].is_string(), "{change}");
+    }
+    assert!(proved[0]["row"]["measured"]["drops"].as_f64().unwrap() > 0.0, "{}", proved[0]);
+}
+
+#[test]
 fn two_testbeds_do_not_meet() {
     let place = Place::with(SCENARIO);
     let rates = [10.0, 20.0];
