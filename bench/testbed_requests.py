@@ -37,7 +37,7 @@ def measured(schemes, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--machine", default="here")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3)
     options, bad = parser.parse_args(), 0
     for title, schemes in [("algorithms", ALGORITHMS), ("ablations of SICC", ABLATIONS)]:
         rows = measured(schemes, options)
