@@ -45,11 +45,10 @@ impl Clock {
         self.timers.insert((self.now().saturating_add(span), self.set), (owner, timer));
     }
 
-    /// Takes a timer that is due.
-    pub fn due(&mut self) -> Option<(Owner, Meaning)> {
-        let now = self.now();
+    /// Takes a timer that was due at a time.
+    pub fn due(&mut self, by: Time) -> Option<(Owner, Meaning)> {
         let first = self.timers.first_entry()?;
-        (first.key().0 <= now).then(|| first.remove())
+        (first.key().0 <= by).then(|| first.remove())
     }
 
     /// Sets the alarm for the first timer.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
+use std::time::Duration;
 
 use fanin_fabric::{LinkId, NodeId};
 use netlink_packet_core::{NLM_F_ECHO, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
@@ -11,12 +12,15 @@ use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::net::if_::if_nametoindex;
+use socket2::SockRef;
 
 use crate::network::LocalNetwork;
 use crate::trouble::Trouble;
 
 /// Handle of the port's queue, below the link's rate.
 const QUEUE: TcHandle = TcHandle { major: 0x10, minor: 0 };
+/// Longest wait for an answer.
+const LONGEST: Duration = Duration::from_secs(5);
 /// More than a kernel says of a queue.
 const ANSWER: usize = 8_192;
 
@@ -35,7 +39,9 @@ impl Queues {
         for (link, device, switch, namespace) in network.switch_ports() {
             namespace.enter()?;
             if let Entry::Vacant(place) = queues.switches.entry(switch) {
-                place.insert(Socket::new(NETLINK_ROUTE)?);
+                let socket = Socket::new(NETLINK_ROUTE)?;
+                SockRef::from(&socket).set_read_timeout(Some(LONGEST))?;
+                place.insert(socket);
             }
             let number = if_nametoindex(device.as_str()).map_err(io::Error::from)?;
             queues.ports.insert(link, (switch, number as i32));
@@ -90,7 +96,6 @@ fn backlog(answer: NetlinkPayload<RouteNetlinkMessage>) -> io::Result<u64> {
 mod tests {
     use std::net::SocketAddrV4;
     use std::thread;
-    use std::time::Duration;
 
     use fanin_assemble::linux_fabric;
     use fanin_fabric::HostId;

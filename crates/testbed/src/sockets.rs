@@ -159,12 +159,13 @@ impl Sockets {
         Ok(())
     }
 
-    /// Handles timers that are due and ends that were marked, until none is left.
+    /// Handles timers that are due now and ends that were marked. A timer that is set meanwhile comes after events of the network.
     fn act(&mut self, applications: &mut Applications) -> Result<(), Trouble> {
+        let now = self.clock.now();
         loop {
             if let Some(at) = self.marked.pop_front() {
                 self.serve(applications, at);
-            } else if let Some((owner, timer)) = self.clock.due() {
+            } else if let Some((owner, timer)) = self.clock.due(now) {
                 applications.due(self, owner, timer);
             } else {
                 return Ok(());

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use scopeguard::defer;
+
 use super::common::program;
 use super::front::{empty_server, free_address, lines};
 
@@ -91,15 +93,19 @@ fn ends(command: &mut Command) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Waits until a process has ended.
-fn wait_for_end(process: u32) {
-    for _ in 0..1_000 {
-        if !Path::new(&format!("/proc/{process}/stat")).exists() {
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..30_000 {
+        if is_so() {
             return;
         }
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(1));
     }
-    panic!("process {process} has not ended");
+    panic!("waited 30 s until {what}");
+}
+
+/// Waits until a process has ended.
+fn wait_for_end(process: u32) {
+    wait_until("a process ends", || !Path::new(&format!("/proc/{process}/stat")).exists());
 }
 
 #[test]
@@ -111,6 +117,8 @@ fn many_processes_take_over_without_a_failed_request() {
     let (over, done) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         let (over, done, service) = (&over, &done, &service);
+        // Clients end when this fails, too.
+        defer! { over.store(true, SeqCst) };
         let mut idle = service.client();
         for _ in 0..2 {
             scope.spawn(move || {
@@ -143,9 +151,7 @@ fn many_processes_take_over_without_a_failed_request() {
             child.into_iter().for_each(|mut child| drop(thread::spawn(move || child.wait())));
             get(&mut idle);
             let before = done.load(SeqCst);
-            while done.load(SeqCst) < before + 20 {
-                thread::yield_now();
-            }
+            wait_until("clients go on", || done.load(SeqCst) >= before + 20);
         }
         over.store(true, SeqCst);
         signal("-TERM", process);

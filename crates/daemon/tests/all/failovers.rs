@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use fanin_daemon::{Running, Settings};
+use scopeguard::defer;
 
 use super::{EVENT_LOOP, cluster};
 use crate::migration::model::Model;
@@ -72,6 +73,7 @@ fn replicas_answer_for_one_that_is_stopped() {
     wait_until("every key is on two servers", || keys.iter().all(|key| copies(&servers, key) == 2));
     let stopped = &servers[1];
     stopped.stopped.store(true, SeqCst);
+    defer! { stopped.stopped.store(false, SeqCst) };
     // A get goes to the other replica after the timeout; then the stopped server is not asked any more.
     let begun = now();
     assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
@@ -104,6 +106,8 @@ fn lease_of_another_front_end_is_no_value() {
     let (mut client, mut direct, keys) = (client(&front), Client::to(servers[0].address), keys(20));
     let state = format!("{}:state", servers[1].address);
     servers[1].stopped.store(true, SeqCst);
+    // Otherwise each connection of the front end, which outlives this test, would keep a thread.
+    defer! { servers[1].stopped.store(false, SeqCst) };
     wait_until("the other replica is not in use", || {
         client.get(&keys);
         client.word(&state) == "away"
@@ -126,6 +130,7 @@ fn slow_get_is_sent_to_second_replica_within_budget() {
     }
     wait_until("every key is on both", || keys.iter().all(|key| copies(&servers, key) == 2));
     servers[0].stopped.store(true, SeqCst);
+    defer! { servers[0].stopped.store(false, SeqCst) };
     // Gets that go to it are answered by the other one.
     for key in &keys {
         let begun = now();

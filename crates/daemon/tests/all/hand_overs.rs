@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use fanin_daemon::control::{Order, Orders};
 use fanin_daemon::{Predecessor, Running, Settings};
-
+use scopeguard::defer;
 use sha2::{Digest, Sha256};
 
 use super::{EVENT_LOOP, cluster};
@@ -109,6 +109,8 @@ fn many_hand_overs_under_load_lose_nothing() {
     let (over, done) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         let (over, done) = (&over, &done);
+        // Clients end when this fails, too.
+        defer! { over.store(true, SeqCst) };
         let mut clients = Vec::new();
         for number in 0..3 {
             clients.push(scope.spawn(move || {
@@ -278,6 +280,7 @@ fn metrics_go_over_without_a_refused_connection() {
     let mut front = fanin_daemon::start(&of).unwrap();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
+        defer! { over.store(true, SeqCst) };
         let scraper = scope.spawn(|| {
             let mut scrapes = 0;
             while !over.load(SeqCst) {

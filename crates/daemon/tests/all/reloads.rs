@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_daemon::Settings;
+use scopeguard::defer;
 
 use super::{EVENT_LOOP, cluster};
 use crate::support::{Client, free_address, now, value};
@@ -30,6 +31,8 @@ fn standing_clients_see_new_servers_and_lose_nothing() {
     let mut front = fanin_daemon::start(&settings(&[(at, &all[..2])], "")).unwrap();
     let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
+        // Clients end when this fails, too.
+        defer! { over.store(true, SeqCst) };
         let clients = [0, 1, 2].map(|number| {
             let (over, answered) = (&over, &answered);
             scope.spawn(move || {
@@ -60,7 +63,6 @@ fn standing_clients_see_new_servers_and_lose_nothing() {
                 thread::yield_now();
             }
         }
-        over.store(true, SeqCst);
     });
     let mut client = Client::to(at);
     // The last round has four servers. Each thread has connected to 0 and 1 once, and to others when they came: in two of three rounds to

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use scopeguard::defer;
+
 use super::{Moving, keys, table, write_plan};
 use crate::support::Client;
 
@@ -163,7 +165,8 @@ fn reads_never_return_stale_values_during_plans() {
             // A client that has found an error has ended.
             assert!(!works.iter().any(|work| work.is_finished()), "a client has ended");
         };
-        let _over = Over(&known);
+        // Clients end when this fails, too.
+        defer! { known.over.store(true, SeqCst) };
         goes_on(300);
         moving.told("move");
         moving.reaches("move");
@@ -189,7 +192,6 @@ fn reads_never_return_stale_values_during_plans() {
         goes_on(300);
         moving.reaches("over");
         goes_on(500);
-        known.over.store(true, SeqCst);
     });
     let figure = |name| moving.client().figure(name) + moving.client_of(1).figure(name);
     let [found, fell_back, copied] = ["moving_found", "moving_fell_back", "moving_copied"].map(figure);
@@ -197,13 +199,4 @@ fn reads_never_return_stale_values_during_plans() {
     println!("{reads} reads, {values} values; {found} at new places, {fell_back} at old ones, {copied} copies");
     assert!(values * 2 > reads && found > 500 && fell_back > 500 && copied > 500);
     assert!(figure("plan_refused") >= 2 && figure("plan_reloads") >= 6);
-}
-
-/// Stops the clients, also after a panic.
-struct Over<'a>(&'a Known);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.over.store(true, SeqCst);
-    }
 }
