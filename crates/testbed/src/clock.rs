@@ -45,7 +45,7 @@ impl Clock {
         self.timers.insert((self.now().saturating_add(span), self.set), (owner, timer));
     }
 
-    /// Takes a timer that was due at a time.
+    /// Takes a timer that is due by a time.
     pub fn due(&mut self, by: Time) -> Option<(Owner, Meaning)> {
         let first = self.timers.first_entry()?;
         (first.key().0 <= by).then(|| first.remove())

@@ -93,19 +93,20 @@ fn ends(command: &mut Command) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
+/// Waits until the condition holds.
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..30_000 {
+    for _ in 0..10_000 {
         if is_so() {
             return;
         }
         thread::sleep(Duration::from_millis(1));
     }
-    panic!("waited 30 s until {what}");
+    panic!("not within 10 s: {what}");
 }
 
 /// Waits until a process has ended.
 fn wait_for_end(process: u32) {
-    wait_until("a process ends", || !Path::new(&format!("/proc/{process}/stat")).exists());
+    wait_until(&format!("process {process} has ended"), || !Path::new(&format!("/proc/{process}/stat")).exists());
 }
 
 #[test]

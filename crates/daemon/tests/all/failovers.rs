@@ -73,6 +73,7 @@ fn replicas_answer_for_one_that_is_stopped() {
     wait_until("every key is on two servers", || keys.iter().all(|key| copies(&servers, key) == 2));
     let stopped = &servers[1];
     stopped.stopped.store(true, SeqCst);
+    // The front end outlives this test, and each of its connections to a stopped server keeps a thread.
     defer! { stopped.stopped.store(false, SeqCst) };
     // A get goes to the other replica after the timeout; then the stopped server is not asked any more.
     let begun = now();
@@ -106,7 +107,6 @@ fn lease_of_another_front_end_is_no_value() {
     let (mut client, mut direct, keys) = (client(&front), Client::to(servers[0].address), keys(20));
     let state = format!("{}:state", servers[1].address);
     servers[1].stopped.store(true, SeqCst);
-    // Otherwise each connection of the front end, which outlives this test, would keep a thread.
     defer! { servers[1].stopped.store(false, SeqCst) };
     wait_until("the other replica is not in use", || {
         client.get(&keys);
