@@ -41,6 +41,7 @@ pub(crate) fn tcp_params(spec: &RunSpec) -> Params {
         byte_counting: t.byte_counting,
         cut_window: t.cut_window,
         window_validation: t.window_validation,
+        packet_window: t.packet_window && t.sack && (t.rack || t.tail_loss_probe),
         undo: t.undo,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),

@@ -72,7 +72,7 @@ const RACK_TIMERS: Condition = Condition {
 };
 const VALIDATION: Condition = Condition {
     met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-    without: "window validation needs `tcp.rack` or `tcp.tail_loss_probe`",
+    without: "a window of this kind needs `tcp.rack` or `tcp.tail_loss_probe`",
 };
 const UNDO: Condition = Condition {
     met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,

@@ -83,6 +83,8 @@ pub struct Params {
     /// Window reductions start from the window instead of the data in flight; with loss by time, a timeout in recovery keeps the
     /// recovery's ssthresh.
     pub cut_window: bool,
+    /// The congestion window counts packets, a partial segment as a whole one; requires `rack` or `tail_loss_probe`.
+    pub packet_window: bool,
     /// Undo unnecessary window reductions and report duplicates (RFC 2883); requires `rack` or `tail_loss_probe`.
     pub undo: bool,
     /// Grow the window only when it is filled; requires `rack` or `tail_loss_probe`.
@@ -127,6 +129,17 @@ impl Params {
     /// Whether reports of duplicates help some sender.
     pub(crate) const fn reports_duplicates(&self) -> bool {
         self.undo && self.sack && (self.rack || self.tail_loss_probe)
+    }
+
+    /// Share of the congestion window that a segment takes, bytes.
+    #[inline]
+    pub(crate) fn share(&self, span: u64) -> u64 {
+        if self.packet_window { self.mss.into() } else { span }
+    }
+
+    /// Bytes in which the congestion window is counted.
+    pub(crate) fn window_unit(&self) -> u32 {
+        if self.packet_window { self.mss } else { 1 }
     }
 
     /// The minimum variance term of a timeout.

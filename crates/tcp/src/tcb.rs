@@ -90,13 +90,19 @@ impl Tcb {
     #[cold]
     #[inline(never)]
     fn sendable_if_limited(&mut self, call: &Call<'_, impl Wire>, flight: u64) -> u32 {
-        let usable = self.law.usable(&self.snd.window);
+        let usable = self.usable(call.params);
         if !self.law.paces() {
             return usable;
         }
         self.snd.paced = true;
         let more = if self.turn() <= call.now { call.params.mss } else { 0 };
         usable.min((flight as u32).saturating_add(more))
+    }
+
+    /// The window that the congestion control allows; one that counts packets holds at least one.
+    pub fn usable(&self, params: &Params) -> u32 {
+        let usable = self.law.usable(&self.snd.window);
+        if params.packet_window { usable.max(params.mss) } else { usable }
     }
 
     /// When the next segment leaves at the sender's rate: a full segment's time after the last one.
@@ -163,7 +169,12 @@ impl Tcb {
     pub fn cut(&mut self, cause: Cause, call: &Call<'_, impl Wire>, flight: u64, window: Window) {
         let flight = if call.params.cut_window { window.cwnd } else { flight as u32 };
         let at = Congestion { now: call.now, flight, una: self.snd.una, srtt: self.snd.rtt.srtt() };
-        self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
+        let ssthresh = self.law.cut(cause, &at, &window);
+        self.snd.window.ssthresh = match call.params.window_unit() {
+            // A mark takes whole packets (dctcp_ssthresh), a loss leaves whole ones (tcp_reno_ssthresh).
+            unit if cause == Cause::Ecn => ssthresh.next_multiple_of(unit),
+            unit => ssthresh - ssthresh % unit,
+        };
     }
 
     /// Part of the `flight` unacknowledged bytes that congestion reduces. Data that the last recovery sent beside its holes may

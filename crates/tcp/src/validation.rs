@@ -26,6 +26,8 @@ pub(crate) struct Usage {
     pub now: Time,
     pub una: u64,
     pub nxt: u64,
+    /// Bytes sent and not acknowledged.
+    pub flight: u64,
     /// Bytes estimated to be in flight.
     pub pipe: u64,
     /// Something was sent.
@@ -44,7 +46,7 @@ impl Validation {
     /// Note the outstanding data; shrink the window halfway to its use if it was not filled for a timeout.
     pub fn note(&mut self, at: &Usage, params: &Params, window: &mut Window) {
         // Partial segments count as whole.
-        let out = ((at.nxt - at.una).div_ceil(u64::from(params.mss)) * u64::from(params.mss)) as u32;
+        let out = at.flight.next_multiple_of(params.mss.into()) as u32;
         let limited = at.pipe + u64::from(params.mss) > u64::from(window.cwnd);
         if !at.sent && !limited {
             return;

@@ -140,7 +140,7 @@ fn reports_goals_below_the_wire_time_as_impossible() {
 #[test]
 fn reports_assumptions_that_decide_the_verdict() {
     let place = Place::with(RACK);
-    let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1MiB --budget 20M --remedies rto-min --json";
+    let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1200KiB --budget 20M --remedies rto-min --json";
     let advice: Value = serde_json::from_str(&place.says(&line.split(' ').collect::<Vec<_>>())).unwrap();
     let assumption =
         |key: &str| advice["hangs_on"].as_array().unwrap().iter().find(|one| one["key"] == key).unwrap().clone();

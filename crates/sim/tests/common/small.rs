@@ -56,6 +56,7 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
         (s.tcp.rack, s.tcp.tail_loss_probe) = (s.tcp.sack && flags[6], s.tcp.sack && flags[7]);
         s.tcp.quick_acks = if flags[8] { 16 } else { 0 };
         (s.tcp.window_validation, s.tcp.cut_window, s.tcp.byte_counting) = (flags[8], flags[4], flags[1]);
+        s.tcp.packet_window = flags[3];
         (s.tcp.undo, s.tcp.ack_compression, s.tcp.sacks_first) = (flags[2], flags[7], flags[0]);
         s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
         s.tcp.delayed_ack = delayed_ack;

@@ -202,6 +202,9 @@ section! {
         /// Congestion window validation: grow the window only if it is full; in slow start up to twice the data in flight, later only if the window was the limit. With idle_restart, a window that was not full for an RTO moves halfway down to its used part (Linux; RFC 7661's idea, RFC 2861's rule).
         #[needs(Validation)]
         window_validation: bool = false,
+        /// The congestion window counts packets, as in Linux: a segment with few bytes takes as much of it as a full one, which matters where small objects fill the window; off: it counts bytes (RFC 5681).
+        #[needs(Validation)]
+        packet_window: bool = false,
         /// Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC 2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015; needs timestamps). As in Linux.
         #[needs(Undo)]
         undo: bool = false,

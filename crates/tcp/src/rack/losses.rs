@@ -23,7 +23,7 @@ impl Rack {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
-    /// 6.2, steps 1 to 3: take an ACK's deliveries; returns their bytes. RACK.rtt ends as that of the last one taken; the RFC
+    /// 6.2, steps 1 to 3: take an ACK's deliveries; returns their share of the window. RACK.rtt ends as that of the last one taken; the RFC
     /// defines no order.
     pub(super) fn deliver(
         &mut self,
@@ -52,7 +52,7 @@ impl Rack {
         {
             self.sent.pop_front();
             if segment.sacked {
-                self.sacked -= segment.span();
+                self.sacked -= u64::from(segment.share);
                 self.sacked_segments -= 1;
             } else {
                 delivered += self.note_delivery(now, &segment, before, echo);
@@ -73,7 +73,7 @@ impl Rack {
                 if !segment.sacked {
                     // The echoed timestamp is that of the left edge, and says nothing about data beyond a hole.
                     delivered += self.note_delivery(now, &segment, before, None);
-                    self.sacked += segment.span();
+                    self.sacked += u64::from(segment.share);
                     self.sacked_segments += 1;
                     self.sent[i] = Sent { sacked: true, lost: false, ..segment };
                 }
@@ -87,7 +87,7 @@ impl Rack {
         if segment.lost {
             self.lost_segments -= 1;
         } else {
-            self.pipe -= segment.span();
+            self.pipe -= u64::from(segment.share);
         }
         let end = segment.end();
         let rtt = now.since(segment.at);
@@ -103,7 +103,7 @@ impl Rack {
             self.rtt = rtt;
             self.newest = self.newest.max((segment.at, end));
         }
-        segment.span()
+        segment.share.into()
     }
 
     /// 6.2, step 4.
@@ -114,7 +114,7 @@ impl Rack {
         Time(self.min_rtt.0 / 4).min(srtt)
     }
 
-    /// 6.2, step 5, and the timer of 6.3; returns the bytes newly lost.
+    /// 6.2, step 5, and the timer of 6.3; returns the share newly lost.
     #[inline]
     pub(super) fn detect(&mut self, call: &Call<'_, impl Wire>, srtt: Time) -> u64 {
         self.reorder_at = Time::NEVER;
@@ -169,7 +169,7 @@ impl Rack {
     fn lose(&mut self, i: usize) {
         let segment = &mut self.sent[i];
         segment.lost = true;
-        self.pipe -= segment.span();
+        self.pipe -= u64::from(segment.share);
         self.lost_segments += 1;
     }
 
@@ -186,10 +186,12 @@ impl Rack {
     }
 
     /// Split a segment that is longer than the window.
-    pub(super) fn split(&mut self, i: usize, len: u32) {
+    pub(super) fn split(&mut self, i: usize, len: u16) {
         let whole = self.sent[i];
-        let rest = Sent { start: whole.start + u64::from(len), len: whole.len - len, ..whole };
-        self.sent[i] = Sent { len, fin: false, ..whole };
+        let rest = whole.len - len;
+        let fin = u16::from(whole.fin);
+        self.sent[i] = Sent { len, fin: false, share: len, ..whole };
+        let rest = Sent { start: whole.start + u64::from(len), len: rest, share: rest + fin, ..whole };
         self.sent.insert(i + 1, rest);
         self.lost_segments += u32::from(whole.lost);
     }

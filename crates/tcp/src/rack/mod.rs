@@ -38,7 +38,7 @@ enum Phase {
     Loss,
 }
 
-/// Effects of one ACK.
+/// Effects of one ACK: shares of the congestion window, bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     delivered: u64,
@@ -50,8 +50,9 @@ struct News {
 pub(crate) struct Rack {
     /// Outstanding segments by sequence number.
     sent: VecDeque<Sent>,
-    /// Bytes neither delivered nor lost.
+    /// Share of the congestion window that is neither delivered nor lost, bytes.
     pipe: u64,
+    /// The same of what has been delivered above a hole.
     sacked: u64,
     sacked_segments: u32,
     lost_segments: u32,
@@ -125,7 +126,7 @@ impl Rack {
     /// The general case, out of line, so that receiving ends pay little.
     #[inline(never)]
     fn take(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: Segment, sack: &[Block], ack: u64) {
-        let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
+        let (una, flight) = (tcb.snd.una, self.flight(tcb, call));
         if ack >= una {
             let echo = call.params.timestamps.then_some(segment.ts_ecr);
             let delivered = self.deliver(call, una, echo, ack, sack);
@@ -197,11 +198,19 @@ impl Rack {
         self.sent.iter().filter(|segment| segment.resent && !segment.sacked && !segment.lost).count() as u32
     }
 
+    /// What is sent and not acknowledged, in shares of the window.
+    fn flight(&self, tcb: &Tcb, call: &Call<'_, impl Wire>) -> u64 {
+        match call.params.packet_window {
+            true => self.sent.len() as u64 * u64::from(call.params.mss),
+            false => tcb.snd.high - tcb.snd.una,
+        }
+    }
+
     /// Clear all loss marks.
     fn unmark_losses(&mut self) {
         for segment in self.sent.iter_mut().filter(|segment| segment.lost) {
             segment.lost = false;
-            self.pipe += segment.span();
+            self.pipe += u64::from(segment.share);
         }
         self.lost_segments = 0;
     }
@@ -294,6 +303,8 @@ impl Rack {
             (Phase::Open, Some(prr)) => prr.quota(news.delivered, self.pipe, ssthresh, call.params.mss),
             _ => return self.transmit_open(tcb, call),
         };
+        // In whole packets, if the window counts them (tcp_cwnd_reduction).
+        let quota = quota.next_multiple_of(call.params.window_unit().into());
         tcb.snd.window.cwnd = u32::try_from(self.pipe + quota).unwrap_or(u32::MAX);
         self.send(tcb, call, tcb.snd.window.cwnd);
     }
@@ -361,6 +372,7 @@ impl Rack {
             now: call.now,
             una: tcb.snd.una,
             nxt: tcb.snd.nxt,
+            flight: self.flight(tcb, call),
             pipe: self.pipe,
             sent: tcb.snd.high > before,
             open: self.phase == Phase::Open && self.sacked == 0,
@@ -371,13 +383,13 @@ impl Rack {
 
     /// Resend a lost segment, or a part of it if it exceeds the window by itself.
     fn resend_if_room(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, i: usize, cwnd: u32) -> bool {
-        let (len, room) = (u64::from(self.sent[i].len), u64::from(cwnd).saturating_sub(self.pipe));
-        if len > room {
-            if self.pipe > 0 && (room == 0 || len >= u64::from(call.params.mss)) {
+        let (share, room) = (u64::from(self.sent[i].share), u64::from(cwnd).saturating_sub(self.pipe));
+        if share > room {
+            if self.pipe > 0 && (room == 0 || share >= u64::from(call.params.mss)) {
                 return false;
             }
             if self.pipe == 0 {
-                self.split(i, cwnd.max(1));
+                self.split(i, cwnd.max(1) as u16);
             }
         }
         self.resend(tcb, call, i);
@@ -388,7 +400,7 @@ impl Rack {
         let segment = self.sent[i];
         if segment.lost {
             self.lost_segments -= 1;
-            self.pipe += segment.span();
+            self.pipe += u64::from(segment.share);
         }
         self.sent[i] = Sent { at: call.now, resent: true, lost: false, ..segment };
         if let Some(cut) = &mut self.cut {
@@ -411,11 +423,11 @@ impl Rack {
         if call.params.idle_restart && tcb.snd.una == start {
             tcb.snd.restart_after_idle(call);
         }
-        let window = limit.min(tcb.snd.rwnd.into());
+        let window = if call.params.packet_window { tcb.snd.rwnd.into() } else { limit.min(tcb.snd.rwnd.into()) };
         let len = (tcb.snd.end - start).min(call.params.mss.into()).min(window);
         let fin = tcb.snd.fin && start + len == tcb.snd.end;
         let beyond = start - tcb.snd.una + len > u64::from(tcb.snd.rwnd);
-        let fits = if len > 0 { !beyond && self.pipe + len <= limit } else { fin };
+        let fits = if len > 0 { !beyond && self.pipe + call.params.share(len) <= limit } else { fin };
         fits.then_some(len)
     }
 
@@ -425,8 +437,10 @@ impl Rack {
         let start = tcb.snd.high;
         let fin = tcb.snd.fin && start + len == tcb.snd.end;
         tcb.put_data(call, start, len);
-        let sent = Sent { start, at: call.now, len: len as u32, fin, resent: false, sacked: false, lost: false };
-        self.pipe += sent.span();
+        let share = call.params.share(len + u64::from(fin));
+        self.pipe += share;
+        let (len, share) = (len as u16, share as u16);
+        let sent = Sent { start, at: call.now, len, share, fin, resent: false, sacked: false, lost: false };
         self.sent.push_back(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.high = tcb.snd.nxt;
@@ -448,7 +462,7 @@ impl Rack {
         if self.reorder_at <= call.now {
             let lost = self.detect(call, tcb.snd.rtt.srtt());
             if self.phase == Phase::Open {
-                self.change_phase(tcb, call, tcb.snd.high - tcb.snd.una, 0, None);
+                self.change_phase(tcb, call, self.flight(tcb, call), 0, None);
                 self.send_on_ack(tcb, call, News { delivered: 0, lost }, false);
             } else {
                 // No ACK, so no new quota: the detected losses free space in the window.
@@ -474,7 +488,7 @@ impl Rack {
             if recovering {
                 window.cwnd = window.ssthresh;
             }
-            let flight = (tcb.snd.high - tcb.snd.una).min(window.cwnd.max(call.params.mss).into());
+            let flight = self.flight(tcb, call).min(window.cwnd.max(call.params.mss).into());
             tcb.cut(Cause::Timeout, call, flight, window);
             match recovering && call.params.cut_window {
                 // Recovery has reduced it already (tcp_enter_loss).
@@ -493,12 +507,12 @@ impl Rack {
         (self.rto_at, self.probe_at, self.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         // The loss window: one segment besides those not marked lost.
         tcb.snd.window.cwnd = u32::try_from(self.pipe).unwrap_or(u32::MAX).saturating_add(call.params.mss);
-        let usable = tcb.law.usable(&tcb.snd.window).max(1);
+        let usable = tcb.usable(call.params).max(1);
         if let Some(first) = self.sent.front()
             && first.lost
         {
-            if first.len > usable {
-                self.split(0, usable);
+            if u32::from(first.share) > usable {
+                self.split(0, usable as u16);
             }
             self.resend(tcb, call, 0);
         }

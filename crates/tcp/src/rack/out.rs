@@ -8,7 +8,9 @@ pub(super) struct Sent {
     pub start: u64,
     /// When it was last sent (Segment.xmit_ts).
     pub at: Time,
-    pub len: u32,
+    pub len: u16,
+    /// Its share of the congestion window: its bytes, or a full segment if the window counts packets.
+    pub share: u16,
     pub fin: bool,
     pub resent: bool,
     pub sacked: bool,

@@ -50,6 +50,7 @@ fn settings(mut n: u32) -> Params {
         quick_acks: 4 * pick(2) as u8,
         idle_restart: pick(2) == 1,
         window_validation: pick(2) == 1,
+        packet_window: scattered % 5 < 2,
         undo: scattered % 7 < 4,
         cut_window: pick(2) == 1,
         byte_counting: pick(2) == 1,

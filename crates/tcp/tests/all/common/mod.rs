@@ -66,6 +66,7 @@ pub fn plain() -> Params {
         byte_counting: false,
         cut_window: false,
         window_validation: false,
+        packet_window: false,
         undo: false,
         receive_window: 1_000_000,
         ect: None,
