@@ -26,7 +26,7 @@ const AT_LEAST: Time = Time::from_millis(60_000);
 pub fn run(spec: &RunSpec, fanin: Option<&Path>, stop: &AtomicBool) -> Result<RunTables, Trouble> {
     on_a_thread(|| match fanin {
         Some(fanin) => memcached::run(spec, fanin, stop),
-        None => measure(spec, stop),
+        None => measure(LocalNetwork::build(linux_fabric(spec)?)?, spec, stop),
     })
 }
 
@@ -43,8 +43,8 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|payload| panic::resume_unwind(payload))
 }
 
-fn measure(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
-    let mut sockets = Sockets::open(LocalNetwork::build(linux_fabric(spec)?)?, spec)?;
+fn measure(network: LocalNetwork, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Trouble> {
+    let mut sockets = Sockets::open(network, spec)?;
     let mut applications = Applications::new(spec);
     let most = Time(spec.settings.workload.duration.0.saturating_mul(LONGEST)).saturating_add(AT_LEAST);
     sockets.carry_out(&mut applications, most, stop)?;
@@ -62,5 +62,32 @@ pub fn provenance() -> Provenance {
         kernel: format!("Linux {}", release.trim()),
         machine: format!("{processors} processors, {memory} MiB"),
         date: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_fabric::HostId;
+    use fanin_spec::Scenario;
+
+    use super::*;
+
+    #[test]
+    fn connections_to_several_servers_may_share_a_port() {
+        let requests = include_str!("../tests/star.toml")
+            .replace("\"cubic\"", "\"one-all\"")
+            .replace("kind = \"barrier\"\nfragment = \"16 KiB\"", "kind = \"key_value\"\nqueries = 5")
+            + "[key_value]\nobjects = 100\nper_request = 20\n";
+        let scenario = Scenario::parse("requests.toml", &requests).unwrap();
+        let spec = scenario.variants().unwrap()[0].at(0, 1).unwrap();
+        let measured = on_a_thread(|| {
+            let network = LocalNetwork::build(linux_fabric(&spec)?)?;
+            network.host(HostId(0)).set(&["net.ipv4.ip_local_port_range=20001 20001".into()])?;
+            measure(network, &spec, &AtomicBool::new(false))
+        });
+        match measured {
+            Err(Trouble::Lacks(why)) => eprintln!("skipped: {why}"),
+            measured => assert_eq!(measured.unwrap().totals.rounds, 5),
+        }
     }
 }

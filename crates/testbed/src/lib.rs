@@ -7,11 +7,13 @@
 mod booted;
 mod clock;
 mod counters;
+mod delays;
 mod end;
 mod here;
 mod job;
 mod memcached;
 mod namespace;
+mod netlink;
 mod network;
 mod queues;
 mod sockets;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::namespace::Namespace;
 use crate::trouble::Trouble;
+use crate::{delays, netlink};
 
 /// Delays up to this are left to the machine's own if the kernel has no netem: its hops take as long.
 const OWN_DELAY: Time = Time::from_micros(50);
@@ -54,9 +55,24 @@ impl LocalNetwork {
             namespace.batch("ip", &batch.ip)?;
             namespace.batch("tc", &batch.tc)?;
             namespace.set(&batch.sysctls)?;
+            network.set_delays(node, namespace)?;
         }
         network.before.enter()?;
         Ok(network)
+    }
+
+    /// Sets the exact delays of a node's links.
+    fn set_delays(&self, node: NodeId, namespace: &Namespace) -> Result<(), Trouble> {
+        if !self.delays {
+            return Ok(());
+        }
+        namespace.enter()?;
+        let (socket, fabric) = (netlink::open()?, &self.plan.fabric);
+        let links = fabric.link_ids().filter(|link| fabric.link(*link).from == node);
+        for link in links.filter(|link| fabric.link(*link).delay > Time::ZERO) {
+            delays::set(&socket, &LinuxFabric::device(link), fabric.link(link).delay)?;
+        }
+        Ok(())
     }
 
     /// Whether netem delays packets; not if the kernel lacks it and the delays are as short as the machine's own.

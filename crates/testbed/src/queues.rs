@@ -3,26 +3,20 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
-use std::time::Duration;
 
 use fanin_fabric::{LinkId, NodeId};
-use netlink_packet_core::{NLM_F_ECHO, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_ECHO, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use netlink_sys::Socket;
-use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::net::if_::if_nametoindex;
-use socket2::SockRef;
 
+use crate::netlink;
 use crate::network::LocalNetwork;
 use crate::trouble::Trouble;
 
 /// Handle of the port's queue, below the link's rate.
 const QUEUE: TcHandle = TcHandle { major: 0x10, minor: 0 };
-/// Longest wait for an answer.
-const LONGEST: Duration = Duration::from_secs(5);
-/// More than a kernel says of a queue.
-const ANSWER: usize = 8_192;
 
 /// Access to the queues of a network's switches.
 pub struct Queues {
@@ -39,9 +33,7 @@ impl Queues {
         for (link, device, switch, namespace) in network.switch_ports() {
             namespace.enter()?;
             if let Entry::Vacant(place) = queues.switches.entry(switch) {
-                let socket = Socket::new(NETLINK_ROUTE)?;
-                SockRef::from(&socket).set_read_timeout(Some(LONGEST))?;
-                place.insert(socket);
+                place.insert(netlink::open()?);
             }
             let number = if_nametoindex(device.as_str()).map_err(io::Error::from)?;
             queues.ports.insert(link, (switch, number as i32));
@@ -52,32 +44,16 @@ impl Queues {
     /// Bytes that wait at a switch's port.
     pub fn backlog(&self, link: LinkId) -> io::Result<u64> {
         let (switch, device) = self.ports.get(&link).ok_or_else(|| io::Error::other("not a link of a switch"))?;
-        let socket = &self.switches[switch];
-        socket.send(&request(*device), 0)?;
-        let mut answer = Vec::with_capacity(ANSWER);
-        socket.recv(&mut answer, 0)?;
-        let message = NetlinkMessage::deserialize(&answer).map_err(io::Error::other)?;
-        backlog(message.payload)
+        let mut question = TcMessage::default();
+        (question.header.index, question.header.handle) = (*device, QUEUE);
+        let question = RouteNetlinkMessage::GetQueueDiscipline(question);
+        backlog(netlink::ask(&self.switches[switch], question, NLM_F_ECHO)?)
     }
-}
-
-/// A question about the queue of a device.
-fn request(device: i32) -> Vec<u8> {
-    let mut question = TcMessage::default();
-    (question.header.index, question.header.handle) = (device, QUEUE);
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_ECHO;
-    let mut message = NetlinkMessage::new(header, RouteNetlinkMessage::GetQueueDiscipline(question).into());
-    message.finalize();
-    let mut bytes = vec![0; message.buffer_len()];
-    message.serialize(&mut bytes);
-    bytes
 }
 
 fn backlog(answer: NetlinkPayload<RouteNetlinkMessage>) -> io::Result<u64> {
     let attributes = match answer {
         NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(queue)) => queue.attributes,
-        NetlinkPayload::Error(error) => return Err(error.to_io()),
         other => return Err(io::Error::other(format!("the kernel answers {other:?} for a queue"))),
     };
     let counts = attributes.into_iter().find_map(|attribute| match attribute {
@@ -96,6 +72,7 @@ fn backlog(answer: NetlinkPayload<RouteNetlinkMessage>) -> io::Result<u64> {
 mod tests {
     use std::net::SocketAddrV4;
     use std::thread;
+    use std::time::Duration;
 
     use fanin_assemble::linux_fabric;
     use fanin_fabric::HostId;
@@ -104,30 +81,11 @@ mod tests {
 
     use super::*;
 
-    /// A slow port to the client, host 0.
-    const SLOW: &str = "\
-schemes = [\"cubic\"]
-[link]
-rate = \"100 Mbit/s\"
-client_rate = \"100 kbit/s\"
-delay = \"10 us\"
-framing = \"14 B\"
-[switch]
-buffer = \"64 KiB\"
-[host]
-buffer = \"none\"
-[tcp]
-profile = \"linux-6.1\"
-[workload]
-kind = \"barrier\"
-fragment = \"16 KiB\"
-[sweep]
-fan_in = [2]
-";
-
     #[test]
     fn backlog_is_what_a_port_holds() {
-        let spec = Scenario::parse("slow.toml", SLOW).unwrap().variants().unwrap()[0].at(0, 1).unwrap();
+        // A slow port to the client, host 0.
+        let slow = include_str!("../tests/star.toml").replace("20 Mbit/s", "100 kbit/s");
+        let spec = Scenario::parse("slow.toml", &slow).unwrap().variants().unwrap()[0].at(0, 1).unwrap();
         let plan = linux_fabric(&spec).unwrap();
         // A namespace is a thread's.
         let held = thread::spawn(move || {

@@ -17,6 +17,8 @@ use fanin_units::{Rate, Time};
 use mio::net::{TcpListener, TcpStream};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Clock;
@@ -36,6 +38,8 @@ const LISTENERS: usize = 1 << 40;
 const BACKLOG: i32 = 4_096;
 /// Wake-ups to look at the stop flag.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Longest wait for a handshake, ms.
+const HANDSHAKE: u8 = 20;
 /// Bytes of a long-lived flow: more than any run sends.
 const ENDLESS: u64 = 1 << 60;
 
@@ -46,8 +50,8 @@ pub struct Sockets {
     clock: Clock,
     poll: Poll,
     listeners: Vec<TcpListener>,
-    /// Connections that have not been accepted, by the opener's address.
-    opening: BTreeMap<SocketAddr, EndpointId>,
+    /// Connections that have not been accepted, by the opener's address, which connections to several hosts may share, and the other host.
+    opening: BTreeMap<(SocketAddr, HostId), EndpointId>,
     ends: BTreeMap<EndpointId, End>,
     /// Ends whose applications hear of the handshake.
     connecting: BTreeSet<EndpointId>,
@@ -245,7 +249,7 @@ impl Sockets {
     fn accept_one(&mut self, host: HostId) -> Result<Option<EndpointId>, Trouble> {
         match self.listeners[host.0 as usize].accept() {
             Ok((stream, opener)) => {
-                let at = self.opening.remove(&opener).map(EndpointId::peer);
+                let at = self.opening.remove(&(opener, host)).map(EndpointId::peer);
                 let Some(at) = at else { return Ok(None) };
                 self.add(at, host, stream)?;
                 Ok(Some(at))
@@ -297,9 +301,20 @@ impl Sockets {
             _ => {}
         }
         let stream = TcpStream::from_std(socket.into());
-        self.opening.insert(stream.local_addr()?, connection.opener());
+        self.opening.insert((stream.local_addr()?, to), connection.opener());
         self.add(connection.opener(), from, stream)?;
         Ok(connection)
+    }
+
+    /// Lets the handshake of a connection end before anything else is sent, so that its round trip is that of an idle network: Linux
+    /// ignores the ACK of a retransmission that comes sooner than any before (`tcp_rack_advance`). After [`HANDSHAKE`] the connection's first
+    /// message waits for it instead.
+    fn await_handshake(&self, connection: ConnectionId) -> Result<(), Trouble> {
+        let Some(end) = self.ends.get(&connection.opener()) else { return Ok(()) };
+        match poll(&mut [PollFd::new(end.stream.as_fd(), PollFlags::POLLOUT)], HANDSHAKE) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Notes a failure of a call that has to return something.
@@ -407,9 +422,11 @@ impl Network for Sockets {
         connection
     }
 
-    /// Its first message waits for the handshake.
     fn stand(&mut self, owner: Owner, from: HostId, to: HostId, _kind: FlowKind) -> ConnectionId {
-        let connection = self.try_connect(owner, from, to);
+        let connection = self.try_connect(owner, from, to).and_then(|connection| {
+            self.await_handshake(connection)?;
+            Ok(connection)
+        });
         self.opened_or_fails(owner, connection)
     }
 

@@ -63,6 +63,9 @@ impl LinuxFabric {
         Ipv4Addr::new(10, network, high, low)
     }
 
+    /// Packets that a link's delay holds at most.
+    pub const DELAYED_PACKETS: u32 = DELAYED_PACKETS;
+
     /// Name of the device that sends on a link.
     pub fn device(link: LinkId) -> String {
         format!("l{}", link.0)

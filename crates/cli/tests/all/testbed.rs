@@ -13,27 +13,10 @@ use serde_json::Value;
 use crate::common::{Place, err};
 
 /// A second of barrier reads at 20 Mbit/s.
-const SCENARIO: &str = "\
-schemes = [\"cubic\"]
-[link]
-rate = \"100 Mbit/s\"
-client_rate = \"20 Mbit/s\"
-delay = \"10 us\"
-framing = \"14 B\"
-[switch]
-buffer = \"256 KB\"
-[host]
-buffer = \"none\"
-[tcp]
-profile = \"linux-6.1\"
-[workload]
-fragment = \"16 KiB\"
-duration = \"1 s\"
-[sweep]
-fan_in = [2]
-[run]
-seeds = 1
-";
+fn scenario() -> String {
+    let star = include_str!("../../../testbed/tests/star.toml");
+    star.replace("400 ms", "1 s").replace("fan_in = [4]", "fan_in = [2]") + "[run]\nseeds = 1\n"
+}
 
 /// Network namespaces of a process's threads, by inode.
 fn namespaces(process: &Path) -> BTreeSet<u64> {
@@ -43,7 +26,7 @@ fn namespaces(process: &Path) -> BTreeSet<u64> {
 
 #[test]
 fn measured_and_predicted_figures_are_printed() {
-    let place = Place::with(SCENARIO);
+    let place = Place::with(&scenario());
     let out = place.folder.path().join("out");
     let run = place.fanin(&["testbed", "my.toml", "--json", "--out", out.to_str().unwrap()]);
     if run.status.code() == Some(3) {
@@ -71,8 +54,9 @@ fn measured_and_predicted_figures_are_printed() {
 fn memcached_answers_through_the_front_end() {
     let requests =
         "kind = \"key_value\"\nqueries = 20\nduration = \"60 s\"\n[key_value]\nobjects = 100\nper_request = 30";
-    let scenario =
-        SCENARIO.replace("fragment = \"16 KiB\"\nduration = \"1 s\"", requests).replace("fan_in = [2]", "fan_in = [4]");
+    let scenario = scenario()
+        .replace("kind = \"barrier\"\nfragment = \"16 KiB\"\nduration = \"1 s\"", requests)
+        .replace("fan_in = [2]", "fan_in = [4]");
     let place = Place::with(&scenario.replace("[\"cubic\"]", "[\"sw\"]"));
     let run = place.fanin(&["testbed", "my.toml", "--memcached", "--json"]);
     if run.status.code() == Some(3) {
@@ -89,7 +73,7 @@ fn memcached_answers_through_the_front_end() {
 fn advice_is_measured_beside_its_prediction() {
     let collapsing =
         [("256 KB", "16 KB"), ("fan_in = [2]", "fan_in = [12]"), ("duration = \"1 s\"", "duration = \"400 ms\"")];
-    let scenario = collapsing.iter().fold(SCENARIO.to_string(), |text, (old, new)| text.replace(old, new));
+    let scenario = collapsing.iter().fold(scenario(), |text, (old, new)| text.replace(old, new));
     let place = Place::with(&scenario);
     let run = place.fanin(&["advise", "my.toml", "--prove", "--budget", "1M", "--json"]);
     if run.status.code() == Some(3) {
@@ -112,7 +96,7 @@ fn advice_is_measured_beside_its_prediction() {
 
 #[test]
 fn two_testbeds_do_not_meet() {
-    let place = Place::with(SCENARIO);
+    let place = Place::with(&scenario());
     let rates = [10.0, 20.0];
     let start = |rate: f64| {
         let rate = format!("link.client_rate={rate} Mbit/s");
@@ -132,7 +116,7 @@ fn two_testbeds_do_not_meet() {
 
 #[test]
 fn a_killed_testbed_leaves_nothing() {
-    let (place, own) = (Place::with(SCENARIO), namespaces(Path::new("/proc/self")));
+    let (place, own) = (Place::with(&scenario()), namespaces(Path::new("/proc/self")));
     for millis in [50, 400, 900] {
         let mut command = place.command(&["testbed", "my.toml", "--no-cache"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -156,7 +140,7 @@ fn a_killed_testbed_leaves_nothing() {
 
 #[test]
 fn impossible_requests_are_refused() {
-    let place = Place::with(SCENARIO);
+    let place = Place::with(&scenario());
     let refusal = |arguments: &[&str], code: i32| {
         let run = place.fanin(&[&["testbed", "my.toml"], arguments].concat());
         let text = err(&run);

@@ -8,26 +8,7 @@ use fanin_tables::{Cause, Counter, RunError, RunTables, StallRow};
 use fanin_testbed::{Testbed, Trouble};
 
 /// Barrier reads over links that any machine carries.
-const STAR: &str = "\
-schemes = [\"cubic\"]
-[link]
-rate = \"100 Mbit/s\"
-client_rate = \"20 Mbit/s\"
-delay = \"10 us\"
-framing = \"14 B\"
-[switch]
-buffer = \"256 KB\"
-[host]
-buffer = \"none\"
-[tcp]
-profile = \"linux-6.1\"
-[workload]
-kind = \"barrier\"
-fragment = \"16 KiB\"
-duration = \"400 ms\"
-[sweep]
-fan_in = [4]
-";
+const STAR: &str = include_str!("../star.toml");
 
 /// Whether something is lacking here, which it prints.
 fn is_lacking() -> bool {
