@@ -31,8 +31,8 @@ NOTES = {
         "**ns-3, work A at 25 Gbit/s: fewer marks**, with the same goodput. The cause is unknown. It is not a phase effect: with delays changed "
         "by up to 100 ns, ns-3 has 8,275 to 8,305 marks and fanin 6,571 to 7,302.",
     ("Linux 6.1, own links over RED that marks", ""):
-        "**DCTCP over RED: too few losses, and too much goodput at 24 and 32 servers.** The reference's emulated CPU costs it that goodput: a kernel whose "
-        "CPU takes no time has 189 Mbit/s at 24 servers, and fanin 185; at 32 servers, two seeds of the kernel have 47 and 71, and of fanin 81 "
+        "**DCTCP over RED: too few losses, and too much goodput at 24 and 32 servers.** At 24, the reference's emulated CPU is the cause: a kernel whose "
+        "CPU takes no time has 189 Mbit/s, and fanin 185. At 32 the cause is unknown: two seeds of that kernel have 47 and 71, and of fanin 81 "
         "and 101 (`fanin testbed bench/scenarios/linux-servers.toml --machine instant --schemes dctcp+red+ecn --seeds 2`, with this RED, this gap "
         "and a duration of 5 s). There, too, the kernel loses twice the segments at 24 servers.",
     ("Linux 6.1, all rates equal, 16 KiB, an ACK per segment", ""):

@@ -26,7 +26,7 @@ pub(crate) struct Usage {
     pub now: Time,
     pub una: u64,
     pub nxt: u64,
-    /// Bytes sent and not acknowledged.
+    /// Unacknowledged data as the window counts it, bytes.
     pub flight: u64,
     /// Bytes estimated to be in flight.
     pub pipe: u64,

@@ -198,7 +198,7 @@ impl Rack {
         self.sent.iter().filter(|segment| segment.resent && !segment.sacked && !segment.lost).count() as u32
     }
 
-    /// What is sent and not acknowledged, in shares of the window.
+    /// Unacknowledged data as the window counts it, bytes.
     fn flight(&self, tcb: &Tcb, call: &Call<'_, impl Wire>) -> u64 {
         match call.params.packet_window {
             true => self.sent.len() as u64 * u64::from(call.params.mss),

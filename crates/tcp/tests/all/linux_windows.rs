@@ -57,31 +57,27 @@ fn packets(segments: u32) -> Params {
     Params { packet_window: true, sack: true, rack: true, cut_window: true, ..counted(segments) }
 }
 
+/// Writes of 100 B at 20, each sent at once.
+fn small_writes(count: u32) -> String {
+    let one = |i: u32| format!("20 write 100\n20 > . {}:{} ack 1\n", 1 + i * 100, 101 + i * 100);
+    (0..count).map(one).collect()
+}
+
 #[test]
 fn packet_window_counts_small_segments_whole() {
     // Three small segments fill a window of three; what is written meanwhile leaves as one segment, and their ACK grows the window
     // by three.
-    let writes = "20 write 100
-        20 > . 1:101 ack 1
-        20 write 100
-        20 > . 101:201 ack 1
-        20 write 100
-        20 > . 201:301 ack 1
-        20 write 100
-        20 write 100";
-    Script::client(packets(3)).run(writes).run(
-        "30 < . 1:1 ack 301
+    let three = small_writes(3);
+    Script::client(packets(3)).run(&three).run(
+        "20 write 100
+         20 write 100
+         30 < . 1:1 ack 301
          30 cwnd 6000
          30 > . 301:501 ack 1",
     );
-    Script::client(Params { packet_window: false, ..packets(3) }).run(
+    // Counted in bytes, the window has room for a fourth, and grows by what was acknowledged.
+    Script::client(Params { packet_window: false, ..packets(3) }).run(&three).run(
         "20 write 100
-         20 > . 1:101 ack 1
-         20 write 100
-         20 > . 101:201 ack 1
-         20 write 100
-         20 > . 201:301 ack 1
-         20 write 100
          20 > . 301:401 ack 1
          30 < . 1:1 ack 401
          30 cwnd 3400",
@@ -91,9 +87,7 @@ fn packet_window_counts_small_segments_whole() {
 #[test]
 fn packet_window_reduces_in_whole_packets() {
     // tcp_cwnd_reduction: of a window of ten, ssthresh is five; one packet is sent per two delivered, rounded up.
-    let writes: String =
-        (0..10).map(|i| format!("20 write 100\n20 > . {}:{} ack 1\n", 1 + i * 100, 101 + i * 100)).collect();
-    Script::client(packets(10)).run(&writes).run(
+    Script::client(packets(10)).run(&small_writes(10)).run(
         "21 write 5000
          30 < . 1:1 ack 1 sack 101:401
          30 ssthresh 5000
