@@ -66,8 +66,8 @@ ALLOWED = {
         "mio netlink-packet-core netlink-packet-route netlink-sys nix postcard procfs serde serde_json socket2 tempfile thiserror",
     ),
     "fanin-daemon": (
-        "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-units",
-        "async-trait crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
+        "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-roles fanin-units",
+        "async-trait bytes crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
     ),
     # What a program or a notebook calls.
     "fanin": (

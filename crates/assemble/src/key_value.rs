@@ -55,6 +55,8 @@ pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
         // A hub must report silent servers before it counts as silent itself.
         timeout: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
         forget: Time::from_secs(60),
+        most_waiting: Bytes(u64::MAX),
+        behind: Time::ZERO,
     }
 }
 

@@ -71,6 +71,9 @@ pub enum Command {
         fanin front --config front.toml --check\n  fanin front --import nutcracker.yml > front.toml"
     )]
     Front(FrontArguments),
+    /// Run an agent beside a memcached: a hub that collects the responses of its rack for `fanin front` (docs/agents.md)
+    #[command(after_help = "Example:\n  fanin agent --config agent.toml")]
+    Agent(AgentArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
@@ -460,6 +463,16 @@ pub struct FrontArguments {
     /// proxy observes, else for those in the configuration; save a scenario of each pool in DIR, which printed commands use
     #[arg(long, value_name = "DIR", requires = "config", num_args = 0..=1, conflicts_with_all = ["check", "reload", "diff", "log", "threads"])]
     pub advise: Option<Option<PathBuf>>,
+}
+
+#[derive(Args)]
+pub struct AgentArguments {
+    /// Configuration file (TOML): addresses of the agent and its memcached, and the racks (docs/agents.md)
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Validate the configuration and exit
+    #[arg(long)]
+    pub check: bool,
 }
 
 #[derive(Args)]

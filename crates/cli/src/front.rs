@@ -237,7 +237,7 @@ fn read(arguments: &FrontArguments) -> Result<(Settings, String), Failure> {
     Ok((settings, text))
 }
 
-fn read_file(file: &Path) -> Result<String, Failure> {
+pub fn read_file(file: &Path) -> Result<String, Failure> {
     fs::read_to_string(file).map_err(|error| Failure::Input(format!("{}: cannot read: {error}", file.display())))
 }
 

@@ -2,6 +2,7 @@
 
 mod advice;
 mod advise;
+mod agent;
 mod arguments;
 mod cache;
 mod chart;
@@ -83,6 +84,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Agent(arguments) => agent::agent(&arguments),
         Command::Front(arguments) => front::front(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),

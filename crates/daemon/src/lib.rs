@@ -7,6 +7,7 @@
 //! `incast` limits multigets by the caller's prediction of incast, `metrics` has what a front end reports, and `exposition` serves it to
 //! Prometheus. `handover` passes sockets and clients to a new process.
 
+pub mod agent;
 mod exposition;
 mod failover;
 mod front;
@@ -18,6 +19,7 @@ pub mod messages;
 mod metrics;
 mod migration;
 mod net;
+mod peers;
 pub mod routing;
 mod running;
 pub mod settings;
@@ -40,4 +42,4 @@ pub mod machine {
 
 pub use running::take_over::Predecessor;
 pub use running::{Running, control, start};
-pub use settings::{Problem, Settings, diff};
+pub use settings::{AgentSettings, Problem, Settings, diff};

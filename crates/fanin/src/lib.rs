@@ -78,10 +78,11 @@ pub mod diagnosis {
 #[cfg(feature = "front")]
 pub mod front {
     pub use crate::incast::{Simulated, scenario};
+    pub use fanin_daemon::agent::{RunningAgent, start as start_agent};
     pub use fanin_daemon::incast::{IncastReport, Predicted, Prediction, Predictor, Workload};
     pub use fanin_daemon::settings::Pool;
     pub use fanin_daemon::settings::import::{Imported, Note, import};
-    pub use fanin_daemon::{Predecessor, Problem, Running, Settings, control, diff, messages, start};
+    pub use fanin_daemon::{AgentSettings, Predecessor, Problem, Running, Settings, control, diff, messages, start};
 }
 
 // Types in the signatures above.

@@ -127,7 +127,16 @@ impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
             (Some(_), None) => (lookup.asker, Body::Lost, 0),
             (None, _) => (lookup.asker, value.map_or(Body::Miss, Body::Object), bytes),
         };
-        let message = Message { tag: lookup.tag, index: lookup.index, body };
+        self.respond(now, to, Message { tag: lookup.tag, index: lookup.index, body }, bytes, out);
+    }
+
+    /// A lookup has failed: whether the object exists is not known.
+    pub fn failed(&mut self, now: Time, lookup: &Lookup<K>, out: &mut Outputs<K, V>) {
+        self.respond(now, lookup.asker, Message { tag: lookup.tag, index: lookup.index, body: Body::Lost }, 0, out);
+    }
+
+    /// Sends a response now, or queues it.
+    fn respond(&mut self, now: Time, to: Node, message: Message<K, V>, bytes: u32, out: &mut Outputs<K, V>) {
         match &mut self.line {
             None => self.send(to, message, out),
             Some(line) => {

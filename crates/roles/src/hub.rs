@@ -4,7 +4,7 @@
 //! Its outstanding bytes stay under a window, or its rack's responses would cause incast themselves. Responses of its children are
 //! forwarded the same way, without parsing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fanin_fanout::packing;
 use fanin_units::{Bytes, Rate, Time};
@@ -15,7 +15,7 @@ use crate::{Output, Outputs};
 /// Settings of a hub.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
-    /// This machine: its own objects do not count for the window.
+    /// This machine. Its own objects come first; they do not count for the window, unless `most_waiting` is limited.
     pub me: Node,
     /// Payload of a packet.
     pub room: u32,
@@ -33,6 +33,17 @@ pub struct Params {
     pub timeout: Time,
     /// Time without messages after which a request is dropped, since its front end is gone.
     pub forget: Time,
+    /// Limit of bytes that wait to be sent: with more, no further objects are requested.
+    pub most_waiting: Bytes,
+    /// Time by which sending may be behind its speed and catch up: the resolution of the host's clock; zero if that is exact.
+    pub behind: Time,
+}
+
+impl Params {
+    /// Whether outstanding objects of a server count for the window.
+    fn counts(&self, holder: Node) -> bool {
+        holder != self.me || self.most_waiting.0 < u64::MAX
+    }
 }
 
 /// Stage of an object at a hub.
@@ -102,6 +113,10 @@ struct Gathering<K, V> {
     /// Request times and positions of outstanding objects; received ones are skipped.
     asked: VecDeque<(Time, u32)>,
     waiting: VecDeque<Waiting<K, V>>,
+    /// Bytes of these.
+    waiting_bytes: u64,
+    /// Whether the destination takes nothing for now.
+    is_stopped: bool,
     packet: Packet,
     /// Start of the last packet, and its bytes on the wire.
     sent: (Time, u64),
@@ -129,6 +144,8 @@ pub struct Hub<K, V> {
     gatherings: BTreeMap<Key, Slot<K, V>>,
     /// Requests with queued objects, in turn.
     hungry: VecDeque<Key>,
+    /// Destinations that take nothing for now.
+    stopped: BTreeSet<Node>,
     /// Lower bound of the next due time.
     alarm: Time,
 }
@@ -146,6 +163,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             out: 0,
             gatherings: BTreeMap::new(),
             hungry: VecDeque::new(),
+            stopped: BTreeSet::new(),
             alarm: Time::NEVER,
         }
     }
@@ -164,6 +182,31 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Number of requests.
     pub fn open_requests(&self) -> usize {
         self.gatherings.len()
+    }
+
+    /// Bytes that wait to be sent.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.gatherings.values().map(|slot| slot.gathering.waiting_bytes).sum()
+    }
+
+    /// Stops to send to a machine, which does not take more for now.
+    pub fn stop_sending(&mut self, to: Node) {
+        self.stopped.insert(to);
+        self.set_stopped(to, true);
+    }
+
+    /// Sends to a machine again.
+    pub fn send_again(&mut self, now: Time, to: Node, out: &mut Outputs<K, V>) {
+        if self.stopped.remove(&to) {
+            self.set_stopped(to, false);
+            self.gatherings.values_mut().filter(|slot| slot.gathering.parent == to).for_each(|slot| slot.alarm = now);
+            self.go_on(now, out);
+        }
+    }
+
+    fn set_stopped(&mut self, to: Node, is_stopped: bool) {
+        let to_it = self.gatherings.values_mut().filter(|slot| slot.gathering.parent == to);
+        to_it.for_each(|slot| slot.gathering.is_stopped = is_stopped);
     }
 
     /// Handles a message.
@@ -191,6 +234,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             slot.send(now, &self.params, out);
             self.alarm = self.alarm.min(slot.alarm);
         }
+        self.ask_if_room(now, out);
     }
 
     /// Handles the loss of a machine: its responses are lost, and its own requests are dropped.
@@ -249,9 +293,10 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Becomes the hub of a swarm, or gets a new destination.
     fn gather(&mut self, now: Time, tag: Tag, swarm: &Swarm) {
+        let is_stopped = self.stopped.contains(&swarm.parent);
         if let Some(gathering) = self.of(tag, now) {
             (gathering.parent, gathering.rate) = (swarm.parent, swarm.rate);
-            gathering.left = swarm.all;
+            (gathering.left, gathering.is_stopped) = (swarm.all, is_stopped);
             return;
         }
         let ours = |gathering: &Gathering<K, V>| gathering.tag.origin == tag.origin;
@@ -271,6 +316,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             hungry: false,
             asked: VecDeque::new(),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            is_stopped,
             packet: Packet::default(),
             sent: (now, 0),
             heard: now,
@@ -279,7 +326,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     fn want(&mut self, now: Time, tag: Tag, index: u32, key: K, holder: Node, out: &mut Outputs<K, V>) {
-        let me = self.params.me;
+        let params = self.params;
         let Some(gathering) = self.of(tag, now) else {
             // The hub has lost the swarm in a restart.
             let message = Message { tag, index, body: Body::Lost };
@@ -304,11 +351,14 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                 place
             }
         };
-        if holder == me {
+        if !params.counts(holder) {
             out.push(gathering.ask(now, place));
         } else {
             gathering.objects[place].stage = Stage::Wanted;
-            gathering.wanted.push_back(place as u32);
+            match holder == params.me {
+                true => gathering.wanted.push_front(place as u32),
+                false => gathering.wanted.push_back(place as u32),
+            }
             if !std::mem::replace(&mut gathering.hungry, true) {
                 self.hungry.push_back((tag.origin, tag.request));
             }
@@ -317,7 +367,11 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Sends requests as the window allows.
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
+        let limited = self.params.most_waiting.0 < u64::MAX;
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
+            if limited && self.waiting_bytes() >= self.params.most_waiting.0 {
+                return;
+            }
             let Some(key) = self.hungry.front() else { return };
             let Some(Slot { alarm, gathering }) = self.gatherings.get_mut(key) else {
                 self.hungry.pop_front();
@@ -352,7 +406,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         let (mut freed, mut wanted) = (0, true);
         if let Some(place) = gathering.find(message.index).ok().filter(|place| gathering.objects[*place].is_out()) {
             let object = &mut gathering.objects[place];
-            freed = u32::from(object.holder != params.me);
+            freed = u32::from(params.counts(object.holder));
             wanted = matches!(object.stage, Stage::Requested(_));
             object.stage = Stage::Over;
             gathering.pass_over_what_came();
@@ -377,7 +431,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             _ => {
                 let waits = gathering.waiting.iter().position(|waiting| waiting.message.index == index);
                 let Some(place) = waits else { return };
-                gathering.waiting.remove(place);
+                let removed = gathering.waiting.remove(place);
+                gathering.waiting_bytes -= removed.map_or(0, |waiting| waiting.len.into());
                 gathering.fill(&params);
             }
         }
@@ -392,8 +447,9 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     fn forget(&mut self, key: Key) {
         if let Some(Slot { gathering, .. }) = self.gatherings.remove(&key) {
-            let me = self.params.me;
-            self.out -= gathering.objects.iter().filter(|object| object.holder != me && object.is_out()).count() as u32;
+            let params = self.params;
+            let counted = |object: &&Object<K>| params.counts(object.holder) && object.is_out();
+            self.out -= gathering.objects.iter().filter(counted).count() as u32;
         }
         if self.gatherings.is_empty() {
             self.hungry.clear();
@@ -410,6 +466,14 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                 slot.send(now, &self.params, out);
             }
             self.alarm = self.alarm.min(slot.alarm);
+        }
+        self.ask_if_room(now, out);
+    }
+
+    /// After responses were sent: sends requests that there was no room for.
+    fn ask_if_room(&mut self, now: Time, out: &mut Outputs<K, V>) {
+        if self.params.most_waiting.0 < u64::MAX {
+            self.ask(now, out);
         }
     }
 }
@@ -473,13 +537,14 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
             self.left = self.left.saturating_sub(1);
             self.keep(now, Message { tag: self.tag, index, body: Body::Lost }, params);
         }
-        u32::from(holder != params.me)
+        u32::from(params.counts(holder))
     }
 
     /// Queues a message to forward.
     fn keep(&mut self, now: Time, message: Message<K, V>, params: &Params) {
         let len = message.len() as u32;
         self.waiting.push_back(Waiting { len, message, since: now });
+        self.waiting_bytes += u64::from(len);
         let Packet { count, bytes, full } = self.packet;
         if count == 0 {
             self.fill(params);
@@ -500,7 +565,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
 
     /// When the next packet may be sent; `NEVER` if nothing waits.
     fn next(&self, params: &Params) -> Time {
-        let Some(first) = self.waiting.front() else { return Time::NEVER };
+        let Some(first) = self.waiting.front().filter(|_| !self.is_stopped) else { return Time::NEVER };
         let due = packing::due(first.since, self.packet.full, self.left == 0, first.since, params.linger);
         due.max(self.free_at())
     }
@@ -516,11 +581,19 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
 
     /// Sends packets that are due.
     fn send(&mut self, now: Time, params: &Params, out: &mut Outputs<K, V>) {
-        while self.next(params) <= now {
+        loop {
+            let due = self.next(params);
+            if due > now {
+                return;
+            }
             let Packet { count, bytes, .. } = self.packet;
             let packets = u64::from(bytes.div_ceil(params.room));
-            self.sent = (now, u64::from(bytes) + packets * u64::from(params.overhead));
+            self.sent = (
+                due.max(Time(now.0.saturating_sub(params.behind.0))),
+                u64::from(bytes) + packets * u64::from(params.overhead),
+            );
             let to = self.parent;
+            self.waiting_bytes -= u64::from(bytes);
             for (left, waiting) in (0..count).rev().zip(self.waiting.drain(..count)) {
                 out.push(Output::Send { to, message: waiting.message, more: left > 0 });
             }

@@ -144,6 +144,11 @@ impl<K: Part + Ord + Clone, V: Part> Machine<K, V> {
         self.server.found(now, lookup, value, out);
     }
 
+    /// A lookup has failed: whether the object exists is not known.
+    pub fn lookup_failed(&mut self, now: Time, lookup: &Lookup<K>, out: &mut Outputs<K, V>) {
+        self.server.failed(now, lookup, out);
+    }
+
     /// The data server's last response has left the machine.
     pub fn sent(&mut self, now: Time, out: &mut Outputs<K, V>) {
         self.server.sent(now, out);
@@ -156,6 +161,13 @@ impl<K: Part + Ord + Clone, V: Part> Machine<K, V> {
         }
         if let Some(front_end) = &mut self.front_end {
             front_end.lost(now, peer, directory, out);
+        }
+    }
+
+    /// Stops to send as a hub to a machine that does not take more for now, or sends again.
+    pub fn set_stopped(&mut self, now: Time, to: Node, is_stopped: bool, out: &mut Outputs<K, V>) {
+        if let Some(hub) = &mut self.hub {
+            if is_stopped { hub.stop_sending(to) } else { hub.send_again(now, to, out) }
         }
     }
 

@@ -39,6 +39,9 @@ impl<N: Net> Front<N> {
             }
             Destination::KeyMigration(migration) => self.migrations.receives(migration, bytes),
             Destination::Joined(get) => self.coalescing.receives(get, bytes),
+            Destination::Direct(direct) => {
+                self.hubs.direct.get_mut(direct).into_iter().for_each(|direct| direct.receives(bytes));
+            }
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.put(ask.number, bytes);
@@ -59,9 +62,10 @@ impl<N: Net> Front<N> {
                 }
             }
             Destination::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
-            Destination::Relay { .. } | Destination::Joined(_) | Destination::KeyMigration(_) => {
-                self.deliver(ask, line)
-            }
+            Destination::Relay { .. }
+            | Destination::Joined(_)
+            | Destination::Direct(_)
+            | Destination::KeyMigration(_) => self.deliver(ask, line),
             Destination::Probe => {}
             Destination::Purge { of, .. } if response::is_error(line) => self.purge_refused(of as usize),
             Destination::Purge { .. } => {}
@@ -119,6 +123,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Destination::KeyMigration(migration) => return self.migration_continues(migration),
+            Destination::Direct(direct) => return self.direct_ends(direct, true),
             Destination::Purge { of, round } => return self.purge_ends(of as usize, round),
             Destination::Flush { again } => self.part_of_flush_ends((ask.client, ask.number), again),
             _ => {
@@ -151,6 +156,7 @@ impl<N: Net> Front<N> {
         match ask.to {
             Destination::Probe | Destination::Purge { .. } => return,
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
+            Destination::Direct(direct) => return self.direct_ends(direct, false),
             Destination::Joined(get) => {
                 let (who, _) = self.coalescing.over(get);
                 self.counters.get_misses.add(if misses { who.len() as u64 } else { 0 });

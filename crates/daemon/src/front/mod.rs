@@ -11,6 +11,7 @@ mod counting;
 mod delivery;
 mod departing;
 mod failover;
+mod hubs;
 mod lifecycle;
 mod limits;
 mod listening;
@@ -25,6 +26,7 @@ mod request;
 mod response;
 mod second;
 mod stats;
+mod through_hubs;
 pub mod upstreams;
 mod writing;
 
@@ -43,6 +45,7 @@ use crate::net::{Net, Report, Token};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use clients::{Client, Clients};
+use hubs::Hubs;
 use lifecycle::Lifecycle;
 use limits::Limits;
 use listening::Listening;
@@ -73,6 +76,7 @@ pub struct Front<N: Net> {
     multigets: Multigets,
     coalescing: Coalescing,
     migrations: Migrations,
+    hubs: Hubs<N::Socket>,
     limits: Limits,
     lifecycle: Lifecycle,
     /// The way to a successor, if there is one.
@@ -126,6 +130,7 @@ impl<N: Net> Front<N> {
             multigets: Multigets::new(shared.memory.spare()),
             coalescing: Coalescing::default(),
             migrations: Migrations::default(),
+            hubs: Hubs::default(),
             limits: Limits::new(shared.clone()),
             lifecycle: Lifecycle::new(settings, stop),
             departures: None,
@@ -208,6 +213,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Token::Server(server) => self.server_event(server, event),
+            Token::Agent(agent) => self.agent_event(agent, &event),
             Token::Listener(listener) => self.accept(listener),
             Token::Waker => {}
         }
@@ -230,7 +236,15 @@ impl<N: Net> Front<N> {
         let servers = self.upstreams.next_due(self.lifecycle.is_stopping());
         let limits = self.limits.next_due(self.now);
         let lifecycle = self.lifecycle.next_due(self.clients.len());
-        let own = [lifecycle, limits, log, self.net.next_due(), self.observation.next_due(), self.failover_due()];
+        let own = [
+            lifecycle,
+            limits,
+            log,
+            self.net.next_due(),
+            self.observation.next_due(),
+            self.failover_due(),
+            self.hubs.next_due(),
+        ];
         own.into_iter().flatten().chain(servers).min()
     }
 
@@ -242,6 +256,7 @@ impl<N: Net> Front<N> {
             self.fail_expired_requests(server);
         }
         self.check_for_late();
+        self.hub_timers();
         self.hedge_slow_gets();
         if let Some(longest) = self.lifecycle.idle_check(self.now) {
             for id in self.clients.idle(self.now, longest) {

@@ -27,6 +27,7 @@ impl<N: Net> Front<N> {
         self.observation.observe(edition.settings.observes_servers());
         // Requests for new servers wait for this first attempt.
         self.connect_due();
+        self.install_hubs();
         for id in self.clients.ids() {
             self.follow_settings(id);
         }

@@ -294,6 +294,7 @@ impl<N: Net> Front<N> {
         client.expect_multiget(multiget, keys, tables, self.now);
         self.counters.requests_active.add(1);
         let took = rest.map_or(line.len(), |rest| client.input.leave(&rest, line));
+        self.ask_hubs(pool_number, multiget);
         self.ask_batches(multiget);
         took
     }
@@ -422,10 +423,11 @@ impl<N: Net> Front<N> {
             if client.responses.unsent() >= ENOUGH {
                 break;
             }
-            let Some(batch) = multiget.next_batch(self.now) else { break };
+            let next = multiget.next_batch(self.now);
             if multiget.has_asked_all() {
                 client.has_asked_all();
             }
+            let Some(batch) = next else { break };
             self.counters.batches.add(1);
             let from = self.upstreams.pool(pool);
             if let Some(figures) = &from.figures().multigets {

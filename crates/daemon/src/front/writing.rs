@@ -15,13 +15,14 @@ impl<N: Net> Front<N> {
     /// Writes all output.
     pub(super) fn flush(&mut self) {
         // Clients' next requests may add output for servers, and servers' failures may add output for clients.
-        while self.clients.has_marked() || self.upstreams.has_marked() {
+        while self.clients.has_marked() || self.upstreams.has_marked() || self.hubs.has_marked() {
             let mut clients = self.clients.take_marked();
             clients.drain(..).for_each(|id| self.flush_client(id));
             self.clients.recycle(clients);
             let mut servers = self.upstreams.take_marked();
             servers.drain(..).for_each(|server| self.flush_server(server));
             self.upstreams.recycle(servers);
+            self.flush_agents();
         }
     }
 

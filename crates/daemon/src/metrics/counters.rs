@@ -71,6 +71,10 @@ counters! {
     replicas_copied: Counter, "Copies of keys made at replicas that did not have them.";
     replicas_retried: Counter, "Keys read from another replica because one failed.";
     replicas_hedged: Counter, "Gets sent to a second replica because the first one was slow.";
+    hub_requests: Counter, "Multigets through hubs.";
+    hub_keys: Counter, "Keys of multigets through hubs.";
+    hub_keys_direct: Counter, "Keys requested from their servers because no hub answered for them.";
+    hub_failures: Counter, "Failed connections to agents.";
     batches: Counter, "Batches of multigets.";
     late_batches: Counter, "Checks that may have found late batches.";
     turns: Counter, "Iterations of the event loops.";

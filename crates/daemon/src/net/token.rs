@@ -13,10 +13,12 @@ pub enum Token {
     Server(usize),
     /// Connection of a client.
     Client(usize),
+    /// Connection to an agent.
+    Agent(usize),
 }
 
 /// Bits of the kind, below the slot.
-const BITS: u32 = 2;
+const BITS: u32 = 3;
 
 impl Token {
     /// The token as a number, for the system.
@@ -26,6 +28,7 @@ impl Token {
             Token::Waker => (1, 0),
             Token::Server(server) => (2, server),
             Token::Client(client) => (3, client),
+            Token::Agent(agent) => (4, agent),
         };
         slot << BITS | kind
     }
@@ -37,7 +40,8 @@ impl Token {
             0 => Token::Listener(slot),
             1 => Token::Waker,
             2 => Token::Server(slot),
-            _ => Token::Client(slot),
+            3 => Token::Client(slot),
+            _ => Token::Agent(slot),
         }
     }
 }
@@ -49,7 +53,8 @@ mod tests {
     #[test]
     fn numbers_are_unique_and_reversible() {
         let slots = [0, 1, 7, 1 << 20];
-        let tokens = slots.iter().flat_map(|slot| [Token::Listener(*slot), Token::Server(*slot), Token::Client(*slot)]);
+        let kinds = [Token::Listener, Token::Server, Token::Client, Token::Agent];
+        let tokens = slots.iter().flat_map(|slot| kinds.map(|kind| kind(*slot)));
         let mut numbers = std::collections::BTreeSet::new();
         for token in tokens.chain([Token::Waker]) {
             assert_eq!(Token::decode(token.encode()), token);

@@ -2,7 +2,7 @@
 
 pub mod control;
 mod hand_over;
-mod listeners;
+pub mod listeners;
 mod socket_file;
 pub mod take_over;
 mod thread;

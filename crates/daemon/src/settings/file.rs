@@ -1,5 +1,6 @@
 //! Settings in a TOML file.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,12 +11,13 @@ use toml::Spanned;
 
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::failover::{FailoverInFile, HedgeInFile, failover};
-use super::foreign::foreign;
+use super::hubs::{HUBS, HubsInFile, SiccInFile, hubs};
 use super::incast_settings::{IncastInFile, incast_in_file};
 use super::log_settings::{LogInFile, log_in_file};
 use super::messages_settings::{MessagesInFile, messages_in_file};
 use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
+use super::text::{in_lines, unread};
 use super::types::{Plan, Pool, Problem, Server, Settings};
 use super::values::{LINKS, Written, Wrong, address, bounded, quantity, right, server, whole, word};
 use crate::log::{self, Naming, Secret};
@@ -71,6 +73,10 @@ struct PoolInFile {
     proxy_protocol: Option<bool>,
     auth: Option<Spanned<PathBuf>>,
     server_auth: Option<Spanned<PathBuf>>,
+    racks: Option<Spanned<PathBuf>>,
+    plaintext: Option<Spanned<bool>>,
+    agent_tls: Option<Spanned<ServerTlsInFile>>,
+    sicc: Option<Spanned<SiccInFile>>,
 }
 
 /// A longer batching delay would delay events too much.
@@ -82,7 +88,7 @@ const SLOW: (Time, Time) = (Time::from_micros(100), Time::from_secs(3600));
 /// Buffers of two threads and one large value in each direction.
 const LEAST_MEMORY: Bytes = Bytes(16 << 20);
 
-/// Algorithms that request from servers directly; the others need agents.
+/// Algorithms that request from servers directly.
 const MULTIGETS: [(&str, Kind); 4] = [
     ("one-all", Kind::OneAll),
     ("sw", Kind::SlidingWindow),
@@ -92,45 +98,11 @@ const MULTIGETS: [(&str, Kind); 4] = [
 
 /// Parses a file.
 pub fn parse(name: &str, text: &str) -> Result<Settings, Problem> {
-    let in_line = |Wrong(place, why)| {
-        let line = place.map(|place| (name.to_owned(), 1 + text[..place.start.min(text.len())].matches('\n').count()));
-        Problem { place: Some(line.unwrap_or((name.to_owned(), 1))), text: why }
-    };
+    let in_line = in_lines(name, text);
     let file: File = toml::from_str(text).map_err(|error| in_line(unread(name, &error)))?;
     let files = Files::of(name);
-    let settings = settings(file, &files).map_err(in_line)?;
+    let settings = settings(file, &files).map_err(&in_line)?;
     Ok(Settings { warnings: files.warnings().into_iter().map(in_line).collect(), ..settings })
-}
-
-/// Converts a TOML or unknown-key error.
-fn unread(name: &str, error: &toml::de::Error) -> Wrong {
-    let text = error.message();
-    let unknown = text.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
-    let is_other = [".yml", ".yaml", ".json"].iter().any(|ending| name.ends_with(ending));
-    let text = match unknown {
-        Some((unknown, expected)) => unknown_key(unknown, expected),
-        None if is_other => "settings must be TOML; docs/front.md shows a pool of nutcracker.yml as TOML".to_owned(),
-        None if text.ends_with("map, expected a sequence") => "write a pool as [[pool]]".to_owned(),
-        None => {
-            text.replace("expected i64", "expected a whole number").replace("expected usize", "expected a whole number")
-        }
-    };
-    Wrong(error.span(), text)
-}
-
-/// Message for an unknown key: its equivalent, the nearest key, or all keys, which `expected` has in backticks.
-fn unknown_key(unknown: &str, expected: &str) -> String {
-    /// Words less similar than this are not suggested.
-    const ALIKE: f64 = 0.75;
-    if let Some(says) = foreign(unknown) {
-        return format!("unknown key `{unknown}`: {says}");
-    }
-    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-    let alike = |key: &&&str| strsim::jaro(unknown, key);
-    match known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|nearest| alike(nearest) >= ALIKE) {
-        Some(nearest) => format!("unknown key `{unknown}`: did you mean `{nearest}`?"),
-        None => format!("unknown key `{unknown}`: use one of {}", known.join(", ")),
-    }
 }
 
 fn settings(file: File, files: &Files) -> Result<Settings, Wrong> {
@@ -198,7 +170,7 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.entry = entry;
     pool.placement = word(file.placement, pool.placement, &Placement::WORDS)?;
     pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
-    pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
+    let through_hubs = multiget(file.multiget, &mut pool)?;
     pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
     pool.link = bounded(file.link, pool.link, right("link", "10 Gbit/s", "Gbit/s"), LINKS)?;
     pool.incast = file.incast.map(|incast| incast_in_file(incast, pool.link)).transpose()?;
@@ -213,7 +185,22 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.admin = file.admin.unwrap_or(pool.admin);
     pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
     failover(FailoverInFile { on_down: file.on_down, replicas: file.replicas, hedge: file.hedge }, &mut pool)?;
+    let hubs_in_file =
+        HubsInFile { racks: file.racks, plaintext: file.plaintext, agent_tls: file.agent_tls, sicc: file.sicc };
+    hubs(hubs_in_file, through_hubs, &mut pool, files)?;
     Ok(pool)
+}
+
+/// Sets the algorithm of multigets; returns it if it uses hubs. Then the default one is for servers without them.
+fn multiget(file: Option<Spanned<String>>, pool: &mut Pool) -> Result<Option<(Kind, Range<usize>)>, Wrong> {
+    let place = file.as_ref().map(Spanned::span);
+    let all = [&MULTIGETS[..], &HUBS[..]].concat();
+    let kind = word(file, pool.multiget, &all)?;
+    if HUBS.iter().any(|(_, hubs)| *hubs == kind) {
+        return Ok(place.map(|place| (kind, place)));
+    }
+    pool.multiget = kind;
+    Ok(None)
 }
 
 /// Reads a pool's plan.

@@ -1,25 +1,31 @@
-//! Settings of a front end: a file of pools, or servers on the command line. Errors have the line and a valid value.
+//! Settings of a front end (a file of pools, or servers on the command line) and of an agent (a file). Errors have the line and a valid
+//! value.
 
+mod agent;
 mod checks;
 mod diff;
 mod failover;
 mod file;
 mod foreign;
+mod hubs;
 pub mod import;
 mod incast_settings;
 mod log_settings;
 mod messages_settings;
 mod metrics_settings;
+pub mod racks;
 mod reload;
 mod security;
+mod text;
 mod types;
 mod values;
 
 use std::path::Path;
 use std::sync::Arc;
 
+pub use agent::AgentSettings;
 pub use diff::diff;
-pub use types::{Hedge, Incast, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
+pub use types::{Hedge, HubSettings, Incast, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
 
 use crate::migration;
 use crate::migration::plan::InvalidPlan;

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fanin_fanout::sicc::{self, Parts};
 use fanin_fanout::{Kind, Window};
 use fanin_units::{Bytes, Rate, Share, Time};
 
+use super::racks::Racks;
 use crate::log::{self, Secret};
 use crate::messages;
 use crate::migration::progress::Progress;
@@ -99,6 +101,8 @@ pub struct Pool {
     pub hedge: Option<Hedge>,
     /// Placement plan to migrate to, if any.
     pub plan: Option<Plan>,
+    /// Hubs of multigets, if any.
+    pub hubs: Option<Arc<HubSettings>>,
 }
 
 /// Handling of keys whose server is down.
@@ -116,6 +120,21 @@ impl OnDown {
     /// Each with its name.
     pub const WORDS: [(&'static str, OnDown); 3] =
         [("error", OnDown::Error), ("miss", OnDown::Miss), ("next", OnDown::Next)];
+}
+
+/// Hubs of a pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HubSettings {
+    /// Enabled parts of SICC.
+    pub parts: Parts,
+    /// Its settings.
+    pub sicc: sicc::Params,
+    /// Most hubs that send to the front end itself: N, or M of equation 1.
+    pub most: u32,
+    /// The racks.
+    pub racks: Arc<Racks>,
+    /// Whether agents are not authenticated.
+    pub is_plaintext: bool,
 }
 
 /// Gets that are sent to a second replica.
@@ -323,6 +342,7 @@ impl Pool {
             replicas: 1,
             hedge: None,
             plan: None,
+            hubs: None,
         }
     }
 }

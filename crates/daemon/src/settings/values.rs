@@ -19,6 +19,11 @@ pub const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
 /// A problem and its byte range in the file.
 pub struct Wrong(pub Option<Range<usize>>, pub String);
 
+/// Number of the line at a byte of a text.
+pub fn line_of(text: &str, at: usize) -> usize {
+    1 + text[..at.min(text.len())].matches('\n').count()
+}
+
 /// A quantity in a file: a string, or a number without a unit, as in twemproxy's files.
 pub struct Written(String);
 

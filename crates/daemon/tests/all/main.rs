@@ -2,6 +2,7 @@
 
 #![allow(clippy::duplicate_mod, reason = "socket tests run once with each event loop")]
 
+mod agent_settings;
 mod certificates;
 mod store;
 mod support;

@@ -2,6 +2,8 @@
 
 use super::{EVENT_LOOP, cluster};
 
+#[path = "agents.rs"]
+mod agents;
 #[path = "attacks.rs"]
 mod attacks;
 #[path = "commands.rs"]

@@ -107,6 +107,11 @@ impl Server {
         }
     }
 
+    /// Whether it has a key.
+    pub fn has(&self, key: &str) -> bool {
+        self.items.lock().unwrap().contains_key(key.as_bytes())
+    }
+
     /// Number of accepted connections.
     pub fn accepted(&self) -> usize {
         self.open.lock().unwrap().len()

@@ -1,7 +1,9 @@
 //! Encoding of messages.
 
 use bytes::Bytes;
-use fanin_roles::wire::{Buffers, HEADER, Key, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
+use fanin_roles::wire::{
+    Buffers, HEADER, Hello, Item, ItemKey, Key, LONGEST, Malformed, NotHello, Numbered, Part, Size, Swarm, VERSION,
+};
 use fanin_roles::{Body, Message, Node, Tag};
 use fanin_units::Rate;
 use proptest::prelude::*;
@@ -163,5 +165,46 @@ fn refuses_keys_that_memcached_does_not_take() {
     }
     for key in [&b""[..], &[b'k'; 251], b"a b", b"get\r\nflush_all", b"a\0", b"a\x7f"] {
         assert_eq!(received(key), Err(Malformed::Body), "{key:?}");
+    }
+}
+
+/// What the bytes of a part decode to.
+fn again<P: Part>(part: &P) -> Option<P> {
+    let mut bytes = Vec::new();
+    part.put(&mut bytes);
+    assert_eq!(bytes.len(), part.len());
+    P::take(bytes.into())
+}
+
+#[test]
+fn items_keep_flags_and_cas_unique() {
+    for (flags, cas, value) in [(0, None, ""), (u32::MAX, Some(u64::MAX), "a\r\nb"), (7, Some(0), "x")] {
+        let item = Item { flags, cas, value: Bytes::from_static(value.as_bytes()) };
+        assert_eq!(again(&item), Some(item));
+    }
+    for with_cas in [false, true] {
+        let key = ItemKey { with_cas, key: Key::new(Bytes::from_static(b"k")).unwrap() };
+        assert_eq!(again(&key), Some(key));
+    }
+    for wrong in [&b""[..], b"\0", b"\x01\0\0\0\0\0\0\0\0\0\0\0", b"\x02\0\0\0\0"] {
+        assert_eq!(Item::take(Bytes::from_static(wrong)), None, "{wrong:?}");
+    }
+    for wrong in [&b""[..], b"\0", b"\x02k", b"\0a b"] {
+        assert_eq!(ItemKey::take(Bytes::from_static(wrong)), None, "{wrong:?}");
+    }
+}
+
+#[test]
+fn greetings_name_every_version() {
+    for version in [0, VERSION, u8::MAX] {
+        let (mut bytes, hello) = (Vec::new(), Hello { version, node: Node(0x0102_0304) });
+        hello.put(&mut bytes);
+        assert_eq!(bytes.len(), Hello::LEN);
+        (0..bytes.len()).for_each(|part| assert_eq!(Hello::take(&bytes[..part]), Ok(None)));
+        bytes.extend_from_slice(b"what follows");
+        assert_eq!(Hello::take(&bytes), Ok(Some(hello)));
+    }
+    for wrong in [&b"g"[..], b"fanout", b"\0\0\0\0\0\0\0\0\0\0\0\0"] {
+        assert_eq!(Hello::take(wrong), Err(NotHello));
     }
 }

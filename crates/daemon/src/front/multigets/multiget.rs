@@ -163,7 +163,14 @@ impl Multiget {
 
     /// The next batch to request, if the concurrency limit allows one.
     pub fn next_batch(&mut self, now: Nanos) -> Option<u32> {
-        self.schedule.ask(span(self.since, now))
+        loop {
+            let batch = self.schedule.ask(span(self.since, now))?;
+            if self.batches[batch as usize].waits == 0 {
+                return Some(batch);
+            }
+            // Its keys have been requested from hubs.
+            self.schedule.lost(batch);
+        }
     }
 
     /// Whether every batch has been requested.

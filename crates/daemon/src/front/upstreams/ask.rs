@@ -14,6 +14,8 @@ pub enum Destination {
     Joined(Id),
     /// A batch of a multiget.
     Batch { get: Id, batch: u32 },
+    /// The front end of `roles`: no hub has answered for a key.
+    Direct(Id),
     /// A step of a key's migration.
     KeyMigration(Id),
     /// One of every server's responses.

@@ -51,6 +51,20 @@ pub struct ServerTlsInFile {
     name: Option<Spanned<String>>,
 }
 
+impl TlsInFile {
+    /// Whether clients have to have a certificate.
+    pub fn authenticates(&self) -> bool {
+        self.client_ca.is_some()
+    }
+}
+
+impl ServerTlsInFile {
+    /// Whether servers get a certificate.
+    pub fn is_certified(&self) -> bool {
+        self.certificate.is_some()
+    }
+}
+
 /// Requirements for clients, in a pool.
 pub struct EntryInFile {
     pub allow: Option<Spanned<Vec<Spanned<String>>>>,

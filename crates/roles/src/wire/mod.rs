@@ -13,8 +13,14 @@
 //! +-----------------------------------+
 //! ```
 
+mod hello;
+mod parts;
+
 use bytes::{Bytes, BytesMut};
 use fanin_units::Rate;
+
+pub use hello::{Hello, NotHello};
+pub use parts::{Item, ItemKey, Key, Numbered, Size};
 
 /// Protocol version.
 pub const VERSION: u8 = 2;
@@ -169,91 +175,6 @@ pub trait Part: Sized {
     fn take(bytes: Bytes) -> Option<Self>;
 }
 
-/// A value with only a length, for the simulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u32);
-
-impl Part for Size {
-    fn len(&self) -> usize {
-        self.0 as usize
-    }
-
-    fn put(&self, out: &mut impl Sink) {
-        out.copy(&vec![0; self.len()]);
-    }
-
-    fn take(bytes: Bytes) -> Option<Size> {
-        Some(Size(bytes.len() as u32))
-    }
-}
-
-/// An object by number; encoded as a key of sixteen hexadecimal digits, which memcached accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Numbered(pub u64);
-
-impl Part for Numbered {
-    fn len(&self) -> usize {
-        16
-    }
-
-    fn put(&self, out: &mut impl Sink) {
-        let digit = |place: usize| b"0123456789abcdef"[(self.0 >> (60 - 4 * place)) as usize & 15];
-        out.copy(&core::array::from_fn::<u8, 16, _>(digit));
-    }
-
-    fn take(bytes: Bytes) -> Option<Numbered> {
-        let digits = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
-        let text =
-            core::str::from_utf8(&bytes).ok().filter(|text| text.len() == 16 && text.bytes().all(|b| digits(&b)))?;
-        u64::from_str_radix(text, 16).ok().map(Numbered)
-    }
-}
-
-/// A key of real traffic, which may be sent to memcached: 1 to 250 bytes without spaces and control characters (memcached's protocol.txt,
-/// "Keys"). A decoded one is a part of the buffer that was read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key(Bytes);
-
-impl Key {
-    /// Length of the longest key.
-    pub const LONGEST: usize = 250;
-
-    /// A key; `None` if memcached does not take it.
-    pub fn new(bytes: Bytes) -> Option<Key> {
-        let fits = (1..=Key::LONGEST).contains(&bytes.len()) && !bytes.iter().any(|b| matches!(b, 0..=b' ' | 0x7f));
-        fits.then_some(Key(bytes))
-    }
-}
-
-impl Part for Key {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn put(&self, out: &mut impl Sink) {
-        out.share(&self.0);
-    }
-
-    fn take(bytes: Bytes) -> Option<Key> {
-        Key::new(bytes)
-    }
-}
-
-/// A value of real traffic: a decoded one is a part of the buffer that was read, and no hop copies it.
-impl Part for Bytes {
-    fn len(&self) -> usize {
-        Bytes::len(self)
-    }
-
-    fn put(&self, out: &mut impl Sink) {
-        out.share(self);
-    }
-
-    fn take(bytes: Bytes) -> Option<Bytes> {
-        Some(bytes)
-    }
-}
-
 /// Decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
@@ -279,6 +200,12 @@ impl core::fmt::Display for Malformed {
 }
 
 impl core::error::Error for Malformed {}
+
+/// Length of the first message, if its header is there.
+pub fn encoded_len(bytes: &[u8]) -> Option<usize> {
+    let head = bytes.first_chunk::<HEADER>()?;
+    Some(HEADER + u32::from_be_bytes([head[4], head[5], head[6], head[7]]) as usize)
+}
 
 /// Result of decoding: a message and its length; `None`: more bytes are needed.
 pub type Taken<K, V> = Result<Option<(Message<K, V>, usize)>, Malformed>;

@@ -1,0 +1,45 @@
+//! `fanin agent`: data server and hub beside a memcached, stopped by signals.
+
+use std::thread;
+use std::time::Duration;
+
+use fanin::front::{AgentSettings, messages, start_agent};
+use sd_notify::NotifyState;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::arguments::AgentArguments;
+use crate::failure::Failure;
+use crate::front::{read_file, tell_systemd};
+use crate::{stop, terminal};
+
+/// Polling interval for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub fn agent(arguments: &AgentArguments) -> Result<(), Failure> {
+    let text = read_file(&arguments.config)?;
+    let settings = AgentSettings::of_file(&arguments.config.display().to_string(), &text)
+        .map_err(|problem| Failure::Input(problem.to_string()))?;
+    if arguments.check {
+        settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
+        return terminal::say(&format!("configuration OK: {}\n", summary(&settings)));
+    }
+    stop::listen_to(&[SIGINT, SIGTERM])?;
+    let running =
+        start_agent(settings).map_err(|error| Failure::Environment(format!("cannot start the agent: {error}")))?;
+    terminal::say(&format!("the agent listens on {}: {}\n", running.listens(), summary(running.settings())))?;
+    tell_systemd(&[NotifyState::Ready]);
+    while !stop::STOP.load(Relaxed) && !running.has_failed() {
+        thread::sleep(LOOK);
+    }
+    tell_systemd(&[NotifyState::Stopping]);
+    running.stop();
+    running.wait().map_err(|error| Failure::Environment(format!("the agent failed: {error}")))
+}
+
+/// Its server and racks, in words.
+fn summary(settings: &AgentSettings) -> String {
+    let (memcached, servers) = (&settings.memcached.address, settings.racks.servers.len());
+    format!("memcached {memcached}, {servers} servers in {} racks", settings.racks.count())
+}

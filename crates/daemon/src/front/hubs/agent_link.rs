@@ -1,0 +1,143 @@
+//! A front end's connection to an agent, which is opened again after a failure.
+
+use std::sync::Arc;
+
+use fanin_ring::Event;
+use fanin_roles::Node;
+
+use crate::net::clock::Nanos;
+use crate::net::{Net, Target, Token};
+use crate::peers::{ItemMessage, Peer, PeerError};
+
+/// First and longest pause before a connection is tried again.
+const FIRST_PAUSE: Nanos = 100_000_000;
+const LONGEST_PAUSE: Nanos = 5_000_000_000;
+/// Objects that an agent is taken to have room for until it says otherwise.
+const USUAL_SPARE: u32 = 1 << 16;
+
+/// The connection.
+pub struct AgentLink<S> {
+    /// None: its server has no agent, or none that this pool needs.
+    target: Option<Arc<Target>>,
+    node: Node,
+    token: Token,
+    peer: Option<Peer<S>>,
+    /// When to connect.
+    until: Nanos,
+    pause: Nanos,
+}
+
+impl<S> AgentLink<S> {
+    /// A connection to be opened.
+    pub fn new(target: Option<Arc<Target>>, node: Node, token: Token) -> AgentLink<S> {
+        AgentLink { target, node, token, peer: None, until: 0, pause: 0 }
+    }
+
+    /// Whether the agent has greeted.
+    pub fn is_open(&self) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.node().is_some())
+    }
+
+    /// Objects that the agent has room for; none without a connection.
+    pub fn spare_io(&self) -> u32 {
+        if self.is_open() { USUAL_SPARE } else { 0 }
+    }
+
+    /// The agent's node.
+    pub fn node(&self) -> Node {
+        self.node
+    }
+
+    /// Its address.
+    pub fn address(&self) -> String {
+        self.target.as_ref().map_or_else(String::new, |target| target.address.to_string())
+    }
+
+    /// Whether the last attempts have failed.
+    pub fn has_failed(&self) -> bool {
+        self.pause > 0
+    }
+
+    /// Connects, if that is due.
+    pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, me: Node, now: Nanos) {
+        let Some(target) = self.target.as_ref().filter(|_| self.peer.is_none() && self.until <= now) else { return };
+        match Peer::connect(net, (target, self.token), (me, self.node)) {
+            Ok(peer) => self.peer = Some(peer),
+            Err(_) => self.pause(now),
+        }
+    }
+
+    /// When to connect, if it is not connected.
+    pub fn next_connect(&self) -> Option<Nanos> {
+        (self.peer.is_none() && self.target.is_some()).then_some(self.until)
+    }
+
+    fn pause(&mut self, now: Nanos) {
+        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        self.until = now + self.pause;
+    }
+
+    /// Queues a message; returns whether there is a connection.
+    pub fn send(&mut self, message: &ItemMessage) -> bool {
+        let Some(peer) = self.peer.as_mut().filter(|peer| peer.node().is_some()) else { return false };
+        peer.put(message);
+        true
+    }
+
+    /// Marks it to be written to; returns whether it was not marked.
+    pub fn mark(&mut self) -> bool {
+        self.peer.as_mut().is_some_and(Peer::mark)
+    }
+
+    /// Writes as much as possible.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub fn write<N: Net<Socket = S>>(&mut self, net: &mut N) -> Result<(), PeerError> {
+        self.peer.as_mut().map_or(Ok(()), |peer| peer.write(net))
+    }
+
+    /// Handles an event: takes the messages that have come. Returns whether the agent has greeted by that.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub fn event<N: Net<Socket = S>>(
+        &mut self,
+        net: &mut N,
+        event: &Event,
+        buffer: &mut [u8],
+        messages: &mut Vec<ItemMessage>,
+    ) -> Result<bool, PeerError> {
+        let was_open = self.is_open();
+        let Some(peer) = &mut self.peer else { return Ok(false) };
+        if !peer.event(net, event)? {
+            return Ok(false);
+        }
+        loop {
+            let greeted = peer.node().is_some();
+            let more = peer.read(net, buffer)?;
+            peer.take(messages)?;
+            // After the greeting, more may be there.
+            let goes_on = more || !greeted && peer.node().is_some();
+            if !goes_on {
+                break;
+            }
+        }
+        let opens = !was_open && self.is_open();
+        if opens {
+            self.pause = 0;
+        }
+        Ok(opens)
+    }
+
+    /// Closes a failed connection, which is opened again after a pause.
+    pub fn fail<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
+        self.peer.take().into_iter().for_each(|peer| peer.close(net));
+        self.pause(now);
+    }
+
+    /// Closes it.
+    pub fn close<N: Net<Socket = S>>(self, net: &mut N) {
+        self.peer.into_iter().for_each(|peer| peer.close(net));
+    }
+}

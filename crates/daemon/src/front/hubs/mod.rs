@@ -1,0 +1,282 @@
+//! Hubs of a thread: for each pool with hubs, a front end of `roles`, its connections to agents, and the multigets in progress.
+
+mod agent_link;
+mod direct;
+mod directory;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fanin_roles::front_end::{self, FrontEnd, RequestMethod};
+use fanin_roles::wire::{Item, ItemKey};
+use fanin_roles::{Node, Outputs};
+use fanin_units::Time;
+
+use super::upstreams::pool::Pool;
+use crate::agent::SEGMENT;
+use crate::memory::table::{Id, Table};
+use crate::net::clock::{Nanos, nanos, span};
+use crate::net::{Net, Token};
+use crate::peers::ItemMessage;
+use crate::settings::HubSettings;
+use crate::settings::racks::FRONT_ENDS;
+use crate::shared::PoolState;
+use agent_link::AgentLink;
+pub use direct::Direct;
+pub use directory::HubDirectory;
+
+/// Share of a pool's timeout after which a silent agent counts as lost.
+const SILENCE: u64 = 4;
+/// Attempts for a key.
+const TRIES: u8 = 3;
+
+/// A key of a multiget: its batch, and its place in that.
+pub type Place = (u32, u32);
+
+/// Keys of a multiget that go through hubs.
+#[derive(Debug)]
+pub struct HubRequest {
+    /// The multiget, and the client with its request.
+    pub get: Id,
+    pub client: (Id, u64),
+    /// By index in the request of `roles`.
+    pub keys: Vec<(Place, ItemKey)>,
+}
+
+/// Hubs of a pool.
+pub struct PoolHubs<S> {
+    state: Arc<PoolState>,
+    pub settings: Arc<HubSettings>,
+    me: Node,
+    front_end: FrontEnd<ItemKey>,
+    /// By position in the racks.
+    links: Vec<AgentLink<S>>,
+    /// Position in the racks and node of each server of the pool, in the router's order.
+    places: Vec<Option<usize>>,
+    nodes: Vec<Node>,
+    pub requests: BTreeMap<u32, HubRequest>,
+}
+
+/// Hubs of all pools.
+pub struct Hubs<S> {
+    /// By the pool's slot.
+    pools: BTreeMap<usize, PoolHubs<S>>,
+    /// Pool and position of each connection, by its token.
+    tokens: Vec<Option<(usize, usize)>>,
+    /// Connections to write to.
+    marked: Vec<(usize, usize)>,
+    pub direct: Table<Direct>,
+    pub out: Outputs<ItemKey, Item>,
+    next_connect: Option<Nanos>,
+}
+
+impl<S> PoolHubs<S> {
+    /// What the front end of `roles` knows of the servers.
+    fn parts<'a>(&'a mut self, pool: &'a Pool) -> (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>) {
+        let PoolHubs { front_end, links, nodes, settings, .. } = self;
+        (front_end, HubDirectory { pool, nodes, links, racks: &settings.racks })
+    }
+
+    /// The rack of a server of the pool, if its rack has an agent that is connected.
+    pub fn rack_with_hub(&self, server: usize) -> Option<u32> {
+        let place = self.places[server]?;
+        self.links[place].is_open().then(|| self.settings.racks.servers[place].rack)
+    }
+
+    /// The rack of a server of the pool.
+    pub fn rack(&self, server: usize) -> Option<u32> {
+        Some(self.settings.racks.servers[self.places[server]?].rack)
+    }
+
+    /// The server of the pool with this number in messages.
+    pub fn server(&self, node: Node) -> Option<usize> {
+        self.nodes.iter().position(|other| *other == node)
+    }
+}
+
+impl<S> Default for Hubs<S> {
+    fn default() -> Hubs<S> {
+        Hubs {
+            pools: BTreeMap::new(),
+            tokens: Vec::new(),
+            marked: Vec::new(),
+            direct: Table::default(),
+            out: Vec::new(),
+            next_connect: None,
+        }
+    }
+}
+
+impl<S> Hubs<S> {
+    /// Whether a pool has hubs.
+    pub fn has(&self, slot: usize) -> bool {
+        self.pools.contains_key(&slot)
+    }
+
+    pub fn get(&self, slot: usize) -> Option<&PoolHubs<S>> {
+        self.pools.get(&slot)
+    }
+
+    pub fn get_mut(&mut self, slot: usize) -> Option<&mut PoolHubs<S>> {
+        self.pools.get_mut(&slot)
+    }
+
+    /// Requests keys; returns the request's number. What follows from it is in `out`, as with the other calls of `roles`.
+    pub fn ask(
+        &mut self,
+        (slot, pool): (usize, &Pool),
+        now: Nanos,
+        keys: impl Iterator<Item = ItemKey>,
+        draw: front_end::Draw<'_>,
+    ) -> Option<u32> {
+        let (front_end, directory) = self.pools.get_mut(&slot)?.parts(pool);
+        let deadline = time(now).saturating_add(pool.shared.settings.timeout);
+        Some(front_end.ask(time(now), keys, deadline, &directory, draw, &mut self.out))
+    }
+
+    /// Handles a message of an agent, or of a memcached in its name.
+    pub fn handle(&mut self, (slot, pool): (usize, &Pool), now: Nanos, from: Node, message: ItemMessage) {
+        if let Some(hubs) = self.pools.get_mut(&slot) {
+            let (front_end, directory) = hubs.parts(pool);
+            front_end.handle(time(now), from, message, &directory, &mut self.out);
+        }
+    }
+
+    /// The connection to an agent is gone.
+    pub fn lose(&mut self, (slot, pool): (usize, &Pool), now: Nanos, node: Node) {
+        if let Some(hubs) = self.pools.get_mut(&slot) {
+            let (front_end, directory) = hubs.parts(pool);
+            front_end.lost(time(now), node, &directory, &mut self.out);
+        }
+    }
+
+    /// Does work that is due.
+    pub fn due(&mut self, (slot, pool): (usize, &Pool), now: Nanos) {
+        if let Some(hubs) = self.pools.get_mut(&slot).filter(|hubs| hubs.front_end.deadline() <= time(now)) {
+            let (front_end, directory) = hubs.parts(pool);
+            front_end.due(time(now), None, &directory, &mut self.out);
+        }
+    }
+
+    /// Adds the hubs of a pool, unless they are there; `random` makes the front end's number.
+    pub fn install(&mut self, slot: usize, state: &Arc<PoolState>, random: u32) {
+        let Some(settings) = &state.settings.hubs else { return };
+        if self.pools.get(&slot).is_some_and(|hubs| Arc::ptr_eq(&hubs.state, state)) {
+            return;
+        }
+        let me = Node(random | FRONT_ENDS);
+        let places: Vec<Option<usize>> =
+            state.settings.servers.iter().map(|server| settings.racks.position(&server.target.address)).collect();
+        let node = |place: &Option<usize>| place.map_or(me, |place| settings.racks.servers[place].node);
+        let nodes = places.iter().map(node).collect();
+        let links = settings.racks.servers.iter().enumerate().map(|(place, server)| {
+            let agent = server.agent.clone().filter(|_| places.contains(&Some(place)));
+            let token = self.tokens.iter().position(Option::is_none).unwrap_or(self.tokens.len());
+            if token == self.tokens.len() {
+                self.tokens.push(None);
+            }
+            self.tokens[token] = Some((slot, place));
+            AgentLink::new(agent, server.node, Token::Agent(token))
+        });
+        let links = links.collect();
+        let timeout = state.settings.timeout;
+        let params = front_end::Params {
+            me,
+            epoch: 0,
+            capacity: state.settings.link,
+            method: RequestMethod::Swarms {
+                parts: settings.parts,
+                settings: settings.sicc,
+                bound: settings.most,
+                packet: SEGMENT,
+            },
+            anew: false,
+            together: false,
+            cover: None,
+            timeout: Some(Time(timeout.0 / SILENCE)),
+            tries: TRIES,
+        };
+        let hubs = PoolHubs {
+            state: state.clone(),
+            settings: settings.clone(),
+            me,
+            front_end: FrontEnd::new(params),
+            links,
+            places,
+            nodes,
+            requests: BTreeMap::new(),
+        };
+        self.pools.insert(slot, hubs);
+        self.next_connect = Some(0);
+    }
+
+    /// Removes the hubs of pools that are not in force and have no requests.
+    pub fn remove_unused<N: Net<Socket = S>>(&mut self, net: &mut N, in_force: impl Fn(usize) -> bool) {
+        let unused = self.pools.extract_if(.., |slot, hubs| !in_force(*slot) && hubs.requests.is_empty());
+        for (slot, hubs) in unused {
+            hubs.links.into_iter().for_each(|link| link.close(net));
+            self.tokens
+                .iter_mut()
+                .filter(|place| place.is_some_and(|(pool, _)| pool == slot))
+                .for_each(|place| *place = None);
+            self.marked.retain(|(pool, _)| *pool != slot);
+        }
+    }
+
+    /// Slots of the pools with hubs.
+    pub fn slots(&self) -> Vec<usize> {
+        self.pools.keys().copied().collect()
+    }
+
+    /// The pool and the position of a connection.
+    pub fn of_token(&self, token: usize) -> Option<(usize, usize)> {
+        self.tokens.get(token).copied().flatten()
+    }
+
+    /// A connection.
+    pub fn link(&mut self, (slot, place): (usize, usize)) -> Option<&mut AgentLink<S>> {
+        self.pools.get_mut(&slot)?.links.get_mut(place)
+    }
+
+    /// Connects to agents where that is due; returns those that failed at once.
+    pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
+        if self.next_connect.is_none_or(|at| at > now) {
+            return;
+        }
+        for hubs in self.pools.values_mut() {
+            hubs.links.iter_mut().for_each(|link| link.connect(net, hubs.me, now));
+        }
+        self.note_next_connect();
+    }
+
+    /// A connection may be due to be tried again.
+    pub fn note_next_connect(&mut self) {
+        self.next_connect = self.pools.values().flat_map(|hubs| &hubs.links).filter_map(AgentLink::next_connect).min();
+    }
+
+    /// Marks a connection to be written to.
+    pub fn mark(&mut self, at: (usize, usize)) {
+        if self.link(at).is_some_and(AgentLink::mark) {
+            self.marked.push(at);
+        }
+    }
+
+    pub fn has_marked(&self) -> bool {
+        !self.marked.is_empty()
+    }
+
+    pub fn take_marked(&mut self) -> Vec<(usize, usize)> {
+        std::mem::take(&mut self.marked)
+    }
+
+    /// The next time at which there is work without an event.
+    pub fn next_due(&self) -> Option<Nanos> {
+        let deadlines = self.pools.values().map(|hubs| hubs.front_end.deadline()).filter(|at| *at < Time::NEVER);
+        deadlines.map(nanos).chain(self.next_connect).min()
+    }
+}
+
+/// A time of the clock as `roles` counts it.
+fn time(now: Nanos) -> Time {
+    span(0, now)
+}

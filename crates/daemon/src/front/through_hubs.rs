@@ -1,0 +1,254 @@
+//! Multigets through hubs: their keys go to the front end of `roles`, whose messages go to agents; its answers settle the keys.
+//!
+//! Keys whose rack has no connected agent stay with the concurrency limit, as in pools without hubs. A key for which no hub has answered is
+//! requested from its memcached.
+
+use std::collections::BTreeSet;
+
+use fanin_memcache::Shape;
+use fanin_ring::Event;
+use fanin_roles::wire::{Item, ItemKey, Key};
+use fanin_roles::{Body, Message, Node, Output, Tag};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::Front;
+use super::hubs::{Direct, HubRequest, Place};
+use super::multigets::{Retrieval, Settled};
+use super::upstreams::ask::{Ask, Destination};
+use super::upstreams::error::ServerError;
+use crate::memory::table::Id;
+use crate::net::Net;
+use crate::peers::{ItemMessage, PeerError, value_line};
+
+/// A key of a batch: its place in that, and its bytes.
+type BatchKey = (Place, ItemKey);
+
+/// Requests and answers.
+impl<N: Net> Front<N> {
+    /// Gives a new multiget's keys to hubs, where their racks have some.
+    pub(super) fn ask_hubs(&mut self, slot: usize, get: Id) {
+        if !self.hubs.has(slot) {
+            return;
+        }
+        let Some(keys) = self.keys_for_hubs(slot, get).filter(|keys| !keys.is_empty()) else { return };
+        let Some(multiget) = self.multigets.get_mut(get) else { return };
+        let client = (multiget.client, multiget.number);
+        for batch in keys.chunk_by(|one, other| one.0.0 == other.0.0) {
+            multiget.waits_for(batch[0].0.0, batch.len());
+        }
+        self.counters.hub_requests.add(1);
+        self.counters.hub_keys.add(keys.len() as u64);
+        let mut random = SmallRng::seed_from_u64(self.upstreams.random());
+        let mut draw = |below: u32| random.random_range(0..below);
+        let wanted = keys.iter().map(|(_, key)| key.clone());
+        let pool = (slot, self.upstreams.pool(slot));
+        let Some(number) = self.hubs.ask(pool, self.now, wanted, &mut draw) else { return };
+        if let Some(hubs) = self.hubs.get_mut(slot) {
+            hubs.requests.insert(number, HubRequest { get, client, keys });
+        }
+        self.act_for_hubs(slot);
+    }
+
+    /// The keys of a multiget whose racks have a connected agent with some of them.
+    fn keys_for_hubs(&self, slot: usize, get: Id) -> Option<Vec<BatchKey>> {
+        let (hubs, multiget) = (self.hubs.get(slot)?, self.multigets.get(get)?);
+        let with_cas = match multiget.retrieval() {
+            Retrieval::Plain => false,
+            Retrieval::WithCas => true,
+            Retrieval::Touch => return None,
+        };
+        let batches = 0..multiget.batches() as u32;
+        let servers: Vec<usize> = batches.clone().map(|batch| multiget.server_of(batch)).collect();
+        let racks: BTreeSet<u32> = servers.iter().filter_map(|server| hubs.rack_with_hub(*server)).collect();
+        let mut keys = Vec::new();
+        for (batch, server) in batches.zip(servers) {
+            if !hubs.rack(server).is_some_and(|rack| racks.contains(&rack)) {
+                continue;
+            }
+            let before = keys.len();
+            multiget.each_of(batch, |place, key, _| {
+                let key = Key::new(bytes::Bytes::copy_from_slice(key));
+                keys.extend(key.map(|key| ((batch, place), ItemKey { with_cas, key })));
+            });
+            // The agents' protocol lacks some keys that old clients send.
+            if keys.len() - before < multiget.keys_of(batch) {
+                keys.truncate(before);
+            }
+        }
+        Some(keys)
+    }
+
+    /// Carries out what a pool's front end of `roles` wants, until it wants nothing more.
+    fn act_for_hubs(&mut self, slot: usize) {
+        loop {
+            let (mut out, mut lost) = (std::mem::take(&mut self.hubs.out), BTreeSet::new());
+            if out.is_empty() {
+                return;
+            }
+            for output in out.drain(..) {
+                match output {
+                    Output::Send { to, message: Message { tag, index, body: Body::Get(key) }, .. } => {
+                        self.ask_directly(slot, (tag, index), key, to);
+                    }
+                    Output::Send { to, message, .. } => {
+                        if !self.send_to_agent(slot, to, &message) {
+                            lost.insert(to);
+                        }
+                    }
+                    Output::Answer { request, index, value } => self.hub_answers(slot, (request, index), Some(value)),
+                    Output::Miss { request, index } => self.hub_answers(slot, (request, index), None),
+                    Output::Fail { request, index } => self.hub_fails(slot, (request, index)),
+                    Output::Done { request } => {
+                        if let Some(hubs) = self.hubs.get_mut(slot) {
+                            hubs.requests.remove(&request);
+                        }
+                    }
+                    // A front end looks nothing up.
+                    Output::Look(_) => {}
+                }
+            }
+            if self.hubs.out.is_empty() {
+                // The emptied list is reused.
+                self.hubs.out = out;
+            }
+            for node in lost {
+                self.hubs.lose((slot, self.upstreams.pool(slot)), self.now, node);
+            }
+        }
+    }
+
+    /// A value has come, or a key does not exist.
+    fn hub_answers(&mut self, slot: usize, at: (u32, u32), value: Option<Item>) {
+        let Some((get, (batch, place), key)) = self.hub_key(slot, at) else { return };
+        let settled = match value {
+            Some(item) => Settled::Value(value_line(key.key.bytes(), &item).into()),
+            None => Settled::Missed,
+        };
+        self.batch_settles(get, batch, (place, settled), None);
+    }
+
+    /// A key has no answer by the deadline, or its server does not answer.
+    fn hub_fails(&mut self, slot: usize, at: (u32, u32)) {
+        let Some((get, (batch, place), _)) = self.hub_key(slot, at) else { return };
+        self.counters.failed(ServerError::Timeout);
+        let misses = self.upstreams.pool(slot).misses(ServerError::Timeout);
+        let failed = (!misses).then_some(ServerError::Timeout.text());
+        self.batch_settles(get, batch, (place, Settled::Missed), failed);
+    }
+
+    /// A key of a request in progress: its multiget, and its place in that.
+    fn hub_key(&self, slot: usize, (request, index): (u32, u32)) -> Option<(Id, Place, ItemKey)> {
+        let request = self.hubs.get(slot)?.requests.get(&request)?;
+        let (place, key) = request.keys.get(index as usize)?;
+        Some((request.get, *place, key.clone()))
+    }
+
+    /// Requests a key from its memcached.
+    fn ask_directly(&mut self, slot: usize, (tag, index): (Tag, u32), key: ItemKey, to: Node) {
+        let client = self.hubs.get(slot).and_then(|hubs| Some(hubs.requests.get(&tag.request)?.client.0));
+        let direct = self.hubs.direct.insert(Direct::new(slot, (tag, index), to));
+        let server = self.hubs.get(slot).and_then(|hubs| hubs.server(to));
+        let Some(server) = server else { return self.direct_ends(direct, false) };
+        self.counters.hub_keys_direct.add(1);
+        let server = self.upstreams.pool(slot).server(server);
+        // Not part of a client's response.
+        let whose = (client.unwrap_or(Id::NOBODY), u64::MAX);
+        let ask = Ask::new(whose, Destination::Direct(direct), Shape::Values, self.now);
+        let command: &[u8] = if key.with_cas { b"gets " } else { b"get " };
+        let key = key.key.bytes();
+        self.ask(server, ask, key, &[command, key, b"\r\n"]);
+    }
+
+    /// A memcached has answered such a request, or has failed.
+    pub(super) fn direct_ends(&mut self, id: Id, answered: bool) {
+        let Some(direct) = self.hubs.direct.remove(id) else { return };
+        let (slot, from) = (direct.slot, direct.from);
+        self.hubs.handle((slot, self.upstreams.pool(slot)), self.now, from, direct.message(answered));
+        self.act_for_hubs(slot);
+    }
+}
+
+/// Connections to agents, and time.
+impl<N: Net> Front<N> {
+    /// Follows the settings: adds hubs of new pools.
+    pub(super) fn install_hubs(&mut self) {
+        for slot in self.upstreams.current_slots().collect::<Vec<_>>() {
+            let (state, random) = (self.upstreams.pool(slot).shared.clone(), self.upstreams.random());
+            self.hubs.install(slot, &state, random as u32);
+        }
+        self.hubs.connect(&mut self.net, self.now);
+    }
+
+    /// Work of hubs that is due.
+    pub(super) fn hub_timers(&mut self) {
+        for slot in self.hubs.slots() {
+            self.hubs.due((slot, self.upstreams.pool(slot)), self.now);
+            self.act_for_hubs(slot);
+        }
+        self.hubs.connect(&mut self.net, self.now);
+        let current: Vec<usize> = self.upstreams.current_slots().collect();
+        self.hubs.remove_unused(&mut self.net, |slot| current.contains(&slot));
+    }
+
+    /// Sends a message to an agent; returns whether it is connected.
+    fn send_to_agent(&mut self, slot: usize, to: Node, message: &ItemMessage) -> bool {
+        let Some(hubs) = self.hubs.get(slot) else { return false };
+        let Some(place) = hubs.settings.racks.of_node(to) else { return false };
+        let sent = self.hubs.link((slot, place)).is_some_and(|link| link.send(message));
+        if sent {
+            self.hubs.mark((slot, place));
+        }
+        sent
+    }
+
+    pub(super) fn agent_event(&mut self, token: usize, event: &Event) {
+        let Some(at) = self.hubs.of_token(token) else { return };
+        let Some(link) = self.hubs.link(at) else { return };
+        let (node, had_failed, mut messages) = (link.node(), link.has_failed(), Vec::new());
+        let result = link.event(&mut self.net, event, &mut self.scratch.bytes, &mut messages);
+        self.hubs.mark(at);
+        for message in messages {
+            self.hubs.handle((at.0, self.upstreams.pool(at.0)), self.now, node, message);
+        }
+        match result {
+            Ok(true) if had_failed => self.tell_of_agent(at, "connected again"),
+            Ok(_) => {}
+            Err(error) => self.agent_fails(at, &error),
+        }
+        self.act_for_hubs(at.0);
+    }
+
+    fn agent_fails(&mut self, at: (usize, usize), error: &PeerError) {
+        let Some(link) = self.hubs.link(at) else { return };
+        let (node, had_failed) = (link.node(), link.has_failed());
+        link.fail(&mut self.net, self.now);
+        self.hubs.note_next_connect();
+        self.counters.hub_failures.add(1);
+        if !had_failed {
+            self.tell_of_agent(at, &format!("not connected: {error}"));
+        }
+        self.hubs.lose((at.0, self.upstreams.pool(at.0)), self.now, node);
+        self.act_for_hubs(at.0);
+    }
+
+    /// Reports the state of an agent, once for all threads.
+    fn tell_of_agent(&mut self, (slot, place): (usize, usize), state: &str) {
+        if self.thread > 0 {
+            return;
+        }
+        let Some(link) = self.hubs.link((slot, place)) else { return };
+        let (address, pool) = (link.address(), &self.upstreams.pool(slot).shared.settings.name);
+        self.net.tell(&format!("{pool}: agent {address} is {state}"));
+    }
+
+    /// Writes to the agents that have output.
+    pub(super) fn flush_agents(&mut self) {
+        for at in self.hubs.take_marked() {
+            let written = self.hubs.link(at).map(|link| link.write(&mut self.net));
+            if let Some(Err(error)) = written {
+                self.agent_fails(at, &error);
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Connections between front ends and agents: a greeting on each side, then messages of roles.
+//!
+//! A connection is used in both directions. What does not begin with a greeting is refused at once, so a stranger costs no more than one.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes, BytesMut};
+use fanin_roles::wire::{self, Hello, Item, ItemKey, Malformed, NotHello, Sink, VERSION};
+use fanin_roles::{Message, Node};
+
+use crate::memory::Charge;
+use crate::net::{Net, Outgoing, Target, Token};
+
+/// A message of roles about memcached's items.
+pub type ItemMessage = Message<ItemKey, Item>;
+
+/// Bytes per read.
+pub const READ: usize = 128 << 10;
+
+/// Reason why a connection ends.
+#[derive(Debug)]
+pub enum PeerError {
+    /// The system's, or the network's.
+    Io(io::Error),
+    /// The peer has closed it.
+    Closed,
+    /// The peer's first bytes are no greeting.
+    NotHello,
+    /// It speaks another version.
+    Version(u8),
+    /// It is another node than its address should have.
+    Node(Node),
+    /// It sent an invalid message.
+    Malformed(Malformed),
+}
+
+impl std::fmt::Display for PeerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PeerError::Io(error) => error.fmt(f),
+            PeerError::Closed => f.write_str("it closed the connection"),
+            PeerError::NotHello => f.write_str("it is neither a front end nor an agent of fanin"),
+            PeerError::Version(version) => write!(
+                f,
+                "it speaks version {version} of the agents' protocol, this one version {VERSION}; update the older one"
+            ),
+            PeerError::Node(node) => write!(
+                f,
+                "it serves another memcached (number {}) than the racks say; use the same racks.toml on all hosts",
+                node.0
+            ),
+            PeerError::Malformed(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A connection to a peer.
+pub struct Peer<S> {
+    socket: S,
+    /// Whether it is still connecting.
+    opening: bool,
+    /// The node that it must be, if known.
+    expects: Option<Node>,
+    /// Its node, once it has greeted.
+    node: Option<Node>,
+    out: Outgoing,
+    /// Bytes that are not parsed, and the number from which the first message is complete.
+    rest: BytesMut,
+    needs: usize,
+    charge: Charge,
+    /// Whether the peer has closed its side.
+    ending: bool,
+    /// Whether it is in a list of those to write to.
+    marked: bool,
+}
+
+/// Output as a sink of messages.
+struct Out<'a>(&'a mut Outgoing);
+
+impl Sink for Out<'_> {
+    fn copy(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes);
+    }
+}
+
+impl<S> Peer<S> {
+    /// An accepted or, with `expects`, an opening connection.
+    fn new(socket: S, me: Node, expects: Option<Node>) -> Peer<S> {
+        let mut out = Outgoing::default();
+        Hello { version: VERSION, node: me }.put(&mut Out(&mut out));
+        Peer {
+            socket,
+            opening: expects.is_some(),
+            expects,
+            node: None,
+            out,
+            rest: BytesMut::new(),
+            needs: 0,
+            charge: Charge::default(),
+            ending: false,
+            marked: false,
+        }
+    }
+
+    /// Connects to the agent of a node.
+    ///
+    /// # Errors
+    /// The connection cannot be opened.
+    pub fn connect<N: Net<Socket = S>>(
+        net: &mut N,
+        (to, token): (&Arc<Target>, Token),
+        (me, node): (Node, Node),
+    ) -> io::Result<Peer<S>> {
+        let stream = net.connect(to)?;
+        Ok(Peer::new(net.add(stream, token, true)?, me, Some(node)))
+    }
+
+    /// An accepted connection.
+    pub fn accepted(socket: S, me: Node) -> Peer<S> {
+        Peer::new(socket, me, None)
+    }
+
+    /// The peer, once it has greeted.
+    pub fn node(&self) -> Option<Node> {
+        self.node
+    }
+
+    /// The peer, or the node that it must be.
+    pub fn node_or_expected(&self) -> Option<Node> {
+        self.node.or(self.expects)
+    }
+
+    /// Bytes to send.
+    pub fn unsent(&self) -> usize {
+        self.out.left()
+    }
+
+    /// Queues a message.
+    pub fn put(&mut self, message: &ItemMessage) {
+        message.put(&mut Out(&mut self.out));
+    }
+
+    /// Marks it to be written to; returns whether it was not marked.
+    pub fn mark(&mut self) -> bool {
+        !std::mem::replace(&mut self.marked, true)
+    }
+
+    /// Handles an event; returns whether to read.
+    ///
+    /// # Errors
+    /// Connecting failed.
+    pub fn event<N: Net<Socket = S>>(&mut self, net: &mut N, event: &fanin_ring::Event) -> Result<bool, PeerError> {
+        let mut opened = false;
+        if self.opening {
+            opened = net.is_open(&mut self.socket).map_err(PeerError::Io)?;
+            self.opening = !opened;
+            if event.failed && !opened {
+                return Err(PeerError::Closed);
+            }
+        }
+        self.ending |= event.readable && event.ended;
+        Ok(!self.opening && (event.readable || opened))
+    }
+
+    /// Reads once into a buffer; returns whether to read again.
+    ///
+    /// # Errors
+    /// The connection has ended, or its peer has sent something invalid.
+    pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, buffer: &mut [u8]) -> Result<bool, PeerError> {
+        match net.read(&mut self.socket, buffer) {
+            Ok(received) if received.count > 0 => {
+                self.rest.extend_from_slice(&buffer[..received.count]);
+                if self.node.is_none() {
+                    self.greet()?;
+                }
+                self.charge.set(self.rest.capacity());
+                Ok(received.more || self.ending)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
+            Ok(_) => Err(PeerError::Closed),
+            Err(error) => Err(PeerError::Io(error)),
+        }
+    }
+
+    /// Takes the peer's greeting, if it is there.
+    fn greet(&mut self) -> Result<(), PeerError> {
+        match Hello::take(&self.rest) {
+            Ok(None) => Ok(()),
+            Err(NotHello) => Err(PeerError::NotHello),
+            Ok(Some(Hello { version, .. })) if version != VERSION => Err(PeerError::Version(version)),
+            Ok(Some(Hello { node, .. })) => {
+                if self.expects.is_some_and(|expected| expected != node) {
+                    return Err(PeerError::Node(node));
+                }
+                self.rest.advance(Hello::LEN);
+                self.node = Some(node);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes the complete messages that were read.
+    ///
+    /// # Errors
+    /// The next one is invalid.
+    pub fn take(&mut self, messages: &mut Vec<ItemMessage>) -> Result<(), PeerError> {
+        if self.node.is_none() || self.rest.len() < self.needs.max(1) {
+            return Ok(());
+        }
+        let bytes = self.rest.split().freeze();
+        let mut at = 0;
+        while let Some((message, len)) = Message::take(&bytes.slice(at..)).map_err(PeerError::Malformed)? {
+            messages.push(message);
+            at += len;
+        }
+        self.needs = wire::encoded_len(&bytes[at..]).unwrap_or(0);
+        self.rest.extend_from_slice(&bytes[at..]);
+        self.charge.set(self.rest.capacity());
+        Ok(())
+    }
+
+    /// Writes as much as possible.
+    ///
+    /// # Errors
+    /// The connection's error.
+    pub fn write<N: Net<Socket = S>>(&mut self, net: &mut N) -> Result<(), PeerError> {
+        self.marked = false;
+        if self.opening {
+            return Ok(());
+        }
+        net.write(&mut self.socket, &mut self.out).map_err(PeerError::Io)
+    }
+
+    /// Closes it. A peer of another version learns this one's.
+    pub fn close<N: Net<Socket = S>>(mut self, net: &mut N) {
+        if self.node.is_none() && !self.opening {
+            // Best effort.
+            let _ = net.write(&mut self.socket, &mut self.out);
+        }
+        net.close(self.socket);
+    }
+}
+
+/// The line of a value for a client, with the value and its end.
+pub fn value_line(key: &[u8], item: &Item) -> Vec<u8> {
+    let Item { flags, cas, value } = item;
+    let mut line = Vec::with_capacity(key.len() + value.len() + 64);
+    line.extend_from_slice(b"VALUE ");
+    line.extend_from_slice(key);
+    let cas = cas.map_or_else(String::new, |cas| format!(" {cas}"));
+    line.extend_from_slice(format!(" {flags} {}{cas}\r\n", value.len()).as_bytes());
+    line.extend_from_slice(value);
+    line.extend_from_slice(b"\r\n");
+    line
+}
+
+/// Reads the words of such a line, and takes the value that follows it.
+pub fn item(line: &[u8], value: Bytes) -> Option<Item> {
+    let mut words = std::str::from_utf8(line.strip_suffix(b"\r\n")?).ok()?.split(' ').skip(2);
+    let flags = words.next()?.parse().ok()?;
+    let cas = words.nth(1).map(|cas| cas.parse().ok());
+    match cas {
+        Some(None) => None,
+        cas => Some(Item { flags, cas: cas.flatten(), value }),
+    }
+}

@@ -1,0 +1,120 @@
+//! Settings of a pool whose multigets go through hubs: SICC.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fanin_fanout::Kind;
+use fanin_fanout::sicc;
+use fanin_fanout::swarm::Policy;
+use fanin_fanout::tree::{self, Bound};
+use fanin_units::{Bytes, Rate, Time};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::racks::{AgentTls, Racks, agent_tls};
+use super::security::{Files, ServerTlsInFile};
+use super::types::{HubSettings, Pool};
+use super::values::{LINKS, Written, Wrong, bounded, right, whole};
+
+/// The keys of a pool in a file.
+pub struct HubsInFile {
+    pub racks: Option<Spanned<PathBuf>>,
+    pub plaintext: Option<Spanned<bool>>,
+    pub agent_tls: Option<Spanned<ServerTlsInFile>>,
+    pub sicc: Option<Spanned<SiccInFile>>,
+}
+
+/// SICC's settings in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiccInFile {
+    hubs: Option<Spanned<i64>>,
+    buffer: Option<Spanned<Written>>,
+    uplink: Option<Spanned<Written>>,
+    object: Option<Spanned<Written>>,
+    period: Option<Spanned<Written>>,
+}
+
+/// Bounds of a port's buffer, of a mean object, and of a period.
+const BUFFER: (Bytes, Bytes) = (Bytes(1500), Bytes(1 << 30));
+const OBJECT: (Bytes, Bytes) = (Bytes(1), Bytes(1 << 20));
+const PERIOD: (Time, Time) = (Time::from_millis(1), Time::from_secs(10));
+/// Defaults of the port's buffer.
+const USUAL_BUFFER: Bytes = Bytes(64 << 10);
+
+/// Multigets that go through hubs.
+pub const HUBS: [(&str, Kind); 8] = [
+    ("sicc", Kind::Sicc),
+    ("sicc-balanced", Kind::SiccBalanced),
+    ("sicc-base", Kind::SiccBase),
+    ("sicc-nps", Kind::SiccNps),
+    ("sicc-nmt", Kind::SiccNmt),
+    ("sicc-nssc", Kind::SiccNssc),
+    ("sicc-nqr", Kind::SiccNqr),
+    ("sicc-nopack", Kind::SiccNopack),
+];
+
+/// Converts them for a pool with its servers, failover and plan; `kind` is its multigets' algorithm if that uses hubs.
+pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Pool, files: &Files) -> Result<(), Wrong> {
+    let Some((kind, place)) = kind else {
+        let places = [
+            file.racks.map(|it| it.span()),
+            file.plaintext.map(|it| it.span()),
+            file.agent_tls.map(|it| it.span()),
+            file.sicc.map(|it| it.span()),
+        ];
+        return match places.into_iter().flatten().next() {
+            Some(place) => Err(Wrong(
+                Some(place),
+                "it is for multigets through hubs: add multiget = \"sicc\", or remove it".to_owned(),
+            )),
+            None => Ok(()),
+        };
+    };
+    let wrong = |why: &str| Err(Wrong(Some(place.clone()), why.to_owned()));
+    if pool.plan.is_some() || pool.fails_over() {
+        return wrong(
+            "hubs ask one server per key: remove `plan`, `replicas` and `on_down = \"next\"`, or use another algorithm",
+        );
+    }
+    let Some(racks) = file.racks else {
+        return wrong("hubs need the racks of the servers: add racks = \"racks.toml\"");
+    };
+    let is_plaintext = file.plaintext.is_some_and(|plain| plain.into_inner());
+    let tls: AgentTls = match (file.agent_tls, is_plaintext) {
+        (Some(tls), false) => Some(agent_tls(tls, files)?),
+        (None, true) => None,
+        (Some(tls), true) => {
+            return Err(Wrong(Some(tls.span()), "plaintext = true contradicts TLS: remove one of them".to_owned()));
+        }
+        (None, false) => {
+            return wrong(
+                "agents are not authenticated: add agent_tls = { ca = \"ca.pem\", certificate = \"cert.pem\", key = \"key.pem\" }, or \
+                 plaintext = true in a network that only trusted hosts reach",
+            );
+        }
+    };
+    let racks = Arc::new(Racks::read(&racks, &tls, files)?);
+    if !pool.servers.iter().any(|server| racks.position(&server.target.address).is_some()) {
+        return wrong("the racks have none of the pool's servers: add them as [[server]]");
+    }
+    let (sicc, most) = sicc_of(file.sicc.map(Spanned::into_inner), pool.link)?;
+    let Some(parts) = kind.parts(&sicc) else { return Ok(()) };
+    pool.hubs = Some(Arc::new(HubSettings { parts, sicc, most, racks, is_plaintext }));
+    Ok(())
+}
+
+/// SICC's settings, and the most hubs that send to the front end itself.
+fn sicc_of(file: Option<SiccInFile>, link: Rate) -> Result<(sicc::Params, u32), Wrong> {
+    let file = file.unwrap_or(SiccInFile { hubs: None, buffer: None, uplink: None, object: None, period: None });
+    let usual = sicc::Params { hub: Policy::SpareIo, ..sicc::Params::default() };
+    let buffer = bounded(file.buffer, USUAL_BUFFER, right("buffer", "64 KiB", "KiB"), BUFFER)?;
+    let uplink = bounded(file.uplink, link, right("uplink", "10 Gbit/s", "Gbit/s"), LINKS)?;
+    let mean_object = bounded(file.object, usual.mean_object, right("object", "500 B", "B"), OBJECT)?;
+    let period = bounded(file.period, usual.period, right("period", "10 ms", "ms"), PERIOD)?;
+    let fixed = file.hubs.map(|hubs| whole(Some(hubs), 1, 1_000_000)).transpose()?;
+    let bound = if fixed.is_some() { Bound::Fixed } else { usual.bound };
+    let most = tree::bound(bound, buffer, mean_object, uplink, link, 1, fixed.unwrap_or(1) as u32);
+    Ok((sicc::Params { mean_object, period, bound, ..usual }, most))
+}

@@ -1,0 +1,382 @@
+//! Agents: multigets through hubs, over sockets. Tests are named after the sections of the SICC paper.
+#![expect(clippy::disallowed_types, reason = "these peers wait for one another")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fanin_daemon::agent::{RunningAgent, start};
+use fanin_daemon::settings::racks::node_of;
+use fanin_daemon::{AgentSettings, Running, Settings};
+use fanin_roles::wire::{Hello, Item, ItemKey, Key, Swarm, VERSION};
+use fanin_roles::{Body, Message, Node, Tag};
+use fanin_units::Rate;
+use tempfile::TempDir;
+
+use super::EVENT_LOOP;
+use crate::certificates::{Authority, VALID, folder};
+use crate::support::{Client, Manner, Server, connect, free_address, now, value, wait_until};
+
+/// Servers in racks with an agent beside each, and a front end with two pools: the first with hubs, the second without.
+struct Tier {
+    servers: Vec<Server>,
+    agents: Vec<Option<RunningAgent>>,
+    front: Running,
+    folder: TempDir,
+}
+
+/// What differs between tiers.
+struct Manners<'a> {
+    racks: usize,
+    of_agents: &'a str,
+    of_pool: &'a str,
+}
+
+const PLAIN: Manners<'_> = Manners { racks: 4, of_agents: "plaintext = true\n", of_pool: "plaintext = true\n" };
+
+impl Tier {
+    fn start(servers: usize, manners: &Manners<'_>) -> Tier {
+        Tier::in_folder(tempfile::tempdir().unwrap(), servers, manners)
+    }
+
+    fn in_folder(folder: TempDir, count: usize, manners: &Manners<'_>) -> Tier {
+        let servers: Vec<Server> = (0..count).map(|_| Server::start()).collect();
+        let addresses: Vec<SocketAddr> = (0..count).map(|_| free_address()).collect();
+        let mut racks = String::new();
+        for (number, (server, agent)) in servers.iter().zip(&addresses).enumerate() {
+            let (memcached, rack) = (server.address, number % manners.racks);
+            writeln!(racks, "[[server]]\nmemcached = \"{memcached}\"\nagent = \"{agent}\"\nrack = \"r{rack}\"")
+                .unwrap();
+        }
+        fs::write(folder.path().join("racks.toml"), racks).unwrap();
+        let agent = |(server, agent): (&Server, &SocketAddr)| Some(start_agent(&folder, server, *agent, manners));
+        let agents = servers.iter().zip(&addresses).map(agent).collect();
+        let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
+        let pool = |number: usize, more: &str| {
+            let servers = listed.join(",");
+            format!("[[pool]]\nname = \"p{number}\"\nlisten = \"127.0.0.{number}:0\"\nservers = [{servers}]\n{more}")
+        };
+        let hubs = format!("multiget = \"sicc\"\nracks = \"racks.toml\"\n{}", manners.of_pool);
+        let hubs = if hubs.contains("timeout") { hubs } else { hubs + "timeout = \"2 s\"\n" };
+        let text = format!("threads = 1\n{EVENT_LOOP}{}{}", pool(1, &hubs), pool(2, "timeout = \"2 s\"\n"));
+        let settings = Settings::of_file(&folder.path().join("front.toml").display().to_string(), &text);
+        let front = fanin_daemon::start(&settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap();
+        let tier = Tier { servers, agents, front, folder };
+        let ready = || tier.agents.iter().flatten().all(|agent| agent.counters().peers_greeted.get() > 0);
+        wait_until("the front end is connected with all agents", ready);
+        tier
+    }
+
+    fn client(&self, pool: usize) -> Client {
+        Client::to(self.front.listens()[pool].ip().unwrap())
+    }
+
+    /// Stores keys with values of these sizes, by turns.
+    fn filled(&self, count: usize, sizes: &[usize]) -> Vec<String> {
+        let keys: Vec<String> = (0..count).map(|number| format!("{number}-key")).collect();
+        let mut client = self.client(1);
+        for (key, size) in keys.iter().zip(sizes.iter().cycle()) {
+            assert_eq!(client.set(key, &value(key, *size)), "STORED");
+        }
+        keys
+    }
+
+    fn stop(&mut self, agent: usize) {
+        let agent = self.agents[agent].take().unwrap();
+        agent.stop();
+        agent.wait().unwrap();
+    }
+
+    /// Sum of a counter over all agents.
+    fn sum(&self, name: &str) -> u64 {
+        let value = |agent: &RunningAgent| agent.counters().all().find(|(other, ..)| *other == name).unwrap().2;
+        self.agents.iter().flatten().map(value).sum()
+    }
+}
+
+fn start_agent(folder: &TempDir, server: &Server, listen: SocketAddr, manners: &Manners<'_>) -> RunningAgent {
+    let text = format!(
+        "listen = \"{listen}\"\nmemcached = \"{}\"\nracks = \"racks.toml\"\n{EVENT_LOOP}{}",
+        server.address, manners.of_agents
+    );
+    let settings = AgentSettings::of_file(&folder.path().join("agent.toml").display().to_string(), &text);
+    start(settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
+}
+
+/// A response up to the line that ends it, whose bytes no value here has.
+fn response(client: &mut Client, request: &str) -> Vec<u8> {
+    client.send(request);
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"END\r\n") && !bytes.ends_with(b"time\r\n") {
+        let mut some = [0; 1 << 16];
+        let count = client.0.read(&mut some).unwrap();
+        assert!(count > 0, "the connection has ended");
+        bytes.extend_from_slice(&some[..count]);
+    }
+    bytes
+}
+
+#[test]
+fn beyond_multiget_through_hubs_is_the_direct_one_byte_for_byte() {
+    let tier = Tier::start(8, &PLAIN);
+    let mut keys = tier.filled(300, &[1, 100, 1400, 20_000]);
+    keys.extend((0..3).map(|number| format!("large-{number}")));
+    let (mut hubs, mut direct) = (tier.client(0), tier.client(1));
+    (0..3).for_each(|number| {
+        assert_eq!(hubs.set(&format!("large-{number}"), &value(&format!("large-{number}"), 1_000_000)), "STORED")
+    });
+    let mut asked: Vec<&str> = keys.iter().map(String::as_str).collect();
+    // Misses, and keys that occur twice.
+    asked.extend(["nobody", "7-key", "nobody", "large-1"]);
+    for turn in 0..4 {
+        asked.rotate_left(57 * turn);
+        for command in ["get", "gets"] {
+            let line = format!("{command} {}\r\n", asked.join(" "));
+            assert!(response(&mut hubs, &line) == response(&mut direct, &line), "{command}");
+        }
+    }
+    assert!(hubs.figure("hub_requests") >= 8 && hubs.figure("hub_keys_direct") == 0);
+    assert_eq!(hubs.figure("errors_timeout"), 0);
+    assert!(tier.sum("hub_objects") > 1000 && tier.sum("memcached_failures") == 0);
+}
+
+#[test]
+fn section_3_1_nothing_is_sent_without_a_request() {
+    let tier = Tier::start(8, &PLAIN);
+    let keys = tier.filled(40, &[100]);
+    let of_first: Vec<String> = {
+        let mut client = tier.client(1);
+        keys.iter()
+            .filter(|key| tier.servers[0].has(key) && !client.get(&[key.to_string()]).0.is_empty())
+            .cloned()
+            .collect()
+    };
+    assert!(of_first.len() > 1);
+    let before: Vec<u64> = tier.agents.iter().flatten().map(|agent| agent.counters().hub_gets.get()).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(tier.client(0).get(&of_first).0, of_first);
+    let after: Vec<u64> = tier.agents.iter().flatten().map(|agent| agent.counters().hub_gets.get()).collect();
+    let more: Vec<u64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
+    assert_eq!((before, more), (vec![0; 8], [vec![of_first.len() as u64], vec![0; 7]].concat()));
+}
+
+#[test]
+fn section_3_1_hub_that_fails_is_replaced_by_its_backup() {
+    let of_agents = "plaintext = true\ntimeout = \"1 s\"\n";
+    let mut tier = Tier::start(8, &Manners { racks: 2, of_agents, ..PLAIN });
+    let keys = tier.filled(200, &[100, 3000]);
+    let mut client = tier.client(0);
+    assert_eq!(client.get(&keys).0, keys);
+    // Before a request, and during one: servers that take their time hold the hubs' answers back.
+    tier.stop(0);
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    tier.servers.iter().for_each(|server| server.set(Manner::Slow(50)));
+    client.send(&format!("get {}\r\n", keys.join(" ")));
+    std::thread::sleep(Duration::from_millis(20));
+    tier.stop(1);
+    tier.stop(2);
+    assert_eq!(client.values(), (keys.clone(), "END".to_owned()));
+    // The rest goes directly when a rack has no agent any more.
+    tier.servers.iter().for_each(|server| server.set(Manner::Answers));
+    (3..8).for_each(|agent| tier.stop(agent));
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    let asked = client.figure("hub_requests");
+    assert_eq!(client.get(&keys).0, keys);
+    assert_eq!(client.figure("hub_requests"), asked, "no rack has an agent");
+}
+
+#[test]
+fn section_3_1_more_hubs_than_the_bound_form_a_tree() {
+    for (hubs, is_tree) in [(2, true), (100, false)] {
+        let of_pool = format!("plaintext = true\nsicc = {{ hubs = {hubs} }}\n");
+        let tier = Tier::start(8, &Manners { of_pool: &of_pool, ..PLAIN });
+        let keys = tier.filled(60, &[100]);
+        let before = tier.sum("peers_greeted");
+        let mut client = tier.client(0);
+        assert_eq!(client.get(&keys).0, keys);
+        // Two of the four hubs send through the other two, each over a connection that both ends count.
+        assert_eq!(tier.sum("peers_greeted") - before, if is_tree { 4 } else { 0 });
+        // An object below another hub is sent on twice.
+        let sent = tier.sum("hub_objects");
+        assert!(if is_tree { (75..105).contains(&sent) } else { sent == 60 }, "{sent}");
+    }
+}
+
+#[test]
+fn section_3_1_dead_agents_are_no_hubs_and_return() {
+    let mut tier = Tier::start(4, &Manners { racks: 1, ..PLAIN });
+    let (keys, mut client) = (tier.filled(80, &[10]), tier.client(0));
+    let address = tier.agents[2].as_ref().unwrap().listens().ip().unwrap();
+    tier.stop(2);
+    (0..3).for_each(|_| assert_eq!(client.get(&keys).0, keys));
+    let failures = client.figure("hub_failures");
+    tier.agents[2] = Some(start_agent(&tier.folder, &tier.servers[2], address, &PLAIN));
+    let returned = || tier.agents[2].as_ref().unwrap().counters().peers_greeted.get() > 0;
+    wait_until("the front end connects again", returned);
+    assert_eq!((client.get(&keys).0, failures > 0), (keys, true));
+}
+
+#[test]
+fn beyond_deadline_gives_what_is_there() {
+    let tier = Tier::start(8, &Manners { of_pool: "plaintext = true\ntimeout = \"400 ms\"\n", ..PLAIN });
+    let keys = tier.filled(80, &[100]);
+    // All servers of the first rack.
+    [0, 4].iter().for_each(|server| tier.servers[*server].set(Manner::Hangs));
+    let there: Vec<String> =
+        keys.iter().filter(|key| ![0, 4].iter().any(|server| tier.servers[*server].has(key))).cloned().collect();
+    let begun = now();
+    let mut client = tier.client(0);
+    let (found, end) = client.get(&keys);
+    assert_eq!((found, end), (there.clone(), "SERVER_ERROR server did not answer in time".to_owned()));
+    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+    // A server that is back serves again.
+    [0, 4].iter().for_each(|server| tier.servers[*server].set(Manner::Answers));
+    wait_until("all keys are there again", || client.get(&keys).0 == keys);
+}
+
+#[test]
+fn beyond_server_errors_are_told() {
+    let tier = Tier::start(4, &Manners { of_pool: "plaintext = true\ntimeout = \"300 ms\"\n", ..PLAIN });
+    let (keys, mut client) = (tier.filled(40, &[100]), tier.client(0));
+    for manner in [Manner::Garbage, Manner::Mistakes, Manner::ClosesInTheMiddle, Manner::WrongLength] {
+        tier.servers[1].set(manner);
+        let of_others: Vec<String> = keys.iter().filter(|key| !tier.servers[1].has(key)).cloned().collect();
+        let (found, end) = client.get(&keys);
+        assert!(end.starts_with("SERVER_ERROR"), "{manner:?}: {end}");
+        assert!(of_others.iter().all(|key| found.contains(key)), "{manner:?}");
+        tier.servers[1].set(Manner::Answers);
+        wait_until("the server is asked again", || client.get(&keys).0 == keys);
+    }
+}
+
+/// A greeting.
+fn hello(version: u8, node: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Hello { version, node: Node(node) }.put(&mut bytes);
+    bytes
+}
+
+/// What an agent sends to a peer that sends these bytes and then nothing; `true` if it closes the connection.
+fn told(agent: &RunningAgent, bytes: &[u8]) -> (Vec<u8>, bool) {
+    let mut stream = connect(agent.listens().ip().unwrap());
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut got = Vec::new();
+    loop {
+        let mut some = [0; 4096];
+        match stream.read(&mut some) {
+            Ok(0) => return (got, true),
+            Ok(count) => got.extend_from_slice(&some[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return (got, true),
+            Err(_) => return (got, false),
+        }
+    }
+}
+
+#[test]
+fn beyond_peers_of_other_versions_are_refused() {
+    let tier = Tier::start(1, &Manners { racks: 1, ..PLAIN });
+    let agent = tier.agents[0].as_ref().unwrap();
+    let refused = || agent.counters().peers_refused.get();
+    for (count, bytes) in [
+        hello(VERSION + 1, 1 << 31),
+        b"get a\r\n".to_vec(),
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        vec![0; 100_000],
+        [hello(VERSION, 1 << 31), vec![9; 100]].concat(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (got, closed) = told(agent, &bytes);
+        // The peer learns this agent's version.
+        assert_eq!(Hello::take(&got).unwrap().unwrap().version, VERSION);
+        assert!(closed && refused() == count as u64 + 1, "{count}");
+    }
+    assert!(!told(agent, &hello(VERSION, 1 << 31)).1, "a right greeting");
+    let keys = tier.filled(3, &[10]);
+    assert_eq!(tier.client(0).get(&keys).0, keys, "others are served");
+}
+
+#[test]
+fn beyond_strangers_cost_bounded_memory() {
+    let tier = Tier::start(2, &Manners { racks: 1, of_agents: "plaintext = true\npeers = 200\n", ..PLAIN });
+    let agent = tier.agents[0].as_ref().unwrap();
+    let address = agent.listens().ip().unwrap();
+    let strangers: Vec<TcpStream> = (0..300).map(|_| connect(address)).collect();
+    wait_until("the limit is reached", || agent.counters().peers_refused.get() >= 100);
+    let keys = tier.filled(20, &[10]);
+    assert_eq!(tier.client(0).get(&keys).0, keys, "who was there before is served");
+    drop(strangers);
+    wait_until("there is room again", || !told(agent, &hello(VERSION, 1 << 31)).1);
+}
+
+#[test]
+fn beyond_hub_waits_for_a_front_end_that_does_not_read() {
+    let tier = Tier::start(
+        1,
+        &Manners { racks: 1, of_agents: "plaintext = true\ntimeout = \"2 s\"\nmemory = \"16 MiB\"\n", ..PLAIN },
+    );
+    let agent = tier.agents[0].as_ref().unwrap();
+    let count = 100;
+    let keys = tier.filled(count, &[900_000]);
+    let mut stream = connect(agent.listens().ip().unwrap());
+    let (me, server) = (Node(1 << 31 | 77), node_of(&tier.servers[0].address.to_string()));
+    let tag = Tag { origin: me, request: 1, epoch: 0 };
+    let mut bytes = hello(VERSION, me.0);
+    let swarm = Swarm { parent: me, rate: Rate(0), own: count as u32, all: count as u32 };
+    Message::<ItemKey, Item> { tag, index: 0, body: Body::Swarm(swarm) }.put(&mut bytes);
+    for (index, key) in keys.iter().enumerate() {
+        let key = ItemKey { with_cas: false, key: Key::new(Bytes::from(key.clone())).unwrap() };
+        Message::<ItemKey, Item> { tag, index: index as u32, body: Body::Ask { key, holder: server } }.put(&mut bytes);
+    }
+    stream.write_all(&bytes).unwrap();
+    // It asks for no more than it may hold.
+    std::thread::sleep(Duration::from_millis(500));
+    let asked = agent.counters().hub_gets.get();
+    assert!((5..60).contains(&asked), "{asked}");
+    assert_eq!(agent.counters().peers_cut_off.get(), 0);
+    let other = tier.filled(3, &[10]);
+    assert_eq!(tier.client(0).get(&other).0, other, "another front end is served");
+    // When the front end reads, all values come.
+    let mut greeting = [0; Hello::LEN];
+    stream.read_exact(&mut greeting).unwrap();
+    let (mut read, mut values) = (Vec::new(), 0);
+    while values < count {
+        let mut some = vec![0; 1 << 20];
+        let got = stream.read(&mut some).unwrap();
+        assert!(got > 0);
+        read.extend_from_slice(&some[..got]);
+        let all = Bytes::from(std::mem::take(&mut read));
+        let mut at = 0;
+        while let Some((message, len)) = Message::<ItemKey, Item>::take(&all.slice(at..)).unwrap() {
+            let Body::Object(item) = message.body else { panic!("{:?}", message.body) };
+            let key = &keys[message.index as usize];
+            assert!(item.value[..] == *value(key, 900_000).as_bytes() || message.index < 3);
+            (at, values) = (at + len, values + 1);
+        }
+        read.extend_from_slice(&all[at..]);
+    }
+}
+
+#[test]
+fn beyond_peers_authenticate_each_other() {
+    let (folder, authority) = folder();
+    let of_agents = "tls = { certificate = \"front.pem\", key = \"front-key.pem\", client_ca = \"ca.pem\" }\n\
+                     agent_tls = { ca = \"ca.pem\", certificate = \"front.pem\", key = \"front-key.pem\", name = \"127.0.0.1\" }\n";
+    let of_pool = "agent_tls = { ca = \"ca.pem\", certificate = \"front.pem\", key = \"front-key.pem\", name = \"127.0.0.1\" }\n\
+                   sicc = { hubs = 1 }\n";
+    let tier = Tier::in_folder(folder, 4, &Manners { racks: 2, of_agents, of_pool });
+    let keys = tier.filled(100, &[10, 2000]);
+    let mut client = tier.client(0);
+    assert_eq!(client.get(&keys).0, keys, "also between the two hubs");
+    assert!(client.figure("hub_keys_direct") == 0 && tier.sum("hub_objects") > 110);
+    // Who has no certificate, or another authority's, gets nothing.
+    let agent = tier.agents[0].as_ref().unwrap();
+    let (got, _) = told(agent, &hello(VERSION, 1 << 31));
+    assert!(Hello::take(&got) != Ok(None) && Hello::take(&got).is_err(), "an alert of TLS");
+    drop((authority, Authority::new("other", VALID)));
+}
