@@ -15,20 +15,9 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let sicc = s.fan_outs.sicc;
     let method = match fan_out.asks(&sicc) {
         Asks::Servers(window) => RequestMethod::Servers(window(&s.fan_outs, capacity)),
-        Asks::Hubs(parts) => RequestMethod::Swarms {
-            parts,
-            settings: sicc,
-            bound: tree::bound(
-                sicc.bound,
-                Bytes(s.in_bytes(s.port_buffer())),
-                sicc.mean_object,
-                s.uplink_of_host(),
-                capacity,
-                sicc.requests,
-                sicc.hubs,
-            ),
-            packet: packet(s),
-        },
+        Asks::Hubs(parts) => {
+            RequestMethod::Swarms { parts, settings: sicc, bound: most_hubs(spec, host), packet: packet(s) }
+        }
     };
     let (anew, together) = (k.windows == Windows::Anew, k.replica == Replica::Together);
     let (timeout, tries) = (k.patience.0, k.tries as u8);
@@ -37,6 +26,13 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     // All hosts but the first are servers.
     let cover = covers.then_some((spec.fan_in + 1, most));
     Params { me: Node(host), epoch: life, capacity, method, anew, together, cover, timeout, tries }
+}
+
+/// Maximum number of hubs that send to the front end on a host itself (SICC, equation 1).
+pub fn most_hubs(spec: &RunSpec, host: u32) -> u32 {
+    let (s, sicc) = (&spec.settings, &spec.settings.fan_outs.sicc);
+    let (buffer, capacity) = (Bytes(s.in_bytes(s.port_buffer())), capacity(spec, HostId(host)));
+    tree::bound(sicc.bound, buffer, sicc.mean_object, s.uplink_of_host(), capacity, sicc.requests, sicc.hubs)
 }
 
 /// The hub on a host.
@@ -55,7 +51,7 @@ pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
         // A hub must report silent servers before it counts as silent itself.
         timeout: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
         forget: Time::from_secs(60),
-        most_waiting: Bytes(u64::MAX),
+        limits: None,
         behind: Time::ZERO,
     }
 }

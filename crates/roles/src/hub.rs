@@ -15,7 +15,7 @@ use crate::{Output, Outputs};
 /// Settings of a hub.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
-    /// This machine. Its own objects come first; they do not count for the window, unless `most_waiting` is limited.
+    /// This machine. Its own objects come first; they do not count for the window, unless there are limits.
     pub me: Node,
     /// Payload of a packet.
     pub room: u32,
@@ -33,16 +33,25 @@ pub struct Params {
     pub timeout: Time,
     /// Time without messages after which a request is dropped, since its front end is gone.
     pub forget: Time,
-    /// Limit of bytes that wait to be sent: with more, no further objects are requested.
-    pub most_waiting: Bytes,
+    /// Limits of a real machine; none in a simulation.
+    pub limits: Option<Limits>,
     /// Time by which sending may be behind its speed and catch up: the resolution of the host's clock; zero if that is exact.
     pub behind: Time,
+}
+
+/// Limits of a hub on a real machine. With them, requests of several front ends get objects by turns.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes that wait to be sent: with more, no further objects are requested.
+    pub waiting: Bytes,
+    /// Rate of its link, which front ends, and then their requests, share equally.
+    pub link: Rate,
 }
 
 impl Params {
     /// Whether outstanding objects of a server count for the window.
     fn counts(&self, holder: Node) -> bool {
-        holder != self.me || self.most_waiting.0 < u64::MAX
+        holder != self.me || self.limits.is_some()
     }
 }
 
@@ -100,6 +109,8 @@ struct Gathering<K, V> {
     rate: Rate,
     /// Limit while the machine is busy.
     strained: Option<Rate>,
+    /// Its share of the link, if that is limited.
+    share: Option<Rate>,
     /// Missing objects, children's included.
     left: u32,
     /// Sorted indices of the objects, apart from them for cache efficiency.
@@ -230,6 +241,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             Body::Get(_) | Body::Pass { .. } | Body::Withdrawn => {}
         }
         self.ask(now, out);
+        self.split_link();
         if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
             slot.send(now, &self.params, out);
             self.alarm = self.alarm.min(slot.alarm);
@@ -309,6 +321,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             parent: swarm.parent,
             rate: swarm.rate,
             strained: None,
+            share: None,
             left: swarm.all,
             indices: Vec::new(),
             objects: Vec::new(),
@@ -367,9 +380,9 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Sends requests as the window allows.
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let limited = self.params.most_waiting.0 < u64::MAX;
+        let limits = self.params.limits;
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
-            if limited && self.waiting_bytes() >= self.params.most_waiting.0 {
+            if limits.is_some_and(|limits| self.waiting_bytes() >= limits.waiting.0) {
                 return;
             }
             let Some(key) = self.hungry.front() else { return };
@@ -388,6 +401,10 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                 self.out += 1;
                 *alarm = now.saturating_add(self.params.timeout).min(*alarm);
                 self.alarm = self.alarm.min(*alarm);
+                if limits.is_some() {
+                    // The next request's turn.
+                    self.hungry.rotate_left(1);
+                }
             }
         }
     }
@@ -460,6 +477,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Sends requests and responses that are due, and finds the next due time.
     fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
         self.ask(now, out);
+        self.split_link();
         self.alarm = Time::NEVER;
         for slot in self.gatherings.values_mut() {
             if slot.alarm <= now {
@@ -472,8 +490,23 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// After responses were sent: sends requests that there was no room for.
     fn ask_if_room(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        if self.params.most_waiting.0 < u64::MAX {
+        if self.params.limits.is_some() {
             self.ask(now, out);
+        }
+    }
+
+    /// Splits the link among the front ends that responses wait for, and each share among their requests.
+    fn split_link(&mut self) {
+        let Some(Limits { link, .. }) = self.params.limits else { return };
+        let busy = |slot: &&Slot<K, V>| !slot.gathering.waiting.is_empty();
+        let mut requests: BTreeMap<Node, u64> = BTreeMap::new();
+        for slot in self.gatherings.values().filter(busy) {
+            *requests.entry(slot.gathering.tag.origin).or_default() += 1;
+        }
+        let front_ends = requests.len() as u64;
+        for slot in self.gatherings.values_mut() {
+            let of_front_end = requests.get(&slot.gathering.tag.origin).copied().unwrap_or(1);
+            slot.gathering.share = Some(Rate(link.0 / (front_ends.max(1) * of_front_end)));
         }
     }
 }
@@ -609,10 +642,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
 
     /// Zero: unlimited.
     fn speed(&self) -> Rate {
-        match (self.rate, self.strained) {
-            (Rate(0), Some(strained)) => strained,
-            (rate, Some(strained)) => rate.min(strained),
-            (rate, None) => rate,
-        }
+        let assigned = Some(self.rate).filter(|rate| rate.0 > 0);
+        [assigned, self.strained, self.share].into_iter().flatten().min().unwrap_or(Rate(0))
     }
 }

@@ -37,6 +37,8 @@ pub enum Output<K, V> {
         request: u32,
         /// Index of the object in the request.
         index: u32,
+        /// The server that was asked for it, if only one was.
+        holder: Option<Node>,
         /// The object.
         value: V,
     },
@@ -46,6 +48,8 @@ pub enum Output<K, V> {
         request: u32,
         /// Index of the object in the request.
         index: u32,
+        /// The server that was asked for it, if only one was.
+        holder: Option<Node>,
     },
     /// An object failed: its replicas are gone, or the deadline has passed.
     Fail {

@@ -1,8 +1,12 @@
-//! Key-value requests to memcached by `fanin front`: a memcached on every server, and one client, which makes the workload's requests.
+//! Key-value requests to memcached by `fanin front`: a memcached on every server, for SICC with an agent beside it, and one client, which
+//! makes the workload's requests.
 #![expect(clippy::disallowed_types, reason = "one client that waits for each response")]
 
+use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +14,12 @@ use std::time::Duration;
 use std::{slice, thread};
 
 use fanin_apps::{Reads, Record};
-use fanin_assemble::linux_fabric;
+use fanin_assemble::{linux_fabric, most_hubs};
 use fanin_fabric::HostId;
 use fanin_spec::{FanOut, Kind, RunSpec, WarmUp, Windows};
 use fanin_tables::{QueryRow, RequestRow, RunTables};
 use fanin_units::Time;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::clock::Clock;
 use crate::counters::Counters;
@@ -24,14 +29,17 @@ use crate::trouble::Trouble;
 
 /// Host of the client and its front end.
 const CLIENT: HostId = HostId(0);
-/// Where memcached and the front end listen.
+/// Where memcached, agents and the front end listen.
 const SERVER_PORT: u16 = 11_211;
+const AGENT_PORT: u16 = 11_311;
 const FRONT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 22_122));
 /// Time in which a program has to listen, and between attempts.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Longest wait for a response.
 const LONGEST: Duration = Duration::from_secs(60);
+/// Time in which memcached answers an agent: longer than a timeout of TCP.
+const ANSWERS_IN: Duration = Duration::from_secs(5);
 /// Values stored at once.
 const BATCH: usize = 500;
 
@@ -46,7 +54,7 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         return refuse(format!("--memcached: workload.kind is `{}`: use key_value", s.workload.kind.word()));
     }
     if method(spec).is_none() {
-        return refuse(format!("--memcached: `fanin front` has no `{scheme}`: use one-all, sw or ictcp-window"));
+        return refuse(format!("--memcached: `fanin front` has no `{scheme}`: use one-all, sw, ictcp-window or sicc"));
     }
     let open = s.key_value.within.0.is_some();
     if open || s.key_value.front_ends > 1 {
@@ -62,6 +70,7 @@ fn method(spec: &RunSpec) -> Option<&'static str> {
         (FanOut::OneAll, None) => Some("one-all"),
         (FanOut::SlidingWindow, None) => Some("sw"),
         (FanOut::IctcpWindow, None) => Some("ictcp-window"),
+        (fan_out, None) => fan_out.parts(&spec.settings.fan_outs.sicc).map(|_| fan_out.row().word),
         _ => None,
     }
 }
@@ -72,7 +81,8 @@ pub fn run(spec: &RunSpec, fanin: &Path, stop: &AtomicBool) -> Result<RunTables,
     let law = format!("net.ipv4.tcp_congestion_control={}", network.plan.congestion_control);
     (0..=spec.fan_in).try_for_each(|host| network.host(HostId(host)).set(slice::from_ref(&law)))?;
     let _servers = servers(&network, spec)?;
-    let (_front, mut client) = front(&network, spec, fanin)?;
+    let hubs = if has_hubs(spec) { Some(Hubs::start(&network, spec, fanin)?) } else { None };
+    let (_front, mut client) = front(&network, spec, fanin, hubs.as_ref())?;
     let mut reads = Reads::new(spec);
     client.store(&reads.objects().collect::<Vec<_>>(), stop)?;
     let (clock, mut counters, mut record) = (Clock::start()?, Counters::open(&network)?, Record::default());
@@ -161,15 +171,113 @@ fn servers(network: &LocalNetwork, spec: &RunSpec) -> Result<Vec<Program>, Troub
 }
 
 fn address(network: &LocalNetwork, host: HostId) -> SocketAddr {
-    SocketAddrV4::new(network.plan.address(host.node()), SERVER_PORT).into()
+    at(network, host, SERVER_PORT)
 }
 
-fn front(network: &LocalNetwork, spec: &RunSpec, fanin: &Path) -> Result<(Program, Client), Trouble> {
-    let path = fanin.to_string_lossy();
-    let mut program = Program::start(network, CLIENT, &[&path, "front", "--config", "/dev/stdin"])?;
-    if let Some(mut input) = program.0.stdin.take() {
-        input.write_all(configuration(network, spec).as_bytes())?;
+fn at(network: &LocalNetwork, host: HostId, port: u16) -> SocketAddr {
+    SocketAddrV4::new(network.plan.address(host.node()), port).into()
+}
+
+/// Whether multigets go through hubs.
+fn has_hubs(spec: &RunSpec) -> bool {
+    spec.scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&spec.settings.fan_outs.sicc).is_some())
+}
+
+/// Agents, and the file of racks, which ends with this process.
+struct Hubs {
+    racks: File,
+    _agents: Vec<Program>,
+}
+
+impl Hubs {
+    /// Starts an agent on every server.
+    fn start(network: &LocalNetwork, spec: &RunSpec, fanin: &Path) -> Result<Hubs, Trouble> {
+        let hosts = || (1..=spec.fan_in).map(HostId);
+        let mut racks = String::new();
+        for host in hosts() {
+            let (memcached, agent) = (address(network, host), at(network, host, AGENT_PORT));
+            let rack = network.plan.fabric.rack(host);
+            writeln!(racks, "[[server]]\nmemcached = \"{memcached}\"\nagent = \"{agent}\"\nrack = \"{rack}\"")
+                .map_err(io::Error::other)?;
+        }
+        let mut hubs = Hubs { racks: memfd_create("racks", MFdFlags::empty())?.into(), _agents: Vec::new() };
+        hubs.racks.write_all(racks.as_bytes())?;
+        let one = |host: HostId| {
+            let mut program = configured(network, host, fanin, ("agent", &hubs.agent(network, spec, host)))?;
+            program.connect(network, at(network, host, AGENT_PORT), "fanin agent")?;
+            Ok(program)
+        };
+        let agents: Result<_, Trouble> = hosts().map(one).collect();
+        Ok(Hubs { _agents: agents?, ..hubs })
     }
+
+    /// Path of the file of racks for other processes.
+    fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.racks.as_raw_fd())
+    }
+
+    /// Configuration of an agent.
+    fn agent(&self, network: &LocalNetwork, spec: &RunSpec, host: HostId) -> String {
+        let (sicc, fabric) = (&spec.settings.fan_outs.sicc, &network.plan.fabric);
+        format!(
+            r#"listen = "{}"
+memcached = "{}"
+racks = "{}"
+plaintext = true
+link = "{}"
+window = "{}"
+linger = "{}"
+timeout = "{} s"
+"#,
+            at(network, host, AGENT_PORT),
+            address(network, host),
+            self.path(),
+            fabric.link(fabric.uplink(host)).rate,
+            sicc.hub_window,
+            sicc.linger,
+            ANSWERS_IN.as_secs(),
+        )
+    }
+
+    /// Keys of the front end's pool.
+    fn keys(&self, spec: &RunSpec) -> String {
+        let sicc = &spec.settings.fan_outs.sicc;
+        format!(
+            r#"racks = "{}"
+plaintext = true
+sicc = {{ hubs = {}, object = "{}", period = "{}" }}
+"#,
+            self.path(),
+            most_hubs(spec, CLIENT.0),
+            sicc.mean_object,
+            sicc.period
+        )
+    }
+}
+
+/// Starts a `fanin` program with a configuration.
+fn configured(
+    network: &LocalNetwork,
+    host: HostId,
+    fanin: &Path,
+    (command, configuration): (&str, &str),
+) -> Result<Program, Trouble> {
+    let path = fanin.to_string_lossy();
+    let mut program = Program::start(network, host, &[&path, command, "--config", "/dev/stdin"])?;
+    if let Some(mut input) = program.0.stdin.take() {
+        input.write_all(configuration.as_bytes())?;
+    }
+    Ok(program)
+}
+
+fn front(
+    network: &LocalNetwork,
+    spec: &RunSpec,
+    fanin: &Path,
+    hubs: Option<&Hubs>,
+) -> Result<(Program, Client), Trouble> {
+    let text = configuration(network, spec) + &hubs.map_or_else(String::new, |hubs| hubs.keys(spec));
+    let mut program = configured(network, CLIENT, fanin, ("front", &text))?;
     let stream = program.connect(network, FRONT, "fanin front")?;
     Ok((program, Client { stream: BufReader::new(stream), line: String::new() }))
 }

@@ -266,10 +266,10 @@ impl KeyValue {
                     }
                 }
                 Output::Look(lookup) => self.look(driver, at, lookup),
-                Output::Answer { request, index, value: Size(bytes) } => {
+                Output::Answer { request, index, value: Size(bytes), .. } => {
                     self.known(driver, at, request, index, Some(bytes));
                 }
-                Output::Miss { request, index } => self.known(driver, at, request, index, None),
+                Output::Miss { request, index, .. } => self.known(driver, at, request, index, None),
                 Output::Fail { request, index } => self.request(at, request).ends(index, Fate::Failed),
                 Output::Done { request } => over.push(request),
             }

@@ -246,7 +246,7 @@ fn params(settings: &AgentSettings) -> machine::Params {
             mean_object: FIRST_OBJECT,
             timeout: settings.timeout,
             forget: FORGET,
-            most_waiting: Bytes(settings.memory.0 / WAITING),
+            limits: Some(hub::Limits { waiting: Bytes(settings.memory.0 / WAITING), link: settings.link }),
             behind: BEHIND,
         },
         front_end: None,

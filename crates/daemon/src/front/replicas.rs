@@ -278,7 +278,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Servers that have a key's value: during a write only the primary.
-    fn readable(&self, pool: usize, key: &[u8]) -> Route {
+    pub(super) fn readable(&self, pool: usize, key: &[u8]) -> Route {
         let from = self.upstreams.pool(pool);
         let mut route = from.members().route(&from.router, key);
         if self.shared.writes.is_open(Writes::group(key)) {
@@ -389,12 +389,25 @@ impl<N: Net> Front<N> {
                 self.delete_copies(slot, whose, &key);
                 continue;
             }
-            let (key_move, step) =
-                (KeyMove::between_replicas(primary, asked), if primary == asked { Step::Old } else { Step::Copy });
-            let migration = self.replica_migration(whose, slot, (key, false), key_move, (step, None));
-            let migration = self.migrations.insert(migration);
-            self.take_step(migration, step);
+            self.read_and_copy(slot, whose, key, (primary, asked));
         }
         any
+    }
+
+    /// Reads a key that a hub's answer does not settle at its primary; it was asked of this server, if that is known.
+    pub(super) fn read_at_primary(&mut self, slot: usize, whose: (Id, Whose), key: Vec<u8>, asked: Option<usize>) {
+        let pool = self.upstreams.pool(slot);
+        let primary = pool.members().primary(&pool.router, &key);
+        let copy = asked.filter(|asked| self.readable(slot, &key).copies.contains(asked));
+        self.read_and_copy(slot, whose, key, (primary, copy.unwrap_or(primary)));
+    }
+
+    /// Reads a key at its primary, and copies it to the server that was asked and lacks it.
+    fn read_and_copy(&mut self, slot: usize, whose: (Id, Whose), key: Vec<u8>, (primary, asked): (usize, usize)) {
+        let (key_move, step) =
+            (KeyMove::between_replicas(primary, asked), if primary == asked { Step::Old } else { Step::Copy });
+        let migration = self.replica_migration(whose, slot, (key, false), key_move, (step, None));
+        let migration = self.migrations.insert(migration);
+        self.take_step(migration, step);
     }
 }

@@ -4,6 +4,7 @@
 //! requested from its memcached.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use fanin_memcache::Shape;
 use fanin_ring::Event;
@@ -13,11 +14,12 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::Front;
-use super::hubs::{Direct, HubRequest, Place};
+use super::hubs::{Direct, HubRequest, Place, PoolHubs};
 use super::multigets::{Retrieval, Settled};
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
 use crate::memory::table::Id;
+use crate::migration::key::Whose;
 use crate::net::Net;
 use crate::peers::{ItemMessage, PeerError, value_line};
 
@@ -37,15 +39,19 @@ impl<N: Net> Front<N> {
         for batch in keys.chunk_by(|one, other| one.0.0 == other.0.0) {
             multiget.waits_for(batch[0].0.0, batch.len());
         }
+        self.note_replicas(slot, &keys);
         self.counters.hub_requests.add(1);
         self.counters.hub_keys.add(keys.len() as u64);
         let mut random = SmallRng::seed_from_u64(self.upstreams.random());
         let mut draw = |below: u32| random.random_range(0..below);
         let wanted = keys.iter().map(|(_, key)| key.clone());
-        let pool = (slot, self.upstreams.pool(slot));
-        let Some(number) = self.hubs.ask(pool, self.now, wanted, &mut draw) else { return };
+        let pool = self.upstreams.pool(slot);
+        let members = pool.members().clone();
+        let Some(number) = self.hubs.ask((slot, pool, &self.shared.writes), self.now, wanted, &mut draw) else {
+            return;
+        };
         if let Some(hubs) = self.hubs.get_mut(slot) {
-            hubs.requests.insert(number, HubRequest { get, client, keys });
+            hubs.add(number, HubRequest { get, client, keys, members });
         }
         self.act_for_hubs(slot);
     }
@@ -58,20 +64,25 @@ impl<N: Net> Front<N> {
             Retrieval::WithCas => true,
             Retrieval::Touch => return None,
         };
-        let batches = 0..multiget.batches() as u32;
-        let servers: Vec<usize> = batches.clone().map(|batch| multiget.server_of(batch)).collect();
-        let racks: BTreeSet<u32> = servers.iter().filter_map(|server| hubs.rack_with_hub(*server)).collect();
+        if with_cas && self.upstreams.pool(slot).has_replicas() {
+            // Copies have other ones.
+            return None;
+        }
+        let (pool, racks) = (self.upstreams.pool(slot), hubs.connected_racks());
+        let has_hub = |server: usize| hubs.rack(server).is_some_and(|rack| racks.contains(&rack));
         let mut keys = Vec::new();
-        for (batch, server) in batches.zip(servers) {
-            if !hubs.rack(server).is_some_and(|rack| racks.contains(&rack)) {
-                continue;
-            }
+        for batch in 0..multiget.batches() as u32 {
             let before = keys.len();
             multiget.each_of(batch, |place, key, _| {
-                let key = Key::new(bytes::Bytes::copy_from_slice(key));
+                let has_hub = match pool.has_replicas() {
+                    true => has_hub(pool.members().primary(&pool.router, key)),
+                    false => has_hub(multiget.server_of(batch)),
+                };
+                // The agents' protocol lacks some keys that old clients send.
+                let key = if has_hub { Key::new(bytes::Bytes::copy_from_slice(key)) } else { None };
                 keys.extend(key.map(|key| ((batch, place), ItemKey { with_cas, key })));
             });
-            // The agents' protocol lacks some keys that old clients send.
+            // All keys of a batch, or none.
             if keys.len() - before < multiget.keys_of(batch) {
                 keys.truncate(before);
             }
@@ -96,12 +107,16 @@ impl<N: Net> Front<N> {
                             lost.insert(to);
                         }
                     }
-                    Output::Answer { request, index, value } => self.hub_answers(slot, (request, index), Some(value)),
-                    Output::Miss { request, index } => self.hub_answers(slot, (request, index), None),
+                    Output::Answer { request, index, holder, value } => {
+                        self.hub_answers(slot, (request, index), holder, Some(value));
+                    }
+                    Output::Miss { request, index, holder } => {
+                        self.hub_answers(slot, (request, index), holder, None);
+                    }
                     Output::Fail { request, index } => self.hub_fails(slot, (request, index)),
                     Output::Done { request } => {
                         if let Some(hubs) = self.hubs.get_mut(slot) {
-                            hubs.requests.remove(&request);
+                            hubs.remove(request);
                         }
                     }
                     // A front end looks nothing up.
@@ -113,19 +128,64 @@ impl<N: Net> Front<N> {
                 self.hubs.out = out;
             }
             for node in lost {
-                self.hubs.lose((slot, self.upstreams.pool(slot)), self.now, node);
+                self.hubs.lose((slot, self.upstreams.pool(slot), &self.shared.writes), self.now, node);
             }
         }
     }
 
-    /// A value has come, or a key does not exist.
-    fn hub_answers(&mut self, slot: usize, at: (u32, u32), value: Option<Item>) {
+    /// A value has come, or a server does not have a key.
+    fn hub_answers(&mut self, slot: usize, at: (u32, u32), holder: Option<Node>, value: Option<Item>) {
         let Some((get, (batch, place), key)) = self.hub_key(slot, at) else { return };
+        let is_empty = value.as_ref().is_none_or(|item| item.value.is_empty());
+        if self.is_provisional(slot, at.0, (key.key.bytes(), holder), (value.is_some(), is_empty)) {
+            let whose = (
+                self.multigets.get(get).map_or(Id::NOBODY, |multiget| multiget.client),
+                Whose::Batch { get, batch, slot: place },
+            );
+            let asked = holder.and_then(|holder| self.hubs.get(slot)?.server(holder));
+            return self.read_at_primary(slot, whose, key.key.bytes().to_vec(), asked);
+        }
         let settled = match value {
             Some(item) => Settled::Value(value_line(key.key.bytes(), &item).into()),
             None => Settled::Missed,
         };
         self.batch_settles(get, batch, (place, settled), None);
+    }
+
+    /// Whether an answer for a key with replicas may not be the key's value: other servers are in use by now, a copy lacks the key, or its
+    /// empty value is a lease.
+    fn is_provisional(
+        &self,
+        slot: usize,
+        request: u32,
+        (key, holder): (&[u8], Option<Node>),
+        (is_value, is_empty): (bool, bool),
+    ) -> bool {
+        let pool = self.upstreams.pool(slot);
+        if !pool.has_replicas() {
+            return false;
+        }
+        let Some(hubs) = self.hubs.get(slot) else { return false };
+        let members = hubs.requests.get(&request).map(|request| &request.members);
+        let asked = holder.and_then(|holder| hubs.server(holder));
+        let at_primary = || asked == Some(pool.members().primary(&pool.router, key));
+        members.is_none_or(|members| !Arc::ptr_eq(members, pool.members())) || is_empty && (is_value || !at_primary())
+    }
+
+    /// Notes the servers of a request's keys, if they have replicas.
+    fn note_replicas(&mut self, slot: usize, keys: &[BatchKey]) {
+        if !self.upstreams.pool(slot).has_replicas() {
+            return;
+        }
+        let racks = self.hubs.get(slot).map_or_else(BTreeSet::new, PoolHubs::connected_racks);
+        for (_, key) in keys {
+            let route = self.readable(slot, key.key.bytes());
+            if let Some(hubs) = self.hubs.get_mut(slot) {
+                let has_hub = |server: &usize| hubs.rack(*server).is_some_and(|rack| racks.contains(&rack));
+                let copies: Vec<usize> = route.copies.into_iter().filter(has_hub).collect();
+                hubs.note_replicas(key.clone(), std::iter::once(route.primary).chain(copies));
+            }
+        }
     }
 
     /// A key has no answer by the deadline, or its server does not answer.
@@ -164,7 +224,12 @@ impl<N: Net> Front<N> {
     pub(super) fn direct_ends(&mut self, id: Id, answered: bool) {
         let Some(direct) = self.hubs.direct.remove(id) else { return };
         let (slot, from) = (direct.slot, direct.from);
-        self.hubs.handle((slot, self.upstreams.pool(slot)), self.now, from, direct.message(answered));
+        self.hubs.handle(
+            (slot, self.upstreams.pool(slot), &self.shared.writes),
+            self.now,
+            from,
+            direct.message(answered),
+        );
         self.act_for_hubs(slot);
     }
 }
@@ -183,7 +248,7 @@ impl<N: Net> Front<N> {
     /// Work of hubs that is due.
     pub(super) fn hub_timers(&mut self) {
         for slot in self.hubs.slots() {
-            self.hubs.due((slot, self.upstreams.pool(slot)), self.now);
+            self.hubs.due((slot, self.upstreams.pool(slot), &self.shared.writes), self.now);
             self.act_for_hubs(slot);
         }
         self.hubs.connect(&mut self.net, self.now);
@@ -209,7 +274,7 @@ impl<N: Net> Front<N> {
         let result = link.event(&mut self.net, event, &mut self.scratch.bytes, &mut messages);
         self.hubs.mark(at);
         for message in messages {
-            self.hubs.handle((at.0, self.upstreams.pool(at.0)), self.now, node, message);
+            self.hubs.handle((at.0, self.upstreams.pool(at.0), &self.shared.writes), self.now, node, message);
         }
         match result {
             Ok(true) if had_failed => self.tell_of_agent(at, "connected again"),
@@ -228,7 +293,7 @@ impl<N: Net> Front<N> {
         if !had_failed {
             self.tell_of_agent(at, &format!("not connected: {error}"));
         }
-        self.hubs.lose((at.0, self.upstreams.pool(at.0)), self.now, node);
+        self.hubs.lose((at.0, self.upstreams.pool(at.0), &self.shared.writes), self.now, node);
         self.act_for_hubs(at.0);
     }
 

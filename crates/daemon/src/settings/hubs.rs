@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use super::racks::{AgentTls, Racks, agent_tls};
 use super::security::{Files, ServerTlsInFile};
-use super::types::{HubSettings, Pool};
+use super::types::{HubSettings, OnDown, Pool};
 use super::values::{LINKS, Written, Wrong, bounded, right, whole};
 
 /// The keys of a pool in a file.
@@ -73,9 +73,9 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
         };
     };
     let wrong = |why: &str| Err(Wrong(Some(place.clone()), why.to_owned()));
-    if pool.plan.is_some() || pool.fails_over() {
+    if pool.plan.is_some() || pool.on_down == OnDown::Next {
         return wrong(
-            "hubs ask one server per key: remove `plan`, `replicas` and `on_down = \"next\"`, or use another algorithm",
+            "hubs ask the server of a key, or one of its replicas: remove `plan` and `on_down = \"next\"`, or use another algorithm",
         );
     }
     let Some(racks) = file.racks else {

@@ -45,14 +45,11 @@ impl Tier {
     fn in_folder(folder: TempDir, count: usize, manners: &Manners<'_>) -> Tier {
         let servers: Vec<Server> = (0..count).map(|_| Server::start()).collect();
         let addresses: Vec<SocketAddr> = (0..count).map(|_| free_address()).collect();
-        let mut racks = String::new();
-        for (number, (server, agent)) in servers.iter().zip(&addresses).enumerate() {
-            let (memcached, rack) = (server.address, number % manners.racks);
-            writeln!(racks, "[[server]]\nmemcached = \"{memcached}\"\nagent = \"{agent}\"\nrack = \"r{rack}\"")
-                .unwrap();
-        }
-        fs::write(folder.path().join("racks.toml"), racks).unwrap();
-        let agent = |(server, agent): (&Server, &SocketAddr)| Some(start_agent(&folder, server, *agent, manners));
+        let pairs = servers.iter().map(|server| server.address).zip(addresses.iter().copied());
+        write_racks(&folder, pairs, manners.racks);
+        let agent = |(server, agent): (&Server, &SocketAddr)| {
+            Some(start_agent(&folder, server.address, *agent, manners.of_agents))
+        };
         let agents = servers.iter().zip(&addresses).map(agent).collect();
         let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
         let pool = |number: usize, more: &str| {
@@ -97,11 +94,19 @@ impl Tier {
     }
 }
 
-fn start_agent(folder: &TempDir, server: &Server, listen: SocketAddr, manners: &Manners<'_>) -> RunningAgent {
-    let text = format!(
-        "listen = \"{listen}\"\nmemcached = \"{}\"\nracks = \"racks.toml\"\n{EVENT_LOOP}{}",
-        server.address, manners.of_agents
-    );
+/// Writes the file of these servers and their agents, by turns in so many racks.
+pub fn write_racks(folder: &TempDir, servers: impl Iterator<Item = (SocketAddr, SocketAddr)>, count: usize) {
+    let mut racks = String::new();
+    for (number, (memcached, agent)) in servers.enumerate() {
+        let rack = number % count;
+        writeln!(racks, "[[server]]\nmemcached = \"{memcached}\"\nagent = \"{agent}\"\nrack = \"r{rack}\"").unwrap();
+    }
+    fs::write(folder.path().join("racks.toml"), racks).unwrap();
+}
+
+/// Starts an agent beside a server, in the folder of its racks.
+pub fn start_agent(folder: &TempDir, server: SocketAddr, listen: SocketAddr, more: &str) -> RunningAgent {
+    let text = format!("listen = \"{listen}\"\nmemcached = \"{server}\"\nracks = \"racks.toml\"\n{EVENT_LOOP}{more}");
     let settings = AgentSettings::of_file(&folder.path().join("agent.toml").display().to_string(), &text);
     start(settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
 }
@@ -213,7 +218,7 @@ fn section_3_1_dead_agents_are_no_hubs_and_return() {
     tier.stop(2);
     (0..3).for_each(|_| assert_eq!(client.get(&keys).0, keys));
     let failures = client.figure("hub_failures");
-    tier.agents[2] = Some(start_agent(&tier.folder, &tier.servers[2], address, &PLAIN));
+    tier.agents[2] = Some(start_agent(&tier.folder, tier.servers[2].address, address, PLAIN.of_agents));
     let returned = || tier.agents[2].as_ref().unwrap().counters().peers_greeted.get() > 0;
     wait_until("the front end connects again", returned);
     assert_eq!((client.get(&keys).0, failures > 0), (keys, true));

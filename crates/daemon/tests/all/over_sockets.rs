@@ -4,6 +4,8 @@ use super::{EVENT_LOOP, cluster};
 
 #[path = "agents.rs"]
 mod agents;
+#[path = "agents_replicas.rs"]
+mod agents_replicas;
 #[path = "attacks.rs"]
 mod attacks;
 #[path = "commands.rs"]

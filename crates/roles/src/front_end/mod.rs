@@ -182,7 +182,8 @@ impl<K: Part + Clone> FrontEnd<K> {
         let (tag, index, bytes) = (message.tag, message.index, message.len() as u64);
         let on_wire = self.params.method.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&tag.request).filter(|request| request.tag == tag) else { return };
-        let Some(&ObjectRequest { state, via, .. }) = request.object_requests.get(index as usize) else { return };
+        let Some(object_request) = request.object_requests.get(index as usize) else { return };
+        let (state, via, holder) = (object_request.state, object_request.via, object_request.only_holder());
         if state == State::NotRequested {
             return;
         }
@@ -192,11 +193,11 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
         match message.body {
             Body::Object(value) => {
-                out.push(Output::Answer { request: tag.request, index, value });
+                out.push(Output::Answer { request: tag.request, index, holder, value });
                 self.arrived(now, from, tag.request, index, bytes, out);
             }
             Body::Miss => {
-                out.push(Output::Miss { request: tag.request, index });
+                out.push(Output::Miss { request: tag.request, index, holder });
                 self.arrived(now, from, tag.request, index, bytes, out);
             }
             // A machine that is not asked any more is ignored.

@@ -32,6 +32,13 @@ pub(super) struct ObjectRequest<K> {
     pub redirected: u8,
 }
 
+impl<K> ObjectRequest<K> {
+    /// Its server, if no other one was asked.
+    pub fn only_holder(&self) -> Option<Node> {
+        (self.tries == 1 && self.redirected == 0).then_some(self.holder)
+    }
+}
+
 /// A path: a hub, or a data server that is asked directly.
 #[derive(Clone, Debug)]
 pub(super) struct Path {

@@ -111,7 +111,7 @@ pub fn hub_params(me: u32) -> hub::Params {
         mean_object: Bytes(500),
         timeout: ms(50),
         forget: ms(60_000),
-        most_waiting: Bytes(u64::MAX),
+        limits: None,
         behind: Time::ZERO,
     }
 }

@@ -285,7 +285,7 @@ impl Toy {
                     self.at(when, Event::Found { at, incarnation, lookup });
                 }
                 Output::Answer { request, index, .. } => self.fate(at, incarnation, request)[index as usize][0] += 1,
-                Output::Miss { request, index } => self.fate(at, incarnation, request)[index as usize][1] += 1,
+                Output::Miss { request, index, .. } => self.fate(at, incarnation, request)[index as usize][1] += 1,
                 Output::Fail { request, index } => self.fate(at, incarnation, request)[index as usize][2] += 1,
                 Output::Done { request } => {
                     let (_, _, done) = self.fates.get_mut(&(at, incarnation, request)).expect("it was asked");

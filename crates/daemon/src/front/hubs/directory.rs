@@ -1,10 +1,13 @@
 //! What a pool's front end of `roles` knows of the servers.
 
+use std::collections::BTreeMap;
+
 use fanin_roles::Node;
 use fanin_roles::front_end::Directory;
 use fanin_roles::wire::ItemKey;
 
 use super::agent_link::AgentLink;
+use crate::front::multigets::coalescing::Writes;
 use crate::front::upstreams::pool::Pool;
 use crate::settings::racks::Racks;
 
@@ -13,12 +16,20 @@ pub struct HubDirectory<'a, S> {
     pub pool: &'a Pool,
     /// Node of each server of the pool.
     pub nodes: &'a [Node],
+    /// Servers of requested keys with replicas, the primary first.
+    pub replicas: &'a BTreeMap<ItemKey, (u32, Vec<Node>)>,
+    pub writes: &'a Writes,
     pub links: &'a [AgentLink<S>],
     pub racks: &'a Racks,
 }
 
 impl<S> Directory<ItemKey> for HubDirectory<'_, S> {
     fn replicas(&self, key: &ItemKey) -> &[Node] {
+        if let Some((_, nodes)) = self.replicas.get(key) {
+            // Only the primary has the value while a write is incomplete.
+            let is_open = self.writes.is_open(Writes::group(key.key.bytes()));
+            return if is_open { &nodes[..1] } else { nodes };
+        }
         let server = self.pool.router.server(key.key.bytes());
         &self.nodes[server..=server]
     }

@@ -4,7 +4,8 @@ mod agent_link;
 mod direct;
 mod directory;
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fanin_roles::front_end::{self, FrontEnd, RequestMethod};
@@ -12,8 +13,10 @@ use fanin_roles::wire::{Item, ItemKey};
 use fanin_roles::{Node, Outputs};
 use fanin_units::Time;
 
+use super::multigets::coalescing::Writes;
 use super::upstreams::pool::Pool;
 use crate::agent::SEGMENT;
+use crate::failover::Members;
 use crate::memory::table::{Id, Table};
 use crate::net::clock::{Nanos, nanos, span};
 use crate::net::{Net, Token};
@@ -33,6 +36,9 @@ const TRIES: u8 = 3;
 /// A key of a multiget: its batch, and its place in that.
 pub type Place = (u32, u32);
 
+/// A pool with its slot, and the writes in progress.
+pub type PoolAt<'a> = (usize, &'a Pool, &'a Writes);
+
 /// Keys of a multiget that go through hubs.
 #[derive(Debug)]
 pub struct HubRequest {
@@ -41,6 +47,8 @@ pub struct HubRequest {
     pub client: (Id, u64),
     /// By index in the request of `roles`.
     pub keys: Vec<(Place, ItemKey)>,
+    /// Which servers were in use when it began.
+    pub members: Arc<Members>,
 }
 
 /// Hubs of a pool.
@@ -54,6 +62,8 @@ pub struct PoolHubs<S> {
     /// Position in the racks and node of each server of the pool, in the router's order.
     places: Vec<Option<usize>>,
     nodes: Vec<Node>,
+    /// Servers of requested keys with replicas, the primary first, and the number of requests for each key.
+    replicas: BTreeMap<ItemKey, (u32, Vec<Node>)>,
     pub requests: BTreeMap<u32, HubRequest>,
 }
 
@@ -72,15 +82,43 @@ pub struct Hubs<S> {
 
 impl<S> PoolHubs<S> {
     /// What the front end of `roles` knows of the servers.
-    fn parts<'a>(&'a mut self, pool: &'a Pool) -> (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>) {
-        let PoolHubs { front_end, links, nodes, settings, .. } = self;
-        (front_end, HubDirectory { pool, nodes, links, racks: &settings.racks })
+    fn parts<'a>(&'a mut self, pool: &'a Pool, writes: &'a Writes) -> (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>) {
+        let PoolHubs { front_end, links, nodes, replicas, settings, .. } = self;
+        (front_end, HubDirectory { pool, nodes, replicas, writes, links, racks: &settings.racks })
     }
 
-    /// The rack of a server of the pool, if its rack has an agent that is connected.
-    pub fn rack_with_hub(&self, server: usize) -> Option<u32> {
-        let place = self.places[server]?;
-        self.links[place].is_open().then(|| self.settings.racks.servers[place].rack)
+    /// Adds a request of `roles`.
+    pub fn add(&mut self, number: u32, request: HubRequest) {
+        self.requests.insert(number, request);
+    }
+
+    /// Removes a request that is over.
+    pub fn remove(&mut self, number: u32) {
+        let Some(request) = self.requests.remove(&number) else { return };
+        if self.replicas.is_empty() {
+            return;
+        }
+        for (_, key) in request.keys {
+            if let Entry::Occupied(mut entry) = self.replicas.entry(key) {
+                entry.get_mut().0 -= 1;
+                if entry.get().0 == 0 {
+                    entry.remove();
+                }
+            }
+        }
+    }
+
+    /// Notes the servers of a requested key, by their numbers in the pool.
+    pub fn note_replicas(&mut self, key: ItemKey, servers: impl Iterator<Item = usize>) {
+        let nodes = servers.map(|server| self.nodes[server]).collect();
+        let entry = self.replicas.entry(key).or_default();
+        *entry = (entry.0 + 1, nodes);
+    }
+
+    /// Racks with a connected agent.
+    pub fn connected_racks(&self) -> BTreeSet<u32> {
+        let servers = self.links.iter().zip(&self.settings.racks.servers);
+        servers.filter(|(link, _)| link.is_open()).map(|(_, server)| server.rack).collect()
     }
 
     /// The rack of a server of the pool.
@@ -124,36 +162,36 @@ impl<S> Hubs<S> {
     /// Requests keys; returns the request's number. What follows from it is in `out`, as with the other calls of `roles`.
     pub fn ask(
         &mut self,
-        (slot, pool): (usize, &Pool),
+        (slot, pool, writes): PoolAt<'_>,
         now: Nanos,
         keys: impl Iterator<Item = ItemKey>,
         draw: front_end::Draw<'_>,
     ) -> Option<u32> {
-        let (front_end, directory) = self.pools.get_mut(&slot)?.parts(pool);
+        let (front_end, directory) = self.pools.get_mut(&slot)?.parts(pool, writes);
         let deadline = time(now).saturating_add(pool.shared.settings.timeout);
         Some(front_end.ask(time(now), keys, deadline, &directory, draw, &mut self.out))
     }
 
     /// Handles a message of an agent, or of a memcached in its name.
-    pub fn handle(&mut self, (slot, pool): (usize, &Pool), now: Nanos, from: Node, message: ItemMessage) {
+    pub fn handle(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos, from: Node, message: ItemMessage) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
-            let (front_end, directory) = hubs.parts(pool);
+            let (front_end, directory) = hubs.parts(pool, writes);
             front_end.handle(time(now), from, message, &directory, &mut self.out);
         }
     }
 
     /// The connection to an agent is gone.
-    pub fn lose(&mut self, (slot, pool): (usize, &Pool), now: Nanos, node: Node) {
+    pub fn lose(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos, node: Node) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
-            let (front_end, directory) = hubs.parts(pool);
+            let (front_end, directory) = hubs.parts(pool, writes);
             front_end.lost(time(now), node, &directory, &mut self.out);
         }
     }
 
     /// Does work that is due.
-    pub fn due(&mut self, (slot, pool): (usize, &Pool), now: Nanos) {
+    pub fn due(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos) {
         if let Some(hubs) = self.pools.get_mut(&slot).filter(|hubs| hubs.front_end.deadline() <= time(now)) {
-            let (front_end, directory) = hubs.parts(pool);
+            let (front_end, directory) = hubs.parts(pool, writes);
             front_end.due(time(now), None, &directory, &mut self.out);
         }
     }
@@ -204,6 +242,7 @@ impl<S> Hubs<S> {
             links,
             places,
             nodes,
+            replicas: BTreeMap::new(),
             requests: BTreeMap::new(),
         };
         self.pools.insert(slot, hubs);

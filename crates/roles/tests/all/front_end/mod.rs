@@ -78,8 +78,18 @@ impl At {
     }
 }
 
-pub(super) const fn answer(index: u32) -> Action {
-    Output::Answer { request: 0, index, value: Size(100) }
+/// An object of a server, the only one that was asked for it; zero: several were.
+pub(super) fn answer(index: u32, holder: u32) -> Action {
+    Output::Answer { request: 0, index, holder: only(holder), value: Size(100) }
+}
+
+/// An object that such a server does not have.
+pub(super) fn miss(request: u32, index: u32, holder: u32) -> Action {
+    Output::Miss { request, index, holder: only(holder) }
+}
+
+fn only(holder: u32) -> Option<Node> {
+    Some(Node(holder)).filter(|node| node.0 > 0)
 }
 
 pub(super) const fn fail(index: u32) -> Action {

@@ -6,7 +6,7 @@ use fanin_roles::front_end::{FrontEnd, Params, RequestMethod};
 use fanin_roles::{Body, Node, Output};
 use fanin_units::{Rate, Time};
 
-use super::{At, DONE, answer, fail};
+use super::{At, DONE, answer, fail, miss};
 use crate::support::{Action, Cluster, FULL, asks_hubs, asks_servers, ms};
 
 fn servers(kind: Kind, holders: &[&[u32]]) -> At {
@@ -38,7 +38,7 @@ fn object_without_servers_fails_immediately() {
     at.asks(Time::ZERO, Time::NEVER);
     assert_eq!(at.said(), [fail(0)]);
     at.comes(ms(1), 2, 1);
-    assert_eq!(at.said(), [answer(1), DONE]);
+    assert_eq!(at.said(), [answer(1, 2), DONE]);
 }
 
 /// A limit of one server.
@@ -74,7 +74,7 @@ fn lost_and_refusing_servers_free_window() {
     (0..3).for_each(|_| at.hears(ms(3), 4, 0, 2, Body::Lost));
     assert_eq!(at.asked(), [(4, 2), (4, 2), (5, 3)]);
     at.comes(ms(4), 5, 3);
-    assert_eq!(at.said(), [answer(1), answer(0), fail(2), answer(3), DONE]);
+    assert_eq!(at.said(), [answer(1, 0), answer(0, 2), fail(2), answer(3, 5), DONE]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn failed_request_frees_window() {
     assert_eq!(at.asked(), [(2, 0)]);
     assert_eq!(at.said(), [fail(0), DONE]);
     at.hears(ms(11), 2, 1, 0, Body::Miss);
-    assert_eq!(at.said(), [Output::Miss { request: 1, index: 0 }, Output::Done { request: 1 }]);
+    assert_eq!(at.said(), [miss(1, 0, 2), Output::Done { request: 1 }]);
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn drops_late_and_duplicate_responses() {
     at.hears(ms(2), 2, 0, 0, Body::Lost);
     at.comes(ms(3), 9, 7);
     at.hears(ms(3), 9, 5, 0, Body::Miss);
-    assert_eq!(at.said(), [Output::Miss { request: 0, index: 0 }]);
+    assert_eq!(at.said(), [miss(0, 0, 2)]);
     at.comes(ms(4), 3, 1);
     at.comes(ms(4), 3, 1);
-    assert_eq!(at.said(), [answer(1), DONE]);
+    assert_eq!(at.said(), [answer(1, 3), DONE]);
     assert_eq!((at.front_end.requests(), at.front_end.deadline()), (0, Time::NEVER), "it holds nothing");
 }
 
@@ -178,7 +178,7 @@ fn lost_server_is_replaced_by_replica() {
     assert_eq!(at.asked().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [4, 4, 2]);
     // The slow machine's response is valid; others' are late.
     [(3, 0), (5, 1), (3, 2), (4, 0), (4, 2)].iter().for_each(|&(from, index)| at.comes(ms(103), from, index));
-    assert_eq!(at.said(), [answer(0), answer(1), answer(2), DONE]);
+    assert_eq!(at.said(), [answer(0, 0), answer(1, 0), answer(2, 0), DONE]);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn deadline_fails_remaining_objects_once() {
     at.due(ms(50));
     at.comes(ms(51), 2, 0);
     at.due(ms(60));
-    assert_eq!(at.said(), [answer(1), fail(0), fail(2), DONE]);
+    assert_eq!(at.said(), [answer(1, 3), fail(0), fail(2), DONE]);
     assert_eq!(at.front_end.requests(), 0);
 }
 
@@ -212,11 +212,11 @@ fn accepts_forwarded_responses() {
     assert_eq!(at.asked(), [(2, 0), (2, 1)]);
     // Machine 7 was not asked: 2 has forwarded the request, and neither is silent.
     at.comes(ms(60), 7, 0);
-    assert_eq!(at.said(), [answer(0)]);
+    assert_eq!(at.said(), [answer(0, 2)]);
     at.due(ms(100));
     assert_eq!((at.asked(), at.front_end.deadline()), (vec![], ms(160)));
     at.hears(ms(150), 7, 0, 1, Body::Miss);
-    assert_eq!(at.said(), [Output::Miss { request: 0, index: 1 }, DONE]);
+    assert_eq!(at.said(), [miss(0, 1, 2), DONE]);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn refused_forward_falls_back_to_replica() {
     at.due(ms(110));
     assert_eq!(at.asked(), [(4, 1)]);
     at.comes(ms(111), 4, 1);
-    assert_eq!(at.said(), [answer(0), answer(1), DONE]);
+    assert_eq!(at.said(), [answer(0, 0), answer(1, 0), DONE]);
 }
 
 #[test]
