@@ -190,6 +190,11 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.gatherings.values().map(|slot| slot.gathering.left).sum()
     }
 
+    /// Whether it collects objects for a front end.
+    pub fn serves(&self, front_end: Node) -> bool {
+        self.gatherings.range((front_end, 0)..=(front_end, u32::MAX)).next().is_some()
+    }
+
     /// Number of requests.
     pub fn open_requests(&self) -> usize {
         self.gatherings.len()
@@ -238,7 +243,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                     self.forget(key(tag));
                 }
             }
-            Body::Get(_) | Body::Pass { .. } | Body::Withdrawn => {}
+            Body::Get(_) | Body::Pass { .. } | Body::Withdrawn | Body::Load(_) => {}
         }
         self.ask(now, out);
         self.split_link();

@@ -40,6 +40,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(60);
 /// Time in which memcached answers an agent: longer than a timeout of TCP.
 const ANSWERS_IN: Duration = Duration::from_secs(5);
+/// Standard input as a file; a booted machine has no `/dev/stdin`.
+const STDIN: &str = "/proc/self/fd/0";
 /// Values stored at once.
 const BATCH: usize = 500;
 
@@ -263,7 +265,7 @@ fn configured(
     (command, configuration): (&str, &str),
 ) -> Result<Program, Trouble> {
     let path = fanin.to_string_lossy();
-    let mut program = Program::start(network, host, &[&path, command, "--config", "/dev/stdin"])?;
+    let mut program = Program::start(network, host, &[&path, command, "--config", STDIN])?;
     if let Some(mut input) = program.0.stdin.take() {
         input.write_all(configuration.as_bytes())?;
     }

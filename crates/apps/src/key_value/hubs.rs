@@ -117,7 +117,7 @@ impl Hubs {
                     hop.left = hop.left.min(now);
                 }
             }
-            Body::Pass { .. } | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => {}
+            Body::Pass { .. } | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over | Body::Load(_) => {}
         }
     }
 

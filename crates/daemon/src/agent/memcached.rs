@@ -114,7 +114,7 @@ impl<S> Memcached<S> {
         Some(!std::mem::replace(&mut self.marked, true))
     }
 
-    /// Sends what is queued, and connects first if needed.
+    /// Sends the queued gets, and connects first if needed.
     ///
     /// # Errors
     /// The connection has failed.

@@ -4,6 +4,7 @@
 //! Front ends connect to it, and agents to one another where hubs form a tree. As a hub it asks the servers of its rack directly.
 
 mod counters;
+mod load;
 mod memcached;
 mod running;
 
@@ -14,8 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fanin_ring::Event;
 use fanin_roles::front_end::Directory;
-use fanin_roles::wire::{Item, ItemKey};
-use fanin_roles::{Body, Machine, Message, Node, Output, Outputs, data_server, hub, machine};
+use fanin_roles::hub::Hub;
+use fanin_roles::wire::{Item, ItemKey, Load};
+use fanin_roles::{Body, Machine, Message, Node, Output, Outputs, Tag, data_server, hub, machine};
 use fanin_units::{Bytes, Time};
 
 use crate::memory::charged;
@@ -26,6 +28,7 @@ use crate::peers::{ItemMessage, Peer, PeerError, READ};
 use crate::settings::AgentSettings;
 use crate::settings::racks::FRONT_ENDS;
 pub use counters::AgentCounters;
+use load::{MachineLoad, PERIOD};
 use memcached::{Asker, Found, Memcached};
 pub use running::{RunningAgent, start};
 
@@ -71,6 +74,10 @@ pub struct Agent<N: Net> {
     memcacheds: Vec<Memcached<N::Socket>>,
     marked_memcacheds: Vec<usize>,
     found: Vec<(Asker, Found)>,
+    load: MachineLoad,
+    /// Reports to front ends, and when the next ones are due.
+    reports: BTreeMap<Node, Load>,
+    next_report: Nanos,
     accept_at: Option<Nanos>,
     buffer: Vec<u8>,
     /// Bytes charged to the thread before.
@@ -134,6 +141,9 @@ impl<N: Net> Agent<N> {
             memcacheds: memcacheds.collect(),
             marked_memcacheds: Vec::new(),
             found: Vec::new(),
+            load: MachineLoad::new(settings.objects),
+            reports: BTreeMap::new(),
+            next_report: 0,
             accept_at: None,
             buffer: vec![0; READ],
             charged_before: charged(),
@@ -164,7 +174,7 @@ impl<N: Net> Agent<N> {
         let machine = Some(self.machine.deadline()).filter(|at| *at < Time::NEVER).map(nanos);
         let memcacheds = self.memcacheds.iter().filter_map(Memcached::next_due);
         let greeting = self.greetings.front().map(|(at, _)| *at);
-        let own = [machine, self.net.next_due(), self.accept_at, greeting];
+        let own = [machine, self.net.next_due(), self.accept_at, greeting, self.report_due()];
         let next = own.into_iter().flatten().chain(memcacheds).min();
         next.map(|at| at.saturating_sub(self.now))
     }
@@ -207,6 +217,9 @@ impl<N: Net> Agent<N> {
         if self.machine.deadline() <= self.time() {
             self.machine.due(self.time(), None, &NoDirectory, &mut self.out);
             self.act();
+        }
+        if self.report_due().is_some_and(|at| at <= self.now) {
+            self.report();
         }
         for server in 0..self.memcacheds.len() {
             if self.memcacheds[server].next_due().is_some_and(|at| at <= self.now) {
@@ -321,6 +334,7 @@ impl<N: Net> Agent<N> {
                 // The last connection of a node counts: an earlier one may not have ended yet.
                 self.by_node.insert(from, id);
                 self.counters.peers_greeted.add(1);
+                self.next_report = self.now;
             }
             for message in messages.drain(..) {
                 self.machine.handle(self.time(), from, message, &NoDirectory, &mut self.out);
@@ -350,6 +364,7 @@ impl<N: Net> Agent<N> {
         peer.close(&mut self.net);
         let Some(node) = node.filter(|node| self.by_node.get(node) == Some(&id)) else { return };
         self.by_node.remove(&node);
+        self.reports.remove(&node);
         self.machine.set_stopped(self.time(), node, false, &mut self.out);
         // Messages for an agent are lost with its connection, but its memcached may be well; its requests end with a front end.
         if node.0 >= FRONT_ENDS {
@@ -403,9 +418,40 @@ impl<N: Net> Agent<N> {
     }
 }
 
+/// Reports.
+impl<N: Net> Agent<N> {
+    /// When front ends are reported to next, if there are any.
+    fn report_due(&self) -> Option<Nanos> {
+        let is_hub = self.machine.hub().is_some_and(|hub| hub.open_requests() > 0);
+        let next = if is_hub { self.next_report } else { self.next_report.max(self.load.next_look()) };
+        let is_new = || self.by_node.keys().any(|node| node.0 >= FRONT_ENDS && !self.reports.contains_key(node));
+        self.by_node.keys().any(|node| node.0 >= FRONT_ENDS).then(|| if is_new() { self.next_report } else { next })
+    }
+
+    /// Reports to the front ends for which it is a hub, and to all others if its load has changed much.
+    fn report(&mut self) {
+        self.next_report = self.now + PERIOD;
+        self.load.look(self.now);
+        let spare = self.load.spare(self.machine.spare_io());
+        let front_ends: Vec<(Node, Id)> =
+            self.by_node.range(Node(FRONT_ENDS)..).map(|(node, id)| (*node, *id)).collect();
+        for (node, id) in front_ends {
+            let Some(peer) = self.peers.get_mut(id) else { continue };
+            let load = Load { spare, round_trip: peer.round_trip(&self.net) };
+            let is_hub = self.machine.hub().is_some_and(|hub: &Hub<_, _>| hub.serves(node));
+            if is_hub || self.load.has_changed(self.reports.get(&node).copied(), load) {
+                let tag = Tag { origin: node, request: 0, epoch: 0 };
+                peer.put(&Message { tag, index: 0, body: Body::Load(load) });
+                self.reports.insert(node, load);
+                self.mark(id);
+            }
+        }
+    }
+}
+
 /// Roles.
 impl<N: Net> Agent<N> {
-    /// Carries out what the roles want, until they want nothing more.
+    /// Carries out the roles' outputs, until there are none.
     fn act(&mut self) {
         loop {
             let mut out = std::mem::take(&mut self.out);

@@ -90,7 +90,7 @@ impl<N: Net> Front<N> {
         Some(keys)
     }
 
-    /// Carries out what a pool's front end of `roles` wants, until it wants nothing more.
+    /// Carries out the outputs of a pool's front end of `roles`, until there are none.
     fn act_for_hubs(&mut self, slot: usize) {
         loop {
             let (mut out, mut lost) = (std::mem::take(&mut self.hubs.out), BTreeSet::new());
@@ -273,6 +273,7 @@ impl<N: Net> Front<N> {
         let (node, had_failed, mut messages) = (link.node(), link.has_failed(), Vec::new());
         let result = link.event(&mut self.net, event, &mut self.scratch.bytes, &mut messages);
         self.hubs.mark(at);
+        messages.retain(|message| self.hubs.takes_report(at, message, self.now));
         for message in messages {
             self.hubs.handle((at.0, self.upstreams.pool(at.0), &self.shared.writes), self.now, node, message);
         }

@@ -1,6 +1,7 @@
 //! Connections between front ends and agents: a greeting on each side, then messages of roles.
 //!
-//! A connection is used in both directions. What does not begin with a greeting is refused at once, so a stranger costs no more than one.
+//! A connection is used in both directions. A peer that begins with anything but a greeting is refused at once, so that strangers cost
+//! little.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -134,6 +135,11 @@ impl<S> Peer<S> {
     /// Bytes to send.
     pub fn unsent(&self) -> usize {
         self.out.left()
+    }
+
+    /// Round-trip time of its connection in microseconds, as TCP measures it; zero: unknown.
+    pub fn round_trip<N: Net<Socket = S>>(&self, net: &N) -> u32 {
+        net.tcp(&self.socket).map_or(0, |tcp| u32::try_from(tcp.rtt / 1000).unwrap_or(u32::MAX))
     }
 
     /// Queues a message.

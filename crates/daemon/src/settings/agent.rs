@@ -1,5 +1,6 @@
 //! Settings of an agent: a TOML file.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::messages_settings::{MessagesInFile, messages_in_file};
-use super::racks::{AgentTls, Racks, agent_tls};
+use super::racks::{AgentTls, NOT_SECURE, Racks, agent_tls};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::text::{in_lines, unread};
 use super::types::Problem;
@@ -96,8 +97,7 @@ impl AgentSettings {
         let file: File = toml::from_str(text).map_err(|error| in_line(unread(name, &error)))?;
         let files = Files::of(name);
         let settings = settings(file, &files).map_err(&in_line)?;
-        let found = files.warnings().into_iter().map(in_line);
-        Ok(AgentSettings { warnings: settings.warnings.iter().cloned().chain(found).collect(), ..settings })
+        Ok(AgentSettings { warnings: files.warnings().into_iter().map(in_line).collect(), ..settings })
     }
 
     /// Its number in messages.
@@ -109,7 +109,9 @@ impl AgentSettings {
 fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
     let at = |text: &Spanned<String>| address(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
     let (listen, memcached) = (at(&file.listen)?, at(&file.memcached)?);
-    let is_plain = is_plaintext(&file)?;
+    if let Some(place) = plaintext(&file)? {
+        files.warn(Wrong(Some(place), format!("peers are {NOT_SECURE}")));
+    }
     let tls: AgentTls = file.agent_tls.map(|tls| agent_tls(tls, files)).transpose()?;
     let racks = Racks::read(&file.racks, &tls, files)?;
     let server = own_server(&racks, (&listen, &memcached)).map_err(|why| Wrong(Some(file.racks.span()), why))?;
@@ -124,8 +126,6 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
     };
     let memcached_target = target(&memcached)?;
     let memcacheds = racks.servers.iter().map(|server| target(&server.memcached)).collect::<Result<_, Wrong>>()?;
-    let plain = "peers are neither authenticated nor encrypted (plaintext = true): anybody who reaches this address can read every value";
-    let warning = is_plain.then(|| Problem { place: None, text: plain.to_owned() });
     Ok(AgentSettings {
         listen,
         entry,
@@ -143,12 +143,12 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
         memory: bounded(file.memory, Bytes(128 << 20), right("memory", "128 MiB", "MiB"), MEMORY)?,
         event_loop: word(file.event_loop, EventLoop::Auto, &EventLoop::WORDS)?,
         messages: file.messages.map(messages_in_file).transpose()?.unwrap_or_default(),
-        warnings: warning.into_iter().collect(),
+        warnings: Vec::new(),
     })
 }
 
-/// Whether an agent does without TLS, which has to be said.
-fn is_plaintext(file: &File) -> Result<bool, Wrong> {
+/// Where a file says that the agent does without TLS, which has to be said.
+fn plaintext(file: &File) -> Result<Option<Range<usize>>, Wrong> {
     let plain = file.plaintext.as_ref().filter(|plain| *plain.get_ref());
     let tls = file.tls.as_ref().map(Spanned::span);
     let agent_tls = file.agent_tls.as_ref().map(Spanned::span);
@@ -156,12 +156,12 @@ fn is_plaintext(file: &File) -> Result<bool, Wrong> {
         (Some(plain), _) if tls.is_some() || agent_tls.is_some() => {
             Err(Wrong(Some(plain.span()), "plaintext = true contradicts TLS: remove one of them".to_owned()))
         }
-        (Some(_), _) => Ok(true),
+        (Some(plain), _) => Ok(Some(plain.span())),
         (None, true) if !file.tls.as_ref().is_some_and(|tls| tls.get_ref().authenticates()) => Err(Wrong(
             tls,
             "an agent authenticates its peers: add client_ca = \"ca.pem\"".to_owned(),
         )),
-        (None, true) => Ok(false),
+        (None, true) => Ok(None),
         (None, false) => Err(Wrong(
             Some(file.racks.span()),
             "peers are not authenticated: add tls = { certificate = \"cert.pem\", key = \"key.pem\", client_ca = \"ca.pem\" } and \

@@ -12,7 +12,7 @@ use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::racks::{AgentTls, Racks, agent_tls};
+use super::racks::{AgentTls, NOT_SECURE, Racks, agent_tls};
 use super::security::{Files, ServerTlsInFile};
 use super::types::{HubSettings, OnDown, Pool};
 use super::values::{LINKS, Written, Wrong, bounded, right, whole};
@@ -26,7 +26,7 @@ pub struct HubsInFile {
 }
 
 /// SICC's settings in a file.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiccInFile {
     hubs: Option<Spanned<i64>>,
@@ -34,6 +34,7 @@ pub struct SiccInFile {
     uplink: Option<Spanned<Written>>,
     object: Option<Spanned<Written>>,
     period: Option<Spanned<Written>>,
+    queue: Option<PathBuf>,
 }
 
 /// Bounds of a port's buffer, of a mean object, and of a period.
@@ -81,7 +82,11 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
     let Some(racks) = file.racks else {
         return wrong("hubs need the racks of the servers: add racks = \"racks.toml\"");
     };
-    let is_plaintext = file.plaintext.is_some_and(|plain| plain.into_inner());
+    let plain = file.plaintext.filter(|plain| *plain.get_ref());
+    let is_plaintext = plain.is_some();
+    if let Some(plain) = plain {
+        files.warn(Wrong(Some(plain.span()), format!("agents are {NOT_SECURE}")));
+    }
     let tls: AgentTls = match (file.agent_tls, is_plaintext) {
         (Some(tls), false) => Some(agent_tls(tls, files)?),
         (None, true) => None,
@@ -99,15 +104,23 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
     if !pool.servers.iter().any(|server| racks.position(&server.target.address).is_some()) {
         return wrong("the racks have none of the pool's servers: add them as [[server]]");
     }
-    let (sicc, most) = sicc_of(file.sicc.map(Spanned::into_inner), pool.link)?;
+    let (settings, most) = sicc(file.sicc.map(Spanned::into_inner), pool.link)?;
+    let SiccSettings { sicc, buffer, queue } = settings;
     let Some(parts) = kind.parts(&sicc) else { return Ok(()) };
-    pool.hubs = Some(Arc::new(HubSettings { parts, sicc, most, racks, is_plaintext }));
+    pool.hubs = Some(Arc::new(HubSettings { parts, sicc, most, racks, buffer, queue }));
     Ok(())
 }
 
-/// SICC's settings, and the most hubs that send to the front end itself.
-fn sicc_of(file: Option<SiccInFile>, link: Rate) -> Result<(sicc::Params, u32), Wrong> {
-    let file = file.unwrap_or(SiccInFile { hubs: None, buffer: None, uplink: None, object: None, period: None });
+/// SICC's settings, the port before the front end, and the file of its queue.
+struct SiccSettings {
+    sicc: sicc::Params,
+    buffer: Bytes,
+    queue: Option<PathBuf>,
+}
+
+/// Converts SICC's settings; returns also the most hubs that send to the front end itself.
+fn sicc(file: Option<SiccInFile>, link: Rate) -> Result<(SiccSettings, u32), Wrong> {
+    let file = file.unwrap_or_default();
     let usual = sicc::Params { hub: Policy::SpareIo, ..sicc::Params::default() };
     let buffer = bounded(file.buffer, USUAL_BUFFER, right("buffer", "64 KiB", "KiB"), BUFFER)?;
     let uplink = bounded(file.uplink, link, right("uplink", "10 Gbit/s", "Gbit/s"), LINKS)?;
@@ -116,5 +129,6 @@ fn sicc_of(file: Option<SiccInFile>, link: Rate) -> Result<(sicc::Params, u32), 
     let fixed = file.hubs.map(|hubs| whole(Some(hubs), 1, 1_000_000)).transpose()?;
     let bound = if fixed.is_some() { Bound::Fixed } else { usual.bound };
     let most = tree::bound(bound, buffer, mean_object, uplink, link, 1, fixed.unwrap_or(1) as u32);
-    Ok((sicc::Params { mean_object, period, bound, ..usual }, most))
+    let sicc = sicc::Params { mean_object, period, bound, ..usual };
+    Ok((SiccSettings { sicc, buffer, queue: file.queue }, most))
 }

@@ -60,6 +60,10 @@ pub fn agent_tls(tls: Spanned<ServerTlsInFile>, files: &Files) -> Result<ServerT
     ServerTls::of(tls, files)
 }
 
+/// Warning about peers without TLS.
+pub const NOT_SECURE: &str =
+    "neither authenticated nor encrypted (plaintext = true): anybody who reaches their addresses can read every value";
+
 /// First number that is no server's: a front end's.
 pub const FRONT_ENDS: u32 = 1 << 31;
 

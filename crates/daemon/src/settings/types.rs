@@ -133,8 +133,10 @@ pub struct HubSettings {
     pub most: u32,
     /// The racks.
     pub racks: Arc<Racks>,
-    /// Whether agents are not authenticated.
-    pub is_plaintext: bool,
+    /// Buffer of the port to the front end.
+    pub buffer: Bytes,
+    /// File with the bytes of that port's queue, if there is one.
+    pub queue: Option<PathBuf>,
 }
 
 /// Gets that are sent to a second replica.

@@ -205,7 +205,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
             Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Pass { .. } => {}
-            Body::Speed(_) | Body::Withdraw | Body::Over => {}
+            Body::Speed(_) | Body::Withdraw | Body::Over | Body::Load(_) => {}
         }
     }
 

@@ -23,7 +23,7 @@ pub use hello::{Hello, NotHello};
 pub use parts::{Item, ItemKey, Key, Numbered, Size};
 
 /// Protocol version.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// Length of the header.
 pub const HEADER: usize = 20;
 /// Maximum length of a message, header included.
@@ -88,6 +88,17 @@ pub enum Body<K, V> {
     Withdrawn,
     /// Front end to hub: the request is over.
     Over,
+    /// Agent to front end, of no request: how busy it is. The host handles it.
+    Load(Load),
+}
+
+/// A report of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Number of objects that it could take besides those in progress.
+    pub spare: u32,
+    /// Round-trip time to the front end in microseconds, as the agent's TCP measures it; zero: unknown.
+    pub round_trip: u32,
 }
 
 /// A hub's instructions for its swarm.
@@ -221,7 +232,7 @@ impl<K: Part, V: Part> Message<K, V> {
                 Body::Get(key) => key.len(),
                 Body::Pass { key, .. } => 5 + key.len(),
                 Body::Object(value) => value.len(),
-                Body::Speed(_) => 8,
+                Body::Speed(_) | Body::Load(_) => 8,
                 Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => 0,
             }
     }
@@ -239,6 +250,7 @@ impl<K: Part, V: Part> Message<K, V> {
             Body::Withdrawn => 9,
             Body::Over => 10,
             Body::Pass { .. } => 11,
+            Body::Load(_) => 12,
         }
     }
 
@@ -267,6 +279,10 @@ impl<K: Part, V: Part> Message<K, V> {
             }
             Body::Object(value) => value.put(out),
             Body::Speed(rate) => out.copy(&rate.0.to_be_bytes()),
+            Body::Load(Load { spare, round_trip }) => {
+                out.copy(&spare.to_be_bytes());
+                out.copy(&round_trip.to_be_bytes());
+            }
             Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => {}
         }
     }
@@ -321,6 +337,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed
             8 => Body::Withdraw,
             9 => Body::Withdrawn,
             10 => Body::Over,
+            12 => Body::Load(Load { spare: fields.word()?, round_trip: fields.word()? }),
             _ => {
                 let (asker, hops) = (Node(fields.word()?), fields.byte()?);
                 return Some(Body::Pass { key: K::take(behind(&fields))?, asker, hops });
@@ -329,7 +346,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed
         fields.0.is_empty().then_some(body)
     };
     match kind {
-        1..=11 => read().ok_or(Malformed::Body),
+        1..=12 => read().ok_or(Malformed::Body),
         other => Err(Malformed::Kind(other)),
     }
 }

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use fanin_roles::wire::{
-    Buffers, HEADER, Hello, Item, ItemKey, Key, LONGEST, Malformed, NotHello, Numbered, Part, Size, Swarm, VERSION,
+    Buffers, HEADER, Hello, Item, ItemKey, Key, LONGEST, Load, Malformed, NotHello, Numbered, Part, Size, Swarm,
+    VERSION,
 };
 use fanin_roles::{Body, Message, Node, Tag};
 use fanin_units::Rate;
@@ -25,6 +26,7 @@ fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
         }),
         proptest::collection::vec(any::<u8>(), 0..2_000).prop_map(|value| Body::Object(value.into())),
         any::<u64>().prop_map(|rate| Body::Speed(Rate(rate))),
+        any::<(u32, u32)>().prop_map(|(spare, round_trip)| Body::Load(Load { spare, round_trip })),
         (0..5usize)
             .prop_map(|bare| { [Body::Miss, Body::Lost, Body::Withdraw, Body::Withdrawn, Body::Over][bare].clone() }),
     ]
@@ -168,7 +170,7 @@ fn refuses_keys_that_memcached_does_not_take() {
     }
 }
 
-/// What the bytes of a part decode to.
+/// A part, encoded and decoded.
 fn again<P: Part>(part: &P) -> Option<P> {
     let mut bytes = Vec::new();
     part.put(&mut bytes);

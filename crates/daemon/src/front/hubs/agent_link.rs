@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use fanin_ring::Event;
 use fanin_roles::Node;
+use fanin_roles::wire::Load;
+use fanin_units::Time;
 
 use crate::net::clock::Nanos;
 use crate::net::{Net, Target, Token};
@@ -12,8 +14,6 @@ use crate::peers::{ItemMessage, Peer, PeerError};
 /// First and longest pause before a connection is tried again.
 const FIRST_PAUSE: Nanos = 100_000_000;
 const LONGEST_PAUSE: Nanos = 5_000_000_000;
-/// Objects that an agent is taken to have room for until it says otherwise.
-const USUAL_SPARE: u32 = 1 << 16;
 
 /// The connection.
 pub struct AgentLink<S> {
@@ -22,6 +22,8 @@ pub struct AgentLink<S> {
     node: Node,
     token: Token,
     peer: Option<Peer<S>>,
+    /// Its last report, and when that came.
+    load: Option<(Load, Nanos)>,
     /// When to connect.
     until: Nanos,
     pause: Nanos,
@@ -30,7 +32,7 @@ pub struct AgentLink<S> {
 impl<S> AgentLink<S> {
     /// A connection to be opened.
     pub fn new(target: Option<Arc<Target>>, node: Node, token: Token) -> AgentLink<S> {
-        AgentLink { target, node, token, peer: None, until: 0, pause: 0 }
+        AgentLink { target, node, token, peer: None, load: None, until: 0, pause: 0 }
     }
 
     /// Whether the agent has greeted.
@@ -40,7 +42,19 @@ impl<S> AgentLink<S> {
 
     /// Objects that the agent has room for; none without a connection.
     pub fn spare_io(&self) -> u32 {
-        if self.is_open() { USUAL_SPARE } else { 0 }
+        let reported = self.load.map_or(1, |(load, _)| load.spare);
+        if self.is_open() { reported } else { 0 }
+    }
+
+    /// Takes a report.
+    pub fn reports(&mut self, load: Load, now: Nanos) {
+        self.load = Some((load, now));
+    }
+
+    /// Round-trip time to the agent, if it has been reported since then.
+    pub fn round_trip(&self, since: Nanos) -> Option<Time> {
+        let (load, _) = self.load.filter(|(load, at)| *at >= since && load.round_trip > 0)?;
+        Some(Time::from_micros(load.round_trip.into()))
     }
 
     /// The agent's node.
@@ -133,6 +147,7 @@ impl<S> AgentLink<S> {
     /// Closes a failed connection, which is opened again after a pause.
     pub fn fail<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
         self.peer.take().into_iter().for_each(|peer| peer.close(net));
+        self.load = None;
         self.pause(now);
     }
 

@@ -1,4 +1,4 @@
-//! What a pool's front end of `roles` knows of the servers.
+//! The servers of a pool, as its front end of `roles` sees them.
 
 use std::collections::BTreeMap;
 

@@ -6,12 +6,13 @@ mod directory;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::sync::Arc;
 
-use fanin_roles::front_end::{self, FrontEnd, RequestMethod};
+use fanin_roles::front_end::{self, FrontEnd, Measured, RequestMethod};
 use fanin_roles::wire::{Item, ItemKey};
-use fanin_roles::{Node, Outputs};
-use fanin_units::Time;
+use fanin_roles::{Body, Node, Outputs};
+use fanin_units::{Bytes, Time};
 
 use super::multigets::coalescing::Writes;
 use super::upstreams::pool::Pool;
@@ -81,7 +82,7 @@ pub struct Hubs<S> {
 }
 
 impl<S> PoolHubs<S> {
-    /// What the front end of `roles` knows of the servers.
+    /// The front end of `roles`, and the servers as it sees them.
     fn parts<'a>(&'a mut self, pool: &'a Pool, writes: &'a Writes) -> (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>) {
         let PoolHubs { front_end, links, nodes, replicas, settings, .. } = self;
         (front_end, HubDirectory { pool, nodes, replicas, writes, links, racks: &settings.racks })
@@ -113,6 +114,18 @@ impl<S> PoolHubs<S> {
         let nodes = servers.map(|server| self.nodes[server]).collect();
         let entry = self.replicas.entry(key).or_default();
         *entry = (entry.0 + 1, nodes);
+    }
+
+    /// The queue before the front end's port: as the file says, else by the shortest round-trip time that hubs have reported lately.
+    fn measure(&self, now: Nanos) -> Option<Measured> {
+        let HubSettings { sicc, buffer, queue, .. } = &*self.settings;
+        if let Some(file) = queue {
+            let bytes = fs::read_to_string(file).ok()?.trim().parse().ok()?;
+            return Some(Measured::Queue(Bytes(bytes), *buffer));
+        }
+        let since = now.saturating_sub(2 * nanos(sicc.period));
+        let round_trip = self.links.iter().filter_map(|link| link.round_trip(since)).min()?;
+        Some(Measured::RoundTrip(round_trip, self.state.settings.link, *buffer))
     }
 
     /// Racks with a connected agent.
@@ -159,7 +172,7 @@ impl<S> Hubs<S> {
         self.pools.get_mut(&slot)
     }
 
-    /// Requests keys; returns the request's number. What follows from it is in `out`, as with the other calls of `roles`.
+    /// Requests keys; returns the request's number. Outputs are in `out`, as with the other calls of `roles`.
     pub fn ask(
         &mut self,
         (slot, pool, writes): PoolAt<'_>,
@@ -188,11 +201,19 @@ impl<S> Hubs<S> {
         }
     }
 
+    /// Takes a report of an agent; returns whether the message is none.
+    pub fn takes_report(&mut self, at: (usize, usize), message: &ItemMessage, now: Nanos) -> bool {
+        let Body::Load(load) = message.body else { return true };
+        self.link(at).into_iter().for_each(|link| link.reports(load, now));
+        false
+    }
+
     /// Does work that is due.
     pub fn due(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos) {
         if let Some(hubs) = self.pools.get_mut(&slot).filter(|hubs| hubs.front_end.deadline() <= time(now)) {
+            let measured = if hubs.front_end.measures(time(now)) { hubs.measure(now) } else { None };
             let (front_end, directory) = hubs.parts(pool, writes);
-            front_end.due(time(now), None, &directory, &mut self.out);
+            front_end.due(time(now), measured, &directory, &mut self.out);
         }
     }
 

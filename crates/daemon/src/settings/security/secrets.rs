@@ -42,6 +42,11 @@ impl Files {
         self.warnings.into_inner()
     }
 
+    /// Adds a warning.
+    pub fn warn(&self, warning: Wrong) {
+        self.warnings.borrow_mut().push(warning);
+    }
+
     /// Reads a file that is not secret; returns its path, too.
     pub fn read(&self, path: &Spanned<PathBuf>) -> Result<(PathBuf, Zeroizing<Vec<u8>>), Wrong> {
         let full = self.path(path);
@@ -67,7 +72,7 @@ impl Files {
         let (full, bytes) = self.read(path)?;
         if fs::metadata(&full).is_ok_and(|file| file.permissions().mode() & OTHERS_READ != 0) {
             let why = format!("{0}: every user can read this secret; run chmod o-r {0}", full.display());
-            self.warnings.borrow_mut().push(Wrong(Some(path.span()), why));
+            self.warn(Wrong(Some(path.span()), why));
         }
         Ok((full, bytes))
     }
