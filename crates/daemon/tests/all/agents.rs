@@ -21,24 +21,24 @@ use crate::certificates::{Authority, VALID, folder};
 use crate::support::{Client, Manner, Server, connect, free_address, now, value, wait_until};
 
 /// Servers in racks with an agent beside each, and a front end with two pools: the first with hubs, the second without.
-struct Tier {
-    servers: Vec<Server>,
-    agents: Vec<Option<RunningAgent>>,
-    front: Running,
+pub struct Tier {
+    pub servers: Vec<Server>,
+    pub agents: Vec<Option<RunningAgent>>,
+    pub front: Running,
     folder: TempDir,
 }
 
 /// Differences between tiers.
-struct Manners<'a> {
-    racks: usize,
-    of_agents: &'a str,
-    of_pool: &'a str,
+pub struct Manners<'a> {
+    pub racks: usize,
+    pub of_agents: &'a str,
+    pub of_pool: &'a str,
 }
 
-const PLAIN: Manners<'_> = Manners { racks: 4, of_agents: "plaintext = true\n", of_pool: "plaintext = true\n" };
+pub const PLAIN: Manners<'_> = Manners { racks: 4, of_agents: "plaintext = true\n", of_pool: "plaintext = true\n" };
 
 impl Tier {
-    fn start(servers: usize, manners: &Manners<'_>) -> Tier {
+    pub fn start(servers: usize, manners: &Manners<'_>) -> Tier {
         Tier::in_folder(tempfile::tempdir().unwrap(), servers, manners)
     }
 
@@ -67,12 +67,12 @@ impl Tier {
         tier
     }
 
-    fn client(&self, pool: usize) -> Client {
+    pub fn client(&self, pool: usize) -> Client {
         Client::to(self.front.listens()[pool].ip().unwrap())
     }
 
     /// Stores keys with values of these sizes, by turns.
-    fn filled(&self, count: usize, sizes: &[usize]) -> Vec<String> {
+    pub fn filled(&self, count: usize, sizes: &[usize]) -> Vec<String> {
         let keys: Vec<String> = (0..count).map(|number| format!("{number}-key")).collect();
         let mut client = self.client(1);
         for (key, size) in keys.iter().zip(sizes.iter().cycle()) {
@@ -88,7 +88,7 @@ impl Tier {
     }
 
     /// Sum of a counter over all agents.
-    fn sum(&self, name: &str) -> u64 {
+    pub fn sum(&self, name: &str) -> u64 {
         let value = |agent: &RunningAgent| agent.counters().all().find(|(other, ..)| *other == name).unwrap().2;
         self.agents.iter().flatten().map(value).sum()
     }
@@ -258,9 +258,23 @@ fn beyond_server_errors_are_told() {
 }
 
 /// A greeting.
-fn hello(version: u8, node: u32) -> Vec<u8> {
+pub fn hello(version: u8, node: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     Hello { version, node: Node(node) }.put(&mut bytes);
+    bytes
+}
+
+/// A front end's greeting, and its request for keys of a server through the agent that gets this.
+pub fn swarm(front_end: u32, server: &Server, keys: &[String]) -> Vec<u8> {
+    let (me, holder) = (Node(1 << 31 | front_end), node_of(&server.address.to_string()));
+    let (tag, count) = (Tag { origin: me, request: 1, epoch: 0 }, keys.len() as u32);
+    let mut bytes = hello(VERSION, me.0);
+    let swarm = Swarm { parent: me, rate: Rate(0), own: count, all: count };
+    Message::<ItemKey, Item> { tag, index: 0, body: Body::Swarm(swarm) }.put(&mut bytes);
+    for (index, key) in (0..).zip(keys) {
+        let key = ItemKey { with_cas: false, key: Key::new(Bytes::from(key.clone())).unwrap() };
+        Message::<ItemKey, Item> { tag, index, body: Body::Ask { key, holder } }.put(&mut bytes);
+    }
     bytes
 }
 
@@ -329,15 +343,7 @@ fn beyond_hub_waits_for_a_front_end_that_does_not_read() {
     let count = 100;
     let keys = tier.filled(count, &[900_000]);
     let mut stream = connect(agent.listens().ip().unwrap());
-    let (me, server) = (Node(1 << 31 | 77), node_of(&tier.servers[0].address.to_string()));
-    let tag = Tag { origin: me, request: 1, epoch: 0 };
-    let mut bytes = hello(VERSION, me.0);
-    let swarm = Swarm { parent: me, rate: Rate(0), own: count as u32, all: count as u32 };
-    Message::<ItemKey, Item> { tag, index: 0, body: Body::Swarm(swarm) }.put(&mut bytes);
-    for (index, key) in keys.iter().enumerate() {
-        let key = ItemKey { with_cas: false, key: Key::new(Bytes::from(key.clone())).unwrap() };
-        Message::<ItemKey, Item> { tag, index: index as u32, body: Body::Ask { key, holder: server } }.put(&mut bytes);
-    }
+    let bytes = swarm(77, &tier.servers[0], &keys);
     stream.write_all(&bytes).unwrap();
     // It asks for no more than it may hold.
     std::thread::sleep(Duration::from_millis(500));

@@ -6,6 +6,8 @@ use super::{EVENT_LOOP, cluster};
 mod agents;
 #[path = "agents_replicas.rs"]
 mod agents_replicas;
+#[path = "agents_speeds.rs"]
+mod agents_speeds;
 #[path = "attacks.rs"]
 mod attacks;
 #[path = "commands.rs"]
