@@ -25,7 +25,7 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let most = u64::from(s.placements.groups.busiest) * 256 / 100;
     // All hosts but the first are servers.
     let cover = covers.then_some((spec.fan_in + 1, most));
-    Params { me: Node(host), epoch: life, capacity, method, anew, together, cover, timeout, tries }
+    Params { me: Node(host), epoch: life, capacity, method, anew, together, cover, timeout, tries, agents: false }
 }
 
 /// Maximum number of hubs that send to the front end on a host itself (SICC, equation 1).

@@ -25,9 +25,10 @@ mod running;
 pub mod settings;
 mod shared;
 
-/// A front end without sockets and clock, for tests that control the order of events.
+/// A front end and an agent without sockets and clock, for tests that control the order of events.
 #[doc(hidden)]
 pub mod machine {
+    pub use crate::agent::{Agent, AgentCounters};
     pub use crate::front::Front;
     pub use crate::front::multigets::schedule::Schedule;
     pub use crate::memory::charged;

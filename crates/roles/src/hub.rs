@@ -269,6 +269,25 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.go_on(now, out);
     }
 
+    /// The connection to another hub is gone, and with it maybe responses that were sent to it: the front end is told of all that may be, and
+    /// gets the rest directly.
+    pub fn parent_lost(&mut self, now: Time, parent: Node, out: &mut Outputs<K, V>) {
+        let below = |slot: &&mut Slot<K, V>| slot.gathering.parent == parent && slot.gathering.tag.origin != parent;
+        for Slot { alarm, gathering } in self.gatherings.values_mut().filter(below) {
+            let origin = gathering.tag.origin;
+            (gathering.parent, gathering.is_stopped) = (origin, self.stopped.contains(&origin));
+            *alarm = now;
+            let sent = |index: &u32| !gathering.waiting.iter().any(|waiting| waiting.message.index == *index);
+            let over =
+                gathering.indices.iter().zip(&gathering.objects).filter(|(_, object)| object.stage == Stage::Over);
+            for &index in over.map(|(index, _)| index).filter(|index| sent(index)) {
+                let message = Message { tag: gathering.tag, index, body: Body::Lost };
+                out.push(Output::Send { to: origin, message, more: false });
+            }
+        }
+        self.go_on(now, out);
+    }
+
     /// Does work that is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
         let Params { forget, timeout, .. } = self.params;

@@ -171,6 +171,11 @@ impl<K: Part + Ord + Clone, V: Part> Machine<K, V> {
         }
     }
 
+    /// The connection to another hub is gone, which may be the parent of this one.
+    pub fn parent_lost(&mut self, now: Time, parent: Node, out: &mut Outputs<K, V>) {
+        self.hub.iter_mut().for_each(|hub| hub.parent_lost(now, parent, out));
+    }
+
     /// Latest time for the next call of [`Machine::due`]; `NEVER` if nothing waits.
     pub fn deadline(&self) -> Time {
         let hub = self.hub.as_ref().map_or(Time::NEVER, |hub| hub.deadline());

@@ -22,7 +22,7 @@ use fanin_units::{Bytes, Time};
 
 use crate::memory::charged;
 use crate::memory::table::{Id, Table};
-use crate::net::clock::{Nanos, nanos, span};
+use crate::net::clock::{Nanos, nanos, reaches, span};
 use crate::net::{Net, Token};
 use crate::peers::{ItemMessage, Peer, PeerError, READ};
 use crate::settings::AgentSettings;
@@ -171,7 +171,7 @@ impl<N: Net> Agent<N> {
 
     /// How long it may wait for events.
     pub fn waits(&self) -> Option<Nanos> {
-        let machine = Some(self.machine.deadline()).filter(|at| *at < Time::NEVER).map(nanos);
+        let machine = reaches(self.machine.deadline());
         let memcacheds = self.memcacheds.iter().filter_map(Memcached::next_due);
         let greeting = self.greetings.front().map(|(at, _)| *at);
         let own = [machine, self.net.next_due(), self.accept_at, greeting, self.report_due()];
@@ -362,13 +362,21 @@ impl<N: Net> Agent<N> {
         let Some(peer) = self.peers.remove(id) else { return };
         let node = peer.node_or_expected();
         peer.close(&mut self.net);
-        let Some(node) = node.filter(|node| self.by_node.get(node) == Some(&id)) else { return };
-        self.by_node.remove(&node);
-        self.reports.remove(&node);
-        self.machine.set_stopped(self.time(), node, false, &mut self.out);
-        // Messages for an agent are lost with its connection, but its memcached may be well; its requests end with a front end.
-        if node.0 >= FRONT_ENDS {
-            self.machine.lost(self.time(), node, &NoDirectory, &mut self.out);
+        let Some(node) = node else { return };
+        if self.stopped.contains(&id) {
+            self.stopped.retain(|other| *other != id);
+            self.machine.set_stopped(self.time(), node, false, &mut self.out);
+        }
+        if node.0 < FRONT_ENDS {
+            // Another agent's memcached may be well.
+            self.machine.parent_lost(self.time(), node, &mut self.out);
+        }
+        if self.by_node.get(&node) == Some(&id) {
+            self.by_node.remove(&node);
+            self.reports.remove(&node);
+            if node.0 >= FRONT_ENDS {
+                self.machine.lost(self.time(), node, &NoDirectory, &mut self.out);
+            }
         }
         self.act();
     }
@@ -537,7 +545,7 @@ impl<N: Net> Agent<N> {
     /// Sends a message to another node: over its connection, or as to an agent over a new one.
     fn send(&mut self, to: Node, message: &ItemMessage) {
         let open = self.by_node.get(&to).copied().or_else(|| self.connect(to));
-        let Some(id) = open else { return };
+        let Some(id) = open else { return self.machine.parent_lost(self.time(), to, &mut self.out) };
         let Some(peer) = self.peers.get_mut(id) else { return };
         if matches!(message.body, Body::Object(_)) {
             self.counters.hub_objects.add(1);

@@ -273,6 +273,9 @@ impl<N: Net> Front<N> {
         let (node, had_failed, mut messages) = (link.node(), link.has_failed(), Vec::new());
         let result = link.event(&mut self.net, event, &mut self.scratch.bytes, &mut messages);
         self.hubs.mark(at);
+        if event.readable {
+            self.hubs.hears(at.0, self.now, node);
+        }
         messages.retain(|message| self.hubs.takes_report(at, message, self.now));
         for message in messages {
             self.hubs.handle((at.0, self.upstreams.pool(at.0), &self.shared.writes), self.now, node, message);

@@ -40,6 +40,11 @@ pub fn nanos(time: Time) -> Nanos {
     time.0 / 1000
 }
 
+/// When this clock has reached a time, if ever.
+pub fn reaches(time: Time) -> Option<Nanos> {
+    (time < Time::NEVER).then(|| time.0.div_ceil(1000))
+}
+
 pub fn duration(nanos: Nanos) -> Duration {
     Duration::from_nanos(nanos)
 }

@@ -56,6 +56,7 @@ fn simulated(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
         together: false,
         cover: None,
         timeout: None,
+        agents: false,
         tries: 1,
     });
     let (mut asks, mut waiting, mut out) = (Vec::new(), Vec::new(), Outputs::<Numbered, Size>::new());

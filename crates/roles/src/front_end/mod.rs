@@ -81,6 +81,9 @@ pub struct Params {
     pub timeout: Option<Time>,
     /// Number of attempts per object.
     pub tries: u8,
+    /// Whether hubs are apart from the data servers on their machines: they send heartbeats ([`FrontEnd::hears`]), and a lost hub is no lost
+    /// data server.
+    pub agents: bool,
 }
 
 /// Measurement at the beginning of a period.
@@ -209,11 +212,18 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
+    /// Something has come from a hub, if only a part of a message or a heartbeat: it is not silent.
+    pub fn hears(&mut self, now: Time, from: Node) {
+        let paths = self.requests.values_mut().flat_map(|request| &mut request.paths);
+        paths.filter(|path| path.hub && path.node == from).for_each(|path| path.heard = now);
+    }
+
     /// Handles the loss of a machine: its connection broke.
     pub fn lost<V>(&mut self, now: Time, peer: Node, directory: &impl Directory<K>, out: &mut Outputs<K, V>) {
         for number in self.numbers() {
             let paths = &self.requests[&number].paths;
-            let of_peer = (0..paths.len()).filter(|&path| paths[path].node == peer && !paths[path].gone);
+            let is_its = |path: &Path| path.node == peer && !path.gone && (path.hub || !self.params.agents);
+            let of_peer = (0..paths.len()).filter(|&path| is_its(&paths[path]));
             let of_peer: Vec<u32> = of_peer.map(|path| path as u32).collect();
             of_peer.into_iter().for_each(|path| self.path_lost(now, number, path, directory, out));
         }

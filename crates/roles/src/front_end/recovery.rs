@@ -17,13 +17,16 @@ impl<K: Part + Clone> FrontEnd<K> {
                 self.fail_what_is_left(number, out);
                 self.end_if_done(now, number, out);
             } else if let Some(timeout) = self.params.timeout {
-                for path in self.requests[&number].silent(now, timeout) {
+                for path in self.requests[&number].silent(now, timeout, self.params.agents) {
                     self.dismiss(number, path, out);
                     self.path_lost(now, number, path, directory, out);
                 }
             }
             if let Some(request) = self.requests.get(&number) {
-                let silence = self.params.timeout.map_or(Time::NEVER, |timeout| request.next_silence(timeout));
+                let silence = self
+                    .params
+                    .timeout
+                    .map_or(Time::NEVER, |timeout| request.next_silence(timeout, self.params.agents));
                 self.look_at = self.look_at.min(request.deadline).min(silence.max(Time(now.0 + 1)));
             }
         }
@@ -227,9 +230,13 @@ impl<K> Request<K> {
         (0..self.paths.len() as u32).filter(|&number| !self.paths[number as usize].gone && below(number)).collect()
     }
 
-    /// Paths that have been silent for too long. In a tree: the root, if it has missing objects of its own, else the descendants that do; a
+    /// Paths that have been silent for too long. In a tree, without agents: the root, if it has missing objects of its own, else the descendants that do; a
     /// descendant may only wait behind the root.
-    fn silent(&self, now: Time, timeout: Time) -> Vec<u32> {
+    fn silent(&self, now: Time, timeout: Time, agents: bool) -> Vec<u32> {
+        if agents {
+            let is_silent = |path: &u32| self.paths[*path as usize].heard.saturating_add(timeout) <= now;
+            return self.all_owing().filter(is_silent).collect();
+        }
         let roots = self.owing().filter(|&path| self.paths[path as usize].heard.saturating_add(timeout) <= now);
         let guilty = |root: u32| match self.paths[root as usize].missing {
             0 => self.below(root).into_iter().filter(|&path| self.paths[path as usize].missing > 0).collect(),
@@ -239,9 +246,16 @@ impl<K> Request<K> {
     }
 
     /// When the next path will have been silent for too long.
-    fn next_silence(&self, timeout: Time) -> Time {
-        let heard = self.owing().map(|path| self.paths[path as usize].heard).min();
+    fn next_silence(&self, timeout: Time, agents: bool) -> Time {
+        let heard_of = |path: u32| self.paths[path as usize].heard;
+        let heard = if agents { self.all_owing().map(heard_of).min() } else { self.owing().map(heard_of).min() };
         heard.map_or(Time::NEVER, |heard| heard.saturating_add(timeout))
+    }
+
+    /// Paths with missing objects, their own or their children's.
+    fn all_owing(&self) -> impl Iterator<Item = u32> {
+        let missing = self.missing_through();
+        (0..missing.len() as u32).filter(move |&path| missing[path as usize] > 0 && !self.paths[path as usize].gone)
     }
 
     /// Paths to the front end itself with missing objects.

@@ -108,7 +108,7 @@ fn refused(at: usize, byte: u8) -> Malformed {
 fn refuses_each_malformation() {
     assert_eq!(refused(0, 1), Malformed::Version(1));
     assert_eq!(Real::take(&Bytes::from_static(&[9])), Err(Malformed::Version(9)), "before more of it is there");
-    assert_eq!(refused(1, 12), Malformed::Kind(12));
+    assert_eq!(refused(1, 13), Malformed::Kind(13));
     assert_eq!(refused(4, 1), Malformed::TooLong((1 << 24) + 16));
     assert_eq!(refused(HEADER + 3, b'x'), Malformed::Body);
     assert_eq!(refused(1, 7), Malformed::Body, "a speed is eight bytes");

@@ -88,6 +88,7 @@ pub fn asks_servers(kind: Kind) -> Params {
         cover: None,
         timeout: Some(ms(100)),
         tries: 3,
+        agents: false,
     }
 }
 

@@ -19,7 +19,7 @@ use super::upstreams::pool::Pool;
 use crate::agent::SEGMENT;
 use crate::failover::Members;
 use crate::memory::table::{Id, Table};
-use crate::net::clock::{Nanos, nanos, span};
+use crate::net::clock::{Nanos, nanos, reaches, span};
 use crate::net::{Net, Token};
 use crate::peers::ItemMessage;
 use crate::settings::HubSettings;
@@ -29,8 +29,8 @@ use agent_link::AgentLink;
 pub use direct::Direct;
 pub use directory::HubDirectory;
 
-/// Share of a pool's timeout after which a silent agent counts as lost.
-const SILENCE: u64 = 4;
+/// Share of a pool's timeout after which a silent agent counts as lost. A hub sends a report each period, which is much shorter.
+const SILENCE: u64 = 8;
 /// Attempts for a key.
 const TRIES: u8 = 3;
 
@@ -201,6 +201,11 @@ impl<S> Hubs<S> {
         }
     }
 
+    /// Something has come from an agent.
+    pub fn hears(&mut self, slot: usize, now: Nanos, from: Node) {
+        self.pools.get_mut(&slot).into_iter().for_each(|hubs| hubs.front_end.hears(time(now), from));
+    }
+
     /// Takes a report of an agent; returns whether the message is none.
     pub fn takes_report(&mut self, at: (usize, usize), message: &ItemMessage, now: Nanos) -> bool {
         let Body::Load(load) = message.body else { return true };
@@ -254,6 +259,7 @@ impl<S> Hubs<S> {
             cover: None,
             timeout: Some(Time(timeout.0 / SILENCE)),
             tries: TRIES,
+            agents: true,
         };
         let hubs = PoolHubs {
             state: state.clone(),
@@ -331,8 +337,8 @@ impl<S> Hubs<S> {
 
     /// The next time at which there is work without an event.
     pub fn next_due(&self) -> Option<Nanos> {
-        let deadlines = self.pools.values().map(|hubs| hubs.front_end.deadline()).filter(|at| *at < Time::NEVER);
-        deadlines.map(nanos).chain(self.next_connect).min()
+        let deadlines = self.pools.values().filter_map(|hubs| reaches(hubs.front_end.deadline()));
+        deadlines.chain(self.next_connect).min()
     }
 }
 
