@@ -87,8 +87,8 @@ failover: build ## kill, stop, slow and cut off servers of `fanin front` FAULTS 
 testbed-check: build ## hold `fanin testbed` against predictions at 24 random points of SEED (1), on MACHINE (here)
 	@python3 bench/testbed_check.py --seed $(or $(SEED),1) --machine $(or $(MACHINE),here)
 
-testbed-requests: build ## hold algorithms of key-value requests by `fanin testbed` against predictions, on MACHINE (here), with SEEDS (3)
-	@python3 bench/testbed_requests.py --machine $(or $(MACHINE),here) --seeds $(or $(SEEDS),3)
+testbed-requests: build ## hold algorithms of key-value requests by `fanin testbed` against predictions, on MACHINE (here), with SEEDS (3); MEMCACHED=1: by real programs
+	@python3 bench/testbed_requests.py --machine $(or $(MACHINE),here) --seeds $(or $(SEEDS),3) $(if $(MEMCACHED),--memcached)
 
 testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments and look for what is left
 	@scripts/setup.sh memcached

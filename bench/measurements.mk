@@ -77,6 +77,7 @@ torture: ## run CASES (10000) random schedules of faults, requests and moves fro
 	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_event machine::crashes machine::wrong --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_bytes machine::plans --nocapture
 	CASES=$$(( $(or $(CASES),10000) * 34 / 10 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::failover --nocapture
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::agents --nocapture
 	@cargo build --quiet --release --locked --package fanin-cli
 	@python3 bench/verdicts.py --cases $(or $(SCENARIOS),2000) --first $(or $(FIRST),1000)
 

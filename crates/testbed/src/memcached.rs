@@ -221,6 +221,7 @@ impl Hubs {
     /// Configuration of an agent.
     fn agent(&self, network: &LocalNetwork, spec: &RunSpec, host: HostId) -> String {
         let (sicc, fabric) = (&spec.settings.fan_outs.sicc, &network.plan.fabric);
+        let packs = spec.scheme.fan_out.and_then(|fan_out| fan_out.parts(sicc)).is_some_and(|parts| parts.packing);
         format!(
             r#"listen = "{}"
 memcached = "{}"
@@ -228,6 +229,7 @@ racks = "{}"
 plaintext = true
 link = "{}"
 window = "{}"
+pack = {packs}
 linger = "{}"
 timeout = "{} s"
 "#,

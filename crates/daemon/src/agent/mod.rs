@@ -43,6 +43,8 @@ const GREETING: Nanos = 10_000_000_000;
 /// Unsent bytes from which a hub sends no more to a peer, and up to which it sends again.
 const STOPS_AT: usize = 256 << 10;
 const GOES_ON_AT: usize = 64 << 10;
+/// Most bytes for front ends that have not greeted yet.
+const EARLY: usize = 1 << 20;
 /// Share of the memory limit that may wait at a hub.
 const WAITING: u64 = 4;
 /// Size that an object is assumed to have until some are known.
@@ -60,6 +62,8 @@ pub struct Agent<N: Net> {
     stop: Arc<AtomicBool>,
     machine: Machine<ItemKey, Item>,
     out: Outputs<ItemKey, Item>,
+    /// Messages for front ends that have not greeted yet, and when they came.
+    early: VecDeque<(Nanos, Node, ItemMessage)>,
     /// Messages from this agent to itself.
     local: VecDeque<ItemMessage>,
     peers: Table<Peer<N::Socket>>,
@@ -132,6 +136,7 @@ impl<N: Net> Agent<N> {
             me,
             machine: Machine::new(params(&settings)),
             out: Vec::new(),
+            early: VecDeque::new(),
             local: VecDeque::new(),
             peers: Table::default(),
             by_node: BTreeMap::new(),
@@ -253,7 +258,7 @@ fn params(settings: &AgentSettings) -> machine::Params {
             me,
             room,
             overhead,
-            packs: true,
+            packs: settings.pack,
             linger: settings.linger,
             window: settings.window,
             mean_object: FIRST_OBJECT,
@@ -335,6 +340,7 @@ impl<N: Net> Agent<N> {
                 self.by_node.insert(from, id);
                 self.counters.peers_greeted.add(1);
                 self.next_report = self.now;
+                self.send_early(from);
             }
             for message in messages.drain(..) {
                 self.machine.handle(self.time(), from, message, &NoDirectory, &mut self.out);
@@ -545,7 +551,12 @@ impl<N: Net> Agent<N> {
     /// Sends a message to another node: over its connection, or as to an agent over a new one.
     fn send(&mut self, to: Node, message: &ItemMessage) {
         let open = self.by_node.get(&to).copied().or_else(|| self.connect(to));
-        let Some(id) = open else { return self.machine.parent_lost(self.time(), to, &mut self.out) };
+        let Some(id) = open else {
+            if to.0 >= FRONT_ENDS {
+                return self.keep_early(to, message);
+            }
+            return self.machine.parent_lost(self.time(), to, &mut self.out);
+        };
         let Some(peer) = self.peers.get_mut(id) else { return };
         if matches!(message.body, Body::Object(_)) {
             self.counters.hub_objects.add(1);
@@ -556,6 +567,23 @@ impl<N: Net> Agent<N> {
             self.machine.set_stopped(self.time(), to, true, &mut self.out);
         }
         self.mark(id);
+    }
+
+    /// Keeps a message for a front end whose greeting has not been read yet: another hub was faster.
+    fn keep_early(&mut self, to: Node, message: &ItemMessage) {
+        let now = self.now;
+        while self.early.pop_front_if(|(at, ..)| *at + GREETING <= now).is_some() {}
+        if self.early.iter().map(|(.., message)| message.len()).sum::<usize>() + message.len() <= EARLY {
+            self.early.push_back((now, to, message.clone()));
+        }
+    }
+
+    /// Sends such messages, when the front end has greeted.
+    fn send_early(&mut self, to: Node) {
+        let (its, others) = std::mem::take(&mut self.early).into_iter().partition(|(_, node, _)| *node == to);
+        self.early = others;
+        let its: VecDeque<(Nanos, Node, ItemMessage)> = its;
+        its.iter().for_each(|(.., message)| self.send(to, message));
     }
 
     /// Connects to another agent.

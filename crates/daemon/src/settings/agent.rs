@@ -38,6 +38,8 @@ pub struct AgentSettings {
     pub link: Rate,
     /// Most outstanding bytes of its rack while it is a hub.
     pub window: Bytes,
+    /// Whether a packet holds several values.
+    pub pack: bool,
     /// Time that a packet waits to fill.
     pub linger: Time,
     /// Time for a memcached's response.
@@ -72,6 +74,7 @@ struct File {
     server_auth: Option<Spanned<PathBuf>>,
     link: Option<Spanned<Written>>,
     window: Option<Spanned<Written>>,
+    pack: Option<bool>,
     linger: Option<Spanned<Written>>,
     timeout: Option<Spanned<Written>>,
     item: Option<Spanned<Written>>,
@@ -135,6 +138,7 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
         racks: Arc::new(racks),
         link: bounded(file.link, Rate(10_000_000_000), right("link", "10 Gbit/s", "Gbit/s"), LINKS)?,
         window: bounded(file.window, Bytes(32 << 10), right("window", "32 KiB", "KiB"), WINDOW)?,
+        pack: file.pack.unwrap_or(true),
         linger: quantity(file.linger, Time::from_micros(100), right("linger", "100 us", "us"))?,
         timeout: bounded(file.timeout, Time::from_millis(100), right("timeout", "100 ms", "ms"), TIMEOUT)?,
         item: quantity(file.item, Bytes(1 << 20), right("item", "1 MiB", "B"))?,
