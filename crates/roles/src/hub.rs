@@ -269,8 +269,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.go_on(now, out);
     }
 
-    /// The connection to another hub is gone, and with it maybe responses that were sent to it: the front end is told of all that may be, and
-    /// gets the rest directly.
+    /// The connection to another hub is gone, and maybe responses with it: the front end learns which those may be, and gets the others
+    /// directly.
     pub fn parent_lost(&mut self, now: Time, parent: Node, out: &mut Outputs<K, V>) {
         let below = |slot: &&mut Slot<K, V>| slot.gathering.parent == parent && slot.gathering.tag.origin != parent;
         for Slot { alarm, gathering } in self.gatherings.values_mut().filter(below) {

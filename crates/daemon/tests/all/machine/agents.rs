@@ -27,7 +27,7 @@ const SLACK: u64 = 20 * MS;
 struct Process {
     world: world::Shared,
     machine: Machine,
-    /// Whether it is stopped (SIGSTOP).
+    /// Whether it does not run, for a while.
     stopped: bool,
 }
 
