@@ -119,7 +119,11 @@ impl<K: Part + Clone> FrontEnd<K> {
         let Some(request) = self.requests.get_mut(&number) else { return };
         let object_request = &mut request.object_requests[index as usize];
         let replicas = directory.replicas(&object_request.key);
-        if object_request.tries >= self.params.tries || replicas.is_empty() {
+        // The last attempt does without agents.
+        let is_direct = self.params.agents && object_request.tries >= self.params.tries;
+        let may_try =
+            object_request.tries < self.params.tries || is_direct && request.paths[object_request.via as usize].hub;
+        if !may_try || replicas.is_empty() {
             object_request.state = State::Done;
             request.left -= 1;
             let via = object_request.via;
@@ -129,13 +133,13 @@ impl<K: Part + Clone> FrontEnd<K> {
             self.end_if_done(now, number, out);
             return;
         }
-        object_request.tries += 1;
+        object_request.tries = object_request.tries.saturating_add(1);
         let here = replicas.iter().position(|&node| node == object_request.holder).unwrap_or(0);
         let others = (1..=replicas.len()).map(|step| replicas[(here + step) % replicas.len()]);
         let alive = others.clone().find(|node| !self.gone.contains_key(node));
         let holder = alive.or_else(|| others.clone().next()).unwrap_or(object_request.holder);
-        let hub =
-            matches!(self.params.method, RequestMethod::Swarms { .. }).then(|| request.hub_of(directory.rack(holder)));
+        let hub = (matches!(self.params.method, RequestMethod::Swarms { .. }) && !is_direct)
+            .then(|| request.hub_of(directory.rack(holder)));
         match hub.flatten() {
             Some(path) => self.ask_through(now, number, index, path, holder, out),
             None => {
@@ -230,12 +234,12 @@ impl<K> Request<K> {
         (0..self.paths.len() as u32).filter(|&number| !self.paths[number as usize].gone && below(number)).collect()
     }
 
-    /// Paths that have been silent for too long. In a tree, without agents: the root, if it has missing objects of its own, else the descendants that do; a
-    /// descendant may only wait behind the root.
+    /// Paths that have been silent for too long: of agents, hubs with missing objects, their own or their children's. Else, in a tree: the
+    /// root, if it has missing objects of its own, else the descendants that do; a descendant may only wait behind the root.
     fn silent(&self, now: Time, timeout: Time, agents: bool) -> Vec<u32> {
         if agents {
             let is_silent = |path: &u32| self.paths[*path as usize].heard.saturating_add(timeout) <= now;
-            return self.all_owing().filter(is_silent).collect();
+            return self.owing_hubs().filter(is_silent).collect();
         }
         let roots = self.owing().filter(|&path| self.paths[path as usize].heard.saturating_add(timeout) <= now);
         let guilty = |root: u32| match self.paths[root as usize].missing {
@@ -248,14 +252,14 @@ impl<K> Request<K> {
     /// When the next path will have been silent for too long.
     fn next_silence(&self, timeout: Time, agents: bool) -> Time {
         let heard_of = |path: u32| self.paths[path as usize].heard;
-        let heard = if agents { self.all_owing().map(heard_of).min() } else { self.owing().map(heard_of).min() };
+        let heard = if agents { self.owing_hubs().map(heard_of).min() } else { self.owing().map(heard_of).min() };
         heard.map_or(Time::NEVER, |heard| heard.saturating_add(timeout))
     }
 
-    /// Paths with missing objects, their own or their children's.
-    fn all_owing(&self) -> impl Iterator<Item = u32> {
+    /// Hubs with missing objects, their own or their children's.
+    fn owing_hubs(&self) -> impl Iterator<Item = u32> {
         let missing = self.missing_through();
-        (0..missing.len() as u32).filter(move |&path| missing[path as usize] > 0 && !self.paths[path as usize].gone)
+        (0..missing.len() as u32).filter(move |&path| missing[path as usize] > 0 && self.paths[path as usize].is_hub())
     }
 
     /// Paths to the front end itself with missing objects.

@@ -342,3 +342,101 @@ fn ignores_messages_of_earlier_incarnation() {
     assert_eq!(at.hub.open_requests(), 1);
     assert!(!at.hub.waits_for(TAG, 0));
 }
+
+/// Limits of a real machine.
+fn limited(waiting: u64, link: Rate) -> At {
+    At::new(|params| params.limits = Some(hub::Limits { waiting: Bytes(waiting), link }))
+}
+
+const OTHER: Tag = Tag { origin: Node(200), request: 1, epoch: 0 };
+
+#[test]
+fn limited_hub_asks_for_requests_by_turns() {
+    let mut at = limited(1 << 20, Rate(1_000_000_000));
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 100));
+    at.told(Time::ZERO, OTHER, swarm(Node(200), Rate(0), 2));
+    at.asked(Time::ZERO, (0..100).map(|index| (index, 2)));
+    assert_eq!(at.gets().len(), 4, "the window is full");
+    (0..2).for_each(|index| at.told_of(Time::ZERO, OTHER, index, ask(index, 3)));
+    // One object of each request by turns; its own come first, and count for the window.
+    (0..4).for_each(|index| at.comes(us(1), index, 500));
+    let gets = at.gets();
+    assert_eq!(gets.iter().filter(|(holder, _)| *holder == 3).count(), 2, "{gets:?}");
+}
+
+#[test]
+fn limited_hub_waits_until_responses_are_sent() {
+    // The front end takes nothing for now.
+    let mut at = limited(1_000, Rate(1_000_000_000));
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 10));
+    at.hub.stop_sending(FRONT_END);
+    at.asked(Time::ZERO, (0..10).map(|index| (index, if index < 5 { 1 } else { 2 })));
+    assert_eq!(at.gets(), [(1, 0), (1, 1), (1, 2), (1, 3)], "its own objects, too, as the window allows");
+    (0..4).for_each(|index| at.comes(us(1), index, 500));
+    assert_eq!((at.gets(), at.hub.waiting_bytes()), (vec![(1, 4)], 4 * (500 + HEADER as u64)), "enough waits");
+    at.hub.send_again(us(2), FRONT_END, &mut at.out);
+    assert_eq!((at.gets(), at.packets()), (vec![], vec![(FRONT_END.0, vec![0, 1])]), "two objects wait for the link");
+    at.due(us(110));
+    assert_eq!((at.gets().len(), at.packets()), (3, vec![(FRONT_END.0, vec![2, 3])]));
+}
+
+#[test]
+fn front_ends_share_the_link() {
+    // 10 Mbit/s: a packet of 1,000 B and its header takes about 0.9 ms alone, and twice as long beside another front end's.
+    let times = |others: u32| {
+        let mut at = limited(1 << 20, Rate(10_000_000));
+        for origin in 0..=others {
+            let tag = Tag { origin: Node(100 + origin), ..TAG };
+            at.told(Time::ZERO, tag, swarm(Node(100 + origin), Rate(0), 8));
+            for index in 0..8 {
+                at.told_of(Time::ZERO, tag, index, ask(index, 1));
+                at.told_of(Time::ZERO, tag, index, Body::Object(Size(1_000)));
+            }
+        }
+        let mut now = Time::ZERO;
+        while at.hub.waiting_bytes() > 0 {
+            now = at.hub.deadline();
+            at.due(now);
+        }
+        now.0 / MICROSECOND
+    };
+    // The last packet begins when seven have been sent: 1,000 B, 20 B of header and 78 B of packet at 10 Mbit/s.
+    assert_eq!(times(0), 7 * (1_000 + 20 + 78) * 8 / 10);
+    let shared = times(1);
+    assert!((12_290..12_300).contains(&shared), "{shared} us for twice as many");
+}
+
+const MICROSECOND: u64 = 1_000_000;
+
+#[test]
+fn coarse_clock_catches_up() {
+    let mut at = At::new(|params| params.behind = ms(2));
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(10_000_000), 8));
+    at.asked(Time::ZERO, (0..8).map(|index| (index, 1)));
+    at.gets();
+    (0..8).for_each(|index| at.comes(Time::ZERO, index, 1_000));
+    assert_eq!(at.packets().len(), 1);
+    // A packet takes 0.88 ms: after 2 ms, two more are due.
+    at.hub.due(ms(2), &mut at.out);
+    assert_eq!(at.packets().len(), 2);
+    // After a longer pause, it is behind by no more than 2 ms.
+    at.hub.due(ms(20), &mut at.out);
+    assert_eq!(at.packets().len(), 3);
+}
+
+#[test]
+fn responses_lost_with_a_parent_are_told() {
+    let mut at = At::new(|_| {});
+    at.told(Time::ZERO, TAG, swarm(Node(50), Rate(0), 3));
+    at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
+    at.gets();
+    at.comes(Time::ZERO, 0, 1_400);
+    at.comes(Time::ZERO, 1, 1_400);
+    assert_eq!(at.packets(), [(50, vec![0])], "the second one waits for the third");
+    at.hub.parent_lost(us(10), Node(50), &mut at.out);
+    let said = at.bodies();
+    assert_eq!(said[0], (FRONT_END.0, 0, Body::Lost));
+    at.comes(us(20), 2, 100);
+    let rest: Vec<_> = said[1..].iter().copied().chain(at.bodies()).map(|(to, index, _)| (to, index)).collect();
+    assert_eq!(rest, [(FRONT_END.0, 1), (FRONT_END.0, 2)]);
+}

@@ -335,3 +335,51 @@ fn period_end_is_due_with_open_requests() {
         at.due(Time(period * 10 * MS));
     });
 }
+
+/// A front end whose hubs are agents.
+fn asks_agents(bound: u32) -> Params {
+    Params { agents: true, ..asks_hubs(FULL, bound) }
+}
+
+#[test]
+fn lost_agent_leaves_its_server() {
+    let mut at = At::new(asks_agents(2), Cluster::of(10, &[&[11], &[12]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    at.loses(ms(1), 11);
+    // The backup collects its own object, and that of the server whose agent is lost.
+    assert_eq!(at.sent()[1..], [(12, 1, ask(1, 12)), (12, 0, ask(0, 11))]);
+}
+
+#[test]
+fn agents_are_silent_wherever_they_are() {
+    // 21 is below 11; both have sent all of their own objects but 21's last one, which waits at 11.
+    let mut at = At::new(asks_agents(1), Cluster::of(10, &[&[11], &[11], &[21]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    [0, 1].iter().for_each(|&index| at.comes(ms(1), 11, index));
+    at.front_end.hears(ms(90), Node(21));
+    at.due(ms(101));
+    let sent = at.sent();
+    assert!(sent.contains(&(11, 0, Body::Over)), "{sent:?}");
+    assert!(sent.contains(&(21, 2, ask(2, 21))), "21 sends to the front end now: {sent:?}");
+    // A heartbeat is enough.
+    at.front_end.hears(ms(150), Node(21));
+    at.due(ms(201));
+    assert_eq!(at.sent(), []);
+}
+
+#[test]
+fn last_attempt_does_without_agents() {
+    let mut at = At::new(Params { tries: 1, ..asks_agents(2) }, Cluster::of(10, &[&[11]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    at.hears(ms(1), 11, 0, 0, Body::Lost);
+    assert_eq!(at.sent(), [(11, 0, Body::Get(Numbered(0)))]);
+    // Its agent does not matter any more, nor does its silence.
+    at.loses(ms(2), 11);
+    at.due(ms(500));
+    assert_eq!(at.said(), []);
+    at.hears(ms(501), 11, 0, 0, Body::Lost);
+    assert_eq!(at.said(), [fail(0), DONE]);
+}
