@@ -92,11 +92,8 @@ impl<N: Net> Front<N> {
 
     /// Carries out the outputs of a pool's front end of `roles`, until there are none.
     fn act_for_hubs(&mut self, slot: usize) {
-        loop {
-            let (mut out, mut lost) = (std::mem::take(&mut self.hubs.out), BTreeSet::new());
-            if out.is_empty() {
-                return;
-            }
+        while let Some(mut out) = self.hubs.begin_acts(slot) {
+            let mut lost = BTreeSet::new();
             for output in out.drain(..) {
                 match output {
                     Output::Send { to, message: Message { tag, index, body: Body::Get(key) }, .. } => {
@@ -123,10 +120,7 @@ impl<N: Net> Front<N> {
                     Output::Look(_) => {}
                 }
             }
-            if self.hubs.out.is_empty() {
-                // The emptied list is reused.
-                self.hubs.out = out;
-            }
+            self.hubs.end_acts(slot, out);
             for node in lost {
                 self.hubs.lose((slot, self.upstreams.pool(slot), &self.shared.writes), self.now, node);
             }

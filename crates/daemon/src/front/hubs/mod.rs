@@ -40,6 +40,9 @@ pub type Place = (u32, u32);
 /// A pool with its slot, and the writes in progress.
 pub type PoolAt<'a> = (usize, &'a Pool, &'a Writes);
 
+/// A pool's front end of `roles`, the servers as it sees them, and the list for its outputs.
+type Parts<'a, S> = (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>, &'a mut Outputs<ItemKey, Item>);
+
 /// Keys of a multiget that go through hubs.
 #[derive(Debug)]
 pub struct HubRequest {
@@ -66,6 +69,9 @@ pub struct PoolHubs<S> {
     /// Servers of requested keys with replicas, the primary first, and the number of requests for each key.
     replicas: BTreeMap<ItemKey, (u32, Vec<Node>)>,
     pub requests: BTreeMap<u32, HubRequest>,
+    /// Outputs of the front end, and whether some are being carried out: others have to wait for their turn.
+    out: Outputs<ItemKey, Item>,
+    acts: bool,
 }
 
 /// Hubs of all pools.
@@ -77,15 +83,14 @@ pub struct Hubs<S> {
     /// Connections to write to.
     marked: Vec<(usize, usize)>,
     pub direct: Table<Direct>,
-    pub out: Outputs<ItemKey, Item>,
     next_connect: Option<Nanos>,
 }
 
 impl<S> PoolHubs<S> {
-    /// The front end of `roles`, and the servers as it sees them.
-    fn parts<'a>(&'a mut self, pool: &'a Pool, writes: &'a Writes) -> (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>) {
-        let PoolHubs { front_end, links, nodes, replicas, settings, .. } = self;
-        (front_end, HubDirectory { pool, nodes, replicas, writes, links, racks: &settings.racks })
+    /// The front end of `roles`, the servers as it sees them, and the list for its outputs.
+    fn parts<'a>(&'a mut self, pool: &'a Pool, writes: &'a Writes) -> Parts<'a, S> {
+        let PoolHubs { front_end, links, nodes, replicas, settings, out, .. } = self;
+        (front_end, HubDirectory { pool, nodes, replicas, writes, links, racks: &settings.racks }, out)
     }
 
     /// Adds a request of `roles`.
@@ -152,7 +157,6 @@ impl<S> Default for Hubs<S> {
             tokens: Vec::new(),
             marked: Vec::new(),
             direct: Table::default(),
-            out: Vec::new(),
             next_connect: None,
         }
     }
@@ -172,7 +176,7 @@ impl<S> Hubs<S> {
         self.pools.get_mut(&slot)
     }
 
-    /// Requests keys; returns the request's number. Outputs are in `out`, as with the other calls of `roles`.
+    /// Requests keys; returns the request's number. Its outputs wait for [`Hubs::begin_acts`], as those of other calls.
     pub fn ask(
         &mut self,
         (slot, pool, writes): PoolAt<'_>,
@@ -180,24 +184,40 @@ impl<S> Hubs<S> {
         keys: impl Iterator<Item = ItemKey>,
         draw: front_end::Draw<'_>,
     ) -> Option<u32> {
-        let (front_end, directory) = self.pools.get_mut(&slot)?.parts(pool, writes);
+        let (front_end, directory, out) = self.pools.get_mut(&slot)?.parts(pool, writes);
         let deadline = time(now).saturating_add(pool.shared.settings.timeout);
-        Some(front_end.ask(time(now), keys, deadline, &directory, draw, &mut self.out))
+        Some(front_end.ask(time(now), keys, deadline, &directory, draw, out))
     }
 
     /// Handles a message of an agent, or of a memcached in its name.
     pub fn handle(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos, from: Node, message: ItemMessage) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
-            let (front_end, directory) = hubs.parts(pool, writes);
-            front_end.handle(time(now), from, message, &directory, &mut self.out);
+            let (front_end, directory, out) = hubs.parts(pool, writes);
+            front_end.handle(time(now), from, message, &directory, out);
         }
     }
 
     /// The connection to an agent is gone.
     pub fn lose(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos, node: Node) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
-            let (front_end, directory) = hubs.parts(pool, writes);
-            front_end.lost(time(now), node, &directory, &mut self.out);
+            let (front_end, directory, out) = hubs.parts(pool, writes);
+            front_end.lost(time(now), node, &directory, out);
+        }
+    }
+
+    /// Takes a pool's outputs to carry them out, in order: none while others are carried out. Return the list with [`Hubs::end_acts`].
+    pub fn begin_acts(&mut self, slot: usize) -> Option<Outputs<ItemKey, Item>> {
+        let hubs = self.pools.get_mut(&slot).filter(|hubs| !hubs.acts && !hubs.out.is_empty())?;
+        hubs.acts = true;
+        Some(std::mem::take(&mut hubs.out))
+    }
+
+    /// These outputs have been carried out.
+    pub fn end_acts(&mut self, slot: usize, emptied: Outputs<ItemKey, Item>) {
+        let Some(hubs) = self.pools.get_mut(&slot) else { return };
+        hubs.acts = false;
+        if hubs.out.is_empty() {
+            hubs.out = emptied;
         }
     }
 
@@ -217,8 +237,8 @@ impl<S> Hubs<S> {
     pub fn due(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos) {
         if let Some(hubs) = self.pools.get_mut(&slot).filter(|hubs| hubs.front_end.deadline() <= time(now)) {
             let measured = if hubs.front_end.measures(time(now)) { hubs.measure(now) } else { None };
-            let (front_end, directory) = hubs.parts(pool, writes);
-            front_end.due(time(now), measured, &directory, &mut self.out);
+            let (front_end, directory, out) = hubs.parts(pool, writes);
+            front_end.due(time(now), measured, &directory, out);
         }
     }
 
@@ -271,6 +291,8 @@ impl<S> Hubs<S> {
             nodes,
             replicas: BTreeMap::new(),
             requests: BTreeMap::new(),
+            out: Vec::new(),
+            acts: false,
         };
         self.pools.insert(slot, hubs);
         self.next_connect = Some(0);
