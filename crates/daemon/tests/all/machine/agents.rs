@@ -85,6 +85,18 @@ fn key(number: usize) -> String {
     format!("{number}-key")
 }
 
+/// Settings of a front end for these servers.
+fn pool(count: usize, random: &mut StdRng) -> String {
+    let how = ["sicc", "sicc-nopack", "sicc-nmt", "sicc-nssc"].choose(random).unwrap();
+    let (hubs, rate) = (random.random_range(1..=3), ["1000", "10000"].choose(random).unwrap());
+    let servers: Vec<String> = (1..=count).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
+    format!(
+        "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nmultiget = \"{how}\"\nracks = \"racks.toml\"\n\
+         plaintext = true\nlink = \"{rate} Mbit/s\"\nsicc = {{ hubs = {hubs} }}\nservers = [{}]\n",
+        servers.join(",")
+    )
+}
+
 impl Schedule {
     fn new(case: u64) -> Schedule {
         let mut random = StdRng::seed_from_u64(case);
@@ -100,15 +112,7 @@ impl Schedule {
             .unwrap();
         }
         fs::write(folder.path().join("racks.toml"), text).unwrap();
-        let how = ["sicc", "sicc-nopack", "sicc-nmt", "sicc-nssc"].choose(&mut random).unwrap();
-        let hubs = random.random_range(1..=3);
-        let listed: Vec<String> = (1..=count).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
-        let front = format!(
-            "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nmultiget = \"{how}\"\nracks = \"racks.toml\"\n\
-             plaintext = true\nlink = \"{} Mbit/s\"\nsicc = {{ hubs = {hubs} }}\nservers = [{}]\n",
-            ["1000", "10000"].choose(&mut random).unwrap(),
-            listed.join(",")
-        );
+        let front = pool(count, &mut random);
         let at = |name: &str| folder.path().join(name).display().to_string();
         let agent = |server: usize| {
             let text = format!(
