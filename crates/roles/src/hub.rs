@@ -42,7 +42,7 @@ pub struct Params {
 /// Limits of a hub on a real machine. With them, requests of several front ends get objects by turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes that wait to be sent: with more, no further objects are requested.
+    /// Bytes that wait to be sent. A front end may have as many as are free; then no further objects are requested for it.
     pub waiting: Bytes,
     /// Rate of its link, which front ends, and then their requests, share equally.
     pub link: Rate,
@@ -404,12 +404,18 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Sends requests as the window allows.
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let limits = self.params.limits;
+        let (limits, mut skipped) = (self.params.limits, 0);
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
-            if limits.is_some_and(|limits| self.waiting_bytes() >= limits.waiting.0) {
-                return;
-            }
             let Some(key) = self.hungry.front() else { return };
+            if limits.is_some_and(|limits| !self.has_room(key.0, limits)) {
+                // Others may have room.
+                skipped += 1;
+                if skipped >= self.hungry.len() {
+                    return;
+                }
+                self.hungry.rotate_left(1);
+                continue;
+            }
             let Some(Slot { alarm, gathering }) = self.gatherings.get_mut(key) else {
                 self.hungry.pop_front();
                 continue;
@@ -425,6 +431,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                 self.out += 1;
                 *alarm = now.saturating_add(self.params.timeout).min(*alarm);
                 self.alarm = self.alarm.min(*alarm);
+                skipped = 0;
                 if limits.is_some() {
                     // The next request's turn.
                     self.hungry.rotate_left(1);
@@ -517,6 +524,13 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         if self.params.limits.is_some() {
             self.ask(now, out);
         }
+    }
+
+    /// Whether a front end may have more responses that wait: no more than is free, so that one that does not read leaves room for others.
+    fn has_room(&self, front_end: Node, limits: Limits) -> bool {
+        let its = self.gatherings.range((front_end, 0)..=(front_end, u32::MAX));
+        let its: u64 = its.map(|(_, slot)| slot.gathering.waiting_bytes).sum();
+        its <= limits.waiting.0.saturating_sub(self.waiting_bytes())
     }
 
     /// Splits the link among the front ends that responses wait for, and each share among their requests.

@@ -373,11 +373,18 @@ fn limited_hub_waits_until_responses_are_sent() {
     at.asked(Time::ZERO, (0..10).map(|index| (index, if index < 5 { 1 } else { 2 })));
     assert_eq!(at.gets(), [(1, 0), (1, 1), (1, 2), (1, 3)], "its own objects, too, as the window allows");
     (0..4).for_each(|index| at.comes(us(1), index, 500));
-    assert_eq!((at.gets(), at.hub.waiting_bytes()), (vec![(1, 4)], 4 * (500 + HEADER as u64)), "enough waits");
-    at.hub.send_again(us(2), FRONT_END, &mut at.out);
+    assert_eq!((at.gets(), at.hub.waiting_bytes()), (vec![], 4 * (500 + HEADER as u64)), "enough waits");
+    // Another front end's objects are requested, as long as anything is free.
+    at.told(us(1), OTHER, swarm(Node(200), Rate(0), 1));
+    at.told_of(us(1), OTHER, 0, ask(0, 3));
+    assert_eq!(at.gets(), [(3, 0)]);
+    at.told_of(us(2), OTHER, 0, Body::Miss);
+    at.due(us(102));
+    assert_eq!(at.packets(), [(200, vec![0])]);
+    at.hub.send_again(us(200), FRONT_END, &mut at.out);
     assert_eq!((at.gets(), at.packets()), (vec![], vec![(FRONT_END.0, vec![0, 1])]), "two objects wait for the link");
-    at.due(us(110));
-    assert_eq!((at.gets().len(), at.packets()), (3, vec![(FRONT_END.0, vec![2, 3])]));
+    at.due(us(310));
+    assert_eq!((at.gets().len(), at.packets()), (4, vec![(FRONT_END.0, vec![2, 3])]));
 }
 
 #[test]
