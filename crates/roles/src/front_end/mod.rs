@@ -115,6 +115,8 @@ pub struct FrontEnd<K> {
     look_at: Time,
     /// Machines considered lost, and until when.
     gone: BTreeMap<Node, Time>,
+    /// Silent hubs that the host has not taken.
+    silent: Vec<Node>,
 }
 
 impl<K: Part + Clone> FrontEnd<K> {
@@ -134,6 +136,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             least_rtt: Time::NEVER,
             look_at: Time::NEVER,
             gone: BTreeMap::new(),
+            silent: Vec::new(),
         }
     }
 
@@ -216,6 +219,11 @@ impl<K: Part + Clone> FrontEnd<K> {
     pub fn hears(&mut self, now: Time, from: Node) {
         let paths = self.requests.values_mut().flat_map(|request| &mut request.paths);
         paths.filter(|path| path.hub && path.node == from).for_each(|path| path.heard = now);
+    }
+
+    /// Agents that have been silent, which the host had better not offer as hubs until something comes from them.
+    pub fn take_silent(&mut self) -> Vec<Node> {
+        std::mem::take(&mut self.silent)
     }
 
     /// Handles the loss of a machine: its connection broke.

@@ -19,6 +19,9 @@ impl<K: Part + Clone> FrontEnd<K> {
             } else if let Some(timeout) = self.params.timeout {
                 for path in self.requests[&number].silent(now, timeout, self.params.agents) {
                     self.dismiss(number, path, out);
+                    if self.params.agents {
+                        self.silent.push(self.requests[&number].paths[path as usize].node);
+                    }
                     self.path_lost(now, number, path, directory, out);
                 }
             }
