@@ -1,13 +1,12 @@
 //! `fanin agent`: data server and hub beside a memcached, stopped by signals.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
 use fanin::front::{AgentSettings, messages, start_agent};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGINT, SIGTERM};
-
-use std::sync::atomic::Ordering::Relaxed;
 
 use crate::arguments::AgentArguments;
 use crate::failure::Failure;
