@@ -62,7 +62,7 @@ ALLOWED = {
     "fanin-ring": ("", "io-uring nix socket2"),
     # Scenarios on real TCP.
     "fanin-testbed": (
-        "fanin-apps fanin-assemble fanin-fabric fanin-lab fanin-ring fanin-spec fanin-tables fanin-units",
+        "fanin-apps fanin-assemble fanin-fabric fanin-fanout fanin-lab fanin-ring fanin-spec fanin-tables fanin-units",
         "mio netlink-packet-core netlink-packet-route netlink-sys nix postcard procfs serde serde_json socket2 tempfile thiserror",
     ),
     "fanin-daemon": (

@@ -16,6 +16,7 @@ use std::{slice, thread};
 use fanin_apps::{Reads, Record};
 use fanin_assemble::{linux_fabric, most_hubs};
 use fanin_fabric::HostId;
+use fanin_fanout::sicc::{self, Parts};
 use fanin_spec::{FanOut, Kind, RunSpec, WarmUp, Windows};
 use fanin_tables::{QueryRow, RequestRow, RunTables};
 use fanin_units::Time;
@@ -58,6 +59,10 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
     if method(spec).is_none() {
         return refuse(format!("--memcached: `fanin front` has no `{scheme}`: use one-all, sw, ictcp-window or sicc"));
     }
+    if parts(spec).is_some() && !has_usual_sicc(spec) {
+        let keys = "sicc.bound, hubs, requests, mean_object, period, linger and hub_window";
+        return refuse(format!("--memcached: `fanin front` has SICC's usual settings: change no others than {keys}"));
+    }
     let open = s.key_value.within.0.is_some();
     if open || s.key_value.front_ends > 1 {
         let key = if open { "within" } else { "front_ends" };
@@ -66,13 +71,22 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Whether SICC has the settings of `fanin front`, apart from those that are passed on. The hub is always the least busy server there, and
+/// the queue is estimated.
+fn has_usual_sicc(spec: &RunSpec) -> bool {
+    let given = spec.settings.fan_outs.sicc;
+    let sicc::Params { bound, hubs, requests, mean_object, period, linger, hub_window, hub, queue, .. } = given;
+    let usual = sicc::Params::default();
+    given == sicc::Params { bound, hubs, requests, mean_object, period, linger, hub_window, hub, queue, ..usual }
+}
+
 /// The algorithm by the name that `fanin front` has for it.
 fn method(spec: &RunSpec) -> Option<&'static str> {
     match (spec.scheme.fan_out.unwrap_or(FanOut::OneAll), spec.scheme.gathering) {
         (FanOut::OneAll, None) => Some("one-all"),
         (FanOut::SlidingWindow, None) => Some("sw"),
         (FanOut::IctcpWindow, None) => Some("ictcp-window"),
-        (fan_out, None) => fan_out.parts(&spec.settings.fan_outs.sicc).map(|_| fan_out.row().word),
+        (fan_out, None) => parts(spec).map(|_| fan_out.row().word),
         _ => None,
     }
 }
@@ -83,7 +97,7 @@ pub fn run(spec: &RunSpec, fanin: &Path, stop: &AtomicBool) -> Result<RunTables,
     let law = format!("net.ipv4.tcp_congestion_control={}", network.plan.congestion_control);
     (0..=spec.fan_in).try_for_each(|host| network.host(HostId(host)).set(slice::from_ref(&law)))?;
     let _servers = servers(&network, spec)?;
-    let hubs = if has_hubs(spec) { Some(Hubs::start(&network, spec, fanin)?) } else { None };
+    let hubs = parts(spec).map(|parts| Hubs::start(&network, spec, parts, fanin)).transpose()?;
     let (_front, mut client) = front(&network, spec, fanin, hubs.as_ref())?;
     let mut reads = Reads::new(spec);
     client.store(&reads.objects().collect::<Vec<_>>(), stop)?;
@@ -180,9 +194,9 @@ fn at(network: &LocalNetwork, host: HostId, port: u16) -> SocketAddr {
     SocketAddrV4::new(network.plan.address(host.node()), port).into()
 }
 
-/// Whether multigets go through hubs.
-fn has_hubs(spec: &RunSpec) -> bool {
-    spec.scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&spec.settings.fan_outs.sicc).is_some())
+/// Parts of SICC, if multigets go through hubs.
+fn parts(spec: &RunSpec) -> Option<Parts> {
+    spec.scheme.fan_out?.parts(&spec.settings.fan_outs.sicc)
 }
 
 /// Agents, and the file of racks, which ends with this process.
@@ -193,7 +207,7 @@ struct Hubs {
 
 impl Hubs {
     /// Starts an agent on every server.
-    fn start(network: &LocalNetwork, spec: &RunSpec, fanin: &Path) -> Result<Hubs, Trouble> {
+    fn start(network: &LocalNetwork, spec: &RunSpec, parts: Parts, fanin: &Path) -> Result<Hubs, Trouble> {
         let hosts = || (1..=spec.fan_in).map(HostId);
         let mut racks = String::new();
         for host in hosts() {
@@ -205,7 +219,7 @@ impl Hubs {
         let mut hubs = Hubs { racks: memfd_create("racks", MFdFlags::empty())?.into(), _agents: Vec::new() };
         hubs.racks.write_all(racks.as_bytes())?;
         let one = |host: HostId| {
-            let mut program = configured(network, host, fanin, ("agent", &hubs.agent(network, spec, host)))?;
+            let mut program = configured(network, host, fanin, ("agent", &hubs.agent(network, spec, parts, host)))?;
             program.connect(network, at(network, host, AGENT_PORT), "fanin agent")?;
             Ok(program)
         };
@@ -219,9 +233,8 @@ impl Hubs {
     }
 
     /// Configuration of an agent.
-    fn agent(&self, network: &LocalNetwork, spec: &RunSpec, host: HostId) -> String {
+    fn agent(&self, network: &LocalNetwork, spec: &RunSpec, parts: Parts, host: HostId) -> String {
         let (sicc, fabric) = (&spec.settings.fan_outs.sicc, &network.plan.fabric);
-        let packs = spec.scheme.fan_out.and_then(|fan_out| fan_out.parts(sicc)).is_some_and(|parts| parts.packing);
         format!(
             r#"listen = "{}"
 memcached = "{}"
@@ -229,7 +242,7 @@ racks = "{}"
 plaintext = true
 link = "{}"
 window = "{}"
-pack = {packs}
+pack = {}
 linger = "{}"
 timeout = "{} s"
 "#,
@@ -238,6 +251,7 @@ timeout = "{} s"
             self.path(),
             fabric.link(fabric.uplink(host)).rate,
             sicc.hub_window,
+            parts.packing,
             sicc.linger,
             ANSWERS_IN.as_secs(),
         )
@@ -245,16 +259,17 @@ timeout = "{} s"
 
     /// Keys of the front end's pool.
     fn keys(&self, spec: &RunSpec) -> String {
-        let sicc = &spec.settings.fan_outs.sicc;
+        let (s, sicc) = (&spec.settings, &spec.settings.fan_outs.sicc);
         format!(
             r#"racks = "{}"
 plaintext = true
-sicc = {{ hubs = {}, object = "{}", period = "{}" }}
+sicc = {{ hubs = {}, object = "{}", period = "{}", buffer = "{} B" }}
 "#,
             self.path(),
             most_hubs(spec, CLIENT.0),
             sicc.mean_object,
-            sicc.period
+            sicc.period,
+            s.in_bytes(s.port_buffer())
         )
     }
 }

@@ -7,7 +7,7 @@ use crate::net::clock::Nanos;
 
 /// Time between two reports, and between two looks at the processors.
 pub const PERIOD: Nanos = 10_000_000;
-const LOOK: Nanos = 1_000_000_000;
+pub const LOOK: Nanos = 1_000_000_000;
 /// Parts of all objects by which the spare number has to change to be reported.
 const PARTS: u32 = 8;
 
@@ -37,11 +37,6 @@ impl MachineLoad {
         let (busy, all) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
         (self.looked_at, self.times) = (now, after);
         self.busy = (busy * 256).checked_div(all).unwrap_or(0).min(255) as u32;
-    }
-
-    /// When it is to look again.
-    pub fn next_look(&self) -> Nanos {
-        self.looked_at + LOOK
     }
 
     /// Objects that the machine could take, if its roles have room for `spare`: fewer if its processors are busy.

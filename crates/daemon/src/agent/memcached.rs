@@ -6,18 +6,16 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use fanin_memcache::{Cursor, Piece, Shape, response};
-use fanin_roles::Tag;
 use fanin_roles::data_server::Lookup;
-use fanin_roles::wire::{Item, ItemKey};
+use fanin_roles::wire::ItemKey;
+use fanin_roles::{Body, Tag};
 
 use crate::memory::Charge;
+use crate::net::backoff::Backoff;
 use crate::net::clock::Nanos;
 use crate::net::{Net, Outgoing, Target, Token};
-use crate::peers::{READ, item};
+use crate::peers::{ItemBody, READ, item};
 
-/// First and longest pause before a connection is tried again.
-const FIRST_PAUSE: Nanos = 100_000_000;
-const LONGEST_PAUSE: Nanos = 5_000_000_000;
 /// Most keys of a command.
 const KEYS: usize = 64;
 
@@ -30,14 +28,8 @@ pub enum Asker {
     DataServer(Lookup<ItemKey>),
 }
 
-/// Result of a get.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    Item(Item),
-    Missed,
-    /// The memcached does not answer, or its value is too large.
-    Lost,
-}
+/// Results of gets: an object, a miss, or lost if the memcached does not answer or its value is too large.
+pub type Results = Vec<(Asker, ItemBody)>;
 
 /// A key that was requested.
 #[derive(Debug)]
@@ -66,7 +58,7 @@ pub struct Memcached<S> {
     timeout: Nanos,
     longest: usize,
     state: State<S>,
-    pause: Nanos,
+    backoff: Backoff,
     /// Gets that are not sent, and commands that are.
     queue: Vec<Get>,
     sent: VecDeque<Command>,
@@ -92,7 +84,7 @@ impl<S> Memcached<S> {
             timeout,
             longest,
             state: State::Down { until: 0 },
-            pause: 0,
+            backoff: Backoff::default(),
             queue: Vec::new(),
             sent: VecDeque::new(),
             out: Outgoing::default(),
@@ -168,7 +160,7 @@ impl<S> Memcached<S> {
         net: &mut N,
         event: &fanin_ring::Event,
         buffer: &mut [u8],
-        found: &mut Vec<(Asker, Found)>,
+        found: &mut Results,
     ) -> Result<(), Failed> {
         let mut opened = false;
         if let State::Opening { socket, .. } = &mut self.state {
@@ -204,7 +196,7 @@ impl<S> Memcached<S> {
     }
 
     /// Takes the results in the bytes that were read. A value is a part of them.
-    fn parse(&mut self, found: &mut Vec<(Asker, Found)>) -> Result<(), Failed> {
+    fn parse(&mut self, found: &mut Results) -> Result<(), Failed> {
         let skipped = self.skips.min(self.rest.len());
         self.skips -= skipped;
         let _ = self.rest.split_to(skipped);
@@ -226,7 +218,7 @@ impl<S> Memcached<S> {
                     }
                     let get = self.answered(key, found)?;
                     if is_too_large {
-                        found.push((get.asker, Found::Lost));
+                        found.push((get.asker, Body::Lost));
                         self.skips = end.saturating_sub(bytes.len());
                         at = end.min(bytes.len());
                         continue;
@@ -235,14 +227,14 @@ impl<S> Memcached<S> {
                         return Err(Failed);
                     }
                     let item = item(line, bytes.slice(value..end - 2)).ok_or(Failed)?;
-                    found.push((get.asker, Found::Item(item)));
+                    found.push((get.asker, Body::Object(item)));
                     at = end;
                 }
                 Piece::Line { line, .. } => {
                     let command = self.sent.pop_front().ok_or(Failed)?;
-                    let rest = if response::is_error(line) { Found::Lost } else { Found::Missed };
+                    let rest = if response::is_error(line) { Body::Lost } else { Body::Miss };
                     found.extend(command.gets.into_iter().map(|get| (get.asker, rest.clone())));
-                    self.pause = 0;
+                    self.backoff.succeed();
                     at += line.len();
                 }
                 Piece::Broken => return Err(Failed),
@@ -253,10 +245,10 @@ impl<S> Memcached<S> {
     }
 
     /// The get that a value answers; keys before it are misses.
-    fn answered(&mut self, key: &[u8], found: &mut Vec<(Asker, Found)>) -> Result<Get, Failed> {
+    fn answered(&mut self, key: &[u8], found: &mut Results) -> Result<Get, Failed> {
         let gets = &mut self.sent.front_mut().ok_or(Failed)?.gets;
         let before = gets.iter().position(|get| get.key.key.bytes()[..] == *key).ok_or(Failed)?;
-        found.extend(gets.drain(..before).map(|get| (get.asker, Found::Missed)));
+        found.extend(gets.drain(..before).map(|get| (get.asker, Body::Miss)));
         gets.pop_front().ok_or(Failed)
     }
 
@@ -270,13 +262,12 @@ impl<S> Memcached<S> {
     }
 
     /// Closes the connection, which is tried again after a pause; its gets are lost. Returns its socket.
-    pub fn fail(&mut self, now: Nanos, found: &mut Vec<(Asker, Found)>) -> Option<S> {
+    pub fn fail(&mut self, now: Nanos, random: u64, found: &mut Results) -> Option<S> {
         let gets = self.sent.drain(..).flat_map(|command| command.gets).chain(self.queue.drain(..));
-        found.extend(gets.map(|get| (get.asker, Found::Lost)));
-        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        found.extend(gets.map(|get| (get.asker, Body::Lost)));
         (self.out, self.cursor, self.rest) = (Outgoing::default(), Cursor::default(), BytesMut::new());
         (self.needs, self.skips, self.charge) = (0, 0, Charge::default());
-        match std::mem::replace(&mut self.state, State::Down { until: now + self.pause }) {
+        match std::mem::replace(&mut self.state, State::Down { until: now + self.backoff.fail(random) }) {
             State::Down { .. } => None,
             State::Opening { socket, .. } | State::Open(socket) => Some(socket),
         }

@@ -24,12 +24,12 @@ use crate::memory::charged;
 use crate::memory::table::{Id, Table};
 use crate::net::clock::{Nanos, nanos, reaches, span};
 use crate::net::{Net, Token};
-use crate::peers::{ItemMessage, Peer, PeerError, READ};
+use crate::peers::{GREETING, ItemBody, ItemMessage, Peer, PeerError, READ};
 use crate::settings::AgentSettings;
 use crate::settings::racks::FRONT_ENDS;
 pub use counters::AgentCounters;
-use load::{MachineLoad, PERIOD};
-use memcached::{Asker, Found, Memcached};
+use load::{LOOK, MachineLoad, PERIOD};
+use memcached::{Asker, Memcached, Results};
 pub use running::{RunningAgent, start};
 
 /// Payload of a full segment of Ethernet, and its other bytes on the wire: headers of TCP with timestamps, IP and Ethernet, preamble and gap.
@@ -38,8 +38,6 @@ pub const SEGMENT: (u32, u32) = (1448, 90);
 const FORGET: Time = Time::from_secs(60);
 /// Time by which sending may be behind its speed: the resolution of epoll.
 const BEHIND: Time = Time::from_millis(2);
-/// Time for a peer's greeting.
-const GREETING: Nanos = 10_000_000_000;
 /// Unsent bytes from which a hub sends no more to a peer, and up to which it sends again.
 const STOPS_AT: usize = 256 << 10;
 const GOES_ON_AT: usize = 64 << 10;
@@ -49,6 +47,8 @@ const EARLY: usize = 1 << 20;
 const WAITING: u64 = 4;
 /// Size that an object is assumed to have until some are known.
 const FIRST_OBJECT: Bytes = Bytes(4 << 10);
+/// Least time between two texts about refused peers.
+const BETWEEN_TEXTS: Nanos = 1_000_000_000;
 /// Pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
 
@@ -77,12 +77,15 @@ pub struct Agent<N: Net> {
     /// By position in the racks; and those to write to.
     memcacheds: Vec<Memcached<N::Socket>>,
     marked_memcacheds: Vec<usize>,
-    found: Vec<(Asker, Found)>,
+    found: Results,
     load: MachineLoad,
-    /// Reports to front ends, and when the next ones are due.
-    reports: BTreeMap<Node, Load>,
-    next_report: Nanos,
+    /// The last report to each front end that has greeted, when that was, and when the next one is due at the latest.
+    reports: BTreeMap<Node, Option<Load>>,
+    reported: Nanos,
+    report_at: Nanos,
     accept_at: Option<Nanos>,
+    /// When a refused peer was last reported.
+    told_at: Option<Nanos>,
     buffer: Vec<u8>,
     /// Bytes charged to the thread before.
     charged_before: usize,
@@ -148,8 +151,10 @@ impl<N: Net> Agent<N> {
             found: Vec::new(),
             load: MachineLoad::new(settings.objects),
             reports: BTreeMap::new(),
-            next_report: 0,
+            reported: 0,
+            report_at: 0,
             accept_at: None,
+            told_at: None,
             buffer: vec![0; READ],
             charged_before: charged(),
             net,
@@ -339,13 +344,17 @@ impl<N: Net> Agent<N> {
                 // The last connection of a node counts: an earlier one may not have ended yet.
                 self.by_node.insert(from, id);
                 self.counters.peers_greeted.add(1);
-                self.next_report = self.now;
-                self.send_early(from);
+                if from.0 >= FRONT_ENDS {
+                    self.reports.insert(from, None);
+                    self.report_at = self.now;
+                    self.send_early(from);
+                }
             }
             for message in messages.drain(..) {
                 self.machine.handle(self.time(), from, message, &NoDirectory, &mut self.out);
             }
             self.act();
+            self.report_if_over(from);
             result?;
             // After a greeting, more may be there.
             if !more && before.is_some() {
@@ -359,7 +368,11 @@ impl<N: Net> Agent<N> {
         let is_refused = !matches!(error, PeerError::Io(_) | PeerError::Closed);
         if is_refused {
             self.counters.peers_refused.add(1);
-            self.net.tell(&format!("a peer was refused: {error}"));
+            // Strangers must not fill the log.
+            if self.told_at.is_none_or(|at| at + BETWEEN_TEXTS <= self.now) {
+                self.told_at = Some(self.now);
+                self.net.tell(&format!("a peer was refused: {error}"));
+            }
         }
         self.close(id);
     }
@@ -437,29 +450,38 @@ impl<N: Net> Agent<N> {
     /// When front ends are reported to next, if there are any.
     fn report_due(&self) -> Option<Nanos> {
         let is_hub = self.machine.hub().is_some_and(|hub| hub.open_requests() > 0);
-        let next = if is_hub { self.next_report } else { self.next_report.max(self.load.next_look()) };
-        let is_new = || self.by_node.keys().any(|node| node.0 >= FRONT_ENDS && !self.reports.contains_key(node));
-        self.by_node.keys().any(|node| node.0 >= FRONT_ENDS).then(|| if is_new() { self.next_report } else { next })
+        let soon = if is_hub { self.reported + PERIOD } else { Nanos::MAX };
+        (!self.reports.is_empty()).then(|| self.report_at.min(soon))
+    }
+
+    /// Reports to a front end whose last request is over: it may have been taken for silent.
+    fn report_if_over(&mut self, front_end: Node) {
+        let is_hub = self.machine.hub().is_none_or(|hub| hub.serves(front_end));
+        if let Some(last) = self.reports.get_mut(&front_end).filter(|_| !is_hub) {
+            (*last, self.report_at) = (None, self.now);
+        }
     }
 
     /// Reports to the front ends for which it is a hub, and to all others if its load has changed much.
     fn report(&mut self) {
-        self.next_report = self.now + PERIOD;
+        (self.reported, self.report_at) = (self.now, self.now + LOOK);
         self.load.look(self.now);
         let spare = self.load.spare(self.machine.spare_io());
-        let front_ends: Vec<(Node, Id)> =
-            self.by_node.range(Node(FRONT_ENDS)..).map(|(node, id)| (*node, *id)).collect();
-        for (node, id) in front_ends {
-            let Some(peer) = self.peers.get_mut(id) else { continue };
+        let mut reports = std::mem::take(&mut self.reports);
+        for (&node, last) in &mut reports {
+            let Some((id, peer)) = self.by_node.get(&node).and_then(|id| Some((*id, self.peers.get_mut(*id)?))) else {
+                continue;
+            };
             let load = Load { spare, round_trip: peer.round_trip(&self.net) };
             let is_hub = self.machine.hub().is_some_and(|hub: &Hub<_, _>| hub.serves(node));
-            if is_hub || self.load.has_changed(self.reports.get(&node).copied(), load) {
+            if is_hub || self.load.has_changed(*last, load) {
                 let tag = Tag { origin: node, request: 0, epoch: 0 };
                 peer.put(&Message { tag, index: 0, body: Body::Load(load) });
-                self.reports.insert(node, load);
+                *last = Some(load);
                 self.mark(id);
             }
         }
+        self.reports = reports;
     }
 }
 
@@ -506,13 +528,13 @@ impl<N: Net> Agent<N> {
         match asked {
             Some((server, true)) => self.marked_memcacheds.push(server),
             Some((_, false)) => {}
-            None => self.answer(asker, Found::Lost),
+            None => self.answer(asker, Body::Lost),
         }
     }
 
     fn memcached_fails(&mut self, server: usize) {
         self.counters.memcached_failures.add(1);
-        let socket = self.memcacheds[server].fail(self.now, &mut self.found);
+        let socket = self.memcacheds[server].fail(self.now, self.me.0.into(), &mut self.found);
         socket.into_iter().for_each(|socket| self.net.close(socket));
     }
 
@@ -526,25 +548,16 @@ impl<N: Net> Agent<N> {
     }
 
     /// Gives a result to the role that asked.
-    fn answer(&mut self, asker: Asker, found: Found) {
+    fn answer(&mut self, asker: Asker, found: ItemBody) {
         match (asker, found) {
-            (Asker::Hub(tag, index), found) => {
-                let body = match found {
-                    Found::Item(item) => Body::Object(item),
-                    Found::Missed => Body::Miss,
-                    Found::Lost => Body::Lost,
-                };
-                self.local.push_back(Message { tag, index, body });
-            }
-            (Asker::DataServer(lookup), Found::Lost) => {
-                self.machine.lookup_failed(self.time(), &lookup, &mut self.out);
-            }
-            (Asker::DataServer(lookup), Found::Missed) => {
-                self.machine.found(self.time(), &lookup, None, &mut self.out);
-            }
-            (Asker::DataServer(lookup), Found::Item(item)) => {
+            (Asker::Hub(tag, index), body) => self.local.push_back(Message { tag, index, body }),
+            (Asker::DataServer(lookup), Body::Object(item)) => {
                 self.machine.found(self.time(), &lookup, Some(item), &mut self.out);
             }
+            (Asker::DataServer(lookup), Body::Miss) => {
+                self.machine.found(self.time(), &lookup, None, &mut self.out);
+            }
+            (Asker::DataServer(lookup), _) => self.machine.lookup_failed(self.time(), &lookup, &mut self.out),
         }
     }
 
@@ -580,9 +593,9 @@ impl<N: Net> Agent<N> {
 
     /// Sends such messages, when the front end has greeted.
     fn send_early(&mut self, to: Node) {
-        let (its, others) = std::mem::take(&mut self.early).into_iter().partition(|(_, node, _)| *node == to);
+        let early = std::mem::take(&mut self.early).into_iter();
+        let (its, others): (VecDeque<_>, VecDeque<_>) = early.partition(|(_, node, _)| *node == to);
         self.early = others;
-        let its: VecDeque<(Nanos, Node, ItemMessage)> = its;
         its.iter().for_each(|(.., message)| self.send(to, message));
     }
 

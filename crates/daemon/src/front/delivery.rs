@@ -12,7 +12,7 @@ use crate::memory::table::Id;
 use crate::net::Net;
 
 /// Error for a value larger than the pool's `item`.
-const TOO_LARGE: &str = "SERVER_ERROR value exceeds this front end's limit\r\n";
+pub const TOO_LARGE: &str = "SERVER_ERROR value exceeds this front end's limit\r\n";
 
 impl<N: Net> Front<N> {
     /// Counts a value of this size, with its line and without, for the destination; returns whether it expects the key there, if it knows.
@@ -123,7 +123,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Destination::KeyMigration(migration) => return self.migration_continues(migration),
-            Destination::Direct(direct) => return self.direct_ends(direct, true),
+            Destination::Direct(direct) => return self.direct_ends(direct, None),
             Destination::Purge { of, round } => return self.purge_ends(of as usize, round),
             Destination::Flush { again } => self.part_of_flush_ends((ask.client, ask.number), again),
             _ => {
@@ -156,7 +156,7 @@ impl<N: Net> Front<N> {
         match ask.to {
             Destination::Probe | Destination::Purge { .. } => return,
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
-            Destination::Direct(direct) => return self.direct_ends(direct, false),
+            Destination::Direct(direct) => return self.direct_ends(direct, Some(trouble)),
             Destination::Joined(get) => {
                 let (who, _) = self.coalescing.over(get);
                 self.counters.get_misses.add(if misses { who.len() as u64 } else { 0 });

@@ -130,7 +130,7 @@ impl<N: Net> Front<N> {
             multigets: Multigets::new(shared.memory.spare()),
             coalescing: Coalescing::default(),
             migrations: Migrations::default(),
-            hubs: Hubs::default(),
+            hubs: Hubs::new(shared.writes.clone()),
             limits: Limits::new(shared.clone()),
             lifecycle: Lifecycle::new(settings, stop),
             departures: None,

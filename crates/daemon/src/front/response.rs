@@ -16,7 +16,7 @@ use crate::net::{Net, Received};
 /// Up to this size a value is parsed whole; larger ones are streamed.
 const WHOLE: usize = READ / 2;
 /// Terminator of values and lines.
-const END: &[u8] = b"\r\n";
+pub const END: &[u8] = b"\r\n";
 
 /// An invalid response; and whether the client, which has part of its response, must be closed.
 pub type Broken = (ServerError, bool);

@@ -14,17 +14,16 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::Front;
-use super::hubs::{Direct, HubRequest, Place, PoolHubs};
+use super::delivery::TOO_LARGE;
+use super::hubs::{Direct, HubKey, HubRequest, Place, PoolHubs};
 use super::multigets::{Retrieval, Settled};
+use super::response::END;
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::error::ServerError;
 use crate::memory::table::Id;
 use crate::migration::key::Whose;
 use crate::net::Net;
 use crate::peers::{ItemMessage, PeerError, value_line};
-
-/// A key of a batch: its place in that, and its bytes.
-type BatchKey = (Place, ItemKey);
 
 /// Requests and answers.
 impl<N: Net> Front<N> {
@@ -35,7 +34,6 @@ impl<N: Net> Front<N> {
         }
         let Some(keys) = self.keys_for_hubs(slot, get).filter(|keys| !keys.is_empty()) else { return };
         let Some(multiget) = self.multigets.get_mut(get) else { return };
-        let client = (multiget.client, multiget.number);
         for batch in keys.chunk_by(|one, other| one.0.0 == other.0.0) {
             multiget.waits_for(batch[0].0.0, batch.len());
         }
@@ -47,17 +45,15 @@ impl<N: Net> Front<N> {
         let wanted = keys.iter().map(|(_, key)| key.clone());
         let pool = self.upstreams.pool(slot);
         let members = pool.members().clone();
-        let Some(number) = self.hubs.ask((slot, pool, &self.shared.writes), self.now, wanted, &mut draw) else {
-            return;
-        };
+        let Some(number) = self.hubs.ask((slot, pool), self.now, wanted, &mut draw) else { return };
         if let Some(hubs) = self.hubs.get_mut(slot) {
-            hubs.add(number, HubRequest { get, client, keys, members });
+            hubs.requests.insert(number, HubRequest { get, keys, members, trouble: None });
         }
         self.act_for_hubs(slot);
     }
 
     /// The keys of a multiget whose racks have a connected agent with some of them.
-    fn keys_for_hubs(&self, slot: usize, get: Id) -> Option<Vec<BatchKey>> {
+    fn keys_for_hubs(&self, slot: usize, get: Id) -> Option<Vec<HubKey>> {
         let (hubs, multiget) = (self.hubs.get(slot)?, self.multigets.get(get)?);
         let with_cas = match multiget.retrieval() {
             Retrieval::Plain => false,
@@ -68,7 +64,13 @@ impl<N: Net> Front<N> {
             // Copies have other ones.
             return None;
         }
-        let (pool, racks) = (self.upstreams.pool(slot), hubs.connected_racks());
+        let pool = self.upstreams.pool(slot);
+        // A hub has requested keys itself. Which replicas are requested is not known yet.
+        let servers = (0..multiget.batches() as u32).map(|batch| multiget.server_of(batch));
+        let racks = match pool.has_replicas() {
+            true => hubs.connected_racks(),
+            false => servers.filter_map(|server| hubs.rack_of_hub(server)).collect(),
+        };
         let has_hub = |server: usize| hubs.rack(server).is_some_and(|rack| racks.contains(&rack));
         let mut keys = Vec::new();
         for batch in 0..multiget.batches() as u32 {
@@ -122,7 +124,7 @@ impl<N: Net> Front<N> {
             }
             self.hubs.end_acts(slot, out);
             for node in lost {
-                self.hubs.lose((slot, self.upstreams.pool(slot), &self.shared.writes), self.now, node);
+                self.hubs.lose((slot, self.upstreams.pool(slot)), self.now, node);
             }
         }
     }
@@ -130,20 +132,21 @@ impl<N: Net> Front<N> {
     /// A value has come, or a server does not have a key.
     fn hub_answers(&mut self, slot: usize, at: (u32, u32), holder: Option<Node>, value: Option<Item>) {
         let Some((get, (batch, place), key)) = self.hub_key(slot, at) else { return };
-        let is_empty = value.as_ref().is_none_or(|item| item.value.is_empty());
-        if self.is_provisional(slot, at.0, (key.key.bytes(), holder), (value.is_some(), is_empty)) {
-            let whose = (
-                self.multigets.get(get).map_or(Id::NOBODY, |multiget| multiget.client),
-                Whose::Batch { get, batch, slot: place },
-            );
+        let bytes = key.key.bytes();
+        if self.is_provisional(slot, at.0, (bytes, holder), value.as_ref()) {
+            let client = self.multigets.get(get).map_or(Id::NOBODY, |multiget| multiget.client);
+            let whose = (client, Whose::Batch { get, batch, slot: place });
             let asked = holder.and_then(|holder| self.hubs.get(slot)?.server(holder));
-            return self.read_at_primary(slot, whose, key.key.bytes().to_vec(), asked);
+            return self.read_at_primary(slot, whose, bytes.to_vec(), asked);
         }
-        let settled = match value {
-            Some(item) => Settled::Value(value_line(key.key.bytes(), &item).into()),
-            None => Settled::Missed,
+        let longest = self.upstreams.server(self.upstreams.pool(slot).server(0)).longest_answer as usize;
+        let (settled, failed) = match value {
+            Some(item) if item.value.len() + END.len() > longest => (Settled::Missed, Some(TOO_LARGE)),
+            Some(item) => (Settled::Value(value_line(bytes, &item).into()), None),
+            None => (Settled::Missed, None),
         };
-        self.batch_settles(get, batch, (place, settled), None);
+        self.counters.errors_refused.add(u64::from(failed.is_some()));
+        self.batch_settles(get, batch, (place, settled), failed);
     }
 
     /// Whether an answer for a key with replicas may not be the key's value: other servers are in use by now, a copy lacks the key, or its
@@ -153,21 +156,21 @@ impl<N: Net> Front<N> {
         slot: usize,
         request: u32,
         (key, holder): (&[u8], Option<Node>),
-        (is_value, is_empty): (bool, bool),
+        value: Option<&Item>,
     ) -> bool {
         let pool = self.upstreams.pool(slot);
-        if !pool.has_replicas() {
-            return false;
-        }
-        let Some(hubs) = self.hubs.get(slot) else { return false };
+        let Some(hubs) = self.hubs.get(slot).filter(|_| pool.has_replicas()) else { return false };
         let members = hubs.requests.get(&request).map(|request| &request.members);
+        if members.is_none_or(|members| !Arc::ptr_eq(members, pool.members())) {
+            return true;
+        }
         let asked = holder.and_then(|holder| hubs.server(holder));
         let at_primary = || asked == Some(pool.members().primary(&pool.router, key));
-        members.is_none_or(|members| !Arc::ptr_eq(members, pool.members())) || is_empty && (is_value || !at_primary())
+        value.map_or_else(|| !at_primary(), |item| item.value.is_empty())
     }
 
     /// Notes the servers of a request's keys, if they have replicas.
-    fn note_replicas(&mut self, slot: usize, keys: &[BatchKey]) {
+    fn note_replicas(&mut self, slot: usize, keys: &[HubKey]) {
         if !self.upstreams.pool(slot).has_replicas() {
             return;
         }
@@ -185,10 +188,11 @@ impl<N: Net> Front<N> {
     /// A key has no answer by the deadline, or its server does not answer.
     fn hub_fails(&mut self, slot: usize, at: (u32, u32)) {
         let Some((get, (batch, place), _)) = self.hub_key(slot, at) else { return };
-        self.counters.failed(ServerError::Timeout);
-        let misses = self.upstreams.pool(slot).misses(ServerError::Timeout);
-        let failed = (!misses).then_some(ServerError::Timeout.text());
-        self.batch_settles(get, batch, (place, Settled::Missed), failed);
+        let trouble = self.hubs.get(slot).and_then(|hubs| hubs.requests.get(&at.0)?.trouble);
+        let trouble = trouble.unwrap_or(ServerError::Timeout);
+        self.counters.failed(trouble);
+        let misses = self.upstreams.pool(slot).misses(trouble);
+        self.batch_settles(get, batch, (place, Settled::Missed), (!misses).then_some(trouble.text()));
     }
 
     /// A key of a request in progress: its multiget, and its place in that.
@@ -200,10 +204,11 @@ impl<N: Net> Front<N> {
 
     /// Requests a key from its memcached.
     fn ask_directly(&mut self, slot: usize, (tag, index): (Tag, u32), key: ItemKey, to: Node) {
-        let client = self.hubs.get(slot).and_then(|hubs| Some(hubs.requests.get(&tag.request)?.client.0));
+        let get = self.hubs.get(slot).and_then(|hubs| Some(hubs.requests.get(&tag.request)?.get));
+        let client = get.and_then(|get| Some(self.multigets.get(get)?.client));
         let direct = self.hubs.direct.insert(Direct::new(slot, (tag, index), to));
         let server = self.hubs.get(slot).and_then(|hubs| hubs.server(to));
-        let Some(server) = server else { return self.direct_ends(direct, false) };
+        let Some(server) = server else { return self.direct_ends(direct, Some(ServerError::Down)) };
         self.counters.hub_keys_direct.add(1);
         let server = self.upstreams.pool(slot).server(server);
         // Not part of a client's response.
@@ -215,15 +220,12 @@ impl<N: Net> Front<N> {
     }
 
     /// A memcached has answered such a request, or has failed.
-    pub(super) fn direct_ends(&mut self, id: Id, answered: bool) {
+    pub(super) fn direct_ends(&mut self, id: Id, failed: Option<ServerError>) {
         let Some(direct) = self.hubs.direct.remove(id) else { return };
-        let (slot, from) = (direct.slot, direct.from);
-        self.hubs.handle(
-            (slot, self.upstreams.pool(slot), &self.shared.writes),
-            self.now,
-            from,
-            direct.message(answered),
-        );
+        let (slot, from, answered) = (direct.slot, direct.from, failed.is_none());
+        let request = self.hubs.get_mut(slot).and_then(|hubs| hubs.requests.get_mut(&direct.request()));
+        request.into_iter().for_each(|request| request.trouble = failed.or(request.trouble));
+        self.hubs.handle((slot, self.upstreams.pool(slot)), self.now, from, direct.message(answered));
         self.act_for_hubs(slot);
     }
 }
@@ -234,15 +236,18 @@ impl<N: Net> Front<N> {
     pub(super) fn install_hubs(&mut self) {
         for slot in self.upstreams.current_slots().collect::<Vec<_>>() {
             let (state, random) = (self.upstreams.pool(slot).shared.clone(), self.upstreams.random());
-            self.hubs.install(slot, &state, random as u32);
+            self.hubs.install(&mut self.net, slot, &state, random);
         }
         self.hubs.connect(&mut self.net, self.now);
     }
 
     /// Work of hubs that is due.
     pub(super) fn hub_timers(&mut self) {
+        if self.hubs.is_empty() {
+            return;
+        }
         for slot in self.hubs.slots() {
-            self.hubs.due((slot, self.upstreams.pool(slot), &self.shared.writes), self.now);
+            self.hubs.due((slot, self.upstreams.pool(slot)), self.now);
             self.act_for_hubs(slot);
         }
         self.hubs.connect(&mut self.net, self.now);
@@ -270,9 +275,14 @@ impl<N: Net> Front<N> {
         if event.readable {
             self.hubs.hears(at.0, self.now, node);
         }
-        messages.retain(|message| self.hubs.takes_report(at, message, self.now));
         for message in messages {
-            self.hubs.handle((at.0, self.upstreams.pool(at.0), &self.shared.writes), self.now, node, message);
+            match (message.body, self.hubs.link(at)) {
+                (Body::Load(load), Some(link)) => link.reports(load, self.now),
+                (body, _) => {
+                    let message = Message { body, ..message };
+                    self.hubs.handle((at.0, self.upstreams.pool(at.0)), self.now, node, message);
+                }
+            }
         }
         match result {
             Ok(true) if had_failed => self.tell_of_agent(at, "connected again"),
@@ -283,15 +293,16 @@ impl<N: Net> Front<N> {
     }
 
     fn agent_fails(&mut self, at: (usize, usize), error: &PeerError) {
+        let Some(me) = self.hubs.get(at.0).map(PoolHubs::node) else { return };
         let Some(link) = self.hubs.link(at) else { return };
         let (node, had_failed) = (link.node(), link.has_failed());
-        link.fail(&mut self.net, self.now);
+        link.fail(&mut self.net, me, self.now);
         self.hubs.note_next_connect();
         self.counters.hub_failures.add(1);
         if !had_failed {
             self.tell_of_agent(at, &format!("not connected: {error}"));
         }
-        self.hubs.lose((at.0, self.upstreams.pool(at.0), &self.shared.writes), self.now, node);
+        self.hubs.lose((at.0, self.upstreams.pool(at.0)), self.now, node);
         self.act_for_hubs(at.0);
     }
 

@@ -4,6 +4,7 @@
 //! another may encrypt bytes, hold them back, and exchange bytes of its own.
 
 mod address;
+pub mod backoff;
 pub mod clock;
 mod endings;
 mod entry;

@@ -8,14 +8,20 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
 use fanin_roles::wire::{self, Hello, Item, ItemKey, Malformed, NotHello, Sink, VERSION};
-use fanin_roles::{Message, Node};
+use fanin_roles::{Body, Message, Node};
 
 use crate::memory::Charge;
+use crate::net::clock::Nanos;
 use crate::net::{Net, Outgoing, Target, Token};
 
 /// A message of roles about memcached's items.
 pub type ItemMessage = Message<ItemKey, Item>;
 
+/// The same without its request.
+pub type ItemBody = Body<ItemKey, Item>;
+
+/// Time for a peer's greeting.
+pub const GREETING: Nanos = 10_000_000_000;
 /// Bytes per read.
 pub const READ: usize = 128 << 10;
 

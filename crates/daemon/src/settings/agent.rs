@@ -1,6 +1,5 @@
 //! Settings of an agent: a TOML file.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,8 +8,9 @@ use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::hubs::AGENT_TLS;
 use super::messages_settings::{MessagesInFile, messages_in_file};
-use super::racks::{AgentTls, NOT_SECURE, Racks, agent_tls};
+use super::racks::{Racks, agent_tls, contradiction};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::text::{in_lines, unread};
 use super::types::Problem;
@@ -112,10 +112,10 @@ impl AgentSettings {
 fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
     let at = |text: &Spanned<String>| address(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
     let (listen, memcached) = (at(&file.listen)?, at(&file.memcached)?);
-    if let Some(place) = plaintext(&file)? {
-        files.warn(Wrong(Some(place), format!("peers are {NOT_SECURE}")));
-    }
-    let tls: AgentTls = file.agent_tls.map(|tls| agent_tls(tls, files)).transpose()?;
+    authenticates(&file)?;
+    let missing =
+        format!("tls = {{ certificate = \"cert.pem\", key = \"key.pem\", client_ca = \"ca.pem\" }} and {AGENT_TLS}");
+    let tls = agent_tls(file.agent_tls, file.plaintext, (file.racks.span(), &missing), files)?;
     let racks = Racks::read(&file.racks, &tls, files)?;
     let server = own_server(&racks, (&listen, &memcached)).map_err(|why| Wrong(Some(file.racks.span()), why))?;
     let entry = EntryInFile { allow: file.allow, proxy_protocol: None, tls: file.tls, auth: None };
@@ -151,28 +151,18 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
     })
 }
 
-/// Where a file says that the agent does without TLS, which has to be said.
-fn plaintext(file: &File) -> Result<Option<Range<usize>>, Wrong> {
-    let plain = file.plaintext.as_ref().filter(|plain| *plain.get_ref());
-    let tls = file.tls.as_ref().map(Spanned::span);
-    let agent_tls = file.agent_tls.as_ref().map(Spanned::span);
-    match (plain, tls.is_some() && agent_tls.is_some()) {
-        (Some(plain), _) if tls.is_some() || agent_tls.is_some() => {
-            Err(Wrong(Some(plain.span()), "plaintext = true contradicts TLS: remove one of them".to_owned()))
+/// Checks that an agent with TLS authenticates its peers, in both directions.
+fn authenticates(file: &File) -> Result<(), Wrong> {
+    let is_plain = file.plaintext.as_ref().is_some_and(|plain| *plain.get_ref());
+    match (&file.tls, &file.agent_tls) {
+        (Some(tls), _) if is_plain => Err(contradiction(tls.span())),
+        (Some(tls), _) if !tls.get_ref().authenticates() => {
+            Err(Wrong(Some(tls.span()), "an agent authenticates its peers: add client_ca = \"ca.pem\"".to_owned()))
         }
-        (Some(plain), _) => Ok(Some(plain.span())),
-        (None, true) if !file.tls.as_ref().is_some_and(|tls| tls.get_ref().authenticates()) => Err(Wrong(
-            tls,
-            "an agent authenticates its peers: add client_ca = \"ca.pem\"".to_owned(),
-        )),
-        (None, true) => Ok(None),
-        (None, false) => Err(Wrong(
-            Some(file.racks.span()),
-            "peers are not authenticated: add tls = { certificate = \"cert.pem\", key = \"key.pem\", client_ca = \"ca.pem\" } and \
-             agent_tls = { ca = \"ca.pem\", certificate = \"cert.pem\", key = \"key.pem\" }, or plaintext = true in a network that only \
-             trusted hosts reach"
-                .to_owned(),
-        )),
+        (None, Some(tls)) if !is_plain => {
+            Err(Wrong(Some(tls.span()), "an agent authenticates its peers: add tls, with client_ca, too".to_owned()))
+        }
+        _ => Ok(()),
     }
 }
 

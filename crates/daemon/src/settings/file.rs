@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::failover::{FailoverInFile, HedgeInFile, failover};
-use super::hubs::{HUBS, HubsInFile, SiccInFile, hubs};
+use super::hubs::{self, HubsInFile, SiccInFile};
 use super::incast_settings::{IncastInFile, incast_in_file};
 use super::log_settings::{LogInFile, log_in_file};
 use super::messages_settings::{MessagesInFile, messages_in_file};
@@ -187,16 +187,16 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     failover(FailoverInFile { on_down: file.on_down, replicas: file.replicas, hedge: file.hedge }, &mut pool)?;
     let hubs_in_file =
         HubsInFile { racks: file.racks, plaintext: file.plaintext, agent_tls: file.agent_tls, sicc: file.sicc };
-    hubs(hubs_in_file, through_hubs, &mut pool, files)?;
+    hubs::hubs(hubs_in_file, through_hubs, &mut pool, files)?;
     Ok(pool)
 }
 
 /// Sets the algorithm of multigets; returns it if it uses hubs. Then the default one is for servers without them.
 fn multiget(file: Option<Spanned<String>>, pool: &mut Pool) -> Result<Option<(Kind, Range<usize>)>, Wrong> {
     let place = file.as_ref().map(Spanned::span);
-    let all = [&MULTIGETS[..], &HUBS[..]].concat();
+    let all: Vec<(&str, Kind)> = MULTIGETS.into_iter().chain(hubs::kinds()).collect();
     let kind = word(file, pool.multiget, &all)?;
-    if HUBS.iter().any(|(_, hubs)| *hubs == kind) {
+    if hubs::kinds().any(|(_, hubs)| hubs == kind) {
         return Ok(place.map(|place| (kind, place)));
     }
     pool.multiget = kind;

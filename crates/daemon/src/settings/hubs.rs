@@ -12,7 +12,7 @@ use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::racks::{AgentTls, NOT_SECURE, Racks, agent_tls};
+use super::racks::{Racks, agent_tls};
 use super::security::{Files, ServerTlsInFile};
 use super::types::{HubSettings, OnDown, Pool};
 use super::values::{LINKS, Written, Wrong, bounded, right, whole};
@@ -34,27 +34,25 @@ pub struct SiccInFile {
     uplink: Option<Spanned<Written>>,
     object: Option<Spanned<Written>>,
     period: Option<Spanned<Written>>,
-    queue: Option<PathBuf>,
+    queue: Option<Spanned<PathBuf>>,
 }
 
 /// Bounds of a port's buffer, of a mean object, and of a period.
 const BUFFER: (Bytes, Bytes) = (Bytes(1500), Bytes(1 << 30));
 const OBJECT: (Bytes, Bytes) = (Bytes(1), Bytes(1 << 20));
 const PERIOD: (Time, Time) = (Time::from_millis(1), Time::from_secs(10));
-/// Defaults of the port's buffer.
+/// Default buffer of the port.
 const USUAL_BUFFER: Bytes = Bytes(64 << 10);
 
-/// Multigets that go through hubs.
-pub const HUBS: [(&str, Kind); 8] = [
-    ("sicc", Kind::Sicc),
-    ("sicc-balanced", Kind::SiccBalanced),
-    ("sicc-base", Kind::SiccBase),
-    ("sicc-nps", Kind::SiccNps),
-    ("sicc-nmt", Kind::SiccNmt),
-    ("sicc-nssc", Kind::SiccNssc),
-    ("sicc-nqr", Kind::SiccNqr),
-    ("sicc-nopack", Kind::SiccNopack),
-];
+/// Multigets that go through hubs, with the simulator's names.
+pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
+    let usual = sicc::Params::default();
+    let with_hubs = Kind::ALL.iter().filter(move |kind| kind.parts(&usual).is_some());
+    with_hubs.map(|kind| (kind.row().word, *kind))
+}
+
+/// Right form of the TLS towards agents.
+pub const AGENT_TLS: &str = "agent_tls = { ca = \"ca.pem\", certificate = \"cert.pem\", key = \"key.pem\" }";
 
 /// Converts them for a pool with its servers, failover and plan; `kind` is its multigets' algorithm if that uses hubs.
 pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Pool, files: &Files) -> Result<(), Wrong> {
@@ -82,29 +80,12 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
     let Some(racks) = file.racks else {
         return wrong("hubs need the racks of the servers: add racks = \"racks.toml\"");
     };
-    let plain = file.plaintext.filter(|plain| *plain.get_ref());
-    let is_plaintext = plain.is_some();
-    if let Some(plain) = plain {
-        files.warn(Wrong(Some(plain.span()), format!("agents are {NOT_SECURE}")));
-    }
-    let tls: AgentTls = match (file.agent_tls, is_plaintext) {
-        (Some(tls), false) => Some(agent_tls(tls, files)?),
-        (None, true) => None,
-        (Some(tls), true) => {
-            return Err(Wrong(Some(tls.span()), "plaintext = true contradicts TLS: remove one of them".to_owned()));
-        }
-        (None, false) => {
-            return wrong(
-                "agents are not authenticated: add agent_tls = { ca = \"ca.pem\", certificate = \"cert.pem\", key = \"key.pem\" }, or \
-                 plaintext = true in a network that only trusted hosts reach",
-            );
-        }
-    };
+    let tls = agent_tls(file.agent_tls, file.plaintext, (place.clone(), AGENT_TLS), files)?;
     let racks = Arc::new(Racks::read(&racks, &tls, files)?);
     if !pool.servers.iter().any(|server| racks.position(&server.target.address).is_some()) {
         return wrong("the racks have none of the pool's servers: add them as [[server]]");
     }
-    let (settings, most) = sicc(file.sicc.map(Spanned::into_inner), pool.link)?;
+    let (settings, most) = sicc(file.sicc.map(Spanned::into_inner), pool.link, files)?;
     let SiccSettings { sicc, buffer, queue } = settings;
     let Some(parts) = kind.parts(&sicc) else { return Ok(()) };
     pool.hubs = Some(Arc::new(HubSettings { parts, sicc, most, racks, buffer, queue }));
@@ -119,7 +100,7 @@ struct SiccSettings {
 }
 
 /// Converts SICC's settings; returns also the most hubs that send to the front end itself.
-fn sicc(file: Option<SiccInFile>, link: Rate) -> Result<(SiccSettings, u32), Wrong> {
+fn sicc(file: Option<SiccInFile>, link: Rate, files: &Files) -> Result<(SiccSettings, u32), Wrong> {
     let file = file.unwrap_or_default();
     let usual = sicc::Params { hub: Policy::SpareIo, ..sicc::Params::default() };
     let buffer = bounded(file.buffer, USUAL_BUFFER, right("buffer", "64 KiB", "KiB"), BUFFER)?;
@@ -130,5 +111,5 @@ fn sicc(file: Option<SiccInFile>, link: Rate) -> Result<(SiccSettings, u32), Wro
     let bound = if fixed.is_some() { Bound::Fixed } else { usual.bound };
     let most = tree::bound(bound, buffer, mean_object, uplink, link, 1, fixed.unwrap_or(1) as u32);
     let sicc = sicc::Params { mean_object, period, bound, ..usual };
-    Ok((SiccSettings { sicc, buffer, queue: file.queue }, most))
+    Ok((SiccSettings { sicc, buffer, queue: file.queue.map(|path| files.path(&path)) }, most))
 }

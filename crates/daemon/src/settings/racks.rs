@@ -50,19 +50,40 @@ struct ServerInFile {
 /// How an agent authenticates its peers; `None`: not at all.
 pub type AgentTls = Option<ServerTls>;
 
-/// TLS towards agents, which require a certificate.
-pub fn agent_tls(tls: Spanned<ServerTlsInFile>, files: &Files) -> Result<ServerTls, Wrong> {
-    let place = tls.span();
-    if !tls.get_ref().is_certified() {
-        let why = "agents require a certificate: add certificate = \"cert.pem\" and key = \"key.pem\"";
-        return Err(Wrong(Some(place), why.to_owned()));
+/// Reads how agents are authenticated, by certificates or explicitly not at all; `place` and `missing` are for the error if nothing is said.
+pub fn agent_tls(
+    tls: Option<Spanned<ServerTlsInFile>>,
+    plaintext: Option<Spanned<bool>>,
+    (place, missing): (Range<usize>, &str),
+    files: &Files,
+) -> Result<AgentTls, Wrong> {
+    let plain = plaintext.filter(|plain| *plain.get_ref()).map(|plain| plain.span());
+    match (tls, plain) {
+        (Some(tls), None) if !tls.get_ref().is_certified() => {
+            let why = "agents require a certificate: add certificate = \"cert.pem\" and key = \"key.pem\"";
+            Err(Wrong(Some(tls.span()), why.to_owned()))
+        }
+        (Some(tls), None) => ServerTls::of(tls, files).map(Some),
+        (Some(tls), Some(_)) => Err(contradiction(tls.span())),
+        (None, Some(plain)) => {
+            files.warn(Wrong(Some(plain), NOT_SECURE.to_owned()));
+            Ok(None)
+        }
+        (None, None) => {
+            let right = "plaintext = true in a network that only trusted hosts reach";
+            Err(Wrong(Some(place), format!("agents are not authenticated: add {missing}, or {right}")))
+        }
     }
-    ServerTls::of(tls, files)
 }
 
-/// Warning about peers without TLS.
-pub const NOT_SECURE: &str =
-    "neither authenticated nor encrypted (plaintext = true): anybody who reaches their addresses can read every value";
+/// TLS beside `plaintext`.
+pub fn contradiction(place: Range<usize>) -> Wrong {
+    Wrong(Some(place), "TLS contradicts plaintext = true: remove one of them".to_owned())
+}
+
+/// Warning about agents without TLS.
+const NOT_SECURE: &str = "agents and their peers are neither authenticated nor encrypted (plaintext = true): anybody who reaches an agent can \
+                          read every value";
 
 /// First number that is no server's: a front end's.
 pub const FRONT_ENDS: u32 = 1 << 31;

@@ -56,15 +56,15 @@ fn agent_numbers_do_not_depend_on_the_order() {
 #[test]
 fn agent_errors_have_line_and_valid_value() {
     for (racks, text, told) in [
-        (RACKS, AGENT.to_owned(), "agent.toml:3: peers are not authenticated: add tls = {"),
-        (RACKS, format!("{AGENT}plaintext = false\n"), "agent.toml:3: peers are not authenticated"),
+        (RACKS, AGENT.to_owned(), "agent.toml:3: agents are not authenticated: add tls = {"),
+        (RACKS, format!("{AGENT}plaintext = false\n"), "agent.toml:3: agents are not authenticated"),
         (RACKS, format!("{AGENT}plaintex = true\n"), "agent.toml:4: unknown key `plaintex`: did you mean `plaintext`?"),
         (RACKS, format!("{AGENT}plaintext = true\nwindow = 3\n"), "agent.toml:5: `3`: its unit is missing"),
         (RACKS, format!("{AGENT}plaintext = true\nobjects = 0\n"), "agent.toml:5: 0 is outside 1 to "),
         (
             RACKS,
             format!("{AGENT}plaintext = true\nagent_tls = {{ ca = \"ca.pem\" }}\n"),
-            "agent.toml:4: plaintext = true contradicts TLS",
+            "agent.toml:5: TLS contradicts plaintext = true",
         ),
         (
             RACKS,
@@ -138,7 +138,7 @@ fn pools_with_hubs_need_racks() {
         (POOL.replace("sicc", "sw") + "racks = \"racks.toml\"", "front.toml:5: it is for multigets through hubs"),
         (format!("{hubs}on_down = \"next\""), "front.toml:4: hubs ask the server of a key, or one of its replicas"),
         (format!("{hubs}sicc = {{ hubs = 0 }}"), "front.toml:7: 0 is outside 1 to "),
-        (format!("{hubs}agent_tls = {{ ca = \"ca.pem\" }}"), "front.toml:7: plaintext = true contradicts TLS"),
+        (format!("{hubs}agent_tls = {{ ca = \"ca.pem\" }}"), "front.toml:7: TLS contradicts plaintext = true"),
         (
             hubs.replace("plaintext = true", "agent_tls = { ca = \"ca.pem\" }"),
             "front.toml:6: agents require a certificate: add certificate",

@@ -7,13 +7,10 @@ use fanin_roles::Node;
 use fanin_roles::wire::Load;
 use fanin_units::Time;
 
+use crate::net::backoff::Backoff;
 use crate::net::clock::Nanos;
 use crate::net::{Net, Target, Token};
-use crate::peers::{ItemMessage, Peer, PeerError};
-
-/// First and longest pause before a connection is tried again.
-const FIRST_PAUSE: Nanos = 100_000_000;
-const LONGEST_PAUSE: Nanos = 5_000_000_000;
+use crate::peers::{GREETING, ItemMessage, Peer, PeerError};
 
 /// The connection.
 pub struct AgentLink<S> {
@@ -24,26 +21,47 @@ pub struct AgentLink<S> {
     peer: Option<Peer<S>>,
     /// Its last report, and when that came.
     load: Option<(Load, Nanos)>,
-    /// When to connect.
+    /// Whether it has been silent as a hub, and nothing has come since.
+    is_silent: bool,
+    /// When to connect, or to give up a connection without a greeting.
     until: Nanos,
-    pause: Nanos,
+    backoff: Backoff,
 }
 
 impl<S> AgentLink<S> {
     /// A connection to be opened.
     pub fn new(target: Option<Arc<Target>>, node: Node, token: Token) -> AgentLink<S> {
-        AgentLink { target, node, token, peer: None, load: None, until: 0, pause: 0 }
+        AgentLink {
+            target,
+            node,
+            token,
+            peer: None,
+            load: None,
+            is_silent: false,
+            until: 0,
+            backoff: Backoff::default(),
+        }
     }
 
     /// Whether the agent has greeted.
-    pub fn is_open(&self) -> bool {
+    fn has_greeted(&self) -> bool {
         self.peer.as_ref().is_some_and(|peer| peer.node().is_some())
     }
 
-    /// Objects that the agent has room for; none without a connection.
+    /// Whether the agent can be a hub: it has greeted, and is not silent.
+    pub fn is_usable(&self) -> bool {
+        self.has_greeted() && !self.is_silent
+    }
+
+    /// It has been silent as a hub: it is none before something comes from it.
+    pub fn is_dismissed(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// Objects that the agent has room for; none if it cannot be a hub.
     pub fn spare_io(&self) -> u32 {
         let reported = self.load.map_or(1, |(load, _)| load.spare);
-        if self.is_open() { reported } else { 0 }
+        if self.is_usable() { reported } else { 0 }
     }
 
     /// Takes a report.
@@ -69,26 +87,24 @@ impl<S> AgentLink<S> {
 
     /// Whether the last attempts have failed.
     pub fn has_failed(&self) -> bool {
-        self.pause > 0
+        self.backoff.has_failed()
     }
 
-    /// Connects, if that is due.
+    /// Connects, or gives up a connection without a greeting, if that is due.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, me: Node, now: Nanos) {
-        let Some(target) = self.target.as_ref().filter(|_| self.peer.is_none() && self.until <= now) else { return };
+        if self.next_due().is_none_or(|at| at > now) {
+            return;
+        }
+        let Some(target) = self.target.as_ref().filter(|_| self.peer.is_none()) else { return self.fail(net, me, now) };
         match Peer::connect(net, (target, self.token), (me, self.node)) {
-            Ok(peer) => self.peer = Some(peer),
-            Err(_) => self.pause(now),
+            Ok(peer) => (self.peer, self.until) = (Some(peer), now + GREETING),
+            Err(_) => self.fail(net, me, now),
         }
     }
 
-    /// When to connect, if it is not connected.
-    pub fn next_connect(&self) -> Option<Nanos> {
-        (self.peer.is_none() && self.target.is_some()).then_some(self.until)
-    }
-
-    fn pause(&mut self, now: Nanos) {
-        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-        self.until = now + self.pause;
+    /// When to connect or to give up, if the agent has not greeted.
+    pub fn next_due(&self) -> Option<Nanos> {
+        (self.target.is_some() && !self.has_greeted()).then_some(self.until)
     }
 
     /// Queues a message; returns whether there is a connection.
@@ -122,11 +138,12 @@ impl<S> AgentLink<S> {
         buffer: &mut [u8],
         messages: &mut Vec<ItemMessage>,
     ) -> Result<bool, PeerError> {
-        let was_open = self.is_open();
+        let had_greeted = self.has_greeted();
         let Some(peer) = &mut self.peer else { return Ok(false) };
         if !peer.event(net, event)? {
             return Ok(false);
         }
+        self.is_silent = false;
         loop {
             let greeted = peer.node().is_some();
             let more = peer.read(net, buffer)?;
@@ -137,18 +154,19 @@ impl<S> AgentLink<S> {
                 break;
             }
         }
-        let opens = !was_open && self.is_open();
-        if opens {
-            self.pause = 0;
+        let greets = !had_greeted && self.has_greeted();
+        if greets {
+            self.backoff.succeed();
         }
-        Ok(opens)
+        Ok(greets)
     }
 
     /// Closes a failed connection, which is opened again after a pause.
-    pub fn fail<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
+    pub fn fail<N: Net<Socket = S>>(&mut self, net: &mut N, me: Node, now: Nanos) {
         self.peer.take().into_iter().for_each(|peer| peer.close(net));
-        self.load = None;
-        self.pause(now);
+        (self.load, self.is_silent) = (None, false);
+        // The number of a front end is random.
+        self.until = now + self.backoff.fail(me.0.into());
     }
 
     /// Closes it.

@@ -2,11 +2,10 @@
 
 use bytes::Bytes;
 use fanin_memcache::{Cursor, Piece, Shape};
-use fanin_roles::wire::Item;
 use fanin_roles::{Body, Message, Node, Tag};
 
 use crate::memory::Buffer;
-use crate::peers::{ItemMessage, item};
+use crate::peers::{ItemBody, ItemMessage, item};
 
 /// The request.
 #[derive(Debug)]
@@ -21,19 +20,15 @@ pub struct Direct {
     response: Buffer,
 }
 
-/// The response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Response {
-    Item(Item),
-    Missed,
-    /// An error.
-    Failed,
-}
-
 impl Direct {
     /// A request for an object.
     pub fn new(slot: usize, (tag, index): (Tag, u32), from: Node) -> Direct {
         Direct { slot, tag, index, from, response: Buffer::default() }
+    }
+
+    /// The number of the request of `roles`.
+    pub fn request(&self) -> u32 {
+        self.tag.request
     }
 
     /// Takes bytes of the response.
@@ -44,41 +39,38 @@ impl Direct {
     /// The response as a message of the server's data server, or that there is none.
     pub fn message(self, answered: bool) -> ItemMessage {
         let Direct { tag, index, response, .. } = self;
-        let body = match parse(&response) {
-            _ if !answered => Body::Lost,
-            Response::Item(item) => Body::Object(item),
-            Response::Missed => Body::Miss,
-            Response::Failed => Body::Lost,
-        };
-        Message { tag, index, body }
+        Message { tag, index, body: if answered { parse(&response) } else { Body::Lost } }
     }
 }
 
-fn parse(response: &[u8]) -> Response {
+/// The object or miss in a response; lost if it is an error.
+fn parse(response: &[u8]) -> ItemBody {
     match Cursor::default().next(response, Shape::Values) {
         Piece::Value { line, follow, .. } => {
             let value =
                 response.get(line.len()..line.len() + follow as usize).and_then(|value| value.strip_suffix(b"\r\n"));
             let found = value.and_then(|value| item(line, Bytes::copy_from_slice(value)));
-            found.map_or(Response::Failed, Response::Item)
+            found.map_or(Body::Lost, Body::Object)
         }
-        Piece::Line { line: b"END\r\n", .. } => Response::Missed,
-        _ => Response::Failed,
+        Piece::Line { line: b"END\r\n", .. } => Body::Miss,
+        _ => Body::Lost,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fanin_roles::wire::Item;
+
     use super::*;
 
     #[test]
     fn reads_memcached_responses() {
         let value = Item { flags: 7, cas: Some(12), value: Bytes::from_static(b"a\r\nb") };
-        assert_eq!(parse(b"VALUE k 7 4 12\r\na\r\nb\r\nEND\r\n"), Response::Item(value));
-        assert_eq!(parse(b"END\r\n"), Response::Missed);
+        assert_eq!(parse(b"VALUE k 7 4 12\r\na\r\nb\r\nEND\r\n"), Body::Object(value));
+        assert_eq!(parse(b"END\r\n"), Body::Miss);
         for wrong in [&b"SERVER_ERROR x\r\n"[..], b"", b"VALUE k 7 9\r\nab\r\nEND\r\n", b"VALUE k x 1\r\na\r\nEND\r\n"]
         {
-            assert_eq!(parse(wrong), Response::Failed, "{wrong:?}");
+            assert_eq!(parse(wrong), Body::Lost, "{wrong:?}");
         }
     }
 }

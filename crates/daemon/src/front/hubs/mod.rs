@@ -7,14 +7,16 @@ mod directory;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use fanin_roles::front_end::{self, FrontEnd, Measured, RequestMethod};
 use fanin_roles::wire::{Item, ItemKey};
-use fanin_roles::{Body, Node, Outputs};
+use fanin_roles::{Node, Outputs};
 use fanin_units::{Bytes, Time};
 
 use super::multigets::coalescing::Writes;
+use super::upstreams::error::ServerError;
 use super::upstreams::pool::Pool;
 use crate::agent::SEGMENT;
 use crate::failover::Members;
@@ -31,14 +33,17 @@ pub use directory::HubDirectory;
 
 /// Share of a pool's timeout after which a silent agent counts as lost. A hub sends a report each period, which is much shorter.
 const SILENCE: u64 = 8;
+/// Longest file with a number of bytes.
+const LONGEST_NUMBER: u64 = 64;
 /// Attempts for a key.
 const TRIES: u8 = 3;
 
-/// A key of a multiget: its batch, and its place in that.
+/// Place of a key in a multiget: its batch, and its place in that; and a key with its place.
 pub type Place = (u32, u32);
+pub type HubKey = (Place, ItemKey);
 
-/// A pool with its slot, and the writes in progress.
-pub type PoolAt<'a> = (usize, &'a Pool, &'a Writes);
+/// A pool with its slot.
+pub type PoolAt<'a> = (usize, &'a Pool);
 
 /// A pool's front end of `roles`, the servers as it sees them, and the list for its outputs.
 type Parts<'a, S> = (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>, &'a mut Outputs<ItemKey, Item>);
@@ -46,13 +51,14 @@ type Parts<'a, S> = (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>, &'a mut Out
 /// Keys of a multiget that go through hubs.
 #[derive(Debug)]
 pub struct HubRequest {
-    /// The multiget, and the client with its request.
+    /// The multiget.
     pub get: Id,
-    pub client: (Id, u64),
     /// By index in the request of `roles`.
-    pub keys: Vec<(Place, ItemKey)>,
+    pub keys: Vec<HubKey>,
     /// Which servers were in use when it began.
     pub members: Arc<Members>,
+    /// The last failure of a server that was asked for a key directly.
+    pub trouble: Option<ServerError>,
 }
 
 /// Hubs of a pool.
@@ -78,6 +84,8 @@ pub struct PoolHubs<S> {
 pub struct Hubs<S> {
     /// By the pool's slot.
     pools: BTreeMap<usize, PoolHubs<S>>,
+    /// Writes in progress.
+    writes: Arc<Writes>,
     /// Pool and position of each connection, by its token.
     tokens: Vec<Option<(usize, usize)>>,
     /// Connections to write to.
@@ -91,11 +99,6 @@ impl<S> PoolHubs<S> {
     fn parts<'a>(&'a mut self, pool: &'a Pool, writes: &'a Writes) -> Parts<'a, S> {
         let PoolHubs { front_end, links, nodes, replicas, settings, out, .. } = self;
         (front_end, HubDirectory { pool, nodes, replicas, writes, links, racks: &settings.racks }, out)
-    }
-
-    /// Adds a request of `roles`.
-    pub fn add(&mut self, number: u32, request: HubRequest) {
-        self.requests.insert(number, request);
     }
 
     /// Removes a request that is over.
@@ -125,18 +128,27 @@ impl<S> PoolHubs<S> {
     fn measure(&self, now: Nanos) -> Option<Measured> {
         let HubSettings { sicc, buffer, queue, .. } = &*self.settings;
         if let Some(file) = queue {
-            let bytes = fs::read_to_string(file).ok()?.trim().parse().ok()?;
-            return Some(Measured::Queue(Bytes(bytes), *buffer));
+            return Some(Measured::Queue(queue_in(file)?, *buffer));
         }
         let since = now.saturating_sub(2 * nanos(sicc.period));
         let round_trip = self.links.iter().filter_map(|link| link.round_trip(since)).min()?;
         Some(Measured::RoundTrip(round_trip, self.state.settings.link, *buffer))
     }
 
-    /// Racks with a connected agent.
+    /// The number of its front end.
+    pub fn node(&self) -> Node {
+        self.me
+    }
+
+    /// Racks with an agent that can be a hub.
     pub fn connected_racks(&self) -> BTreeSet<u32> {
         let servers = self.links.iter().zip(&self.settings.racks.servers);
-        servers.filter(|(link, _)| link.is_open()).map(|(_, server)| server.rack).collect()
+        servers.filter(|(link, _)| link.is_usable()).map(|(_, server)| server.rack).collect()
+    }
+
+    /// The rack of a server of the pool, if its own agent can be a hub.
+    pub fn rack_of_hub(&self, server: usize) -> Option<u32> {
+        self.links[self.places[server]?].is_usable().then(|| self.rack(server))?
     }
 
     /// The rack of a server of the pool.
@@ -150,22 +162,27 @@ impl<S> PoolHubs<S> {
     }
 }
 
-impl<S> Default for Hubs<S> {
-    fn default() -> Hubs<S> {
+impl<S> Hubs<S> {
+    /// No hubs yet.
+    pub fn new(writes: Arc<Writes>) -> Hubs<S> {
         Hubs {
             pools: BTreeMap::new(),
+            writes,
             tokens: Vec::new(),
             marked: Vec::new(),
             direct: Table::default(),
             next_connect: None,
         }
     }
-}
 
-impl<S> Hubs<S> {
     /// Whether a pool has hubs.
     pub fn has(&self, slot: usize) -> bool {
         self.pools.contains_key(&slot)
+    }
+
+    /// Whether no pool has hubs.
+    pub fn is_empty(&self) -> bool {
+        self.pools.is_empty()
     }
 
     pub fn get(&self, slot: usize) -> Option<&PoolHubs<S>> {
@@ -179,28 +196,28 @@ impl<S> Hubs<S> {
     /// Requests keys; returns the request's number. Its outputs wait for [`Hubs::begin_acts`], as those of other calls.
     pub fn ask(
         &mut self,
-        (slot, pool, writes): PoolAt<'_>,
+        (slot, pool): PoolAt<'_>,
         now: Nanos,
         keys: impl Iterator<Item = ItemKey>,
         draw: front_end::Draw<'_>,
     ) -> Option<u32> {
-        let (front_end, directory, out) = self.pools.get_mut(&slot)?.parts(pool, writes);
+        let (front_end, directory, out) = self.pools.get_mut(&slot)?.parts(pool, &self.writes);
         let deadline = time(now).saturating_add(pool.shared.settings.timeout);
         Some(front_end.ask(time(now), keys, deadline, &directory, draw, out))
     }
 
     /// Handles a message of an agent, or of a memcached in its name.
-    pub fn handle(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos, from: Node, message: ItemMessage) {
+    pub fn handle(&mut self, (slot, pool): PoolAt<'_>, now: Nanos, from: Node, message: ItemMessage) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
-            let (front_end, directory, out) = hubs.parts(pool, writes);
+            let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.handle(time(now), from, message, &directory, out);
         }
     }
 
     /// The connection to an agent is gone.
-    pub fn lose(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos, node: Node) {
+    pub fn lose(&mut self, (slot, pool): PoolAt<'_>, now: Nanos, node: Node) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
-            let (front_end, directory, out) = hubs.parts(pool, writes);
+            let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.lost(time(now), node, &directory, out);
         }
     }
@@ -226,29 +243,28 @@ impl<S> Hubs<S> {
         self.pools.get_mut(&slot).into_iter().for_each(|hubs| hubs.front_end.hears(time(now), from));
     }
 
-    /// Takes a report of an agent; returns whether the message is none.
-    pub fn takes_report(&mut self, at: (usize, usize), message: &ItemMessage, now: Nanos) -> bool {
-        let Body::Load(load) = message.body else { return true };
-        self.link(at).into_iter().for_each(|link| link.reports(load, now));
-        false
-    }
-
     /// Does work that is due.
-    pub fn due(&mut self, (slot, pool, writes): PoolAt<'_>, now: Nanos) {
+    pub fn due(&mut self, (slot, pool): PoolAt<'_>, now: Nanos) {
         if let Some(hubs) = self.pools.get_mut(&slot).filter(|hubs| hubs.front_end.deadline() <= time(now)) {
             let measured = if hubs.front_end.measures(time(now)) { hubs.measure(now) } else { None };
-            let (front_end, directory, out) = hubs.parts(pool, writes);
+            let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.due(time(now), measured, &directory, out);
+            for node in hubs.front_end.take_silent() {
+                let place = hubs.settings.racks.of_node(node);
+                place.into_iter().for_each(|place| hubs.links[place].is_dismissed());
+            }
         }
     }
 
-    /// Adds the hubs of a pool, unless they are there; `random` makes the front end's number.
-    pub fn install(&mut self, slot: usize, state: &Arc<PoolState>, random: u32) {
-        let Some(settings) = &state.settings.hubs else { return };
+    /// Adds the hubs of a pool, if it has some and they are not there; `random` makes the front end's number and incarnation.
+    pub fn install<N: Net<Socket = S>>(&mut self, net: &mut N, slot: usize, state: &Arc<PoolState>, random: u64) {
         if self.pools.get(&slot).is_some_and(|hubs| Arc::ptr_eq(&hubs.state, state)) {
             return;
         }
-        let me = Node(random | FRONT_ENDS);
+        // Those of a pool that had this slot before.
+        self.remove(net, slot);
+        let Some(settings) = &state.settings.hubs else { return };
+        let me = Node(random as u32 | FRONT_ENDS);
         let places: Vec<Option<usize>> =
             state.settings.servers.iter().map(|server| settings.racks.position(&server.target.address)).collect();
         let node = |place: &Option<usize>| place.map_or(me, |place| settings.racks.servers[place].node);
@@ -266,7 +282,8 @@ impl<S> Hubs<S> {
         let timeout = state.settings.timeout;
         let params = front_end::Params {
             me,
-            epoch: 0,
+            // Two front ends that drew one number must not take each other's answers.
+            epoch: (random >> 32) as u16,
             capacity: state.settings.link,
             method: RequestMethod::Swarms {
                 parts: settings.parts,
@@ -300,15 +317,17 @@ impl<S> Hubs<S> {
 
     /// Removes the hubs of pools that are not in force and have no requests.
     pub fn remove_unused<N: Net<Socket = S>>(&mut self, net: &mut N, in_force: impl Fn(usize) -> bool) {
-        let unused = self.pools.extract_if(.., |slot, hubs| !in_force(*slot) && hubs.requests.is_empty());
-        for (slot, hubs) in unused {
-            hubs.links.into_iter().for_each(|link| link.close(net));
-            self.tokens
-                .iter_mut()
-                .filter(|place| place.is_some_and(|(pool, _)| pool == slot))
-                .for_each(|place| *place = None);
-            self.marked.retain(|(pool, _)| *pool != slot);
-        }
+        let is_unused = |(slot, hubs): &(&usize, &PoolHubs<S>)| !in_force(**slot) && hubs.requests.is_empty();
+        let unused: Vec<usize> = self.pools.iter().filter(is_unused).map(|(slot, _)| *slot).collect();
+        unused.into_iter().for_each(|slot| self.remove(net, slot));
+    }
+
+    fn remove<N: Net<Socket = S>>(&mut self, net: &mut N, slot: usize) {
+        let Some(hubs) = self.pools.remove(&slot) else { return };
+        hubs.links.into_iter().for_each(|link| link.close(net));
+        let its = self.tokens.iter_mut().filter(|place| place.is_some_and(|(pool, _)| pool == slot));
+        its.for_each(|place| *place = None);
+        self.marked.retain(|(pool, _)| *pool != slot);
     }
 
     /// Slots of the pools with hubs.
@@ -326,7 +345,7 @@ impl<S> Hubs<S> {
         self.pools.get_mut(&slot)?.links.get_mut(place)
     }
 
-    /// Connects to agents where that is due; returns those that failed at once.
+    /// Connects to agents where that is due.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
         if self.next_connect.is_none_or(|at| at > now) {
             return;
@@ -339,7 +358,7 @@ impl<S> Hubs<S> {
 
     /// A connection may be due to be tried again.
     pub fn note_next_connect(&mut self) {
-        self.next_connect = self.pools.values().flat_map(|hubs| &hubs.links).filter_map(AgentLink::next_connect).min();
+        self.next_connect = self.pools.values().flat_map(|hubs| &hubs.links).filter_map(AgentLink::next_due).min();
     }
 
     /// Marks a connection to be written to.
@@ -362,6 +381,12 @@ impl<S> Hubs<S> {
         let deadlines = self.pools.values().filter_map(|hubs| reaches(hubs.front_end.deadline()));
         deadlines.chain(self.next_connect).min()
     }
+}
+
+/// The number of bytes in a file, if it is a regular one that has a number: others could make a reader wait.
+fn queue_in(file: &Path) -> Option<Bytes> {
+    let is_file = fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= LONGEST_NUMBER);
+    is_file.then(|| fs::read_to_string(file).ok()?.trim().parse().ok().map(Bytes))?
 }
 
 /// A time of the clock as `roles` counts it.

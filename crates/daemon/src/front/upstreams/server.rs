@@ -17,6 +17,7 @@ use crate::failover::Phase;
 use crate::memory::bytes::Bytes;
 use crate::memory::{Buffer, Charge};
 use crate::metrics::ServerFigures;
+use crate::net::backoff::{Backoff, FIRST_PAUSE};
 use crate::net::clock::{Nanos, nanos};
 use crate::net::{Address, Net, Outgoing, Received, Target, Tcp, Token};
 use crate::settings;
@@ -36,9 +37,6 @@ const LARGEST_STEP: usize = 8192;
 const LONGEST_ALONE: usize = 4 << 20;
 /// Time of the next attempt for a connection that requests wait for.
 const AT_ONCE: Nanos = 0;
-/// First and longest pause before an unreachable server is tried again.
-const FIRST_PAUSE: Nanos = 50_000_000;
-const LONGEST_PAUSE: Nanos = 2_000_000_000;
 
 /// A name that ends in a port, which is 0 for a UNIX socket: a monitor for memcached fails at a name without one (`stats_format`).
 fn label(name: &str, address: &Address) -> String {
@@ -102,7 +100,7 @@ pub struct Server<S> {
     /// Whether it is in the list to write at the end of this loop iteration, and in a list to read in a later one.
     marked: bool,
     again: bool,
-    pause: Nanos,
+    backoff: Backoff,
 }
 
 impl<S> Server<S> {
@@ -136,7 +134,7 @@ impl<S> Server<S> {
             out: Outgoing::default(),
             marked: false,
             again: false,
-            pause: 0,
+            backoff: Backoff::default(),
         }
     }
 
@@ -281,10 +279,10 @@ impl<S> Server<S> {
         let mut asked = std::mem::take(&mut self.asked);
         let stood = matches!(self.state, State::Open(_));
         let is_retired = self.is_retired();
+        let pause = self.backoff.fail(random);
         let until = match &mut self.alone {
             _ if is_retired => Nanos::MAX,
-            // Front ends that lost a server together do not come back together.
-            None => now + self.pause / 2 + random % (self.pause / 2 + 1),
+            None => now + pause,
             Some(alone) if stood => {
                 if alone.is_empty() {
                     Nanos::MAX
@@ -294,14 +292,13 @@ impl<S> Server<S> {
             }
             Some(alone) => {
                 asked.extend(alone.drain(..).map(|(ask, _)| ask));
-                now + self.pause.max(FIRST_PAUSE)
+                now + pause.max(FIRST_PAUSE)
             }
         };
         let socket = match std::mem::replace(&mut self.state, State::Down { until }) {
             State::Open(socket) | State::Opening { socket, .. } => Some(socket),
             State::Down { .. } => None,
         };
-        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
         self.life += 1;
         self.is_doubtful = false;
         (self.cursor, self.passing, self.notes) = (Cursor::default(), None, Bytes::default());
@@ -312,7 +309,7 @@ impl<S> Server<S> {
 
     /// Whether the next attempt is the first since it last answered, so requests may wait for it.
     fn is_first_try(&self) -> bool {
-        self.pause <= FIRST_PAUSE
+        !self.backoff.has_failed_twice()
     }
 
     /// Whether an attempt to connect is due.
@@ -429,14 +426,14 @@ impl<S> Server<S> {
         let is_out = phase != Phase::Up;
         self.joins = phase == Phase::Joining;
         if std::mem::replace(&mut self.is_out, is_out) && !is_out && matches!(self.state, State::Down { .. }) {
-            self.pause = 0;
+            self.backoff = Backoff::default();
             self.state = State::Down { until: if self.is_second() { Nanos::MAX } else { AT_ONCE } };
         }
     }
 
     /// Whether it has failed and not answered since.
     pub fn has_failed(&self) -> bool {
-        self.pause > 0
+        self.backoff.has_failed()
     }
 
     /// Whether a change of a key, or a deletion, is outstanding.
@@ -465,7 +462,7 @@ impl<S> Server<S> {
         if !std::mem::replace(&mut self.has_answered, true) {
             self.shared.becomes_known();
         }
-        std::mem::take(&mut self.pause) > 0
+        self.backoff.succeed()
     }
 
     // Single requests, on a second connection.

@@ -532,5 +532,24 @@ fn run(case: u64) -> [usize; 3] {
 fn multigets_through_hubs_end_right_under_any_faults() {
     let [changes, multigets, errors] = each_case(250, run);
     println!("{changes} changes, {multigets} multigets without an error, {errors} with one");
-    assert!(errors < multigets.max(100), "{errors} fail, {multigets} do not");
+    // A case alone may be one of those whose servers hang.
+    assert!(errors * 2 < multigets || multigets + errors < 1000, "{errors} fail, {multigets} do not");
+}
+
+#[test]
+fn stopped_agents_delay_one_request() {
+    for case in 0..20 {
+        let mut schedule = Schedule::new(case);
+        // A first request, with which the front end is connected.
+        schedule.clients.truncate(1);
+        schedule.clients[0].left = 1;
+        schedule.end();
+        (0..schedule.servers.len()).for_each(|agent| schedule.stop(agent, true));
+        let begun = schedule.now;
+        schedule.clients[0].left = 20;
+        schedule.end();
+        // An eighth of the timeout for a hub, its backup and a hub below it, and never again.
+        let took = schedule.now - begun;
+        assert!(took < TIMEOUT, "case {case}: twenty requests took {} ms", took / MS);
+    }
 }
