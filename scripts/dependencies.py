@@ -47,7 +47,7 @@ ALLOWED = {
     # What was recorded, and what it shows: streams are given to it, and simulations to calibrate its scenario.
     "fanin-diagnose": ("fanin-lab fanin-report fanin-spec fanin-units", "flate2 libm pcap-file serde zstd"),
     # Logs of requests, and which objects should share servers.
-    "fanin-plan": ("fanin-lab fanin-placement fanin-plan-files fanin-spec fanin-units", "csv flate2 indexmap parquet serde_json tempfile thiserror zstd"),
+    "fanin-plan": ("fanin-lab fanin-placement fanin-plan-files fanin-spec fanin-units", "csv flate2 indexmap parquet serde serde_json tempfile thiserror zstd"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
         "fanin-assemble fanin-lab fanin-papers fanin-placement fanin-plan fanin-plan-files fanin-report fanin-spec fanin-tables fanin-units",

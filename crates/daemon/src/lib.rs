@@ -41,6 +41,8 @@ pub mod machine {
     pub use fanin_ring::Event;
 }
 
+pub use migration::Stage;
+pub use migration::rollout::{Rollout, Status};
 pub use running::take_over::Predecessor;
 pub use running::{Running, control, start};
 pub use settings::{AgentSettings, Problem, Settings, diff};

@@ -55,7 +55,7 @@ pub use comparison::Comparison;
 pub use diagnose::Diagnosed;
 pub use error::Error;
 pub use lab::{Lab, Update, engine, user_cache, work};
-pub use plan::{Conclusion, Latencies, Plan};
+pub use plan::{Conclusion, Latencies, Plan, describe_empty_plan};
 pub use scenario::{Resolved, Scenario};
 pub use trace::Capture;
 
@@ -80,9 +80,11 @@ pub mod front {
     pub use crate::incast::{Simulated, scenario};
     pub use fanin_daemon::agent::{RunningAgent, start as start_agent};
     pub use fanin_daemon::incast::{IncastReport, Predicted, Prediction, Predictor, Workload};
+    pub use fanin_daemon::log::FollowedLog;
     pub use fanin_daemon::settings::Pool;
     pub use fanin_daemon::settings::import::{Imported, Note, import};
     pub use fanin_daemon::{AgentSettings, Predecessor, Problem, Running, Settings, control, diff, messages, start};
+    pub use fanin_daemon::{Rollout, Stage, Status};
 }
 
 // Types in the signatures above.
@@ -97,7 +99,10 @@ pub use fanin_lab::{
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_plan::requests::Reading;
-pub use fanin_plan::{CurrentPlacement, Effect, Period, PlacementPlan, PlanOptions, PlanningError, Rule, demo};
+pub use fanin_plan::{
+    CarriedOut, CurrentPlacement, Effect, Memory, Period, PlacementPlan, PlanOptions, PlanningError, Rule, demo,
+    write_placement,
+};
 pub use fanin_report::Report;
 /// Why a run can use one core only.
 pub use fanin_sim::one_core;

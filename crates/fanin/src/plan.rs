@@ -41,6 +41,15 @@ pub struct Latencies {
     pub drops: u64,
 }
 
+/// Description of a plan that names no key, for front ends that are about to get one.
+///
+/// # Errors
+/// [`Error::PlanningError`], or [`Error::Asked`] if the cluster sweeps a key.
+pub fn describe_empty_plan(cluster: &Resolved) -> Result<Value, Error> {
+    cluster.one_run()?;
+    Ok(json!({"schema": 1, "cluster": fanin_plan::identity_of(&cluster.variants()[0].settings)?}))
+}
+
 impl Lab {
     /// Plans for a cluster from request logs, one per server; simulates the log's second half before and after.
     ///

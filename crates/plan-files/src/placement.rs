@@ -19,9 +19,9 @@ pub struct Row<'a> {
     pub line: u64,
     /// Name of the key.
     pub key: &'a [u8],
-    /// Its server.
-    pub server: u32,
-    /// Its previous server, if known.
+    /// Its server; none for the one that its hash selects, which only a written table has.
+    pub server: Option<u32>,
+    /// Its previous server, if known; else the one that its hash selects.
     pub was: Option<u32>,
 }
 
@@ -82,9 +82,12 @@ impl<R: Read> Reader<R> {
             return Ok(None);
         }
         let line = self.record.position().map_or(0, csv::Position::line);
-        let server = self.number(&self.record[self.server], line)?;
-        let was = self.was.map(|was| &self.record[was]).filter(|was| !was.is_empty());
-        let was = was.map(|was| self.number(was, line)).transpose()?;
+        let number = |place: usize| Some(&self.record[place]).filter(|text| !text.is_empty());
+        let server = match number(self.server) {
+            None if self.form == Form::Written => None,
+            text => Some(self.number(text.unwrap_or_default(), line)?),
+        };
+        let was = self.was.and_then(number).map(|was| self.number(was, line)).transpose()?;
         Ok(Some(Row { line, key: &self.record[self.key], server, was }))
     }
 
@@ -101,6 +104,14 @@ impl<R: Read> Reader<R> {
             format!("line {line}: `{}` is not a server{whose}: use 1 to {}", crate::printable(text), self.servers)
         })
     }
+}
+
+/// Whether a written table has no rows.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn is_empty(path: &Path) -> io::Result<bool> {
+    Ok(std::fs::metadata(path)?.len() <= COLUMNS.join(",").len() as u64 + 1)
 }
 
 /// Reads a table and checks its bytes by their digest, which `plan.json` has: a table cut at a line end would be valid otherwise.
@@ -144,12 +155,13 @@ impl Writer {
         Ok(Writer { table })
     }
 
-    /// Writes a key's name, its server, and its previous server, if known.
+    /// Writes a key's name, its server, or none for the one that its hash selects, and its previous server, if known.
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn write(&mut self, key: &[u8], server: u32, was: Option<u32>) -> io::Result<()> {
-        let (server, was) = ((server + 1).to_string(), was.map_or_else(String::new, |was| (was + 1).to_string()));
+    pub fn write(&mut self, key: &[u8], server: Option<u32>, was: Option<u32>) -> io::Result<()> {
+        let [server, was] =
+            [server, was].map(|server| server.map_or_else(String::new, |server| (server + 1).to_string()));
         Ok(self.table.write_record([key, server.as_bytes(), was.as_bytes()])?)
     }
 
@@ -195,7 +207,7 @@ impl<F: Write> Write for Digesting<F> {
 mod tests {
     use super::*;
 
-    type Found = Vec<(Vec<u8>, u32, Option<u32>)>;
+    type Found = Vec<(Vec<u8>, Option<u32>, Option<u32>)>;
 
     fn rows(table: impl Read, form: Form) -> Result<Found, String> {
         let (mut reader, mut found) = (Reader::new(table, form, 4)?, Vec::new());
@@ -210,12 +222,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         let mut writer = Writer::create(&path).unwrap();
-        writer.write(b"a,b", 0, Some(3)).unwrap();
-        writer.write(b"c", 1, None).unwrap();
+        writer.write(b"a,b", Some(0), Some(3)).unwrap();
+        writer.write(b"c", None, None).unwrap();
         let digest = writer.finish().unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "key,server,was\n\"a,b\",1,4\nc,2,\n");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "key,server,was\n\"a,b\",1,4\nc,,\n");
         let read = |digest: &str| read_verified(&path, digest, |table| rows(table, Form::Written));
-        assert_eq!(read(&digest).unwrap(), [(b"a,b".to_vec(), 0, Some(3)), (b"c".to_vec(), 1, None)]);
+        assert_eq!(read(&digest).unwrap(), [(b"a,b".to_vec(), Some(0), Some(3)), (b"c".to_vec(), None, None)]);
+        assert!(!is_empty(&path).unwrap());
+        std::fs::write(&path, "key,server,was\n").unwrap();
+        assert!(is_empty(&path).unwrap());
         std::fs::write(&path, "key,server,was\n\"a,b\",1,4\n").unwrap();
         assert!(read(&digest).unwrap_err().contains("does not match plan.json"));
     }
@@ -224,7 +239,7 @@ mod tests {
     fn reads_tables_of_other_programs_if_listed() {
         let table = "server,x, key\nserver2,0,a\n 3 ,0,b\n";
         let found = rows(table.as_bytes(), Form::Listed).unwrap();
-        assert_eq!(found, [(b"a".to_vec(), 1, None), (b"b".to_vec(), 2, None)]);
+        assert_eq!(found, [(b"a".to_vec(), Some(1), None), (b"b".to_vec(), Some(2), None)]);
         assert_eq!(rows(table.as_bytes(), Form::Written).unwrap_err(), "line 1: use the columns key,server,was");
         let wrong = rows("key,server\na,5\n".as_bytes(), Form::Listed).unwrap_err();
         assert_eq!(wrong, "line 2: `5` is not a server of this cluster: use 1 to 4");

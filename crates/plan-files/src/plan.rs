@@ -56,14 +56,22 @@ impl PlanFile {
     }
 }
 
-/// Writes a plan's description with the digest of its `placement.csv`, by which a reader knows that both are whole.
+/// Text of the file: a plan's description with the digest of its `placement.csv`, by which a reader knows that both are whole.
+///
+/// # Errors
+/// It cannot be serialised.
+pub fn text(description: &Value, digest: &str) -> io::Result<String> {
+    let mut plan = description.clone();
+    plan[DIGEST] = digest.into();
+    Ok(format!("{}\n", serde_json::to_string_pretty(&plan)?))
+}
+
+/// Writes the file.
 ///
 /// # Errors
 /// Errors of the file system.
 pub fn write(path: &Path, description: &Value, digest: &str) -> io::Result<()> {
-    let mut plan = description.clone();
-    plan[DIGEST] = digest.into();
-    std::fs::write(path, format!("{}\n", serde_json::to_string_pretty(&plan)?))
+    std::fs::write(path, text(description, digest)?)
 }
 
 #[cfg(test)]

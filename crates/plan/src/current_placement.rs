@@ -70,10 +70,10 @@ pub(crate) fn lie(
             Ok(StoredObjects { placement: hashed, told: vec![false; catalogue.len()], servers: Vec::new() })
         }
         CurrentPlacement::By(rule) => by(rule, catalogue, cluster, replicas),
-        CurrentPlacement::File(path) => read(path, catalogue, cluster, &hashed),
+        CurrentPlacement::File(path) => read(path, Form::Listed, catalogue, cluster, &hashed),
         CurrentPlacement::Planned(folder) => {
             same(folder, cluster, replicas)?;
-            read(&folder.join(placement::FILE), catalogue, cluster, &hashed)
+            read(&folder.join(placement::FILE), Form::Written, catalogue, cluster, &hashed)
         }
     }
 }
@@ -137,18 +137,19 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
 /// Reads a table; keys that it does not list are placed by their hashes.
 fn read(
     path: &Path,
+    form: Form,
     catalogue: &Catalogue,
     cluster: &Cluster,
     hashed: &Placement,
 ) -> Result<StoredObjects, PlanningError> {
     let refused = |what: String| PlanningError::CurrentPlacement { path: path.into(), what };
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    let mut reader = placement::Reader::new(file, Form::Listed, cluster.racks.len() as u32).map_err(refused)?;
+    let mut reader = placement::Reader::new(file, form, cluster.racks.len() as u32).map_err(refused)?;
     let mut homes: Vec<Vec<Server>> = vec![Vec::new(); catalogue.len()];
     while let Some(row) = reader.next_row().map_err(refused)? {
-        let Some(object) = catalogue.number(row.key) else { continue };
+        let Some((object, server)) = catalogue.number(row.key).zip(row.server) else { continue };
         let theirs = &mut homes[object as usize];
-        let server = Server(row.server);
+        let server = Server(server);
         if let Some(other) = theirs.iter().find(|other| cluster.rack(**other) == cluster.rack(server)) {
             let (line, key, [one, two]) =
                 (row.line, String::from_utf8_lossy(row.key), [*other, server].map(|at| at.0 + 1));

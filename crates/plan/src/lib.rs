@@ -4,10 +4,12 @@
 mod current_placement;
 mod draws;
 mod error;
+mod memory;
 mod plan;
 pub mod requests;
 
 pub use current_placement::{CurrentPlacement, KeyLookup, Rule};
 pub use draws::{Draws, Harmonic};
 pub use error::PlanningError;
-pub use plan::{Effect, Period, PlacementPlan, PlanOptions, demo, make_plan, write_placement};
+pub use memory::Memory;
+pub use plan::{CarriedOut, Effect, Period, PlacementPlan, PlanOptions, demo, identity_of, make_plan, write_placement};

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::current_placement::{CurrentPlacement, StoredObjects, identity, lie};
 use crate::draws::{Draws, Harmonic};
 use crate::error::PlanningError;
+use crate::memory::{Memory, Remembered};
 use crate::requests::{Catalogue, Query, Reading, Spool, Tally, read};
 
 /// Maximum number of requests for objects that the planner stores; queries of a longer log are sampled.
@@ -34,11 +35,19 @@ pub struct PlanOptions {
     pub budget: Option<Bytes>,
     /// Interval for planning again, if any.
     pub every: Option<Time>,
+    /// Memory of earlier periods, for a planner that follows a front end's logs ([`CurrentPlacement::By`]).
+    pub memory: Option<Arc<Memory>>,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
-        PlanOptions { method: Kind::Groups, current_placement: CurrentPlacement::Hashed, budget: None, every: None }
+        PlanOptions {
+            method: Kind::Groups,
+            current_placement: CurrentPlacement::Hashed,
+            budget: None,
+            every: None,
+            memory: None,
+        }
     }
 }
 
@@ -66,6 +75,11 @@ pub struct PlacementPlan {
     pub effects: [Effect; 2],
     /// The effect of moving popular objects only, for PICC's plan.
     pub popular: Option<Effect>,
+    /// The effect of undoing the last plan, if there was one in the last period.
+    pub undone: Option<Effect>,
+    /// Keys without requests that return to the servers by their hashes.
+    pub returned: u64,
+    remembered: Option<Remembered>,
     /// Servers saved per query, in the first and second half of the unseen queries.
     pub saves: [f64; 2],
     /// Duration of the unseen queries.
@@ -138,7 +152,8 @@ pub fn make_plan(
     settings: &Settings,
     wish: &PlanOptions,
 ) -> Result<PlacementPlan, PlanningError> {
-    let mut catalogue = Catalogue::default();
+    let memory = wish.memory.as_deref();
+    let mut catalogue = memory.map_or_else(Catalogue::default, Memory::catalogue);
     let mut spool = Spool::new()?;
     let tally = read(logs, reading, &mut catalogue, &mut |query| spool.put(&query))?;
     if tally.queries < 2 {
@@ -147,58 +162,105 @@ pub fn make_plan(
     let first = tally.queries.div_ceil(2);
     let cluster = cluster(settings)?;
     let replicas = settings.key_value.replicas as usize;
-    let StoredObjects { placement: before, told: known, servers } =
+    let StoredObjects { placement: homes, told: known, servers } =
         lie(&wish.current_placement, &catalogue, &cluster, replicas)?;
+    let [before, former] = memory.map_or_else(|| [homes.clone(), homes.clone()], |memory| memory.placements(&homes));
     let sizes: Vec<u64> = catalogue.sizes().map(u64::from).collect();
     let log = log_of_first(first, &mut spool, catalogue.len())?;
     let planner = Planner { cluster: &cluster, sizes: &sizes, settings, budget: wish.budget };
-    let made = |kind| planner.plan(kind, &before, &log, None).map_err(|error| told(error, &catalogue));
+    let history = memory.and_then(Memory::history);
+    let made = |kind| planner.plan(kind, &before, &log, history.as_deref()).map_err(|error| told(error, &catalogue));
     let plan = made(wish.method)?;
     let popular = if wish.method == Kind::Picc { Some(made(Kind::PiccNoCorrelation)?) } else { None };
-    let after = moved(&before, &plan);
+    let mut after = moved(&before, &plan);
 
     let most_q8 = u64::from(settings.placements.groups.busiest) * 256 / 100;
     let asking = |placement| Asking::new(placement, cluster.racks.len(), most_q8);
     let mut ways = vec![asking(before.clone()), asking(after.clone())];
     ways.extend(popular.map(|plan| asking(moved(&before, &plan))));
-    let (mut unseen, mut saved, mut times) = (Vec::new(), [(0, 0); 2], None);
-    let mut numbers = 0..;
-    spool.each(|query| {
-        let Some(number) = numbers.next().filter(|number: &u64| *number >= first) else { return };
-        let asked: Vec<usize> = ways.iter_mut().map(|way| way.ask(&query)).collect();
-        let late = (number - first) * 2 >= tally.queries - first;
-        let (queries, servers) = &mut saved[usize::from(late)];
-        *queries += 1;
-        *servers += asked[0] as i64 - asked[1] as i64;
-        let (begin, end) = times.get_or_insert((query.time, query.time));
-        (*begin, *end) = ((*begin).min(query.time), (*end).max(query.time));
-        if unseen.len() < SIMULATED {
-            unseen.push(query);
-        }
-    })?;
-    unseen.sort_by_key(|query: &Query| query.time);
+    let undone = memory.is_some_and(Memory::has_former).then(|| asking(former.clone()));
+    let with_undone = undone.is_some();
+    ways.extend(undone);
+    let mut unseen = Unseen::new(first, catalogue.len());
+    unseen.read(&mut spool, &mut ways, tally.queries)?;
     let periods = match wish.every {
         Some(every) => Periods::new(&planner, wish.method, &before, every, most_q8).run(&mut spool, &catalogue)?,
         None => Vec::new(),
     };
-    let mut effects = ways.into_iter().map(|way| way.effect);
+    let mut effects: Vec<Effect> = ways.into_iter().map(|way| way.effect).collect();
+    let undone = if with_undone { effects.pop() } else { None };
+    let mut effects = effects.into_iter();
+    let requests = [&before, &after].map(|placement| Arc::new(requests(&sizes, placement, &unseen.first_queries)));
+    let remembered = memory.map(|memory| Remembered::new(memory, homes, former, &unseen.requested));
     Ok(PlacementPlan {
-        requests: [&before, &after].map(|placement| Arc::new(requests(&sizes, placement, &unseen))),
+        requests,
         halves: [first, tally.queries - first],
         moved_bytes: planner.bytes(&plan).sum(),
         most_moved_bytes: planner.most_moved(&plan),
         cluster: identity(&cluster, replicas),
-        saves: saved.map(|(queries, servers): (u64, i64)| servers as f64 / queries.max(1) as f64),
-        span: times.map_or(Time::ZERO, |(begin, end): (Time, Time)| end.since(begin)),
+        saves: unseen.saves(),
+        span: unseen.span(),
         plan,
         before: StoredObjects { placement: before, told: known, servers },
+        returned: remembered.as_ref().map_or(0, |remembered| remembered.send_home(&mut after)),
+        remembered,
         after,
         effects: [effects.next().unwrap_or_default(), effects.next().unwrap_or_default()],
         popular: effects.next(),
+        undone,
         periods,
         tally,
         catalogue,
     })
+}
+
+/// The second half of a log's queries, for which plans are evaluated.
+struct Unseen {
+    /// Number of queries before them.
+    first: u64,
+    /// The first of them, by time, to be simulated.
+    first_queries: Vec<Query>,
+    /// Queries, and servers that the plan saves, in each half of them.
+    saved: [(u64, i64); 2],
+    times: Option<(Time, Time)>,
+    /// Objects requested in either half of the log.
+    requested: Vec<bool>,
+}
+
+impl Unseen {
+    fn new(first: u64, objects: usize) -> Unseen {
+        let requested = vec![false; objects];
+        Unseen { first, first_queries: Vec::new(), saved: [(0, 0); 2], times: None, requested }
+    }
+
+    /// Reads `queries` queries; counts the servers of the later ones in each way, of which the first is before the plan, the second after it.
+    fn read(&mut self, spool: &mut Spool, ways: &mut [Asking], queries: u64) -> Result<(), PlanningError> {
+        let mut numbers = 0..;
+        spool.each(|query| {
+            query.keys.iter().for_each(|key| self.requested[*key as usize] = true);
+            let Some(number) = numbers.next().filter(|number: &u64| *number >= self.first) else { return };
+            let asked: Vec<usize> = ways.iter_mut().map(|way| way.ask(&query)).collect();
+            let late = (number - self.first) * 2 >= queries - self.first;
+            let (queries, servers) = &mut self.saved[usize::from(late)];
+            *queries += 1;
+            *servers += asked[0] as i64 - asked[1] as i64;
+            let (begin, end) = self.times.get_or_insert((query.time, query.time));
+            (*begin, *end) = ((*begin).min(query.time), (*end).max(query.time));
+            if self.first_queries.len() < SIMULATED {
+                self.first_queries.push(query);
+            }
+        })?;
+        self.first_queries.sort_by_key(|query| query.time);
+        Ok(())
+    }
+
+    fn saves(&self) -> [f64; 2] {
+        self.saved.map(|(queries, servers)| servers as f64 / queries.max(1) as f64)
+    }
+
+    fn span(&self) -> Time {
+        self.times.map_or(Time::ZERO, |(begin, end)| end.since(begin))
+    }
 }
 
 /// The log of the first queries, for this many keys.
@@ -337,7 +399,49 @@ impl<'a> Periods<'a> {
     }
 }
 
+/// Undoing the last plan must save more than this share of the servers of a query: less is noise.
+const UNDOING_SAVES: f64 = 0.02;
+
+/// What is carried out after a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarriedOut {
+    /// The plan.
+    Plan,
+    /// The last plan is undone.
+    Undoing,
+}
+
 impl PlacementPlan {
+    /// Replaces the plan by one that undoes the last one, if queries since then would use fewer servers without it; returns whether it does.
+    pub fn undo(&mut self) -> bool {
+        let Some((remembered, undone)) = self.remembered.as_ref().zip(self.undone.as_ref()) else { return false };
+        if undone.mean() >= self.effects[0].mean() * (1.0 - UNDOING_SAVES) {
+            return false;
+        }
+        let moved = self.before.placement.all().filter(|object| {
+            let [before, former] = [&self.before.placement, &remembered.former].map(|of| of.homes(*object));
+            before != former
+        });
+        self.moved_bytes = moved.map(|object| u64::from(self.catalogue.size(object.0).unwrap_or(0))).sum();
+        self.effects[1] = undone.clone();
+        self.after = remembered.former.clone();
+        (self.plan.moves, self.returned) = (Vec::new(), 0);
+        true
+    }
+
+    /// Memory for the next period, if the plan is carried out or not; none for a plan without memory.
+    pub fn memory(&self, carried_out: Option<CarriedOut>) -> Option<Memory> {
+        let before = &self.before.placement;
+        let places = match carried_out {
+            None => [before; 2],
+            Some(CarriedOut::Plan) => [&self.after, before],
+            // It is not judged again.
+            Some(CarriedOut::Undoing) => [&self.after; 2],
+        };
+        let history = (!self.plan.history.is_empty()).then_some(&self.plan.history[..]);
+        Some(self.remembered.as_ref()?.memory(&self.catalogue, places, history))
+    }
+
     /// Names of the servers, if known.
     pub fn servers(&self) -> &[String] {
         &self.before.servers
@@ -436,6 +540,14 @@ fn cluster(settings: &Settings) -> Result<Cluster, PlanningError> {
     Ok(Cluster { racks, capacities })
 }
 
+/// Description of a scenario's cluster in `plan.json`.
+///
+/// # Errors
+/// [`PlanningError::Cluster`].
+pub fn identity_of(settings: &Settings) -> Result<Value, PlanningError> {
+    Ok(identity(&cluster(settings)?, settings.key_value.replicas as usize))
+}
+
 /// The error with the key's own name.
 fn told(error: PlanError, catalogue: &Catalogue) -> PlanningError {
     match &error {
@@ -480,16 +592,28 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
     requests
 }
 
-/// Writes the table of the placement after a plan, with each replica's previous server if known; returns the digest of its bytes.
+/// Writes the table of the placement after a plan, with each replica's previous server if known; returns the digest of its bytes. A plan
+/// with memory lists only keys that are not where their hashes say, before it or after it.
 ///
 /// # Errors
 /// Errors of the file system.
 pub fn write_placement(path: &Path, advice: &PlacementPlan) -> std::io::Result<String> {
     let mut writer = placement::Writer::create(path)?;
     for object in advice.after.all() {
+        let key = advice.catalogue.key(object.0);
+        if let Some(remembered) = &advice.remembered {
+            let elsewhere =
+                |of: &Placement| Some(of.homes(object)[0]).filter(|server| *server != remembered.home(object));
+            let [was, server] =
+                [&advice.before.placement, &advice.after].map(|of| elsewhere(of).map(|server| server.0));
+            if (was, server) != (None, None) {
+                writer.write(key, server, was)?;
+            }
+            continue;
+        }
         let told = advice.before.told[object.0 as usize];
         for (home, was) in advice.after.homes(object).iter().zip(advice.before.placement.homes(object)) {
-            writer.write(advice.catalogue.key(object.0), home.0, told.then_some(was.0))?;
+            writer.write(key, Some(home.0), told.then_some(was.0))?;
         }
     }
     writer.finish()

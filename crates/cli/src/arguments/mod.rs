@@ -478,6 +478,10 @@ pub struct PlanArguments {
     /// Also replay the log period by period, planning again after each; a period is at least 1 s
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub every: Option<Time>,
+    /// Run beside front ends: plan after every period (5 min) from their `[log]`, and lead them through the plans; this is the folder in
+    /// their `plan`, and LOG the logs of all of them
+    #[arg(long, value_name = "DIR", requires = "front", conflicts_with_all = ["out", "demo"])]
+    pub watch: Option<PathBuf>,
     /// For `watch` logs: requests of a connection that are closer than this are one query
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = step)]
     pub gap: Time,

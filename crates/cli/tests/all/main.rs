@@ -23,6 +23,7 @@ mod on;
 mod operate;
 mod outputs;
 mod packaging;
+mod planner;
 mod planning;
 mod reproducing;
 mod scorecards;

@@ -3,6 +3,7 @@
 //! Threads collect rows (`tap`) and pass them to the log's own thread (`writer`), which writes a few files of limited size. Threads never
 //! wait for it: rows that do not fit are counted and dropped.
 
+mod follow;
 mod naming;
 mod tap;
 mod writer;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use fanin_units::{Bytes, Share};
 
+pub use follow::{FollowedLog, NewRows};
 pub use naming::{Naming, Secret};
 pub use tap::{Logged, Tap};
 pub use writer::{Rows, Writer};

@@ -16,7 +16,7 @@ use crate::shared::Shared;
 
 /// Capacity of the queue, in batches of rows: about 8 MB.
 const WAITING: usize = 256;
-const HEAD: &[u8] = b"time,query,key,size,server_by_hash\n";
+pub(super) const HEAD: &[u8] = b"time,query,key,size,server_by_hash\n";
 /// Longest row, in bytes.
 const LONGEST: u64 = 4096;
 
@@ -177,7 +177,7 @@ fn begin(new: &Path) -> io::Result<File> {
 }
 
 /// Name of a numbered file: `log.2.csv` for `log.csv`.
-fn numbered(path: &Path, number: usize) -> PathBuf {
+pub(super) fn numbered(path: &Path, number: usize) -> PathBuf {
     path.with_extension(format!("{number}.csv"))
 }
 

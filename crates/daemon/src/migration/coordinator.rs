@@ -263,7 +263,8 @@ impl PoolMigration {
             // Advance only from a settled stage.
             self.shared.settle(if goes_on { before } else { self.plan_state.stage });
         }
-        match written.and_then(|()| self.writes_clear(now, ends)) {
+        let settled = written.and_then(|()| if self.last.is_none() { self.write_settled() } else { Ok(()) });
+        match settled.and_then(|()| self.writes_clear(now, ends)) {
             Ok(()) => self.write_failed = false,
             Err(error) if !std::mem::replace(&mut self.write_failed, true) => {
                 tell(&self.name, &format!("the plan is paused because its progress cannot be written: {error}"));
@@ -294,6 +295,17 @@ impl PoolMigration {
     fn writes(&mut self, new: bool) -> io::Result<()> {
         let mut progress = self.plan.progress.clone();
         progress.reach(&self.plan_state, &self.reader(), new)?;
+        self.plan.progress = progress;
+        Ok(())
+    }
+
+    /// Writes that the state has settled, which a planner waits for.
+    fn write_settled(&mut self) -> io::Result<()> {
+        if self.plan.progress.is_settled() {
+            return Ok(());
+        }
+        let mut progress = self.plan.progress.clone();
+        progress.settle(&self.plan_state, &self.reader())?;
         self.plan.progress = progress;
         Ok(())
     }

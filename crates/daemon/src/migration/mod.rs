@@ -7,13 +7,14 @@
 //! new server is authoritative, and the old one deletes first.
 //!
 //! Front ends and threads in neighbouring stages are compatible; all others are not. `coordinator` moves all threads to the next stage.
-//! `plan` reads the table, `key` has the state of one key's migration, and `front/moving.rs` performs it.
+//! `plan` reads the table, `key` has the state of one key's migration, and `front/moving.rs` performs it. `rollout` is the planner's side.
 
 pub mod coordinator;
 pub mod key;
 mod moves;
 pub mod plan;
 pub mod progress;
+pub mod rollout;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -102,7 +102,7 @@ impl Reader<'_> {
         let mut lines: Vec<(u128, u64)> = Vec::new();
         while let Some(placement::Row { line, key, server: new, was }) = reader.next_row()? {
             let at = |what: String| format!("line {line}: {what}");
-            let (name, was) = (KeyName::decode(key), was.unwrap_or(BY_HASH));
+            let (name, new, was) = (KeyName::decode(key), new.unwrap_or(BY_HASH), was.unwrap_or(BY_HASH));
             let is_hashed = matches!(name, KeyName::Hashed { .. });
             if *hashed.get_or_insert(is_hashed) != is_hashed {
                 return Err(at("some keys are hashed and others are not; use logs of one kind".into()));

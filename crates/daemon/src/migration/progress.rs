@@ -32,6 +32,8 @@ pub struct Progress {
     table: u64,
     /// The clear servers, as last written.
     clear: Vec<u8>,
+    /// Whether the state was last written as settled.
+    settled: bool,
 }
 
 /// Contents of `state.json`.
@@ -41,6 +43,9 @@ struct State {
     table: u64,
     placement_sha256: String,
     stage: String,
+    /// Whether no requests of earlier stages are open.
+    #[serde(default)]
+    settled: bool,
     /// The placement by hash depends on these.
     servers: Vec<String>,
     router: String,
@@ -55,7 +60,7 @@ impl Progress {
             Address::Unix(path) => path.display().to_string().chars().map(plain).collect(),
         };
         let name = format!("{}@{listen}", pool.chars().map(plain).collect::<String>());
-        Progress { folder: plan.join(EMBEDDED).join(name), table: 0, clear: Vec::new() }
+        Progress { folder: plan.join(EMBEDDED).join(name), table: 0, clear: Vec::new(), settled: false }
     }
 
     /// Reads the state reached, if a plan was begun.
@@ -76,7 +81,7 @@ impl Progress {
                         `servers`, `hash` and `placement`";
             return Err(unfit(&path, what.to_owned()));
         }
-        self.table = state.table;
+        (self.table, self.settled) = (state.table, state.settled);
         let (table, clear) = (self.path("table"), self.path("clear"));
         let rows = fs::read(&table).map_err(|error| unfit(&table, error.to_string()))?;
         self.clear = fs::read(&clear).map_err(|error| unfit(&clear, error.to_string()))?;
@@ -103,19 +108,39 @@ impl Progress {
             write(&self.path("clear"), &self.clear)?;
         }
         self.keep_clear(&plan_state.moves)?;
-        let state = State {
-            table: self.table,
-            placement_sha256: plan_state.moves.digest.clone(),
-            stage: plan_state.stage.word().to_owned(),
-            servers: reader.names.iter().map(|name| (*name).to_owned()).collect(),
-            router: reader.router.fingerprint(),
-        };
-        write(&self.folder.join(STATE), &serde_json::to_vec_pretty(&state)?)?;
+        self.write_state(plan_state, reader, false)?;
         if new && last > 0 {
             // Unused now; it does no harm if they stay.
             let old = Progress { table: last, ..self.clone() };
             let _ = ["table", "clear"].map(|name| fs::remove_file(old.path(name)));
         }
+        Ok(())
+    }
+
+    /// Writes that no requests of earlier stages are open.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn settle(&mut self, plan_state: &MigrationState, reader: &Reader<'_>) -> io::Result<()> {
+        self.write_state(plan_state, reader, true)
+    }
+
+    /// Whether the state on disk is settled.
+    pub fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    fn write_state(&mut self, plan_state: &MigrationState, reader: &Reader<'_>, settled: bool) -> io::Result<()> {
+        let state = State {
+            table: self.table,
+            placement_sha256: plan_state.moves.digest.clone(),
+            stage: plan_state.stage.word().to_owned(),
+            settled,
+            servers: reader.names.iter().map(|name| (*name).to_owned()).collect(),
+            router: reader.router.fingerprint(),
+        };
+        write(&self.folder.join(STATE), &serde_json::to_vec_pretty(&state)?)?;
+        self.settled = settled;
         Ok(())
     }
 
@@ -135,6 +160,49 @@ impl Progress {
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}-{}", self.table))
     }
+}
+
+/// Progress of a front end, as others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontEndProgress {
+    /// Its pool and address.
+    pub name: String,
+    /// Digest of its plan.
+    pub digest: String,
+    pub stage: Stage,
+    /// Whether no requests of earlier stages are open.
+    pub settled: bool,
+}
+
+/// Progress of all front ends that have begun a plan of this folder.
+///
+/// # Errors
+/// Files that cannot be read or are damaged.
+pub fn of_front_ends(plan: &Path) -> Result<Vec<FrontEndProgress>, InvalidPlan> {
+    let folder = plan.join(EMBEDDED);
+    let unfit = |path: &Path, what: String| InvalidPlan { path: path.to_owned(), what };
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unfit(&folder, error.to_string())),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| unfit(&folder, error.to_string()))?;
+        let path = entry.path().join(STATE);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            // It has not begun yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(unfit(&path, error.to_string())),
+        };
+        let state: State = serde_json::from_slice(&text).map_err(|error| unfit(&path, damaged(&error)))?;
+        let stage = Stage::of_word(&state.stage).ok_or_else(|| unfit(&path, damaged(&"unknown stage")))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        found.push(FrontEndProgress { name, digest: state.placement_sha256, stage, settled: state.settled });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
 }
 
 fn damaged(why: &dyn std::fmt::Display) -> String {
@@ -173,7 +241,7 @@ fn parse(table: &[u8], clear: &[u8]) -> Option<(Secret, Vec<Row>)> {
 }
 
 /// Replaces a file, readable by its owner only; the bytes are on disk when this returns.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     file.write_all(bytes)?;

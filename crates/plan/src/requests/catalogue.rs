@@ -57,6 +57,16 @@ impl Catalogue {
         Some(self.servers[number as usize]).filter(|server| *server > 0)
     }
 
+    /// Bytes of a key's object, if ever seen.
+    pub(crate) fn size(&self, number: u32) -> Option<u32> {
+        self.sizes[number as usize]
+    }
+
+    /// Records a key of an earlier log: its size, and the server, from 0, that the log gave.
+    pub(crate) fn remember(&mut self, key: &[u8], size: Option<u32>, server: u32) {
+        self.note(key, Seen { size, server: Some(server + 1) });
+    }
+
     /// Record a key's size and server, and return its number.
     pub(super) fn note(&mut self, key: &[u8], seen: Seen) -> u32 {
         let number = self.keys.get_index_of(key).unwrap_or_else(|| {

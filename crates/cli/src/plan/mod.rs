@@ -1,13 +1,16 @@
 //! `fanin plan`: placement of objects, from logs of requests.
 
+mod watch;
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use fanin::{CurrentPlacement, Effect, Error, Gathering, Plan, PlanOptions, PlanningError, Reading, Rule, demo};
+use fanin::{CurrentPlacement, Effect, Error, Gathering, Plan, PlanOptions, PlanningError, Reading, Rule, Time, demo};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -18,6 +21,10 @@ use crate::starter::cluster_of_demo;
 use crate::stop;
 use crate::terminal::{fold, say, width};
 use crate::work::{Means, in_lab, warn};
+use watch::{Folder, Watch, watch};
+
+/// Period of a planner: T in PICC, section IV.
+const PERIOD: Time = Time::from_secs(300);
 
 /// Reads the logs, plans, and prints the plan's effect.
 pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
@@ -29,7 +36,9 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
                     `fanin plan --demo DIR` writes both";
         return Err(Failure::Input(what.into()));
     };
-    stop::end_at_once()?;
+    if arguments.watch.is_none() {
+        stop::end_at_once()?;
+    }
     let method = arguments.method.unwrap_or(Gathering::Groups);
     let word = method.row().word;
     let default = if arguments.method.is_some() { "" } else { " (the default)" };
@@ -39,13 +48,23 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let asked = Asked { schemes, keys, sweeps: Vec::new() };
     let Loaded { scenario, out } = load(read(cluster)?, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
+    let every = Duration::from_nanos(arguments.every.unwrap_or(PERIOD).0 / 1_000);
+    // Before the configuration is read, which may name the folder.
+    let folder = arguments.watch.as_deref().map(|folder| Folder::take_over(folder, every, &scenario)).transpose()?;
     let current_placement = match (&arguments.front, &arguments.current, &arguments.previous) {
         (Some(file), _, _) => CurrentPlacement::By(rule(file)?),
         (None, Some(file), _) => CurrentPlacement::File(file.clone()),
         (None, None, Some(folder)) => CurrentPlacement::Planned(folder.clone()),
         (None, None, None) => CurrentPlacement::Hashed,
     };
-    let wish = PlanOptions { method, current_placement, budget: arguments.move_budget, every: arguments.every };
+    let mut wish =
+        PlanOptions { method, current_placement, budget: arguments.move_budget, every: arguments.every, memory: None };
+    if let Some((path, folder)) = arguments.watch.as_deref().zip(folder) {
+        warn(scenario.warnings());
+        wish.every = None;
+        let (logs, json) = (&arguments.logs[..], arguments.json);
+        return watch(Watch { folder: path, logs, every, reading, wish, cluster: &scenario, json }, folder);
+    }
     let logs = Logs(&arguments.logs);
     let means = Means { jobs: NonZeroUsize::new(2), cached: false };
     let plan = in_lab(means, |lab, hear| {
