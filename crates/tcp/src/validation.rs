@@ -1,6 +1,6 @@
 //! Window validation: a window that the application does not fill does not grow, and shrinks if long unfilled.
-//! Sources: RFC 7661's idea and RFC 2861's rule, as in Linux 6.1: tcp_is_cwnd_limited, tcp_cwnd_validate and
-//!          tcp_cwnd_application_limited.
+//! Sources: RFC 7661's idea and RFC 2861's rules, as in Linux 6.1: tcp_is_cwnd_limited, tcp_cwnd_validate,
+//!          tcp_cwnd_application_limited and tcp_cwnd_restart.
 
 use fanin_laws::sender::Window;
 use fanin_units::Time;
@@ -68,6 +68,21 @@ impl Validation {
             }
             self.filled_at = at.now;
         }
+    }
+
+    /// After an idle time of more than a timeout: halves the window for each timeout, down to the initial one (RFC 2861, section 3; in Linux
+    /// 6.1 tcp_slow_start_after_idle_check and tcp_cwnd_restart).
+    #[cold]
+    pub fn restart(&mut self, now: Time, last_sent: Time, timeout: Time, params: &Params, window: &mut Window) {
+        let idle = now.since(last_sent);
+        if idle <= timeout {
+            return;
+        }
+        let (timeouts, unit) = ((idle.0 - 1) / timeout.0.max(1), params.window_unit());
+        window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+        let halved = (window.cwnd / unit) >> timeouts.min(31);
+        window.cwnd = (halved * unit).max(window.cwnd.min(params.initial_cwnd));
+        (self.used, self.filled_at) = (0, now);
     }
 
     /// Whether the window may grow: it was the limit or, in slow start, at least half of it was used.

@@ -193,7 +193,7 @@ section! {
         #[needs(DelayedAcks)]
         #[range(..=255)]
         quick_acks: u32 = 0,
-        /// Restart from the initial window after one RTO of idle time (RFC 5681, section 4.1).
+        /// Restart from the initial window after one RTO of idle time (RFC 5681, section 4.1); with window_validation, the window halves for each RTO instead, down to the initial one (Linux; RFC 2861, section 3).
         idle_restart: bool = false,
         /// Appropriate byte counting: grow the window by the bytes that an ACK acknowledges (RFC 3465, without its limit, as in Linux), so that delayed ACKs do not slow growth; off: by ACKs (RFC 5681). With rack or tail_loss_probe, by the bytes delivered, including those of the ACK that ends a recovery (Linux).
         byte_counting: bool = false,

@@ -413,15 +413,25 @@ impl Rack {
         tcb.send_data(call, segment.start, segment.len.into());
     }
 
+    #[cold]
+    fn restart_after_idle(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>) {
+        if call.params.window_validation {
+            let (last_sent, timeout) = (tcb.snd.last_sent, tcb.snd.rtt.timeout(call.params));
+            self.validation.restart(call.now, last_sent, timeout, call.params, &mut tcb.snd.window);
+        } else {
+            tcb.snd.restart_after_idle(call);
+        }
+    }
+
     /// The length of a new segment, if there is one and the windows allow it.
     #[inline]
-    fn room(&self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, limit: u64) -> Option<u64> {
+    fn room(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, limit: u64) -> Option<u64> {
         let start = tcb.snd.high;
         if start >= tcb.snd.end + u64::from(tcb.snd.fin) || !tcb.is_open() {
             return None;
         }
         if call.params.idle_restart && tcb.snd.una == start {
-            tcb.snd.restart_after_idle(call);
+            self.restart_after_idle(tcb, call);
         }
         let window = if call.params.packet_window { tcb.snd.rwnd.into() } else { limit.min(tcb.snd.rwnd.into()) };
         let len = (tcb.snd.end - start).min(call.params.mss.into()).min(window);

@@ -78,6 +78,32 @@ fn unfilled_window_decays_halfway() {
 }
 
 #[test]
+fn window_halves_for_each_idle_timeout() {
+    // RFC 2861, section 3. The window of eight was filled and last used at 40; the timeout is 200 ms.
+    let grown = "20 write 2000
+         20 > . 1:1001 ack 1
+         20 > . 1001:2001 ack 1
+         30 < . 1:1 ack 1001
+         30 < . 1:1 ack 2001
+         40 write 4000
+         40 > . 2001:3001 ack 1
+         40 > . 3001:4001 ack 1
+         40 > . 4001:5001 ack 1
+         40 > . 5001:6001 ack 1
+         50 < . 1:1 ack 3001
+         50 < . 1:1 ack 4001
+         50 < . 1:1 ack 5001
+         50 < . 1:1 ack 6001
+         50 cwnd 8000";
+    // At 240 the time is not over; but the window has been unfilled for a timeout, so it moves halfway to its use.
+    for (at, cwnd) in [(239, 8000), (240, 5000), (241, 4000), (440, 4000), (441, 2000), (5000, 2000)] {
+        Script::client(Params { initial_cwnd: 2000, ..validated() })
+            .run(grown)
+            .run(&format!("{at} write 1000\n{at} > . 6001:7001 ack 1\n{at} cwnd {cwnd}"));
+    }
+}
+
+#[test]
 fn unfilled_window_stays_without_idle_restart() {
     let params = validated();
     Script::client(Params { idle_restart: false, ..params }).run(SIX).run(
