@@ -1,6 +1,6 @@
 # Measurements and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops siege hunger sanitize web-check web-test web-picture
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops bench-agents soak-agents siege hunger sanitize web-check web-test web-picture
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -167,6 +167,15 @@ bench-loops: build ## measure the cost of event loops: epoll, io_uring and tokio
 	@cargo build --quiet --release --locked --package fanin-daemon --example load
 	@cargo build --quiet --release --locked --manifest-path bench/relay/Cargo.toml
 	@python3 bench/loops.py
+
+bench-agents: build ## measure the CPU of agents for a key, and what 10,000 connections that never greet cost one
+	@scripts/setup.sh memcached
+	@python3 bench/agents.py cost
+	@python3 bench/agents.py strangers
+
+soak-agents: build ## read through hubs for SECONDS (3600) while agents are killed and a planner moves keys
+	@scripts/setup.sh memcached
+	@python3 bench/agents.py soak --seconds $(or $(SECONDS),3600)
 
 siege: build ## attack `fanin front` with hostile servers, CASES (200000) in memory, and clients for SECONDS (1800)
 	@scripts/setup.sh rust memcached

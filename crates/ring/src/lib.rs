@@ -28,7 +28,7 @@ use nix::sys::socket::MsgFlags;
 
 use buffers::{Buffers, Filled};
 pub use priority::lower_priority;
-pub use tcp::{TcpInfo, tcp_info};
+pub use tcp::{TcpInfo, limit_pacing, tcp_info};
 use wire::{Order, Wire};
 
 /// Capacity of the submission queue.

@@ -177,6 +177,8 @@ impl<N: Net> Agent<N> {
             self.go_on_sending();
         }
         self.limit_memory();
+        self.counters.peers.set(self.peers.len() as u64);
+        self.counters.hub_requests.set(self.machine.hub().map_or(0, Hub::open_requests) as u64);
     }
 
     /// How long it may wait for events.
@@ -410,6 +412,10 @@ impl<N: Net> Agent<N> {
         self.take_found();
         for id in std::mem::take(&mut self.marked) {
             let Some(peer) = self.peers.get_mut(id) else { continue };
+            let hub = self.machine.hub().filter(|_| peer.unsent() > 0);
+            if let Some(speed) = hub.zip(peer.node()).and_then(|(hub, node)| hub.speed_to(node)) {
+                peer.pace(&mut self.net, speed);
+            }
             if let Err(error) = peer.write(&mut self.net) {
                 self.peer_fails(id, &error);
             }
@@ -434,6 +440,7 @@ impl<N: Net> Agent<N> {
     /// At the limit, closes the peer with most output.
     fn limit_memory(&mut self) {
         let held = charged().wrapping_sub(self.charged_before) as u64 + self.net.held() as u64;
+        self.counters.memory_bytes.set(held);
         if held < self.settings.memory.0 {
             return;
         }

@@ -1,18 +1,20 @@
 //! Lifecycle of an agent: its sockets, its thread, and its end.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 use super::{Agent, AgentCounters};
+use crate::exposition::{self, AgentMetrics, HttpThread};
 use crate::memory::Memory;
 use crate::messages;
 use crate::metrics::Counters;
-use crate::net::Address;
 use crate::net::clock::{Clock, duration};
 use crate::net::secure::Secure;
 use crate::net::sockets::{Sockets, Waker};
+use crate::net::{Address, Net};
 use crate::running::listeners::Listeners;
 use crate::settings::AgentSettings;
 
@@ -24,6 +26,8 @@ pub struct RunningAgent {
     listeners: Arc<Listeners>,
     settings: Arc<AgentSettings>,
     counters: Arc<AgentCounters>,
+    metrics: Option<HttpThread>,
+    metrics_at: Option<SocketAddr>,
 }
 
 /// Starts an agent.
@@ -38,6 +42,7 @@ pub fn start(settings: AgentSettings) -> io::Result<RunningAgent> {
     Memory::new(settings.memory.0, 1);
     let listeners = Arc::new(Listeners::new(1, Vec::new())?);
     listeners.open(std::slice::from_ref(&settings.listen))?;
+    let metrics = settings.metrics.map(exposition::listen).transpose()?;
     let (stop, counters) = (Arc::new(AtomicBool::new(false)), Arc::new(AgentCounters::default()));
     let (tell, told) = std::sync::mpsc::channel();
     let its = (settings.clone(), counters.clone(), stop.clone(), listeners.clone());
@@ -47,12 +52,13 @@ pub fn start(settings: AgentSettings) -> io::Result<RunningAgent> {
         // A ring belongs to the thread that creates it.
         let made = sockets.and_then(|(sockets, waker)| {
             let net = Secure::new(sockets, Arc::new(Counters::default()));
-            Ok((Agent::new(net, settings, counters, stop)?, waker))
+            let event_loop = net.name();
+            Ok((Agent::new(net, settings, counters, stop)?, (waker, event_loop)))
         });
         match made {
-            Ok((agent, waker)) => {
+            Ok((agent, begun)) => {
                 // The caller waits for this, unless it is gone.
-                let _ = tell.send(Ok(waker));
+                let _ = tell.send(Ok(begun));
                 run(agent)
             }
             Err(error) => {
@@ -62,8 +68,11 @@ pub fn start(settings: AgentSettings) -> io::Result<RunningAgent> {
         }
     };
     let thread = std::thread::Builder::new().name("fanin-agent".to_owned()).spawn(work)?;
-    let waker = told.recv().map_err(|_| io::Error::other("the agent's thread did not start"))??;
-    Ok(RunningAgent { thread, waker, stop, listeners, settings, counters })
+    let (waker, event_loop) = told.recv().map_err(|_| io::Error::other("the agent's thread did not start"))??;
+    let metrics_at = metrics.as_ref().and_then(|socket| socket.local_addr().ok()?.as_socket());
+    let source = AgentMetrics::new(counters.clone(), event_loop, stop.clone());
+    let metrics = metrics.map(|socket| HttpThread::start(socket, source)).transpose()?;
+    Ok(RunningAgent { thread, waker, stop, listeners, settings, counters, metrics, metrics_at })
 }
 
 /// Runs until stopped.
@@ -83,6 +92,11 @@ impl RunningAgent {
     pub fn listens(&self) -> Address {
         let actual = self.listeners.actual(std::slice::from_ref(&self.settings.listen));
         actual.into_iter().next().unwrap_or_else(|| self.settings.listen.clone())
+    }
+
+    /// Address of its metrics, if any, with the actual port.
+    pub fn metrics_at(&self) -> Option<SocketAddr> {
+        self.metrics_at
     }
 
     /// Its settings.
@@ -113,6 +127,7 @@ impl RunningAgent {
     pub fn wait(self) -> io::Result<()> {
         let ended = self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the agent panicked")));
         self.listeners.keep(&[]);
+        self.metrics.into_iter().for_each(HttpThread::end);
         messages::flush();
         ended
     }

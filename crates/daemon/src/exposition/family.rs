@@ -33,6 +33,13 @@ pub fn family(name: &str, help: &str, kind: MetricType) -> Family {
     Family { name: name.to_owned(), help, kind, samples: Vec::new() }
 }
 
+/// A gauge with one sample.
+pub fn gauge(name: &str, help: &str, value: f64) -> Family {
+    let mut one = family(name, help, MetricType::Gauge);
+    one.number(&[], value);
+    one
+}
+
 impl Family {
     /// Adds a number.
     pub fn number(&mut self, labels: &[(&'static str, &str)], value: f64) {

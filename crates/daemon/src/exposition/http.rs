@@ -21,7 +21,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::{Format, Source};
+use super::source::{Format, Source, encode};
 use crate::net::clock::{Clock, Nanos};
 
 /// Maximum number of connections.
@@ -63,10 +63,10 @@ pub struct HttpThread {
 
 impl HttpThread {
     /// Starts to serve.
-    pub fn start(listener: Socket, source: Source) -> io::Result<HttpThread> {
+    pub fn start(listener: Socket, source: impl Source) -> io::Result<HttpThread> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel();
-        let endpoint = Endpoint { source: Arc::new(source), clock: Clock::start(), last: Default::default() };
+        let endpoint = Endpoint { source: Box::new(source), clock: Clock::start(), last: Default::default() };
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener.into())?
@@ -135,7 +135,7 @@ async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>) -> Result<(), hy
 /// Responses to requests.
 #[derive(Debug)]
 struct Endpoint {
-    source: Arc<Source>,
+    source: Box<dyn Source>,
     clock: Clock,
     /// The last response in each format, and its time.
     last: Mutex<[Option<(Nanos, Bytes)>; 3]>,
@@ -175,7 +175,7 @@ impl Endpoint {
         if let Some((_, body)) = last.as_ref().filter(|(at, _)| now.saturating_sub(*at) < FRESH) {
             return Ok(body.clone());
         }
-        let body = Bytes::from(Source::encode(&self.source, format)?);
+        let body = Bytes::from(encode(&*self.source, format)?);
         *last = Some((now, body.clone()));
         Ok(body)
     }

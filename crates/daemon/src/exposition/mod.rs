@@ -2,12 +2,15 @@
 //!
 //! A scrape sums the threads' counters; nothing is computed before. Counters have one writer each, so that a scrape never delays a request.
 
-mod families;
+mod agent;
 mod family;
+mod front_end;
 mod http;
 mod incast;
 mod process;
 mod protobuf;
+mod source;
 
-pub use families::{Format, Source};
+pub use agent::AgentMetrics;
+pub use front_end::FrontEndMetrics;
 pub use http::{HttpThread, listen};

@@ -37,7 +37,7 @@ impl<N: Net> Front<N> {
         for batch in keys.chunk_by(|one, other| one.0.0 == other.0.0) {
             multiget.waits_for(batch[0].0.0, batch.len());
         }
-        self.note_replicas(slot, &keys);
+        self.note_servers(slot, get, &keys);
         self.counters.hub_requests.add(1);
         self.counters.hub_keys.add(keys.len() as u64);
         let mut random = SmallRng::seed_from_u64(self.upstreams.random());
@@ -62,6 +62,10 @@ impl<N: Net> Front<N> {
         };
         if with_cas && self.upstreams.pool(slot).has_replicas() {
             // Copies have other ones.
+            return None;
+        }
+        if multiget.plan_state().is_some() {
+            // Keys between two servers.
             return None;
         }
         let pool = self.upstreams.pool(slot);
@@ -169,20 +173,31 @@ impl<N: Net> Front<N> {
         value.map_or_else(|| !at_primary(), |item| item.value.is_empty())
     }
 
-    /// Notes the servers of a request's keys, if they have replicas.
-    fn note_replicas(&mut self, slot: usize, keys: &[HubKey]) {
-        if !self.upstreams.pool(slot).has_replicas() {
+    /// Notes the servers of a request's keys, if these do not follow from the hash alone.
+    fn note_servers(&mut self, slot: usize, get: Id, keys: &[HubKey]) {
+        let pool = self.upstreams.pool(slot);
+        if !pool.has_replicas() && pool.plan_state().is_none() {
             return;
         }
         let racks = self.hubs.get(slot).map_or_else(BTreeSet::new, PoolHubs::connected_racks);
-        for (_, key) in keys {
-            let route = self.readable(slot, key.key.bytes());
+        for ((batch, _), key) in keys {
+            let servers = match self.upstreams.pool(slot).has_replicas() {
+                true => self.replicas_with_hubs(slot, key.key.bytes(), &racks),
+                false => self.multigets.get(get).map(|multiget| multiget.server_of(*batch)).into_iter().collect(),
+            };
             if let Some(hubs) = self.hubs.get_mut(slot) {
-                let has_hub = |server: &usize| hubs.rack(*server).is_some_and(|rack| racks.contains(&rack));
-                let copies: Vec<usize> = route.copies.into_iter().filter(has_hub).collect();
-                hubs.note_replicas(key.clone(), std::iter::once(route.primary).chain(copies));
+                hubs.note_servers(key.clone(), servers.into_iter());
             }
         }
+    }
+
+    /// The primary of a key, and its other replicas in these racks.
+    fn replicas_with_hubs(&mut self, slot: usize, key: &[u8], racks: &BTreeSet<u32>) -> Vec<usize> {
+        let route = self.readable(slot, key);
+        let hubs = self.hubs.get(slot);
+        let has_hub =
+            |server: &usize| hubs.and_then(|hubs| hubs.rack(*server)).is_some_and(|rack| racks.contains(&rack));
+        std::iter::once(route.primary).chain(route.copies.into_iter().filter(has_hub)).collect()
     }
 
     /// A key has no answer by the deadline, or its server does not answer.

@@ -135,6 +135,9 @@ pub trait Net {
         None
     }
 
+    /// Limits the rate at which TCP sends on a connection, in bytes per second, if it can.
+    fn limit_pacing(&mut self, _: &Self::Socket, _rate: u64) {}
+
     /// Whether another process can continue a connection: it has no state here besides unread bytes.
     fn is_portable(&self, _: &Self::Socket) -> bool {
         false

@@ -265,6 +265,11 @@ impl Net for Sockets {
         Some(Tcp { rtt: u64::from(found.rtt_micros) * 1000, retransmits: found.retransmits.into() })
     }
 
+    fn limit_pacing(&mut self, socket: &Socket, rate: u64) {
+        // Without it the hub's own clock paces alone, in coarser steps.
+        let _ = self.file(socket).map(|file| fanin_ring::limit_pacing(file, rate));
+    }
+
     fn is_portable(&self, _: &Socket) -> bool {
         true
     }

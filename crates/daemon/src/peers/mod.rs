@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes, BytesMut};
 use fanin_roles::wire::{self, Hello, Item, ItemKey, Malformed, NotHello, Sink, VERSION};
 use fanin_roles::{Body, Message, Node};
+use fanin_units::Rate;
 
 use crate::memory::Charge;
 use crate::net::clock::Nanos;
@@ -80,7 +81,14 @@ pub struct Peer<S> {
     ending: bool,
     /// Whether it is in a list of those to write to.
     marked: bool,
+    /// Rate of TCP's pacing, once that is limited.
+    paced: Option<Rate>,
 }
+
+/// TCP's pacing rate for a speed, in percent: the hub's clock decides, and TCP only spreads what that sends late.
+const PACING: u64 = 125;
+/// Parts of a rate by which it has to change for a system call.
+const PARTS: u64 = 8;
 
 /// Output as a sink of messages.
 struct Out<'a>(&'a mut Outgoing);
@@ -107,6 +115,7 @@ impl<S> Peer<S> {
             charge: Charge::default(),
             ending: false,
             marked: false,
+            paced: None,
         }
     }
 
@@ -146,6 +155,15 @@ impl<S> Peer<S> {
     /// Round-trip time of its connection in microseconds, as TCP measures it; zero: unknown.
     pub fn round_trip<N: Net<Socket = S>>(&self, net: &N) -> u32 {
         net.tcp(&self.socket).map_or(0, |tcp| u32::try_from(tcp.rtt / 1000).unwrap_or(u32::MAX))
+    }
+
+    /// Lets TCP pace what is sent at this speed.
+    pub fn pace<N: Net<Socket = S>>(&mut self, net: &mut N, speed: Rate) {
+        let is_alike = |paced: Rate| paced.0.abs_diff(speed.0) <= paced.0 / PARTS;
+        if !self.paced.is_some_and(is_alike) {
+            self.paced = Some(speed);
+            net.limit_pacing(&self.socket, speed.0 / 8 * PACING / 100);
+        }
     }
 
     /// Queues a message.

@@ -21,7 +21,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use socket2::Socket;
 
-use crate::exposition::{self, HttpThread, Source};
+use crate::exposition::{self, FrontEndMetrics, HttpThread};
 use crate::front::Front;
 use crate::handover::OfferedSocket;
 use crate::incast::{IncastThread, Predictor, Workload};
@@ -123,7 +123,7 @@ fn start_with(settings: &Settings, inherited: Inherited) -> io::Result<Running> 
         event_loop = name;
     }
     if let Some(listener) = metrics {
-        let source = Source::new(running.shared.clone(), event_loop, running.stop.clone());
+        let source = FrontEndMetrics::new(running.shared.clone(), event_loop, running.stop.clone());
         running.metrics = Some(HttpThread::start(listener, source)?);
     }
     running.start_migrations(plans, inherited.end)?;

@@ -1,5 +1,6 @@
 //! Settings of an agent: a TOML file.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use toml::Spanned;
 
 use super::hubs::AGENT_TLS;
 use super::messages_settings::{MessagesInFile, messages_in_file};
+use super::metrics_settings::listens;
 use super::racks::{Racks, agent_tls, contradiction};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::text::{in_lines, unread};
@@ -54,6 +56,8 @@ pub struct AgentSettings {
     pub memory: Bytes,
     /// Event loop.
     pub event_loop: EventLoop,
+    /// Address of the metrics over HTTP, if any.
+    pub metrics: Option<SocketAddr>,
     /// Messages for operators.
     pub messages: messages::Settings,
     /// Problems that do not prevent a start.
@@ -82,7 +86,14 @@ struct File {
     peers: Option<Spanned<i64>>,
     memory: Option<Spanned<Written>>,
     event_loop: Option<Spanned<String>>,
+    metrics: Option<Metrics>,
     messages: Option<MessagesInFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metrics {
+    listen: Spanned<String>,
 }
 
 /// Bounds of a memcached's time for a response, and of the outstanding bytes.
@@ -146,6 +157,7 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
         peers: whole(file.peers, 10_000, 1_000_000)?,
         memory: bounded(file.memory, Bytes(128 << 20), right("memory", "128 MiB", "MiB"), MEMORY)?,
         event_loop: word(file.event_loop, EventLoop::Auto, &EventLoop::WORDS)?,
+        metrics: file.metrics.map(|metrics| listens(&metrics.listen)).transpose()?,
         messages: file.messages.map(messages_in_file).transpose()?.unwrap_or_default(),
         warnings: Vec::new(),
     })

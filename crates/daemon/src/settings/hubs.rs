@@ -54,7 +54,7 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
 /// Right form of the TLS towards agents.
 pub const AGENT_TLS: &str = "agent_tls = { ca = \"ca.pem\", certificate = \"cert.pem\", key = \"key.pem\" }";
 
-/// Converts them for a pool with its servers, failover and plan; `kind` is its multigets' algorithm if that uses hubs.
+/// Converts them for a pool with its servers and failover; `kind` is its multigets' algorithm if that uses hubs.
 pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Pool, files: &Files) -> Result<(), Wrong> {
     let Some((kind, place)) = kind else {
         let places = [
@@ -72,9 +72,9 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
         };
     };
     let wrong = |why: &str| Err(Wrong(Some(place.clone()), why.to_owned()));
-    if pool.plan.is_some() || pool.on_down == OnDown::Next {
+    if pool.on_down == OnDown::Next {
         return wrong(
-            "hubs ask the server of a key, or one of its replicas: remove `plan` and `on_down = \"next\"`, or use another algorithm",
+            "hubs ask the server of a key, or one of its replicas: remove `on_down = \"next\"`, or use another algorithm",
         );
     }
     let Some(racks) = file.racks else {

@@ -1,5 +1,7 @@
 //! Settings of the metrics that Prometheus reads.
 
+use std::net::SocketAddr;
+
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -17,9 +19,14 @@ pub struct MetricsInFile {
     hot_keys: Option<Spanned<i64>>,
 }
 
+/// The address to listen on.
+pub fn listens(listen: &Spanned<String>) -> Result<SocketAddr, Wrong> {
+    ip_address(listen.get_ref()).map_err(|why| Wrong(Some(listen.span()), why))
+}
+
 /// Converts them.
 pub fn metrics_in_file(file: MetricsInFile) -> Result<MetricsSettings, Wrong> {
-    let listen = ip_address(file.listen.get_ref()).map_err(|why| Wrong(Some(file.listen.span()), why))?;
+    let listen = listens(&file.listen)?;
     let hot_keys = match file.hot_keys {
         None => 0,
         Some(number) if (0..=MOST_HOT_KEYS).contains(number.get_ref()) => *number.get_ref() as usize,

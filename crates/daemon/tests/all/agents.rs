@@ -20,7 +20,7 @@ use rustls::version::TLS13;
 use rustls::{ClientConnection, StreamOwned};
 use tempfile::TempDir;
 
-use super::EVENT_LOOP;
+use super::{EVENT_LOOP, metrics};
 use crate::certificates::{Authority, VALID, client_config, folder};
 use crate::support::{Client, Manner, Server, connect, free_address, now, value, wait_until};
 
@@ -93,7 +93,7 @@ impl Tier {
 
     /// Sum of a counter over all agents.
     pub fn sum(&self, name: &str) -> u64 {
-        let value = |agent: &RunningAgent| agent.counters().all().find(|(other, ..)| *other == name).unwrap().2;
+        let value = |agent: &RunningAgent| agent.counters().all().find(|(other, ..)| *other == name).unwrap().3;
         self.agents.iter().flatten().map(value).sum()
     }
 }
@@ -163,6 +163,26 @@ fn section_3_1_servers_without_requested_keys_get_nothing() {
     let gets: Vec<u64> = tier.agents.iter().flatten().map(|agent| agent.counters().hub_gets.get()).collect();
     let expected = (0..8).map(|server| if server == asked { of_server(asked).len() as u64 } else { 0 });
     assert_eq!(gets, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn agents_have_metrics_over_http() {
+    let of_agents = "plaintext = true\n[metrics]\nlisten = \"127.0.0.1:0\"\n";
+    let tier = Tier::start(4, &Manners { of_agents, racks: 1, ..PLAIN });
+    let keys = tier.filled(40, &[100]);
+    assert_eq!(tier.client(0).get(&keys).0.len(), 40);
+    let sum = |name: &str| -> f64 {
+        let of_agent = |agent: &RunningAgent| -> f64 {
+            let text = metrics::get(agent.metrics_at().unwrap(), "/metrics", "");
+            let line = text.lines().find(|line| line.starts_with(&format!("fanin_agent_{name} "))).expect(&text);
+            line.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        tier.agents.iter().flatten().map(of_agent).sum()
+    };
+    assert_eq!((sum("hub_gets_total"), sum("peers"), sum("ready")), (40.0, 4.0, 4.0));
+    assert!(sum("memory_bytes") > 0.0 && sum("hub_requests") == 0.0);
+    let agent = tier.agents[0].as_ref().unwrap();
+    assert!(metrics::get(agent.metrics_at().unwrap(), "/healthz", "").starts_with("HTTP/1.1 200 OK"));
 }
 
 #[test]

@@ -4,6 +4,8 @@ use super::{EVENT_LOOP, cluster};
 
 #[path = "agents.rs"]
 mod agents;
+#[path = "agents_plans.rs"]
+mod agents_plans;
 #[path = "agents_replicas.rs"]
 mod agents_replicas;
 #[path = "agents_speeds.rs"]

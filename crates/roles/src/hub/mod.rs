@@ -80,6 +80,19 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.gatherings.values().map(|slot| slot.gathering.waiting_bytes).sum()
     }
 
+    /// Sum of the speeds at which it sends to a machine; none if it sends nothing, or without a limit.
+    pub fn speed_to(&self, to: Node) -> Option<Rate> {
+        let requests = self.gatherings.values().map(|slot| &slot.gathering).filter(|gathering| gathering.parent == to);
+        let mut sum = None;
+        for gathering in requests {
+            match gathering.speed() {
+                Rate(0) => return None,
+                Rate(speed) => sum = Some(Rate(sum.unwrap_or(Rate(0)).0 + speed)),
+            }
+        }
+        sum
+    }
+
     /// Stops to send to a machine, which does not take more for now.
     pub fn stop_sending(&mut self, to: Node) {
         self.stopped.insert(to);

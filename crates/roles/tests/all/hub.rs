@@ -413,6 +413,20 @@ fn front_ends_share_the_link() {
     assert!((12_290..12_300).contains(&shared), "{shared} us for twice as many");
 }
 
+#[test]
+fn speeds_of_a_destination_add_up() {
+    let mut at = limited(1 << 20, Rate(10_000_000));
+    assert_eq!(at.hub.speed_to(FRONT_END), None);
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(1_000_000), 1));
+    at.told(Time::ZERO, Tag { request: 2, ..TAG }, swarm(FRONT_END, Rate(2_000_000), 1));
+    at.told(Time::ZERO, OTHER, swarm(Node(200), Rate(0), 1));
+    assert_eq!(at.hub.speed_to(FRONT_END), Some(Rate(3_000_000)));
+    assert_eq!(at.hub.speed_to(Node(200)), Some(Rate(10_000_000)), "the link");
+    let mut at = At::new(|_| {});
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 1));
+    assert_eq!(at.hub.speed_to(FRONT_END), None, "unlimited");
+}
+
 const MICROSECOND: u64 = 1_000_000;
 
 #[test]

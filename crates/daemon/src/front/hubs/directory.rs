@@ -16,7 +16,7 @@ pub struct HubDirectory<'a, S> {
     pub pool: &'a Pool,
     /// Node of each server of the pool.
     pub nodes: &'a [Node],
-    /// Servers of requested keys with replicas, the primary first.
+    /// Servers of requested keys that do not follow from the hash: of those with replicas, the primary first.
     pub replicas: &'a BTreeMap<ItemKey, (u32, Vec<Node>)>,
     pub writes: &'a Writes,
     pub links: &'a [AgentLink<S>],

@@ -118,7 +118,7 @@ impl<S> PoolHubs<S> {
     }
 
     /// Notes the servers of a requested key, by their numbers in the pool.
-    pub fn note_replicas(&mut self, key: ItemKey, servers: impl Iterator<Item = usize>) {
+    pub fn note_servers(&mut self, key: ItemKey, servers: impl Iterator<Item = usize>) {
         let nodes = servers.map(|server| self.nodes[server]).collect();
         let entry = self.replicas.entry(key).or_default();
         *entry = (entry.0 + 1, nodes);

@@ -321,6 +321,10 @@ impl<N: Net> Net for Secure<N> {
         self.net.tcp(&socket.inner)
     }
 
+    fn limit_pacing(&mut self, socket: &Self::Socket, rate: u64) {
+        self.net.limit_pacing(&socket.inner, rate);
+    }
+
     fn tell(&mut self, text: &str) {
         self.net.tell(text);
     }

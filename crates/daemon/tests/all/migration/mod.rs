@@ -95,11 +95,11 @@ impl Moving {
 }
 
 /// A table that moves keys by this number of servers.
-fn table(router: &Router, keys: &[String], servers: usize, by: usize) -> String {
+pub fn table(router: &Router, keys: &[String], servers: usize, by: usize) -> String {
     let row = |key: &String| format!("{key},{},\n", (router.server(key.as_bytes()) + by) % servers + 1);
     format!("key,server,was\n{}", keys.iter().map(row).collect::<String>())
 }
 
-fn keys(count: usize) -> Vec<String> {
+pub fn keys(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{number}-key")).collect()
 }

@@ -1,67 +1,23 @@
-//! All metrics of a front end, as families of samples.
+//! All metrics of a front end.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, prometheus_text, text};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::registry::Registry;
 
-use super::family::{Family, family};
-use super::{incast, process, protobuf};
+use super::family::{Family, family, gauge};
+use super::source::{Source, build_info};
+use super::{incast, process};
 use crate::front::upstreams::error::ServerError;
 use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
 use crate::shared::{PoolState, Shared};
 
-/// Format of the metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Prometheus' text.
-    Text,
-    /// OpenMetrics 1.0.
-    OpenMetrics,
-    /// Prometheus' protobuf, which has native histograms.
-    Protobuf,
-}
-
-impl Format {
-    /// All of them: what a client that wants it accepts, and the type of the response.
-    const ALL: [(Format, &[&str], &str); 3] = [
-        (
-            Format::Protobuf,
-            &["application/vnd.google.protobuf", "io.prometheus.client.MetricFamily", "delimited"],
-            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
-        ),
-        (
-            Format::OpenMetrics,
-            &["application/openmetrics-text"],
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        ),
-        (Format::Text, &[], "text/plain; version=0.0.4; charset=utf-8"),
-    ];
-
-    /// The best one that a client accepts, and its type.
-    pub fn accepted(accepts: &str) -> (Format, &'static str) {
-        let wanted = |words: &[&str]| words.iter().all(|word| accepts.contains(word));
-        let found = Format::ALL.into_iter().find(|(_, words, _)| wanted(words));
-        found.map_or((Format::Text, ""), |(format, _, name)| (format, name))
-    }
-}
-
-/// State from which metrics are collected.
+/// A front end's metrics.
 #[derive(Debug)]
-pub struct Source {
+pub struct FrontEndMetrics {
     shared: Arc<Shared>,
     event_loop: &'static str,
     stop: Arc<AtomicBool>,
-}
-
-impl Collector for Source {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        self.families().iter().try_for_each(|family| family.encode(&mut encoder))
-    }
 }
 
 /// Names of counters whose name in `stats` is memcached's, or short.
@@ -80,52 +36,12 @@ const NAMES: [(&str, &str); 12] = [
     ("log_full", "log_dropped_batches"),
 ];
 
-impl Source {
+impl FrontEndMetrics {
     /// Metrics of a front end with this event loop, until `stop` is set.
-    pub fn new(shared: Arc<Shared>, event_loop: &'static str, stop: Arc<AtomicBool>) -> Source {
-        Source { shared, event_loop, stop }
+    pub fn new(shared: Arc<Shared>, event_loop: &'static str, stop: Arc<AtomicBool>) -> FrontEndMetrics {
+        FrontEndMetrics { shared, event_loop, stop }
     }
-
-    /// Whether the front end accepts clients.
-    pub fn is_ready(&self) -> bool {
-        !self.stop.load(Relaxed)
-    }
-
-    /// All metrics in a format.
-    ///
-    /// # Errors
-    /// Never, since writing to memory cannot fail.
-    pub fn encode(source: &Arc<Source>, format: Format) -> Result<Vec<u8>, fmt::Error> {
-        let (mut registry, mut out) = (Registry::default(), String::new());
-        registry.register_collector(Box::new(source.clone()));
-        match format {
-            Format::Protobuf => return Ok(protobuf::encode(&source.families())),
-            Format::OpenMetrics => text::encode(&mut out, &registry)?,
-            Format::Text => prometheus_text::encode(&mut out, &registry)?,
-        }
-        Ok(out.into_bytes())
-    }
-
-    fn families(&self) -> Vec<Family> {
-        let edition = self.shared.edition();
-        let mut families = self.general();
-        families.extend(self.counters());
-        families.extend(of_pools(&edition.pools));
-        families.extend(incast::families(&edition.pools));
-        families.extend(of_servers(&edition.pools));
-        families.push(self.hot_keys(edition.settings.metrics.as_ref().map_or(0, |metrics| metrics.hot_keys)));
-        families.extend(process::families(self.shared.started));
-        families
-    }
-
     fn general(&self) -> Vec<Family> {
-        let gauge = |name: &str, help: &str, value: f64| {
-            let mut one = family(name, help, MetricType::Gauge);
-            one.number(&[], value);
-            one
-        };
-        let mut build = family("fanin_build_info", "Version and event loop; always 1", MetricType::Gauge);
-        build.number(&[("version", env!("CARGO_PKG_VERSION")), ("event_loop", self.event_loop)], 1.0);
         let mut iterations = family(
             "fanin_loop_iteration_seconds",
             "Time of a loop iteration, which is the longest that an event waits",
@@ -136,7 +52,7 @@ impl Source {
         let mut reloads = family("fanin_reloads", "Reloads of the settings", MetricType::Counter);
         reloads.number(&[], (self.shared.edition_number() - 1) as f64);
         vec![
-            build,
+            build_info(self.event_loop),
             reloads,
             gauge("fanin_threads", "Threads", self.shared.threads.len() as f64),
             gauge(
@@ -197,6 +113,24 @@ impl Source {
 
     fn threads(&self) -> impl Iterator<Item = &Counters> {
         self.shared.threads.iter().map(|counters| &**counters)
+    }
+}
+
+impl Source for FrontEndMetrics {
+    fn is_ready(&self) -> bool {
+        !self.stop.load(Relaxed)
+    }
+
+    fn families(&self) -> Vec<Family> {
+        let edition = self.shared.edition();
+        let mut families = self.general();
+        families.extend(self.counters());
+        families.extend(of_pools(&edition.pools));
+        families.extend(incast::families(&edition.pools));
+        families.extend(of_servers(&edition.pools));
+        families.push(self.hot_keys(edition.settings.metrics.as_ref().map_or(0, |metrics| metrics.hot_keys)));
+        families.extend(process::families(self.shared.started));
+        families
     }
 }
 

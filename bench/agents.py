@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""SICC in operation on this machine: eight memcached servers in two racks, with an agent beside each, behind `fanin front`.
+
+    agents.py cost [--seconds S]          CPU of front end and agents for a key, and of an idle agent
+    agents.py strangers [--count N]       connections that never greet: an agent's memory, and requests meanwhile
+    agents.py soak [--seconds S]          requests while agents are killed, and a planner moves keys: versions, errors, memory
+
+Exits with 1 if a figure is out of its bounds.
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import random
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from stands import FANIN, ended, memcached, resident, start, wait
+
+SERVERS = list(range(23501, 23509))
+AGENTS = list(range(23511, 23519))
+FRONTS = {"sicc": 23521, "sliding-window": 23522}
+PLANNED = [23523, 23524]
+KEYS, OF_PAGE, SIZE = 2_000, 100, 100
+# Seconds between faults of a soak.
+FAULTS = 10
+
+
+def listed(ports):
+    return ", ".join(f'"127.0.0.1:{port}"' for port in ports)
+
+
+def agent(folder, number):
+    config = folder / f"agent{number}.toml"
+    config.write_text(f'listen = "127.0.0.1:{AGENTS[number]}"\nmemcached = "127.0.0.1:{SERVERS[number]}"\n'
+                      f'racks = "racks.toml"\nplaintext = true\npeers = 20000\n')
+    return start(AGENTS[number], FANIN, "agent", "--config", config)
+
+
+def stand(folder):
+    """Servers, agents, and the front end's two pools."""
+    racks = [f'[[server]]\nmemcached = "127.0.0.1:{server}"\nagent = "127.0.0.1:{own}"\nrack = "r{number % 2}"\n'
+             for number, (server, own) in enumerate(zip(SERVERS, AGENTS))]
+    (folder / "racks.toml").write_text("".join(racks))
+    servers = [memcached(port) for port in SERVERS]
+    agents = [agent(folder, number) for number in range(len(AGENTS))]
+    pools = [f'[[pool]]\nname = "{how}"\nlisten = "127.0.0.1:{port}"\nservers = [{listed(SERVERS)}]\nmultiget = "{how}"\n'
+             for how, port in FRONTS.items()]
+    pools[0] += 'racks = "racks.toml"\nplaintext = true\n'
+    (folder / "front.toml").write_text("threads = 1\n" + "".join(pools))
+    front = start(FRONTS["sicc"], FANIN, "front", "--config", folder / "front.toml")
+    return servers, agents, front
+
+
+class Client:
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), 20)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.file = self.socket.makefile("rb")
+
+    def set(self, key, value):
+        self.socket.sendall(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value))
+        return self.file.readline() == b"STORED\r\n"
+
+    def get(self, keys):
+        """Values by key, and an error, if there is one."""
+        self.socket.sendall(b"get " + b" ".join(keys) + b"\r\n")
+        found = {}
+        while True:
+            line = self.file.readline()
+            if not line.startswith(b"VALUE "):
+                return found, None if line == b"END\r\n" else line
+            _, key, _, size = line.split()
+            found[key] = self.file.read(int(size) + 2)[:-2]
+
+
+def key(number):
+    return b"%d-key" % number
+
+
+def fill():
+    client = Client(FRONTS["sliding-window"])
+    for number in range(KEYS):
+        assert client.set(key(number), b"0" * SIZE)
+
+
+def processor_time(processes):
+    """Seconds of CPU that they have used."""
+    fields = [pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split() for process in processes]
+    return sum(int(of[11]) + int(of[12]) for of in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def load(port, seconds):
+    """Keys read by a client in that time."""
+    client, chance, keys, end = Client(port), random.Random(port), 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        found, error = client.get([key(number) for number in chance.sample(range(KEYS), OF_PAGE)])
+        assert error is None and len(found) == OF_PAGE, error
+        keys += OF_PAGE
+    return keys
+
+
+def cost(folder, options):
+    with ended([]) as processes:
+        servers, agents, front = stand(folder)
+        processes += [front, *agents, *servers]
+        fill()
+        time.sleep(1)
+        before = processor_time(agents)
+        time.sleep(options.seconds)
+        idle = (processor_time(agents) - before) / len(agents) / options.seconds
+        print(f"an idle agent: {idle:.2%} of a core")
+        microseconds = {}
+        for how, port in FRONTS.items():
+            before = processor_time([front]), processor_time(agents)
+            keys = load(port, options.seconds)
+            of_front, of_agents = processor_time([front]) - before[0], processor_time(agents) - before[1]
+            microseconds[how] = of_front / keys * 1e6, of_agents / keys * 1e6
+            print(f"{how}: {keys} keys; front end {microseconds[how][0]:.2f} us of CPU for each, agents {microseconds[how][1]:.2f} us")
+        fits = microseconds["sicc"][1] <= microseconds["sicc"][0] and idle <= 0.01 and microseconds["sliding-window"][1] < 0.05
+        return "fits" if fits else "agents cost more than the front end, or something while they are no hubs"
+
+
+def strangers(folder, options):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (options.count * 3, options.count * 3))
+    with ended([]) as processes:
+        servers, agents, front = stand(folder)
+        processes += [front, *agents, *servers]
+        fill()
+        before, begun, failed, most = resident(agents[0].pid), time.monotonic(), 0, 0
+        silent = [socket.create_connection(("127.0.0.1", AGENTS[0]), 5) for _ in range(options.count)]
+        most = resident(agents[0].pid)
+        for number, stranger in enumerate(silent[::2]):
+            # Half of them send what is no greeting, and are closed at once.
+            with contextlib.suppress(OSError):
+                stranger.sendall(os.urandom(64 + number % 64))
+        while time.monotonic() - begun < 15:
+            keys = load(FRONTS["sicc"], 1)
+            failed += keys == 0
+            most = max(most, resident(agents[0].pid))
+        closed = 0
+        for stranger in silent:
+            stranger.settimeout(0)
+            try:
+                closed += stranger.recv(1) == b""
+            except BlockingIOError:
+                pass
+            except OSError:
+                closed += 1
+        each = (most - before) * 1e6 / options.count
+        print(f"{options.count} strangers: {each:.0f} B each of resident memory at most; {closed} closed after 15 s; seconds without a request: {failed}")
+        return "fits" if each < 10_000 and closed == options.count and failed == 0 else "strangers cost too much, or stay"
+
+
+class Soak:
+    """Versions of keys: each is written by one thread, and read by all."""
+
+    def __init__(self, prefix):
+        self.prefix, self.confirmed, self.reads, self.missing, self.errors, self.wrong = prefix, [0] * KEYS, 0, 0, 0, None
+        self.over = False
+
+    def key(self, number):
+        return b"%d-%s" % (number, self.prefix)
+
+    def write(self, port, first):
+        client, version = Client(port), 0
+        while not self.over:
+            version += 1
+            for number in range(first, KEYS, 2):
+                if self.over:
+                    return
+                if client.set(self.key(number), b"%0*d" % (SIZE, version)):
+                    self.confirmed[number] = version
+                else:
+                    self.errors += 1
+                time.sleep(0.002)
+
+    def read(self, port, seed):
+        client, chance = Client(port), random.Random(seed)
+        while not self.over:
+            first = chance.randrange(KEYS // OF_PAGE) * OF_PAGE
+            numbers = range(first, first + OF_PAGE)
+            before = [self.confirmed[number] for number in numbers]
+            found, error = client.get([self.key(number) for number in numbers])
+            self.errors += error is not None
+            for number, least in zip(numbers, before):
+                value = found.get(self.key(number))
+                if value is None:
+                    self.missing += error is None
+                elif int(value) < least:
+                    self.wrong = f"{self.key(number)} is {int(value)}, though {least} was confirmed"
+            self.reads += 1
+            time.sleep(0.005)
+
+
+def soak(folder, options):
+    chance, memory = random.Random(1), []
+    # Pools with a plan and pools without one do not share keys.
+    through_hubs, moving = Soak(b"hub"), Soak(b"moved")
+    with ended([]) as processes:
+        servers, agents, front = stand(folder)
+        processes += servers
+        planned = "".join(f'[[pool]]\nname = "p{port}"\nlisten = "127.0.0.1:{port}"\nservers = [{listed(SERVERS)}]\nplan = "plans"\n' for port in PLANNED)
+        (folder / "plain.toml").write_text(f'[[pool]]\nlisten = "127.0.0.1:1"\nservers = [{listed(SERVERS)}]\n')
+        (folder / "planned.toml").write_text('threads = 1\n[log]\nfile = "asked.csv"\nshare = "20 %"\nsize = "4 MiB"\n' + planned)
+        cluster = subprocess.run([FANIN, "new", "cluster", "--servers", "8", "--racks", "4", "--replicas", "1"], check=True, stdout=subprocess.PIPE)
+        (folder / "cluster.toml").write_bytes(cluster.stdout)
+        fill()
+
+        def planner():
+            return subprocess.Popen([FANIN, "plan", "asked.csv", "--cluster", "cluster.toml", "--front", "plain.toml", "--watch", "plans", "--every", "30 s"],
+                                    cwd=folder, stdout=open(folder / "periods", "ab"))
+
+        plans = planner()
+        while not (folder / "plans/plan.json").exists():
+            time.sleep(0.1)
+        mover = subprocess.Popen([FANIN, "front", "--config", "planned.toml"], cwd=folder, stdout=subprocess.DEVNULL)
+        wait(PLANNED[1])
+        pairs = [(through_hubs, FRONTS["sicc"], FRONTS["sicc"]), (moving, *PLANNED)]
+        for work, one, other in pairs:
+            targets = [(work.read, one, 1), (work.read, other, 2), (work.write, one, 0), (work.write, other, 1)]
+            for target, *arguments in targets:
+                threading.Thread(target=target, args=arguments, daemon=True).start()
+        begun = faulted = time.monotonic()
+        while time.monotonic() - begun < options.seconds and not (through_hubs.wrong or moving.wrong):
+            time.sleep(1)
+            memory.append((resident(front.pid), max(resident(of.pid) for of in agents), resident(mover.pid), resident(plans.pid)))
+            if time.monotonic() - faulted > FAULTS:
+                faulted, number = time.monotonic(), chance.randrange(len(agents))
+                agents[number].kill()
+                agents[number].wait()
+                time.sleep(chance.random())
+                agents[number] = agent(folder, number)
+        through_hubs.over = moving.over = True
+        processes += [front, mover, plans, *agents]
+    half = len(memory) // 2
+    for name, work in (("through hubs", through_hubs), ("while keys move", moving)):
+        print(f"{name}: {work.reads} multigets, {work.errors} errors, {work.missing} keys missing")
+    print((folder / "periods").read_text())
+    peaks = [[max(of) for of in zip(*part)] for part in (memory[:half], memory[half:])]
+    for name, early, late in zip(("front end", "agents", "front end with a plan", "planner"), *peaks):
+        print(f"{name}: {early:.1f} MB at most in the first half, {late:.1f} MB in the second")
+    grows = any(late > early * 1.25 + 2 for early, late in zip(*peaks))
+    return through_hubs.wrong or moving.wrong or ("memory grows" if grows else "fits")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["cost", "strangers", "soak"])
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--count", type=int, default=10_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        verdict = {"cost": cost, "strangers": strangers, "soak": soak}[options.what](pathlib.Path(name), options)
+    print(verdict)
+    sys.exit(verdict != "fits")
+
+
+if __name__ == "__main__":
+    main()
