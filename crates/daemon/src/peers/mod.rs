@@ -87,6 +87,8 @@ pub struct Peer<S> {
 
 /// TCP's pacing rate for a speed, in percent: the hub's clock decides, and TCP only spreads what that sends late.
 const PACING: u64 = 125;
+/// The slowest that TCP paces: below, what the hub's clock sends late is a few segments, and TCP would hold back later and faster ones.
+const SLOWEST: Rate = Rate(32_000_000);
 /// Parts of a rate by which it has to change for a system call.
 const PARTS: u64 = 8;
 
@@ -159,6 +161,7 @@ impl<S> Peer<S> {
 
     /// Lets TCP pace what is sent at this speed.
     pub fn pace<N: Net<Socket = S>>(&mut self, net: &mut N, speed: Rate) {
+        let speed = speed.max(SLOWEST);
         let is_alike = |paced: Rate| paced.0.abs_diff(speed.0) <= paced.0 / PARTS;
         if !self.paced.is_some_and(is_alike) {
             self.paced = Some(speed);
