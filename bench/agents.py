@@ -179,7 +179,7 @@ class Soak:
                     self.confirmed[number] = version
                 else:
                     self.errors += 1
-                time.sleep(0.002)
+                time.sleep(0.02)
 
     def read(self, port, seed):
         client, chance = Client(port), random.Random(seed)
@@ -196,7 +196,7 @@ class Soak:
                 elif int(value) < least:
                     self.wrong = f"{self.key(number)} is {int(value)}, though {least} was confirmed"
             self.reads += 1
-            time.sleep(0.005)
+            time.sleep(0.03)
 
 
 def soak(folder, options):
