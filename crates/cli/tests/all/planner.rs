@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::Receiver;
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use super::common::program;
 use super::dashboard::Process;
-use super::front::{free_address, lines};
+use super::front::lines;
 use super::support::root;
 
 const SERVERS: usize = 8;
@@ -59,21 +60,20 @@ impl Tier {
             return Err(String::from_utf8_lossy(&installs.stderr).into_owned());
         }
         let folder = tempfile::tempdir().unwrap();
-        let places: Vec<String> = (0..SERVERS).map(|_| free_address()).collect();
-        let memcached = |place: &String| {
-            let port = place.split_once(':').unwrap().1;
+        let places: Vec<PathBuf> = (0..SERVERS).map(|number| folder.path().join(format!("{number}.socket"))).collect();
+        let memcached = |place: &PathBuf| {
             let mut command = Command::new("memcached");
-            command.args(["-u", "nobody", "-U", "0", "-l", "127.0.0.1", "-p", port]);
+            command.args(["-u", "root", "-s"]).arg(place);
             Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
         };
         let servers: Vec<Process> = places.iter().map(memcached).collect();
         for place in &places {
-            comes(place, || TcpStream::connect(place).is_ok());
+            comes("a server", || UnixStream::connect(place).is_ok());
         }
         let arguments = ["new", "cluster", "--servers", "8", "--racks", "4", "--replicas", "1"];
         let cluster = program().args(arguments).output().unwrap().stdout;
         fs::write(folder.path().join("cluster.toml"), cluster).unwrap();
-        let quoted: Vec<String> = places.iter().map(|place| format!("\"{place}\"")).collect();
+        let quoted: Vec<String> = places.iter().map(|place| format!("\"unix:{}\"", place.display())).collect();
         let keys = if hashed { "hashed" } else { "plain" };
         let pool = |listen: &str, plan: &str| {
             format!(
@@ -85,13 +85,12 @@ impl Tier {
         let (planner, periods) = planner(folder.path());
         comes("an empty plan", || folder.path().join("plans/plan.json").exists());
         let front = |number: usize| {
-            let listen = free_address();
             let log = format!(
                 "threads = 1\n[log]\nfile = \"asked{number}.csv\"\nshare = \"100 %\"\nkeys = \"{keys}\"\nsecret = \"secret\"\n"
             );
             let log = if hashed { log } else { log.replace("secret = \"secret\"\n", "") };
             let file = folder.path().join(format!("front{number}.toml"));
-            fs::write(&file, log + &pool(&listen, "plan = \"plans\"\n")).unwrap();
+            fs::write(&file, log + &pool(&format!("127.0.0.{number}:0"), "plan = \"plans\"\n")).unwrap();
             let mut child = program()
                 .args(["front", "--config"])
                 .arg(&file)
@@ -99,8 +98,7 @@ impl Tier {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            wait_for_listening(&mut child);
-            (listen, Process(child))
+            (listens(&mut child), Process(child))
         };
         let fronts = [1, 2].map(front).into();
         Ok(Tier { folder, _servers: servers, fronts, planner, periods })
@@ -138,15 +136,19 @@ impl Tier {
     }
 }
 
-fn wait_for_listening(child: &mut Child) {
-    let mut line = String::new();
+/// The address at which a front end listens, once it does.
+fn listens(child: &mut Child) -> String {
     let mut output = BufReader::new(child.stdout.take().unwrap());
-    while !line.contains("listens on") {
-        line.clear();
+    let address = loop {
+        let mut line = String::new();
         assert!(output.read_line(&mut line).unwrap() > 0, "the front end has ended");
-    }
+        if let Some((_, rest)) = line.split_once("listens on ") {
+            break rest.split([' ', '\n']).next().unwrap().to_owned();
+        }
+    };
     // Later messages must find a reader.
     thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+    address
 }
 
 struct Client {
