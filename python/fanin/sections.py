@@ -232,8 +232,9 @@ class Tcp(TypedDict, total=False):
     """Data segments acknowledged immediately in spite of delayed_ack: at a connection's start, after one RTO
     of idle time, and after duplicate data (Linux: 16). Use a whole number; at most 255. Default: 0."""
     idle_restart: bool
-    """Restart from the initial window after one RTO of idle time (RFC 5681, section 4.1). Use true or false.
-    Default: false."""
+    """Restart from the initial window after one RTO of idle time (RFC 5681, section 4.1); with
+    window_validation, the window halves for each RTO instead, down to the initial one (Linux; RFC 2861,
+    section 3). Use true or false. Default: false."""
     byte_counting: bool
     """Appropriate byte counting: grow the window by the bytes that an ACK acknowledges (RFC 3465, without its
     limit, as in Linux), so that delayed ACKs do not slow growth; off: by ACKs (RFC 5681). With rack or
