@@ -29,6 +29,8 @@ AGENTS = list(range(BASE + 11, BASE + 19))
 FRONTS = {"sicc": BASE + 21, "sliding-window": BASE + 22}
 PLANNED = [BASE + 23, BASE + 24]
 KEYS, OF_PAGE, SIZE = 2_000, 100, 100
+# Bytes of a value of a soak: pages of them overflow a port, so that a plan is worth its moves.
+LARGE = 2_000
 # Seconds between faults of a soak.
 FAULTS = 10
 
@@ -184,7 +186,7 @@ class Soak:
             for number in range(first, KEYS, 2):
                 if self.over:
                     return
-                if client.set(self.key(number), b"%0*d" % (SIZE, version)):
+                if client.set(self.key(number), b"%0*d" % (LARGE, version)):
                     self.confirmed[number] = version
                 else:
                     self.errors += 1
