@@ -80,7 +80,7 @@ pub mod front {
     pub use crate::incast::{Simulated, scenario};
     pub use fanin_daemon::agent::{RunningAgent, start as start_agent};
     pub use fanin_daemon::incast::{IncastReport, Predicted, Prediction, Predictor, Workload};
-    pub use fanin_daemon::log::FollowedLog;
+    pub use fanin_daemon::log::{FollowedLog, HEAD as LOG_HEAD};
     pub use fanin_daemon::settings::Pool;
     pub use fanin_daemon::settings::import::{Imported, Note, import};
     pub use fanin_daemon::{AgentSettings, Predecessor, Problem, Running, Settings, control, diff, messages, start};

@@ -1,4 +1,4 @@
-//! What a planner remembers from one period to the next: where plans have put keys, and how close objects are (PICC, equation 1).
+//! Memory of a planner between periods: the servers of keys that plans have moved, and the closeness of objects (PICC, equation 1).
 
 use fanin_placement::{Edge, Move, Object, Placement, Reason, Server};
 use serde::{Deserialize, Serialize};

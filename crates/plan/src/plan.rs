@@ -402,7 +402,7 @@ impl<'a> Periods<'a> {
 /// Undoing the last plan must save more than this share of the servers of a query: less is noise.
 const UNDOING_SAVES: f64 = 0.02;
 
-/// What is carried out after a period.
+/// A change of the placement after a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedOut {
     /// The plan.

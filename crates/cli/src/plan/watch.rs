@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin::front::{FollowedLog, Rollout, Status};
+use fanin::front::{FollowedLog, LOG_HEAD, Rollout, Status};
 use fanin::{CarriedOut, Error, Memory, Plan, PlanOptions, Reading, Resolved, describe_empty_plan, write_placement};
 use serde_json::{Value, json};
 
@@ -24,8 +24,6 @@ use crate::work::{Means, in_lab, warn};
 const LOOK: Duration = Duration::from_millis(250);
 /// Subfolder with the rows of the current period.
 const ROWS: &str = "period";
-/// Header of their tables, as in a front end's log.
-const HEAD: &[u8] = b"time,query,key,size,server_by_hash\n";
 /// Seconds added to times, so that none is negative.
 const ZERO: f64 = 1e6;
 
@@ -102,15 +100,12 @@ impl<'a> Planner<'a> {
         for rows in &mut self.rows {
             rows.read(now.duration_since(self.began))?;
         }
-        let status = match self.rollout.step(now) {
-            Ok(status) => status,
-            Err(unfit) => Status::Underway(fanin::front::Stage::Begin, vec![unfit.to_string()]),
-        };
+        let status = self.rollout.step(now).map_err(|unfit| unfit.to_string());
         if now.duration_since(self.began) < self.watch.every {
             return Ok(());
         }
         match status {
-            Status::Done => {}
+            Ok(Status::Done) => {}
             late => {
                 if !std::mem::replace(&mut self.delayed, true) {
                     self.report_delay(&late)?;
@@ -191,9 +186,10 @@ impl<'a> Planner<'a> {
         self.report(&text, object)
     }
 
-    fn report_delay(&self, status: &Status) -> Result<(), Failure> {
+    fn report_delay(&self, status: &Result<Status, String>) -> Result<(), Failure> {
         let (text, waits_for) = match status {
-            Status::Underway(stage, late) => {
+            Err(why) => (clean(why), Vec::new()),
+            Ok(Status::Underway(stage, late)) => {
                 let names = late.join(", ");
                 (format!("the last plan is still in `{}`; waiting for {}", stage.word(), clean(&names)), late.clone())
             }
@@ -281,6 +277,6 @@ fn begin(path: &Path) -> io::Result<BufWriter<File>> {
     let mut options = File::options();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
     let mut file = BufWriter::new(file);
-    file.write_all(HEAD)?;
+    file.write_all(LOG_HEAD)?;
     Ok(file)
 }

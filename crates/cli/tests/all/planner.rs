@@ -191,7 +191,7 @@ fn page(number: usize) -> Vec<String> {
     (0..KEYS).map(|key| format!("{key}-of-{number}")).collect()
 }
 
-/// What is known of each page's first key: the last version that was confirmed.
+/// Last confirmed version of each page's first key.
 struct Known {
     versions: Vec<AtomicU64>,
     over: AtomicBool,

@@ -1,6 +1,6 @@
 //! Counters of an agent.
 
-use crate::metrics::Counter;
+use crate::metrics::{Counter, Metric, MetricKind};
 
 macro_rules! counters {
     ($($kind:ident $name:ident: $help:literal;)*) => {
@@ -11,23 +11,23 @@ macro_rules! counters {
         }
 
         impl AgentCounters {
-            /// Names, descriptions, whether they are gauges, and values.
-            pub fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, bool, u64)> {
-                [$((stringify!($name), $help, stringify!($kind) == "gauge", self.$name.get()),)*].into_iter()
+            /// All of them with their values.
+            pub fn all(&self) -> impl Iterator<Item = (Metric, u64)> {
+                [$((Metric { name: stringify!($name), kind: MetricKind::$kind, help: $help }, self.$name.get()),)*].into_iter()
             }
         }
     };
 }
 
 counters! {
-    gauge peers: "Connections of front ends and other agents now.";
-    gauge hub_requests: "Requests in progress as a hub.";
-    gauge memory_bytes: "Memory for peers, servers and the data between them.";
-    counter peers_greeted: "Connections of front ends and other agents.";
-    counter peers_refused: "Connections refused: no greeting, another version, another node, or too many.";
-    counter peers_cut_off: "Peers closed because memory was short.";
-    counter gets: "Keys looked up as a data server.";
-    counter hub_gets: "Keys requested from servers of the rack as a hub.";
-    counter hub_objects: "Values sent on as a hub.";
-    counter memcached_failures: "Failed connections to servers.";
+    Gauge peers: "Connections of front ends and other agents now.";
+    Gauge hub_requests: "Requests in progress as a hub.";
+    Gauge memory_bytes: "Memory for peers, servers and the data between them.";
+    Counter peers_greeted: "Connections of front ends and other agents.";
+    Counter peers_refused: "Connections refused: no greeting, another version, another node, or too many.";
+    Counter peers_cut_off: "Peers closed because memory was short.";
+    Counter gets: "Keys looked up as a data server.";
+    Counter hub_gets: "Keys requested from servers of the rack as a hub.";
+    Counter hub_objects: "Values sent on as a hub.";
+    Counter memcached_failures: "Failed connections to servers.";
 }

@@ -9,6 +9,7 @@ use super::family::{Family, family, gauge};
 use super::process;
 use super::source::{Source, build_info};
 use crate::agent::AgentCounters;
+use crate::metrics::{Metric, MetricKind};
 use crate::net::clock::unix;
 
 /// An agent's metrics.
@@ -37,8 +38,8 @@ impl Source for AgentMetrics {
         let ready = f64::from(u8::from(self.is_ready()));
         let mut families =
             vec![build_info(self.event_loop), gauge("fanin_agent_ready", "Whether peers are accepted", ready)];
-        for (name, help, is_gauge, value) in self.counters.all() {
-            let kind = if is_gauge { MetricType::Gauge } else { MetricType::Counter };
+        for (Metric { name, kind, help }, value) in self.counters.all() {
+            let kind = if kind == MetricKind::Gauge { MetricType::Gauge } else { MetricType::Counter };
             let mut one = family(&format!("fanin_agent_{name}"), help, kind);
             one.number(&[], value as f64);
             families.push(one);

@@ -15,7 +15,7 @@ use fanin_units::{Bytes, Share};
 pub use follow::{FollowedLog, NewRows};
 pub use naming::{Naming, Secret};
 pub use tap::{Logged, Tap};
-pub use writer::{Rows, Writer};
+pub use writer::{HEAD, Rows, Writer};
 
 /// Log settings.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,8 @@ use crate::shared::Shared;
 
 /// Capacity of the queue, in batches of rows: about 8 MB.
 const WAITING: usize = 256;
-pub(super) const HEAD: &[u8] = b"time,query,key,size,server_by_hash\n";
+/// First line of a log.
+pub const HEAD: &[u8] = b"time,query,key,size,server_by_hash\n";
 /// Longest row, in bytes.
 const LONGEST: u64 = 4096;
 

@@ -93,7 +93,7 @@ impl Tier {
 
     /// Sum of a counter over all agents.
     pub fn sum(&self, name: &str) -> u64 {
-        let value = |agent: &RunningAgent| agent.counters().all().find(|(other, ..)| *other == name).unwrap().3;
+        let value = |agent: &RunningAgent| agent.counters().all().find(|(metric, _)| metric.name == name).unwrap().1;
         self.agents.iter().flatten().map(value).sum()
     }
 }
