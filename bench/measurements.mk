@@ -1,6 +1,6 @@
 # Measurements and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops bench-agents soak-agents siege hunger sanitize web-check web-test web-picture
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize web-check web-test web-picture
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -172,6 +172,10 @@ bench-agents: build ## measure the CPU of agents for a key, and what 10,000 conn
 	@scripts/setup.sh memcached
 	@python3 bench/agents.py cost
 	@python3 bench/agents.py strangers
+
+claims-on-sockets: build ## judge the claims about the testbeds of SICC and PICC over sockets, on MACHINE (instant); about an hour
+	@python3 bench/claims_on_sockets.py --paper sicc --machine $(or $(MACHINE),instant)
+	@python3 bench/claims_on_sockets.py --paper picc --machine $(or $(MACHINE),instant)
 
 soak-agents: build ## read through hubs for SECONDS (3600) while agents are killed and a planner moves keys
 	@scripts/setup.sh memcached

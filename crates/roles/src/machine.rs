@@ -132,11 +132,36 @@ impl<K: Part + Ord + Clone, V: Part> Machine<K, V> {
                     front_end.handle(now, from, message, directory, out);
                 }
             }
-            Role::Hub => {
-                let params = self.hub_params;
-                self.hub.get_or_insert_with(|| Box::new(Hub::new(params))).handle(now, message, out);
+            Role::Hub => self.hub_mut().handle(now, message, out),
+        }
+    }
+
+    /// Handles messages that have come together from one node: its hub sends what follows from all of them.
+    pub fn handle_all(
+        &mut self,
+        now: Time,
+        from: Node,
+        messages: impl Iterator<Item = Message<K, V>>,
+        directory: &impl Directory<K>,
+        out: &mut Outputs<K, V>,
+    ) {
+        let mut any_for_hub = false;
+        for message in messages {
+            if self.role_of(&message) == Role::Hub {
+                any_for_hub = true;
+                self.hub_mut().take_in(now, message, out);
+            } else {
+                self.handle(now, from, message, directory, out);
             }
         }
+        if any_for_hub {
+            self.hub_mut().go_on(now, out);
+        }
+    }
+
+    fn hub_mut(&mut self) -> &mut Hub<K, V> {
+        let params = self.hub_params;
+        self.hub.get_or_insert_with(|| Box::new(Hub::new(params)))
     }
 
     /// Takes the result of a lookup ([`Output::Look`](crate::Output::Look)): the object, or a miss.

@@ -65,7 +65,7 @@ pub struct Agent<N: Net> {
     /// Messages for front ends that have not greeted yet, and when they came.
     early: VecDeque<(Nanos, Node, ItemMessage)>,
     /// Messages from this agent to itself.
-    local: VecDeque<ItemMessage>,
+    local: Vec<ItemMessage>,
     peers: Table<Peer<N::Socket>>,
     by_node: BTreeMap<Node, Id>,
     /// When each peer has to have greeted.
@@ -140,7 +140,7 @@ impl<N: Net> Agent<N> {
             machine: Machine::new(params(&settings)),
             out: Vec::new(),
             early: VecDeque::new(),
-            local: VecDeque::new(),
+            local: Vec::new(),
             peers: Table::default(),
             by_node: BTreeMap::new(),
             greetings: VecDeque::new(),
@@ -352,11 +352,15 @@ impl<N: Net> Agent<N> {
                     self.send_early(from);
                 }
             }
-            for message in messages.drain(..) {
-                self.machine.handle(self.time(), from, message, &NoDirectory, &mut self.out);
+            let hub = self.machine.hub();
+            let ends_early = |message: &ItemMessage| {
+                matches!(message.body, Body::Over) && hub.is_some_and(|hub| hub.owes(message.tag))
+            };
+            if messages.iter().any(ends_early) {
+                self.report_soon(from);
             }
+            self.machine.handle_all(self.time(), from, messages.drain(..), &NoDirectory, &mut self.out);
             self.act();
-            self.report_if_over(from);
             result?;
             // After a greeting, more may be there.
             if !more && before.is_some() {
@@ -461,10 +465,9 @@ impl<N: Net> Agent<N> {
         (!self.reports.is_empty()).then(|| self.report_at.min(soon))
     }
 
-    /// Reports to a front end whose last request is over: it may have been taken for silent.
-    fn report_if_over(&mut self, front_end: Node) {
-        let is_hub = self.machine.hub().is_none_or(|hub| hub.serves(front_end));
-        if let Some(last) = self.reports.get_mut(&front_end).filter(|_| !is_hub) {
+    /// Reports soon to a front end that has ended a request early: it may have taken this agent for silent.
+    fn report_soon(&mut self, front_end: Node) {
+        if let Some(last) = self.reports.get_mut(&front_end) {
             (*last, self.report_at) = (None, self.now);
         }
     }
@@ -504,7 +507,7 @@ impl<N: Net> Agent<N> {
                         self.counters.hub_gets.add(1);
                         self.fetch(self.settings.racks.of_node(to), key, Asker::Hub(tag, index));
                     }
-                    Output::Send { to, message, .. } if to == self.me => self.local.push_back(message),
+                    Output::Send { to, message, .. } if to == self.me => self.local.push(message),
                     Output::Send { to, message, .. } => self.send(to, &message),
                     Output::Look(lookup) => {
                         self.counters.gets.add(1);
@@ -518,13 +521,12 @@ impl<N: Net> Agent<N> {
                 // The emptied list is reused.
                 self.out = out;
             }
-            let Some(message) = self.local.pop_front() else {
-                if self.out.is_empty() {
-                    return;
-                }
-                continue;
-            };
-            self.machine.handle(self.time(), self.me, message, &NoDirectory, &mut self.out);
+            if self.local.is_empty() && self.out.is_empty() {
+                return;
+            }
+            let mut local = std::mem::take(&mut self.local);
+            self.machine.handle_all(self.time(), self.me, local.drain(..), &NoDirectory, &mut self.out);
+            self.local = local;
         }
     }
 
@@ -557,7 +559,7 @@ impl<N: Net> Agent<N> {
     /// Gives a result to the role that asked.
     fn answer(&mut self, asker: Asker, found: ItemBody) {
         match (asker, found) {
-            (Asker::Hub(tag, index), body) => self.local.push_back(Message { tag, index, body }),
+            (Asker::Hub(tag, index), body) => self.local.push(Message { tag, index, body }),
             (Asker::DataServer(lookup), Body::Object(item)) => {
                 self.machine.found(self.time(), &lookup, Some(item), &mut self.out);
             }

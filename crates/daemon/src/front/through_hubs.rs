@@ -265,6 +265,7 @@ impl<N: Net> Front<N> {
             self.hubs.due((slot, self.upstreams.pool(slot)), self.now);
             self.act_for_hubs(slot);
         }
+        self.hubs.mark_late(self.now);
         self.hubs.connect(&mut self.net, self.now);
         let current: Vec<usize> = self.upstreams.current_slots().collect();
         self.hubs.remove_unused(&mut self.net, |slot| current.contains(&slot));
@@ -275,8 +276,11 @@ impl<N: Net> Front<N> {
         let Some(hubs) = self.hubs.get(slot) else { return false };
         let Some(place) = hubs.settings.racks.of_node(to) else { return false };
         let sent = self.hubs.link((slot, place)).is_some_and(|link| link.send(message));
-        if sent {
-            self.hubs.mark((slot, place));
+        match message.body {
+            // With the next request, if one follows: a hub that has sent everything has no use for it.
+            Body::Over if sent => self.hubs.write_later(self.now),
+            _ if sent => self.hubs.mark((slot, place)),
+            _ => {}
         }
         sent
     }
@@ -285,8 +289,11 @@ impl<N: Net> Front<N> {
         let Some(at) = self.hubs.of_token(token) else { return };
         let Some(link) = self.hubs.link(at) else { return };
         let (node, had_failed, mut messages) = (link.node(), link.has_failed(), Vec::new());
+        let writes = event.writable || !link.has_greeted();
         let result = link.event(&mut self.net, event, &mut self.scratch.bytes, &mut messages);
-        self.hubs.mark(at);
+        if writes {
+            self.hubs.mark(at);
+        }
         if event.readable {
             self.hubs.hears(at.0, self.now, node);
         }

@@ -3,7 +3,7 @@
 //! A connection is used in both directions. A peer that begins with anything but a greeting is refused at once, so that strangers cost
 //! little.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -282,8 +282,10 @@ pub fn value_line(key: &[u8], item: &Item) -> Vec<u8> {
     let mut line = Vec::with_capacity(key.len() + value.len() + 64);
     line.extend_from_slice(b"VALUE ");
     line.extend_from_slice(key);
-    let cas = cas.map_or_else(String::new, |cas| format!(" {cas}"));
-    line.extend_from_slice(format!(" {flags} {}{cas}\r\n", value.len()).as_bytes());
+    // Writing to a vector does not fail.
+    let _ = write!(line, " {flags} {}", value.len());
+    let _ = cas.map(|cas| write!(line, " {cas}"));
+    line.extend_from_slice(b"\r\n");
     line.extend_from_slice(value);
     line.extend_from_slice(b"\r\n");
     line

@@ -180,7 +180,9 @@ fn agents_have_metrics_over_http() {
         tier.agents.iter().flatten().map(of_agent).sum()
     };
     assert_eq!((sum("hub_gets_total"), sum("peers"), sum("ready")), (40.0, 4.0, 4.0));
-    assert!(sum("memory_bytes") > 0.0 && sum("hub_requests") == 0.0);
+    assert!(sum("memory_bytes") > 0.0);
+    // The end of a request waits for the next message to its hub, but not for long.
+    wait_until("hubs have no request", || sum("hub_requests") == 0.0);
     let agent = tier.agents[0].as_ref().unwrap();
     assert!(metrics::get(agent.metrics_at().unwrap(), "/healthz", "").starts_with("HTTP/1.1 200 OK"));
 }
@@ -261,7 +263,8 @@ fn beyond_deadline_gives_what_is_there() {
 
 #[test]
 fn beyond_server_errors_are_told() {
-    let tier = Tier::start(4, &Manners { of_pool: "plaintext = true\ntimeout = \"300 ms\"\n", ..PLAIN });
+    // Agents that are silent for an eighth of the timeout, on a busy machine, would leave the keys to the front end.
+    let tier = Tier::start(4, &Manners { of_pool: "plaintext = true\ntimeout = \"2 s\"\n", ..PLAIN });
     let (keys, mut client) = (tier.filled(40, &[100]), tier.client(0));
     for manner in [Manner::Garbage, Manner::Mistakes, Manner::ClosesInTheMiddle, Manner::WrongLength] {
         tier.servers[1].set(manner);

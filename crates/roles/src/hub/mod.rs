@@ -70,6 +70,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.gatherings.range((front_end, 0)..=(front_end, u32::MAX)).next().is_some()
     }
 
+    /// Whether objects of this request are missing or wait to be sent.
+    pub fn owes(&self, tag: Tag) -> bool {
+        let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
+        gathering.is_some_and(|g| g.left > 0 || !g.waiting.is_empty())
+    }
+
     /// Number of requests.
     pub fn open_requests(&self) -> usize {
         self.gatherings.len()
@@ -115,6 +121,28 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Handles a message.
     pub fn handle(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
+        let tag = message.tag;
+        self.take(now, message, out);
+        self.ask(now, out);
+        self.split_link();
+        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
+            slot.send(now, &self.params, out);
+            self.alarm = self.alarm.min(slot.alarm);
+        }
+        self.ask_if_room(now, out);
+    }
+
+    /// Takes in a message; [`Hub::go_on`] then sends what follows from all that were taken in.
+    pub(crate) fn take_in(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
+        let tag = message.tag;
+        self.take(now, message, out);
+        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
+            slot.alarm = now;
+        }
+    }
+
+    /// Takes a message in, without what follows from it.
+    fn take(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
         let (tag, index) = (message.tag, message.index);
         match message.body {
             Body::Swarm(swarm) => self.gather(now, tag, &swarm),
@@ -133,13 +161,6 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             }
             Body::Get(_) | Body::Pass { .. } | Body::Withdrawn | Body::Load(_) => {}
         }
-        self.ask(now, out);
-        self.split_link();
-        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
-            slot.send(now, &self.params, out);
-            self.alarm = self.alarm.min(slot.alarm);
-        }
-        self.ask_if_room(now, out);
     }
 
     /// Handles the loss of a machine: its responses are lost, and its own requests are dropped.
@@ -376,7 +397,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     /// Sends requests and responses that are due, and finds the next due time.
-    fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
+    pub(crate) fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
         self.ask(now, out);
         self.split_link();
         self.alarm = Time::NEVER;

@@ -44,7 +44,7 @@ impl<S> AgentLink<S> {
     }
 
     /// Whether the agent has greeted.
-    fn has_greeted(&self) -> bool {
+    pub fn has_greeted(&self) -> bool {
         self.peer.as_ref().is_some_and(|peer| peer.node().is_some())
     }
 
@@ -112,6 +112,11 @@ impl<S> AgentLink<S> {
         let Some(peer) = self.peer.as_mut().filter(|peer| peer.node().is_some()) else { return false };
         peer.put(message);
         true
+    }
+
+    /// Bytes to send.
+    pub fn unsent(&self) -> usize {
+        self.peer.as_ref().map_or(0, Peer::unsent)
     }
 
     /// Marks it to be written to; returns whether it was not marked.

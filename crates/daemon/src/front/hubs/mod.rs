@@ -35,6 +35,8 @@ pub use directory::HubDirectory;
 const SILENCE: u64 = 8;
 /// Longest file with a number of bytes.
 const LONGEST_NUMBER: u64 = 64;
+/// Time that the end of a request may wait for the next message to its hub: half a hub's period.
+const WAITS: Nanos = 5_000_000;
 /// Attempts for a key.
 const TRIES: u8 = 3;
 
@@ -92,6 +94,8 @@ pub struct Hubs<S> {
     marked: Vec<(usize, usize)>,
     pub direct: Table<Direct>,
     next_connect: Option<Nanos>,
+    /// When to write what could wait.
+    write_at: Option<Nanos>,
 }
 
 impl<S> PoolHubs<S> {
@@ -172,6 +176,7 @@ impl<S> Hubs<S> {
             marked: Vec::new(),
             direct: Table::default(),
             next_connect: None,
+            write_at: None,
         }
     }
 
@@ -368,6 +373,23 @@ impl<S> Hubs<S> {
         }
     }
 
+    /// Output of a connection may wait for a while.
+    pub fn write_later(&mut self, now: Nanos) {
+        self.write_at.get_or_insert(now + WAITS);
+    }
+
+    /// Marks the connections whose output has waited.
+    pub fn mark_late(&mut self, now: Nanos) {
+        if self.write_at.take_if(|at| *at <= now).is_none() {
+            return;
+        }
+        for (slot, hubs) in &mut self.pools {
+            let waiting = hubs.links.iter_mut().enumerate().filter(|(_, link)| link.unsent() > 0);
+            let unmarked = waiting.filter_map(|(place, link)| link.mark().then_some((*slot, place)));
+            self.marked.extend(unmarked);
+        }
+    }
+
     pub fn has_marked(&self) -> bool {
         !self.marked.is_empty()
     }
@@ -379,7 +401,7 @@ impl<S> Hubs<S> {
     /// The next time at which there is work without an event.
     pub fn next_due(&self) -> Option<Nanos> {
         let deadlines = self.pools.values().filter_map(|hubs| reaches(hubs.front_end.deadline()));
-        deadlines.chain(self.next_connect).min()
+        deadlines.chain(self.next_connect).chain(self.write_at).min()
     }
 }
 
