@@ -105,8 +105,15 @@ clean: ## remove build output
 	rm -rf target bench/build bench/relay/target fuzz/target fuzz/corpus fuzz/artifacts
 
 # The report's charts: web/.
-.PHONY: web web-check web-test web-picture
+.PHONY: web web-check web-test web-picture site site-test
 WEB_REPORT = target/web-report
+
+site: ## build playground and documentation in target/site
+	@web/scripts/site.sh
+
+site-test: site build ## test the site in headless Chromium
+	@web/scripts/setup.sh chromium
+	@FANIN=$(CURDIR)/target/release/fanin node --test --test-reporter=spec web/site/test/*.test.mjs
 
 web: ## build the report's script and style sheet from web/src
 	@web/scripts/setup.sh

@@ -10,6 +10,7 @@ use fanin_lab::Provenance;
 use fanin_spec::RunSpec;
 use fanin_tables::RunTables;
 use fanin_units::Time;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use procfs::Current;
 
 use crate::network::LocalNetwork;
@@ -22,8 +23,12 @@ const LONGEST: u64 = 20;
 /// The time more.
 const AT_LEAST: Time = Time::from_millis(60_000);
 
+/// Open files that a run may need: new connections between many hosts have two each.
+const FILES: u64 = 1 << 17;
+
 /// Measures one run; with `fanin`, by its front end and memcached.
 pub fn run(spec: &RunSpec, fanin: Option<&Path>, stop: &AtomicBool) -> Result<RunTables, Trouble> {
+    raise_limit_of_files();
     on_a_thread(|| match fanin {
         Some(fanin) => memcached::run(spec, fanin, stop),
         None => measure(LocalNetwork::build(linux_fabric(spec)?)?, spec, stop),
@@ -36,6 +41,15 @@ pub fn check(plan: LinuxFabric, spec: &RunSpec) -> Result<Vec<String>, Trouble> 
         let sockets = LocalNetwork::build(plan).and_then(|network| Sockets::open(network, spec))?;
         Ok(sockets.network.notes())
     })
+}
+
+/// Raises the limit of open files, as far as that is allowed.
+fn raise_limit_of_files() {
+    let raised = setrlimit(Resource::RLIMIT_NOFILE, FILES, FILES);
+    if let (Err(_), Ok((_, most))) = (raised, getrlimit(Resource::RLIMIT_NOFILE)) {
+        // A run that needs more fails with the system's error.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 /// A network namespace is a thread's.

@@ -1,28 +1,83 @@
-//! The example of a comparison in a browser: it gives what the library gives with threads.
+//! The engine in a browser's workers gives what the library gives with threads.
 
-#[path = "../../../report/examples/browser.rs"]
-mod example;
+use fanin_browser::{Session, Step, describe, run, set_value};
+use serde_json::Value;
 
-#[test]
-fn browser_equals_threaded_library() {
-    // Hosts without jitter: points are run again with jitter, and a warning reports the difference.
-    let text = "schemes = [\"newreno\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
-                [switch]\nbuffer = \"64 KiB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"200 ms\"\n\
-                [sweep]\nfan_in = [2, 8]\n[run]\nseeds = 2\n";
-    let lab = fanin::Lab::default().without_cache();
-    let scenario = fanin::Scenario::parse("page.toml", text).and_then(|scenario| scenario.resolve()).unwrap();
-    let library = lab.compare(&scenario, fanin::CompareOptions::default(), &mut |_| {}).unwrap();
-    assert_eq!(library.warnings().len(), 1);
-    let without_cost = |json: &str| {
-        let mut object: serde_json::Value = serde_json::from_str(json).unwrap();
-        object.as_object_mut().unwrap().remove("engine");
-        object
-    };
-    assert_eq!(without_cost(&example::compare("page.toml", text).unwrap()), without_cost(&library.to_json()));
+/// Hosts without jitter: points are run again with jitter, and a warning reports the difference.
+const TEXT: &str = "schemes = [\"newreno\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
+                    [switch]\nbuffer = \"64 KiB\"   # of a port\n[workload]\nfragment = \"256 KiB\"\nduration = \"200 ms\"\n\
+                    [sweep]\nfan_in = [2, 8]\n[run]\nseeds = 2\n";
+
+/// Carries out all runs of a comparison, and returns its JSON and its report's.
+fn compared(text: &str, seeds: u32) -> (Value, Value) {
+    let mut session = Session::default();
+    loop {
+        match session.step(text, seeds, true).unwrap() {
+            Step::Runs(jobs) => {
+                for job in jobs {
+                    let tables = run(&job).unwrap();
+                    session.take(job, &tables).unwrap();
+                }
+            }
+            Step::Done(done) => {
+                return (serde_json::from_str(&done.summary).unwrap(), serde_json::from_str(&done.report).unwrap());
+            }
+        }
+    }
 }
 
 #[test]
-fn error_has_line() {
-    let error = example::compare("page.toml", "schemes = [\"dctcp\"]\n[link]\nrat = 1\n").unwrap_err();
-    assert!(error.to_string().starts_with("page.toml:3: "), "{error}");
+fn browser_equals_threaded_library() {
+    let lab = fanin::Lab::default().without_cache();
+    let scenario = fanin::Scenario::parse("scenario.toml", TEXT).and_then(|scenario| scenario.resolve()).unwrap();
+    let library = lab.compare(&scenario, fanin::CompareOptions::default(), &mut |_| {}).unwrap();
+    assert_eq!(library.warnings().len(), 1);
+    let without_cost = |mut object: Value| {
+        object.as_object_mut().unwrap().remove("engine");
+        object
+    };
+    let (summary, report) = compared(TEXT, 2);
+    assert_eq!(without_cost(summary), without_cost(serde_json::from_str(&library.to_json()).unwrap()));
+    assert_eq!(report["command"], "fanin compare scenario.toml --seeds 2");
+    assert_eq!(report["stories"].as_array().unwrap().len(), 1, "a timeline of the scheme");
+}
+
+#[test]
+fn problem_has_line() {
+    let problem = Session::default().step("schemes = [\"dctcp\"]\n[link]\nrat = 1\n", 1, false).unwrap_err();
+    assert!(problem.to_string().starts_with("scenario.toml:3: "), "{problem}");
+    let described: Value = serde_json::from_str(&describe("schemes = [\"dctcp\"]\n[link]\nrat = 1\n")).unwrap();
+    assert_eq!(described["problem"]["line"], 3);
+}
+
+#[test]
+fn other_bytes_are_no_runs_and_no_tables() {
+    assert!(run(b"none").is_err());
+    assert!(Session::default().take(Vec::new(), b"none").is_err());
+}
+
+#[test]
+fn values_change_and_comments_stay() {
+    let changed = set_value(TEXT, "switch.buffer", "1 MiB").unwrap();
+    assert_eq!(changed, TEXT.replace("64 KiB", "1 MiB"));
+    let swept = set_value(&changed, "sweep.fan_in", "[2, 4]").unwrap();
+    assert!(swept.contains("fan_in = [2, 4]\n"), "{swept}");
+    let described: Value = serde_json::from_str(&describe(&swept)).unwrap();
+    assert_eq!(described["values"]["switch.buffer"], "1 MiB");
+    assert_eq!((&described["values"]["sweep.fan_in"], &described["runs"]), (&"[2, 4]".into(), &2.into()));
+    // Without values, a section goes.
+    let none = set_value(&swept, "switch.buffer", "").unwrap();
+    assert!(!none.contains("[switch]"), "{none}");
+    let other = set_value(&none, "tcp.rto_min", "5 ms").unwrap();
+    assert!(other.ends_with("[tcp]\nrto_min = \"5 ms\"\n"), "{other}");
+    assert!(set_value("x = ", "link.rate", "1 Gbit/s").is_err());
+}
+
+#[test]
+fn large_scenarios_are_left_to_the_program() {
+    let large = TEXT.replace("200 ms", "1000 s").replace("1 Gbit/s", "25 Gbit/s");
+    let described: Value = serde_json::from_str(&describe(&large)).unwrap();
+    assert!(described["too_large"].is_string(), "{described}");
+    let small: Value = serde_json::from_str(&describe(TEXT)).unwrap();
+    assert!(small["too_large"].is_null(), "{small}");
 }

@@ -1,0 +1,203 @@
+// The playground: a scenario as fields and as text, compared in the page.
+
+import "uplot/dist/uPlot.min.css";
+import "../src/style.css";
+import "./play.css";
+import type { Report } from "../src/data";
+import { el } from "../src/dom";
+import { themeButton } from "../src/theme";
+import { advice } from "./advice";
+import { type Case, CASES } from "./cases";
+import { Editor } from "./editor";
+import { Form } from "./form";
+import { result } from "./result";
+import { packed, unpacked } from "./share";
+import { type Description, type Problem, Stopped, Workers } from "./workers";
+
+/** Seeds of the first figures, and of those that refine them. */
+const SEEDS = [1, 3, 10];
+/** Time after a key press before a comparison begins, in ms. */
+const PAUSE = 250;
+
+/** What a browser lacks to run the engine. */
+function lacks(): string[] {
+  const parts = { WebAssembly: "WebAssembly", Worker: "web workers", CompressionStream: "compression streams" };
+  return Object.entries(parts).flatMap(([name, words]) => (name in globalThis ? [] : [words]));
+}
+
+class Playground {
+  private readonly form = new Form((path, value) => this.set({ [path]: value }));
+  private readonly editor: Editor;
+  private readonly status = el("p", { class: "status", role: "status" });
+  private readonly problem = el("p", { class: "problem", role: "alert", hidden: "" });
+  private readonly results = el("div", { class: "results" });
+  private readonly cure = el("div", { class: "cure" });
+  private readonly advised = el("div", { class: "advised" });
+  private timer = 0;
+  /** Number of the last change: what began before it is not shown. */
+  private change = 0;
+  private summary: string | undefined;
+
+  constructor(
+    private readonly workers: Workers,
+    place: HTMLElement,
+    text: string,
+  ) {
+    const source = el("div", { class: "source" });
+    const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, el("h3", {}, "The same as a file"), source, this.problem, this.buttons());
+    const right = el("section", { class: "outputs", "aria-label": "What happens" }, this.status, this.cure, this.results, this.advised);
+    place.replaceChildren(left, right);
+    this.editor = new Editor(source, text, () => this.changed());
+    this.changed(true);
+  }
+
+  private cases(): HTMLElement {
+    const buttons = CASES.map((one) => {
+      const button = el("button", { type: "button", "data-case": one.id }, one.name);
+      button.addEventListener("click", () => this.open(one));
+      return button;
+    });
+    return el("div", { class: "cases", role: "group", "aria-label": "Ready cases" }, ...buttons);
+  }
+
+  /** Opens a ready case, with a button for its cure. */
+  private open(one: Case): void {
+    const button = el("button", { type: "button", class: "primary" }, one.cure.says);
+    button.addEventListener("click", () => {
+      button.disabled = true;
+      void this.set(one.cure.set);
+    });
+    this.cure.replaceChildren(el("p", {}, one.says), button);
+    this.editor.replace(one.text);
+    this.changed(true);
+  }
+
+  private buttons(): HTMLElement {
+    const button = (label: string, click: () => void) => {
+      const made = el("button", { type: "button" }, label);
+      made.addEventListener("click", click);
+      return made;
+    };
+    const command = el("code", { class: "command" }, "fanin compare scenario.toml");
+    const share = button("Copy a link", () => void this.share(share));
+    const advise = button("What should I change?", () => void this.advise());
+    const file = button("Download scenario.toml", () => download("scenario.toml", this.editor.text()));
+    const figures = button("Download the figures as JSON", () => this.summary !== undefined && download("summary.json", this.summary));
+    return el("div", { class: "actions" }, advise, share, file, figures, el("p", {}, "The same in your terminal: ", command));
+  }
+
+  /** Sets values in the text, whose other parts stay as they are. */
+  private async set(values: Record<string, string>): Promise<void> {
+    let text = this.editor.text();
+    try {
+      for (const [path, value] of Object.entries(values)) text = await this.workers.setValue(text, path, value);
+    } catch (error) {
+      if (!(error instanceof Stopped)) this.show({ line: 0, what: words(error) });
+      return;
+    }
+    this.editor.replace(text);
+    this.changed();
+  }
+
+  /** The text has changed: stops what is under way, and begins anew after a pause. */
+  private changed(atOnce = false): void {
+    const number = ++this.change;
+    clearTimeout(this.timer);
+    this.workers.stop();
+    this.workers.stopAdvice();
+    this.advised.replaceChildren();
+    this.timer = window.setTimeout(() => void this.begin(number), atOnce ? 0 : PAUSE);
+  }
+
+  private async begin(number: number): Promise<void> {
+    const text = this.editor.text();
+    try {
+      const description = await this.workers.describe(text);
+      if (number !== this.change) return;
+      this.form.follow(description.values ?? {});
+      this.show(description.problem);
+      if (description.problem || this.isTooLarge(description)) return;
+      await this.compare(number, text, seedsOf(description));
+    } catch (error) {
+      if (!(error instanceof Stopped) && number === this.change) this.show({ line: 0, what: words(error) });
+    }
+  }
+
+  /** Compares with more and more seeds; the last time with timelines. */
+  private async compare(number: number, text: string, seeds: number): Promise<void> {
+    const steps = [...SEEDS.filter((step) => step < seeds), seeds].map((count) => ({ count, watched: false }));
+    for (const { count, watched } of [...steps, { count: seeds, watched: true }]) {
+      const doing = watched ? "looking into the slowest rounds" : `${count} of ${seeds} seeds`;
+      this.status.textContent = `Simulating: ${doing}.`;
+      const step = await this.workers.compare(text, count, watched, (share) => {
+        if (number === this.change) this.status.textContent = `Simulating: ${doing}, ${Math.round(100 * share)} %.`;
+      });
+      if (number !== this.change) return;
+      if ("problem" in step) return this.show(step.problem);
+      this.summary = step.summary;
+      this.results.replaceChildren(...result(step.report as Report));
+    }
+    this.status.textContent = `Simulated with ${seeds} seeds; the command line gives the same figures.`;
+  }
+
+  private isTooLarge({ too_large }: Description): boolean {
+    if (too_large === undefined) return false;
+    this.status.textContent = `Too large for a page: ${too_large}. Download scenario.toml and run fanin compare scenario.toml.`;
+    this.results.replaceChildren();
+    return true;
+  }
+
+  private show(problem: Problem | undefined): void {
+    this.editor.show(problem);
+    this.problem.hidden = problem === undefined;
+    this.problem.textContent = problem === undefined ? "" : `${problem.line > 0 ? `Line ${problem.line}: ` : ""}${problem.what}`;
+    if (problem) this.status.textContent = "The scenario has a problem.";
+  }
+
+  private async advise(): Promise<void> {
+    const number = this.change;
+    this.workers.stopAdvice();
+    this.advised.replaceChildren(el("p", { role: "status" }, "Searching for changes that help: about a minute."));
+    try {
+      const found = await this.workers.advise(this.editor.text());
+      if (number === this.change) this.advised.replaceChildren(...advice(found, (values) => void this.set(values)));
+    } catch (error) {
+      if (!(error instanceof Stopped) && number === this.change) this.advised.replaceChildren(el("p", { role: "alert" }, words(error)));
+    }
+  }
+
+  private async share(button: HTMLButtonElement): Promise<void> {
+    history.replaceState(null, "", await packed(this.editor.text()));
+    await navigator.clipboard?.writeText(location.href).catch(() => undefined);
+    button.textContent = "Link copied; it is also in the address bar";
+  }
+}
+
+/** Seeds that the text asks for. */
+function seedsOf({ values }: Description): number {
+  const seeds = Number(values?.["run.seeds"] ?? 5);
+  return Number.isInteger(seeds) && seeds > 0 ? Math.min(seeds, 1000) : 5;
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function download(name: string, text: string): void {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text])), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+async function start(place: HTMLElement): Promise<void> {
+  const missing = lacks();
+  if (missing.length > 0) throw new Error(`This browser lacks ${missing.join(" and ")}. The command line needs no browser.`);
+  const [module, shared] = await Promise.all([WebAssembly.compileStreaming(fetch(new URL("./fanin.wasm", import.meta.url))), unpacked(location.hash)]);
+  new Playground(new Workers(module, navigator.hardwareConcurrency || 2), place, shared ?? CASES[0]?.text ?? "");
+}
+
+const place = document.getElementById("playground");
+if (place) {
+  document.querySelector("header")?.append(themeButton());
+  start(place).catch((error: unknown) => place.replaceChildren(el("p", { role: "alert", class: "problem" }, words(error))));
+}

@@ -1,0 +1,66 @@
+// The documentation as a site. Its pages are the project's Markdown files at the same places, so that their links stay relative; the menu
+// is docs/README.md. A link to a file that is no page leads to the repository.
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import anchor from "markdown-it-anchor";
+import { pages } from "./pages.mjs";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const REPOSITORY = "https://github.com/fanin-sim/fanin/blob/main/";
+const IMAGES = ["docs/report.png"];
+
+/** The address of a link in a source file: a page, an image, a file of the repository, or elsewhere. */
+function address(href, source) {
+  if (/^[a-z]+:|^#/.test(href)) return href;
+  const [file, fragment] = href.split("#");
+  const target = path.posix.join(path.posix.dirname(source), file);
+  const rest = fragment === undefined ? "" : `#${fragment}`;
+  if (pages.has(target)) return file.replace(/\.md$/, ".html") + rest;
+  if (IMAGES.includes(target)) return href;
+  if (!existsSync(path.join(ROOT, target))) throw new Error(`${source}: no file ${href}`);
+  return REPOSITORY + target + rest;
+}
+
+/** The menu: headings and links of docs/README.md. */
+function menu() {
+  const groups = [];
+  for (const line of readFileSync(path.join(ROOT, "docs/README.md"), "utf8").split("\n")) {
+    if (line.startsWith("## ")) groups.push({ title: line.slice(3), links: [] });
+    for (const [, text, href] of line.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)) {
+      groups.at(-1)?.links.push({ text, to: address(href, "docs/README.md").replace(/^/, "docs/").replace("docs/../", "") });
+    }
+  }
+  return groups;
+}
+
+const slug = (text) => text.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
+
+export default function (config) {
+  config.amendLibrary("md", (markdown) => {
+    markdown.use(anchor, { slugify: slug, tabIndex: false });
+    const links = (token, attribute, env) => token.attrSet(attribute, address(token.attrGet(attribute), env.source));
+    for (const [rule, attribute] of [["link_open", "href"], ["image", "src"]]) {
+      const usual = markdown.renderer.rules[rule] ?? ((tokens, i, options, _, self) => self.renderToken(tokens, i, options));
+      markdown.renderer.rules[rule] = (tokens, i, options, env, self) => {
+        links(tokens[i], attribute, env);
+        return usual(tokens, i, options, env, self);
+      };
+    }
+    // Wide tables and code scroll by themselves, also by keyboard.
+    markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
+    markdown.renderer.rules.table_close = () => "</table></div>\n";
+  });
+  for (const [source, title] of pages) {
+    const permalink = source.replace(/\.md$/, ".html");
+    const up = "../".repeat(source.split("/").length - 1);
+    config.addTemplate(source, readFileSync(path.join(ROOT, source), "utf8"), { layout: "page.njk", title, source, permalink, up, templateEngineOverride: "md" });
+  }
+  config.addGlobalData("menu", menu());
+  config.addGlobalData("repository", REPOSITORY.replace("/blob/main/", ""));
+  for (const image of IMAGES) config.addPassthroughCopy({ [path.join(ROOT, image)]: image });
+  for (const file of ["site.css", "search.js"]) config.addPassthroughCopy({ [path.join(ROOT, "web/site", file)]: file });
+  config.setUseGitIgnore(false);
+  return { dir: { input: path.relative(process.cwd(), path.join(ROOT, "web/site")), includes: "_includes", output: path.relative(process.cwd(), path.join(ROOT, "target/site")) }, templateFormats: ["njk", "md"], markdownTemplateEngine: false };
+}

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { describeSite } from "./served.mjs";
+
+const FANIN = process.env.FANIN ?? "target/debug/fanin";
+
+/** Waits for a status. Playwright's other ways to wait are forbidden by the page's content security policy. */
+const status = (page, text, timeout = 30_000) => page.locator(".status", { hasText: text }).waitFor({ timeout });
+/** Waits until all seeds have been simulated. */
+const finished = (page) => status(page, /^Simulated with/, 120_000);
+
+async function holds(condition) {
+  for (let tries = 0; !(await condition()); tries++) {
+    assert.ok(tries < 300, String(condition));
+    await new Promise((later) => setTimeout(later, 100));
+  }
+}
+
+async function write(page, text) {
+  await page.locator(".source .cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}
+
+async function downloaded(page, label) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: label }).click()]);
+  return readFileSync(await download.path(), "utf8");
+}
+
+/** A small scenario. */
+const small = (more = "") => `schemes = ["newreno", "dctcp"]\n[link]\nrate = "1 Gbit/s"\n[workload]\nfragment = "64 KiB"\nduration = "50 ms"\n${more}[sweep]\nfan_in = [2, 16]\n[run]\nseeds = 2\n`;
+
+describeSite("playground", (open) => {
+  test("shows a ready case, and its cure after one click", async (t) => {
+    const { page, heard } = await open(t, "index.html");
+    await finished(page);
+    await page.getByRole("button", { name: "Multigets of a cache tier" }).click();
+    await finished(page);
+    assert.match(await page.locator(".finding.collapses, .finding.sags").first().textContent(), /cubic/);
+    await page.getByRole("button", { name: "Limit receive windows to 8 KiB" }).click();
+    await status(page, /^Simulating/);
+    await finished(page);
+    assert.equal(await page.locator(".finding.collapses").count(), 0);
+    assert.equal(await page.locator('[name="tcp.receive_window"]').inputValue(), "8 KiB");
+    assert.deepEqual(heard.errors, []);
+    assert.ok(heard.requests.every((url) => /^(http:\/\/127\.0\.0\.1|blob:|data:)/.test(url)), heard.requests.join(" "));
+  });
+
+  test("has the program's figures", async (t) => {
+    const { page } = await open(t, "index.html");
+    const folder = mkdtempSync(path.join(tmpdir(), "fanin-site-"));
+    const more = ["", "[switch]\nbuffer = \"32 KiB\"\n", "[tcp]\nprofile = \"linux\"\n"];
+    for (const [number, text] of more.map(small).entries()) {
+      await write(page, text);
+      await status(page, /^Simulating/);
+      await finished(page);
+      const own = JSON.parse(await downloaded(page, "Download the figures as JSON"));
+      const file = path.join(folder, "scenario.toml");
+      writeFileSync(file, text);
+      const program = JSON.parse(execFileSync(FANIN, ["compare", file, "--json", "--no-cache"], { encoding: "utf8" }));
+      assert.deepEqual(own.rows, program.rows, `scenario ${number}`);
+      assert.deepEqual(own.findings, program.findings, `scenario ${number}`);
+    }
+  });
+
+  test("fields and text agree", async (t) => {
+    const { page } = await open(t, "index.html");
+    await page.locator('[name="switch.buffer"]').fill("128 KiB");
+    await page.locator(".cm-line", { hasText: "128 KiB" }).waitFor();
+    await write(page, small("[switch]\nbuffer = \"48 KiB\"\n"));
+    await holds(async () => (await page.locator('[name="switch.buffer"]').inputValue()) === "48 KiB");
+    await page.locator('[name="link.rate"]').fill("10 parsecs");
+    await page.locator(".problem:not([hidden])").waitFor();
+    assert.match(await page.locator(".problem").textContent(), /^Line 3: .*rate/);
+    await page.locator('[name="link.rate"]').fill("2 Gbit/s");
+    await page.locator(".problem").waitFor({ state: "hidden" });
+    await finished(page);
+  });
+
+  test("a newcomer finds a remedy for an own rack, and takes the file along", async (t) => {
+    const { page } = await open(t, "index.html");
+    await page.locator('[name="link.rate"]').fill("1 Gbit/s");
+    await page.locator('[name="switch.buffer"]').fill("32 KiB");
+    await page.locator('[name="workload.duration"]').fill("50 ms");
+    await status(page, /^Simulating/);
+    await page.getByRole("button", { name: "What should I change?" }).click();
+    await page.locator(".remedies button").first().click({ timeout: 240_000 });
+    await status(page, /^Simulating/);
+    const file = await downloaded(page, "Download scenario.toml");
+    assert.match(file, /buffer = "32 KiB"/);
+    assert.ok(/receive_window|dctcp/.test(file), file);
+  });
+
+  test("a link has the scenario, and a hostile one only an error", async (t) => {
+    const { page } = await open(t, "index.html");
+    await write(page, small());
+    await page.getByRole("button", { name: "Copy a link" }).click();
+    await holds(() => new URL(page.url()).hash.startsWith("#s="));
+    const { page: other } = await open(t, `index.html${new URL(page.url()).hash}`);
+    await finished(other);
+    assert.equal(await downloaded(other, "Download scenario.toml"), small());
+    const { page: broken, heard } = await open(t, "index.html#s=AAAA");
+    await broken.locator(".problem").waitFor();
+    assert.deepEqual(heard.errors, []);
+  });
+
+  test("refuses what is too large", async (t) => {
+    const { page } = await open(t, "index.html");
+    await write(page, small().replace("[2, 16]", "[500]").replace("50 ms", "1000 s"));
+    await status(page, /^Too large.*fanin compare scenario.toml/);
+  });
+
+  test("has no serious barrier, on wide and narrow screens, in light and dark", async (t) => {
+    const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+    for (const [width, colorScheme] of [[360, "light"], [2560, "dark"]]) {
+      const { page } = await open(t, "index.html", { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce", bypassCSP: true });
+      await finished(page);
+      await page.addScriptTag({ content: axe });
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+      assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`), []);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} px`);
+    }
+  });
+});

@@ -1,0 +1,54 @@
+// The site in headless Chromium, served from a subfolder of a file server of its own.
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { after, before, describe } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const SITE = fileURLToPath(new URL("../../../target/site", import.meta.url));
+const CHROMIUM = "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".png": "image/png", ".json": "application/json" };
+/** The site's folder on the server. */
+const FOLDER = "/some/folder/";
+
+/** Tests of the site: they get what opens one of its pages until a test's end. */
+export function describeSite(title, tests) {
+  const missing = !existsSync(path.join(SITE, "index.html")) ? "`make site` makes the site" : existsSync(CHROMIUM) ? undefined : `${CHROMIUM} is not installed`;
+  if (missing) console.log(`skipped: ${missing}`);
+  describe(title, { skip: missing ?? false }, () => {
+    let browser;
+    const server = createServer(serve);
+    before(async () => {
+      await new Promise((listens) => server.listen(0, "127.0.0.1", listens));
+      browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    });
+    after(async () => {
+      await browser?.close();
+      server.close();
+    });
+    tests(async (t, page, options = {}) => {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+      t.after(() => context.close());
+      const shown = await context.newPage();
+      const heard = { errors: [], requests: [] };
+      shown.on("console", (message) => ["error", "warning"].includes(message.type()) && heard.errors.push(message.text()));
+      shown.on("pageerror", (error) => heard.errors.push(error.message));
+      shown.on("request", (request) => heard.requests.push(request.url()));
+      await shown.goto(`http://127.0.0.1:${server.address().port}${FOLDER}${page}`);
+      return { page: shown, heard };
+    });
+  });
+}
+
+function serve(request, response) {
+  const name = decodeURIComponent(new URL(request.url, "http://any").pathname);
+  const file = path.join(SITE, name.slice(FOLDER.length));
+  if (!name.startsWith(FOLDER) || !file.startsWith(SITE) || !existsSync(file) || !statSync(file).isFile()) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, { "content-type": TYPES[path.extname(file)] ?? "application/octet-stream" });
+  createReadStream(file).pipe(response);
+}
