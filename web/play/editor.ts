@@ -1,12 +1,20 @@
 // The scenario's text, with the problem at its line.
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { defaultHighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 import type { Problem } from "./workers";
+
+/** Colours of the page's theme, which keep their contrast in light and dark. */
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.string, tags.number, tags.bool, tags.atom], color: "var(--good)" },
+  { tag: tags.comment, color: "var(--faint)" },
+  { tag: [tags.bracket, tags.atom, tags.heading], color: "var(--accent)" },
+]);
 
 export class Editor {
   private readonly view: EditorView;
@@ -27,7 +35,7 @@ export class Editor {
       ".cm-gutters": { background: "var(--ground)", color: "var(--faint)", border: "none" },
       ".cm-content": { caretColor: "var(--text)" },
     });
-    const extensions = [lineNumbers(), history(), lintGutter(), StreamLanguage.define(toml), syntaxHighlighting(defaultHighlightStyle), keymap.of([...defaultKeymap, ...historyKeymap]), listener, label, look];
+    const extensions = [lineNumbers(), history(), lintGutter(), StreamLanguage.define(toml), syntaxHighlighting(COLOURS), keymap.of([...defaultKeymap, ...historyKeymap]), listener, label, look];
     this.view = new EditorView({ root, parent: root as unknown as HTMLElement, state: EditorState.create({ doc: text, extensions }) });
   }
 

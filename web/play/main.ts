@@ -26,7 +26,7 @@ function lacks(): string[] {
 }
 
 class Playground {
-  private readonly form = new Form((path, value) => this.set({ [path]: value }));
+  private readonly form = new Form((path, value) => void this.set({ [path]: value }));
   private readonly editor: Editor;
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly problem = el("p", { class: "problem", role: "alert", hidden: "" });
@@ -37,6 +37,8 @@ class Playground {
   /** Number of the last change: what began before it is not shown. */
   private change = 0;
   private summary: string | undefined;
+  /** The last change of values, after which the next one begins. */
+  private setting = Promise.resolve();
 
   constructor(
     private readonly workers: Workers,
@@ -87,16 +89,18 @@ class Playground {
   }
 
   /** Sets values in the text, whose other parts stay as they are. */
-  private async set(values: Record<string, string>): Promise<void> {
-    let text = this.editor.text();
-    try {
-      for (const [path, value] of Object.entries(values)) text = await this.workers.setValue(text, path, value);
-    } catch (error) {
-      if (!(error instanceof Stopped)) this.show({ line: 0, what: words(error) });
-      return;
-    }
-    this.editor.replace(text);
-    this.changed();
+  private set(values: Record<string, string>): Promise<void> {
+    this.setting = this.setting.then(async () => {
+      try {
+        let text = this.editor.text();
+        for (const [path, value] of Object.entries(values)) text = await this.workers.setValue(text, path, value);
+        this.editor.replace(text);
+        this.changed();
+      } catch (error) {
+        this.show({ line: 0, what: words(error) });
+      }
+    });
+    return this.setting;
   }
 
   /** The text has changed: stops what is under way, and begins anew after a pause. */
@@ -192,7 +196,7 @@ function download(name: string, text: string): void {
 async function start(place: HTMLElement): Promise<void> {
   const missing = lacks();
   if (missing.length > 0) throw new Error(`This browser lacks ${missing.join(" and ")}. The command line needs no browser.`);
-  const [module, shared] = await Promise.all([WebAssembly.compileStreaming(fetch(new URL("./fanin.wasm", import.meta.url))), unpacked(location.hash)]);
+  const [module, shared] = await Promise.all([WebAssembly.compileStreaming(fetch(new URL(/* @vite-ignore */ "./fanin.wasm", import.meta.url))), unpacked(location.hash)]);
   new Playground(new Workers(module, navigator.hardwareConcurrency || 2), place, shared ?? CASES[0]?.text ?? "");
 }
 

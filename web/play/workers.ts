@@ -72,23 +72,26 @@ export interface Description {
 export type Step = { runs: number } | { problem: Problem } | { summary: string; report: unknown };
 
 export class Workers {
+  /** Reads and changes texts; it is never stopped. */
+  private readonly texts: Hand;
   private readonly session: Hand;
   private readonly runners: Hand[];
   private readonly adviser: Hand;
 
   constructor(module: WebAssembly.Module, cores: number) {
+    this.texts = new Hand(module);
     this.session = new Hand(module);
     this.adviser = new Hand(module);
     this.runners = Array.from({ length: Math.max(1, cores - 1) }, () => new Hand(module));
   }
 
   async describe(text: string): Promise<Description> {
-    return json(await this.session.call("describe", 0, utf8.encode(text)));
+    return json(await this.texts.call("describe", 0, utf8.encode(text)));
   }
 
   async setValue(text: string, path: string, value: string): Promise<string> {
     const request = utf8.encode(JSON.stringify([text, path, value]));
-    return new TextDecoder().decode(await this.session.call("setValue", 0, request));
+    return new TextDecoder().decode(await this.texts.call("setValue", 0, request));
   }
 
   /** Compares with this many seeds; `progress` gets the share of the runs that are done. */
