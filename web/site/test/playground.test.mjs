@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { describeSite } from "./served.mjs";
 
 const FANIN = process.env.FANIN ?? "target/debug/fanin";
@@ -79,6 +80,56 @@ describeSite("playground", (open) => {
     await page.locator('[name="link.rate"]').fill("2 Gbit/s");
     await page.locator(".problem").waitFor({ state: "hidden" });
     await finished(page);
+  });
+
+  test("fields and text agree after 200 random changes", async (t) => {
+    const { page } = await open(t, "index.html");
+    const values = {
+      "link.rate": ["1 Gbit/s", "10 Gbit/s", "2.5 Gbit/s", "fast"],
+      "link.delay": ["5 us", "25 us", ""],
+      "switch.buffer": ["64 KiB", "1 MiB", "none", ""],
+      "tcp.rto_min": ["200 ms", "5 ms", ""],
+      "tcp.receive_window": ["8 KiB", "64 KiB", ""],
+      "workload.fragment": ["16 KiB", "4 KiB", "a \"quoted\" word"],
+      "sweep.fan_in": ["[2, 4]", "8", "[3, 5, 9]"],
+    };
+    const expected = {};
+    let random = 1;
+    const below = (count) => (random = (random * 48271) % 2147483647) % count;
+    for (let change = 0; change < 200; change++) {
+      const path = Object.keys(values)[below(Object.keys(values).length)];
+      const value = values[path][below(values[path].length)];
+      await page.locator(`[name="${path}"]`).fill(value);
+      expected[path] = value;
+    }
+    const lines = () => downloaded(page, "Download scenario.toml").then((text) => text.split("\n"));
+    for (const [path, value] of Object.entries(expected)) {
+      const key = path.split(".")[1];
+      const written = /^[[\d]+[\d, \]]*$/.test(value) ? value : value.includes('"') ? `'${value}'` : `"${value}"`;
+      const isIn = (all) => (value === "" ? !all.some((line) => line.startsWith(`${key} =`)) : all.some((line) => line.startsWith(`${key} = ${written}`)));
+      await holds(async () => isIn(await lines()));
+      assert.equal(await page.locator(`[name="${path}"]`).inputValue(), value, path);
+    }
+  });
+
+  test("is small, quick and steady", async (t) => {
+    const packed = (file) => gzipSync(readFileSync(new URL(`../../../target/site/${file}`, import.meta.url)), { level: 9 }).length;
+    assert.ok(packed("play/fanin.wasm") < 1_500_000, "engine");
+    assert.ok(packed("play/play.js") < 200_000, "script");
+    const { page, heard } = await open(t, "index.html", { bypassCSP: true });
+    await page.locator(".results .finding").first().waitFor({ timeout: 60_000 });
+    assert.ok(new Set(heard.requests).size <= 12, heard.requests.join(" "));
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+    assert.ok(paint < 1000, `${paint} ms`);
+    const shift = await page.evaluate(
+      () =>
+        new Promise((done) => {
+          let sum = 0;
+          new PerformanceObserver((list) => list.getEntries().forEach((entry) => (sum += entry.value))).observe({ type: "layout-shift", buffered: true });
+          setTimeout(() => done(sum), 300);
+        }),
+    );
+    assert.ok(shift < 0.25, `layout shift ${shift}`);
   });
 
   test("a newcomer finds a remedy for an own rack, and takes the file along", async (t) => {
