@@ -7,6 +7,7 @@ import type { Report } from "../src/data";
 import { el } from "../src/dom";
 import { themeButton } from "../src/theme";
 import { advice } from "./advice";
+import { captureField, findings } from "./capture";
 import { type Case, CASES } from "./cases";
 import { Editor } from "./editor";
 import { Form } from "./form";
@@ -46,7 +47,7 @@ class Playground {
     text: string,
   ) {
     const source = el("div", { class: "source" });
-    const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, el("h3", {}, "The same as a file"), source, this.problem, this.buttons());
+    const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, el("h3", {}, "The same as a file"), source, this.problem, this.buttons(), captureField(place, (file) => void this.diagnose(file)));
     const right = el("section", { class: "outputs", "aria-label": "What happens" }, this.status, this.cure, this.results, this.advised);
     place.replaceChildren(left, right);
     this.editor = new Editor(source, text, () => this.changed());
@@ -167,6 +168,21 @@ class Playground {
       if (number === this.change) this.advised.replaceChildren(...advice(found, (values) => void this.set(values)));
     } catch (error) {
       if (!(error instanceof Stopped) && number === this.change) this.advised.replaceChildren(el("p", { role: "alert" }, words(error)));
+    }
+  }
+
+  private async diagnose(file: File): Promise<void> {
+    this.cure.replaceChildren(el("p", { role: "status" }, `Reading ${file.name}.`));
+    try {
+      const found = await this.workers.diagnose(file);
+      this.cure.replaceChildren(
+        ...findings(found, (text) => {
+          this.editor.replace(text);
+          this.changed(true);
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof Stopped)) this.cure.replaceChildren(el("p", { role: "alert", class: "problem" }, words(error)));
     }
   }
 

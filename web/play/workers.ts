@@ -1,4 +1,4 @@
-// Workers: one knows the comparison, others carry out its runs, one advises. Work that is not wanted any more is stopped at once.
+// Workers: one knows the comparison, others carry out its runs, one advises and diagnoses. Work that is not wanted any more is stopped at once.
 
 import type { Operation } from "./engine";
 import type { Call, Reply } from "./worker";
@@ -105,6 +105,15 @@ export class Workers {
 
   async advise(text: string): Promise<unknown> {
     return json(await this.adviser.call("advise", 0, utf8.encode(text)));
+  }
+
+  /** Diagnoses a capture; it does not leave the browser. */
+  async diagnose(file: File): Promise<unknown> {
+    const [name, bytes] = [utf8.encode(file.name), new Uint8Array(await file.arrayBuffer())];
+    const request = new Uint8Array(name.length + bytes.length);
+    request.set(name);
+    request.set(bytes, name.length);
+    return json(await this.adviser.call("diagnose", name.length, request));
   }
 
   /** Stops a comparison. */

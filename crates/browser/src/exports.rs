@@ -8,7 +8,7 @@ use fanin_spec::{Origin, Problem};
 use serde_json::json;
 
 use crate::session::{Session, Step};
-use crate::{advise, describe, run, set_value};
+use crate::{advise, describe, diagnose, run, set_value};
 
 /// Budget of advice in packets.
 const BUDGET: u64 = 20_000_000;
@@ -94,6 +94,11 @@ impl State {
                 self.session.take(job, request).map(|()| Vec::new())
             }
             7 => advise(text()?, BUDGET).map(String::into_bytes),
+            8 => {
+                // The argument is the length of the file's name, which comes first.
+                let (name, bytes) = request.split_at_checked(argument as usize).ok_or("no name")?;
+                diagnose(&String::from_utf8_lossy(name), bytes).map(String::into_bytes)
+            }
             _ => Err("no such operation".to_owned()),
         }
     }

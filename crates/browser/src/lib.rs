@@ -4,12 +4,14 @@
 //! travel as bytes. The output equals that of `fanin compare --json` to the byte, for the same scenario and seeds.
 
 mod advice;
+mod capture;
 mod exports;
 mod inline;
 mod scenario;
 mod session;
 
 pub use advice::advise;
+pub use capture::diagnose;
 pub use inline::run;
 pub use scenario::{describe, set_value};
 pub use session::{Session, Step};

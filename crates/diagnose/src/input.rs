@@ -1,9 +1,8 @@
 //! Inputs: format detection by the first bytes, and decompression.
 
-use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::io::{self, Chain, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
-use zstd::stream::read::Decoder;
 
 /// A stream whose first bytes were inspected.
 type Peeked<'a> = Chain<Cursor<Vec<u8>>, Box<dyn Read + 'a>>;
@@ -23,6 +22,7 @@ const LOOKED_AT: usize = 512;
 /// Maximum number of nested compressions.
 const LAYERS: usize = 3;
 /// Maximum window that a zstd frame may request, in bits: 128 MiB would exceed all other memory.
+#[cfg(not(target_arch = "wasm32"))]
 const WINDOW_BITS: u32 = 25;
 
 /// Decompresses a stream, repeatedly if needed, and detects its format.
@@ -34,16 +34,24 @@ pub(crate) fn open<'a>(source: Box<dyn Read + 'a>) -> io::Result<(Kind, Box<dyn 
     for _ in 0..LAYERS {
         let unpacked: Box<dyn Read + 'a> = match head.as_slice() {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(stream)),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-                let mut decoder = Decoder::with_buffer(BufReader::new(stream))?;
-                decoder.window_log_max(WINDOW_BITS)?;
-                Box::new(decoder)
-            }
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => zstd_decoder(stream)?,
             _ => break,
         };
         (head, stream) = peek(unpacked)?;
     }
     Ok((kind(&head), Box::new(stream)))
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn zstd_decoder<'a>(stream: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(io::BufReader::new(stream))?;
+    decoder.window_log_max(WINDOW_BITS)?;
+    Ok(Box::new(decoder))
+}
+
+#[cfg(target_arch = "wasm32")]
+fn zstd_decoder<'a>(_: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    Err(io::Error::other("zstd is not read in a browser; decompress the file first"))
 }
 
 fn peek<'a>(mut source: Box<dyn Read + 'a>) -> io::Result<(Vec<u8>, Peeked<'a>)> {

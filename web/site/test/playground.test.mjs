@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describeSite } from "./served.mjs";
 
@@ -144,6 +145,17 @@ describeSite("playground", (open) => {
     const file = await downloaded(page, "Download scenario.toml");
     assert.match(file, /buffer = "32 KiB"/);
     assert.ok(/receive_window|dctcp/.test(file), file);
+  });
+
+  test("diagnoses a capture, and simulates a matching scenario", async (t) => {
+    const { page } = await open(t, "index.html");
+    const field = page.locator(".capture input");
+    await field.setInputFiles(fileURLToPath(new URL("../../../docs/diagnosing/client.pcap.gz", import.meta.url)));
+    await page.locator(".cure .finding", { hasText: "incast: 6 of 17 rounds" }).waitFor({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Simulate a matching scenario" }).click();
+    await status(page, /^Simulating/);
+    await field.setInputFiles({ name: "no.pcap", mimeType: "application/octet-stream", buffer: Buffer.from([1, 2, 3]) });
+    await page.locator(".cure .problem", { hasText: "no.pcap" }).waitFor({ timeout: 60_000 });
   });
 
   test("a link has the scenario, and a hostile one only an error", async (t) => {
