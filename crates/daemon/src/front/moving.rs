@@ -23,6 +23,19 @@ impl<N: Net> Front<N> {
     pub(super) fn refresh_plans(&mut self) {
         if self.migrations.has_changed(self.shared.plans.edition()) {
             self.upstreams.pools_mut().iter_mut().for_each(Pool::follow_plan);
+            (0..self.upstreams.pools_mut().len()).for_each(|pool| self.copy_unread(pool));
+        }
+    }
+
+    /// Copies keys that clients may not read before cutover.
+    fn copy_unread(&mut self, pool: usize) {
+        for key in self.upstreams.pool(pool).take_unread() {
+            let Location::Moving(key_move) = self.upstreams.pool(pool).place(&key) else { continue };
+            let Some(plan_state) = self.upstreams.pool(pool).plan_state() else { return };
+            if key_move.stage == Stage::Move {
+                let step = first_step(&plan_state.moves, &key_move).unwrap_or(Step::Copy);
+                self.begin_migration((Id::NOBODY, Whose::Nobody), pool, (&key, false), key_move, (step, None));
+            }
         }
     }
 

@@ -15,6 +15,7 @@ use fanin_plan_files::{placement, plan};
 
 use super::key::LEASE;
 use super::plan::{InvalidPlan, Reader, STAGE, stage};
+use super::unread::UnreadKeys;
 use super::{MigrationState, Moves, PoolPlan, Stage};
 use crate::messages;
 use crate::net::clock::{Clock, Nanos, nanos};
@@ -102,7 +103,7 @@ fn keep(mut kept: Vec<PoolMigration>, shared: &Shared, end: &Receiver<()>) -> Ve
         let ends = end.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout);
         for pool in &mut kept {
             if pool.step(shared, clock.now(), ends) {
-                // A sleeping thread would keep using the last stage.
+                // A sleeping thread would keep using the last stage, or not copy its keys.
                 shared.wake();
             }
         }
@@ -137,6 +138,8 @@ pub struct PoolMigration {
     plan_state: Arc<MigrationState>,
     /// The previous state, which threads may still use, and when the last thread left it.
     last: Option<(Arc<MigrationState>, Option<Nanos>)>,
+    /// In stage `move`, keys to copy that clients may not read.
+    unread: Option<UnreadKeys>,
     /// The target of the migration.
     goal: Goal,
     /// Whether the folder was refused; it is then read again after the next change of state.
@@ -220,7 +223,7 @@ impl PoolMigration {
         let plan = pool.plan.clone()?;
         let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
         let plan_state = shared.state();
-        Some(PoolMigration {
+        let mut migration = PoolMigration {
             shared,
             name: pool.name.clone(),
             servers,
@@ -234,10 +237,40 @@ impl PoolMigration {
             refused: false,
             plan_state,
             plan,
+            unread: None,
             timeout: nanos(pool.timeout),
             written: 0,
             write_failed: false,
-        })
+        };
+        migration.find_unread();
+        Some(migration)
+    }
+
+    /// Finds the keys to copy in the current stage.
+    fn find_unread(&mut self) {
+        let (moves, servers) = (&self.plan_state.moves, self.servers.len() as u32);
+        let copies = self.plan_state.stage == Stage::Move;
+        self.unread = copies.then(|| UnreadKeys::of_folder(&self.plan.folder, moves, servers)).flatten();
+    }
+
+    /// Passes keys on to be copied, if the last ones have been taken; returns whether a thread must look.
+    fn copy_unread(&mut self, shared: &Shared) -> bool {
+        let Some(unread) = self.unread.as_mut().filter(|_| self.last.is_none() && self.shared.unread().is_empty())
+        else {
+            return false;
+        };
+        let keys = unread.next_keys(&self.plan_state.moves);
+        if keys.is_empty() {
+            self.unread = None;
+            return false;
+        }
+        shared.plans.copy(&self.shared, keys);
+        true
+    }
+
+    /// Whether nothing of the previous stage, and of this one, is left to do.
+    fn is_settled(&self) -> bool {
+        self.last.is_none() && self.unread.is_none()
     }
 
     /// The current stage, if no transition is under way.
@@ -245,7 +278,7 @@ impl PoolMigration {
         self.last.is_none().then_some(self.plan_state.stage)
     }
 
-    /// Checks the folder and advances when due; with `ends`, does not advance. Returns whether threads must pick up a new state.
+    /// Checks the folder and advances when due; with `ends`, does not advance. Returns whether threads must pick up a new state or keys.
     pub fn step(&mut self, shared: &Shared, now: Nanos, ends: bool) -> bool {
         match self.look() {
             None => {}
@@ -259,11 +292,12 @@ impl PoolMigration {
         let next = if ends { Ok(None) } else { self.goes_on(now) };
         let goes_on = matches!(next, Ok(Some(_)));
         let written = next.map(|next| next.into_iter().for_each(|next| shared.plans.publish(&self.shared, next)));
-        if goes_on || self.last.is_none() {
+        let copies = !ends && self.copy_unread(shared);
+        if goes_on || self.is_settled() {
             // Advance only from a settled stage.
             self.shared.settle(if goes_on { before } else { self.plan_state.stage });
         }
-        let settled = written.and_then(|()| if self.last.is_none() { self.write_settled() } else { Ok(()) });
+        let settled = written.and_then(|()| if self.is_settled() { self.write_settled() } else { Ok(()) });
         match settled.and_then(|()| self.writes_clear(now, ends)) {
             Ok(()) => self.write_failed = false,
             Err(error) if !std::mem::replace(&mut self.write_failed, true) => {
@@ -271,7 +305,7 @@ impl PoolMigration {
             }
             Err(_) => {}
         }
-        goes_on
+        goes_on || copies
     }
 
     fn reader(&self) -> Reader<'_> {
@@ -334,6 +368,9 @@ impl PoolMigration {
         }
         let is_same = Arc::ptr_eq(&self.goal.moves, &self.plan_state.moves);
         let Some((other, stage)) = next(self.plan_state.stage, is_same, self.goal.stage) else { return Ok(None) };
+        if stage == Stage::Copied && self.unread.is_some() {
+            return Ok(None);
+        }
         let moves = match other {
             true => Arc::new(self.goal.moves.taking_over(&self.plan_state.moves, self.plan_state.stage.is_turned())),
             false => self.plan_state.moves.clone(),
@@ -351,6 +388,7 @@ impl PoolMigration {
             self.seen = FileStates::default();
         }
         self.last = Some((before, None));
+        self.find_unread();
         Ok(Some(self.plan_state.clone()))
     }
 }

@@ -7,7 +7,8 @@
 //! new server is authoritative, and the old one deletes first.
 //!
 //! Front ends and threads in neighbouring stages are compatible; all others are not. `coordinator` moves all threads to the next stage.
-//! `plan` reads the table, `key` has the state of one key's migration, and `front/moving.rs` performs it. `rollout` is the planner's side.
+//! `plan` reads the table, `key` has the state of one key's migration, and `front/moving.rs` performs it. `unread` has the keys that no client
+//! reads. `rollout` is the planner's side.
 
 pub mod coordinator;
 pub mod key;
@@ -15,9 +16,10 @@ mod moves;
 pub mod plan;
 pub mod progress;
 pub mod rollout;
+mod unread;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use moves::{Moves, Side};
 
@@ -192,12 +194,18 @@ pub struct PoolPlan {
     state: Mutex<Arc<MigrationState>>,
     /// The stage in which the pool has settled: no requests of earlier stages are open.
     settled: AtomicUsize,
+    /// Keys that a thread is to copy.
+    unread: Mutex<Vec<Vec<u8>>>,
 }
 
 impl PoolPlan {
     /// The initial state.
     pub fn new(moves: Arc<Moves>, stage: Stage) -> PoolPlan {
-        PoolPlan { state: Mutex::new(Arc::new(MigrationState { moves, stage })), settled: AtomicUsize::new(0) }
+        PoolPlan {
+            state: Mutex::new(Arc::new(MigrationState { moves, stage })),
+            settled: AtomicUsize::new(0),
+            unread: Mutex::default(),
+        }
     }
 
     /// The current state.
@@ -208,6 +216,11 @@ impl PoolPlan {
     /// Records that no requests of earlier stages are open.
     pub fn settle(&self, stage: Stage) {
         self.settled.store(stage as usize, SeqCst);
+    }
+
+    /// Keys to copy that no thread has taken yet.
+    pub fn unread(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The stage in which it has settled.
@@ -230,6 +243,12 @@ impl Plans {
     /// Publishes a new state of a pool to all threads.
     pub fn publish(&self, plan: &PoolPlan, state: Arc<MigrationState>) {
         *plan.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.edition.fetch_add(1, SeqCst);
+    }
+
+    /// Passes keys of a pool's plan to the thread that looks first.
+    pub fn copy(&self, plan: &PoolPlan, keys: Vec<Vec<u8>>) {
+        *plan.unread() = keys;
         self.edition.fetch_add(1, SeqCst);
     }
 

@@ -126,6 +126,11 @@ impl Pool {
         self.plan_state = self.shared.plan.as_ref().map(|plan| plan.state());
     }
 
+    /// Keys of the plan to copy, if no other thread has taken them.
+    pub fn take_unread(&self) -> Vec<Vec<u8>> {
+        self.shared.plan.as_ref().map(|plan| std::mem::take(&mut *plan.unread())).unwrap_or_default()
+    }
+
     /// Which servers are in use.
     pub fn members(&self) -> &Arc<Members> {
         &self.members

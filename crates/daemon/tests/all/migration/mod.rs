@@ -10,6 +10,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use fanin_daemon::log::{Naming, Secret};
 use fanin_daemon::routing::{Hash, Placement, Router, Weighted};
 use fanin_daemon::{Running, Settings};
 use sha2::{Digest, Sha256};
@@ -17,6 +18,8 @@ use tempfile::TempDir;
 
 use crate::support::{Client, now};
 use model::Model;
+
+pub const SECRET: &str = "sixteen bytes or more";
 
 /// Writes a plan's folder like `fanin plan`.
 pub fn write_plan(folder: &Path, servers: usize, table: &str) {
@@ -41,20 +44,26 @@ struct Moving {
 }
 
 impl Moving {
-    fn start(count: usize, keys: &[String], stage: &str, of_pool: &str) -> Moving {
+    /// With a plan of hashed keys, only requests copy keys.
+    fn start(count: usize, keys: &[String], stage: &str, hashes: bool) -> Moving {
         let servers: Vec<Model> = (0..count).map(|_| Model::start()).collect();
         let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
         let weighted: Vec<Weighted> =
             servers.iter().map(|server| Weighted { name: server.address.to_string(), weight: 1 }).collect();
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &weighted);
         let folder = tempfile::tempdir().unwrap();
-        write_plan(folder.path(), count, &table(&router, keys, count, 1));
+        let secret = folder.path().join("secret");
+        fs::write(&secret, SECRET).unwrap();
+        let log = if hashes { format!("secret = \"{}\"", secret.display()) } else { "keys = \"plain\"".to_owned() };
+        let name = |key: &String| if hashes { hashed(SECRET, key) } else { key.clone() };
+        write_plan(folder.path(), count, &named_table(&router, keys, count, 1, name));
         write_stage(folder.path(), stage);
         let text = |front: usize| {
             format!(
-                "threads = 2\n[[pool]]\nname = \"p\"\nlisten = \"127.0.0.{front}:0\"\ntimeout = \"400 ms\"\nservers = [{}]\nplan = \"{}\"\n{of_pool}\n",
-                listed.join(","),
-                folder.path().display()
+                "threads = 2\n[log]\nfile = \"{0}/asked{front}.csv\"\n{log}\n[[pool]]\nname = \"p\"\nlisten = \"127.0.0.{front}:0\"\n\
+                 timeout = \"400 ms\"\nservers = [{1}]\nplan = \"{0}\"\n",
+                folder.path().display(),
+                listed.join(",")
             )
         };
         // Progress is stored by their addresses.
@@ -96,8 +105,27 @@ impl Moving {
 
 /// A table that moves keys by this number of servers.
 pub fn table(router: &Router, keys: &[String], servers: usize, by: usize) -> String {
-    let row = |key: &String| format!("{key},{},\n", (router.server(key.as_bytes()) + by) % servers + 1);
+    named_table(router, keys, servers, by, String::clone)
+}
+
+fn named_table(
+    router: &Router,
+    keys: &[String],
+    servers: usize,
+    by: usize,
+    name: impl Fn(&String) -> String,
+) -> String {
+    // The front end computes a hashed key's old server.
+    let new = |key: &String| (router.server(key.as_bytes()) + by) % servers + 1;
+    let row = |key: &String| format!("{},{},\n", name(key), new(key));
     format!("key,server,was\n{}", keys.iter().map(row).collect::<String>())
+}
+
+/// A key's name in the plan, by a secret.
+pub fn hashed(secret: &str, key: &str) -> String {
+    let mut name = Vec::new();
+    Naming::Hashed(Secret::of(secret.as_bytes()).unwrap()).write(key.as_bytes(), &mut name);
+    String::from_utf8(name).unwrap()
 }
 
 pub fn keys(count: usize) -> Vec<String> {

@@ -3,12 +3,9 @@
 use std::fs;
 
 use fanin_daemon::Settings;
-use fanin_daemon::log::{Naming, Secret};
 use tempfile::TempDir;
 
-use super::{write_plan, write_stage};
-
-const SECRET: &str = "sixteen bytes or more";
+use super::{SECRET, hashed, write_plan, write_stage};
 
 /// Settings of a front end with a plan's folder, and with a log's secret if keys are hashed.
 fn settings(folder: &TempDir, hashed: bool) -> Result<Settings, String> {
@@ -25,12 +22,6 @@ fn settings(folder: &TempDir, hashed: bool) -> Result<Settings, String> {
 
 fn keys_of(settings: &Settings) -> usize {
     settings.pools[0].plan.as_ref().unwrap().moves.len()
-}
-
-fn hashed(secret: &str, key: &str) -> String {
-    let mut name = Vec::new();
-    Naming::Hashed(Secret::of(secret.as_bytes()).unwrap()).write(key.as_bytes(), &mut name);
-    String::from_utf8(name).unwrap()
 }
 
 #[test]

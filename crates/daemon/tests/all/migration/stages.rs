@@ -29,7 +29,7 @@ fn comes_to_be(what: impl Fn() -> bool) {
 
 #[test]
 fn first_read_copies_key_to_new_server() {
-    let moving = Moving::start(3, &keys(4), "move", "");
+    let moving = Moving::start(3, &keys(4), "move", true);
     let mut client = moving.client();
     let [old, new] = moving.places("1-key");
     old.put("1-key", "one");
@@ -51,7 +51,7 @@ fn first_read_copies_key_to_new_server() {
 #[test]
 fn multiget_reads_new_servers_in_key_order() {
     let all = keys(40);
-    let moving = Moving::start(4, &all, "move", "");
+    let moving = Moving::start(4, &all, "move", true);
     let mut client = moving.client();
     for (number, key) in all.iter().enumerate().filter(|(number, _)| number % 5 != 0) {
         moving.places(key)[0].put(key, &crate::support::value(key, number));
@@ -76,7 +76,7 @@ fn multiget_reads_new_servers_in_key_order() {
 
 #[test]
 fn copy_keeps_flags_and_lifetime() {
-    let moving = Moving::start(3, &keys(4), "move", "");
+    let moving = Moving::start(3, &keys(4), "move", true);
     let mut client = moving.client();
     assert_eq!(client.ask("set 1-key 77 100 3\r\none\r\n"), "STORED");
     let [old, new] = moving.places("1-key");
@@ -87,7 +87,7 @@ fn copy_keeps_flags_and_lifetime() {
 
 #[test]
 fn changes_go_to_old_server_and_delete_copy() {
-    let moving = Moving::start(3, &keys(4), "move", "");
+    let moving = Moving::start(3, &keys(4), "move", true);
     let mut client = moving.client();
     let [old, new] = moving.places("1-key");
     assert_eq!(client.ask("add 1-key 0 0 1\r\n5\r\n"), "STORED");
@@ -123,7 +123,7 @@ fn changes_go_to_old_server_and_delete_copy() {
 
 #[test]
 fn pipelined_reads_see_earlier_writes() {
-    let moving = Moving::start(3, &keys(4), "move", "");
+    let moving = Moving::start(3, &keys(4), "move", true);
     moving.servers.iter().for_each(|server| server.slow.store(800, std::sync::atomic::Ordering::SeqCst));
     let mut client = moving.client();
     for version in 0..60 {
@@ -142,7 +142,7 @@ fn pipelined_reads_see_earlier_writes() {
 
 #[test]
 fn new_server_is_authoritative_after_cutover() {
-    let moving = Moving::start(3, &keys(6), "move", "");
+    let moving = Moving::start(3, &keys(6), "move", true);
     moving.told("turn");
     moving.reaches("turn");
     let mut client = moving.client();
@@ -168,8 +168,34 @@ fn new_server_is_authoritative_after_cutover() {
 }
 
 #[test]
+fn keys_that_nobody_reads_are_copied_before_cutover() {
+    let all = keys(700);
+    let moving = Moving::start(3, &all, "begin", false);
+    for key in &all {
+        moving.places(key)[0].put(key, "here");
+        moving.places(key)[1].put(key, "ancient");
+    }
+    for stage in ["move", "copied", "turn", "over"] {
+        moving.told(stage);
+        moving.reaches(stage);
+    }
+    for key in &all {
+        assert_eq!(moving.places(key)[1].has(key).as_deref(), Some("here"), "{key}");
+    }
+    let copied: u64 = (0..2).map(|front| moving.client_of(front).figure("moving_copied")).sum();
+    assert!(copied >= 700, "{copied}");
+    // Each front end clears a key at its new server when it first reads it there, and has done so with all keys.
+    for front in 0..2 {
+        let mut client = moving.client_of(front);
+        for key in &all {
+            assert_eq!(value_of(&mut client, key).as_deref(), Some("here"), "{key}");
+        }
+    }
+}
+
+#[test]
 fn unavailable_server_fails_only_its_requests() {
-    let moving = Moving::start(3, &keys(4), "move", "");
+    let moving = Moving::start(3, &keys(4), "move", true);
     let mut client = moving.client();
     let [_, new] = moving.places("1-key");
     new.slow.store(1 << 40, std::sync::atomic::Ordering::SeqCst);

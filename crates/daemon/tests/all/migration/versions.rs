@@ -144,7 +144,7 @@ fn write(mut client: Client, known: &Known, writer: usize) {
 #[test]
 fn reads_never_return_stale_values_during_plans() {
     let known = Known::of(keys(KEYS));
-    let moving = Moving::start(3, &known.keys, "begin", "");
+    let moving = Moving::start(3, &known.keys, "begin", false);
     moving.servers.iter().for_each(|server| server.slow.store(600, SeqCst));
     thread::scope(|scope| {
         let works: Vec<_> = (0..WRITERS)
