@@ -43,11 +43,11 @@ pub fn check(plan: LinuxFabric, spec: &RunSpec) -> Result<Vec<String>, Trouble> 
     })
 }
 
-/// Raises the limit of open files, as far as that is allowed.
+/// Raises the limit of open files, as far as that is allowed. A run that needs more fails with the system's error.
 fn raise_limit_of_files() {
-    let raised = setrlimit(Resource::RLIMIT_NOFILE, FILES, FILES);
-    if let (Err(_), Ok((_, most))) = (raised, getrlimit(Resource::RLIMIT_NOFILE)) {
-        // A run that needs more fails with the system's error.
+    let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    let raised = setrlimit(Resource::RLIMIT_NOFILE, most.max(FILES), most.max(FILES));
+    if raised.is_err() {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
 }

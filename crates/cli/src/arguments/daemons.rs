@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::jobs;
+use super::values::jobs;
 
 #[derive(Args)]
 pub struct FrontArguments {

@@ -3,9 +3,11 @@
 //!
 //! Front ends connect to it, and agents to one another where hubs form a tree. As a hub it asks the servers of its rack directly.
 
+mod connections;
 mod counters;
 mod load;
 mod memcached;
+mod reports;
 mod running;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,18 +19,18 @@ use fanin_ring::Event;
 use fanin_roles::front_end::Directory;
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Item, ItemKey, Load};
-use fanin_roles::{Body, Machine, Message, Node, Output, Outputs, Tag, data_server, hub, machine};
+use fanin_roles::{Body, Machine, Message, Node, Output, Outputs, data_server, hub, machine};
 use fanin_units::{Bytes, Time};
 
 use crate::memory::charged;
 use crate::memory::table::{Id, Table};
 use crate::net::clock::{Nanos, nanos, reaches, span};
 use crate::net::{Net, Token};
-use crate::peers::{GREETING, ItemBody, ItemMessage, Peer, PeerError, READ};
+use crate::peers::{GREETING, ItemBody, ItemMessage, Peer, READ};
 use crate::settings::AgentSettings;
 use crate::settings::racks::FRONT_ENDS;
 pub use counters::AgentCounters;
-use load::{LOOK, MachineLoad, PERIOD};
+use load::MachineLoad;
 use memcached::{Asker, Memcached, Results};
 pub use running::{RunningAgent, start};
 
@@ -38,19 +40,14 @@ pub const SEGMENT: (u32, u32) = (1448, 90);
 const FORGET: Time = Time::from_secs(60);
 /// Time by which sending may be behind its speed: the resolution of epoll.
 const BEHIND: Time = Time::from_millis(2);
-/// Unsent bytes from which a hub sends no more to a peer, and up to which it sends again.
+/// Unsent bytes from which a hub sends no more to a peer.
 const STOPS_AT: usize = 256 << 10;
-const GOES_ON_AT: usize = 64 << 10;
 /// Most bytes for front ends that have not greeted yet.
 const EARLY: usize = 1 << 20;
 /// Share of the memory limit that may wait at a hub.
 const WAITING: u64 = 4;
 /// Size that an object is assumed to have until some are known.
 const FIRST_OBJECT: Bytes = Bytes(4 << 10);
-/// Least time between two texts about refused peers.
-const BETWEEN_TEXTS: Nanos = 1_000_000_000;
-/// Pause after a failed accept, for example without free file descriptors.
-const ACCEPT_PAUSE: Nanos = 100_000_000;
 
 /// An agent.
 pub struct Agent<N: Net> {
@@ -275,223 +272,6 @@ fn params(settings: &AgentSettings) -> machine::Params {
             behind: BEHIND,
         },
         front_end: None,
-    }
-}
-
-/// Peers.
-impl<N: Net> Agent<N> {
-    fn accept(&mut self) {
-        loop {
-            let stream = match self.net.accept(0, &self.settings.entry) {
-                Ok(stream) => stream,
-                Err(error) => {
-                    if error.kind() != io::ErrorKind::WouldBlock {
-                        self.accept_at = Some(self.now + ACCEPT_PAUSE);
-                    }
-                    return;
-                }
-            };
-            if self.peers.len() >= self.settings.peers {
-                self.counters.peers_refused.add(1);
-                self.net.refuse(stream, b"");
-                continue;
-            }
-            let token = Token::Client(self.peers.next());
-            if let Ok(socket) = self.net.add(stream, token, false) {
-                self.add(Peer::accepted(socket, self.me));
-            }
-        }
-    }
-
-    fn add(&mut self, peer: Peer<N::Socket>) -> Id {
-        let id = self.peers.insert(peer);
-        self.greetings.push_back((self.now + GREETING, id));
-        self.mark(id);
-        id
-    }
-
-    fn mark(&mut self, id: Id) {
-        if self.peers.get_mut(id).is_some_and(Peer::mark) {
-            self.marked.push(id);
-        }
-    }
-
-    fn peer_event(&mut self, id: Id, event: &Event) {
-        let Some(peer) = self.peers.get_mut(id) else { return };
-        let reads = match peer.event(&mut self.net, event) {
-            Ok(reads) => reads,
-            Err(error) => return self.peer_fails(id, &error),
-        };
-        self.mark(id);
-        if reads && let Err(error) = self.read(id) {
-            self.peer_fails(id, &error);
-        }
-    }
-
-    /// Reads and handles a peer's messages.
-    fn read(&mut self, id: Id) -> Result<(), PeerError> {
-        let mut messages = Vec::new();
-        loop {
-            let Some(peer) = self.peers.get_mut(id) else { return Ok(()) };
-            let before = peer.node();
-            let more = peer.read(&mut self.net, &mut self.buffer)?;
-            let result = peer.take(&mut messages);
-            let Some(from) = peer.node() else {
-                if !more {
-                    return Ok(());
-                }
-                continue;
-            };
-            if before.is_none() {
-                // The last connection of a node counts: an earlier one may not have ended yet.
-                self.by_node.insert(from, id);
-                self.counters.peers_greeted.add(1);
-                if from.0 >= FRONT_ENDS {
-                    self.reports.insert(from, None);
-                    self.report_at = self.now;
-                    self.send_early(from);
-                }
-            }
-            let hub = self.machine.hub();
-            let ends_early = |message: &ItemMessage| {
-                matches!(message.body, Body::Over) && hub.is_some_and(|hub| hub.owes(message.tag))
-            };
-            if messages.iter().any(ends_early) {
-                self.report_soon(from);
-            }
-            self.machine.handle_all(self.time(), from, messages.drain(..), &NoDirectory, &mut self.out);
-            self.act();
-            result?;
-            // After a greeting, more may be there.
-            if !more && before.is_some() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// A connection has failed: closes it, and says why unless the peer has just gone.
-    fn peer_fails(&mut self, id: Id, error: &PeerError) {
-        let is_refused = !matches!(error, PeerError::Io(_) | PeerError::Closed);
-        if is_refused {
-            self.counters.peers_refused.add(1);
-            // Strangers must not fill the log.
-            if self.told_at.is_none_or(|at| at + BETWEEN_TEXTS <= self.now) {
-                self.told_at = Some(self.now);
-                self.net.tell(&format!("a peer was refused: {error}"));
-            }
-        }
-        self.close(id);
-    }
-
-    fn close(&mut self, id: Id) {
-        let Some(peer) = self.peers.remove(id) else { return };
-        let node = peer.node_or_expected();
-        peer.close(&mut self.net);
-        let Some(node) = node else { return };
-        if self.stopped.contains(&id) {
-            self.stopped.retain(|other| *other != id);
-            self.machine.set_stopped(self.time(), node, false, &mut self.out);
-        }
-        if node.0 < FRONT_ENDS {
-            // Another agent's memcached may be well.
-            self.machine.parent_lost(self.time(), node, &mut self.out);
-        }
-        if self.by_node.get(&node) == Some(&id) {
-            self.by_node.remove(&node);
-            self.reports.remove(&node);
-            if node.0 >= FRONT_ENDS {
-                self.machine.lost(self.time(), node, &NoDirectory, &mut self.out);
-            }
-        }
-        self.act();
-    }
-
-    /// Writes to all marked connections.
-    fn flush(&mut self) {
-        for server in std::mem::take(&mut self.marked_memcacheds) {
-            if self.memcacheds[server].flush(&mut self.net, Token::Server(server), self.now).is_err() {
-                self.memcached_fails(server);
-            }
-        }
-        self.take_found();
-        for id in std::mem::take(&mut self.marked) {
-            let Some(peer) = self.peers.get_mut(id) else { continue };
-            let hub = self.machine.hub().filter(|_| peer.unsent() > 0);
-            if let Some(speed) = hub.zip(peer.node()).and_then(|(hub, node)| hub.speed_to(node)) {
-                peer.pace(&mut self.net, speed);
-            }
-            if let Err(error) = peer.write(&mut self.net) {
-                self.peer_fails(id, &error);
-            }
-        }
-    }
-
-    /// The hub sends again to peers that have taken most of their output.
-    fn go_on_sending(&mut self) {
-        let stopped = std::mem::take(&mut self.stopped);
-        for id in stopped {
-            let Some(peer) = self.peers.get(id) else { continue };
-            match peer.node_or_expected() {
-                Some(node) if peer.unsent() <= GOES_ON_AT => {
-                    self.machine.set_stopped(self.time(), node, false, &mut self.out);
-                    self.act();
-                }
-                _ => self.stopped.push(id),
-            }
-        }
-    }
-
-    /// At the limit, closes the peer with most output.
-    fn limit_memory(&mut self) {
-        let held = charged().wrapping_sub(self.charged_before) as u64 + self.net.held() as u64;
-        self.counters.memory_bytes.set(held);
-        if held < self.settings.memory.0 {
-            return;
-        }
-        let most = self.peers.ids().into_iter().max_by_key(|id| self.peers.get(*id).map_or(0, Peer::unsent));
-        if let Some(id) = most {
-            self.counters.peers_cut_off.add(1);
-            self.close(id);
-        }
-    }
-}
-
-/// Reports.
-impl<N: Net> Agent<N> {
-    /// When front ends are reported to next, if there are any.
-    fn report_due(&self) -> Option<Nanos> {
-        let is_hub = self.machine.hub().is_some_and(|hub| hub.open_requests() > 0);
-        let soon = if is_hub { self.reported + PERIOD } else { Nanos::MAX };
-        (!self.reports.is_empty()).then(|| self.report_at.min(soon))
-    }
-
-    /// Reports soon to a front end that has ended a request early: it may have taken this agent for silent.
-    fn report_soon(&mut self, front_end: Node) {
-        if let Some(last) = self.reports.get_mut(&front_end) {
-            (*last, self.report_at) = (None, self.now);
-        }
-    }
-
-    /// Reports to the front ends for which it is a hub, and to all others if its load has changed much.
-    fn report(&mut self) {
-        (self.reported, self.report_at) = (self.now, self.now + LOOK);
-        self.load.look(self.now);
-        let spare = self.load.spare(self.machine.spare_io());
-        let mut reports = std::mem::take(&mut self.reports);
-        for (&node, last) in &mut reports {
-            let Some((id, peer)) = self.by_node.get(&node).and_then(|id| Some((*id, self.peers.get_mut(*id)?))) else {
-                continue;
-            };
-            let load = Load { spare, round_trip: peer.round_trip(&self.net) };
-            let is_hub = self.machine.hub().is_some_and(|hub: &Hub<_, _>| hub.serves(node));
-            if is_hub || self.load.has_changed(*last, load) {
-                let tag = Tag { origin: node, request: 0, epoch: 0 };
-                peer.put(&Message { tag, index: 0, body: Body::Load(load) });
-                *last = Some(load);
-                self.mark(id);
-            }
-        }
-        self.reports = reports;
     }
 }
 

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fanin_units::Time;
 
+use crate::net::ACCEPT_PAUSE;
 use crate::net::clock::{Nanos, nanos};
 use crate::settings::Settings;
 
-/// Pause before accepting again after running out of file descriptors.
-const ACCEPT_PAUSE: Nanos = 100_000_000;
 /// Minimum time for clients to go to a successor.
 const LEAST_DEPARTURE: Nanos = 1_000_000_000;
 /// Number of checks for idle clients per idle timeout.

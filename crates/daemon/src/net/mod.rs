@@ -50,6 +50,9 @@ pub struct Tcp {
     pub retransmits: u64,
 }
 
+/// Pause before accepting again after running out of file descriptors.
+pub const ACCEPT_PAUSE: Nanos = 100_000_000;
+
 /// A network.
 pub trait Net {
     /// A connection before registration.
