@@ -1,7 +1,7 @@
 import license from "rollup-plugin-license";
 import { defineConfig } from "vite";
 
-// The playground's script, its worker and its style sheet, with relative paths: the site works from any folder of a server.
+// The scripts of the playground and of living figures, their worker and style sheet, with relative paths: the site works from any folder of a server.
 export default defineConfig({
   base: "./",
   plugins: [license({ thirdParty: { output: "../target/site/play/LICENSES.txt" } })],
@@ -12,8 +12,8 @@ export default defineConfig({
     reportCompressedSize: false,
     cssCodeSplit: false,
     rollupOptions: {
-      input: "play/main.ts",
-      output: { entryFileNames: "play.js", assetFileNames: "play[extname]" },
+      input: { play: "play/main.ts", figures: "play/figures.ts" },
+      output: { entryFileNames: "[name].js", chunkFileNames: "[name].js", assetFileNames: "play[extname]" },
     },
   },
   worker: { format: "es", rollupOptions: { output: { entryFileNames: "worker.js" } } },

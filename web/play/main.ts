@@ -11,23 +11,18 @@ import { captureField, findings } from "./capture";
 import { type Case, CASES } from "./cases";
 import { Editor } from "./editor";
 import { Form } from "./form";
+import { lacks, load } from "./load";
 import { result } from "./result";
 import { packed, unpacked } from "./share";
-import { type Description, type Problem, Stopped, Workers } from "./workers";
+import { type Keys, type Problem, Stopped, type Workers } from "./workers";
 
 /** Seeds of the first figures, and of those that refine them. */
 const SEEDS = [1, 3, 10];
 /** Time after a key press before a comparison begins, in ms. */
 const PAUSE = 250;
 
-/** What a browser lacks to run the engine. */
-function lacks(): string[] {
-  const parts = { WebAssembly: "WebAssembly", Worker: "web workers", CompressionStream: "compression streams" };
-  return Object.entries(parts).flatMap(([name, words]) => (name in globalThis ? [] : [words]));
-}
-
 class Playground {
-  private readonly form = new Form((path, value) => void this.set({ [path]: value }));
+  private readonly form: Form;
   private readonly editor: Editor;
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly problem = el("p", { class: "problem", role: "alert", hidden: "" });
@@ -43,9 +38,11 @@ class Playground {
 
   constructor(
     private readonly workers: Workers,
+    keys: Keys,
     place: HTMLElement,
     text: string,
   ) {
+    this.form = new Form(keys, (path, value) => void this.set({ [path]: value }));
     const source = el("div", { class: "source" });
     const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, el("h3", {}, "The same as a file"), source, this.problem, this.buttons(), captureField(place, (file) => void this.diagnose(file)));
     const right = el("section", { class: "outputs", "aria-label": "What happens" }, this.status, this.cure, this.results, this.advised);
@@ -121,8 +118,9 @@ class Playground {
       if (number !== this.change) return;
       this.form.follow(description.values ?? {});
       this.show(description.problem);
-      if (description.problem || this.isTooLarge(description)) return;
-      await this.compare(number, text, seedsOf(description));
+      if (description.problem) return;
+      if (description.too_large !== undefined) return this.refuse(description.too_large);
+      await this.compare(number, text, description.seeds ?? 1);
     } catch (error) {
       if (!(error instanceof Stopped) && number === this.change) this.show({ line: 0, what: words(error) });
     }
@@ -145,11 +143,9 @@ class Playground {
     this.status.textContent = `Simulated with ${seeds} seeds; the command line gives the same figures.`;
   }
 
-  private isTooLarge({ too_large }: Description): boolean {
-    if (too_large === undefined) return false;
-    this.status.textContent = `Too large for a page: ${too_large}. Download scenario.toml and run fanin compare scenario.toml.`;
+  private refuse(why: string): void {
+    this.status.textContent = `Too large for a page: ${why}. Download scenario.toml and run fanin compare scenario.toml.`;
     this.results.replaceChildren();
-    return true;
   }
 
   private show(problem: Problem | undefined): void {
@@ -162,7 +158,7 @@ class Playground {
   private async advise(): Promise<void> {
     const number = this.change;
     this.workers.stopAdvice();
-    this.advised.replaceChildren(el("p", { role: "status" }, "Searching for changes that help: about a minute."));
+    this.advised.replaceChildren(el("p", { role: "status" }, "Searching for changes that help."));
     try {
       const found = await this.workers.advise(this.editor.text());
       if (number === this.change) this.advised.replaceChildren(...advice(found, (values) => void this.set(values)));
@@ -193,12 +189,6 @@ class Playground {
   }
 }
 
-/** Seeds that the text asks for. */
-function seedsOf({ values }: Description): number {
-  const seeds = Number(values?.["run.seeds"] ?? 5);
-  return Number.isInteger(seeds) && seeds > 0 ? Math.min(seeds, 1000) : 5;
-}
-
 function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -211,9 +201,9 @@ function download(name: string, text: string): void {
 
 async function start(place: HTMLElement): Promise<void> {
   const missing = lacks();
-  if (missing.length > 0) throw new Error(`This browser lacks ${missing.join(" and ")}. The command line needs no browser.`);
-  const [module, shared] = await Promise.all([WebAssembly.compileStreaming(fetch(new URL(/* @vite-ignore */ "./fanin.wasm", import.meta.url))), unpacked(location.hash)]);
-  new Playground(new Workers(module, navigator.hardwareConcurrency || 2), place, shared ?? CASES[0]?.text ?? "");
+  if (missing !== undefined) throw new Error(missing);
+  const [workers, shared] = await Promise.all([load(navigator.hardwareConcurrency || 2), unpacked(location.hash)]);
+  new Playground(workers, await workers.keys(), place, shared ?? CASES[0]?.text ?? "");
 }
 
 const place = document.getElementById("playground");

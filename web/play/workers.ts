@@ -61,12 +61,12 @@ export interface Problem {
 export interface Description {
   values?: Record<string, string>;
   problem?: Problem;
-  schemes?: string[];
-  runs?: number;
-  cpu_s?: number;
-  warnings?: string[];
+  seeds?: number;
   too_large?: string;
 }
+
+/** Keys of a scenario by path: default and form of a valid value. */
+export type Keys = Record<string, { usual: string; right: string }>;
 
 /** The result of a step: runs that are missing, or the comparison. */
 export type Step = { runs: number } | { problem: Problem } | { summary: string; report: unknown };
@@ -77,12 +77,18 @@ export class Workers {
   private readonly session: Hand;
   private readonly runners: Hand[];
   private readonly adviser: Hand;
+  /** Number of stops: what began before one does not go on after it. */
+  private stops = 0;
 
   constructor(module: WebAssembly.Module, cores: number) {
     this.texts = new Hand(module);
     this.session = new Hand(module);
     this.adviser = new Hand(module);
     this.runners = Array.from({ length: Math.max(1, cores - 1) }, () => new Hand(module));
+  }
+
+  async keys(): Promise<Keys> {
+    return json(await this.texts.call("keys", 0, new Uint8Array()));
   }
 
   async describe(text: string): Promise<Description> {
@@ -109,15 +115,13 @@ export class Workers {
 
   /** Diagnoses a capture; it does not leave the browser. */
   async diagnose(file: File): Promise<unknown> {
-    const [name, bytes] = [utf8.encode(file.name), new Uint8Array(await file.arrayBuffer())];
-    const request = new Uint8Array(name.length + bytes.length);
-    request.set(name);
-    request.set(bytes, name.length);
-    return json(await this.adviser.call("diagnose", name.length, request));
+    const name = utf8.encode(file.name);
+    return json(await this.adviser.call("diagnose", name.length, joined(name, new Uint8Array(await file.arrayBuffer()))));
   }
 
   /** Stops a comparison. */
   stop(): void {
+    this.stops += 1;
     for (const hand of [this.session, ...this.runners]) hand.stop();
   }
 
@@ -127,17 +131,30 @@ export class Workers {
 
   /** Carries out the runs that the last step asked for, one at a time on each runner. */
   private async carryOut(runs: number, progress: (share: number) => void): Promise<void> {
+    const stops = this.stops;
     let [next, done] = [0, 0];
+    const call = (hand: Hand, ...call: Parameters<Hand["call"]>) => {
+      if (this.stops !== stops) throw new Stopped();
+      return hand.call(...call);
+    };
     const work = async (runner: Hand) => {
       while (next < runs) {
-        const run = next++;
-        const job = await this.session.call("job", run, new Uint8Array());
-        await this.session.call("take", run, await runner.call("run", 0, job));
+        const job = await call(this.session, "job", next++, new Uint8Array());
+        const tables = await call(runner, "run", 0, job);
+        await call(this.session, "take", job.length, joined(job, tables));
         progress(++done / runs);
       }
     };
     await Promise.all(this.runners.map(work));
   }
+}
+
+/** A request of two parts; the operation gets the length of the first one. */
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
 }
 
 function json<T>(bytes: Uint8Array): T {

@@ -48,6 +48,13 @@ export default function (config) {
         return usual(tokens, i, options, env, self);
       };
     }
+    // A scenario after such a comment is also a figure that runs (web/play/figures.ts).
+    const usual = markdown.renderer.rules.html_block;
+    markdown.renderer.rules.html_block = (tokens, i, ...rest) => {
+      const [, path, values] = /^<!-- figure: (\S+) = (.*) -->\n$/.exec(tokens[i].content) ?? [];
+      if (path === undefined) return usual(tokens, i, ...rest);
+      return `<div class="living" data-path="${path}" data-values="${markdown.utils.escapeHtml(values)}"></div>\n`;
+    };
     // Wide tables and code scroll by themselves, also by keyboard.
     markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
     markdown.renderer.rules.table_close = () => "</table></div>\n";

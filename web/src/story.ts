@@ -14,11 +14,12 @@ export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.stories.length === 0) return [];
   const guide =
     "One run of each scheme, watched: at a point where it collapses, degrades or is slow, else at the largest fan-in. The initial view shows the longest wait and its cause. Drag to zoom, double-click to reset.";
-  const articles = report.stories.map((story) => article(story, schemes));
+  const articles = report.stories.map((story) => timeline(story, schemes));
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }
 
-function article(story: Timeline, schemes: Schemes): HTMLElement {
+/** The timeline of a run. */
+export function timeline(story: Timeline, schemes: Schemes): HTMLElement {
   const panels = new Panels(story);
   const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.at}`);
   const into = story.start_ms > 0 ? `, ${time(story.start_ms)} into the run` : "";

@@ -5,7 +5,7 @@ import { after, before, describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const CHROMIUM = "/usr/bin/chromium";
+export const CHROMIUM = "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 /** Tests of the page that a variable of the environment names: they get what opens it until a test's end, and its path. */
@@ -13,7 +13,7 @@ export function describePage(title, variable, tests) {
   const { path, missing } = named(variable);
   describe(title, { skip: missing ?? false }, () => {
     let browser;
-    before(async () => (browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })));
+    before(async () => (browser = await launch()));
     after(() => browser?.close());
     const opened = async (t, options) => {
       const shown = await show(browser, path, options);
@@ -23,6 +23,8 @@ export function describePage(title, variable, tests) {
     tests(opened, path);
   });
 }
+
+export const launch = () => chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 
 /** The page that the variable names, or why it cannot be looked at. */
 function named(variable) {

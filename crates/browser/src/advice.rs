@@ -10,7 +10,7 @@ use crate::scenario::{NAME, Read};
 /// # Errors
 /// The problem in the scenario.
 pub fn advise(text: &str, budget: u64) -> Result<String, String> {
-    let read = Read::new(text, 1).map_err(|problem| problem.to_string())?;
+    let read = Read::new(text, None).map_err(|problem| problem.to_string())?;
     let addresses = Addresses::default();
     let asked = Asked {
         scenario: &read.scenario,

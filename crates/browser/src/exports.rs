@@ -4,11 +4,11 @@
 use core::cell::RefCell;
 use std::sync::Mutex;
 
-use fanin_spec::{Origin, Problem};
 use serde_json::json;
 
+use crate::scenario::problem_of;
 use crate::session::{Session, Step};
-use crate::{advise, describe, diagnose, run, set_value};
+use crate::{advise, describe, diagnose, keys, run, set_value};
 
 /// Budget of advice in packets.
 const BUDGET: u64 = 20_000_000;
@@ -79,6 +79,8 @@ pub extern "C" fn panic_text() -> u64 {
 impl State {
     fn carry_out(&mut self, operation: u32, argument: u32, request: &[u8]) -> Result<Vec<u8>, String> {
         let text = || str::from_utf8(request).map_err(|error| error.to_string());
+        // Some requests have two parts; the argument is the length of the first one.
+        let parts = || request.split_at_checked(argument as usize).ok_or("a request of one part");
         match operation {
             0 => Ok(describe(text()?).into_bytes()),
             1 => {
@@ -90,15 +92,15 @@ impl State {
             4 => self.runs.get(argument as usize).cloned().ok_or_else(|| "no such run".to_owned()),
             5 => run(request),
             6 => {
-                let job = self.runs.get(argument as usize).cloned().ok_or("no such run")?;
-                self.session.take(job, request).map(|()| Vec::new())
+                let (job, tables) = parts()?;
+                self.session.take(job.to_vec(), tables).map(|()| Vec::new())
             }
             7 => advise(text()?, BUDGET).map(String::into_bytes),
             8 => {
-                // The argument is the length of the file's name, which comes first.
-                let (name, bytes) = request.split_at_checked(argument as usize).ok_or("no name")?;
+                let (name, bytes) = parts()?;
                 diagnose(&String::from_utf8_lossy(name), bytes).map(String::into_bytes)
             }
+            9 => Ok(keys().into_bytes()),
             _ => Err("no such operation".to_owned()),
         }
     }
@@ -117,10 +119,4 @@ impl State {
             Err(problem) => json!({"problem": problem_of(&problem)}).to_string().into_bytes(),
         }
     }
-}
-
-/// A problem for the page: its line (0: the whole scenario), and its text.
-pub fn problem_of(problem: &Problem) -> serde_json::Value {
-    let line = if let Origin::File { line, .. } = problem.origin { line } else { 0 };
-    json!({"line": line, "what": problem.what})
 }

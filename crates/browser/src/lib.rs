@@ -13,5 +13,5 @@ mod session;
 pub use advice::advise;
 pub use capture::diagnose;
 pub use inline::run;
-pub use scenario::{describe, set_value};
+pub use scenario::{describe, keys, set_value};
 pub use session::{Session, Step};

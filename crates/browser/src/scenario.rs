@@ -1,10 +1,8 @@
 //! A scenario's text: what it contains, its problems, and changes of single values.
 
-use fanin_spec::{Problem, Scenario, Variant};
+use fanin_spec::{Need, Origin, Problem, Scenario, Settings, Variant};
 use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item, TableLike};
-
-use crate::exports::problem_of;
 
 /// Name of a playground's scenario in messages.
 pub const NAME: &str = "scenario.toml";
@@ -19,13 +17,15 @@ pub struct Read {
 }
 
 impl Read {
-    /// Reads a scenario, to be run with this many seeds.
+    /// Reads a scenario, to be run with its own number of seeds or this one.
     ///
     /// # Errors
     /// The first problem.
-    pub fn new(text: &str, seeds: u32) -> Result<Read, Problem> {
+    pub fn new(text: &str, seeds: Option<u32>) -> Result<Read, Problem> {
         let mut scenario = Scenario::parse(NAME, text)?;
-        scenario.assign(&format!("--seeds {seeds}"), &format!("run.seeds={seeds}"))?;
+        if let Some(seeds) = seeds {
+            scenario.assign(&format!("--seeds {seeds}"), &format!("run.seeds={seeds}"))?;
+        }
         let variants = scenario.variants()?;
         Ok(Read { scenario, variants })
     }
@@ -41,38 +41,49 @@ impl Read {
     }
 }
 
+/// Keys of a scenario as JSON, by path: the default as `usual`, and the form of a valid value as `right`.
+pub fn keys() -> String {
+    let docs = Settings::default().docs();
+    let keys = docs.into_iter().map(|doc| {
+        let right = doc.right();
+        (doc.path, json!({"usual": doc.default, "right": right}))
+    });
+    Value::Object(keys.collect()).to_string()
+}
+
 /// Describes a scenario as JSON: `values` by path as the text has them, and either `problem` with its `line` (0: the whole text), or
-/// `schemes`, the number of `runs` per seed, and with `too_large` the reason why only the program should carry it out.
+/// `seeds`, and with `too_large` the reason why only the program should carry it out.
 pub fn describe(text: &str) -> String {
     let mut object = Map::new();
     if let Ok(document) = text.parse::<DocumentMut>() {
         object.insert("values".into(), values(&document));
     }
-    let checked = Read::new(text, 1);
-    match checked {
-        Err(problem) => {
-            object.insert("problem".into(), problem_of(&problem));
-        }
+    match Read::new(text, None) {
+        Err(problem) => drop(object.insert("problem".into(), problem_of(&problem))),
         Ok(read) => {
-            let specs = read.variants.iter().flat_map(|variant| (0..).map_while(|place| variant.at(place, 1)));
-            let needs: Vec<_> = specs.map(|spec| fanin_sim::need(&spec.settings)).collect();
-            let cpu: f64 = needs.iter().map(|need| need.cpu_s).sum();
-            let memory = needs.iter().map(|need| need.memory.working + need.memory.kept).fold(0.0, f64::max);
-            let schemes: Vec<&str> = read.variants.iter().map(|variant| variant.label.as_str()).collect();
-            object.insert("schemes".into(), json!(schemes));
-            object.insert("runs".into(), json!(needs.len()));
-            object.insert("cpu_s".into(), json!(cpu));
-            object.insert("warnings".into(), json!(read.warnings()));
-            if cpu > MOST_CPU_S || memory > MOST_MEMORY {
-                let what = format!(
-                    "one seed would take about {cpu:.0} s and {:.1} GB here; run it in a terminal, or make it smaller",
-                    memory / 1e9
-                );
-                object.insert("too_large".into(), json!(what));
-            }
+            let seeds = read.variants.first().map_or(1, |variant| variant.settings.run.seeds);
+            object.insert("seeds".into(), json!(seeds));
+            object.extend(too_large(&read.variants, f64::from(seeds)).map(|what| ("too_large".into(), what.into())));
         }
     }
     Value::Object(object).to_string()
+}
+
+/// A problem for the page: its line (0: the whole scenario), and its text.
+pub fn problem_of(problem: &Problem) -> Value {
+    let line = if let Origin::File { line, .. } = problem.origin { line } else { 0 };
+    json!({"line": line, "what": problem.what})
+}
+
+/// Why a page should not carry out these runs.
+fn too_large(variants: &[Variant], seeds: f64) -> Option<String> {
+    let points = variants.iter().flat_map(|variant| &variant.points);
+    let needs: Vec<Need> = points.map(|point| fanin_sim::need(&point.settings)).collect();
+    let cpu_s: f64 = needs.iter().map(|need| need.cpu_s).sum();
+    let kept: f64 = needs.iter().map(|need| need.memory.kept).sum();
+    let memory = needs.iter().map(|need| need.memory.working).fold(0.0, f64::max) + kept * seeds;
+    (cpu_s > MOST_CPU_S || memory > MOST_MEMORY)
+        .then(|| format!("a seed takes about {cpu_s:.0} s, and all of them {:.1} GB of memory", memory / 1e9))
 }
 
 /// Values of all keys, by path; strings without quotes.

@@ -17,13 +17,16 @@ use crate::scenario::{NAME, Read};
 #[derive(Default)]
 pub struct Session {
     results: BTreeMap<Vec<u8>, RunTables>,
+    /// Their encoded length.
     bytes: usize,
+    /// The last scenario.
+    text: String,
 }
 
-/// What a session needs next, or its result.
+/// Next step of a comparison.
 #[derive(Debug)]
 pub enum Step {
-    /// Runs to carry out and to [`take`](Session::take).
+    /// Missing runs, to be carried out and [taken](Session::take).
     Runs(Vec<Vec<u8>>),
     /// The comparison.
     Done(Box<Comparison>),
@@ -38,7 +41,7 @@ pub struct Comparison {
     pub report: String,
 }
 
-/// Bytes of results that are kept; beyond, all are dropped when the scenario changes.
+/// Encoded bytes of results that are kept when the scenario changes.
 const KEPT: usize = 256 << 20;
 
 /// Takes results from a session, and notes the runs that it lacks.
@@ -70,7 +73,13 @@ impl Session {
     /// # Errors
     /// The problem in the scenario, and a fault of the simulator.
     pub fn step(&mut self, text: &str, seeds: u32, watched: bool) -> Result<Step, Problem> {
-        let read = Read::new(text, seeds)?;
+        if self.text != text {
+            text.clone_into(&mut self.text);
+            if self.bytes > KEPT {
+                (self.results, self.bytes) = (BTreeMap::new(), 0);
+            }
+        }
+        let read = Read::new(text, Some(seeds))?;
         let results = Results { session: self, missing: RefCell::default() };
         let warnings: Vec<String> = read.warnings();
         let compared =
@@ -102,9 +111,6 @@ impl Session {
     /// # Errors
     /// Bytes that are no tables.
     pub fn take(&mut self, job: Vec<u8>, tables: &[u8]) -> Result<(), String> {
-        if self.bytes > KEPT {
-            (self.results, self.bytes) = (BTreeMap::new(), 0);
-        }
         self.bytes += tables.len();
         let tables = postcard::from_bytes(tables).map_err(|error| format!("not the tables of a run: {error}"))?;
         self.results.insert(job, tables);

@@ -4,11 +4,9 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { after, before, describe } from "node:test";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
+import { CHROMIUM, launch } from "../../test/browser.mjs";
 
 const SITE = fileURLToPath(new URL("../../../target/site", import.meta.url));
-const CHROMIUM = "/usr/bin/chromium";
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".png": "image/png", ".json": "application/json" };
 /** The site's folder on the server. */
 const FOLDER = "/some/folder/";
@@ -22,7 +20,7 @@ export function describeSite(title, tests) {
     const server = createServer(serve);
     before(async () => {
       await new Promise((listens) => server.listen(0, "127.0.0.1", listens));
-      browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+      browser = await launch();
     });
     after(async () => {
       await browser?.close();

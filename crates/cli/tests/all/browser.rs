@@ -1,6 +1,6 @@
 //! The engine in a browser's workers gives what the library gives with threads.
 
-use fanin_browser::{Session, Step, describe, run, set_value};
+use fanin_browser::{Session, Step, describe, keys, run, set_value};
 use serde_json::Value;
 
 /// Hosts without jitter: points are run again with jitter, and a warning reports the difference.
@@ -64,7 +64,7 @@ fn values_change_and_comments_stay() {
     assert!(swept.contains("fan_in = [2, 4]\n"), "{swept}");
     let described: Value = serde_json::from_str(&describe(&swept)).unwrap();
     assert_eq!(described["values"]["switch.buffer"], "1 MiB");
-    assert_eq!((&described["values"]["sweep.fan_in"], &described["runs"]), (&"[2, 4]".into(), &2.into()));
+    assert_eq!((&described["values"]["sweep.fan_in"], &described["seeds"]), (&"[2, 4]".into(), &2.into()));
     // Without values, a section goes.
     let none = set_value(&swept, "switch.buffer", "").unwrap();
     assert!(!none.contains("[switch]"), "{none}");
@@ -74,10 +74,21 @@ fn values_change_and_comments_stay() {
 }
 
 #[test]
+fn keys_have_defaults_and_valid_forms() {
+    let keys: Value = serde_json::from_str(&keys()).unwrap();
+    let docs = fanin_spec::Settings::default().docs();
+    assert!(docs.len() > 100 && docs.iter().all(|doc| keys[&doc.path]["usual"] == doc.default.as_str()));
+    assert!(keys["workload.kind"]["right"].as_str().unwrap().contains("\"one-shot\""));
+}
+
+#[test]
 fn large_scenarios_are_left_to_the_program() {
     let large = TEXT.replace("200 ms", "1000 s").replace("1 Gbit/s", "25 Gbit/s");
     let described: Value = serde_json::from_str(&describe(&large)).unwrap();
     assert!(described["too_large"].is_string(), "{described}");
+    // Few seeds would fit.
+    let many: Value = serde_json::from_str(&describe(&TEXT.replace("seeds = 2", "seeds = 1000000"))).unwrap();
+    assert!(many["too_large"].is_string(), "{many}");
     let small: Value = serde_json::from_str(&describe(TEXT)).unwrap();
     assert!(small["too_large"].is_null(), "{small}");
 }

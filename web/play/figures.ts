@@ -1,0 +1,119 @@
+// Living figures: a scenario of the documentation, simulated in the page for the values of one key. They start when they come into view.
+
+import "uplot/dist/uPlot.min.css";
+import "../src/style.css";
+import "./play.css";
+import type { Report, ReportRow } from "../src/data";
+import { el } from "../src/dom";
+import { three, time } from "../src/format";
+import { Schemes } from "../src/schemes";
+import { timeline } from "../src/story";
+import { swarms } from "../src/swarms";
+import { lacks, load } from "./load";
+import { type Workers } from "./workers";
+
+/** Engine of all figures of the page; loaded for the first one. */
+let workers: Promise<Workers> | undefined;
+/** The last simulation: the engine compares one scenario at a time. */
+let last: Promise<unknown> = Promise.resolve();
+
+class Figure {
+  private readonly values: string[];
+  private readonly status = el("p", { class: "status", role: "status" });
+  private readonly drawing = el("div", { class: "drawing" });
+  private readonly reports = new Map<string, Report>();
+  private change = 0;
+
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly text: string,
+  ) {
+    this.values = (place.dataset["values"] ?? "").split(" | ");
+  }
+
+  async start(): Promise<void> {
+    const missing = lacks();
+    if (missing !== undefined) return this.place.replaceChildren(el("p", { role: "alert" }, missing));
+    const engine = await (workers ??= load(2));
+    const { values = {} } = await engine.describe(this.text);
+    const now = this.values.indexOf(values[this.path()] ?? "");
+    this.place.replaceChildren(this.control(Math.max(0, now)), this.status, this.drawing);
+    await this.show(Math.max(0, now));
+  }
+
+  private path(): string {
+    return this.place.dataset["path"] ?? "";
+  }
+
+  /** A slider over the values, or a button for each name. */
+  private control(now: number): HTMLElement {
+    const path = this.path();
+    if (this.values[0]?.startsWith("[")) {
+      const buttons = this.values.map((value, place) => {
+        const button = el("button", { type: "button", "aria-pressed": String(place === now) }, value.replaceAll(/[[\]"]/g, ""));
+        button.addEventListener("click", () => {
+          for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+          void this.show(place);
+        });
+        return button;
+      });
+      return el("div", { class: "chips", role: "group", "aria-label": path }, ...buttons);
+    }
+    const output = el("output", {}, this.values[now] ?? "");
+    const slider = el("input", { type: "range", min: "0", max: String(this.values.length - 1), value: String(now), "aria-valuetext": this.values[now] ?? "" });
+    slider.addEventListener("input", () => {
+      const value = this.values[slider.valueAsNumber] ?? "";
+      output.textContent = value;
+      slider.setAttribute("aria-valuetext", value);
+      void this.show(slider.valueAsNumber);
+    });
+    return el("label", { class: "slider" }, el("code", {}, path), slider, output);
+  }
+
+  /** Simulates with a value, and draws its slowest round. */
+  private async show(place: number): Promise<void> {
+    const [change, value] = [++this.change, this.values[place] ?? ""];
+    try {
+      const report = this.reports.get(value) ?? (await this.report(value, change));
+      if (change !== this.change || report === undefined) return;
+      this.reports.set(value, report);
+      const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
+      this.status.textContent = report.rows[0] ? figures(report.rows[0]) : "";
+      this.drawing.replaceChildren(...report.stories.map((story) => timeline(story, schemes)), ...swarms(report, schemes));
+    } catch (error) {
+      if (change === this.change) this.status.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** The comparison with a value, when its turn comes; none if another value is wanted by then. */
+  private async report(value: string, change: number): Promise<Report | undefined> {
+    this.status.textContent = "Simulating.";
+    const turn = last.then(async () => {
+      if (change !== this.change) return undefined;
+      const engine = await (workers ??= load(2));
+      return engine.compare(await engine.setValue(this.text, this.path(), value), 1, true, () => undefined);
+    });
+    last = turn.catch(() => undefined);
+    const step = await turn;
+    if (step === undefined) return undefined;
+    if ("problem" in step) throw new Error(step.problem.what);
+    return step.report as Report;
+  }
+}
+
+/** The figures of a run in one line. */
+function figures(row: ReportRow): string {
+  const mean = row.qct_ms.mean === null ? "" : `, ${time(row.qct_ms.mean)} for an average request`;
+  return `${three(row.goodput_mbps.mean)} Mbit/s${mean}; ${three(row.drops)} packets dropped and ${three(row.timeouts)} timeouts in ${three(row.rounds)} requests.`;
+}
+
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    const place = target as HTMLElement;
+    const failed = (error: unknown) => place.replaceChildren(el("p", { role: "alert" }, String(error)));
+    new Figure(place, place.nextElementSibling?.textContent ?? "").start().catch(failed);
+  }
+}, { rootMargin: "200px" });
+for (const place of document.querySelectorAll(".living")) seen.observe(place);
