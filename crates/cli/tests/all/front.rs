@@ -333,8 +333,10 @@ fn messages_have_figures_as_json() {
     );
     let reports = of("slow_multiget");
     assert_eq!(reports.len(), 20);
-    let (first, number) = (reports[0], |name: &str| reports[0][name].as_u64().unwrap());
-    assert_eq!((first["slowest"].as_str(), first["why"].as_str()), (Some(&slow[..]), Some("the server was slow")));
+    // On a busy machine the other server may once be the slower one.
+    let first = *reports.iter().find(|report| report["slowest"] == slow).expect("its server");
+    let number = |name: &str| first[name].as_u64().unwrap();
+    assert_eq!(first["why"].as_str(), Some("the server was slow"));
     assert_eq!((number("keys"), number("servers")), (50, 2));
     assert!(number("took_us") >= 60_000 && number("responded_us") >= 60_000 && number("waited_us") < 30_000, "{first}");
     assert!(first["timestamp"].as_str().unwrap().starts_with("20"));

@@ -23,7 +23,8 @@ impl<N: Net> Front<N> {
     pub(super) fn refresh_plans(&mut self) {
         if self.migrations.has_changed(self.shared.plans.edition()) {
             self.upstreams.pools_mut().iter_mut().for_each(Pool::follow_plan);
-            (0..self.upstreams.pools_mut().len()).for_each(|pool| self.copy_unread(pool));
+            let current: Vec<usize> = self.upstreams.current_slots().collect();
+            current.into_iter().for_each(|pool| self.copy_unread(pool));
         }
     }
 

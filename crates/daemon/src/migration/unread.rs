@@ -18,8 +18,11 @@ const AT_ONCE: usize = 250;
 pub struct UnreadKeys(placement::Reader<BufReader<File>>);
 
 impl UnreadKeys {
-    /// The keys in the table of a folder; none if the table is another plan's by now. Hashed keys are unknown here.
+    /// The keys in the table of a folder, if there are any; none if the table is another plan's by now. Hashed keys are unknown here.
     pub fn of_folder(folder: &Path, moves: &Moves, servers: u32) -> Option<UnreadKeys> {
+        if moves.is_empty() {
+            return None;
+        }
         let path = folder.join(placement::FILE);
         let file = File::open(&path).ok()?;
         placement::read_verified(&path, &moves.digest, |_| Ok(())).ok()?;
