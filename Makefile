@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -94,8 +94,14 @@ testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments a
 	@scripts/setup.sh memcached
 	@python3 bench/testbed_kill.py --kills $(or $(KILLS),10)
 
-release: ## build archives and a Debian package in target/release-files
+release: ## build archives, Debian packages and a Python wheel in target/release-files
 	@scripts/release.sh
+
+release-check: ## install each file of `make release` in a fresh Debian root, as README.md says, and run it
+	@scripts/release_check.sh
+
+reproducible: ## build the archive and the Debian package twice, in two folders, and compare their bytes
+	@scripts/reproducible.sh
 
 publish-check: ## pack every crate and build it from its package
 	@scripts/setup.sh rust

@@ -1,11 +1,17 @@
 #!/bin/sh
 # Writes target/release-files: for each target that can be built here an archive with the program, completions, man pages, licences and
-# scenarios, and a Debian package; their checksums last. x86-64 is linked statically; arm64 comes where its compiler can be had. What was
-# built for this machine is tried from its archive in an empty folder.
+# scenarios, a Debian package, and a Python wheel; their checksums last. x86-64 is linked statically; arm64 comes where its compiler can be
+# had. `program` builds only the archive and the package for this machine. The same commit gives the same bytes, in any folder.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
 scripts/setup.sh rust release
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+# Folders of this machine are in no file.
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo"
+CFLAGS="-ffile-prefix-map=$PWD=. -ffile-prefix-map=$cargo_home=cargo"
+export SOURCE_DATE_EPOCH RUSTFLAGS CFLAGS
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 out=$PWD/target/release-files
 rm -rf "$out"
@@ -34,7 +40,8 @@ archive() { # machine, program
     cp -r scenarios "$folder"
     cp packaging/Containerfile packaging/front.toml packaging/fanin-front.service packaging/fanin-front.socket packaging/grafana.json "$folder"
     cp -r "$out/told/completions" "$out/told/man" "$folder"
-    tar -C "$out" --sort=name --owner=0 --group=0 -czf "$folder.tar.gz" "$name"
+    find "$folder" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+    tar -C "$out" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | gzip -9n >"$folder.tar.gz"
 }
 
 build() { # target
@@ -47,7 +54,7 @@ program=target/$native-unknown-linux-musl/release/fanin
 tells "$PWD/$program" "$out/told"
 archive "$native" "$program"
 scripts/debian.sh "$(dpkg --print-architecture)" "$version" "$out/fanin-$version-linux-$native" "$out"
-if [ "$native" = x86_64 ]; then
+if [ "$native" = x86_64 ] && [ "${1:-}" != program ]; then
     if command -v aarch64-linux-gnu-gcc >/dev/null && CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc build aarch64-unknown-linux-gnu; then
         archive aarch64 target/aarch64-unknown-linux-gnu/release/fanin
@@ -56,15 +63,14 @@ if [ "$native" = x86_64 ]; then
         echo "release: skipped: arm64: no compiler available"
     fi
 fi
+if [ "${1:-}" != program ]; then
+    # Zig links against an old C library, so that the wheel runs on every Linux of the last ten years.
+    scripts/python.sh tools
+    tools=$PWD/target/python/tools/bin
+    PATH=$tools:$PATH "$tools/maturin" build --quiet --release --locked --zig --compatibility manylinux2014 --manifest-path python/Cargo.toml \
+        --target-dir target/python/cargo --out "$out"
+fi
 rm -r "$out/told"
-(cd "$out" && sha256sum ./*.tar.gz ./*.deb >SHA256SUMS)
-
-# As a user downloads it.
-tried=$(mktemp -d)
-trap 'rm -rf "$tried"' EXIT
-tar -C "$tried" -xzf "$out/fanin-$version-linux-$native.tar.gz"
-cd "$tried/fanin-$version-linux-$native"
-./fanin --version
-./fanin compare scenarios/fixed-fragment.toml --fan-in 2,32 --schemes newreno --seeds 1 --no-cache >/dev/null
-./fanin reproduce gss --quick --no-cache --figure G-2 >/dev/null
-echo "release: $(cd "$out" && ls ./*.tar.gz ./*.deb | tr '\n' ' ')in target/release-files, tried from the archive"
+rm -rf "$out"/fanin-*/
+(cd "$out" && sha256sum ./*.* >SHA256SUMS)
+echo "release: $(find "$out" -type f -printf '%f ')in target/release-files"

@@ -34,6 +34,9 @@ async function downloaded(page, label) {
   return readFileSync(await download.path(), "utf8");
 }
 
+/** A summary's bytes without the only ones that depend on the machine: the simulation's processor time. */
+const figures = (json) => json.trim().replace(/"cpu_s":[^,}]*/, "");
+
 /** A small scenario. */
 const small = (more = "") => `schemes = ["newreno", "dctcp"]\n[link]\nrate = "1 Gbit/s"\n[workload]\nfragment = "64 KiB"\nduration = "50 ms"\n${more}[sweep]\nfan_in = [2, 16]\n[run]\nseeds = 2\n`;
 
@@ -53,20 +56,21 @@ describeSite("playground", (open) => {
     assert.ok(heard.requests.every((url) => /^(http:\/\/127\.0\.0\.1|blob:|data:)/.test(url)), heard.requests.join(" "));
   });
 
-  test("has the program's figures", async (t) => {
+  test("has the program's figures to the byte, of ten scenarios", async (t) => {
     const { page } = await open(t, "index.html");
     const folder = mkdtempSync(path.join(tmpdir(), "fanin-site-"));
-    const more = ["", "[switch]\nbuffer = \"32 KiB\"\n", "[tcp]\nprofile = \"linux\"\n"];
-    for (const [number, text] of more.map(small).entries()) {
+    const own = ["", "[switch]\nbuffer = \"32 KiB\"\n", "[tcp]\nprofile = \"linux\"\n"].map(small);
+    const bundled = ["incast-with-background", "clients", "two-racks", "web-search", "shared-memory", "poisson-web-search", "web-page"];
+    const once = (name) => readFileSync(`scenarios/${name}.toml`, "utf8").replace(/^seeds = .*$/m, "").replace(/^\[run\]$/m, "[run]\nseeds = 1");
+    for (const text of [...own, ...bundled.map(once)]) {
+      const title = /^title = .*$/m.exec(text)?.[0] ?? text;
       await write(page, text);
-      await status(page, /^Simulating/);
+      await status(page, /^Simulating/).catch(async () => assert.fail(`${title}: ${await page.locator(".status").textContent()} ${await page.locator(".problem").textContent()}`));
       await finished(page);
-      const own = JSON.parse(await downloaded(page, "Download the figures as JSON"));
       const file = path.join(folder, "scenario.toml");
       writeFileSync(file, text);
-      const program = JSON.parse(execFileSync(FANIN, ["compare", file, "--json", "--no-cache"], { encoding: "utf8" }));
-      assert.deepEqual(own.rows, program.rows, `scenario ${number}`);
-      assert.deepEqual(own.findings, program.findings, `scenario ${number}`);
+      const program = execFileSync(FANIN, ["compare", file, "--json", "--no-cache"], { encoding: "utf8" });
+      assert.equal(figures(await downloaded(page, "Download the figures as JSON")), figures(program), title);
     }
   });
 
