@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release release-check reproducible publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ deny: ## check licences, duplicates, sources and advisories of libraries
 
 reproduce: build ## reproduce all figures of all papers at full settings (half an hour on two cores)
 	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
+
+scorecards: build ## rewrite papers/scorecards.html, which the site shows, at full settings
+	@target/release/fanin reproduce all --out target/scorecards
+	@node web/scripts/scorecards.mjs target/scorecards/report.html
 
 sensitivity: build ## rewrite papers/*/sensitivity.json and .md (hours; resumes)
 	@target/release/fanin reproduce all --sensitivity
@@ -117,8 +121,9 @@ WEB_REPORT = target/web-report
 site: ## build playground and documentation in target/site
 	@web/scripts/site.sh
 
-site-test: site build ## test the site in headless Chromium
+site-test: site build ## test the site in headless Chromium, and in Firefox where there is one
 	@web/scripts/setup.sh chromium
+	@web/scripts/setup.sh firefox || echo "site-test: not tested in Firefox"
 	@FANIN=$(CURDIR)/target/release/fanin node --test --test-reporter=spec web/site/test/*.test.mjs
 
 web: ## build the report's script and style sheet from web/src

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the named tools if they are missing: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), htsim (a compiler for C++, make), memcached (with memccapable),
-# memcached-build (what its newest release is built with), nutcracker, prometheus, node, chromium, release (what archives and
+# memcached-build (what its newest release is built with), nutcracker, prometheus, node, chromium, firefox, release (what archives and
 # packages are made with), fresh-root (mmdebstrap), tshark, shellcheck, python (3.10 or newer, with environments). Prints nothing if nothing is missing; may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
@@ -111,6 +111,7 @@ for need in "$@"; do
         python) python ;;
         # Where the browser's tests look for it.
         chromium) [ -e /usr/bin/chromium ] || packages chromium ;;
+        firefox) [ -e /usr/bin/firefox-esr ] || packages firefox-esr ;;
         *) say "unknown: $need"; exit 2 ;;
     esac
 done

@@ -1,4 +1,4 @@
-// The site in headless Chromium, served from a subfolder of a file server of its own.
+// The site in a headless browser, served from a subfolder of a file server of its own.
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
@@ -6,35 +6,43 @@ import { after, before, describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CHROMIUM, launch } from "../../test/browser.mjs";
 
-const SITE = fileURLToPath(new URL("../../../target/site", import.meta.url));
+export const SITE = fileURLToPath(new URL("../../../target/site", import.meta.url));
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".png": "image/png", ".json": "application/json" };
 /** The site's folder on the server. */
 const FOLDER = "/some/folder/";
 
-/** Tests of the site: they get what opens one of its pages until a test's end. */
-export function describeSite(title, tests) {
-  const missing = !existsSync(path.join(SITE, "index.html")) ? "`make site` makes the site" : existsSync(CHROMIUM) ? undefined : `${CHROMIUM} is not installed`;
+/** Tests of the site in a browser: they get its instance and the address of the site. */
+export function describeServed(title, executable, launch, tests) {
+  const missing = !existsSync(path.join(SITE, "index.html")) ? "`make site` makes the site" : existsSync(executable) ? undefined : `${executable} is not installed`;
   if (missing) console.log(`skipped: ${missing}`);
   describe(title, { skip: missing ?? false }, () => {
-    let browser;
+    const opened = {};
     const server = createServer(serve);
     before(async () => {
       await new Promise((listens) => server.listen(0, "127.0.0.1", listens));
-      browser = await launch();
+      opened.site = `http://127.0.0.1:${server.address().port}${FOLDER}`;
+      opened.browser = await launch();
     });
     after(async () => {
-      await browser?.close();
+      await opened.browser?.close();
       server.close();
     });
+    tests(opened);
+  });
+}
+
+/** Tests of the site in Chromium: they get what opens one of its pages until a test's end. */
+export function describeSite(title, tests) {
+  describeServed(title, CHROMIUM, launch, (opened) => {
     tests(async (t, page, options = {}) => {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+      const context = await opened.browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
       t.after(() => context.close());
       const shown = await context.newPage();
       const heard = { errors: [], requests: [] };
       shown.on("console", (message) => ["error", "warning"].includes(message.type()) && heard.errors.push(message.text()));
       shown.on("pageerror", (error) => heard.errors.push(error.message));
       shown.on("request", (request) => heard.requests.push(request.url()));
-      await shown.goto(`http://127.0.0.1:${server.address().port}${FOLDER}${page}`);
+      await shown.goto(opened.site + page);
       return { page: shown, heard };
     });
   });

@@ -37,6 +37,48 @@ fn table_of_schemes_has_every_registered_scheme() {
     is_current("docs/schemes.md", &table);
 }
 
+/// An algorithm's header as Markdown: its formulae as they are, its other parts as a list.
+fn described(header: &str) -> String {
+    let (mut says, mut formulae, mut parts) = (String::new(), String::new(), String::new());
+    let mut label = "";
+    for line in header.lines() {
+        let begins = line.split_once(':').filter(|(word, _)| LABELS.contains(word));
+        if let Some((word, _)) = begins {
+            label = word;
+        }
+        let text = begins.map_or(line, |(_, rest)| rest).trim();
+        match (label, begins) {
+            ("", _) => says += &format!("{text}\n"),
+            ("Law" | "Forms" | "Model", _) => formulae += &format!("{text}\n"),
+            (_, Some((word, _))) => parts += &format!("\n- **{word}**: {text}"),
+            _ => parts += &format!(" {text}"),
+        }
+    }
+    let formulae = if formulae.is_empty() { formulae } else { format!("```text\n{}\n```\n", formulae.trim_end()) };
+    format!("{}\n\n{formulae}{parts}\n", says.trim_end())
+}
+
+/// Labels of a header's parts.
+const LABELS: [&str; 8] = ["Sources", "Law", "Model", "Forms", "Units", "Owns", "Departs", "Checked"];
+
+#[test]
+fn page_of_algorithms_has_every_algorithm() {
+    let mut page = String::from(
+        "# Algorithms\n\n`make docs` generates this page from the headers of the algorithms' files; `make test` checks that it is\n\
+         current. [schemes.md](schemes.md) lists the schemes that use them.\n",
+    );
+    let mut known = BTreeSet::new();
+    for scheme in REGISTRY.iter() {
+        for law in fanin(&["explain", scheme.name, "--json"])["laws"].as_array().unwrap() {
+            if known.insert(text(&law["name"]).to_owned()) {
+                page += &format!("\n## `{}`\n\n{}", text(&law["name"]), described(text(&law["header"])));
+            }
+        }
+    }
+    assert!(known.len() > 30, "{known:?}");
+    is_current("docs/algorithms.md", &page);
+}
+
 /// Words that the settings do not declare: the file's own keys, parts of schemes, and extreme numbers.
 const OTHER_WORDS: &str = "\
 title schemes scheme label [[schemes]] --set --schemes a.csv down up \
