@@ -27,7 +27,7 @@ uses="fanin --version && fanin compare scenarios/fixed-fragment.toml --fan-in 2,
 sed -n '/^```sh release$/,/^```$/p' README.md | sed '1d;$d;s/ *#.*//;s/^sudo //' | while read -r line; do
     case $line in
     tar*) inside "$line; cd fanin-*/; PATH=\$PWD:\$PATH; $uses; fanin reproduce gss --quick --no-cache --figure G-2" ;;
-    apt*) inside "$line; cd /usr/share/doc/fanin; $uses; fanin front --config /etc/fanin/front.toml --check; man=\$(dpkg -L fanin | grep man1/fanin.1); test -e \$man; apt-get purge -qy fanin; ! command -v fanin" ;;
+    apt*) inside "$line; cd /usr/share/doc/fanin; $uses; fanin front --config /etc/fanin/front.toml --check; man=\$(dpkg -L fanin | grep man1/fanin.1); test -e \$man; apt-get purge -qy fanin; ! test -e /usr/bin/fanin" ;;
     pip*) inside "python3 -m venv fresh; . fresh/bin/activate; $line; cd fanin-*/; $uses; python3 -c 'import fanin; print(fanin.__version__)'" ;;
     *) echo "release-check: README.md has a line that is not tried: $line" >&2; exit 1 ;;
     esac
