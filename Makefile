@@ -54,7 +54,7 @@ deny: ## check licences, duplicates, sources and advisories of libraries
 reproduce: build ## reproduce all figures of all papers at full settings (half an hour on two cores)
 	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
 
-scorecards: build ## rewrite papers/scorecards.html, which the site shows, at full settings
+scorecards: build ## rewrite web/site/scorecards.html, which the site shows, at full settings
 	@target/release/fanin reproduce all --out target/scorecards
 	@node web/scripts/scorecards.mjs target/scorecards/report.html
 

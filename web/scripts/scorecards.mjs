@@ -1,4 +1,4 @@
-// Takes the scorecards of a reproduction for the site: scorecards.mjs REPORT writes papers/scorecards.html, the page without its script and
+// Takes the scorecards of a reproduction for the site: scorecards.mjs REPORT writes web/site/scorecards.html, the page without its script and
 // style, which the site has already.
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -8,4 +8,4 @@ const start = page.indexOf("<body>") + "<body>".length;
 const data = /<script type="application\/json" id="data">.*?<\/script>/s.exec(page);
 if (start < 10 || !data) throw new Error(`${report} is no scorecard`);
 const body = page.slice(start, data.index).replace(/<p class="origin">.*?<\/p>\n/s, "");
-writeFileSync("papers/scorecards.html", `${body.trim()}\n${data[0]}\n`);
+writeFileSync("web/site/scorecards.html", `${body.trim()}\n${data[0]}\n`);

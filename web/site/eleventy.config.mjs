@@ -65,7 +65,7 @@ export default function (config) {
     config.addTemplate(source, readFileSync(path.join(ROOT, source), "utf8"), { layout: "page.njk", title, source, permalink, up, templateEngineOverride: "md" });
   }
   config.addGlobalData("menu", menu());
-  config.addGlobalData("scorecards", readFileSync(path.join(ROOT, "papers/scorecards.html"), "utf8").replace("<main>", '<main id="main" class="scorecards">'));
+  config.addGlobalData("scorecards", readFileSync(path.join(ROOT, "web/site/scorecards.html"), "utf8").replace("<main>", '<main id="main" class="scorecards">'));
   config.addGlobalData("repository", REPOSITORY.replace("/blob/main/", ""));
   for (const image of IMAGES) config.addPassthroughCopy({ [path.join(ROOT, image)]: image });
   for (const file of ["site.css", "search.js"]) config.addPassthroughCopy({ [path.join(ROOT, "web/site", file)]: file });
