@@ -51,11 +51,12 @@ impl IncastThread {
     }
 }
 
-/// A pool's last prediction: its state, the workload, and when it ended.
+/// A pool's last prediction: its state, the workload, when it ended, and whether it failed.
 struct Last {
     state: Arc<IncastState>,
     basis: (Workload, bool),
     at: Nanos,
+    failed: bool,
 }
 
 fn keep(shared: &Shared, predictor: &dyn Predictor, stop: &AtomicBool, end: &Receiver<()>) {
@@ -97,29 +98,33 @@ fn look(
     {
         return;
     }
-    predict(pool, state, predictor, basis, stop);
-    let last = Last { state: state.clone(), basis, at: clock.now() };
+    let failed = !predict(pool, state, predictor, basis, stop);
+    let last = Last { state: state.clone(), basis, at: clock.now(), failed };
     match number {
         Some(number) => all[number] = last,
         None => all.push(last),
     }
 }
 
-/// Whether to predict again: the first observation replaces the assumption at once.
+/// Whether to predict again: the first observation replaces the assumption at once, and a failed prediction, which a busy machine may have
+/// no time for, is repeated.
 fn is_due(last: &Last, (workload, observed): (Workload, bool), now: Nanos) -> bool {
-    let rests = last.basis.1 && now.saturating_sub(last.at) < BETWEEN;
-    observed && !rests && (!last.basis.1 || last.basis.0.differs(&workload))
+    let rests = (last.basis.1 || last.failed) && now.saturating_sub(last.at) < BETWEEN;
+    !rests && (last.failed || observed && (!last.basis.1 || last.basis.0.differs(&workload)))
 }
 
+/// Predicts; returns whether it could.
 fn predict(
     pool: &PoolState,
     state: &IncastState,
     predictor: &dyn Predictor,
     (workload, observed): (Workload, bool),
     stop: &AtomicBool,
-) {
+) -> bool {
     let settings = &pool.settings;
-    match predictor.predict(settings, &workload, stop) {
+    let predicted = predictor.predict(settings, &workload, stop);
+    let succeeds = predicted.is_ok();
+    match predicted {
         Ok(prediction) => {
             let predicted = Predicted { workload, observed, prediction };
             state.set_limit(prediction.limit);
@@ -131,6 +136,7 @@ fn predict(
         Err(_) if stop.load(Relaxed) => {}
         Err(why) => messages::warning(&format!("{}: incast cannot be predicted: {why}", settings.name)),
     }
+    succeeds
 }
 
 /// Mean round-trip time to the servers, as TCP has it.
@@ -138,4 +144,38 @@ fn round_trip(pool: &PoolState) -> Option<Nanos> {
     let figures = pool.servers.iter().flat_map(|server| server.all_figures());
     let known: Vec<Nanos> = figures.map(|figures| figures.rtt.get()).filter(|rtt| *rtt > 0).collect();
     (!known.is_empty()).then(|| known.iter().sum::<Nanos>() / known.len() as Nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_units::{Bytes, Rate, Time};
+
+    use super::*;
+    use crate::settings::Incast;
+
+    #[test]
+    fn failed_prediction_is_repeated_after_a_pause() {
+        let settings = Incast {
+            buffer: Bytes(1 << 16),
+            rto_min: Time::from_millis(200),
+            link: Rate(200_000_000),
+            rtt: Time::from_micros(100),
+            keys: 10,
+            value: Bytes(1000),
+        };
+        let state = Arc::new(IncastState::new(settings, 1, None));
+        let workload = Workload { keys: 10, servers: 2, value: 1025 };
+        let last = |observed, failed| Last { state: state.clone(), basis: (workload, observed), at: 1, failed };
+        // What is wanted now is the same, observed or assumed.
+        for (observed, failed, now_observed, at_once, later) in [
+            (false, false, false, false, false),
+            (false, false, true, true, true),
+            (true, false, true, false, false),
+            (false, true, false, false, true),
+            (true, true, true, false, true),
+        ] {
+            let due = |now| is_due(&last(observed, failed), (workload, now_observed), now);
+            assert_eq!((due(2), due(BETWEEN + 1)), (at_once, later), "{observed} {failed} {now_observed}");
+        }
+    }
 }
