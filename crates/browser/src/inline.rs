@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 
 use fanin_lab::{Batch, Broken, Done, Executor, News, Runner};
-use fanin_spec::{Need, Packed, RunSpec, Settings, Watch};
+use fanin_spec::{Inputs, Need, Packed, RunSpec, Settings, Watch};
 use fanin_tables::{RunError, RunTables};
 use serde::{Deserialize, Serialize};
 
@@ -53,12 +53,15 @@ impl Executor for Inline {
 #[derive(Serialize, Deserialize)]
 struct Job {
     settings: Packed,
+    /// What the settings name, such as a table of flow sizes.
+    inputs: Inputs,
     seed: u64,
 }
 
-/// Encodes a run for another worker. Scenarios in a browser name no files, so it is complete.
+/// Encodes a run for another worker.
 pub fn packed(spec: &RunSpec) -> Vec<u8> {
-    let job = Job { settings: Packed::of(&spec.scheme, &spec.settings), seed: spec.seed };
+    let settings = Packed::of(&spec.scheme, &spec.settings);
+    let job = Job { settings, inputs: spec.settings.inputs.clone(), seed: spec.seed };
     postcard::to_stdvec(&job).unwrap_or_default()
 }
 
@@ -67,8 +70,8 @@ pub fn packed(spec: &RunSpec) -> Vec<u8> {
 /// # Errors
 /// Bytes that are no run, and a fault of the simulator.
 pub fn run(job: &[u8]) -> Result<Vec<u8>, String> {
-    let Job { settings, seed } = postcard::from_bytes(job).map_err(|error| format!("not a run: {error}"))?;
-    let variant = settings.unpack(Default::default())?;
+    let Job { settings, inputs, seed } = postcard::from_bytes(job).map_err(|error| format!("not a run: {error}"))?;
+    let variant = settings.unpack(inputs)?;
     let spec = variant.at(0, seed).ok_or("the run has no point")?;
     let tables = fanin_sim::run(&spec, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
     postcard::to_stdvec(&tables).map_err(|error| error.to_string())

@@ -43,6 +43,17 @@ fn browser_equals_threaded_library() {
 }
 
 #[test]
+fn runs_have_the_tables_that_settings_name() {
+    let text = format!("{}first_seed = 1\n", TEXT.replace("[sweep]", "sizes = \"hadoop\"\nload = 0.2\n[sweep]"));
+    let lab = fanin::Lab::default().without_cache();
+    let scenario = fanin::Scenario::parse("scenario.toml", &text).and_then(|scenario| scenario.resolve()).unwrap();
+    let library = lab.compare(&scenario, fanin::CompareOptions::default(), &mut |_| {}).unwrap();
+    let rows = serde_json::from_str::<Value>(&library.to_json()).unwrap()["rows"].clone();
+    assert!(rows[0]["background"]["goodput_mbps"].as_f64().unwrap() > 10.0, "{rows}");
+    assert_eq!(compared(&text, 2).0["rows"], rows);
+}
+
+#[test]
 fn problem_has_line() {
     let problem = Session::default().step("schemes = [\"dctcp\"]\n[link]\nrat = 1\n", 1, false).unwrap_err();
     assert!(problem.to_string().starts_with("scenario.toml:3: "), "{problem}");
