@@ -60,9 +60,11 @@ describeSite("playground", (open) => {
     const { page } = await open(t, "index.html");
     const folder = mkdtempSync(path.join(tmpdir(), "fanin-site-"));
     const own = ["", "[switch]\nbuffer = \"32 KiB\"\n", "[tcp]\nprofile = \"linux\"\n"].map(small);
-    const bundled = ["incast-with-background", "clients", "two-racks", "web-search", "shared-memory", "poisson-web-search", "web-page"];
+    const bundled = ["incast-with-background", "clients", "web-search", "two-racks", "poisson-web-search", "web-page"];
     const once = (name) => readFileSync(`scenarios/${name}.toml`, "utf8").replace(/^seeds = .*$/m, "").replace(/^\[run\]$/m, "[run]\nseeds = 1");
-    for (const text of [...own, ...bundled.map(once)]) {
+    const [, cures] = /```toml file cures.toml\n(.*?)```/s.exec(readFileSync("docs/incast.md", "utf8"));
+    const hubs = cures.replace(/^schemes = .*$/m, 'schemes = ["newreno+m21", "sicc", "picc"]');
+    for (const text of [...own, hubs, ...bundled.map(once)]) {
       const title = /^title = .*$/m.exec(text)?.[0] ?? text;
       await write(page, text);
       await status(page, /^Simulating/).catch(async () => assert.fail(`${title}: ${await page.locator(".status").textContent()} ${await page.locator(".problem").textContent()}`));
