@@ -106,7 +106,7 @@ for need in "$@"; do
             command -v musl-gcc >/dev/null && command -v help2man >/dev/null || packages musl-tools help2man dpkg-dev
             [ "$(uname -m)" != x86_64 ] || command -v aarch64-linux-gnu-gcc >/dev/null || packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross
             ;;
-        fresh-root) command -v mmdebstrap >/dev/null || packages mmdebstrap ;;
+        fresh-root) command -v mmdebstrap >/dev/null || packages mmdebstrap debian-archive-keyring ;;
         node) node ;;
         python) python ;;
         # Where the browser's tests look for it.

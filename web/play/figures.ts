@@ -10,14 +10,16 @@ import { Schemes } from "../src/schemes";
 import { timeline } from "../src/story";
 import { swarms } from "../src/swarms";
 import { lacks, load } from "./load";
-import { type Workers } from "./workers";
+import type { Workers } from "./workers";
 
 /** Engine of all figures of the page; loaded for the first one. */
 let workers: Promise<Workers> | undefined;
+const engine = () => (workers ??= load(2));
 /** The last simulation: the engine compares one scenario at a time. */
 let last: Promise<unknown> = Promise.resolve();
 
 class Figure {
+  private readonly path: string;
   private readonly values: string[];
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly drawing = el("div", { class: "drawing" });
@@ -28,26 +30,22 @@ class Figure {
     private readonly place: HTMLElement,
     private readonly text: string,
   ) {
+    this.path = place.dataset["path"] ?? "";
     this.values = (place.dataset["values"] ?? "").split(" | ");
   }
 
   async start(): Promise<void> {
     const missing = lacks();
     if (missing !== undefined) return this.place.replaceChildren(el("p", { role: "alert" }, missing));
-    const engine = await (workers ??= load(2));
-    const { values = {} } = await engine.describe(this.text);
-    const now = this.values.indexOf(values[this.path()] ?? "");
-    this.place.replaceChildren(this.control(Math.max(0, now)), this.status, this.drawing);
-    await this.show(Math.max(0, now));
-  }
-
-  private path(): string {
-    return this.place.dataset["path"] ?? "";
+    const { values = {} } = await (await engine()).describe(this.text);
+    const now = Math.max(0, this.values.indexOf(values[this.path] ?? ""));
+    this.place.replaceChildren(this.control(now), this.status, this.drawing);
+    await this.show(now);
   }
 
   /** A slider over the values, or a button for each name. */
   private control(now: number): HTMLElement {
-    const path = this.path();
+    const path = this.path;
     if (this.values[0]?.startsWith("[")) {
       const buttons = this.values.map((value, place) => {
         const button = el("button", { type: "button", "aria-pressed": String(place === now) }, value.replaceAll(/[[\]"]/g, ""));
@@ -70,7 +68,7 @@ class Figure {
     return el("label", { class: "slider" }, el("code", {}, path), slider, output);
   }
 
-  /** Simulates with a value, and draws its slowest round. */
+  /** Simulates with a value, and draws what happened. */
   private async show(place: number): Promise<void> {
     const [change, value] = [++this.change, this.values[place] ?? ""];
     try {
@@ -90,8 +88,8 @@ class Figure {
     this.status.textContent = "Simulating.";
     const turn = last.then(async () => {
       if (change !== this.change) return undefined;
-      const engine = await (workers ??= load(2));
-      return engine.compare(await engine.setValue(this.text, this.path(), value), 1, true, () => undefined);
+      const all = await engine();
+      return all.compare(await all.setValue(this.text, this.path, value), 1, true, () => undefined);
     });
     last = turn.catch(() => undefined);
     const step = await turn;

@@ -53,7 +53,7 @@ impl Executor for Inline {
 #[derive(Serialize, Deserialize)]
 struct Job {
     settings: Packed,
-    /// What the settings name, such as a table of flow sizes.
+    /// Tables that the settings refer to, such as sizes of flows.
     inputs: Inputs,
     seed: u64,
 }

@@ -42,7 +42,8 @@ fn described(header: &str) -> String {
     let (mut says, mut formulae, mut parts) = (String::new(), String::new(), String::new());
     let mut label = "";
     for line in header.lines() {
-        let begins = line.split_once(':').filter(|(word, _)| LABELS.contains(word));
+        // A part begins with its label; its other lines are indented.
+        let begins = line.split_once(':').filter(|(word, _)| !says.is_empty() && word.chars().all(char::is_alphabetic));
         if let Some((word, _)) = begins {
             label = word;
         }
@@ -57,9 +58,6 @@ fn described(header: &str) -> String {
     let formulae = if formulae.is_empty() { formulae } else { format!("```text\n{}\n```\n", formulae.trim_end()) };
     format!("{}\n\n{formulae}{parts}\n", says.trim_end())
 }
-
-/// Labels of a header's parts.
-const LABELS: [&str; 8] = ["Sources", "Law", "Model", "Forms", "Units", "Owns", "Departs", "Checked"];
 
 #[test]
 fn page_of_algorithms_has_every_algorithm() {

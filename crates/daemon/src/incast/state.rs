@@ -186,23 +186,27 @@ impl IncastState {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use fanin_units::{Bytes, Rate};
 
     use super::*;
 
-    #[test]
-    fn means_are_of_the_last_period_and_slow_ones_exceed_their_bytes() {
-        let settings = Incast {
+    /// A port of 200 Mbit/s with 64 KiB.
+    pub fn settings() -> Incast {
+        Incast {
             buffer: Bytes(1 << 16),
             rto_min: Time::from_millis(200),
             link: Rate(200_000_000),
             rtt: Time::from_micros(100),
             keys: 10,
             value: Bytes(1000),
-        };
+        }
+    }
+
+    #[test]
+    fn means_are_of_the_last_period_and_slow_ones_exceed_their_bytes() {
         let assumed = Workload { keys: 10, servers: 2, value: 1025 };
-        let state = IncastState::new(settings, 2, None);
+        let state = IncastState::new(settings(), 2, None);
         // 25 kB take 1 ms on the link, and ten round trips are another one.
         let multiget = EndedMultiget { keys: 40, servers: 4, values: 20, bytes: 25_000, took: 1_900_000 };
         (0..49).for_each(|number| state.count(number % 2, &multiget));
@@ -217,7 +221,7 @@ mod tests {
         (0..50).for_each(|_| state.count(0, &EndedMultiget { values: 0, took: 2_100_000, ..multiget }));
         // A successor continues.
         state.set_limit(Some(3));
-        let next = IncastState::new(settings, 2, Some(&state));
+        let next = IncastState::new(settings(), 2, Some(&state));
         next.end_period(&assumed);
         assert_eq!(next.observed().unwrap().workload.value, 1250);
         assert_eq!((next.counts(), next.limit(), next.predicted()), ((100, 1), Some(3), None));

@@ -122,9 +122,7 @@ fn predict(
     stop: &AtomicBool,
 ) -> bool {
     let settings = &pool.settings;
-    let predicted = predictor.predict(settings, &workload, stop);
-    let succeeds = predicted.is_ok();
-    match predicted {
+    match predictor.predict(settings, &workload, stop) {
         Ok(prediction) => {
             let predicted = Predicted { workload, observed, prediction };
             state.set_limit(prediction.limit);
@@ -132,11 +130,12 @@ fn predict(
             let has_limit = settings.window(None).window() < u32::MAX;
             let servers = settings.servers.len();
             messages::report(&Report::Incast(IncastReport { pool: &settings.name, servers, has_limit, predicted }));
+            return true;
         }
         Err(_) if stop.load(Relaxed) => {}
         Err(why) => messages::warning(&format!("{}: incast cannot be predicted: {why}", settings.name)),
     }
-    succeeds
+    false
 }
 
 /// Mean round-trip time to the servers, as TCP has it.
@@ -148,25 +147,15 @@ fn round_trip(pool: &PoolState) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use fanin_units::{Bytes, Rate, Time};
-
+    use super::super::state::tests::settings;
     use super::*;
-    use crate::settings::Incast;
 
     #[test]
     fn failed_prediction_is_repeated_after_a_pause() {
-        let settings = Incast {
-            buffer: Bytes(1 << 16),
-            rto_min: Time::from_millis(200),
-            link: Rate(200_000_000),
-            rtt: Time::from_micros(100),
-            keys: 10,
-            value: Bytes(1000),
-        };
-        let state = Arc::new(IncastState::new(settings, 1, None));
+        let state = Arc::new(IncastState::new(settings(), 1, None));
         let workload = Workload { keys: 10, servers: 2, value: 1025 };
         let last = |observed, failed| Last { state: state.clone(), basis: (workload, observed), at: 1, failed };
-        // What is wanted now is the same, observed or assumed.
+        // The multigets are the same now; they may be observed instead of assumed.
         for (observed, failed, now_observed, at_once, later) in [
             (false, false, false, false, false),
             (false, false, true, true, true),
