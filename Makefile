@@ -54,8 +54,8 @@ deny: ## check licences, duplicates, sources and advisories of libraries
 reproduce: build ## reproduce all figures of all papers at full settings (half an hour on two cores)
 	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
 
-scorecards: build ## rewrite web/site/scorecards.html, which the site shows, at full settings
-	@target/release/fanin reproduce all --out target/scorecards
+scorecards: build ## rewrite web/site/scorecards.html, which the site shows (MODE=--quick: fewer seeds, shorter runs)
+	@target/release/fanin reproduce all $(MODE) --out target/scorecards
 	@node web/scripts/scorecards.mjs target/scorecards/report.html
 
 sensitivity: build ## rewrite papers/*/sensitivity.json and .md (hours; resumes)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes target/release-files: for each target that can be built here an archive with the program, completions, man pages, licences and
 # scenarios, a Debian package, and a Python wheel; their checksums last. x86-64 is linked statically; arm64 comes where its compiler can be
-# had. `program` builds only the archive and the package for this machine. The same commit gives the same bytes, in any folder.
+# had. `program` builds only the archive and the package for this machine, for `make reproducible`.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
