@@ -5,7 +5,9 @@ request times is judged there as in the simulation.
 A claim holds at a point if the mean time of what should take longer is longer. Claims about figures that no kernel reports (packets between
 racks, incasts), and shares, are left out, with the reason.
 
-    claims_on_sockets.py --paper sicc|picc [--machine instant|here] [--queries N] [--out FILE]
+With `--memcached`, real programs make PICC's requests, one after another: `fanin front`, which has moved keys by the plan before, and memcached.
+
+    claims_on_sockets.py --paper sicc|picc [--machine instant|here] [--queries N] [--memcached] [--out FILE]
 
 Writes a Markdown table; exits with 1 only if a run fails.
 """
@@ -26,11 +28,16 @@ FIGURES = {"sicc": "S-11", "picc": "P-11"}
 # without losses took 1.5 to 15 times as long on `instant` as simulated.
 LINES = ["tcp.profile=linux", "tcp.max_retransmissions=none", "link.rate=200 Mbit/s", "fabric.uplink_rate=800 Mbit/s"]
 
+# A front end moves keys with one replica and knows where they are; it makes one request after another.
+MOVED = ["key_value.replicas=1", "key_value.replica_racks=any", "key_value.route=direct", "key_value.within=none", "workload.connections=usual"]
+
 
 def rows(scenario, schemes, options):
     """Rows of a scenario by scheme, point by point."""
     command = [FANIN, "testbed", scenario, "--machine", options.machine, "--schemes", ",".join(schemes), "--seeds", "1", "--json"]
     command += [word for line in LINES for word in ("--set", line)]
+    if options.memcached:
+        command += ["--memcached", "--sweep", f"workload.queries={options.queries}"] + [word for line in MOVED for word in ("--set", line)]
     swept = tomllib.loads(scenario.read_text()).get("sweep", {})
     command += [] if "workload.queries" in swept else ["--set", f"workload.queries={options.queries}"]
     print(" ".join(map(str, command)), file=sys.stderr, flush=True)
@@ -61,6 +68,7 @@ def main():
     parser.add_argument("--paper", choices=FIGURES, required=True)
     parser.add_argument("--machine", default="instant")
     parser.add_argument("--queries", type=int, default=20, help="requests of a scenario that does not sweep them")
+    parser.add_argument("--memcached", action="store_true")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     folder = ROOT / "papers" / options.paper
@@ -75,7 +83,9 @@ def main():
             key = figure["scenario"], tuple(schemes)
             if key not in done:
                 done[key] = rows(folder / figure["scenario"], schemes, options)
-            points = {point: row for point, row in done[key].items() if not figure.get("points") or set(json.loads(point).values()) & set(figure["points"])}
+            # The sweep of rates is no sweep for requests one after another.
+            chosen = [] if options.memcached else figure.get("points", [])
+            points = {point: row for point, row in done[key].items() if not chosen or set(json.loads(point).values()) & set(chosen)}
             for point, by_scheme in points.items():
                 shown = ", ".join(f"{scheme} {row['measured']['qct_ms']['mean']:.3g} ({row['predicted']['qct_ms']['mean']:.3g})" for scheme, row in by_scheme.items())
                 times.append(f"- {figure['id']}, {', '.join(f'`{name}` {value}' for name, value in json.loads(point).items())}: {shown}")

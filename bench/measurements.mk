@@ -175,7 +175,7 @@ bench-agents: build ## measure the CPU of agents for a key, and what 10,000 conn
 
 claims-on-sockets: build ## judge the claims about the testbeds of SICC and PICC over sockets, on MACHINE (instant); about an hour
 	@python3 bench/claims_on_sockets.py --paper sicc --machine $(or $(MACHINE),instant)
-	@python3 bench/claims_on_sockets.py --paper picc --machine $(or $(MACHINE),instant)
+	@python3 bench/claims_on_sockets.py --paper picc --machine $(or $(MACHINE),instant) $(if $(MEMCACHED),--memcached)
 
 soak-agents: build ## read through hubs for SECONDS (3600) while agents are killed and a planner moves keys
 	@scripts/setup.sh memcached

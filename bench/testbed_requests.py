@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--memcached", action="store_true")
     options, bad = parser.parse_args(), 0
-    # No program moves objects by PICC's plans for a testbed.
+    # The scenario has three replicas of each object; the front end moves keys with one.
     algorithms = ALGORITHMS.removesuffix(",picc") if options.memcached else ALGORITHMS
     for title, schemes in [("algorithms", algorithms), ("ablations of SICC", ABLATIONS)]:
         rows = measured(schemes, options)

@@ -172,6 +172,21 @@ export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | 
 
 export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, claims: Array<DrawnClaim>, };
 
+/** Pauses of all links, at one point. */
+export type Pauses = {
+  /** Pauses, mean over seeds. */
+  count: number,
+  /** Links that were paused, mean over seeds. */
+  links: number,
+  /** Their duration, summed over links, mean over seeds. */
+  paused_ms: number,
+  /** The longest pause of any link, over all seeds. */
+  longest_ms: number,
+  /** Port whose queue caused most pauses. */
+  cause: string,
+  /** Share of the pauses that it caused. */
+  cause_share: number, };
+
 /** Number of tasks in each phase. */
 export type Phases = { scheme: string,
   /** The sweep point, in words. */
@@ -307,6 +322,8 @@ export type ReportRow = {
   tiers: Array<Tier>,
   /** Shared memories of switches; absent without any, or if measure.ports is off. */
   memories: Memories | null,
+  /** Pauses of lossless ports; absent if there were none. */
+  pauses: Pauses | null,
   /** The background service; absent if there is none. */
   service: Service | null,
   /** End-to-end delay of data packets by class; empty unless measure.latency is on. */

@@ -74,6 +74,11 @@ impl<'a> Cluster<'a> {
         Ok(cluster)
     }
 
+    /// Whether its hosts use TCP.
+    pub fn has_tcp(&self) -> bool {
+        self.today.scheme.rdma.is_none()
+    }
+
     /// Its settings.
     pub fn at(&self) -> &At {
         &self.today.points[0]

@@ -255,7 +255,7 @@ fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64
         caveats.push("The search was stopped; the results include only changes tried before.".into());
     }
     let s = &cluster.at().settings;
-    if s.tcp.profile.0.is_none() {
+    if cluster.has_tcp() && s.tcp.profile.0.is_none() {
         caveats.push(
             "TCP follows the scenario's settings; tcp.profile = \"linux\" would use those of a measured kernel.".into(),
         );

@@ -37,10 +37,10 @@ pub struct Limit {
     pub run: String,
 }
 
-/// N* of first windows that fill pipe and queue ([`overflow_onset`]).
+/// N* of TCP's first windows that fill pipe and queue ([`overflow_onset`]).
 pub fn by_closed_form(cluster: &Cluster<'_>) -> Option<f64> {
     let s = &cluster.at().settings;
-    if !s.workload.kind.many_to_one() {
+    if !cluster.has_tcp() || !s.workload.kind.many_to_one() {
         return None;
     }
     let rate = s.link.client_rate.0.unwrap_or(s.link.rate);

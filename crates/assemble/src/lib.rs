@@ -24,4 +24,4 @@ pub use placement::{drawn, fits, racks};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
 pub use streams::{Purpose, SmallStream, Stream, StreamOf};
-pub use transport::tcp_settings;
+pub use transport::{rdma_settings, tcp_settings};

@@ -9,6 +9,8 @@ use fanin_units::{QueueSize, Rate};
 pub fn host_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law {
     let host = &spec.settings.host;
     match host.queue {
+        // A network card takes one packet of each sender at a time.
+        _ if spec.scheme.rdma.is_some() => port::Law::UNLIMITED,
         HostQueue::Plain => port::Law { limit: host.buffer.0, ..port::Law::UNLIMITED },
         // M21's allocation applies to switches only.
         HostQueue::Switch => {
@@ -30,7 +32,8 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
     let place = Place { rate, buffer, full_packet: s.full_frame().0, ecn: spec.scheme.ecn };
     let m21 = || ManyToOne::new(s.laws.parts.m21.offer, s.in_bytes(buffer));
     port::Law {
-        limit: Some(buffer),
+        // Pauses bound the queue of a lossless port.
+        limit: spec.scheme.rdma.is_none().then_some(buffer),
         discipline: spec.scheme.discipline.start(&laws, &place),
         many_to_one: spec.scheme.m21.then(m21),
         ..port::Law::UNLIMITED

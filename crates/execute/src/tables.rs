@@ -106,6 +106,7 @@ impl<'a> Tables<'a> {
             service,
             latency,
             faults,
+            pauses,
             port_series,
             memories,
             memory_series,

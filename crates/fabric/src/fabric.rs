@@ -63,6 +63,13 @@ impl Fabric {
         self.hosts
     }
 
+    /// Every switch.
+    pub fn switches(&self) -> impl Iterator<Item = NodeId> + use<> {
+        // Links are numbered by receiver.
+        let nodes = self.links.last().map_or(self.hosts, |link| link.to.0 + 1);
+        (self.hosts..nodes).map(NodeId)
+    }
+
     /// Every link, by its number.
     pub fn links(&self) -> &[Link] {
         &self.links

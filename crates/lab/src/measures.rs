@@ -12,6 +12,7 @@ use crate::fairness::{jain, jain_by_round, mean_of_rounds};
 use crate::latency::{Latency, latencies};
 use crate::least::Least;
 use crate::memories::{Memories, memories};
+use crate::pauses::{Pauses, pauses};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::slowest::{Slowest, cold, slowest};
 use crate::spread::{Spread, spread_with_open, workload_fcts};
@@ -190,6 +191,8 @@ measures! {
         tiers: Vec<Tier>, "list" in Json = tiers(&p.runs);
         /// Shared memories of switches; absent without any, or if measure.ports is off.
         memories: Option<Memories>, "object" in Json = memories(&p.runs);
+        /// Pauses of lossless ports; absent if there were none.
+        pauses: Option<Pauses>, "object" in Json = pauses(&p.runs);
         /// The background service; absent if there is none.
         service: Option<Service>, "object" in Json = service(&p.runs);
         /// End-to-end delay of data packets by class; empty unless measure.latency is on.
@@ -326,7 +329,7 @@ mod tests {
     fn names_end_in_the_declared_unit() {
         let suffixes = [("_ms", "ms"), ("_mbps", "Mbit/s"), ("_bytes", "B"), ("_share", "share")];
         let named = [SummaryRow::FIGURES, Least::FIGURES, Background::FIGURES, Service::FIGURES, Slowest::FIGURES];
-        let more = [Tier::FIGURES, Memories::FIGURES, Latency::FIGURES];
+        let more = [Tier::FIGURES, Memories::FIGURES, Pauses::FIGURES, Latency::FIGURES];
         let mut seen = 0;
         for figure in named.into_iter().chain(more).flatten() {
             for (suffix, unit) in suffixes.into_iter().filter(|(suffix, _)| figure.name.ends_with(suffix)) {

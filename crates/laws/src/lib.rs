@@ -11,7 +11,9 @@ extern crate alloc;
 pub mod dynamic_threshold;
 pub mod fixed;
 pub mod parts;
+pub mod pfc;
 pub mod port;
+pub mod rate;
 pub mod receiver;
 pub mod row;
 pub mod sender;
@@ -27,7 +29,8 @@ use settings::Section;
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let bases = sender::Kind::ALL.iter().map(|kind| kind.row());
     let disciplines = port::Kind::ALL.iter().map(|kind| kind.row());
-    bases.chain(disciplines).chain(parts::PARTS)
+    let rates = rate::Kind::ALL.iter().map(|kind| kind.row());
+    bases.chain(rates).chain(disciplines).chain(parts::PARTS)
 }
 
 /// Settings of all algorithms.
@@ -35,6 +38,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 pub struct Settings {
     /// Settings of congestion controls.
     pub senders: sender::Settings,
+    /// Settings of rate-based congestion controls, of their transport and their switches.
+    pub rates: rate::Settings,
     /// Settings of parts.
     pub parts: parts::Settings,
     /// Settings of queue disciplines.
@@ -44,12 +49,13 @@ pub struct Settings {
 impl Settings {
     /// Every section.
     pub fn sections(&self) -> Vec<&dyn Section> {
-        [self.senders.sections(), self.parts.sections(), self.ports.sections()].concat()
+        [self.senders.sections(), self.rates.sections(), self.parts.sections(), self.ports.sections()].concat()
     }
 
     /// Every section, mutable.
     pub fn sections_mut(&mut self) -> Vec<&mut dyn Section> {
         let mut all = self.senders.sections_mut();
+        all.extend(self.rates.sections_mut());
         all.extend(self.parts.sections_mut());
         all.extend(self.ports.sections_mut());
         all

@@ -6,6 +6,8 @@
 mod fixed;
 #[path = "properties/memory.rs"]
 mod memory;
+#[path = "properties/pauses.rs"]
+mod pauses;
 #[path = "properties/ports.rs"]
 mod ports;
 #[path = "properties/receivers.rs"]

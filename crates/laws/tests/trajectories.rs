@@ -11,10 +11,12 @@ mod flow;
 mod offers;
 #[path = "trajectories/queue.rs"]
 mod queue;
+#[path = "trajectories/replayed.rs"]
+mod replayed;
 #[path = "trajectories/table.rs"]
 mod table;
 
-use support::{files, is_of_ports, is_of_receivers};
+use support::{Lossless, Sender, files, is_of_ports, is_of_rates, is_of_receivers};
 
 #[test]
 fn trajectories_match_the_committed_tables() {
@@ -23,6 +25,8 @@ fn trajectories_match_the_committed_tables() {
         let steps = story["steps"].as_array().unwrap_or_else(|| panic!("vectors/{law}.json has no story"));
         table::differs(&match law {
             _ if is_of_ports(law) => queue::Port::new(law, story).run(steps),
+            _ if is_of_rates(law) => replayed::run(law, story, Sender::new(law, story), Sender::step),
+            "pfc" => replayed::run(law, story, Lossless::new(law, story), Lossless::step),
             _ if is_of_receivers(law) => offers::Receiver::new(law, story).run(steps),
             _ => flow::Flow::new(law, story).run(steps),
         })

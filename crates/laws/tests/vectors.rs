@@ -8,13 +8,15 @@ mod support;
 
 use drivers::{Flow, Port, Receiver};
 use replay::replay;
-use support::{files, is_of_ports, is_of_receivers};
+use support::{Lossless, Sender, files, is_of_ports, is_of_rates, is_of_receivers};
 
 #[test]
 fn algorithms_match_their_vectors() {
     for (law, file) in files() {
         match law {
             _ if is_of_ports(law) => replay(law, &file, Port::new, Port::step),
+            _ if is_of_rates(law) => replay(law, &file, Sender::new, Sender::step),
+            "pfc" => replay(law, &file, Lossless::new, Lossless::step),
             _ if is_of_receivers(law) => replay(law, &file, Receiver::new, Receiver::step),
             _ => replay(law, &file, Flow::new, Flow::step),
         }

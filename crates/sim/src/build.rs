@@ -47,7 +47,8 @@ impl Ports {
 
     /// Shared memories of the switches, if they have any.
     pub fn pools(&self, fabric: &Fabric) -> Option<Box<Pools>> {
-        Pools::new(&self.spec.settings, fabric)
+        // Lossless switches divide their memory by where packets come from.
+        self.spec.scheme.rdma.is_none().then(|| Pools::new(&self.spec.settings, fabric)).flatten()
     }
 
     /// Set up the port of a link, unless done.

@@ -82,6 +82,7 @@ pub(crate) fn begin<T: Transport, P: Probe>(
     world.net.await_changes();
     world.net.await_faults();
     applications.start(&mut world);
+    world.report_starts();
     discard_if_done(&mut world);
     Running { world, observer: applications }
 }
@@ -228,6 +229,9 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
         match key.arrives() {
             Some(link) => self.arrive(link),
             None => self.happen(key.event()),
+        }
+        if T::REPORTS_STARTS {
+            self.world.report_starts();
         }
     }
 }

@@ -6,7 +6,8 @@ use std::hint::cold_path;
 
 use fanin_assemble::Stream;
 use fanin_fabric::LinkId;
-use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Drop, Law, Leaving, Queue, Verdict};
+use fanin_laws::rate::Hop;
 use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::{ArrivalOrder, PauseFrame};
@@ -16,7 +17,7 @@ use crate::packet::{InFlight, PacketMetadata};
 use crate::ring::Ring;
 
 pub use outcome::Queued;
-pub(crate) use outcome::{Counts, Departed, LinkAction, Why};
+pub(crate) use outcome::{Cleared, Counts, Departed, Left, LinkAction, Why};
 
 /// When a port's departures are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,15 +163,16 @@ impl Link {
     }
 
     /// Remove queued packets; packets on the wire arrive. For links with lazy departures.
-    pub fn clear(&mut self) -> Vec<InFlight> {
+    pub fn clear(&mut self) -> Vec<Cleared> {
         let on_wire = self.slots.len() - self.waiting as usize;
-        let waiting = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
+        let cleared = |Slot { due, packet }: Slot| Cleared { came_by: LinkId(due.rank), packet };
+        let waiting = (0..self.waiting).map(|_| cleared(self.slots.remove(on_wire))).collect();
         (self.waiting, self.waiting_bytes) = (0, 0);
         waiting
     }
 
     /// Take the link down; return the queued packets, which are lost.
-    pub fn fail(&mut self) -> Vec<InFlight> {
+    pub fn fail(&mut self) -> Vec<Cleared> {
         let lost = self.clear();
         self.held |= DOWN;
         self.count_lost(lost.len());
@@ -180,6 +182,13 @@ impl Link {
     /// Bring the link up.
     pub fn heal(&mut self) {
         self.held &= !DOWN;
+    }
+
+    /// Count a packet that flow control refuses.
+    pub fn count_dropped(&mut self, drop: Drop) {
+        if let Some(port) = &mut self.port {
+            *port.counts.of(drop) += 1;
+        }
     }
 
     fn count_lost(&mut self, packets: usize) {
@@ -259,6 +268,13 @@ impl Link {
         Time(self.busy_until)
     }
 
+    /// Telemetry about a packet of `bytes` that leaves now.
+    pub fn hop(&self, now: u64, bytes: u32, rate: Rate) -> Hop {
+        let behind = self.waiting_bytes + u64::from(self.waiting) * u64::from(self.gap);
+        let sent = self.wire_bytes - behind - u64::from(bytes + self.gap);
+        Hop { at: Time(now), sent, queue: self.waiting_bytes, rate: rate.0 }
+    }
+
     pub fn counts(&self) -> Counts {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
@@ -271,7 +287,9 @@ impl Link {
             true => self.held |= 1 << class,
             false => self.held &= !(1 << class),
         }
-        !self.departing && self.first_to_leave().is_some()
+        let leaves = !self.departing && self.first_to_leave().is_some();
+        self.departing |= leaves;
+        leaves
     }
 
     /// Place of the queued packet that leaves next: the first whose class is not paused.
@@ -434,8 +452,8 @@ impl Link {
         let slot = self.slots.get_mut(at);
         let bytes = u64::from(slot.packet.bytes());
         let ect = slot.packet.is_ecn_capable();
-        let sojourn = Time(now - slot.due.at);
-        match port.law.dequeue(Time(now), sojourn, self.waiting_bytes - bytes, ect) {
+        let leaving = Leaving { sojourn: Time(now - slot.due.at), behind: self.waiting_bytes - bytes, ect };
+        match port.law.dequeue(Time(now), &leaving, port.stream.rng()) {
             Departure::Pass { mark } => {
                 slot.packet.mark(mark);
                 port.counts.marks += u64::from(mark);
@@ -463,6 +481,7 @@ impl Link {
         }
         let slot = self.slots.get(on_wire);
         let (bytes, class, came_by) = (slot.packet.bytes(), slot.packet.packet.class, LinkId(slot.due.rank));
+        let InFlight { to, beside, packet, .. } = slot.packet;
         self.waiting -= 1;
         self.waiting_bytes -= u64::from(bytes);
         let due = self.start(now, bytes);
@@ -471,7 +490,12 @@ impl Link {
         Departed {
             arrival: (on_wire == 0).then_some(due),
             next: self.departing.then_some(self.busy_until),
-            left: Some(Queued { came_by, class: class.number(), bytes }),
+            left: Some(Left {
+                queued: Queued { came_by, class: class.number(), bytes },
+                to,
+                payload: packet.payload,
+                beside,
+            }),
         }
     }
 

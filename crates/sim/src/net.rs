@@ -5,25 +5,28 @@ mod faults;
 mod parts;
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::port::Drop;
+use fanin_laws::rate::Hop;
 use fanin_spec::{Change, Framing, State};
-use fanin_transport::{Block, Metadata, Packet, Wire};
+use fanin_transport::{Block, Metadata, Packet, Telemetry, Transport, Wire};
 use fanin_units::{QueueSize, Time};
 
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::{ArrivalOrder, Key, PauseFrame};
+use crate::flow_control::FlowControl;
 use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
-use crate::link::{Departed, Link, LinkAction, Queued, Why};
+use crate::link::{Cleared, Departed, Left, Link, LinkAction, Queued, Why};
 use crate::packet::{InFlight, PacketMetadata};
+use crate::pauses::PauseLog;
 use crate::pools::Pools;
 use crate::probe::{Dropped, Filled, LoggedEvent, LostPacket, Probe};
-use crate::setup::FlowControl;
 use crate::slot::Slot;
 
 pub(crate) use faults::{ByLink, Faults, Lost};
@@ -68,6 +71,11 @@ pub(crate) struct Net<P> {
     shared: bool,
     /// Seed that spreads flows, together with their number.
     flow_seed: u64,
+    /// Pauses so far.
+    pub pauses: PauseLog,
+    /// Receivers and payload of data packets that have begun to leave their hosts, if the transport wants to know.
+    pub started: Vec<(Slot, u16)>,
+    reports_starts: bool,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -84,7 +92,7 @@ impl<P: Probe> Net<P> {
         packet: u32,
         framing: Framing,
         flow_seed: u64,
-        flow_control: Option<Box<dyn FlowControl>>,
+        (flow_control, reports_starts): (Option<Box<dyn FlowControl>>, bool),
         probe: P,
     ) -> Net<P> {
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
@@ -116,6 +124,9 @@ impl<P: Probe> Net<P> {
             jitter,
             faults,
             flow_seed,
+            pauses: PauseLog::default(),
+            started: Vec::new(),
+            reports_starts,
             probe,
             injected: 0,
             delivered: 0,
@@ -145,8 +156,9 @@ impl<P: Probe> Net<P> {
                 State::Rate(rate) => self.set_rate(id, rate),
                 State::Up => self.links[id.index()].heal(),
                 State::Down => {
-                    for packet in self.links[id.index()].fail() {
+                    for Cleared { came_by, packet } in self.links[id.index()].fail() {
                         self.dropped(now, id, &packet, Why::Down);
+                        self.lost_from_queue(now, id, came_by, &packet);
                     }
                     self.count(now, id);
                     self.probe.port(Time(now), id, &self.links[id.index()]);
@@ -155,6 +167,18 @@ impl<P: Probe> Net<P> {
             if !matches!(to, State::Rate(_)) {
                 self.fabric.set_up(id, to == State::Up);
             }
+        }
+    }
+
+    /// A packet has left a failed link's queue: flow control counts it no more, and its sender need not wait for its departure.
+    fn lost_from_queue(&mut self, now: u64, link: LinkId, came_by: LinkId, packet: &InFlight) {
+        let is_of_host = self.fabric.is_host(self.fabric.link(link).from);
+        if is_of_host && self.reports_starts && packet.has_payload() {
+            self.started.push((packet.to, packet.packet.payload));
+        }
+        if !is_of_host && self.flow_control.is_some() {
+            let queued = Queued { came_by, class: packet.packet.class.number(), bytes: packet.bytes() };
+            self.control(now, queued, link, |control| control.left(queued));
         }
     }
 
@@ -230,6 +254,13 @@ impl<P: Probe> Net<P> {
                 self.probe.refused(link, memory);
             }
         }
+        let queued = Queued { came_by, class: packet.packet.class.number(), bytes: packet.bytes() };
+        if let Some(control) = &self.flow_control
+            && !control.admits(queued)
+        {
+            self.links[link.index()].count_dropped(Drop::Full);
+            return self.dropped(now, link, &packet, Why::Law(Drop::Full));
+        }
         let before = self.links[link.index()].queue_bytes();
         let mut todo = self.links[link.index()].enqueue(now, &packet, &mut self.metadata);
         if todo == LinkAction::Held {
@@ -242,17 +273,45 @@ impl<P: Probe> Net<P> {
             && self.links[link.index()].queue_bytes() > before
             && let Some(queued) = self.links[link.index()].place(came_by)
         {
-            self.control(now, queued, |control| control.queued(queued));
+            self.control(now, queued, link, |control| control.queued(queued));
+        }
+        if packet.beside != 0 && self.links[link.index()].queue_bytes() == before {
+            self.write_telemetry(now, link, packet.beside, packet.bytes());
         }
         self.act(now, link, &packet, todo, false);
         self.count(now, link);
     }
 
-    /// Consult flow control about a packet; its answer takes effect at the sending end of the link by which the packet came, when a
-    /// frame of the least size has crossed the reverse link.
-    fn control(&mut self, now: u64, packet: Queued, ask: impl FnOnce(&mut dyn FlowControl) -> Option<PauseFrame>) {
+    /// The port of a switch writes telemetry into a packet that leaves now, if it asks for it.
+    fn write_telemetry(&mut self, now: u64, link: LinkId, beside: u32, bytes: u32) {
+        if let Some(hops) = self.metadata.hops(beside) {
+            hops.push(self.links[link.index()].hop(now, bytes, self.fabric.link(link).rate));
+        }
+    }
+
+    /// Pass a packet from a host to its link, for a transport that learns when its packets leave.
+    #[inline(never)]
+    fn put_reporting(&mut self, now: u64, link: LinkId, packet: &InFlight) {
+        let (queued, started) = (self.links[link.index()].queue_bytes(), self.started.len());
+        self.put(now, link, packet, true);
+        let leaves = self.links[link.index()].queue_bytes() == queued && self.started.len() == started;
+        if leaves && packet.has_payload() {
+            self.started.push((packet.to, packet.packet.payload));
+        }
+    }
+
+    /// Consult flow control about a packet of a port's queue; its answer takes effect at the sending end of the link by which the packet
+    /// came, when a frame of the least size has crossed the reverse link.
+    fn control(
+        &mut self,
+        now: u64,
+        packet: Queued,
+        port: LinkId,
+        ask: impl FnOnce(&mut dyn FlowControl) -> Option<PauseFrame>,
+    ) {
         let Some(control) = &mut self.flow_control else { return };
         let Some(frame) = ask(&mut **control) else { return };
+        self.pauses.note(Time(now), packet.came_by, frame, port);
         let back = self.fabric.link(self.fabric.reverse(packet.came_by));
         let takes = back.rate.time_for(self.framing.on_wire(0).into());
         self.events.push_far(Key::pause(now + takes.0 + back.delay.0, packet.came_by, frame));
@@ -400,11 +459,19 @@ impl<P: Probe> Net<P> {
         if let Some(at) = next {
             self.await_departure(link, at);
         }
-        if let Some(left) = left
+        if let Some(Left { queued, to, payload, beside }) = left
             && self.extended
-            && !self.fabric.is_host(self.fabric.link(link).from)
         {
-            self.control(now, left, |control| control.left(left));
+            if self.fabric.is_host(self.fabric.link(link).from) {
+                if self.reports_starts && payload > 0 {
+                    self.started.push((to, payload));
+                }
+                return;
+            }
+            if beside != 0 {
+                self.write_telemetry(now, link, beside, queued.bytes);
+            }
+            self.control(now, queued, link, |control| control.left(queued));
         }
     }
 
@@ -469,13 +536,20 @@ impl<P: Probe> Net<P> {
     }
 
     /// Take the metadata of a delivered packet: its SACK blocks into `sack`.
-    pub fn unload<'a>(&mut self, packet: &InFlight, sack: &'a mut Vec<Block>) -> Metadata<'a> {
+    pub fn unload<'a>(&mut self, packet: &InFlight, sack: &'a mut Vec<Block>, hops: &'a mut Vec<Hop>) -> Metadata<'a> {
         sack.clear();
+        hops.clear();
         let beside = self.metadata.of(packet.beside);
         sack.extend_from_slice(beside.sack);
-        let notes = beside.notes;
+        hops.extend_from_slice(beside.telemetry.hops());
+        let (notes, echoes) = (beside.notes, matches!(beside.telemetry, Telemetry::Echo(_)));
+        let telemetry = match hops.is_empty() {
+            true => Telemetry::None,
+            false if echoes => Telemetry::Echo(hops),
+            false => Telemetry::Written(hops),
+        };
         self.metadata.free(packet.beside);
-        Metadata { sack, notes }
+        Metadata { sack, notes, telemetry }
     }
 
     /// Packets on links, in queues, and delayed.
@@ -485,15 +559,16 @@ impl<P: Probe> Net<P> {
 }
 
 /// A host's outgoing link: the wire of an endpoint.
-pub(crate) struct Uplink<'a, P> {
+pub(crate) struct Uplink<'a, P, T> {
     pub net: &'a mut Net<P>,
+    pub of: PhantomData<T>,
     pub now: Time,
     pub link: LinkId,
     /// Slot of the other end.
     pub peer: Slot,
 }
 
-impl<P: Probe> Wire for Uplink<'_, P> {
+impl<P: Probe, T: Transport> Wire for Uplink<'_, P, T> {
     #[inline(always)]
     fn send(&mut self, packet: Packet, beside: Metadata<'_>) {
         self.net.injected += 1;
@@ -503,6 +578,9 @@ impl<P: Probe> Wire for Uplink<'_, P> {
         let beside = self.net.metadata.keep(beside);
         let packet = Packet { bytes: self.net.framing.frame(packet.bytes), ..packet };
         let packet = InFlight { to: self.peer, beside, sent: stamp(self.now.0), packet };
-        self.net.enqueue(self.now.0, self.link, &packet, None);
+        match T::REPORTS_STARTS {
+            true => self.net.put_reporting(self.now.0, self.link, &packet),
+            false => self.net.enqueue(self.now.0, self.link, &packet, None),
+        }
     }
 }

@@ -3,7 +3,8 @@
 use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
 use fanin_laws::port::{Header, HeaderOption};
-use fanin_transport::{Bits, Block, HeaderOptions, Metadata, Packet};
+use fanin_laws::rate::Hop;
+use fanin_transport::{Bits, Block, HeaderOptions, Metadata, Packet, Telemetry};
 use fanin_units::Time;
 
 use crate::slot::Slot;
@@ -72,34 +73,60 @@ pub(crate) struct PacketMetadata {
 struct Piece {
     sack: Vec<Block>,
     notes: Option<HeaderOptions>,
+    hops: Vec<Hop>,
+    telemetry: Kind,
+}
+
+/// Kind of a piece's telemetry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    None,
+    Written,
+    Echo,
 }
 
 impl PacketMetadata {
     /// Store a packet's metadata; returns zero if there is none.
     #[inline(always)]
     pub fn keep(&mut self, beside: Metadata<'_>) -> u32 {
-        if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside.sack, beside.notes) }
+        match beside.sack.is_empty() && beside.notes.is_none() {
+            true if beside.telemetry == Telemetry::None => 0,
+            _ => self.keep_some(beside.sack, beside.notes, beside.telemetry),
+        }
     }
 
     /// Store existing metadata, passed as pieces so that packets without any pay nothing.
     #[inline(never)]
-    fn keep_some(&mut self, sack: &[Block], notes: Option<HeaderOptions>) -> u32 {
+    fn keep_some(&mut self, sack: &[Block], notes: Option<HeaderOptions>, telemetry: Telemetry<'_>) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
-            self.pieces.push(Piece { sack: Vec::with_capacity(4), notes: None });
+            self.pieces.push(Piece { sack: Vec::with_capacity(4), ..Piece::default() });
             self.pieces.len() as u32
         });
         let piece = &mut self.pieces[handle as usize - 1];
         piece.sack.clear();
         piece.sack.extend_from_slice(sack);
         piece.notes = notes;
+        piece.telemetry = match telemetry {
+            Telemetry::None => Kind::None,
+            Telemetry::Written(_) => Kind::Written,
+            Telemetry::Echo(_) => Kind::Echo,
+        };
+        piece.hops.clear();
+        piece.hops.extend_from_slice(telemetry.hops());
         handle
     }
 
     /// Duplicate the entry of a handle.
     pub fn copy(&mut self, handle: u32) -> u32 {
-        let Metadata { sack, notes } = self.of(handle);
-        let sack = sack.to_vec();
-        self.keep(Metadata { sack: &sack, notes })
+        let Metadata { sack, notes, telemetry } = self.of(handle);
+        let (sack, hops) = (sack.to_vec(), telemetry.hops().to_vec());
+        let telemetry = match telemetry {
+            Telemetry::None => Telemetry::None,
+            Telemetry::Written(_) => Telemetry::Written(&hops),
+            Telemetry::Echo(_) => Telemetry::Echo(&hops),
+        };
+        self.keep(Metadata { sack: &sack, notes, telemetry })
     }
 
     /// The entry of a handle.
@@ -108,8 +135,13 @@ impl PacketMetadata {
         match handle {
             0 => Metadata::default(),
             _ => {
-                let Piece { sack, notes } = &self.pieces[handle as usize - 1];
-                Metadata { sack, notes: *notes }
+                let Piece { sack, notes, hops, telemetry } = &self.pieces[handle as usize - 1];
+                let telemetry = match telemetry {
+                    Kind::None => Telemetry::None,
+                    Kind::Written => Telemetry::Written(hops),
+                    Kind::Echo => Telemetry::Echo(hops),
+                };
+                Metadata { sack, notes: *notes, telemetry }
             }
         }
     }
@@ -119,6 +151,12 @@ impl PacketMetadata {
     pub fn note(&mut self, handle: u32) -> Option<&mut HeaderOption> {
         let piece = self.pieces.get_mut((handle as usize).checked_sub(1)?)?;
         piece.notes.as_mut().map(|notes| &mut notes.written)
+    }
+
+    /// The telemetry of an entry to which ports write.
+    pub fn hops(&mut self, handle: u32) -> Option<&mut Vec<Hop>> {
+        let piece = self.pieces.get_mut((handle as usize).checked_sub(1)?)?;
+        (piece.telemetry == Kind::Written).then_some(&mut piece.hops)
     }
 
     #[inline]

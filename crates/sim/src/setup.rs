@@ -1,22 +1,14 @@
 //! Parts of a run that a spec does not describe: the hosts' transport, and switches that trim, have classes, or pause their neighbours.
 
-use fanin_assemble::tcp_settings;
+use fanin_assemble::{fabric, rdma_settings, tcp_settings};
 use fanin_laws::port::trim::Trim;
-use fanin_spec::RunSpec;
+use fanin_rdma::QueuePair;
+use fanin_spec::{RateBased, RunSpec};
 use fanin_tcp::Endpoint;
 use fanin_transport::Transport;
 
-use crate::event::PauseFrame;
-use crate::link::Queued;
-
-/// Reaction of a switch's ports to what waits in them: link-level flow control, such as IEEE 802.1Qbb.
-pub trait FlowControl: Send {
-    /// A packet has been queued: what to ask of the sending end of the link by which it came.
-    fn queued(&mut self, packet: Queued) -> Option<PauseFrame>;
-
-    /// A packet has left its queue, likewise.
-    fn left(&mut self, packet: Queued) -> Option<PauseFrame>;
-}
+use crate::flow_control::FlowControl;
+use crate::pauses::Pauses;
 
 /// The transport of a run's hosts, and its switches.
 pub struct Setup<T: Transport> {
@@ -48,5 +40,14 @@ impl Setup<Endpoint> {
     /// TCP as a spec describes it.
     pub fn tcp(spec: &RunSpec) -> Setup<Endpoint> {
         Setup::new(tcp_settings(spec))
+    }
+}
+
+impl Setup<QueuePair> {
+    /// RDMA over lossless ports as a spec describes it.
+    pub fn rdma(spec: &RunSpec, kind: RateBased) -> Setup<QueuePair> {
+        let pauses = Pauses::new(&spec.settings, &fabric(spec));
+        let switches = Switches { by_class: true, flow_control: Some(Box::new(pauses)), ..Switches::default() };
+        Setup { transport: rdma_settings(spec, kind), switches }
     }
 }

@@ -118,9 +118,12 @@ impl Simulation {
     }
 }
 
-/// Begins a run over TCP.
+/// Begins a run over the transport of its scheme.
 fn start(spec: &RunSpec, departures: Departures, probe: impl Probe + 'static) -> Box<dyn Steps> {
-    engine::start(spec, Setup::tcp(spec), departures, probe)
+    match spec.scheme.rdma {
+        None => engine::start(spec, Setup::tcp(spec), departures, probe),
+        Some(kind) => engine::start(spec, Setup::rdma(spec, kind), departures, probe),
+    }
 }
 
 /// Whether packets of a run touch more memory than is near.

@@ -20,6 +20,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
+    let pauses = world.net.pauses.rows(world.now, &world.net.fabric);
     let (fabric, occupancy) = (&world.net.fabric, world.net.probe.occupancy());
     let port_series = occupancy.map_or(Vec::new(), |occupancy| occupancy.rows(fabric));
     let memories = occupancy.map_or(Vec::new(), |occupancy| occupancy.memories(fabric));
@@ -47,6 +48,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
         latency,
         ports,
         faults,
+        pauses,
         port_series,
         memories,
         memory_series,

@@ -62,7 +62,7 @@ impl Probe for Tap {
     fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &InFlight, beside: Metadata<'_>) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
         let time = if far_end { now } else { now.since(self.delays[link.index()]) };
-        let Metadata { sack, notes } = beside;
+        let Metadata { sack, notes, .. } = beside;
         self.crossings.push(Crossing { time, link, to, packet: packet.packet, sack: sack.to_vec(), notes });
     }
 

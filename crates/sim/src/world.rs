@@ -1,8 +1,11 @@
 //! Endpoints on a network with a clock: event handling, and the operations of applications.
 
+use std::marker::PhantomData;
+
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Owner};
 use fanin_assemble::fabric;
 use fanin_fabric::{HostId, LinkId};
+use fanin_laws::rate::Hop;
 use fanin_spec::RunSpec;
 use fanin_tables::FlowKind;
 use fanin_transport::{Block, Call, Expiry, Metadata, Phase, Progress, Timer as EndpointTimer, Transport};
@@ -54,6 +57,8 @@ pub(crate) struct World<P: Probe, T: Transport> {
     receivers: Option<Box<Receivers>>,
     /// Buffer for segments' SACK blocks.
     sack: Vec<Block>,
+    /// Likewise for telemetry.
+    hops: Vec<Hop>,
     /// Events served so far.
     pub events: u64,
     /// Messages that applications sent, and those reported to their receivers.
@@ -84,13 +89,23 @@ impl<P: Probe, T: Transport> World<P, T> {
         World {
             spec: spec.clone(),
             now: Time::ZERO,
-            net: Net::new(fabric, ports, tcp.mss.0 as u32 + 100, framing, spec.seed, switches.flow_control, probe),
+            net: Net::new(
+                fabric,
+                ports,
+                T::full_payload(&transport) + 100,
+                framing,
+                spec.seed,
+                (switches.flow_control, T::REPORTS_STARTS),
+                probe,
+            ),
             // Growing would copy all of them.
             sockets: Sockets::with_capacity(if P::PART { 0 } else { 2 * spec.settings.volume().open as usize }),
             transport,
-            ticks: Ticks::new(tcp.tick, tcp.ticks_together, spec.seed),
+            // A network card has timers of its own.
+            ticks: spec.scheme.rdma.map_or_else(|| Ticks::new(tcp.tick, tcp.ticks_together, spec.seed), |_| None),
             receivers: Receivers::new(spec),
             sack: Vec::with_capacity(4),
+            hops: Vec::new(),
             events: 0,
             messages_sent: 0,
             messages_told: 0,
@@ -115,10 +130,10 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// The same for a packet with metadata. Out of line, so that others pay nothing.
     #[inline(never)]
     fn receive_with(&mut self, link: LinkId, packet: &InFlight) -> Progress {
-        let mut sack = std::mem::take(&mut self.sack);
-        let beside = self.net.unload(packet, &mut sack);
+        let (mut sack, mut hops) = (std::mem::take(&mut self.sack), std::mem::take(&mut self.hops));
+        let beside = self.net.unload(packet, &mut sack, &mut hops);
         let progress = self.take(link, packet, beside);
-        self.sack = sack;
+        (self.sack, self.hops) = (sack, hops);
         progress
     }
 
@@ -139,7 +154,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         }
         let window = offered(self.receivers.as_deref(), packet.to);
         let peer = packet.to.peer();
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer };
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now: self.now, peer };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let mut call = Call { settings: &self.transport, now: self.now, window, wire: &mut wire };
         let progress = socket.endpoint.receive(&mut call, &packet.packet, beside);
@@ -261,12 +276,23 @@ impl<P: Probe, T: Transport> World<P, T> {
     }
 
     /// Call an endpoint, and arm its timer.
-    fn with(&mut self, slot: Slot, act: impl FnOnce(&mut T, &mut Call<'_, T::Settings, Uplink<'_, P>>)) {
+    fn with(&mut self, slot: Slot, act: impl FnOnce(&mut T, &mut Call<'_, T::Settings, Uplink<'_, P, T>>)) {
         let socket = self.sockets.at(slot);
         let window = offered(self.receivers.as_deref(), slot);
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer() };
+        let (now, peer) = (self.now, slot.peer());
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now, peer };
         act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, window, wire: &mut wire });
         self.arm(slot);
+    }
+
+    /// Tell endpoints of their packets that have begun to leave.
+    pub fn report_starts(&mut self) {
+        let mut started = std::mem::take(&mut self.net.started);
+        for (to, payload) in started.drain(..) {
+            self.with(to.peer(), |endpoint, call| endpoint.started(call, payload.into()));
+        }
+        debug_assert!(self.net.started.is_empty(), "a packet whose time has come waits for the last one's");
+        self.net.started = started;
     }
 
     /// Open a connection between two hosts, for flows of a kind.
@@ -346,10 +372,10 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// Minimum time to send `bytes` between two hosts, alone in the network.
     pub fn ideal_time(&self, from: HostId, to: HostId, bytes: u64) -> Time {
-        let mss = self.spec.settings.tcp.mss.0 as u32;
+        let payload = T::full_payload(&self.transport);
         let header = T::header_bytes(&self.transport);
         let on_wire = |payload: u32| self.spec.settings.link.framing.on_wire(payload + header);
-        ideal::time(&self.net.fabric, (from, to), bytes, mss, on_wire)
+        ideal::time(&self.net.fabric, (from, to), bytes, payload, on_wire)
     }
 
     /// Set whether an end's application reads incoming data.
@@ -454,6 +480,7 @@ impl<P: Probe, T: Transport> World<P, T> {
             faults: self.net.met(),
         };
         self.net.links.iter_mut().for_each(Link::forget_longest_queue);
+        self.net.pauses.forget(self.now);
         if let Some(latencies) = &mut self.latencies {
             latencies.forget();
         }

@@ -15,7 +15,7 @@ use crate::problem::{Problem, Wrong, wrong};
 use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, servers, switch};
+use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, lossless, servers, switch};
 
 /// Keys that determine the fabric.
 const FABRIC: [&str; 10] = [
@@ -87,6 +87,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     network(s)?;
     switch::shared(s)?;
     switch::ports(s)?;
+    lossless::check(scheme, s)?;
     racks(scheme, s)?;
     laws(scheme, s)
 }

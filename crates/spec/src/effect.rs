@@ -2,13 +2,13 @@
 
 use fanin_fabric::{Fabric, HostId};
 use fanin_fanout::sicc::Queue;
-use fanin_units::QueueSize;
+use fanin_units::{QueueSize, Rate, Share};
 
 use crate::assignment::Assignment;
 use crate::conditions::unmet;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
-use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
+use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, RateBased, Scenario, Scheme, Settings, Variant};
 
 impl Scenario {
     /// Keys set in the file, by an argument or by a scheme that have no effect on any of `variants`, or not the intended one. Ignores
@@ -34,7 +34,7 @@ impl Scenario {
                 let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
                 Some(Problem::new(&assigned.origin, what))
             };
-            let doubts = folded(variant).into_iter().filter_map(place);
+            let doubts = folded(variant).into_iter().chain(rates_above_link(variant)).filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -127,10 +127,25 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     {
         return Some(format!("[{section}] applies to schemes such as {owner}, none of which is selected"));
     }
+    if let Some(why) = scheme.rdma.and_then(|_| unused_by_rdma(&key.path)) {
+        return Some(why.into());
+    }
     let own = settings.of_laws().into_iter().find(|law| law.name() == section);
     let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
     let unmet = key.need.and_then(|need| unmet(need, scheme, settings));
     idle.or(unmet).map(str::to_string)
+}
+
+/// Why RDMA does not use a key; `None` if it does.
+fn unused_by_rdma(path: &str) -> Option<&'static str> {
+    match path {
+        // Counts packets of buffers and thresholds.
+        "tcp.mss" => None,
+        "switch.alpha" | "switch.reserved" | "switch.headroom" => Some("lossless ports divide their memory by `[pfc]`"),
+        "host.buffer" | "host.queue" => Some("a network card takes one packet of each sender at a time"),
+        path if path.starts_with("tcp.") => Some("none of these schemes uses TCP"),
+        _ => None,
+    }
 }
 
 /// Values that work but probably not as intended, with their keys.
@@ -150,8 +165,33 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     };
     let fabric = fabric.as_ref();
     let periods = [short_period(scheme, s, fabric), late_estimate(scheme, s)];
-    let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty_timeout(s)].into_iter().chain(periods);
+    let hasty = hasty_timeout(s).filter(|_| scheme.rdma.is_none());
+    let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty].into_iter().chain(periods);
     all.flatten().collect()
+}
+
+/// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
+fn rates_above_link(variant: &Variant) -> Option<Wrong> {
+    let kind = variant.scheme.rdma?;
+    let rates = &variant.points.first()?.settings.laws.rates;
+    let (path, least): (_, Share) = match kind {
+        RateBased::Dcqcn | RateBased::DcqcnWindow => ("dcqcn.min_rate", rates.dcqcn.min_rate),
+        RateBased::Hpcc => ("hpcc.min_rate", rates.hpcc.min_rate),
+        RateBased::Timely => ("timely.min_rate", rates.timely.min_rate),
+        RateBased::RdmaDctcp => ("rdma_dctcp.min_rate", rates.rdma_dctcp.min_rate),
+    };
+    let rate = |s: &Settings| Rate(least.part_of(s.link.rate.0));
+    let link = |s: &Settings| s.link.client_rate.0.unwrap_or(s.link.rate);
+    let adds_up = |s: &Settings| rate(s).0.saturating_mul(s.servers().into()) > link(s).0;
+    let s = variant.points.iter().map(|at| &at.settings).find(|s| s.workload.kind.many_to_one() && adds_up(s))?;
+    let what = format!(
+        "{} senders at the least rate of {} (`{path}`) send more than the client's link of {}, so that only pauses hold them back: use \
+         fewer senders, or a lower least rate",
+        s.servers(),
+        rate(s),
+        link(s)
+    );
+    Some(Wrong { paths: vec![path, "link.rate"], what })
 }
 
 /// A threshold that no queue exceeds, since a packet that is admitted leaves one packet less below the buffer.

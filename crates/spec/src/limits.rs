@@ -57,6 +57,14 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`fanin diagnose` reads the output of these tools, with a capture or alone; `fanin record` prints the commands to collect it",
     },
     Elsewhere {
+        names: &["rdma", "rocev2", "queue-pair"],
+        says: "schemes `dcqcn`, `dcqcn-window`, `hpcc`, `timely` and `rdma-dctcp` are RDMA over lossless Ethernet (docs/rdma.md)",
+    },
+    Elsewhere {
+        names: &["pfc", "pause", "802.1qbb", "lossless", "lossless-ethernet", "priority-flow-control"],
+        says: "`[pfc]`: switches of RDMA schemes pause the links by which they fill (docs/rdma.md)",
+    },
+    Elsewhere {
         names: &["all-to-all", "alltoall"],
         says: "`workload.kind = \"shuffle\"`: every host sends the same amount to every other host; use a list of flows (`workload.file`) for unequal pairs",
     },
@@ -71,25 +79,18 @@ pub(crate) fn hint(name: &str) -> String {
 /// All limits: transports, networks, hosts.
 pub const LIMITS: &[Limit] = &[
     Limit {
-        name: "rdma",
-        also: &["roce", "rocev2", "infiniband", "iwarp", "verbs", "uec", "ultra-ethernet"],
-        missing: "queue pairs, go-back-N and hardware retransmission; the only transport is TCP",
-        so: "results say nothing about storage or training traffic over RDMA, its incast or its recovery",
-        near: "DCTCP with a large buffer has queues of a similar size to RoCE with ECN; nothing resembles RoCE's loss recovery",
+        name: "infiniband",
+        also: &["iwarp", "verbs", "selective-repeat", "irn"],
+        missing: "InfiniBand's credits between ports, and RDMA that retransmits single packets; rdma schemes are RoCEv2 with go-back-N over Ethernet's pauses",
+        so: "a lossy RDMA network looks worse here than with cards that retransmit selectively",
+        near: "dcqcn, hpcc and timely run over lossless ports (docs/rdma.md)",
     },
     Limit {
-        name: "pfc",
-        also: &["pause", "802.1qbb", "lossless", "lossless-ethernet", "priority-flow-control"],
-        missing: "pause frames; ports drop packets that do not fit and never pause a sender",
-        so: "a lossless network looks worse here at the congested port and better elsewhere: pauses spread, block other flows and may deadlock",
-        near: "a switch.buffer that never fills has the goodput of a lossless network, without the side effects of pauses",
-    },
-    Limit {
-        name: "dcqcn",
-        also: &["qcn", "hpcc", "timely", "swift", "rate-control"],
-        missing: "rate-based senders, hardware delay measurements and switch telemetry; senders have ACK-clocked windows",
-        so: "results do not show how fast such senders react to incast or how much queue they leave",
-        near: "dctcp reacts to the same marks, once per round trip",
+        name: "swift",
+        also: &["uec", "ultra-ethernet", "nscc", "rccc", "eqds"],
+        missing: "Swift's windows below one packet, Ultra Ethernet's transports, and EQDS",
+        so: "results do not show how much queue such senders leave",
+        near: "timely follows round-trip times, hpcc the ports' telemetry",
     },
     Limit {
         name: "bbr",

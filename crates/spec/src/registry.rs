@@ -7,14 +7,17 @@ use std::sync::LazyLock;
 use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
+use crate::limits::hint;
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, foreign};
+use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, RateBased, foreign};
 
 /// A scheme: congestion control with its modifications, queue discipline, request scheduling and placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
-    /// Congestion control of senders.
+    /// Congestion control of TCP's senders.
     pub base: Base,
+    /// Congestion control of RDMA's senders, which replaces TCP.
+    pub rdma: Option<RateBased>,
     /// Gentle slow start replaces the congestion control's own.
     pub gss: bool,
     /// The switch hands out windows (M21).
@@ -49,9 +52,13 @@ fn disciplines() -> impl Iterator<Item = Discipline> {
     Discipline::ALL.iter().copied()
 }
 
+fn rate_based() -> impl Iterator<Item = RateBased> {
+    RateBased::ALL.iter().copied()
+}
+
 /// The queue discipline that a congestion control implies.
-fn own_discipline(base: Base) -> Discipline {
-    disciplines().find(|discipline| base.row().brings(discipline.row().word)).unwrap_or(Discipline::DropTail)
+fn own_discipline(sender: &Row) -> Discipline {
+    disciplines().find(|discipline| sender.brings(discipline.row().word)).unwrap_or(Discipline::DropTail)
 }
 
 fn fan_outs() -> impl Iterator<Item = FanOut> {
@@ -69,6 +76,7 @@ const USUAL: Base = Base::NewReno;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Sender(Base),
+    Rdma(RateBased),
     Port(Discipline),
     FanOut(FanOut),
     Gathering(Gathering),
@@ -81,6 +89,7 @@ enum Slot {
 impl Slot {
     fn of(word: &str) -> Option<Slot> {
         let base = || bases().find(|base| base.row().word == word).map(Slot::Sender);
+        let rdma = || rate_based().find(|kind| kind.row().word == word).map(Slot::Rdma);
         let port = || disciplines().find(|discipline| discipline.row().word == word).map(Slot::Port);
         let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
         let gathering = || gatherings().find(|gathering| gathering.row().word == word).map(Slot::Gathering);
@@ -90,14 +99,14 @@ impl Slot {
                 .find(|(w, _)| *w == word)
         };
         let foreign = || foreign::called(word).map(|law| Slot::Sender(Base::Foreign(law)));
-        let of_house = base().or_else(port).or_else(fan_out).or_else(gathering);
+        let of_house = base().or_else(rdma).or_else(port).or_else(fan_out).or_else(gathering);
         of_house.or_else(|| part().map(|(_, slot)| slot)).or_else(foreign)
     }
 
     /// The role's name, for messages.
     fn name(self) -> &'static str {
         match self {
-            Slot::Sender(_) => "senders",
+            Slot::Sender(_) | Slot::Rdma(_) => "senders",
             Slot::Port(_) => "queue disciplines",
             Slot::FanOut(_) => "request schedulers",
             Slot::Gathering(_) => "placements",
@@ -149,12 +158,22 @@ impl Scheme {
     fn of(slots: &[(&str, Slot)]) -> Scheme {
         let base = slots.iter().find_map(|(_, slot)| if let Slot::Sender(base) = slot { Some(*base) } else { None });
         let base = base.unwrap_or(USUAL);
-        let (discipline, ecn) = (own_discipline(base), base.row().brings(ECN));
-        let mut scheme =
-            Scheme { base, gss: false, m21: false, ictcp: false, discipline, ecn, fan_out: None, gathering: None };
+        let rdma = slots.iter().find_map(|(_, slot)| if let Slot::Rdma(kind) = slot { Some(*kind) } else { None });
+        let sender = rdma.map_or(base.row(), RateBased::row);
+        let mut scheme = Scheme {
+            base,
+            rdma,
+            gss: false,
+            m21: false,
+            ictcp: false,
+            discipline: own_discipline(sender),
+            ecn: sender.brings(ECN),
+            fan_out: None,
+            gathering: None,
+        };
         for (_, slot) in slots {
             match *slot {
-                Slot::Sender(_) => {}
+                Slot::Sender(_) | Slot::Rdma(_) => {}
                 Slot::Port(discipline) => scheme.discipline = discipline,
                 Slot::FanOut(fan_out) => scheme.fan_out = Some(fan_out),
                 Slot::Gathering(gathering) => scheme.gathering = Some(gathering),
@@ -192,11 +211,22 @@ impl Scheme {
             .into_iter()
             .filter_map(|(on, row)| on.then_some(row));
         let first = self.gathering.map(Gathering::row).into_iter().chain(self.fan_out.map(FanOut::row));
-        first.chain([self.base.row()]).chain(parts).chain([self.discipline.row()]).collect()
+        first.chain([self.sender()]).chain(parts).chain([self.discipline.row()]).collect()
+    }
+
+    /// The row of its congestion control.
+    fn sender(&self) -> &'static Row {
+        self.rdma.map_or(self.base.row(), RateBased::row)
     }
 
     /// Why its parts cannot be combined, if the rows say so.
     fn refused(&self) -> Option<&'static str> {
+        let modified = self.gss || self.m21 || self.ictcp;
+        if self.rdma.is_some() && (modified || self.discipline != own_discipline(self.sender())) {
+            return Some(
+                "RDMA's senders have rates, not TCP's windows, and ports of their own: remove the other parts",
+            );
+        }
         let rows = self.rows();
         let mut words: Vec<&str> = rows.iter().map(|row| row.word).collect();
         words.extend(self.ecn.then_some(ECN));
@@ -207,7 +237,7 @@ impl Scheme {
     /// Whether its congestion control implies ECN, as DCTCP and its descendants do: receivers then echo marks exactly, and every packet
     /// is ECN-capable.
     pub fn exact_echo(&self) -> bool {
-        self.base.row().brings(ECN)
+        self.sender().brings(ECN)
     }
 
     /// The name of its congestion control if supplied by the caller.
@@ -233,21 +263,22 @@ fn unknown_word(name: &str, word: &str) -> String {
         let names: Vec<&str> = REGISTRY.iter().map(|e| e.name).chain(brought.clone()).collect();
         let known = REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name]));
         let near = did_you_mean(name, known.chain(brought));
-        return format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", "));
+        return format!("unknown scheme `{name}`{near}{}; the schemes are {}", hint(name), names.join(", "));
     }
-    let known: Vec<&str> = bases().map(|base| base.row().word).chain(brought).chain(Scheme::parts()).collect();
+    let senders = bases().map(|base| base.row().word).chain(rate_based().map(|kind| kind.row().word));
+    let known: Vec<&str> = senders.chain(brought).chain(Scheme::parts()).collect();
     let near = did_you_mean(word, known.iter().copied());
-    format!("unknown part `{word}` of scheme `{name}`{near}; the parts are {}", known.join(", "))
+    format!("unknown part `{word}` of scheme `{name}`{near}{}; the parts are {}", hint(word), known.join(", "))
 }
 
 impl fmt::Display for Scheme {
     /// The canonical name: placement, request scheduling, congestion control unless it is the default after these, modifications,
     /// queue discipline unless it is the implied one, ecn.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (port, base) = (self.discipline.row().word, self.base.row().word);
+        let (port, base) = (self.discipline.row().word, self.sender().word);
         let silent = |word: &str| {
-            word == port && self.discipline == own_discipline(self.base)
-                || word == base && self.base == USUAL && self.is_of_objects()
+            word == port && self.discipline == own_discipline(self.sender())
+                || word == base && self.rdma.is_none() && self.base == USUAL && self.is_of_objects()
         };
         let words: Vec<&str> = self.rows().into_iter().map(|row| row.word).filter(|word| !silent(word)).collect();
         f.write_str(&words.join("+"))?;

@@ -18,7 +18,7 @@ pub use cause::Cause;
 pub use column::{Cell, Column, ColumnType, Row};
 pub use counter::Counter;
 pub use flow_kind::FlowKind;
-pub use ports::{FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow};
+pub use ports::{FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow};
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
 pub use totals::{Engine, Totals};
@@ -67,6 +67,8 @@ pub struct RunTables {
     pub ports: Vec<PortRow>,
     /// One row per link with fault-affected packets.
     pub faults: Vec<FaultRow>,
+    /// One row per paused link and cause; empty without lossless ports.
+    pub pauses: Vec<PauseRow>,
     /// Ports over time if the scenario measures them.
     pub port_series: Vec<PortPartRow>,
     /// One row per shared memory if the scenario measures ports.

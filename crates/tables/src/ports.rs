@@ -55,6 +55,24 @@ table! {
 }
 
 table! {
+    /// One link whose sending end was paused, by the port whose queue caused it (priority flow control).
+    PauseRow in "pauses" {
+        /// Both ends of the paused link, as in `ports`.
+        port: String,
+        /// The paused class of service, 0 to 7.
+        class: u64,
+        /// Port of the pausing switch to which the packet went that caused the pause.
+        cause: String,
+        /// Pauses.
+        pauses: u64,
+        /// Their duration in all, from when the switch sent a pause until it sent the end.
+        paused_ps: u64,
+        /// The longest one.
+        longest_ps: u64,
+    }
+}
+
+table! {
     /// One port in one of at most 200 equal intervals of a run. Intervals in which it neither queued nor sent are omitted.
     PortPartRow in "port_series" {
         /// Start of the interval.

@@ -286,7 +286,7 @@ impl Endpoint {
             }
             State::SynReceived if ack && segment.ack == 1 => {
                 self.become_established(call, &segment, notes);
-                let progress = self.handle_established(call, &segment, Metadata { sack, notes });
+                let progress = self.handle_established(call, &segment, Metadata { sack, notes, ..Metadata::default() });
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED | progress
             }
@@ -348,7 +348,7 @@ impl Endpoint {
         let segment = Segment { seq: 0, header, len: 0, ..self.tcb.blank(call, flags) };
         self.tcb.snd.last_sent = call.now;
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, Metadata { sack: &[], notes: self.tcb.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &[], notes: self.tcb.notes(call.params), ..Metadata::default() });
     }
 
     /// Send a reset for a segment without a connection (RFC 9293, section 3.10.7.1).
@@ -362,7 +362,7 @@ impl Endpoint {
             }
         };
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(reset, Metadata { sack: &[], notes: self.tcb.notes(call.params) });
+        call.wire.send(reset, Metadata { sack: &[], notes: self.tcb.notes(call.params), ..Metadata::default() });
     }
 
     fn retry_syn(&mut self, call: &mut Call<'_, impl Wire>) {

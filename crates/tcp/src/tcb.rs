@@ -74,7 +74,7 @@ impl Tcb {
             let header = call.params.header;
             let reset = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, Flags::RST | Flags::ACK) };
             self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-            call.wire.send(reset, Metadata { sack: &[], notes: self.notes(call.params) });
+            call.wire.send(reset, Metadata { sack: &[], notes: self.notes(call.params), ..Metadata::default() });
         }
         self.abort();
         true
@@ -278,7 +278,7 @@ impl Tcb {
         let header = call.params.header;
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params), ..Metadata::default() });
         next
     }
 
@@ -295,7 +295,7 @@ impl Tcb {
             return self.send_ack_with_blocks(call);
         }
         let segment = self.pure_ack(call, call.params.header);
-        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params) });
+        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params), ..Metadata::default() });
     }
 
     /// Send a pure ACK with SACK blocks.
@@ -305,7 +305,10 @@ impl Tcb {
         let options = call.params.option_bytes();
         let fit = blocks_that_fit(options).min(self.rcv.beyond.len());
         let segment = self.pure_ack(call, header_bytes(options, fit));
-        call.wire.send(segment, Metadata { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
+        call.wire.send(
+            segment,
+            Metadata { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params), ..Metadata::default() },
+        );
     }
 
     /// Send a pure ACK now.

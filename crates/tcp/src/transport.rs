@@ -179,6 +179,10 @@ impl Transport for Endpoint {
         self.stats()
     }
 
+    fn full_payload(settings: &Settings) -> u32 {
+        settings.stack.mss
+    }
+
     fn header_bytes(settings: &Settings) -> u32 {
         settings.stack.header.into()
     }

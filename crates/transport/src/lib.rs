@@ -13,7 +13,7 @@ mod state;
 use fanin_laws::sender::Window;
 use fanin_units::Time;
 
-pub use packet::{Bits, Block, Class, HeaderOptions, Metadata, Packet, Wire};
+pub use packet::{Bits, Block, Class, HeaderOptions, Metadata, Packet, Telemetry, Wire};
 pub use progress::Progress;
 pub use state::{Expiry, Phase, Stats, Timer, Written};
 
@@ -34,6 +34,9 @@ pub struct Call<'a, S, W: Wire> {
 pub trait Transport: Sized + Send + 'static {
     /// Settings shared by all ends of a run.
     type Settings: Clone + Send;
+
+    /// Whether the driver reports that packets begin to leave: [`started`](Transport::started).
+    const REPORTS_STARTS: bool = false;
 
     /// An end that waits for its peer, or for [`Transport::connect`].
     fn new(settings: &Self::Settings) -> Self;
@@ -70,6 +73,10 @@ pub trait Transport: Sized + Send + 'static {
         metadata: Metadata<'_>,
     ) -> Progress;
 
+    /// A packet with so much payload, in the order of sending, has begun to leave its host: it waited while the link was busy or paused.
+    /// Packets without payload are not reported.
+    fn started(&mut self, _call: &mut Call<'_, Self::Settings, impl Wire>, _payload: u32) {}
+
     /// The earliest timer; `NEVER` if none runs.
     fn deadline(&self) -> Time;
 
@@ -96,6 +103,9 @@ pub trait Transport: Sized + Send + 'static {
 
     /// Counters.
     fn stats(&self) -> Stats;
+
+    /// Payload of a full packet, bytes.
+    fn full_payload(settings: &Self::Settings) -> u32;
 
     /// Bytes of the IP packet of a data packet beyond its payload.
     fn header_bytes(settings: &Self::Settings) -> u32;

@@ -3,6 +3,7 @@
 use std::ops::{BitOr, BitOrAssign};
 
 use fanin_laws::port::HeaderOption;
+use fanin_laws::rate::Hop;
 
 /// Properties of a packet, and three bits of the transport's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,6 +131,30 @@ pub struct Metadata<'a> {
     pub sack: &'a [Block],
     /// Option for ports to write to, if the connection has it.
     pub notes: Option<HeaderOptions>,
+    /// Telemetry of the ports on a path.
+    pub telemetry: Telemetry<'a>,
+}
+
+/// Telemetry of the ports on a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telemetry<'a> {
+    /// None.
+    #[default]
+    None,
+    /// Written by ports of switches as the packet leaves.
+    Written(&'a [Hop]),
+    /// Echo of the acknowledged packet's.
+    Echo(&'a [Hop]),
+}
+
+impl<'a> Telemetry<'a> {
+    /// By port, in the order of the path.
+    pub fn hops(self) -> &'a [Hop] {
+        match self {
+            Telemetry::None => &[],
+            Telemetry::Written(hops) | Telemetry::Echo(hops) => hops,
+        }
+    }
 }
 
 /// Takes an end's outgoing packets.

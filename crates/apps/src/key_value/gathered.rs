@@ -59,6 +59,11 @@ impl Gathered {
         Some(gathered)
     }
 
+    /// Moves that have not begun.
+    pub fn moves(&self) -> impl Iterator<Item = &Move> {
+        self.left.iter()
+    }
+
     /// Log a front end's request for these objects.
     pub fn asked(&mut self, at: Time, objects: impl IntoIterator<Item = Object>) {
         if let Some(log) = &mut self.log {

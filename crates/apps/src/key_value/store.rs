@@ -58,13 +58,18 @@ impl Store {
         }
     }
 
-    /// Set the hosts' racks, and place the objects.
+    /// Set the hosts' racks and pods, and place the objects.
     pub fn locate(&mut self, spec: &RunSpec, view: &dyn View) {
-        self.racks = (0..view.hosts()).map(|host| view.rack(HostId(host))).collect();
+        self.place(spec, (0..view.hosts()).map(|host| view.rack(HostId(host))).collect());
         self.pods = vec![0; self.racks.iter().max().map_or(0, |&last| last as usize + 1)];
         for (&rack, host) in self.racks.iter().zip(0..) {
             self.pods[rack as usize] = view.pod(HostId(host));
         }
+    }
+
+    /// Set the hosts' racks, and place the objects.
+    pub fn place(&mut self, spec: &RunSpec, racks: Vec<u32>) {
+        self.racks = racks;
         let placement = fanin_assemble::drawn(spec, &self.racks);
         debug_assert!(fanin_assemble::fits(spec).is_ok(), "a plan is checked against the cluster before");
         self.places = match &spec.settings.inputs.plan {

@@ -133,6 +133,9 @@ fn kernels_settings(scheme: Scheme, profile: &str) -> Settings {
 fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     let scheme = &spec.scheme;
     let refuse = |why: &str| Err(Unsupported::new("schemes", scheme.to_string(), why));
+    if scheme.rdma.is_some() {
+        return refuse("its TCP is no RDMA, and no queue discipline pauses a neighbour");
+    }
     if scheme.m21 {
         return refuse("no Linux queue discipline assigns windows to senders (M21)");
     }

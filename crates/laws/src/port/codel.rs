@@ -12,8 +12,9 @@
 use alloc::format;
 
 use fanin_units::Time;
+use rand_core::Rng;
 
-use super::manage::{Congested, Manage, Place};
+use super::manage::{Congested, Leaving, Manage, Place};
 use crate::row::Shown;
 use crate::settings::{Refusal, params, words};
 
@@ -73,8 +74,8 @@ pub struct CoDel {
 impl Manage for CoDel {
     const LOOKS_AT_DEPARTURES: bool = true;
 
-    fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Congested {
-        if !self.is_late(now, sojourn, behind) {
+    fn dequeue(&mut self, now: Time, leaving: &Leaving, _rng: &mut impl Rng) -> Congested {
+        if !self.is_late(now, leaving.sojourn, leaving.behind) {
             (self.dropping, self.rearm) = (false, false);
             return Congested::No;
         }
@@ -87,7 +88,7 @@ impl Manage for CoDel {
             if now < self.drop_next {
                 return Congested::No;
             }
-            let marks = self.ecn && ect;
+            let marks = self.ecn && leaving.ect;
             if marks || self.params.resume == Resume::Rfc8289 {
                 self.count = self.count.saturating_add(1);
             }

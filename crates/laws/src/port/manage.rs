@@ -31,6 +31,17 @@ pub struct Header {
     pub closes: bool,
 }
 
+/// A packet about to leave its queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// Time that it has waited.
+    pub sojourn: Time,
+    /// Bytes queued behind it.
+    pub behind: u64,
+    /// ECN-capable (ECT or CE).
+    pub ect: bool,
+}
+
 /// The window of an option that no port has written yet.
 pub const NO_OFFER: u32 = u32::MAX;
 
@@ -104,9 +115,8 @@ pub trait Manage {
         Congested::No
     }
 
-    /// Verdict on a packet about to leave after `sojourn`, with `behind` bytes queued behind it. After a drop, the driver calls
-    /// this for the next packet at the same instant.
-    fn dequeue(&mut self, _now: Time, _sojourn: Time, _behind: u64, _ect: bool) -> Congested {
+    /// Verdict on a packet about to leave. After a drop, the driver calls this for the next packet at the same instant.
+    fn dequeue(&mut self, _now: Time, _leaving: &Leaving, _rng: &mut impl Rng) -> Congested {
         Congested::No
     }
 

@@ -5,6 +5,7 @@
 
 pub mod codel;
 pub mod drop_tail;
+pub mod ecn_ramp;
 pub mod ecn_threshold;
 mod manage;
 pub mod many_to_one;
@@ -15,7 +16,7 @@ use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
 
 use manage::Congested;
-pub use manage::{Drop, Header, HeaderOption, Manage, NO_OFFER, Place, Queue};
+pub use manage::{Drop, Header, HeaderOption, Leaving, Manage, NO_OFFER, Place, Queue};
 use many_to_one::ManyToOne;
 use trim::Trim;
 
@@ -51,6 +52,7 @@ sections! {
     ecn_threshold: ecn_threshold::Params,
     red: red::Params,
     codel: codel::Params,
+    ecn_ramp: ecn_ramp::Params,
 }
 
 /// Declares the disciplines, one row each: the type in its file, the section of its settings (`from`), and its [`Row`].
@@ -82,8 +84,8 @@ macro_rules! disciplines {
                 match self { $(Discipline::$Law(law) => law.enqueue(now, queue, header, rng),)* }
             }
 
-            fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Congested {
-                match self { $(Discipline::$Law(law) => law.dequeue(now, sojourn, behind, ect),)* }
+            fn dequeue(&mut self, now: Time, leaving: &Leaving, rng: &mut impl Rng) -> Congested {
+                match self { $(Discipline::$Law(law) => law.dequeue(now, leaving, rng),)* }
             }
 
             fn looks_at_departures(&self) -> bool {
@@ -126,6 +128,8 @@ disciplines! {
     }
     /// Marks above a threshold of the instantaneous queue.
     EcnThreshold in ecn_threshold from ecn_threshold {}
+    /// Marks departing packets with a probability that rises with the queue.
+    EcnRamp in ecn_ramp from ecn_ramp {}
 }
 
 /// Complete algorithm of one port.
@@ -204,9 +208,9 @@ impl Law {
         self.discipline.looks_at_departures()
     }
 
-    /// Verdict on the first packet in the queue as it is about to leave, after `sojourn`, with `behind` bytes behind it.
-    pub fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Departure {
-        match self.discipline.dequeue(now, sojourn, behind, ect).fate(ect) {
+    /// Verdict on the first packet in the queue as it is about to leave. Only the ECN ramp draws from `rng`.
+    pub fn dequeue(&mut self, now: Time, leaving: &Leaving, rng: &mut impl Rng) -> Departure {
+        match self.discipline.dequeue(now, leaving, rng).fate(leaving.ect) {
             Ok(mark) => Departure::Pass { mark },
             Err(cause) => Departure::Drop(cause),
         }

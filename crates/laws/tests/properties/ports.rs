@@ -7,7 +7,9 @@ use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne};
 use fanin_laws::port::red::{self, Red};
 use fanin_laws::port::trim::Trim;
-use fanin_laws::port::{Departure, Discipline, Drop, Header, HeaderOption, Kind, Law, Manage, Place, Queue, Verdict};
+use fanin_laws::port::{
+    Departure, Discipline, Drop, Header, HeaderOption, Kind, Law, Leaving, Manage, Place, Queue, Verdict,
+};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -235,7 +237,8 @@ proptest! {
         let (mut now, mut late_since) = (Time::ZERO, None);
         for (gap, sojourn, behind, ect) in leaves {
             now += Time::from_micros(gap);
-            let departure = law.dequeue(now, Time::from_micros(sojourn), behind, ect);
+            let leaving = Leaving { sojourn: Time::from_micros(sojourn), behind, ect };
+            let departure = law.dequeue(now, &leaving, &mut Xoshiro256PlusPlus::seed_from_u64(1));
             let late = sojourn >= target_us && behind > 1500;
             late_since = if late { late_since.or(Some(now)) } else { None };
             if departure != (Departure::Pass { mark: false }) {

@@ -30,7 +30,10 @@ pub fn set_from(
     place: &[&str],
 ) {
     let row = rows.find(|row| row.laws.iter().any(|file| file.law == law)).expect("it has a row");
-    let mut own = sections.into_iter().find(|section| row.sections.contains(&section.name()));
+    // The section of its own name, if the row has several.
+    let mut own = sections.into_iter().filter(|section| row.sections.contains(&section.name())).collect::<Vec<_>>();
+    let place_of_own = own.iter().position(|section| section.name() == law).unwrap_or(0);
+    let mut own = (!own.is_empty()).then(|| own.swap_remove(place_of_own));
     for (key, value) in case.as_object().into_iter().flatten() {
         let present = own.iter().flat_map(|section| section.keys()).find(|present| present.name == key);
         match (present, &mut own) {

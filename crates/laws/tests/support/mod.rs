@@ -2,6 +2,8 @@
 
 #[path = "files.rs"]
 mod files;
+#[path = "rates.rs"]
+mod rates;
 
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::{self, Place};
@@ -14,9 +16,24 @@ use fanin_units::{QueueSize, Rate};
 use serde_json::Value;
 
 use files::{set_from, vectors};
+pub use rates::{Lossless, Sender, is_of_rates};
 
 /// Keys of a case besides settings, which describe where the algorithm acts.
-const PLACE: [&str; 8] = ["mss", "option_bytes", "count_in_buffer", "limit", "ecn", "rate", "max_packet", "buffer"];
+const PLACE: [&str; 13] = [
+    "mss",
+    "option_bytes",
+    "count_in_buffer",
+    "limit",
+    "ecn",
+    "rate",
+    "max_packet",
+    "buffer",
+    "line",
+    "rtt_us",
+    "memory",
+    "headroom_bytes",
+    "times",
+];
 
 /// The vectors of every algorithm in some row.
 pub fn files() -> impl Iterator<Item = (&'static str, Value)> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fanin_laws::port::{Departure, Drop, Header, HeaderOption, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Drop, Header, HeaderOption, Law, Leaving, Queue, Verdict};
 use fanin_laws::row::Shown;
 use fanin_units::Time;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -163,7 +163,8 @@ impl Port {
     fn leaves(&mut self, packet: &Waiting) -> bool {
         let behind = self.waiting.iter().map(|packet| u64::from(packet.bytes)).sum();
         let sojourn = self.now.since(packet.since);
-        let departure = self.law.dequeue(self.now, sojourn, behind, packet.ect);
+        let leaving = Leaving { sojourn, behind, ect: packet.ect };
+        let departure = self.law.dequeue(self.now, &leaving, &mut self.rng);
         let fate = match departure {
             Departure::Pass { mark: false } => "leaves",
             Departure::Pass { mark: true } => "leaves, marked",

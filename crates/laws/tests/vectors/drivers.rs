@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use fanin_laws::port::{self, Departure, Drop, Header, HeaderOption, NO_OFFER, Queue, Verdict};
+use fanin_laws::port::{self, Departure, Drop, Header, HeaderOption, Leaving, NO_OFFER, Queue, Verdict};
 use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_laws::row::Shown;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
@@ -171,7 +171,9 @@ impl Port {
 impl Port {
     /// A packet about to leave.
     fn leave(&mut self, step: &Value, sojourn: Time) -> Vec<(&'static str, Value)> {
-        let departure = self.law.dequeue(micros(&step["now_us"]), sojourn, whole(&step["behind"]), step["ect"] == true);
+        let leaving = Leaving { sojourn, behind: whole(&step["behind"]), ect: step["ect"] == true };
+        let draw = &mut Draw(step["draw"].as_f64().unwrap_or(0.0));
+        let departure = self.law.dequeue(micros(&step["now_us"]), &leaving, draw);
         let says = match departure {
             Departure::Pass { mark: true } => "mark",
             Departure::Pass { mark: false } => "pass",

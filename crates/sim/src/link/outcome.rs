@@ -4,6 +4,7 @@ use fanin_fabric::LinkId;
 use fanin_laws::port::Drop;
 
 use crate::event::ArrivalOrder;
+use crate::packet::InFlight;
 
 /// Counters of a port.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +45,14 @@ pub(crate) enum LinkAction {
     Held,
 }
 
+/// A packet removed from a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cleared {
+    /// The link by which it came, at a switch with lazy departures.
+    pub came_by: LinkId,
+    pub packet: InFlight,
+}
+
 /// A departure from a lazy queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Departed {
@@ -52,7 +61,17 @@ pub(crate) struct Departed {
     /// The next departure.
     pub next: Option<u64>,
     /// The packet that has left the queue.
-    pub left: Option<Queued>,
+    pub left: Option<Left>,
+}
+
+/// A packet that has left a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub queued: Queued,
+    /// Slot of its receiver, its payload, and the handle of its metadata.
+    pub to: crate::slot::Slot,
+    pub payload: u16,
+    pub beside: u32,
 }
 
 /// A packet in a switch's queue.

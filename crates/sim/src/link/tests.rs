@@ -63,7 +63,7 @@ fn pause_lets_the_packet_on_the_wire_complete() {
     // The pause ends: the next packet leaves then, and not when the wire became free.
     assert!(link.pause(PauseFrame { class: 0, on: false }));
     let departed = link.depart(35 * US);
-    assert_eq!(departed.left, Some(Queued { came_by: LATE, class: 0, bytes: 1_250 }));
+    assert_eq!(departed.left.map(|left| left.queued), Some(Queued { came_by: LATE, class: 0, bytes: 1_250 }));
     assert_eq!((departed.arrival.map(|due| due.at), departed.next), (Some(45 * US), Some(45 * US)));
 }
 

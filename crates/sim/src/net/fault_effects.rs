@@ -10,6 +10,7 @@ use fanin_units::{Rate, Share, Time};
 use super::Net;
 use super::faults::{ByLink, Counts, Fate, Faults, Host, Lost};
 use crate::event::Key;
+use crate::link::Cleared;
 use crate::packet::InFlight;
 use crate::probe::{LoggedEvent, LostPacket, Probe};
 
@@ -81,7 +82,7 @@ impl<P: Probe> Net<P> {
             }
             HostState::Crashed => {
                 host.down = true;
-                for packet in link.clear() {
+                for Cleared { packet, .. } in link.clear() {
                     self.lose_by_fault(now, uplink, &packet, Lost::WithHost);
                 }
                 self.probe.port(Time(now), uplink, &self.links[uplink.index()]);

@@ -22,7 +22,11 @@ pub(crate) struct CrossingPacket {
 impl CrossingPacket {
     /// Its metadata.
     pub fn beside(&self) -> Metadata<'_> {
-        self.beside.as_ref().map_or(Metadata::default(), |beside| Metadata { sack: &beside.0, notes: beside.1 })
+        self.beside.as_ref().map_or(Metadata::default(), |beside| Metadata {
+            sack: &beside.0,
+            notes: beside.1,
+            ..Metadata::default()
+        })
     }
 }
 

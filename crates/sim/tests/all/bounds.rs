@@ -2,7 +2,7 @@
 
 use crate::common::{run, schemes, spec};
 use fanin_model::{Bottleneck, last_answer_at_the_earliest, most_goodput_mbps, overflow_onset};
-use fanin_spec::{Discipline, Kind};
+use fanin_spec::{Discipline, Kind, Scheme};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -19,9 +19,13 @@ proptest! {
         fan_in in 1..20u32,
         seed in 0..100u64,
     ) {
+        let memory = match Scheme::parse(&scheme).unwrap().rdma {
+            None => format!("buffer = \"{buffer} packets\""),
+            Some(_) => "shared_buffer = \"32 MiB\"".into(),
+        };
         let scenario = format!(
             "schemes = [\"{scheme}\"]\n[link]\nrate = \"{mbps} Mbit/s\"\ndelay = \"{delay_us} us\"\n\
-             [switch]\nbuffer = \"{buffer} packets\"\n[tcp]\nrto_min = \"5 ms\"\n\
+             [switch]\n{memory}\n[tcp]\nrto_min = \"5 ms\"\n\
              [workload]\nkind = \"barrier\"\nfragment = \"{answer} B\"\nduration = \"50 ms\"\n"
         );
         let tables = run(&spec(&scenario, fan_in, seed));

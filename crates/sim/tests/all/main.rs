@@ -29,6 +29,7 @@ mod pause;
 mod physics;
 mod pools;
 mod properties;
+mod rdma;
 mod sawtooth;
 mod service;
 mod stalls;

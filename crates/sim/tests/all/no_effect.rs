@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 26] = [
+const BASES: [&str; 30] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -41,6 +41,11 @@ const BASES: [&str; 26] = [
     "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 200\nmost = \"20 KB\"\n[workload]\nkind = \"key_value\"\nfan_in = 40\nqueries = 5\n[host]\nservice_time = \"100 us\"\nservice_jitter = \"200 us\"\n",
     // Repeated planning, from enough requests to make it worthwhile to leave a group, and servers without room for all.
     "schemes = [\"groups\"]\n[groups]\nbusiest = 400\n[picc]\nlearn = \"running\"\nperiod = \"3 ms\"\n[key_value]\npopularity = \"pages\"\npages = 12\npage = 4\nreplaced = 0\nper_request = 8\nobjects = 40\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nfan_in = 11\nqueries = 150\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 4\nspines = 1\n",
+    // RDMA: marks and losses, pauses, telemetry, a threshold.
+    "schemes = [\"dcqcn\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n[faults]\nloss = 0.001\n",
+    "schemes = [\"timely\"]\n[link]\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"200 KB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"30 ms\"\n",
+    "schemes = [\"hpcc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
+    "schemes = [\"rdma-dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
 ];
 
 /// These, and one for each algorithm whose settings none of them uses.
@@ -49,7 +54,9 @@ fn bases() -> Vec<String> {
     let sections = |base: &str| Scheme::parse(base.split('"').nth(1).unwrap()).unwrap().sections();
     let looked_at: Vec<&str> = BASES.into_iter().flat_map(sections).collect();
     let senders = Base::ALL.iter().map(|base| (base.row(), base.row().word.to_string()));
-    let ports = Discipline::ALL.iter().map(|law| (law.row(), format!("newreno+{}", law.row().word)));
+    // The ramp's base is DCQCN's.
+    let ports = Discipline::ALL.iter().filter(|&&law| law != Discipline::EcnRamp);
+    let ports = ports.map(|law| (law.row(), format!("newreno+{}", law.row().word)));
     let others = senders.chain(ports).filter(|(row, _)| row.sections.iter().any(|own| !looked_at.contains(own)));
     // The large buffer lets the algorithm, not a loss, end slow start.
     let long = |(_, name): (_, String)| {

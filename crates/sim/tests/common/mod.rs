@@ -11,6 +11,7 @@ use fanin_placement::{Object, Placement};
 use fanin_sim::{Departures, run_with};
 use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, Scenario, Scheme, Settings, Variant};
 use fanin_tables::RunTables;
+use fanin_units::Bytes;
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
@@ -29,6 +30,10 @@ pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
 pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> RunSpec {
     let mut settings = settings;
     settings.workload.fan_in = fan_in;
+    if scheme.rdma.is_some() {
+        // Room for every link's reserve and headroom.
+        settings.switch.shared_buffer = Optional(Some(Bytes(32 << 20)));
+    }
     let variant = Variant::new(scheme.to_string(), scheme, settings).unwrap_or_else(|what| panic!("{what}"));
     variant.run(fan_in, seed).expect("swept over")
 }

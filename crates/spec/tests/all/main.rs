@@ -2,6 +2,7 @@
 
 mod any_text;
 mod flows;
+mod rdma;
 mod sealed;
 mod stack;
 mod sweep;

@@ -20,7 +20,7 @@ impl Wire for Pipe {
 }
 
 fn of(sack: &[Block]) -> Metadata<'_> {
-    Metadata { sack, notes: None }
+    Metadata { sack, ..Metadata::default() }
 }
 
 /// Nine gigabytes, which wrap twice, with every 997th segment of the sender lost; 10 ms each way.

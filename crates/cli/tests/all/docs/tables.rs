@@ -9,8 +9,8 @@ use fanin_lab::{Background, Latency, Least, Memories, Service, Slowdown, Slowest
 use fanin_papers::Measure;
 use fanin_tables::{
     Cause, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
-    LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, SampleRow, ServiceRow,
-    StallRow, TaskRow, Totals,
+    LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, SampleRow,
+    ServiceRow, StallRow, TaskRow, Totals,
 };
 use serde_json::Value;
 
@@ -318,6 +318,7 @@ fn page() -> String {
         + &Cause::KNOWN.iter().map(|(cause, says)| format!("- `{}`: {says}\n", cause.word())).collect::<String>()
         + &table::<PortRow>("one row per port that accepted or dropped a packet")
         + &table::<FaultRow>("one row per link on which packets met a fault")
+        + &table::<PauseRow>("one row per link that a switch paused, and port that caused it")
         + &table::<PortPartRow>("one row per port and part of a run, with measure.ports")
         + &table::<MemoryRow>("one row per memory that a switch's ports share, with measure.ports")
         + &table::<MemoryPartRow>("one row per memory and part of a run")

@@ -235,6 +235,10 @@ impl Transport for Grants {
         self.stats
     }
 
+    fn full_payload(mss: &u32) -> u32 {
+        *mss
+    }
+
     fn header_bytes(_mss: &u32) -> u32 {
         HEADER
     }

@@ -185,7 +185,8 @@ impl Script {
         match verb {
             "<" => {
                 let Sent { segment, sack, notes } = Spec::parse(value)?.sent(self.now);
-                let progress = self.endpoint.handle(call, &segment, Metadata { sack: &sack, notes });
+                let progress =
+                    self.endpoint.handle(call, &segment, Metadata { sack: &sack, notes, ..Metadata::default() });
                 self.broken |= progress.any(Progress::BROKEN);
             }
             "connect" => self.endpoint.connect(call),

@@ -195,7 +195,7 @@ impl Run<'_> {
             }
             Event::Arrives { at, sent: Sent { segment, sack, notes } } => {
                 self.note_ack(at, &segment);
-                self.ends[at].handle(call, &segment, Metadata { sack: &sack, notes });
+                self.ends[at].handle(call, &segment, Metadata { sack: &sack, notes, ..Metadata::default() });
                 self.check_delivery(at)?;
                 at
             }

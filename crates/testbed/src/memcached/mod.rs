@@ -2,9 +2,12 @@
 //! makes the workload's requests.
 #![expect(clippy::disallowed_types, reason = "one client that waits for each response")]
 
+mod client;
+mod migration;
+
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -18,7 +21,7 @@ use fanin_assemble::{linux_fabric, most_hubs};
 use fanin_fabric::HostId;
 use fanin_fanout::sicc::{self, Parts};
 use fanin_spec::{FanOut, Kind, RunSpec, WarmUp, Windows};
-use fanin_tables::{QueryRow, RequestRow, RunTables};
+use fanin_tables::{QueryRow, RunTables};
 use fanin_units::Time;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
@@ -27,6 +30,8 @@ use crate::counters::Counters;
 use crate::network::LocalNetwork;
 use crate::tables;
 use crate::trouble::Trouble;
+use client::Client;
+use migration::Migration;
 
 /// Host of the client and its front end.
 const CLIENT: HostId = HostId(0);
@@ -43,9 +48,6 @@ const LONGEST: Duration = Duration::from_secs(60);
 const ANSWERS_IN: Duration = Duration::from_secs(5);
 /// Standard input as a file; a booted machine has no `/dev/stdin`.
 const STDIN: &str = "/proc/self/fd/0";
-/// Values stored at once.
-const BATCH: usize = 500;
-
 /// Whether `fanin front` can carry out a run.
 ///
 /// # Errors
@@ -57,11 +59,18 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         return refuse(format!("--memcached: workload.kind is `{}`: use key_value", s.workload.kind.word()));
     }
     if method(spec).is_none() {
-        return refuse(format!("--memcached: `fanin front` has no `{scheme}`: use one-all, sw, ictcp-window or sicc"));
+        return refuse(format!(
+            "--memcached: `fanin front` has no `{scheme}`: use one-all, sw, ictcp-window, sicc or picc"
+        ));
     }
     if parts(spec).is_some() && !has_usual_sicc(spec) {
         let keys = "sicc.bound, hubs, requests, mean_object, period, linger and hub_window";
         return refuse(format!("--memcached: `fanin front` has SICC's usual settings: change no others than {keys}"));
+    }
+    if let Some(key) = migration::lacks(spec) {
+        return refuse(format!(
+            "--memcached: `fanin front` moves keys with one replica, by a plan made before: set {key}"
+        ));
     }
     let open = s.key_value.within.0.is_some();
     if open || s.key_value.front_ends > 1 {
@@ -83,7 +92,7 @@ fn has_usual_sicc(spec: &RunSpec) -> bool {
 /// The algorithm by the name that `fanin front` has for it.
 fn method(spec: &RunSpec) -> Option<&'static str> {
     match (spec.scheme.fan_out.unwrap_or(FanOut::OneAll), spec.scheme.gathering) {
-        (FanOut::OneAll, None) => Some("one-all"),
+        (FanOut::OneAll, _) => Some("one-all"),
         (FanOut::SlidingWindow, None) => Some("sw"),
         (FanOut::IctcpWindow, None) => Some("ictcp-window"),
         (fan_out, None) => parts(spec).map(|_| fan_out.row().word),
@@ -98,9 +107,13 @@ pub fn run(spec: &RunSpec, fanin: &Path, stop: &AtomicBool) -> Result<RunTables,
     (0..=spec.fan_in).try_for_each(|host| network.host(HostId(host)).set(slice::from_ref(&law)))?;
     let _servers = servers(&network, spec)?;
     let hubs = parts(spec).map(|parts| Hubs::start(&network, spec, parts, fanin)).transpose()?;
-    let (_front, mut client) = front(&network, spec, fanin, hubs.as_ref())?;
+    let migration = Migration::of(spec, &names(&network, spec))?;
+    let (_front, mut client) = front(&network, spec, fanin, (hubs.as_ref(), migration.as_ref()))?;
     let mut reads = Reads::new(spec);
     client.store(&reads.objects().collect::<Vec<_>>(), stop)?;
+    if let Some(migration) = migration {
+        migration.carry_out(&mut client, spec, stop)?;
+    }
     let (clock, mut counters, mut record) = (Clock::start()?, Counters::open(&network)?, Record::default());
     let (workload, mut warm_up) = (&spec.settings.workload, spec.settings.workload.warm_up.0);
     let (mut before, mut began, mut asked) = (counters.first(&network)?, Time::ZERO, 0);
@@ -293,12 +306,19 @@ fn front(
     network: &LocalNetwork,
     spec: &RunSpec,
     fanin: &Path,
-    hubs: Option<&Hubs>,
+    (hubs, migration): (Option<&Hubs>, Option<&Migration>),
 ) -> Result<(Program, Client), Trouble> {
-    let text = configuration(network, spec) + &hubs.map_or_else(String::new, |hubs| hubs.keys(spec));
+    let mut text = configuration(network, spec);
+    text += &hubs.map_or_else(String::new, |hubs| hubs.keys(spec));
+    text += &migration.map_or_else(String::new, Migration::keys);
     let mut program = configured(network, CLIENT, fanin, ("front", &text))?;
     let stream = program.connect(network, FRONT, "fanin front")?;
-    Ok((program, Client { stream: BufReader::new(stream), line: String::new() }))
+    Ok((program, Client::new(stream)))
+}
+
+/// Names of the pool's servers, as a plan has them: without memcached's usual port.
+fn names(network: &LocalNetwork, spec: &RunSpec) -> Vec<String> {
+    (1..=spec.fan_in).map(|host| address(network, HostId(host)).ip().to_string()).collect()
 }
 
 /// The front end's configuration.
@@ -326,87 +346,4 @@ servers = [{}]
         LONGEST.as_secs(),
         servers.join(", ")
     )
-}
-
-/// A client of the front end.
-struct Client {
-    stream: BufReader<TcpStream>,
-    line: String,
-}
-
-/// Response to a multiget.
-#[derive(Default)]
-struct Response {
-    values: u64,
-    bytes: u64,
-    /// Some server failed.
-    failed: bool,
-}
-
-impl Response {
-    fn row(&self, request: u32, objects: u64, start: Time, took: Time) -> RequestRow {
-        let others = objects.saturating_sub(self.values);
-        let (missed, failed) = if self.failed { (0, others) } else { (others, 0) };
-        RequestRow {
-            request,
-            objects,
-            answered: self.values,
-            missed,
-            failed,
-            payload_bytes: self.bytes,
-            start_ps: start.0,
-            latency_ps: Some(took.0),
-            ..RequestRow::default()
-        }
-    }
-}
-
-impl Client {
-    /// Stores values of these sizes.
-    fn store(&mut self, objects: &[(u32, u32)], stop: &AtomicBool) -> Result<(), Trouble> {
-        for batch in objects.chunks(BATCH) {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Trouble::Stopped);
-            }
-            let mut text = Vec::new();
-            for (object, bytes) in batch {
-                writeln!(text, "set {object} 0 0 {bytes}\r")?;
-                text.resize(text.len() + *bytes as usize, b'x');
-                text.extend(b"\r\n");
-            }
-            self.stream.get_mut().write_all(&text)?;
-            for _ in batch {
-                if self.next_line()? != "STORED" {
-                    return Err(Trouble::Lacks(format!("memcached did not store a value: {}", self.line.trim_end())));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn get(&mut self, objects: &[u32]) -> Result<Response, Trouble> {
-        let keys: Vec<String> = objects.iter().map(u32::to_string).collect();
-        self.stream.get_mut().write_all(format!("get {}\r\n", keys.join(" ")).as_bytes())?;
-        let mut response = Response::default();
-        loop {
-            let line = self.next_line()?;
-            let Some(header) = line.strip_prefix("VALUE ") else {
-                response.failed = line != "END";
-                return Ok(response);
-            };
-            let bytes = header.rsplit(' ').next().and_then(|word| word.parse().ok());
-            let bytes: u64 = bytes.ok_or_else(|| io::Error::other(format!("a response without a size: {header}")))?;
-            io::copy(&mut self.stream.by_ref().take(bytes + 2), &mut io::sink())?;
-            response.values += 1;
-            response.bytes += bytes;
-        }
-    }
-
-    fn next_line(&mut self) -> io::Result<&str> {
-        self.line.clear();
-        match self.stream.read_line(&mut self.line)? {
-            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "`fanin front` closed the connection")),
-            _ => Ok(self.line.trim_end()),
-        }
-    }
 }

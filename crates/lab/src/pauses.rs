@@ -1,0 +1,79 @@
+//! Pauses of lossless ports.
+
+use std::collections::BTreeMap;
+
+use fanin_tables::{PauseRow, RunTables};
+
+use crate::catalogue::figures;
+use crate::stats::six_digits;
+
+figures! {
+    /// Pauses of all links, at one point.
+    #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+    Pauses {} {
+        /// Pauses, mean over seeds.
+        count: f64, "count";
+        /// Links that were paused, mean over seeds.
+        links: f64, "count";
+        /// Their duration, summed over links, mean over seeds.
+        paused_ms: f64, "ms";
+        /// The longest pause of any link, over all seeds.
+        longest_ms: f64, "ms";
+        /// Port whose queue caused most pauses.
+        cause: String, "text";
+        /// Share of the pauses that it caused.
+        cause_share: f64, "share";
+    }
+}
+
+/// The pauses of a point; `None` if there were none.
+pub(crate) fn pauses(runs: &[&RunTables]) -> Option<Pauses> {
+    let all = || runs.iter().flat_map(|run| &run.pauses);
+    let a_run = |sum: u64| six_digits(sum as f64 / runs.len() as f64);
+    let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
+    all().for_each(|row| *causes.entry(&row.cause).or_default() += row.pauses);
+    let count: u64 = all().map(|row| row.pauses).sum();
+    let (cause, most) = causes.into_iter().max_by_key(|(_, pauses)| *pauses)?;
+    let links = |run: &RunTables| {
+        let mut links: Vec<&str> = run.pauses.iter().map(|row| row.port.as_str()).collect();
+        links.sort_unstable();
+        links.dedup();
+        links.len() as u64
+    };
+    let ms = |ps: f64| six_digits(ps / 1e9);
+    Some(Pauses {
+        count: a_run(count),
+        links: a_run(runs.iter().map(|run| links(run)).sum()),
+        paused_ms: ms(all().map(|row| row.paused_ps).sum::<u64>() as f64 / runs.len() as f64),
+        longest_ms: ms(all().map(|row: &PauseRow| row.longest_ps).max()? as f64),
+        cause: cause.into(),
+        cause_share: six_digits(most as f64 / count as f64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_means_over_seeds() {
+        let row = |port: &str, cause: &str, pauses, paused_ps, longest_ps| PauseRow {
+            port: port.into(),
+            cause: cause.into(),
+            pauses,
+            paused_ps,
+            longest_ps,
+            ..PauseRow::default()
+        };
+        let run = |pauses| RunTables { pauses, ..RunTables::default() };
+        let one = run(vec![
+            row("a>s", "s>c", 3, 6_000_000_000, 4_000_000_000),
+            row("b>s", "s>d", 1, 1_000_000_000, 1_000_000_000),
+        ]);
+        let found = pauses(&[&one, &run(Vec::new())]).unwrap();
+        assert_eq!((found.count, found.links, found.paused_ms, found.longest_ms), (2.0, 1.0, 3.5, 4.0));
+        assert_eq!((found.cause.as_str(), found.cause_share), ("s>c", 0.75));
+        assert_eq!(pauses(&[&run(Vec::new())]), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! One end of a connection: its packets in response to packets and timers.
+
+use fanin_laws::rate::{Kind, Place, Settings as Laws};
+use fanin_rdma::{QueuePair, Settings};
+use fanin_transport::{Bits, Call, Metadata, Packet, Phase, Progress, Timer, Transport, Wire};
+use fanin_units::{Rate, Time};
+
+const LINE: Rate = Rate(100_000_000_000);
+/// Time of a full packet of 1,044 B at the line's rate.
+const PACKET: Time = Time(83_520);
+
+#[derive(Default)]
+struct Outbox(Vec<Packet>);
+
+impl Wire for Outbox {
+    fn send(&mut self, packet: Packet, _: Metadata<'_>) {
+        self.0.push(packet);
+    }
+}
+
+/// One end with a clock.
+struct End {
+    settings: Settings,
+    end: QueuePair,
+    now: Time,
+}
+
+impl End {
+    /// An end of a persistent connection.
+    fn open(kind: Kind) -> End {
+        let settings = Settings::new(kind, &Laws::default(), &Place { line: LINE, rtt: Time::from_micros(4) });
+        let mut end = QueuePair::new(&settings);
+        end.stand(&settings, Time::ZERO, Time::from_micros(4));
+        End { settings, end, now: Time::ZERO }
+    }
+
+    /// A call's result, and the packets sent during it.
+    fn call<R>(&mut self, act: impl FnOnce(&mut QueuePair, &mut Call<'_, Settings, Outbox>) -> R) -> (R, Vec<Packet>) {
+        let mut outbox = Outbox::default();
+        let mut call = Call { settings: &self.settings, now: self.now, window: u32::MAX, wire: &mut outbox };
+        let result = act(&mut self.end, &mut call);
+        (result, outbox.0)
+    }
+
+    fn write(&mut self, bytes: u64) -> Vec<Packet> {
+        self.call(|end, call| end.write(call, bytes, Time::NEVER)).1
+    }
+
+    /// Its packet begins to leave; then the next one is sent when its timer is due.
+    fn departs(&mut self, payload: u16) -> Vec<Packet> {
+        self.call(|end, call| end.started(call, payload.into())).1
+    }
+
+    fn expire(&mut self) -> (Timer, Vec<Packet>) {
+        self.now = self.end.deadline();
+        let (expiry, sent) = self.call(|end, call| end.expire(call));
+        (expiry.timer, sent)
+    }
+
+    fn receive(&mut self, packet: &Packet) -> (Progress, Vec<Packet>) {
+        self.call(|end, call| end.receive(call, packet, Metadata::default()))
+    }
+
+    /// Sends a number of full packets, one after another.
+    fn send_all(&mut self, first: Vec<Packet>, count: usize) -> Vec<Packet> {
+        let mut sent = first;
+        while sent.len() < count {
+            let payload = sent[sent.len() - 1].payload;
+            assert!(self.departs(payload).is_empty(), "the next packet's time has not come");
+            sent.extend(self.expire().1);
+        }
+        sent
+    }
+}
+
+fn starts(packets: &[Packet]) -> Vec<u32> {
+    packets.iter().map(|packet| packet.body[0]).collect()
+}
+
+#[test]
+fn packets_leave_one_by_one_at_the_line_rate() {
+    let mut end = End::open(Kind::Dcqcn);
+    let first = end.write(2_500);
+    assert_eq!((first.len(), first[0].payload, first[0].bytes), (1, 1_000, 1_044));
+    assert!(first[0].bits.any(Bits::ECT));
+    // While it waits in the network card, nothing else is sent, not even after an ACK.
+    assert_eq!(end.end.deadline(), Time::NEVER);
+    assert!(end.departs(1_000).is_empty());
+    assert_eq!(end.end.deadline(), PACKET);
+    let (timer, second) = end.expire();
+    assert_eq!((timer, starts(&second)), (Timer::Pace, vec![1_000]));
+    let third = end.send_all(second, 2);
+    assert_eq!((starts(&third), third[1].payload), (vec![1_000, 2_000], 500));
+}
+
+#[test]
+fn every_packet_is_acknowledged_and_gaps_are_reported_once() {
+    let (mut sender, mut receiver) = (End::open(Kind::Dcqcn), End::open(Kind::Dcqcn));
+    let first = sender.write(4_000);
+    let data = sender.send_all(first, 4);
+    let reply = |receiver: &mut End, packet: &Packet| starts(&receiver.receive(packet).1);
+    assert_eq!(reply(&mut receiver, &data[0]), [1_000]);
+    // The second one is lost. The receiver asks for it once, and again after the interval.
+    let (_, nack) = receiver.receive(&data[2]);
+    assert_eq!(starts(&nack), [1_000]);
+    assert_eq!(reply(&mut receiver, &data[3]), []);
+    receiver.now = receiver.settings.nack_interval;
+    assert_eq!(reply(&mut receiver, &data[3]), [1_000]);
+    assert_eq!(receiver.end.delivered(), 1_000);
+    // The sender goes back to it.
+    sender.departs(1_000);
+    sender.now += Time::from_micros(10);
+    let (_, again) = sender.receive(&nack[0]);
+    assert_eq!(starts(&again), [1_000]);
+    assert_eq!((sender.end.stats().fast_retransmits, sender.end.stats().retransmits), (1, 1));
+    assert_eq!(reply(&mut receiver, &again[0]), [2_000]);
+    // A packet that came before is acknowledged again.
+    assert_eq!(reply(&mut receiver, &data[0]), [2_000]);
+}
+
+#[test]
+fn everything_is_sent_again_after_a_timeout() {
+    let mut end = End::open(Kind::Dcqcn);
+    let first = end.write(2_000);
+    let sent = end.send_all(first, 2);
+    assert_eq!(starts(&sent), [0, 1_000]);
+    end.departs(1_000);
+    let (timer, again) = end.expire();
+    assert_eq!((timer, starts(&again)), (Timer::Timeout, vec![0]));
+    assert_eq!(end.now, PACKET + end.settings.timeout);
+    assert_eq!((end.end.stats().timeouts, end.end.written().acked), (1, 0));
+}
+
+#[test]
+fn window_of_a_round_trip_limits_flight() {
+    let mut end = End::open(Kind::DcqcnWindow);
+    // 4 us at 100 Gbit/s are 50,000 B.
+    let first = end.write(100_000);
+    let sent = end.send_all(first, 50);
+    end.departs(1_000);
+    assert_eq!(sent.len(), 50);
+    // Only the timeout is left.
+    assert!(end.end.deadline() >= end.settings.timeout);
+}
+
+#[test]
+fn marks_are_notified_at_most_once_in_an_interval() {
+    let mut receiver = End::open(Kind::Dcqcn);
+    receiver.settings.cnp_interval = Time::from_micros(50);
+    let mut sender = End::open(Kind::Dcqcn);
+    let first = sender.write(3_000);
+    let data = sender.send_all(first, 3);
+    let sends_on = |packet: &Packet, now: Time, receiver: &mut End, sender: &mut End| {
+        (receiver.now, sender.now) = (now, now);
+        let marked = Packet { bits: packet.bits | Bits::CE, ..*packet };
+        let (_, acks) = receiver.receive(&marked);
+        sender.receive(&acks[0]);
+        sender.end.deadline()
+    };
+    // The first notification begins DCQCN's grid of 4 us; the second packet's mark comes too early to be one.
+    let (us, grid) = (Time::from_micros, |us| Time::from_micros(us));
+    sender.departs(1_000);
+    assert_eq!(sends_on(&data[0], us(10), &mut receiver, &mut sender), grid(14));
+    sender.expire();
+    assert!(sends_on(&data[1], us(30), &mut receiver, &mut sender) > us(300));
+    assert_eq!(sends_on(&data[2], us(60), &mut receiver, &mut sender), Time::NEVER, "all is acknowledged");
+}
+
+#[test]
+fn connections_open_and_close_at_both_ends() {
+    let (mut opener, mut other) = (End::open(Kind::Hpcc), End::open(Kind::Hpcc));
+    (opener.end, other.end) = (QueuePair::new(&opener.settings), QueuePair::new(&other.settings));
+    let (_, open) = opener.call(|end, call| end.connect(call));
+    assert!(open[0].bits.any(Bits::OPENS));
+    let (progress, accept) = other.receive(&open[0]);
+    assert!(progress.any(Progress::ESTABLISHED));
+    assert!(opener.receive(&accept[0]).0.any(Progress::ESTABLISHED));
+    let (_, close) = opener.call(|end, call| end.close(call));
+    assert!(close[0].bits.any(Bits::CLOSES));
+    let (progress, ack) = other.receive(&close[0]);
+    assert!(progress.any(Progress::CLOSED));
+    opener.receive(&ack[0]);
+    assert_eq!([opener.end.phase(), other.end.phase()], [Phase::Open; 2]);
+    let (_, close) = other.call(|end, call| end.close(call));
+    let (_, ack) = opener.receive(&close[0]);
+    other.receive(&ack[0]);
+    assert_eq!([opener.end.phase(), other.end.phase()], [Phase::Finished; 2]);
+}
+
+#[test]
+fn lost_opening_packet_is_repeated() {
+    let mut end = End::open(Kind::Dcqcn);
+    end.end = QueuePair::new(&end.settings);
+    end.call(|end, call| end.connect(call));
+    let (timer, sent) = end.expire();
+    assert_eq!((timer, sent.len(), end.now), (Timer::Handshake, 1, end.settings.timeout));
+}
+
+#[test]
+fn queue_pair_is_small() {
+    assert!(size_of::<QueuePair>() <= 512, "{}", size_of::<QueuePair>());
+}

@@ -1,0 +1,118 @@
+//! Priority flow control of a network's switches.
+
+use std::collections::BTreeMap;
+
+use fanin_fabric::{Fabric, LinkId};
+use fanin_laws::pfc::{Held, Memory};
+use fanin_spec::Settings;
+use fanin_tables::PauseRow;
+use fanin_transport::Class;
+use fanin_units::Time;
+
+use crate::event::PauseFrame;
+use crate::flow_control::FlowControl;
+use crate::link::Queued;
+
+/// The memories of a network's switches, and the packets of each link into them. The highest class is never paused: its packets are few,
+/// and take no memory here.
+pub(crate) struct Pauses {
+    memories: Vec<Memory>,
+    /// By link: the memory's number, and the link's part; none for links to hosts.
+    links: Vec<Option<(usize, Held)>>,
+}
+
+impl Pauses {
+    /// Those of a network whose settings were checked.
+    pub fn new(settings: &Settings, fabric: &Fabric) -> Pauses {
+        let (mut memories, mut links) = (Vec::new(), vec![None; fabric.links().len()]);
+        for switch in fabric.switches() {
+            let (memory, held) =
+                settings.lossless_memory(fabric, switch).expect("a spec's memory has room for its links");
+            held.into_iter().for_each(|(id, held)| links[id.index()] = Some((memories.len(), held)));
+            memories.push(memory);
+        }
+        Pauses { memories, links }
+    }
+}
+
+fn is_exempt(packet: Queued) -> bool {
+    packet.class == Class::HIGHEST.number()
+}
+
+impl FlowControl for Pauses {
+    fn admits(&self, packet: Queued) -> bool {
+        let Some((number, held)) = &self.links[packet.came_by.index()] else { return true };
+        is_exempt(packet) || self.memories[*number].admits(held, packet.bytes.into())
+    }
+
+    fn queued(&mut self, packet: Queued) -> Option<PauseFrame> {
+        let (number, held) = self.links[packet.came_by.index()].as_mut().filter(|_| !is_exempt(packet))?;
+        let pauses = self.memories[*number].queued(held, packet.bytes.into());
+        pauses.then_some(PauseFrame { class: packet.class, on: true })
+    }
+
+    fn left(&mut self, packet: Queued) -> Option<PauseFrame> {
+        let (number, held) = self.links[packet.came_by.index()].as_mut().filter(|_| !is_exempt(packet))?;
+        let resumes = self.memories[*number].left(held, packet.bytes.into());
+        resumes.then_some(PauseFrame { class: packet.class, on: false })
+    }
+}
+
+/// Pauses of a run: which links' sending ends were paused, and the ports whose queues caused it.
+#[derive(Default)]
+pub(crate) struct PauseLog {
+    /// By link and class: since when it is paused, and the port.
+    open: BTreeMap<(LinkId, u8), (Time, LinkId)>,
+    /// By link, class and port.
+    sums: BTreeMap<(LinkId, u8, LinkId), Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    pauses: u64,
+    time: Time,
+    longest: Time,
+}
+
+impl PauseLog {
+    /// A switch pauses a link because of a packet in a port's queue, or ends a pause.
+    pub fn note(&mut self, now: Time, link: LinkId, PauseFrame { class, on }: PauseFrame, port: LinkId) {
+        match on {
+            true => {
+                self.open.insert((link, class), (now, port));
+                self.sums.entry((link, class, port)).or_default().pauses += 1;
+            }
+            false => {
+                if let Some(open) = self.open.remove(&(link, class)) {
+                    self.close((link, class), open, now);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, (link, class): (LinkId, u8), (since, port): (Time, LinkId), now: Time) {
+        let (sum, took) = (self.sums.entry((link, class, port)).or_default(), now.since(since));
+        (sum.time, sum.longest) = (sum.time + took, sum.longest.max(took));
+    }
+
+    /// Forget all pauses before now.
+    pub fn forget(&mut self, now: Time) {
+        self.sums.clear();
+        self.open.values_mut().for_each(|(since, _)| *since = now);
+    }
+
+    /// Rows of a run that ends now.
+    pub fn rows(&self, now: Time, fabric: &Fabric) -> Vec<PauseRow> {
+        let mut all = PauseLog { open: BTreeMap::new(), sums: self.sums.clone() };
+        self.open.iter().for_each(|(&key, &open)| all.close(key, open, now));
+        let row = |(&(link, class, port), sum): (&(LinkId, u8, LinkId), &Sum)| PauseRow {
+            port: fabric.link_name(link),
+            class: class.into(),
+            cause: fabric.link_name(port),
+            pauses: sum.pauses,
+            paused_ps: sum.time.0,
+            longest_ps: sum.longest.0,
+        };
+        all.sums.iter().map(row).collect()
+    }
+}

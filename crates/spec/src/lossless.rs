@@ -1,0 +1,75 @@
+//! Lossless ports of RDMA: the memory of a switch, divided among the links into it.
+
+use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
+use fanin_units::{Bytes, Rate};
+
+use crate::problem::{Wrong, wrong};
+use crate::{Scheme, Settings};
+
+impl Settings {
+    /// Bytes of a full data packet of RDMA in a buffer; `own` are the bytes of headers that its scheme has.
+    fn rdma_frame(&self) -> u64 {
+        // Headers of RoCEv2 with the longest extension: telemetry.
+        u64::from(self.link.framing.frame(self.laws.rates.rdma.payload.0 as u32 + 86))
+    }
+
+    /// Headroom of a link into a switch.
+    fn headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
+        let link = fabric.link(id);
+        let own = self.laws.rates.pfc.headroom.map(|size| self.in_bytes(size));
+        own.unwrap_or_else(|| usual_headroom(link.rate, link.delay, self.rdma_frame()))
+    }
+
+    /// Links into a switch.
+    fn links_into(fabric: &Fabric, switch: NodeId) -> impl Iterator<Item = LinkId> {
+        fabric.link_ids().filter(move |&id| fabric.link(id).to == switch)
+    }
+
+    /// A switch's memory, divided among the links into it, each with its headroom; `None` if reserves and headrooms take all of it.
+    pub fn lossless_memory(&self, fabric: &Fabric, switch: NodeId) -> Option<(Memory, Vec<(LinkId, Held)>)> {
+        let (pfc, links) = (&self.laws.rates.pfc, Settings::links_into(fabric, switch).collect::<Vec<_>>());
+        let bytes = match self.switch.shared_buffer.0 {
+            Some(Bytes(bytes)) => bytes,
+            None => self.in_bytes(self.switch.buffer).saturating_mul(links.len() as u64),
+        };
+        let slowest = links.iter().map(|&id| fabric.link(id).rate).min().unwrap_or(Rate(1));
+        let memory = Memory::new(pfc, bytes, links.iter().map(|&id| self.headroom(fabric, id)))?;
+        let held = |id: LinkId| {
+            let times = (fabric.link(id).rate.0 / slowest.0.max(1)).max(1);
+            (id, Held::new(pfc, self.headroom(fabric, id), times))
+        };
+        Some((memory, links.into_iter().map(held).collect()))
+    }
+}
+
+/// Memories and headrooms suffice.
+pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    let Some(fabric) = s.network().ok().filter(|_| scheme.rdma.is_some()) else { return Ok(()) };
+    let frame = s.rdma_frame();
+    for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
+        let (link, has) = (fabric.link(id), s.headroom(&fabric, id));
+        let needs = needed_headroom(link.rate, link.delay, frame);
+        if has < needs {
+            let what = format!(
+                "`pfc.headroom` of {has} B loses packets after a pause: a link of {} and {} carries {needs} B until the pause takes \
+                 effect; use at least that, or remove the key",
+                link.rate, link.delay
+            );
+            return wrong(&["pfc.headroom", "link.delay", "link.rate"], what);
+        }
+    }
+    for switch in fabric.switches() {
+        if s.lossless_memory(&fabric, switch).is_none() {
+            let links = Settings::links_into(&fabric, switch).collect::<Vec<_>>();
+            let own: u64 = links.iter().map(|&id| s.headroom(&fabric, id) + s.laws.rates.pfc.reserved.0).sum();
+            let what = format!(
+                "reserves and headrooms of the {} links into {} take {own} B, all of its memory: use a larger `switch.shared_buffer`",
+                links.len(),
+                fabric.name(switch)
+            );
+            return wrong(&["switch.shared_buffer", "switch.buffer", "pfc.reserved", "pfc.headroom"], what);
+        }
+    }
+    Ok(())
+}
