@@ -561,8 +561,10 @@ fn refuses_unmodelled_features_with_an_alternative() {
     let place = Place::with(SMALL);
     let kind = place.refuses(&["compare", &bundled(), "--set", "workload.kind=all-to-all"]);
     assert!(kind.contains("`workload.kind = \"shuffle\"`"), "{kind}");
+    let key = place.refuses(&["compare", &bundled(), "--set", "switch.ecmp=true"]);
+    assert!(key.contains("unknown key `switch.ecmp`") && key.contains("(docs/limits.md)"), "{key}");
     let key = place.refuses(&["compare", &bundled(), "--set", "switch.pfc=true"]);
-    assert!(key.contains("unknown key `switch.pfc`") && key.contains("(docs/limits.md)"), "{key}");
+    assert!(key.contains("unknown key `switch.pfc`") && key.contains("`[pfc]`"), "{key}");
     for name in ["moe", "nccl", "ecmp", "uec"] {
         assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
     }
