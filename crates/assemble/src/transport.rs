@@ -15,7 +15,8 @@ pub fn tcp_settings(spec: &RunSpec) -> Settings {
     Settings::new(tcp_params(spec), sender_law(spec))
 }
 
-/// Settings of RDMA for all endpoints of a run. Its round-trip time is the longest one between the client and a server.
+/// Settings of RDMA for all endpoints of a run. Its round-trip time is the longest one between the client and a server,
+/// for a packet's payload alone, as HPCC's simulator has it.
 pub fn rdma_settings(spec: &RunSpec, kind: RateBased) -> RdmaSettings {
     let (s, fabric) = (&spec.settings, fabric(spec));
     let (rdma, framing) = (&s.laws.rates.rdma, s.link.framing);

@@ -34,6 +34,7 @@ pub(crate) fn pauses(runs: &[&RunTables]) -> Option<Pauses> {
     let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
     all().for_each(|row| *causes.entry(&row.cause).or_default() += row.pauses);
     let count: u64 = all().map(|row| row.pauses).sum();
+    // A pause that began before the measured time counts for its duration only.
     let (cause, most) = causes.into_iter().max_by_key(|(_, pauses)| *pauses)?;
     let links = |run: &RunTables| {
         let mut links: Vec<&str> = run.pauses.iter().map(|row| row.port.as_str()).collect();
@@ -48,7 +49,7 @@ pub(crate) fn pauses(runs: &[&RunTables]) -> Option<Pauses> {
         paused_ms: ms(all().map(|row| row.paused_ps).sum::<u64>() as f64 / runs.len() as f64),
         longest_ms: ms(all().map(|row: &PauseRow| row.longest_ps).max()? as f64),
         cause: cause.into(),
-        cause_share: six_digits(most as f64 / count as f64),
+        cause_share: six_digits(most as f64 / count.max(1) as f64),
     })
 }
 

@@ -1,10 +1,9 @@
 //! Settings of all ends.
 
+use fanin_laws::rate::rdma::HEADERS;
 use fanin_laws::rate::{Kind, Law, Place, Settings as Laws};
 use fanin_units::{Rate, Time};
 
-/// Bytes of an IP packet around its payload: IPv4, UDP, base transport header, invariant CRC (RoCEv2).
-const HEADERS: u32 = 20 + 8 + 12 + 4;
 /// Bytes of an extended header for acknowledgements.
 const ACK: u32 = 4;
 

@@ -460,7 +460,7 @@ impl<P: Probe> Net<P> {
             self.await_departure(link, at);
         }
         if let Some(Left { queued, to, payload, beside }) = left
-            && self.extended
+            && (self.extended || self.reports_starts)
         {
             if self.fabric.is_host(self.fabric.link(link).from) {
                 if self.reports_starts && payload > 0 {

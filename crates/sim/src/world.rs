@@ -82,7 +82,8 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// The world of a spec at its start.
     pub fn new(spec: &RunSpec, setup: Setup<T>, departures: Departures, probe: P) -> World<P, T> {
         let Setup { transport, switches } = setup;
-        let departures = if switches.flow_control.is_some() { Departures::Lazy } else { departures };
+        let departures =
+            if switches.flow_control.is_some() || T::REPORTS_STARTS { Departures::Lazy } else { departures };
         let tcp = &spec.settings.tcp;
         let (fabric, framing) = (fabric(spec), spec.settings.link.framing);
         let ports = build::Ports::new(spec, departures, &switches, &fabric);

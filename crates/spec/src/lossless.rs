@@ -2,16 +2,17 @@
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
+use fanin_laws::rate::rdma::HEADERS;
 use fanin_units::{Bytes, Rate};
 
 use crate::problem::{Wrong, wrong};
-use crate::{Scheme, Settings};
+use crate::{RateBased, Scheme, Settings};
 
 impl Settings {
-    /// Bytes of a full data packet of RDMA in a buffer; `own` are the bytes of headers that its scheme has.
+    /// Bytes of a full data packet of RDMA in a buffer, with the longest headers of any scheme.
     fn rdma_frame(&self) -> u64 {
-        // Headers of RoCEv2 with the longest extension: telemetry.
-        u64::from(self.link.framing.frame(self.laws.rates.rdma.payload.0 as u32 + 86))
+        let extra = RateBased::ALL.iter().map(|kind| kind.header_bytes()).max().unwrap_or(0);
+        u64::from(self.link.framing.frame(self.laws.rates.rdma.payload.0 as u32 + HEADERS + extra))
     }
 
     /// Headroom of a link into a switch.

@@ -27,9 +27,14 @@ params! {
         p_max: Share = Share::of(1, 5),
     }
     refuses |ramp| {
-        let (Some(QueueSize::Bytes(low)), Some(QueueSize::Bytes(high))) = (ramp.k_min, ramp.k_max) else { return None };
-        let what = format!("a k_min of {low} B and a k_max of {high} B: use a k_max of at least k_min");
-        (low > high).then_some(Refusal { paths: &["ecn_ramp.k_min", "ecn_ramp.k_max"], what })
+        let (low, high) = (ramp.k_min?, ramp.k_max?);
+        let falls = match (low, high) {
+            (QueueSize::Bytes(low), QueueSize::Bytes(high)) => low > high,
+            (QueueSize::Packets(low), QueueSize::Packets(high)) => low > high,
+            _ => false,
+        };
+        let what = format!("a k_min of {low} and a k_max of {high}: use a k_max of at least k_min");
+        falls.then_some(Refusal { paths: &["ecn_ramp.k_min", "ecn_ramp.k_max"], what })
     };
 }
 

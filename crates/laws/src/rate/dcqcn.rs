@@ -20,7 +20,7 @@ use crate::row::Shown;
 use crate::settings::params;
 
 params! {
-    /// DCQCN, as network cards run it; intervals of 50, 50 and 55 us, five steps of fast recovery, and a byte counter of 10 MB are the paper's.
+    /// DCQCN, as network cards run it; intervals of 55, 50 and 55 us, five steps of fast recovery, a byte counter of 10 MB and a clamped target are the paper's.
     dcqcn {
         /// Weight of a new sample in alpha.
         #[range(Share::of(1, 1 << 16).., "it would never move alpha; the usual value is \"1/256\"")]

@@ -115,10 +115,8 @@ impl Control for Hpcc {
             self.measure(ack.hops);
             self.compute(round);
         }
-        if self.round_ends > 0 || round {
-            for (last, hop) in self.hops.iter_mut().zip(ack.hops) {
-                *last = *hop;
-            }
+        for (last, hop) in self.hops.iter_mut().zip(ack.hops) {
+            *last = *hop;
         }
         if round {
             self.round_ends = ack.next;

@@ -1,7 +1,8 @@
 //! The sender's rate: congestion control of transports that pace each packet, such as RDMA over Converged Ethernet.
 //!
 //! The endpoint passes every ACK to the algorithm ([`Control::acknowledge`]), serves its timers, and sends a packet's time at
-//! [`Control::rate`] after the last one. An algorithm whose row is windowed also limits the bytes in flight, to a round trip at its rate.
+//! [`Control::rate`] after the last one. A [windowed](Kind::is_windowed) one also
+//! limits the bytes in flight, to a round trip at its rate.
 
 mod control;
 pub mod dcqcn;

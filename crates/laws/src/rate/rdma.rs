@@ -4,6 +4,9 @@ use fanin_units::{Bytes, Time};
 
 use crate::settings::params;
 
+/// Bytes of an IP packet around its payload: IPv4, UDP, base transport header, invariant CRC (RoCEv2).
+pub const HEADERS: u32 = 20 + 8 + 12 + 4;
+
 params! {
     /// RDMA's reliable connection (RoCEv2): go-back-N over lossless ports.
     rdma {

@@ -68,6 +68,19 @@ fn pause_lets_the_packet_on_the_wire_complete() {
 }
 
 #[test]
+fn pauses_before_a_departure_schedule_it_once() {
+    let mut link = lazy(Law::UNLIMITED);
+    offer(&mut link, 0, &packet(0, 0));
+    offer(&mut link, US, &packet(1, 0));
+    link.pause(PauseFrame { class: 0, on: true });
+    // The departure that was due finds the packet paused.
+    link.depart(10 * US);
+    offer(&mut link, 20 * US, &packet(2, 0));
+    let ends = [false, true, false].map(|on| link.pause(PauseFrame { class: 0, on }));
+    assert_eq!(ends, [true, false, false]);
+}
+
+#[test]
 fn pause_that_ends_before_the_departure_changes_nothing() {
     let mut link = lazy(Law::UNLIMITED);
     offer(&mut link, 0, &packet(0, 0));

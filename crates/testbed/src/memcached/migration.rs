@@ -3,7 +3,6 @@
 //! The plan is the one that the simulator makes for the same run; every key begins where the simulator stores it. Servers have no
 //! send queue that PICC's Algorithm 3 could order.
 
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, io, thread};
@@ -12,16 +11,20 @@ use fanin_apps::Reads;
 use fanin_placement::picc::Learn;
 use fanin_plan_files::{placement, plan};
 use fanin_spec::{Route, RunSpec};
+use fanin_units::Time;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::client::Client;
+use crate::clock::Clock;
 use crate::trouble::Trouble;
 
 /// Stages of a front end, in order (`docs/front.md`).
 const STAGES: [&str; 5] = ["begin", "move", "copied", "turn", "over"];
 /// Time between two requests while keys move.
 const BETWEEN: Duration = Duration::from_millis(100);
+/// Longest time for a stage.
+const LONGEST: Time = Time::from_secs(300);
 /// A file system that the machines of a testbed can write to.
 const WRITABLE: &str = "/run";
 
@@ -77,17 +80,21 @@ impl Migration {
     pub fn carry_out(&self, client: &mut Client, spec: &RunSpec, stop: &AtomicBool) -> Result<(), Trouble> {
         for stage in STAGES {
             self.enter(stage)?;
-            let mut reads = Reads::new(spec);
+            let (mut reads, clock) = (Reads::new(spec), Clock::start()?);
             while client.statistic("plan_stage")?.as_deref() != Some(stage) {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Trouble::Stopped);
                 }
+                if clock.now() > LONGEST {
+                    return Err(Trouble::Lacks(format!("`fanin front` does not reach stage `{stage}`")));
+                }
                 let objects = reads.request();
                 let response = client.get(&objects)?;
                 if response.failed || response.values < objects.len() as u64 {
-                    let mut what = format!("{} of {} values while keys moved", response.values, objects.len());
-                    write!(what, ", in stage `{stage}`").map_err(io::Error::other)?;
-                    return Err(Trouble::Lacks(what));
+                    let (found, all) = (response.values, objects.len());
+                    return Err(Trouble::Lacks(format!(
+                        "{found} of {all} values while keys moved, in stage `{stage}`"
+                    )));
                 }
                 thread::sleep(BETWEEN);
             }
