@@ -28,17 +28,18 @@ ALLOWED = {
     "fanin-transport": ("fanin-laws fanin-units", ""),
     "fanin-tcp": ("fanin-laws fanin-transport fanin-units", ""),
     "fanin-rdma": ("fanin-laws fanin-transport fanin-units", ""),
+    "fanin-uet": ("fanin-laws fanin-transport fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", "bytes"),
     "fanin-memcache": ("", "base64 itoa memchr"),
     # The files of a placement plan, which the planner writes and the front end reads.
     "fanin-plan-files": ("", "csv hex serde_json sha2"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": (
-        "fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-rdma fanin-roles fanin-spec fanin-tcp fanin-units",
+        "fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-rdma fanin-roles fanin-spec fanin-tcp fanin-uet fanin-units",
         "libm rand_core rand_xoshiro",
     ),
     "fanin-apps": ("fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-tables fanin-units", "libm"),
-    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-rdma fanin-spec fanin-tables fanin-tcp fanin-transport fanin-units", ""),
+    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-rdma fanin-spec fanin-tables fanin-tcp fanin-transport fanin-uet fanin-units", ""),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-tables fanin-units", "libm serde serde_json thiserror ts-rs"),
     "fanin-report": ("fanin-lab fanin-spec fanin-tables fanin-units", "serde serde_json ts-rs"),

@@ -76,7 +76,7 @@ impl<'a> Cluster<'a> {
 
     /// Whether its hosts use TCP.
     pub fn has_tcp(&self) -> bool {
-        self.today.scheme.rdma.is_none()
+        self.today.scheme.is_tcp()
     }
 
     /// Its settings.

@@ -21,7 +21,7 @@ pub use linux::{
 };
 pub use network::{changes, fabric, host_faults};
 pub use placement::{drawn, fits, racks};
-pub use port::{host_port_law, switch_port_law};
+pub use port::{host_port_law, port_buffer, port_trim, switch_port_law};
 pub use receiver::receiver_law;
 pub use streams::{Purpose, SmallStream, Stream, StreamOf};
-pub use transport::{rdma_settings, tcp_settings};
+pub use transport::{rdma_settings, tcp_settings, uet_settings};

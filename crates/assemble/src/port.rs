@@ -1,6 +1,7 @@
 //! Queue disciplines of ports.
 
 use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::trimming::Trim;
 use fanin_laws::port::{self, Place};
 use fanin_spec::{HostQueue, RunSpec};
 use fanin_units::{QueueSize, Rate};
@@ -10,7 +11,7 @@ pub fn host_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law
     let host = &spec.settings.host;
     match host.queue {
         // A network card takes one packet of each sender at a time.
-        _ if spec.scheme.rdma.is_some() => port::Law::UNLIMITED,
+        _ if !spec.scheme.is_tcp() => port::Law::UNLIMITED,
         HostQueue::Plain => port::Law { limit: host.buffer.0, ..port::Law::UNLIMITED },
         // M21's allocation applies to switches only.
         HostQueue::Switch => {
@@ -28,14 +29,30 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
     if let Some(k) = class.and_then(|class| class.k) {
         laws.ecn_threshold.k = Some(k);
     }
-    let buffer = class.and_then(|class| class.buffer).unwrap_or(buffer);
-    let place = Place { rate, buffer, full_packet: s.full_frame().0, ecn: spec.scheme.ecn };
-    let m21 = || ManyToOne::new(s.laws.parts.m21.offer, s.in_bytes(buffer));
+    let place = place(spec, rate, buffer);
+    let m21 = || ManyToOne::new(s.laws.parts.m21.offer, s.in_bytes(place.buffer));
     port::Law {
         // Pauses bound the queue of a lossless port.
-        limit: spec.scheme.rdma.is_none().then_some(buffer),
+        limit: spec.scheme.rdma().is_none().then_some(place.buffer),
         discipline: spec.scheme.discipline.start(&laws, &place),
         many_to_one: spec.scheme.m21.then(m21),
         ..port::Law::UNLIMITED
     }
+}
+
+/// Trimming at a switch port, as [`switch_port_law`].
+pub fn port_trim(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> Trim {
+    spec.settings.laws.ports.trimming.trim(&place(spec, rate, buffer))
+}
+
+/// Buffer of a switch port without an override: ports that trim have short queues of their own, also where the switch shares memory.
+pub fn port_buffer(spec: &RunSpec) -> QueueSize {
+    let s = &spec.settings;
+    if spec.scheme.uet().is_some() { s.switch.buffer } else { s.port_buffer() }
+}
+
+fn place(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> Place {
+    let s = &spec.settings;
+    let buffer = s.port_class(rate).and_then(|class| class.buffer).unwrap_or(buffer);
+    Place { rate, buffer, full_packet: s.full_frame().0, ecn: spec.scheme.ecn }
 }

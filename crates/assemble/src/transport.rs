@@ -2,11 +2,16 @@
 
 use fanin_fabric::HostId;
 use fanin_laws::rate::Place;
+use fanin_laws::uet;
+use fanin_laws::uet::transport::HEADERS;
 use fanin_rdma::Settings as RdmaSettings;
-use fanin_spec::{RateBased, RunSpec};
+use fanin_spec::{RateBased, RunSpec, TrimBased};
 use fanin_tcp::Settings;
+use fanin_uet::Settings as UetSettings;
+use fanin_units::Bytes;
 
 use crate::network::fabric;
+use crate::port::port_buffer;
 use crate::sender::sender_law;
 use crate::tcp::tcp_params;
 
@@ -32,4 +37,17 @@ pub fn rdma_settings(spec: &RunSpec, kind: RateBased) -> RdmaSettings {
         cnp_interval: rdma.cnp_interval,
         ..settings
     }
+}
+
+/// Settings of Ultra Ethernet's transport for all endpoints of a run. Its round-trip time is the longest one between the client and a
+/// server, for a full packet and a header back.
+pub fn uet_settings(spec: &RunSpec, kind: TrimBased) -> UetSettings {
+    let (s, fabric) = (&spec.settings, fabric(spec));
+    let (laws, framing) = (&s.laws.uet, s.link.framing);
+    let payload = kind.payload(laws);
+    let to = |host| s.round_trip(&fabric, HostId(host), Bytes((HEADERS + payload).into()));
+    let rtt = (1..fabric.hosts()).map(to).max().unwrap_or_default();
+    let (packet, header) = (framing.on_wire(HEADERS + payload), framing.on_wire(HEADERS));
+    let place = uet::Place { line: s.link.rate, rtt, packet, header };
+    UetSettings::new(kind, laws, place, s.in_bytes(port_buffer(spec)))
 }

@@ -23,9 +23,9 @@ pub(crate) struct UpperBound {
 }
 
 /// The upper bound for a scheme; `None` for any-to-any workloads, for bursts, which have fixed start times, with background
-/// traffic, whose share is unknown, if a link's rate increases, and for RDMA, whose packets have other sizes.
+/// traffic, whose share is unknown, if a link's rate increases, and for transports other than TCP, whose packets have other sizes.
 pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<UpperBound> {
-    if scheme.rdma.is_some() || !s.workload.kind.many_to_one() || s.workload.kind == Kind::Bursts || is_beside(s) {
+    if !scheme.is_tcp() || !s.workload.kind.many_to_one() || s.workload.kind == Kind::Bursts || is_beside(s) {
         return None;
     }
     let fabric = s.network().ok().filter(|fabric| !becomes_faster(s, fabric))?;

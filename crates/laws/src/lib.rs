@@ -19,6 +19,7 @@ pub mod row;
 pub mod sender;
 pub mod settings;
 pub mod stack;
+pub mod uet;
 
 use alloc::vec::Vec;
 
@@ -30,7 +31,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     let bases = sender::Kind::ALL.iter().map(|kind| kind.row());
     let disciplines = port::Kind::ALL.iter().map(|kind| kind.row());
     let rates = rate::Kind::ALL.iter().map(|kind| kind.row());
-    bases.chain(rates).chain(disciplines).chain(parts::PARTS)
+    let over_trimming = uet::Kind::ALL.iter().map(|kind| kind.row());
+    bases.chain(rates).chain(over_trimming).chain(disciplines).chain(parts::PARTS)
 }
 
 /// Settings of all algorithms.
@@ -40,6 +42,8 @@ pub struct Settings {
     pub senders: sender::Settings,
     /// Settings of rate-based congestion controls, of their transport and their switches.
     pub rates: rate::Settings,
+    /// Settings of congestion controls over trimming ports, and of their transport.
+    pub uet: uet::Settings,
     /// Settings of parts.
     pub parts: parts::Settings,
     /// Settings of queue disciplines.
@@ -49,13 +53,15 @@ pub struct Settings {
 impl Settings {
     /// Every section.
     pub fn sections(&self) -> Vec<&dyn Section> {
-        [self.senders.sections(), self.rates.sections(), self.parts.sections(), self.ports.sections()].concat()
+        let Settings { senders, rates, uet, parts, ports } = self;
+        [senders.sections(), rates.sections(), uet.sections(), parts.sections(), ports.sections()].concat()
     }
 
     /// Every section, mutable.
     pub fn sections_mut(&mut self) -> Vec<&mut dyn Section> {
         let mut all = self.senders.sections_mut();
         all.extend(self.rates.sections_mut());
+        all.extend(self.uet.sections_mut());
         all.extend(self.parts.sections_mut());
         all.extend(self.ports.sections_mut());
         all

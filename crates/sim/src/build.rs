@@ -2,10 +2,9 @@
 
 pub(crate) use fanin_assemble::fabric;
 use fanin_assemble::{Purpose, Stream};
-use fanin_assemble::{changes, host_faults, host_port_law, switch_port_law};
+use fanin_assemble::{changes, host_faults, host_port_law, port_buffer, port_trim, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::Law;
-use fanin_laws::port::trim::Trim;
 use fanin_spec::{Change, HostFault, RunSpec};
 use fanin_units::{QueueSize, Time};
 
@@ -17,8 +16,8 @@ use crate::setup::Switches;
 pub(crate) struct Ports {
     pub spec: RunSpec,
     departures: Departures,
-    /// Trimming at switches, and whether their ports serve higher classes first.
-    trim: Option<Trim>,
+    /// Whether switches' ports trim, and whether they serve higher classes first.
+    pub trims: bool,
     by_class: bool,
     /// Buffer of a switch's port.
     pub buffer: QueueSize,
@@ -35,20 +34,20 @@ impl Ports {
     pub fn new(spec: &RunSpec, departures: Departures, switches: &Switches, fabric: &Fabric) -> Ports {
         let jitter = spec.settings.packet_jitter(fabric);
         let (changes, host_faults) = (changes(spec, fabric), host_faults(spec, fabric));
-        let buffer = spec.settings.port_buffer();
-        let Switches { trim, by_class, .. } = *switches;
-        Ports { spec: spec.clone(), departures, trim, by_class, buffer, jitter, changes, host_faults }
+        let buffer = port_buffer(spec);
+        let Switches { trims, by_class, .. } = *switches;
+        Ports { spec: spec.clone(), departures, trims, by_class, buffer, jitter, changes, host_faults }
     }
 
     /// Whether switches' ports trim, or serve higher classes first.
     pub fn extended(&self) -> bool {
-        self.trim.is_some() || self.by_class
+        self.trims || self.by_class
     }
 
     /// Shared memories of the switches, if they have any.
     pub fn pools(&self, fabric: &Fabric) -> Option<Box<Pools>> {
-        // Lossless switches divide their memory by where packets come from.
-        self.spec.scheme.rdma.is_none().then(|| Pools::new(&self.spec.settings, fabric)).flatten()
+        // Lossless switches divide their memory by where packets come from, and ports that trim have short queues of their own.
+        self.spec.scheme.is_tcp().then(|| Pools::new(&self.spec.settings, fabric)).flatten()
     }
 
     /// Set up the port of a link, unless done.
@@ -61,7 +60,8 @@ impl Ports {
             true => host_port_law(&self.spec, rate, self.buffer),
             false => {
                 let law = switch_port_law(&self.spec, rate, self.buffer);
-                Law { trim: self.trim, by_class: self.by_class, ..law }
+                let trim = self.trims.then(|| port_trim(&self.spec, rate, self.buffer));
+                Law { trim, by_class: self.by_class, ..law }
             }
         };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));

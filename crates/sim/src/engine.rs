@@ -200,6 +200,7 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
             Event::Fault(number) => self.apply_host_fault(number),
             Event::Late(link) => self.come_late(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
+            Event::Turn(host) => self.world.take_turn(host),
             Event::App(timer) => self.observer.due(&mut self.world, timer),
         }
     }

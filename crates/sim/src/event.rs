@@ -1,7 +1,7 @@
 //! Events and their order at the same instant.
 
 use fanin_apps::{EndpointId, Meaning, Owner};
-use fanin_fabric::LinkId;
+use fanin_fabric::{HostId, LinkId};
 
 use crate::slot::Slot;
 
@@ -20,6 +20,8 @@ pub(crate) enum Event {
     Late(LinkId),
     /// The timer of the endpoint in a slot may be due, if the endpoint is still there.
     Endpoint(EndpointId, Slot),
+    /// An end at a host has its turn.
+    Turn(HostId),
     /// An application's timer is due.
     App(Timer),
 }
@@ -63,6 +65,8 @@ const PAUSE_ON: u64 = 1 << 38;
 const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
+/// Of an application's timers no owner's number reaches it.
+const TURN: u64 = APP | 1 << 61;
 const CLASS: u64 = 3 << 62;
 
 /// Bits of an endpoint's slot beside its number.
@@ -133,6 +137,11 @@ impl Key {
         Key::new(at, APP | u64::from(owner.number()) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
     }
 
+    /// Turns of a host's ends come after all else at an instant.
+    pub fn turn(at: u64, host: HostId) -> Key {
+        Key::new(at, TURN | u64::from(host.0))
+    }
+
     /// The time, unless it is `NEVER`.
     #[inline(always)]
     pub fn there(self) -> Option<Key> {
@@ -159,6 +168,7 @@ impl Key {
                 let slot = Slot(number & ((1 << SLOT_BITS) - 1));
                 Event::Endpoint(EndpointId::new((rank >> SLOT_BITS) as u32), slot)
             }
+            APP if rank & TURN == TURN => Event::Turn(HostId(number)),
             APP => {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
                 Event::App(Timer { owner: Owner::new((rank >> 40) as u8), what })

@@ -43,6 +43,7 @@ mod stalls;
 mod tables;
 mod tap;
 mod ticks;
+mod turns;
 mod world;
 
 use std::num::NonZeroUsize;

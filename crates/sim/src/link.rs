@@ -6,8 +6,10 @@ use std::hint::cold_path;
 
 use fanin_assemble::Stream;
 use fanin_fabric::LinkId;
-use fanin_laws::port::{Departure, Drop, Law, Leaving, Queue, Verdict};
+use fanin_laws::port::trimming::Trim;
+use fanin_laws::port::{Departure, Drop, Law, Leaving, Queue, Verdict, drop_tail};
 use fanin_laws::rate::Hop;
+use fanin_transport::Class;
 use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::{ArrivalOrder, PauseFrame};
@@ -78,6 +80,8 @@ struct Port {
     law: Law,
     stream: Stream,
     counts: Counts,
+    /// If it trims, queued bytes of the highest class.
+    urgent_bytes: u64,
 }
 
 impl Port {
@@ -87,6 +91,11 @@ impl Port {
         let note = metadata.note(packet.beside);
         self.law.enqueue(Time(now), queue, &packet.header(), note, self.stream.rng())
     }
+}
+
+/// Whether a packet is of the highest class, as trimmed ones are.
+fn is_urgent(packet: &InFlight) -> bool {
+    packet.packet.class.number() == Class::HIGHEST.number()
 }
 
 impl Link {
@@ -154,7 +163,7 @@ impl Link {
         self.ready = true;
         // Omit a port that never affects packets.
         let decides = changes || !law.admits_everything();
-        self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default() }));
+        self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default(), urgent_bytes: 0 }));
     }
 
     /// Set the rate from the next packet on.
@@ -168,6 +177,7 @@ impl Link {
         let cleared = |Slot { due, packet }: Slot| Cleared { came_by: LinkId(due.rank), packet };
         let waiting = (0..self.waiting).map(|_| cleared(self.slots.remove(on_wire))).collect();
         (self.waiting, self.waiting_bytes) = (0, 0);
+        self.port.iter_mut().for_each(|port| port.urgent_bytes = 0);
         waiting
     }
 
@@ -345,16 +355,64 @@ impl Link {
         }
     }
 
-    /// The port has just dropped a packet that did not fit: queue its header if the port trims. Separate from `enqueue`, since few
-    /// networks need it.
-    pub fn trim(&mut self, now: u64, mut packet: InFlight) -> Option<LinkAction> {
-        let port = self.port.as_mut()?;
-        let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since: None };
-        packet.packet.trim(port.law.trims(&queue, &packet.header())?);
-        port.counts.drops_full -= 1;
-        // An empty port drops a packet that is larger than its buffer.
-        let idle = self.busy_until <= now && self.held == 0;
-        Some(self.take(now, &packet, idle, false))
+    /// Accept a packet at a port that trims, or lose it. Returns the action, and the lost packet: this one or another. Memory for packets of
+    /// the highest class, which are served first, is separate from that of others.
+    pub fn enqueue_trimming(&mut self, now: u64, packet: InFlight) -> (LinkAction, Option<(InFlight, Why)>) {
+        if self.held & DOWN != 0 {
+            self.count_lost(1);
+            return (LinkAction::Nothing, Some((packet, Why::Down)));
+        }
+        let idle = self.busy_until <= now;
+        let Some(Port { law: Law { limit, trim: Some(trim), .. }, stream, urgent_bytes, .. }) =
+            self.port.as_deref_mut()
+        else {
+            unreachable!("a port that does not trim")
+        };
+        let (limit, trim) = (*limit, *trim);
+        if is_urgent(&packet) {
+            return self.take_urgent(now, packet, trim, idle);
+        }
+        let others = Queue { bytes: self.waiting_bytes - *urgent_bytes, packets: self.waiting, idle_since: None };
+        if drop_tail::has_room(limit, &others, &packet.header()) {
+            return (self.take_by_class(now, &packet, idle), None);
+        }
+        let last = self.slots.len().saturating_sub(1);
+        let has_data = self.waiting > 0 && !is_urgent(&self.slots.get(last).packet);
+        let mut trimmed = packet;
+        if has_data && !trim.takes_arriving(stream.rng()) {
+            trimmed = std::mem::replace(&mut self.slots.get_mut(last).packet, packet);
+            let [added, removed] = [packet.bytes(), trimmed.bytes()].map(u64::from);
+            self.waiting_bytes = self.waiting_bytes + added - removed;
+            self.wire_bytes = self.wire_bytes + added - removed;
+        }
+        trimmed.packet.trim(trim.bytes);
+        self.take_urgent(now, trimmed, trim, idle)
+    }
+
+    /// Accept a packet of the highest class at a port that trims, or lose it.
+    fn take_urgent(
+        &mut self,
+        now: u64,
+        packet: InFlight,
+        trim: Trim,
+        idle: bool,
+    ) -> (LinkAction, Option<(InFlight, Why)>) {
+        let bytes = packet.bytes();
+        let port = self.port.as_mut().expect("it trims");
+        if !trim.has_room(port.urgent_bytes, bytes) {
+            self.count_dropped(Drop::Full);
+            return (LinkAction::Nothing, Some((packet, Why::Law(Drop::Full))));
+        }
+        port.urgent_bytes += if idle { 0 } else { bytes.into() };
+        (self.take_by_class(now, &packet, idle), None)
+    }
+
+    fn take_by_class(&mut self, now: u64, packet: &InFlight, idle: bool) -> LinkAction {
+        let todo = self.take(now, packet, idle, false);
+        if !idle {
+            self.place(LinkId(0));
+        }
+        todo
     }
 
     /// Queue a packet, marked or not.
@@ -451,8 +509,11 @@ impl Link {
         let at = self.slots.len() - self.waiting as usize;
         let slot = self.slots.get_mut(at);
         let bytes = u64::from(slot.packet.bytes());
-        let ect = slot.packet.is_ecn_capable();
-        let leaving = Leaving { sojourn: Time(now - slot.due.at), behind: self.waiting_bytes - bytes, ect };
+        let is_urgent = port.urgent_bytes > 0 && is_urgent(&slot.packet);
+        // Data waits behind headers, which are not marked.
+        let ahead = if is_urgent { 0 } else { port.urgent_bytes };
+        let ect = slot.packet.is_ecn_capable() && !is_urgent;
+        let leaving = Leaving { sojourn: Time(now - slot.due.at), behind: self.waiting_bytes - bytes - ahead, ect };
         match port.law.dequeue(Time(now), &leaving, port.stream.rng()) {
             Departure::Pass { mark } => {
                 slot.packet.mark(mark);
@@ -481,9 +542,13 @@ impl Link {
         }
         let slot = self.slots.get(on_wire);
         let (bytes, class, came_by) = (slot.packet.bytes(), slot.packet.packet.class, LinkId(slot.due.rank));
-        let InFlight { to, beside, packet, .. } = slot.packet;
+        let (InFlight { to, beside, packet, .. }, is_urgent) = (slot.packet, is_urgent(&slot.packet));
         self.waiting -= 1;
         self.waiting_bytes -= u64::from(bytes);
+        if is_urgent && let Some(port) = &mut self.port {
+            // Ports that do not trim do not count them.
+            port.urgent_bytes = port.urgent_bytes.saturating_sub(bytes.into());
+        }
         let due = self.start(now, bytes);
         self.slots.get_mut(on_wire).due = due;
         self.departing = self.first_to_leave().is_some();

@@ -76,6 +76,8 @@ pub(crate) struct Net<P> {
     /// Receivers and payload of data packets that have begun to leave their hosts, if the transport wants to know.
     pub started: Vec<(Slot, u16)>,
     reports_starts: bool,
+    /// Whether each packet takes a path of its own.
+    sprays: bool,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -92,7 +94,7 @@ impl<P: Probe> Net<P> {
         packet: u32,
         framing: Framing,
         flow_seed: u64,
-        (flow_control, reports_starts): (Option<Box<dyn FlowControl>>, bool),
+        (flow_control, reports_starts, sprays): (Option<Box<dyn FlowControl>>, bool, bool),
         probe: P,
     ) -> Net<P> {
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
@@ -127,6 +129,7 @@ impl<P: Probe> Net<P> {
             pauses: PauseLog::default(),
             started: Vec::new(),
             reports_starts,
+            sprays,
             probe,
             injected: 0,
             delivered: 0,
@@ -135,9 +138,9 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Schedule link changes. Flows may then take any path, so every port is set up.
+    /// Schedule link changes. Packets may then take any path, as sprayed ones may, so every port is set up.
     pub fn await_changes(&mut self) {
-        if self.ports.changes.is_empty() {
+        if self.ports.changes.is_empty() && !self.sprays {
             return;
         }
         for (link, id) in self.links.iter_mut().zip(self.fabric.link_ids()) {
@@ -233,6 +236,17 @@ impl<P: Probe> Net<P> {
         self.flow_seed ^ u64::from(self.ends[slot.index()].id.number())
     }
 
+    /// Hash that selects the path of a packet: its flow's, or its own.
+    #[inline]
+    fn path_of(&self, packet: &InFlight) -> u64 {
+        let flow = self.flow_of(packet.to);
+        if !self.sprays {
+            return flow;
+        }
+        let own = u64::from(packet.packet.body[0]) << 32 ^ u64::from(packet.packet.body[1]) ^ u64::from(packet.sent);
+        (flow ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
     /// Pass a packet to a link; unless it is from a host, it came by another one. Only hosts have jitter.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: &InFlight, came_by: Option<LinkId>) {
@@ -262,12 +276,12 @@ impl<P: Probe> Net<P> {
             return self.dropped(now, link, &packet, Why::Law(Drop::Full));
         }
         let before = self.links[link.index()].queue_bytes();
+        if self.ports.trims {
+            return self.enqueue_trimming(now, link, packet);
+        }
         let mut todo = self.links[link.index()].enqueue(now, &packet, &mut self.metadata);
         if todo == LinkAction::Held {
             todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
-        }
-        if self.extended && todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
-            todo = self.links[link.index()].trim(now, packet).unwrap_or(todo);
         }
         if self.extended
             && self.links[link.index()].queue_bytes() > before
@@ -277,6 +291,16 @@ impl<P: Probe> Net<P> {
         }
         if packet.beside != 0 && self.links[link.index()].queue_bytes() == before {
             self.write_telemetry(now, link, packet.beside, packet.bytes());
+        }
+        self.act(now, link, &packet, todo, false);
+        self.count(now, link);
+    }
+
+    /// The same at a switch whose ports trim: the arriving packet, or the last queued one, may become a header, or be lost.
+    fn enqueue_trimming(&mut self, now: u64, link: LinkId, packet: InFlight) {
+        let (todo, lost) = self.links[link.index()].enqueue_trimming(now, packet);
+        if let Some((lost, why)) = lost {
+            self.dropped(now, link, &lost, why);
         }
         self.act(now, link, &packet, todo, false);
         self.count(now, link);
@@ -507,7 +531,7 @@ impl<P: Probe> Net<P> {
             return true;
         }
         let host = self.host_of[packet.to.index()];
-        let next = self.fabric.next_hop(link, host, || self.flow_of(packet.to));
+        let next = self.fabric.next_hop(link, host, || self.path_of(packet));
         self.enqueue(now, next, packet, Some(link));
         if P::LARGE {
             self.given_to = next;

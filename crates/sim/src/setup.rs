@@ -1,11 +1,11 @@
 //! Parts of a run that a spec does not describe: the hosts' transport, and switches that trim, have classes, or pause their neighbours.
 
-use fanin_assemble::{fabric, rdma_settings, tcp_settings};
-use fanin_laws::port::trim::Trim;
+use fanin_assemble::{fabric, rdma_settings, tcp_settings, uet_settings};
 use fanin_rdma::QueuePair;
-use fanin_spec::{RateBased, RunSpec};
+use fanin_spec::{RateBased, RunSpec, TrimBased};
 use fanin_tcp::Endpoint;
 use fanin_transport::Transport;
+use fanin_uet::Endpoint as UetEndpoint;
 
 use crate::flow_control::FlowControl;
 use crate::pauses::Pauses;
@@ -21,8 +21,8 @@ pub struct Setup<T: Transport> {
 /// Behaviour of switches beyond the queue disciplines of the spec.
 #[derive(Default)]
 pub struct Switches {
-    /// Ports trim packets that do not fit.
-    pub trim: Option<Trim>,
+    /// Ports trim packets that do not fit, by the spec's `[trimming]`, and serve their headers first.
+    pub trims: bool,
     /// Ports serve higher classes first.
     pub by_class: bool,
     /// Ports pause their neighbours.
@@ -49,5 +49,13 @@ impl Setup<QueuePair> {
         let pauses = Pauses::new(&spec.settings, &fabric(spec));
         let switches = Switches { by_class: true, flow_control: Some(Box::new(pauses)), ..Switches::default() };
         Setup { transport: rdma_settings(spec, kind), switches }
+    }
+}
+
+impl Setup<UetEndpoint> {
+    /// Ultra Ethernet's transport over ports that trim, as a spec describes it.
+    pub fn uet(spec: &RunSpec, kind: TrimBased) -> Setup<UetEndpoint> {
+        let switches = Switches { trims: true, by_class: true, ..Switches::default() };
+        Setup { transport: uet_settings(spec, kind), switches }
     }
 }

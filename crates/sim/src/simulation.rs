@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_fabric::HostId;
-use fanin_spec::{RunSpec, Watch};
+use fanin_spec::{RunSpec, Transport, Watch};
 use fanin_tables::{RunError, RunTables, Totals};
-use fanin_transport::Transport;
 use fanin_units::Time;
 
 use crate::build;
@@ -44,7 +43,7 @@ impl Simulation {
     }
 
     /// Begin a run with another transport or other switches than those that the spec gives.
-    pub fn over<T: Transport>(spec: &RunSpec, setup: Setup<T>, departures: Departures) -> Simulation {
+    pub fn over<T: fanin_transport::Transport>(spec: &RunSpec, setup: Setup<T>, departures: Departures) -> Simulation {
         Simulation::of(spec, engine::start(spec, setup, departures, NoProbe::<false>))
     }
 
@@ -120,9 +119,10 @@ impl Simulation {
 
 /// Begins a run over the transport of its scheme.
 fn start(spec: &RunSpec, departures: Departures, probe: impl Probe + 'static) -> Box<dyn Steps> {
-    match spec.scheme.rdma {
-        None => engine::start(spec, Setup::tcp(spec), departures, probe),
-        Some(kind) => engine::start(spec, Setup::rdma(spec, kind), departures, probe),
+    match spec.scheme.transport {
+        Transport::Tcp => engine::start(spec, Setup::tcp(spec), departures, probe),
+        Transport::Rdma(kind) => engine::start(spec, Setup::rdma(spec, kind), departures, probe),
+        Transport::Uet(kind) => engine::start(spec, Setup::uet(spec, kind), departures, probe),
     }
 }
 

@@ -28,6 +28,7 @@ use crate::socket::{Socket, Sockets};
 use crate::stall_causes::{Evidence, cause_of};
 use crate::stalls::{FiredTimer, Stalls};
 use crate::ticks::Ticks;
+use crate::turns::Turns;
 
 /// Length of a long-lived flow, which no run reaches.
 const ENDLESS: u64 = 1 << 50;
@@ -55,6 +56,8 @@ pub(crate) struct World<P: Probe, T: Transport> {
     ticks: Option<Ticks>,
     /// Receiver algorithm of hosts, if any.
     receivers: Option<Box<Receivers>>,
+    /// Turns of ends at their hosts.
+    turns: Turns,
     /// Buffer for segments' SACK blocks.
     sack: Vec<Block>,
     /// Likewise for telemetry.
@@ -96,15 +99,16 @@ impl<P: Probe, T: Transport> World<P, T> {
                 T::full_payload(&transport) + 100,
                 framing,
                 spec.seed,
-                (switches.flow_control, T::REPORTS_STARTS),
+                (switches.flow_control, T::REPORTS_STARTS, T::SPRAYS),
                 probe,
             ),
             // Growing would copy all of them.
             sockets: Sockets::with_capacity(if P::PART { 0 } else { 2 * spec.settings.volume().open as usize }),
             transport,
             // A network card has timers of its own.
-            ticks: spec.scheme.rdma.map_or_else(|| Ticks::new(tcp.tick, tcp.ticks_together, spec.seed), |_| None),
+            ticks: spec.scheme.is_tcp().then(|| Ticks::new(tcp.tick, tcp.ticks_together, spec.seed)).flatten(),
             receivers: Receivers::new(spec),
+            turns: Turns::default(),
             sack: Vec::with_capacity(4),
             hops: Vec::new(),
             events: 0,
@@ -166,7 +170,31 @@ impl<P: Probe, T: Transport> World<P, T> {
         if P::ON {
             self.tell(packet.to, recoveries);
         }
+        if T::TAKES_TURNS {
+            self.await_turn(packet.to);
+        }
         progress
+    }
+
+    /// The end in a slot may wait for its turn.
+    fn await_turn(&mut self, slot: Slot) {
+        if let Some(how) = self.sockets.at(slot).endpoint.asks_turn() {
+            let host = self.net.host_of(slot);
+            let at = self.turns.wait(self.now, host, slot, how);
+            at.into_iter().for_each(|at| self.net.events.push_far(Key::turn(at.0, host)));
+        }
+    }
+
+    /// The next turn of a host's ends has come. Those that have no use for theirs take no time.
+    pub fn take_turn(&mut self, host: HostId) {
+        let mut takes = Time::ZERO;
+        while takes == Time::ZERO
+            && let Some((slot, how)) = self.turns.next(host)
+        {
+            self.with(slot, |endpoint, call| takes = endpoint.take_turn(call, how));
+        }
+        let at = self.turns.took(self.now, host, takes);
+        at.into_iter().for_each(|at| self.net.events.push_far(Key::turn(at.0, host)));
     }
 
     /// A packet ends a client's stall.
@@ -284,6 +312,9 @@ impl<P: Probe, T: Transport> World<P, T> {
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now, peer };
         act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, window, wire: &mut wire });
         self.arm(slot);
+        if T::TAKES_TURNS {
+            self.await_turn(slot);
+        }
     }
 
     /// Tell endpoints of their packets that have begun to leave.

@@ -127,7 +127,7 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     {
         return Some(format!("[{section}] applies to schemes such as {owner}, none of which is selected"));
     }
-    if let Some(why) = scheme.rdma.and_then(|_| unused_by_rdma(&key.path)) {
+    if let Some(why) = unused_without_tcp(scheme, &key.path) {
         return Some(why.into());
     }
     let own = settings.of_laws().into_iter().find(|law| law.name() == section);
@@ -136,12 +136,17 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     idle.or(unmet).map(str::to_string)
 }
 
-/// Why RDMA does not use a key; `None` if it does.
-fn unused_by_rdma(path: &str) -> Option<&'static str> {
+/// Why hosts without TCP do not use a key; `None` if they do.
+fn unused_without_tcp(scheme: &Scheme, path: &str) -> Option<&'static str> {
+    if scheme.is_tcp() {
+        return None;
+    }
     match path {
         // Counts packets of buffers and thresholds.
         "tcp.mss" => None,
-        "switch.alpha" | "switch.reserved" | "switch.headroom" => Some("lossless ports divide their memory by `[pfc]`"),
+        "switch.alpha" | "switch.reserved" | "switch.headroom" if scheme.rdma().is_some() => {
+            Some("lossless ports divide their memory by `[pfc]`")
+        }
         "host.buffer" | "host.queue" => Some("a network card takes one packet of each sender at a time"),
         path if path.starts_with("tcp.") => Some("none of these schemes uses TCP"),
         _ => None,
@@ -165,14 +170,14 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     };
     let fabric = fabric.as_ref();
     let periods = [short_period(scheme, s, fabric), late_estimate(scheme, s)];
-    let hasty = hasty_timeout(s).filter(|_| scheme.rdma.is_none());
+    let hasty = hasty_timeout(s).filter(|_| scheme.is_tcp());
     let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty].into_iter().chain(periods);
     all.flatten().collect()
 }
 
 /// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
 fn rates_above_link(variant: &Variant) -> Option<Wrong> {
-    let kind = variant.scheme.rdma?;
+    let kind = variant.scheme.rdma()?;
     let rates = &variant.points.first()?.settings.laws.rates;
     let (path, least): (_, Share) = match kind {
         RateBased::Dcqcn | RateBased::DcqcnWindow => ("dcqcn.min_rate", rates.dcqcn.min_rate),

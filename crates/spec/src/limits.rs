@@ -61,6 +61,10 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "schemes `dcqcn`, `dcqcn-window`, `hpcc`, `timely` and `rdma-dctcp` are RDMA over lossless Ethernet (docs/rdma.md)",
     },
     Elsewhere {
+        names: &["uet", "receiver-driven", "credits", "packet-trimming"],
+        says: "schemes `nscc`, `rccc`, `eqds` and `ndp` run over ports that trim (docs/uet.md)",
+    },
+    Elsewhere {
         names: &["pfc", "pause", "802.1qbb", "lossless", "lossless-ethernet", "priority-flow-control"],
         says: "`[pfc]`: switches of RDMA schemes pause the links by which they fill (docs/rdma.md)",
     },
@@ -87,10 +91,10 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "swift",
-        also: &["uec", "ultra-ethernet", "nscc", "rccc", "eqds"],
-        missing: "Swift's windows below one packet, Ultra Ethernet's transports, and EQDS",
-        so: "results do not show how much queue such senders leave",
-        near: "timely follows round-trip times, hpcc the ports' telemetry",
+        also: &[],
+        missing: "Swift's windows below one packet",
+        so: "results do not show how small a queue such senders leave",
+        near: "timely follows round-trip times, hpcc the ports' telemetry, nscc delay and marks",
     },
     Limit {
         name: "bbr",
@@ -101,10 +105,10 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "homa",
-        also: &["ndp", "phost", "pfabric", "expresspass", "receiver-driven", "credits", "trimming"],
-        missing: "receiver-driven grants and scheduling, packet trimming, and switches that prioritise short remaining flows",
-        so: "results do not compare fanin's schemes with transports designed against incast",
-        near: "ictcp sizes the receive windows; workload.in_flight limits concurrent requests, as sw and ictcp-window do for key_value, where sicc collects responses at hubs; m21 sets windows at the switch",
+        also: &["phost", "pfabric", "expresspass"],
+        missing: "receivers and switches that prioritise short remaining flows, and credits that ports limit",
+        so: "short messages wait behind long ones here that such transports would serve first",
+        near: "ndp, eqds and rccc have receivers that grant credit to all senders in turn (docs/uet.md)",
     },
     Limit {
         name: "quic",
@@ -130,8 +134,8 @@ pub const LIMITS: &[Limit] = &[
     Limit {
         name: "load-balancing",
         also: &["ecmp", "conga", "letflow", "drill", "flowlet", "flowlets", "spraying", "packet-spraying", "wcmp"],
-        missing: "load-dependent paths; a flow stays on the equal-length path that its hash selects",
-        so: "flow collisions last as long as the flows, and paths never reorder packets",
+        missing: "load-dependent paths; a flow of TCP or RDMA stays on the equal-length path that its hash selects, and packets of Ultra Ethernet's schemes take random ones",
+        so: "flow collisions last as long as the flows, paths reorder no packets of TCP, and sprayed packets do not avoid a slow path",
         near: "several seeds draw several hashes: their spread shows the influence of collisions",
     },
     Limit {

@@ -46,7 +46,7 @@ impl Settings {
 
 /// Memories and headrooms suffice.
 pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
-    let Some(fabric) = s.network().ok().filter(|_| scheme.rdma.is_some()) else { return Ok(()) };
+    let Some(fabric) = s.network().ok().filter(|_| scheme.rdma().is_some()) else { return Ok(()) };
     let frame = s.rdma_frame();
     for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
         let (link, has) = (fabric.link(id), s.headroom(&fabric, id));

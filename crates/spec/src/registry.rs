@@ -9,15 +9,15 @@ use fanin_laws::row::Row;
 
 use crate::limits::hint;
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, RateBased, foreign};
+use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, RateBased, TrimBased, foreign};
 
 /// A scheme: congestion control with its modifications, queue discipline, request scheduling and placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
     /// Congestion control of TCP's senders.
     pub base: Base,
-    /// Congestion control of RDMA's senders, which replaces TCP.
-    pub rdma: Option<RateBased>,
+    /// The hosts' transport.
+    pub transport: Transport,
     /// Gentle slow start replaces the congestion control's own.
     pub gss: bool,
     /// The switch hands out windows (M21).
@@ -32,6 +32,27 @@ pub struct Scheme {
     pub fan_out: Option<FanOut>,
     /// Placement that co-locates objects, if any.
     pub gathering: Option<Gathering>,
+}
+
+/// A transport, with its congestion control unless it is TCP's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// RDMA over lossless ports.
+    Rdma(RateBased),
+    /// Ultra Ethernet's, or an ancestor of it, over ports that trim.
+    Uet(TrimBased),
+}
+
+impl Transport {
+    fn row(self) -> Option<&'static Row> {
+        match self {
+            Transport::Tcp => None,
+            Transport::Rdma(kind) => Some(kind.row()),
+            Transport::Uet(kind) => Some(kind.row()),
+        }
+    }
 }
 
 /// Schemes that are documented and tested by name; other combinations of their parts also work.
@@ -52,8 +73,10 @@ fn disciplines() -> impl Iterator<Item = Discipline> {
     Discipline::ALL.iter().copied()
 }
 
-fn rate_based() -> impl Iterator<Item = RateBased> {
-    RateBased::ALL.iter().copied()
+/// The transports other than TCP, each with a congestion control.
+fn transports() -> impl Iterator<Item = Transport> {
+    let rdma = RateBased::ALL.iter().copied().map(Transport::Rdma);
+    rdma.chain(TrimBased::ALL.iter().copied().map(Transport::Uet))
 }
 
 /// The queue discipline that a congestion control implies.
@@ -76,7 +99,7 @@ const USUAL: Base = Base::NewReno;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Sender(Base),
-    Rdma(RateBased),
+    Transport(Transport),
     Port(Discipline),
     FanOut(FanOut),
     Gathering(Gathering),
@@ -89,7 +112,8 @@ enum Slot {
 impl Slot {
     fn of(word: &str) -> Option<Slot> {
         let base = || bases().find(|base| base.row().word == word).map(Slot::Sender);
-        let rdma = || rate_based().find(|kind| kind.row().word == word).map(Slot::Rdma);
+        let has_word = |transport: &Transport| transport.row().is_some_and(|row| row.word == word);
+        let transport = || transports().find(has_word).map(Slot::Transport);
         let port = || disciplines().find(|discipline| discipline.row().word == word).map(Slot::Port);
         let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
         let gathering = || gatherings().find(|gathering| gathering.row().word == word).map(Slot::Gathering);
@@ -99,14 +123,14 @@ impl Slot {
                 .find(|(w, _)| *w == word)
         };
         let foreign = || foreign::called(word).map(|law| Slot::Sender(Base::Foreign(law)));
-        let of_house = base().or_else(rdma).or_else(port).or_else(fan_out).or_else(gathering);
+        let of_house = base().or_else(transport).or_else(port).or_else(fan_out).or_else(gathering);
         of_house.or_else(|| part().map(|(_, slot)| slot)).or_else(foreign)
     }
 
     /// The role's name, for messages.
     fn name(self) -> &'static str {
         match self {
-            Slot::Sender(_) | Slot::Rdma(_) => "senders",
+            Slot::Sender(_) | Slot::Transport(_) => "senders",
             Slot::Port(_) => "queue disciplines",
             Slot::FanOut(_) => "request schedulers",
             Slot::Gathering(_) => "placements",
@@ -158,11 +182,13 @@ impl Scheme {
     fn of(slots: &[(&str, Slot)]) -> Scheme {
         let base = slots.iter().find_map(|(_, slot)| if let Slot::Sender(base) = slot { Some(*base) } else { None });
         let base = base.unwrap_or(USUAL);
-        let rdma = slots.iter().find_map(|(_, slot)| if let Slot::Rdma(kind) = slot { Some(*kind) } else { None });
-        let sender = rdma.map_or(base.row(), RateBased::row);
+        let transport =
+            slots.iter().find_map(|(_, slot)| if let Slot::Transport(own) = slot { Some(*own) } else { None });
+        let transport = transport.unwrap_or(Transport::Tcp);
+        let sender = transport.row().unwrap_or(base.row());
         let mut scheme = Scheme {
             base,
-            rdma,
+            transport,
             gss: false,
             m21: false,
             ictcp: false,
@@ -173,7 +199,7 @@ impl Scheme {
         };
         for (_, slot) in slots {
             match *slot {
-                Slot::Sender(_) | Slot::Rdma(_) => {}
+                Slot::Sender(_) | Slot::Transport(_) => {}
                 Slot::Port(discipline) => scheme.discipline = discipline,
                 Slot::FanOut(fan_out) => scheme.fan_out = Some(fan_out),
                 Slot::Gathering(gathering) => scheme.gathering = Some(gathering),
@@ -214,18 +240,34 @@ impl Scheme {
         first.chain([self.sender()]).chain(parts).chain([self.discipline.row()]).collect()
     }
 
+    /// Whether its hosts use TCP.
+    pub fn is_tcp(&self) -> bool {
+        self.transport == Transport::Tcp
+    }
+
+    /// Its congestion control if its hosts use RDMA.
+    pub fn rdma(&self) -> Option<RateBased> {
+        if let Transport::Rdma(kind) = self.transport { Some(kind) } else { None }
+    }
+
+    /// Its congestion control if its hosts use Ultra Ethernet's transport or an ancestor of it.
+    pub fn uet(&self) -> Option<TrimBased> {
+        if let Transport::Uet(kind) = self.transport { Some(kind) } else { None }
+    }
+
     /// The row of its congestion control.
     fn sender(&self) -> &'static Row {
-        self.rdma.map_or(self.base.row(), RateBased::row)
+        self.transport.row().unwrap_or(self.base.row())
     }
 
     /// Why its parts cannot be combined, if the rows say so.
     fn refused(&self) -> Option<&'static str> {
         let modified = self.gss || self.m21 || self.ictcp;
-        if self.rdma.is_some() && (modified || self.discipline != own_discipline(self.sender())) {
-            return Some(
-                "RDMA's senders have rates, not TCP's windows, and ports of their own: remove the other parts",
-            );
+        if !self.is_tcp() && (modified || self.discipline != own_discipline(self.sender())) {
+            return Some("its transport is not TCP, and has ports of its own: remove the other parts");
+        }
+        if self.is_tcp() && self.discipline == Discipline::Trimming {
+            return Some("TCP does not know trimmed packets; use nscc, rccc, eqds or ndp");
         }
         let rows = self.rows();
         let mut words: Vec<&str> = rows.iter().map(|row| row.word).collect();
@@ -265,7 +307,7 @@ fn unknown_word(name: &str, word: &str) -> String {
         let near = did_you_mean(name, known.chain(brought));
         return format!("unknown scheme `{name}`{near}{}; the schemes are {}", hint(name), names.join(", "));
     }
-    let senders = bases().map(|base| base.row().word).chain(rate_based().map(|kind| kind.row().word));
+    let senders = bases().map(|base| base.row().word).chain(transports().filter_map(|own| Some(own.row()?.word)));
     let known: Vec<&str> = senders.chain(brought).chain(Scheme::parts()).collect();
     let near = did_you_mean(word, known.iter().copied());
     format!("unknown part `{word}` of scheme `{name}`{near}{}; the parts are {}", hint(word), known.join(", "))
@@ -278,7 +320,7 @@ impl fmt::Display for Scheme {
         let (port, base) = (self.discipline.row().word, self.sender().word);
         let silent = |word: &str| {
             word == port && self.discipline == own_discipline(self.sender())
-                || word == base && self.rdma.is_none() && self.base == USUAL && self.is_of_objects()
+                || word == base && self.is_tcp() && self.base == USUAL && self.is_of_objects()
         };
         let words: Vec<&str> = self.rows().into_iter().map(|row| row.word).filter(|word| !silent(word)).collect();
         f.write_str(&words.join("+"))?;

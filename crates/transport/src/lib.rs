@@ -15,7 +15,7 @@ use fanin_units::Time;
 
 pub use packet::{Bits, Block, Class, HeaderOptions, Metadata, Packet, Telemetry, Wire};
 pub use progress::Progress;
-pub use state::{Expiry, Phase, Stats, Timer, Written};
+pub use state::{Expiry, Phase, Stats, Timer, Waits, Written};
 
 /// Arguments of every call that may send.
 #[derive(Debug)]
@@ -37,6 +37,12 @@ pub trait Transport: Sized + Send + 'static {
 
     /// Whether the driver reports that packets begin to leave: [`started`](Transport::started).
     const REPORTS_STARTS: bool = false;
+
+    /// Whether ends take turns at their host: [`take_turn`](Transport::take_turn).
+    const TAKES_TURNS: bool = false;
+
+    /// Whether every packet takes a path of its own among equal ones.
+    const SPRAYS: bool = false;
 
     /// An end that waits for its peer, or for [`Transport::connect`].
     fn new(settings: &Self::Settings) -> Self;
@@ -76,6 +82,17 @@ pub trait Transport: Sized + Send + 'static {
     /// A packet with so much payload, in the order of sending, has begun to leave its host: it waited while the link was busy or paused.
     /// Packets without payload are not reported.
     fn started(&mut self, _call: &mut Call<'_, Self::Settings, impl Wire>, _payload: u32) {}
+
+    /// How the end waits for its turn; `None` if it does not, or has said so before. The driver asks after every call.
+    fn asks_turn(&mut self) -> Option<Waits> {
+        None
+    }
+
+    /// It is the end's turn for which it waited so; returns how long it takes, zero if the end has no use for it. No other end of the host
+    /// has its turn in that time, so that a receiver can grant what its host's link carries.
+    fn take_turn(&mut self, _call: &mut Call<'_, Self::Settings, impl Wire>, _waited: Waits) -> Time {
+        Time::ZERO
+    }
 
     /// The earliest timer; `NEVER` if none runs.
     fn deadline(&self) -> Time;

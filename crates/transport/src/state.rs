@@ -28,6 +28,15 @@ pub enum Phase {
     Reset,
 }
 
+/// How an end waits for its turn at its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// In line.
+    Now,
+    /// Until no other end waits in line.
+    Idle,
+}
+
 /// A timer of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {

@@ -160,7 +160,7 @@ impl Qdisc {
                 let limit = (limit + frame / 2) / frame;
                 Qdisc::CoDel(CoDel { limit, target: codel.target, interval: codel.interval, ecn })
             }
-            Discipline::EcnRamp => {
+            Discipline::EcnRamp | Discipline::Trimming => {
                 let why = "no queue discipline marks departing packets by the queue behind them";
                 return Err(Unsupported::new("schemes", spec.scheme.to_string(), why));
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fanin_laws::port::red;
-use fanin_spec::{FabricKind, Kind, RunSpec, Scenario, Scheme, Settings};
+use fanin_spec::{FabricKind, Kind, RunSpec, Scenario, Scheme, Settings, Transport};
 use fanin_units::Share;
 
 use super::host::kernels_name;
@@ -133,8 +133,10 @@ fn kernels_settings(scheme: Scheme, profile: &str) -> Settings {
 fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     let scheme = &spec.scheme;
     let refuse = |why: &str| Err(Unsupported::new("schemes", scheme.to_string(), why));
-    if scheme.rdma.is_some() {
-        return refuse("its TCP is no RDMA, and no queue discipline pauses a neighbour");
+    match scheme.transport {
+        Transport::Tcp => {}
+        Transport::Rdma(_) => return refuse("its TCP is no RDMA, and no queue discipline pauses a neighbour"),
+        Transport::Uet(_) => return refuse("it has no such transport, and no queue discipline trims packets"),
     }
     if scheme.m21 {
         return refuse("no Linux queue discipline assigns windows to senders (M21)");

@@ -10,7 +10,7 @@ pub mod ecn_threshold;
 mod manage;
 pub mod many_to_one;
 pub mod red;
-pub mod trim;
+pub mod trimming;
 
 use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
@@ -18,7 +18,7 @@ use rand_core::Rng;
 use manage::Congested;
 pub use manage::{Drop, Header, HeaderOption, Leaving, Manage, NO_OFFER, Place, Queue};
 use many_to_one::ManyToOne;
-use trim::Trim;
+use trimming::Trim;
 
 use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
@@ -53,6 +53,7 @@ sections! {
     red: red::Params,
     codel: codel::Params,
     ecn_ramp: ecn_ramp::Params,
+    trimming: trimming::Params,
 }
 
 /// Declares the disciplines, one row each: the type in its file, the section of its settings (`from`), and its [`Row`].
@@ -130,6 +131,8 @@ disciplines! {
     EcnThreshold in ecn_threshold from ecn_threshold {}
     /// Marks departing packets with a probability that rises with the queue.
     EcnRamp in ecn_ramp from ecn_ramp {}
+    /// Trims packets that do not fit, and marks departing ones with a probability that rises with the queue.
+    Trimming in trimming from trimming {}
 }
 
 /// Complete algorithm of one port.
@@ -192,15 +195,9 @@ impl Law {
         Verdict::Admit { mark }
     }
 
-    /// Bytes of a packet's header, if it is queued although the packet [does not fit](Drop::Full). The driver asks after such a verdict,
-    /// so that packets that fit pay nothing.
-    pub fn trims(&self, queue: &Queue, header: &Header) -> Option<u32> {
-        self.trim.filter(|trim| trim.takes(self.limit, queue, header)).map(|trim| trim.bytes)
-    }
-
     /// Whether departures depend on later arrivals or on the time of departure: they cannot be computed in advance then.
     pub fn decides_departures(&self) -> bool {
-        self.by_class || self.needs_dequeue()
+        self.by_class || self.trim.is_some() || self.needs_dequeue()
     }
 
     /// Whether the discipline inspects departing packets.
@@ -208,7 +205,7 @@ impl Law {
         self.discipline.looks_at_departures()
     }
 
-    /// Verdict on the first packet in the queue as it is about to leave. Only the ECN ramp draws from `rng`.
+    /// Verdict on the first packet in the queue as it is about to leave. Marking with a probability draws from `rng`.
     pub fn dequeue(&mut self, now: Time, leaving: &Leaving, rng: &mut impl Rng) -> Departure {
         match self.discipline.dequeue(now, leaving, rng).fate(leaving.ect) {
             Ok(mark) => Departure::Pass { mark },

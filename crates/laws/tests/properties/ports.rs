@@ -6,7 +6,6 @@ use fanin_laws::Settings;
 use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne};
 use fanin_laws::port::red::{self, Red};
-use fanin_laws::port::trim::Trim;
 use fanin_laws::port::{
     Departure, Discipline, Drop, Header, HeaderOption, Kind, Law, Leaving, Manage, Place, Queue, Verdict,
 };
@@ -84,12 +83,11 @@ proptest! {
     fn ports_respect_limits_and_mark_only_ect(
         limit in prop::option::of(size()),
         discipline in discipline(),
-        trim in (40..200u32, 0..100u32).prop_map(|(bytes, headers)| Trim { bytes, headers }),
         steps in steps(),
         seed in any::<u64>(),
     ) {
         let (kind, set, discipline) = discipline;
-        let law = Law { limit, discipline, trim: Some(trim), ..Law::UNLIMITED };
+        let law = Law { limit, discipline, ..Law::UNLIMITED };
         for (queue, header, verdict) in run(&law, &steps, seed) {
             let bytes = queue.bytes + u64::from(header.bytes);
             let fits = match limit {
@@ -97,15 +95,6 @@ proptest! {
                 Some(QueueSize::Bytes(limit)) => bytes <= limit,
                 Some(QueueSize::Packets(limit)) => queue.packets < limit,
             };
-            if let Some(bytes) = law.trims(&queue, &header) {
-                prop_assert!(bytes == trim.bytes && bytes < header.bytes, "trimmed to {bytes} of {header:?}");
-                let has_room = match limit {
-                    None => true,
-                    Some(QueueSize::Bytes(limit)) => queue.bytes + u64::from(bytes) <= limit + u64::from(trim.headers * bytes),
-                    Some(QueueSize::Packets(limit)) => queue.packets < limit + trim.headers,
-                };
-                prop_assert!(has_room, "trimmed into {queue:?}");
-            }
             match verdict {
                 Verdict::Admit { mark } => {
                     prop_assert!(fits, "admitted into {queue:?}");

@@ -1,5 +1,7 @@
 //! Algorithms as named and configured by `vectors/*.json`.
 
+#[path = "credits.rs"]
+mod credits;
 #[path = "files.rs"]
 mod files;
 #[path = "rates.rs"]
@@ -15,11 +17,13 @@ use fanin_laws::{Settings, rows};
 use fanin_units::{QueueSize, Rate};
 use serde_json::Value;
 
+pub use credits::{Pair, is_over_trimming};
 use files::{set_from, vectors};
-pub use rates::{Lossless, Sender, is_of_rates};
+pub use rates::{Lossless, Sender, is_of_rates, micros};
 
 /// Keys of a case besides settings, which describe where the algorithm acts.
-const PLACE: [&str; 13] = [
+const PLACE: [&str; 14] = [
+    "packet",
     "mss",
     "option_bytes",
     "count_in_buffer",

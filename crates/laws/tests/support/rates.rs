@@ -14,7 +14,7 @@ pub fn is_of_rates(law: &str) -> bool {
 }
 
 /// Microseconds, maybe with a fraction.
-fn micros(value: &Value) -> Time {
+pub fn micros(value: &Value) -> Time {
     Time((value.as_f64().unwrap_or(0.0) * 1e6).round() as u64)
 }
 

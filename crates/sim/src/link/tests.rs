@@ -1,7 +1,7 @@
 //! Tests of links: sizes, pauses, classes, trimming.
 
 use super::*;
-use fanin_laws::port::trim::Trim;
+use fanin_laws::port::trimming::Trim;
 use fanin_transport::{Class, Packet};
 
 #[test]
@@ -35,9 +35,6 @@ fn offer(link: &mut Link, at: u64, packet: &InFlight) -> LinkAction {
     let mut todo = link.enqueue(at, packet, &mut PacketMetadata::default());
     if todo == LinkAction::Held {
         todo = link.enqueue_held(at, packet, &mut PacketMetadata::default());
-    }
-    if todo == LinkAction::Dropped(Why::Law(Drop::Full)) {
-        todo = link.trim(at, *packet).unwrap_or(todo);
     }
     if link.queue_bytes() > before {
         link.place(LATE);
@@ -112,12 +109,16 @@ fn higher_classes_overtake_queued_packets() {
 
 #[test]
 fn full_port_trims_into_room_for_headers() {
-    let trim = Trim { bytes: 64, headers: 2 };
-    let mut link = lazy(Law { limit: Some(QueueSize::Bytes(1_250)), trim: Some(trim), ..Law::UNLIMITED });
-    let taken: Vec<bool> =
-        (0..5).map(|number| !matches!(offer(&mut link, 0, &packet(number, 0)), LinkAction::Dropped(_))).collect();
-    assert_eq!(taken, [true, true, true, true, false]);
+    let trim = Some(Trim { bytes: 64, room: 128 });
+    let mut link = lazy(Law { limit: Some(QueueSize::Bytes(1_250)), trim, by_class: true, ..Law::UNLIMITED });
+    let lost: Vec<bool> = (0..5).map(|number| link.enqueue_trimming(0, packet(number, 0)).1.is_some()).collect();
+    assert_eq!(lost, [false, false, false, false, true]);
     assert_eq!(link.queue_bytes(), 1_250 + 2 * 64);
+    // Headers leave first, and leave room for others.
+    let payloads: Vec<u16> = (0..link.len()).map(|at| link.slots.get(at).packet.packet.payload).collect();
+    assert_eq!(payloads, [1_000, 0, 0, 1_000]);
+    link.depart(10 * US);
+    assert!(link.enqueue_trimming(10 * US, packet(5, 0)).1.is_none());
 }
 
 #[test]

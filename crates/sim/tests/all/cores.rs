@@ -51,7 +51,7 @@ proptest! {
             settings.workload.warm_up = Optional(warm_up.map(|us| WarmUp::For(Time::from_micros(us))));
         }
         for spec in all_schemes(&settings, fan_in, seed) {
-            if !spec.scheme.ictcp && !spec.scheme.m21 && spec.scheme.rdma.is_none() {
+            if !spec.scheme.ictcp && !spec.scheme.m21 && spec.scheme.is_tcp() {
                 prop_assert_eq!(one_core(&spec), None);
             }
             prop_assert_eq!(on(cores, &spec), run(&spec), "{}", spec.label);

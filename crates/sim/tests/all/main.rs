@@ -35,6 +35,7 @@ mod service;
 mod stalls;
 mod stepping;
 mod transports;
+mod uet;
 mod warm_up;
 mod watching;
 mod workloads;

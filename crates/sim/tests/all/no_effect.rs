@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 30] = [
+const BASES: [&str; 34] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -46,6 +46,11 @@ const BASES: [&str; 30] = [
     "schemes = [\"timely\"]\n[link]\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"200 KB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"30 ms\"\n",
     "schemes = [\"hpcc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
     "schemes = [\"rdma-dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
+    // Ultra Ethernet and its ancestors: full ports, losses.
+    "schemes = [\"nscc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"2 ms\"\n[faults]\nloss = 0.001\n",
+    "schemes = [\"rccc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"20 KB\"\n[workload]\nfragment = \"128 KiB\"\nduration = \"3 ms\"\n",
+    "schemes = [\"eqds\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"20 KB\"\n[workload]\nfragment = \"512 KiB\"\nduration = \"3 ms\"\n",
+    "schemes = [\"ndp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"40 KB\"\n[workload]\nfragment = \"128 KiB\"\nduration = \"3 ms\"\n",
 ];
 
 /// These, and one for each algorithm whose settings none of them uses.
@@ -54,8 +59,8 @@ fn bases() -> Vec<String> {
     let sections = |base: &str| Scheme::parse(base.split('"').nth(1).unwrap()).unwrap().sections();
     let looked_at: Vec<&str> = BASES.into_iter().flat_map(sections).collect();
     let senders = Base::ALL.iter().map(|base| (base.row(), base.row().word.to_string()));
-    // The ramp's base is DCQCN's.
-    let ports = Discipline::ALL.iter().filter(|&&law| law != Discipline::EcnRamp);
+    // The ramp's base is DCQCN's, and trimming's NSCC's.
+    let ports = Discipline::ALL.iter().filter(|law| !matches!(law, Discipline::EcnRamp | Discipline::Trimming));
     let ports = ports.map(|law| (law.row(), format!("newreno+{}", law.row().word)));
     let others = senders.chain(ports).filter(|(row, _)| row.sections.iter().any(|own| !looked_at.contains(own)));
     // The large buffer lets the algorithm, not a loss, end slow start.

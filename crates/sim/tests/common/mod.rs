@@ -30,7 +30,7 @@ pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
 pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> RunSpec {
     let mut settings = settings;
     settings.workload.fan_in = fan_in;
-    if scheme.rdma.is_some() {
+    if scheme.rdma().is_some() {
         // Room for every link's reserve and headroom.
         settings.switch.shared_buffer = Optional(Some(Bytes(32 << 20)));
     }

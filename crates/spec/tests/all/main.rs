@@ -7,3 +7,4 @@ mod sealed;
 mod stack;
 mod sweep;
 mod switch;
+mod uet;

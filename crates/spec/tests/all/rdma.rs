@@ -15,10 +15,10 @@ fn warnings(schemes: &str, more: &str) -> Vec<String> {
 fn schemes_have_their_ports() {
     let scheme = |name| Scheme::parse(name).unwrap();
     let dcqcn = scheme("DCQCN");
-    assert_eq!((dcqcn.rdma, dcqcn.discipline, dcqcn.ecn), (Some(RateBased::Dcqcn), Discipline::EcnRamp, true));
+    assert_eq!((dcqcn.rdma(), dcqcn.discipline, dcqcn.ecn), (Some(RateBased::Dcqcn), Discipline::EcnRamp, true));
     assert_eq!(scheme("roce"), dcqcn);
     let hpcc = scheme("hpcc");
-    assert_eq!((hpcc.rdma, hpcc.discipline, hpcc.ecn), (Some(RateBased::Hpcc), Discipline::DropTail, false));
+    assert_eq!((hpcc.rdma(), hpcc.discipline, hpcc.ecn), (Some(RateBased::Hpcc), Discipline::DropTail, false));
     for name in ["dcqcn", "dcqcn-window", "hpcc", "timely", "rdma-dctcp", "sicc+dcqcn"] {
         assert_eq!(scheme(name).to_string(), name);
     }

@@ -4,7 +4,6 @@ mod grants;
 
 use std::sync::atomic::AtomicBool;
 
-use fanin_laws::port::trim::Trim;
 use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};
 use fanin_sim::{Departures, FlowControl, PauseFrame, Queued, Setup, Simulation, Switches, TapPoint, tap};
 use fanin_spec::RunSpec;
@@ -37,8 +36,7 @@ fn grants(spec: &RunSpec, switches: Switches) -> Setup<Grants> {
 #[test]
 fn granted_packets_survive_trimming() {
     let spec = incast("newreno");
-    let trim = Some(Trim { bytes: 64, headers: 1_000 });
-    let tables = over(&spec, grants(&spec, Switches { trim, by_class: true, flow_control: None }));
+    let tables = over(&spec, grants(&spec, Switches { trims: true, by_class: true, flow_control: None }));
     let tcp = run(&spec);
     assert_eq!((tables.totals.drops, tables.totals.timeouts), (0, 0));
     // Nothing paces the grants, so that headers of packets trimmed again and again take a third of the link.
@@ -52,16 +50,13 @@ fn granted_packets_survive_trimming() {
 #[test]
 fn departures_do_not_change_its_tables() {
     let spec = incast("newreno");
-    let with = |trim, departures| {
-        let setup = grants(&spec, Switches { trim, ..Switches::default() });
-        let mut simulation = Simulation::over(&spec, setup, departures);
+    let with = |departures| {
+        let mut simulation = Simulation::over(&spec, grants(&spec, Switches::default()), departures);
         simulation.run(&AtomicBool::new(false)).expect("nobody stops it");
         let RunTables { queries, flows, ports, totals, .. } = simulation.finish().expect("conserved");
         (queries, flows, ports, totals)
     };
-    for trim in [None, Some(Trim { bytes: 64, headers: 1_000 })] {
-        assert_eq!(with(trim, Departures::Eager), with(trim, Departures::Lazy), "{trim:?}");
-    }
+    assert_eq!(with(Departures::Eager), with(Departures::Lazy));
 }
 
 /// Sends at a tenth of 10 Gbit/s whatever its window is.
