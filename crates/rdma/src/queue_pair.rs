@@ -109,7 +109,8 @@ impl QueuePair {
         if awake {
             self.receiver.wake_at = u64::MAX;
         }
-        Progress::AWAKE.when(awake) | Progress::CLOSED.when(self.receiver.closed)
+        let told = std::mem::replace(&mut self.receiver.told_closed, self.receiver.closed);
+        Progress::AWAKE.when(awake) | Progress::CLOSED.when(self.receiver.closed && !told)
     }
 
     /// Whether the peer knows that this side has closed.

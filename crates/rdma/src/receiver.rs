@@ -9,6 +9,8 @@ pub struct Receiver {
     /// First byte that has not arrived; the end of the stream counts as one.
     pub expected: u64,
     pub closed: bool,
+    /// The application knows that.
+    pub told_closed: bool,
     pub wake_at: u64,
     /// Byte that was last asked for, and until when it is not asked for again.
     asked: u64,
@@ -35,6 +37,7 @@ impl Receiver {
         Receiver {
             expected: 0,
             closed: false,
+            told_closed: false,
             wake_at: u64::MAX,
             asked: u64::MAX,
             quiet_until: Time::ZERO,

@@ -108,7 +108,8 @@ impl Endpoint {
         if awake {
             self.receiver.wake_at = u64::MAX;
         }
-        Progress::AWAKE.when(awake) | Progress::CLOSED.when(self.receiver.closed)
+        let told = std::mem::replace(&mut self.receiver.told_closed, self.receiver.closed);
+        Progress::AWAKE.when(awake) | Progress::CLOSED.when(self.receiver.closed && !told)
     }
 
     fn note_rtt(&mut self, rtt: Time) {

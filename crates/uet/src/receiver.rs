@@ -28,6 +28,8 @@ pub struct Receiver {
     /// Bytes delivered in order, and whether the stream has ended.
     pub delivered: u64,
     pub closed: bool,
+    /// The application knows that.
+    pub told_closed: bool,
     pub wake_at: u64,
     /// Anything has come from the sender.
     pub has_heard: bool,
@@ -58,6 +60,7 @@ impl Receiver {
             asked: false,
             delivered: 0,
             closed: false,
+            told_closed: false,
             wake_at: u64::MAX,
             has_heard: false,
             is_queued: [false; 2],
