@@ -71,7 +71,9 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms; those invalid for a key, or inconsistent with the rest, are refused.
-const VALUES: [&str; 35] = [
+const VALUES: [&str; 37] = [
+    "0.1",
+    "100 B",
     "1",
     "3",
     "40",
