@@ -33,7 +33,7 @@ fn refused(more: &str) -> String {
 #[test]
 fn marks_need_a_rising_ramp() {
     let why = refused("[trimming]\nlow = 0.5\nhigh = 0.5");
-    assert!(why.contains("trimming.low") && why.contains("`high` above `low`"), "{why}");
+    assert!(why.contains("my.toml:4") && why.contains("`high` above `low`"), "{why}");
 }
 
 #[test]
