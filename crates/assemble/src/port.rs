@@ -3,7 +3,7 @@
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::trimming::Trim;
 use fanin_laws::port::{self, Place};
-use fanin_spec::{HostQueue, RunSpec};
+use fanin_spec::{HostQueue, RunSpec, Transport};
 use fanin_units::{QueueSize, Rate};
 
 /// Queue discipline of a host's transmit queue on a link of this rate, with switch buffers of `buffer`.
@@ -32,11 +32,21 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
     let place = place(spec, rate, buffer);
     let m21 = || ManyToOne::new(s.laws.parts.m21.offer, s.in_bytes(place.buffer));
     port::Law {
-        // Pauses bound the queue of a lossless port.
-        limit: spec.scheme.rdma().is_none().then_some(place.buffer),
+        limit: limit(spec, place.buffer),
         discipline: spec.scheme.discipline.start(&laws, &place),
         many_to_one: spec.scheme.m21.then(m21),
         ..port::Law::UNLIMITED
+    }
+}
+
+/// Limit of a switch port's queue.
+fn limit(spec: &RunSpec, buffer: QueueSize) -> Option<QueueSize> {
+    match spec.scheme.transport {
+        Transport::Tcp => Some(buffer),
+        // Pauses bound the queue of a lossless port.
+        Transport::Rdma(_) => None,
+        // Headers that wait beside data are no packets of this queue.
+        Transport::Uet(_) => Some(QueueSize::Bytes(spec.settings.in_bytes(buffer))),
     }
 }
 

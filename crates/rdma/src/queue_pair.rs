@@ -104,15 +104,6 @@ impl QueuePair {
         }
     }
 
-    fn progress(&mut self) -> Progress {
-        let awake = self.receiver.delivered() >= self.receiver.wake_at;
-        if awake {
-            self.receiver.wake_at = u64::MAX;
-        }
-        let told = std::mem::replace(&mut self.receiver.told_closed, self.receiver.closed);
-        Progress::AWAKE.when(awake) | Progress::CLOSED.when(self.receiver.closed && !told)
-    }
-
     /// Whether the peer knows that this side has closed.
     fn has_closed(&self) -> bool {
         self.sender.closing && self.sender.acked > self.sender.written
@@ -177,7 +168,7 @@ impl Transport for QueuePair {
     fn reads(&mut self, _call: Calling<'_, '_, impl Wire>, _reads: bool) {}
 
     fn wake_at(&mut self, bytes: u64) {
-        self.receiver.wake_at = bytes;
+        self.receiver.awaited.wake_at(bytes);
     }
 
     fn receive(&mut self, call: Calling<'_, '_, impl Wire>, packet: &Packet, metadata: Metadata<'_>) -> Progress {
@@ -201,7 +192,8 @@ impl Transport for QueuePair {
             Kind::Ack | Kind::Nack => self.acknowledged(call.now, header, metadata, call.settings),
         }
         self.go_on(call);
-        progress | self.progress()
+        let (delivered, closed) = (self.receiver.delivered(), self.receiver.closed);
+        progress | self.receiver.awaited.progress(delivered, closed)
     }
 
     fn started(&mut self, call: Calling<'_, '_, impl Wire>, payload: u32) {

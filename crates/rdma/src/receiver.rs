@@ -1,5 +1,6 @@
 //! The receiving half.
 
+use fanin_transport::Awaited;
 use fanin_units::Time;
 
 use crate::settings::Settings;
@@ -9,9 +10,7 @@ pub struct Receiver {
     /// First byte that has not arrived; the end of the stream counts as one.
     pub expected: u64,
     pub closed: bool,
-    /// The application knows that.
-    pub told_closed: bool,
-    pub wake_at: u64,
+    pub awaited: Awaited,
     /// Byte that was last asked for, and until when it is not asked for again.
     asked: u64,
     quiet_until: Time,
@@ -37,8 +36,7 @@ impl Receiver {
         Receiver {
             expected: 0,
             closed: false,
-            told_closed: false,
-            wake_at: u64::MAX,
+            awaited: Awaited::NONE,
             asked: u64::MAX,
             quiet_until: Time::ZERO,
             notifies_from: Time::ZERO,

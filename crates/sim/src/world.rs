@@ -319,12 +319,15 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// Tell endpoints of their packets that have begun to leave.
     pub fn report_starts(&mut self) {
+        let mut started = std::mem::take(&mut self.net.started);
         // A packet into a failed link is gone at once, and the next one follows.
-        while !self.net.started.is_empty() {
-            for (to, payload) in std::mem::take(&mut self.net.started) {
+        while !started.is_empty() {
+            for (to, payload) in started.drain(..) {
                 self.with(to.peer(), |endpoint, call| endpoint.started(call, payload.into()));
             }
+            std::mem::swap(&mut started, &mut self.net.started);
         }
+        self.net.started = started;
     }
 
     /// Open a connection between two hosts, for flows of a kind.

@@ -147,6 +147,9 @@ fn unused_without_tcp(scheme: &Scheme, path: &str) -> Option<&'static str> {
         "switch.alpha" | "switch.reserved" | "switch.headroom" if scheme.rdma().is_some() => {
             Some("lossless ports divide their memory by `[pfc]`")
         }
+        "switch.shared_buffer" | "switch.alpha" | "switch.reserved" | "switch.headroom" if scheme.uet().is_some() => {
+            Some("ports that trim have queues of their own, `switch.buffer`")
+        }
         "host.buffer" | "host.queue" => Some("a network card takes one packet of each sender at a time"),
         path if path.starts_with("tcp.") => Some("none of these schemes uses TCP"),
         _ => None,

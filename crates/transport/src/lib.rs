@@ -14,7 +14,7 @@ use fanin_laws::sender::Window;
 use fanin_units::Time;
 
 pub use packet::{Bits, Block, Class, HeaderOptions, Metadata, Packet, Telemetry, Wire};
-pub use progress::Progress;
+pub use progress::{Awaited, Progress};
 pub use state::{Expiry, Phase, Stats, Timer, Waits, Written};
 
 /// Arguments of every call that may send.

@@ -9,7 +9,7 @@ use fanin_units::Time;
 
 use crate::packet::Header;
 use crate::receiver::{Arrival, Receiver};
-use crate::sender::Sender;
+use crate::sender::{Next, Sender};
 use crate::settings::Settings;
 
 /// One end of a connection.
@@ -47,7 +47,7 @@ impl Endpoint {
                 self.stats.retransmits += u32::from(next.again);
                 let next = self.sender.send(call.now, next, call.settings);
                 let wants = self.sender.wants(call.settings);
-                let crate::sender::Next { number, payload, closes, asks, again } = next;
+                let Next { number, payload, closes, asks, again } = next;
                 self.transmit(call, Header::Data { number, closes, asks, again, wants }, payload);
             }
             self.request(call);
@@ -103,15 +103,6 @@ impl Endpoint {
         }
     }
 
-    fn progress(&mut self) -> Progress {
-        let awake = self.receiver.delivered >= self.receiver.wake_at;
-        if awake {
-            self.receiver.wake_at = u64::MAX;
-        }
-        let told = std::mem::replace(&mut self.receiver.told_closed, self.receiver.closed);
-        Progress::AWAKE.when(awake) | Progress::CLOSED.when(self.receiver.closed && !told)
-    }
-
     fn note_rtt(&mut self, rtt: Time) {
         self.srtt = if self.srtt == Time::ZERO { rtt } else { Time(self.srtt.0 - self.srtt.0 / 8 + rtt.0 / 8) };
     }
@@ -138,10 +129,11 @@ impl Transport for Endpoint {
     const SPRAYS: bool = true;
 
     fn new(settings: &Settings) -> Endpoint {
+        let (sender, receiver) = settings.kind.start(&settings.laws, &settings.place);
         Endpoint {
             phase: Phase::Listening,
-            sender: Sender::new(settings),
-            receiver: Receiver::new(settings),
+            sender: Sender::new(sender),
+            receiver: Receiver::new(receiver),
             repeats_at: Time::NEVER,
             deadline: Time::NEVER,
             srtt: Time::ZERO,
@@ -185,7 +177,7 @@ impl Transport for Endpoint {
     fn reads(&mut self, _call: Calling<'_, '_, impl Wire>, _reads: bool) {}
 
     fn wake_at(&mut self, bytes: u64) {
-        self.receiver.wake_at = bytes;
+        self.receiver.awaited.wake_at(bytes);
     }
 
     fn receive(&mut self, call: Calling<'_, '_, impl Wire>, packet: &Packet, _metadata: Metadata<'_>) -> Progress {
@@ -222,7 +214,8 @@ impl Transport for Endpoint {
             Header::Grant { granted } => self.sender.grant(granted),
         }
         self.go_on(call);
-        progress | self.progress()
+        let (delivered, closed) = (self.receiver.delivered, self.receiver.closed);
+        progress | self.receiver.awaited.progress(delivered, closed)
     }
 
     fn started(&mut self, call: Calling<'_, '_, impl Wire>, _payload: u32) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use fanin_laws::uet;
+use fanin_transport::Awaited;
 
 use crate::packet::{Sack, first_of};
 use crate::settings::Settings;
@@ -18,8 +19,8 @@ pub struct Receiver {
     expected: u32,
     /// Packets from `expected` on; zero for those that have not arrived.
     beyond: VecDeque<u16>,
-    /// How many of them have.
-    gaps: u32,
+    /// How many of them have arrived.
+    early: u32,
     /// Bytes on the wire that have arrived, and those that were not acknowledged.
     arrived: u64,
     unacknowledged: u64,
@@ -28,9 +29,7 @@ pub struct Receiver {
     /// Bytes delivered in order, and whether the stream has ended.
     pub delivered: u64,
     pub closed: bool,
-    /// The application knows that.
-    pub told_closed: bool,
-    pub wake_at: u64,
+    pub awaited: Awaited,
     /// Anything has come from the sender.
     pub has_heard: bool,
     /// Whether it is in its host's queues for turns: now, and when the others are satisfied.
@@ -49,19 +48,18 @@ pub struct Arrival {
 }
 
 impl Receiver {
-    pub fn new(settings: &Settings) -> Receiver {
+    pub fn new(law: uet::Receiver) -> Receiver {
         Receiver {
-            law: settings.kind.receiver(&settings.laws, &settings.place),
+            law,
             expected: 0,
             beyond: VecDeque::new(),
-            gaps: 0,
+            early: 0,
             arrived: 0,
             unacknowledged: 0,
             asked: false,
             delivered: 0,
             closed: false,
-            told_closed: false,
-            wake_at: u64::MAX,
+            awaited: Awaited::NONE,
             has_heard: false,
             is_queued: [false; 2],
         }
@@ -80,7 +78,7 @@ impl Receiver {
         self.unacknowledged += bytes;
         self.asked |= arrival.asks;
         self.note(arrival);
-        let complete = self.gaps == 0 && self.asked;
+        let complete = self.early == 0 && self.asked;
         self.asked &= !complete;
         let enough = self.unacknowledged >= settings.laws.uet.ack_after.0;
         arrival.marked || enough || first || arrival.asks || complete
@@ -92,13 +90,13 @@ impl Receiver {
             self.beyond.resize(place + 1, 0);
         }
         self.beyond[place] = ARRIVED | payload | if closes { CLOSES } else { 0 };
-        self.gaps += 1;
+        self.early += 1;
         while let Some(&slot) = self.beyond.front()
             && slot != 0
         {
             self.beyond.pop_front();
             self.expected += 1;
-            self.gaps -= 1;
+            self.early -= 1;
             self.delivered += u64::from(slot & !(ARRIVED | CLOSES));
             self.closed |= slot & CLOSES != 0;
         }
@@ -121,7 +119,7 @@ impl Receiver {
     }
 
     fn bitmap(&self, first: u32) -> u64 {
-        if self.gaps == 0 {
+        if self.early == 0 {
             return 0;
         }
         let bit = |at: u32| {

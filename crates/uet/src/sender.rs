@@ -73,9 +73,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(settings: &Settings) -> Sender {
+    pub fn new(law: uet::Sender) -> Sender {
         Sender {
-            law: settings.kind.sender(&settings.laws, &settings.place),
+            law,
             written: 0,
             closing: false,
             close_sent: false,
@@ -233,6 +233,7 @@ impl Sender {
         if let Some(at) = number.checked_sub(self.first)
             && let Some(record) = self.records.get_mut(at as usize)
             && let State::Sent(sent) = &mut record.state
+            && *sent != now
         {
             *sent = now;
             self.order.push_back((now, number));
@@ -327,7 +328,7 @@ impl Sender {
         self.lost_from = self.lost_from.min(number);
     }
 
-    /// The receiver has granted so much in all.
+    /// All that the receiver has granted.
     pub fn grant(&mut self, granted: u64) {
         match &mut self.law {
             uet::Sender::Windowed(_) => {}

@@ -54,14 +54,14 @@ fn by_rate(rate: Rate) -> u64 {
 impl EcnRamp {
     /// The state of an empty port.
     pub fn start(params: &Params, place: &Place) -> Option<EcnRamp> {
-        let bytes = |size: Option<QueueSize>, auto: u64| match size {
-            None => auto,
-            Some(QueueSize::Bytes(bytes)) => bytes,
-            Some(QueueSize::Packets(packets)) => u64::from(packets) * place.full_packet,
-        };
+        let bytes = |size: Option<QueueSize>, auto: u64| size.map_or(auto, |size| place.in_bytes(size));
         let k_min = bytes(params.k_min, by_rate(place.rate));
-        let k_max = bytes(params.k_max, 4 * by_rate(place.rate));
-        Some(EcnRamp { k_min, k_max: k_max.max(k_min + 1), p_max: params.p_max })
+        Some(EcnRamp::between(k_min, bytes(params.k_max, 4 * by_rate(place.rate)), params.p_max))
+    }
+
+    /// A ramp between two queues, bytes.
+    pub(super) fn between(k_min: u64, k_max: u64, p_max: Share) -> EcnRamp {
+        EcnRamp { k_min, k_max: k_max.max(k_min + 1), p_max }
     }
 }
 

@@ -105,6 +105,16 @@ pub struct Place {
     pub ecn: bool,
 }
 
+impl Place {
+    /// A size in bytes, counting packets as full ones.
+    pub(super) fn in_bytes(&self, size: QueueSize) -> u64 {
+        match size {
+            QueueSize::Bytes(bytes) => bytes,
+            QueueSize::Packets(packets) => u64::from(packets).saturating_mul(self.full_packet),
+        }
+    }
+}
+
 /// A queue discipline: behaviour of a port beyond dropping packets that do not fit.
 pub trait Manage {
     /// Whether it inspects packets as they leave, too.

@@ -1,19 +1,20 @@
 //! Trimming ports: a packet that does not fit loses its payload, and departing packets are marked in proportion to the queue.
 //! Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance" (NDP, SIGCOMM 2017),
-//!          section 3.1; marking: Ultra Ethernet consortium's simulator.
+//!          section 3; marking: Ultra Ethernet consortium's simulator.
 //! Law:     a packet that exceeds the buffer: by a coin, it or the last queued one with payload becomes a header, which is served first;
-//!          headers take as much memory again, twice. Mark a departing packet never while the queue behind it q <= low buffer, always
-//!          above high buffer, between them with probability (q / buffer - low) / (high - low).
-//! Units:   bytes on the wire; a buffer in packets counts full ones. Probabilities are compared in 1/2^32.
+//!          headers have twice the buffer for themselves. Mark a departing packet never while the queue behind it q <= low buffer, always
+//!          above high buffer, between them with probability (q / buffer - low) / (high - low): the ramp of ecn_ramp.rs up to one.
+//! Units:   bytes on the wire; a buffer in packets counts full ones.
 //! Owns:    nothing.
 //! Departs: nothing.
-//! Checked: vectors/trimming.json; tests/trajectories/trimming.txt; tests/properties/ports.rs.
+//! Checked: vectors/trimming.json; tests/trajectories/trimming.txt; trims by the simulator's tests of links and of random networks.
 
 use alloc::format;
 
-use fanin_units::{Bytes, QueueSize, Share, Time};
+use fanin_units::{Bytes, Share, Time};
 use rand_core::Rng;
 
+use super::ecn_ramp::EcnRamp;
 use super::manage::{Congested, Leaving, Manage, Place};
 use crate::row::File;
 use crate::settings::{Refusal, params};
@@ -59,47 +60,30 @@ impl Trim {
     }
 }
 
-fn in_bytes(buffer: QueueSize, full_packet: u64) -> u64 {
-    match buffer {
-        QueueSize::Bytes(bytes) => bytes,
-        QueueSize::Packets(packets) => u64::from(packets) * full_packet,
-    }
-}
-
 impl Params {
     /// How a port at this place trims.
     pub fn trim(&self, place: &Place) -> Trim {
-        Trim { bytes: self.header.0 as u32, room: 2 * in_bytes(place.buffer, place.full_packet) }
+        Trim { bytes: self.header.0 as u32, room: 2 * place.in_bytes(place.buffer) }
     }
 }
 
-/// One port's state: its thresholds, bytes.
+/// One port's state: its marks.
 #[derive(Clone, Copy, Debug)]
-pub struct Trimming {
-    low: u64,
-    high: u64,
-}
+pub struct Trimming(EcnRamp);
 
 impl Trimming {
     /// The state of an empty port.
     pub fn start(params: &Params, place: &Place) -> Option<Trimming> {
-        let buffer = in_bytes(place.buffer, place.full_packet);
+        let buffer = place.in_bytes(place.buffer);
         let [low, high] = [params.low, params.high].map(|share| share.part_of(buffer));
-        Some(Trimming { low, high: high.max(low + 1) })
+        Some(Trimming(EcnRamp::between(low, high, Share::of(1, 1))))
     }
 }
 
 impl Manage for Trimming {
     const LOOKS_AT_DEPARTURES: bool = true;
 
-    fn dequeue(&mut self, _now: Time, leaving: &Leaving, rng: &mut impl Rng) -> Congested {
-        let queue = leaving.behind;
-        if !leaving.ect || queue <= self.low {
-            return Congested::No;
-        }
-        let p_q32 =
-            u128::from((queue - self.low).min(self.high - self.low)) * (1 << 32) / u128::from(self.high - self.low);
-        let marks = u128::from(rng.next_u64() >> 32) < p_q32;
-        if marks { Congested::Mark } else { Congested::No }
+    fn dequeue(&mut self, now: Time, leaving: &Leaving, rng: &mut impl Rng) -> Congested {
+        self.0.dequeue(now, leaving, rng)
     }
 }

@@ -1,13 +1,13 @@
 //! EQDS: a receiver grants credit to its senders in turn, at the rate of its link.
-//! Sources: Olteanu et al., "An edge-queued datagram service for all datacenter traffic" (NSDI 2022), section 4; constants of the Ultra
-//!          Ethernet consortium's simulator.
-//! Law:     a sender begins with a window's credit, which ends with the first word from the receiver. Each packet says up to where the
+//! Sources: Olteanu et al., "An edge-queued datagram service for all datacenter traffic" (NSDI 2022); constants of
+//!          uet-htsim, commit 40ccb05.
+//! Law:     a sender begins with a window's credit, which ends with the receiver's first packet. Each packet says up to where the
 //!          sender wants credit: granted + min(backlog, window) - credit, rounded up to a quantum. A receiver grants a turn's bytes, never
 //!          beyond the want, and takes as long as they last at 99 % of its link's rate. When all are satisfied, it grants up to a
 //!          window in advance.
 //! Units:   bytes on the wire; grants and wants count from the connection's start.
 //! Owns:    at the sender credit and grants; at the receiver grants and wants. Hosts keep the order of turns.
-//! Departs: a sender drops the rest of its first credit at the first word, as RCCC does; EQDS gives it back by later wants.
+//! Departs: a sender drops the rest of its first credit at the receiver's first packet, as RCCC does; EQDS gives it back by later wants.
 //! Checked: vectors/eqds.json; tests/trajectories/eqds.txt.
 
 use fanin_units::Bytes;
@@ -71,7 +71,7 @@ impl Sender {
         self.credit > 0
     }
 
-    /// Credit that is left, and the most that there may be.
+    /// Credit that is left.
     pub fn credit(&self) -> u64 {
         self.credit.max(0) as u64
     }
@@ -88,7 +88,7 @@ impl Sender {
         }
     }
 
-    /// The receiver has granted so much in all.
+    /// All that the receiver has granted.
     pub fn grant(&mut self, granted: u64) {
         if granted > self.granted {
             let credit = self.credit + (granted - self.granted) as i64;

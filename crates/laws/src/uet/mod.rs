@@ -81,24 +81,16 @@ impl Kind {
         }
     }
 
-    /// The state of a new sender.
-    pub fn sender(self, settings: &Settings, place: &Place) -> Sender {
-        let granted = |granting: eqds::Granting| Sender::Granted(eqds::Sender::new(granting.window));
+    /// The states of the two halves of a new end.
+    pub fn start(self, settings: &Settings, place: &Place) -> (Sender, Receiver) {
+        let credit = |granting: eqds::Granting| {
+            (Sender::Granted(eqds::Sender::new(granting.window)), Receiver::Grants(eqds::Receiver::new(granting)))
+        };
         match self {
-            Kind::Nscc => Sender::Windowed(nscc::Nscc::start(&settings.nscc, place)),
-            Kind::Rccc => granted(settings.rccc.granting(place)),
-            Kind::Eqds => granted(settings.eqds.granting(place)),
-            Kind::Ndp => Sender::Pulled(ndp::Sender::new(&settings.ndp)),
-        }
-    }
-
-    /// The state of a new receiver.
-    pub fn receiver(self, settings: &Settings, place: &Place) -> Receiver {
-        match self {
-            Kind::Nscc => Receiver::Passive,
-            Kind::Rccc => Receiver::Grants(eqds::Receiver::new(settings.rccc.granting(place))),
-            Kind::Eqds => Receiver::Grants(eqds::Receiver::new(settings.eqds.granting(place))),
-            Kind::Ndp => Receiver::Pulls(ndp::Receiver::new(place)),
+            Kind::Nscc => (Sender::Windowed(nscc::Nscc::start(&settings.nscc, place)), Receiver::Passive),
+            Kind::Rccc => credit(settings.rccc.granting(place)),
+            Kind::Eqds => credit(settings.eqds.granting(place)),
+            Kind::Ndp => (Sender::Pulled(ndp::Sender::new(&settings.ndp)), Receiver::Pulls(ndp::Receiver::new(place))),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! NDP: a receiver pulls a packet for each one that came, whole or trimmed.
-//! Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance" (SIGCOMM 2017), section 3.2.
+//! Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance" (SIGCOMM 2017),
+//!          section 3.
 //! Law:     a sender begins with a window of packets. Each packet that arrives, whole or as a header, is worth a pull; a host's receivers
 //!          send theirs in turn, one in the time of a full packet at 99 % of the link's rate. A pull is worth a packet: first those that were
 //!          trimmed, then new ones.

@@ -1,5 +1,6 @@
 //! NSCC: a sender's window that follows the delay of queues and the marks of ports.
-//! Sources: Ultra Ethernet Specification 1.0, section 3.6.13 (network-signal congestion control); constants of the consortium's simulator.
+//! Sources: Ultra Ethernet Specification 1.0 (network-signal-based congestion control); rules and constants as in the consortium's simulator,
+//!          uet-htsim, commit 40ccb05.
 //! Law:     with A = BDP / (100 Gbit/s x 12 us), t = target and d = rtt - base:
 //!          not marked, d >= t: inc += 5 mss A acked. Not marked, d < t: inc += 4 mss A acked (t - d) / 12 us, unless d < 1 us for a whole
 //!          window: cwnd += A acked / 4 then. Marked, d >= t: once a round trip, if the average D > t,

@@ -1,5 +1,5 @@
 //! RCCC: Ultra Ethernet's credit from the receiver.
-//! Sources: Ultra Ethernet Specification 1.0, section 3.6.14 (receiver-credit congestion control); constants of the consortium's simulator.
+//! Sources: Ultra Ethernet Specification 1.0 (receiver-credit-based congestion control); constants of uet-htsim, commit 40ccb05.
 //! Law:     EQDS's, with a window of 1.5 bandwidth-delay products and turns of four packets.
 //! Units:   bytes on the wire.
 //! Owns:    nothing: see eqds.rs.

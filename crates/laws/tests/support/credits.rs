@@ -30,7 +30,7 @@ impl Pair {
             packet: whole(&place["packet"]) as u32,
             header: 64,
         };
-        let (sender, receiver) = (kind.sender(&set, &place), kind.receiver(&set, &place));
+        let (sender, receiver) = kind.start(&set, &place);
         Pair { sender, receiver, packet: place.packet.into(), now: Time::ZERO }
     }
 
@@ -64,7 +64,7 @@ fn window(law: &mut nscc::Nscc, step: &Value, now: Time) -> Vec<(&'static str, V
     vec![("window", json!(law.window()))]
 }
 
-/// What a turn grants, and how long it takes.
+/// Grant and duration of a turn.
 fn shown(turn: Option<uet::Turn>) -> [(&'static str, Value); 2] {
     [("granted", json!(turn.map(|turn| turn.granted))), ("takes_us", json!(turn.map(|turn| turn.takes.0 as f64 / 1e6)))]
 }

@@ -30,10 +30,10 @@ fn times(scheme: &str, fan_in: u32, seeds: u64, settings: &[&str]) -> (Vec<f64>,
 
 /// Median and largest flow times of uet-htsim (commit 40ccb05), us.
 const HTSIM: [(&str, u32, &[&str], f64, f64); 13] = [
-    ("nscc", 8, &["workload.fragment=1 MB"], 634.0, 677.0),
+    ("nscc", 8, &["workload.fragment=1 MB"], 627.0, 705.0),
     ("nscc", 15, &[], 2_288.0, 2_479.0),
     ("nscc", 32, &["workload.fragment=1 MB"], 2_383.0, 2_636.0),
-    ("nscc", 100, &["workload.fragment=300 KB"], 2_377.0, 2_521.0),
+    ("nscc", 100, &["workload.fragment=300 KB"], 2_392.0, 2_520.0),
     ("nscc", 127, &[], 20_796.0, 21_029.0),
     ("rccc", 8, &["workload.fragment=1 MB"], 658.0, 663.0),
     ("rccc", 15, &[], 2_451.0, 2_464.0),
@@ -48,7 +48,8 @@ const HTSIM: [(&str, u32, &[&str], f64, f64); 13] = [
 #[test]
 fn flow_times_are_those_of_uet_htsim() {
     for (scheme, fan_in, settings, median, largest) in HTSIM {
-        let (times, runs) = times(scheme, fan_in, 3, settings);
+        // Windows of few senders differ by 5 % from seed to seed.
+        let (times, runs) = times(scheme, fan_in, if fan_in > 32 { 3 } else { 10 }, settings);
         let found = [times[times.len() / 2], times[times.len() - 1]];
         let off = [found[0] / median - 1.0, found[1] / largest - 1.0];
         assert!(off[0].abs() < 0.05 && off[1].abs() < 0.08, "{scheme} {fan_in}: {found:?}, not {median} and {largest}");
@@ -78,16 +79,22 @@ fn receivers_grant_their_links_rate() {
 fn idle_connections_get_credit_in_advance() {
     // Rounds over standing connections: each round's first window needs no round trip.
     let rounds = ["workload.kind=barrier", "workload.fragment=20 KB", "workload.duration=20 ms"];
-    for scheme in ["rccc", "eqds", "ndp", "nscc"] {
+    for scheme in ["rccc", "eqds", "ndp"] {
         let tables = run(&spec(scheme, 15, 1, &rounds));
         // A round is a request, and 15 responses of 20 kB in 25 us: without credit it would wait for another round trip.
         let mean_us = 20_000.0 / tables.totals.rounds as f64;
-        assert!(
-            tables.totals.timeouts < 20 && mean_us < 60.0,
-            "{scheme}: {mean_us} us, {} timeouts",
-            tables.totals.timeouts
-        );
+        assert!(tables.totals.timeouts == 0 && mean_us < 60.0, "{scheme}: {mean_us} us");
     }
+}
+
+#[test]
+fn withheld_acknowledgements_cause_timeouts() {
+    // A window that shrinks after its packets left waits for an acknowledgement that comes with the next 16 KiB.
+    let rounds = ["workload.kind=barrier", "workload.fragment=20 KB", "workload.duration=20 ms"];
+    let at_once = [rounds[0], rounds[1], rounds[2], "uet.ack_after=0 B"];
+    let [withheld, at_once] = [&rounds[..], &at_once[..]].map(|settings| run(&spec("nscc", 15, 1, settings)).totals);
+    assert!(withheld.timeouts > 0 && at_once.timeouts == 0, "{} and {}", withheld.timeouts, at_once.timeouts);
+    assert!(at_once.rounds > withheld.rounds, "{} and {}", withheld.rounds, at_once.rounds);
 }
 
 proptest! {

@@ -38,9 +38,14 @@ fn marks_need_a_rising_ramp() {
 
 #[test]
 fn keys_of_tcp_have_no_effect_without_tcp() {
-    let text = "schemes = [\"ndp\"]\n[tcp]\nrto_min = \"150 ms\"\n[ndp]\nwindow = 10\n[workload]\nkind = \"one-shot\"\nfragment = \"1 MB\"\n\
+    let text = "schemes = [\"ndp\"]\n[switch]\nshared_buffer = \"2 MB\"\n[tcp]\nrto_min = \"150 ms\"\n[ndp]\nwindow = 10\n[workload]\nkind = \"one-shot\"\nfragment = \"1 MB\"\n\
                 duration = \"1 s\"\n[sweep]\nfan_in = [8]\n";
     let scenario = Scenario::parse("my.toml", text).unwrap();
     let found: Vec<String> = scenario.warnings(&scenario.variants().unwrap()).iter().map(ToString::to_string).collect();
-    assert!(found.len() == 1 && found[0].contains("`tcp.rto_min` has no effect here: none of these"), "{found:?}");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found.iter().any(|what| what.contains("`switch.shared_buffer` has no effect here: ports that trim")),
+        "{found:?}"
+    );
+    assert!(found.iter().any(|what| what.contains("`tcp.rto_min` has no effect here: none of these")), "{found:?}");
 }
