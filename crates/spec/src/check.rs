@@ -15,7 +15,9 @@ use crate::problem::{Problem, Wrong, wrong};
 use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, lossless, servers, switch};
+use crate::{
+    FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, lossless, servers, switch, trimming,
+};
 
 /// Keys that determine the fabric.
 const FABRIC: [&str; 10] = [
@@ -88,6 +90,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     switch::shared(s)?;
     switch::ports(s)?;
     lossless::check(scheme, s)?;
+    trimming::check(scheme, s)?;
     racks(scheme, s)?;
     laws(scheme, s)
 }

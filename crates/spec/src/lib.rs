@@ -43,6 +43,7 @@ mod stacks;
 mod sweep;
 mod switch;
 mod trees;
+mod trimming;
 mod volume;
 mod workload;
 

@@ -53,8 +53,13 @@ impl Settings {
 
     /// Overrides for ports with this rate, if any.
     pub fn port_class(&self, rate: Rate) -> Option<PortClass> {
+        self.port_classes().find(|class| class.rate == rate)
+    }
+
+    /// Overrides for ports, by rate.
+    pub(crate) fn port_classes(&self) -> impl Iterator<Item = PortClass> {
         // Validated with the settings.
-        self.switch.ports.iter().filter_map(|line| PortClass::parse(line).ok()).find(|class| class.rate == rate)
+        self.switch.ports.iter().filter_map(|line| PortClass::parse(line).ok())
     }
 
     /// Rate of the client's link.

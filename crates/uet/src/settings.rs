@@ -22,7 +22,7 @@ pub struct Settings {
 impl Settings {
     /// Those of a kind in a network with this port buffer, bytes.
     pub fn new(kind: Kind, laws: &Laws, place: Place, buffer: u64) -> Settings {
-        let timeout = laws.uet.timeout.saturating_add(place.line.time_for(6 * buffer));
+        let timeout = laws.uet.timeout.max(place.rtt).saturating_add(place.line.time_for(6 * buffer));
         Settings { kind, laws: laws.clone(), place, payload: kind.payload(laws), timeout }
     }
 

@@ -17,7 +17,7 @@ params! {
         /// Bytes after which a receiver acknowledges; marks, gaps that close and a sender's last packet are acknowledged at once.
         #[range(Bytes(0)..=Bytes(1_000_000))]
         ack_after: Bytes = Bytes(16_384),
-        /// Time beyond six drains of a full port after which an unacknowledged packet is sent again.
+        /// Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a round trip.
         #[range(Time::from_micros(1)..)]
         timeout: Time = Time::from_micros(15),
     }

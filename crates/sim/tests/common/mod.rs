@@ -11,7 +11,7 @@ use fanin_placement::{Object, Placement};
 use fanin_sim::{Departures, run_with};
 use fanin_spec::{FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, Scenario, Scheme, Settings, Variant};
 use fanin_tables::RunTables;
-use fanin_units::Bytes;
+use fanin_units::{Bytes, QueueSize};
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
@@ -33,6 +33,11 @@ pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> Ru
     if scheme.rdma().is_some() {
         // Room for every link's reserve and headroom.
         settings.switch.shared_buffer = Optional(Some(Bytes(32 << 20)));
+    }
+    if scheme.uet().is_some() {
+        // Room for a packet of NDP in each port's own queue.
+        settings.switch.shared_buffer = Optional(None);
+        settings.switch.buffer = QueueSize::Bytes(settings.in_bytes(settings.switch.buffer).max(20_000));
     }
     let variant = Variant::new(scheme.to_string(), scheme, settings).unwrap_or_else(|what| panic!("{what}"));
     variant.run(fan_in, seed).expect("swept over")

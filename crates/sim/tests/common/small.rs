@@ -16,6 +16,9 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
     settings_of(Kind::all().into_iter().map(|(kind, _)| kind).collect())
 }
 
+/// Ports of one switch, at most, and one more reserve to share.
+const MOST_PORTS: u64 = 28;
+
 /// As above, of these kinds.
 pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
     let kind = prop::sample::select(kinds);
@@ -43,7 +46,7 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
         s.link.framing = framing;
         s.switch.buffer = buffer.0;
         if let Some((bytes, reserved, headroom, sixteenths)) = buffer.1 {
-            s.switch.shared_buffer = Optional(Some(Bytes(bytes)));
+            s.switch.shared_buffer = Optional(Some(Bytes(bytes.max(MOST_PORTS * reserved + headroom))));
             (s.switch.reserved, s.switch.headroom) = (Bytes(reserved), Bytes(headroom));
             s.switch.alpha = Ratio::of(4 + sixteenths, 16);
         }

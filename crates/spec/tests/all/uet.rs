@@ -31,6 +31,15 @@ fn refused(more: &str) -> String {
 }
 
 #[test]
+fn ports_hold_a_full_packet() {
+    // A payload of 4,086 B, 46 B of headers and Ethernet's 18.
+    let why = refused("[switch]\nbuffer = \"4 KB\"");
+    assert!(why.contains("`switch.buffer`: 4 KB") && why.contains("4150 B") && why.contains("`uet.payload`"), "{why}");
+    let why = refused("[switch]\nbuffer = \"20 KB\"\nports = [\"10 Gbit/s: buffer 3 KB\"]");
+    assert!(why.contains("`switch.ports`: 3 KB"), "{why}");
+}
+
+#[test]
 fn marks_need_a_rising_ramp() {
     let why = refused("[trimming]\nlow = 0.5\nhigh = 0.5");
     assert!(why.contains("my.toml:4") && why.contains("`high` above `low`"), "{why}");
