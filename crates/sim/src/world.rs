@@ -319,15 +319,13 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// Tell endpoints of their packets that have begun to leave.
     pub fn report_starts(&mut self) {
-        let mut started = std::mem::take(&mut self.net.started);
-        // A packet into a failed link is gone at once, and the next one follows.
-        while !started.is_empty() {
-            for (to, payload) in started.drain(..) {
-                self.with(to.peer(), |endpoint, call| endpoint.started(call, payload.into()));
-            }
-            std::mem::swap(&mut started, &mut self.net.started);
+        let mut at = 0;
+        // A packet into a failed link is gone at once, and its endpoint sends the next one.
+        while let Some(&(to, payload)) = self.net.started.get(at) {
+            at += 1;
+            self.with(to.peer(), |endpoint, call| endpoint.started(call, payload.into()));
         }
-        self.net.started = started;
+        self.net.started.clear();
     }
 
     /// Open a connection between two hosts, for flows of a kind.
