@@ -185,7 +185,11 @@ export type Pauses = {
   /** Port whose queue caused most pauses. */
   cause: string,
   /** Share of the pauses that it caused. */
-  cause_share: number, };
+  cause_share: number,
+  /** Runs that ended with a cycle of links that wait for one another. */
+  deadlocked_runs: number,
+  /** The links of one such cycle, in the order in which they wait; empty if there is none. */
+  deadlock: string, };
 
 /** Number of tasks in each phase. */
 export type Phases = { scheme: string,
@@ -329,7 +333,13 @@ export type ReportRow = {
   /** End-to-end delay of data packets by class; empty unless measure.latency is on. */
   latency: Array<Latency>,
   /** Background traffic and service together; absent if there is none. */
-  background: Background | null, };
+  background: Background | null,
+  /** Time from the start of the first operation to the end of the last one of a job: all-reduces, all-to-alls, pulls, a shuffle or a
+   * MapReduce job; mean over seeds, with a 95 % CI. Absent for other workloads, and if an operation of some run did not end. */
+  job_ms: Interval | null,
+  /** Bus bandwidth of finished all-reduces or all-to-alls, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
+   * workloads, and if no operation of some run finished. */
+  bus_gbytes_per_s: Interval | null, };
 
 /** A scheme and its collapse points, one per curve, if the seeds decide it. */
 export type SchemeFacts = { label: string, onsets: Array<number>, };
@@ -361,6 +371,19 @@ export type Service = {
 export type ShareColumn = { head: string,
   /** Its path in a row: keys joined by dots. */
   at: string, };
+
+export type ShownPause = {
+  /** The node at the sending end of the link. */
+  sender: string,
+  /** The port whose queue caused it. */
+  cause: string, from_us: number, to_us: number, };
+
+/** Pauses in the part of a run that is shown. */
+export type ShownPauses = {
+  /** Their number, including those omitted below. */
+  total: number,
+  /** The longest ones, by their starts. */
+  longest: Array<ShownPause>, };
 
 /** Flows of similar size. */
 export type Slowdown = {
@@ -514,7 +537,9 @@ export type Timeline = { scheme: string,
   /** Windows of some servers, in order of their timeouts; the last one is for comparison. */
   windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
   /** Tail-loss probes that fired. */
-  probes: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
+  probes: Happenings,
+  /** Pauses of links by lossless ports. */
+  pauses: ShownPauses, round_ends_us: Array<number>, stalls: Array<Stall>,
   /** The initial view: the longest stall's start and its causes, else everything. */
   opens_us: [number, number],
   /** A description in words. */

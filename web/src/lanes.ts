@@ -36,7 +36,8 @@ export class Lanes {
     const rest = (server: string) => !shown.has(server);
     this.all = story.windows.map((window) => ({ name: window.server, owns: (server) => server === window.server, window }));
     const happened = [story.drops, story.fast_retransmits, story.timeouts, story.probes].flatMap(({ servers }) => servers);
-    if (happened.some(rest)) this.all.push({ name: "all others", owns: rest });
+    const paused = story.pauses.longest.map(({ sender }) => sender);
+    if ([...happened, ...paused].some(rest)) this.all.push({ name: "all others", owns: rest });
   }
 
   private kinds(): Kind[] {
@@ -57,7 +58,7 @@ export class Lanes {
 
   /** Bars of responses and waits, with marks on top. */
   draw(u: uPlot, c: CanvasRenderingContext2D, ratio: number): void {
-    const { series, gap, bad } = colours();
+    const { series, gap, bad, warn } = colours();
     const x = (us: number) => u.valToPos(ms(us), "x", true);
     const kinds = this.kinds();
     for (const [place, lane] of this.all.entries()) {
@@ -66,6 +67,10 @@ export class Lanes {
       for (const [from, to] of lane.window?.answers_us ?? []) {
         c.fillStyle = `${series[place % series.length]}66`;
         span(from, to, LANE - 12);
+      }
+      c.fillStyle = `${warn}88`;
+      for (const { sender, from_us, to_us } of this.story.pauses.longest) {
+        if (lane.owns(sender)) span(from_us, to_us, LANE - 6);
       }
       for (const { from_us, to_us, timer } of lane.window?.waits ?? []) {
         c.fillStyle = gap;
@@ -105,6 +110,8 @@ export class Lanes {
     });
     const wait = lane.window?.waits.find(({ from_us, to_us }) => from_us <= to && to_us >= from);
     if (wait) lines.push({ name: `waits for a ${wait.timer}`, value: time(ms(wait.to_us - wait.from_us)), colour: colours().bad });
+    const pause = this.story.pauses.longest.find(({ sender, from_us, to_us }) => lane.owns(sender) && from_us <= to && to_us >= from);
+    if (pause) lines.push({ name: `paused because of ${pause.cause}`, value: time(ms(pause.to_us - pause.from_us)), colour: colours().warn });
     return { title: lane.name, lines };
   }
 }

@@ -41,7 +41,7 @@ export function timeline(story: Timeline, schemes: Schemes): HTMLElement {
 
 /** The legend of the lanes. */
 const LEGEND =
-  "Bar: from a server’s request to its response. Tick, or cross on its window: lost packet. Triangle: fast retransmit. Diamond: a timer fired. Red box: wait for the timer.";
+  "Bar: from a server’s request to its response. Tick, or cross on its window: lost packet. Triangle: fast retransmit. Diamond: a timer fired. Red box: wait for the timer. Amber: a switch pauses the sender.";
 
 const ms = (us: number) => us / 1e3;
 

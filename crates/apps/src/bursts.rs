@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use fanin_fabric::HostId;
-use fanin_spec::{Burst, Bursts as Table, RunSpec};
+use fanin_spec::{Burst, BurstShape, Bursts as Table, RunSpec};
 use fanin_tables::{FlowKind, FlowRow, QueryRow};
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View, host_of, round_row, timeouts_since};
 use super::pool::Pool;
@@ -28,6 +28,42 @@ meanings! {
 /// Durations after the start at which bursts are given up.
 const GIVE_UP_AFTER: u64 = 10;
 
+/// Where bursts come from.
+enum Shapes {
+    Table(Arc<Table>),
+    /// A generator: its settings, and the rate of the client's link.
+    Generator(BurstShape, Rate),
+    /// Only in a spec without a scenario: nothing is sent then.
+    None,
+}
+
+impl Shapes {
+    fn new(spec: &RunSpec) -> Shapes {
+        let settings = &spec.settings;
+        match (&settings.inputs.bursts, settings.bursts.spacing.0) {
+            (Some(table), _) => Shapes::Table(table.clone()),
+            (None, Some(_)) => Shapes::Generator(settings.bursts.clone(), Rate(settings.line_rate())),
+            (None, None) => Shapes::None,
+        }
+    }
+
+    /// The burst of a number, from zero.
+    fn at(&self, number: u64, draws: &mut Stream) -> Option<Burst> {
+        match self {
+            Shapes::Table(table) => Some(table.at(number, || draws.word())),
+            Shapes::Generator(shape, rate) => {
+                let follows = number > 0 && draws.falls_into(shape.clustering);
+                let gap = if follows { shape.cluster_gap } else { shape.spacing.0? };
+                let gap = draws.exponential(gap.0 as f64);
+                let fan_in = 1 + draws.below(2 * shape.height - 1);
+                let bytes = rate.bytes_in(draws.exponential(shape.width.0 as f64));
+                Some(Burst { gap, fan_in, bytes: bytes.max(fan_in.into()) })
+            }
+            Shapes::None => None,
+        }
+    }
+}
+
 /// A started burst.
 struct Begun {
     start: Time,
@@ -38,8 +74,7 @@ struct Begun {
 }
 
 pub(crate) struct Bursts {
-    /// Absent only in a spec without a scenario: nothing is sent then.
-    table: Option<Arc<Table>>,
+    shapes: Shapes,
     duration: Time,
     draws: Stream,
     peers: Stream,
@@ -57,7 +92,7 @@ pub(crate) struct Bursts {
 impl Bursts {
     pub fn new(spec: &RunSpec) -> Bursts {
         Bursts {
-            table: spec.settings.inputs.bursts.clone(),
+            shapes: Shapes::new(spec),
             duration: spec.settings.workload.duration,
             draws: Stream::new(spec.seed, Purpose::Burst, 0),
             peers: Stream::new(spec.seed, Purpose::Peer, 0),
@@ -72,8 +107,7 @@ impl Bursts {
 
     /// Schedule the next burst.
     fn wait(&mut self, driver: &mut dyn Driver) {
-        let Some(table) = &self.table else { return };
-        let burst = table.at(self.bursts.len() as u64, || self.draws.word());
+        let Some(burst) = self.shapes.at(self.bursts.len() as u64, &mut self.draws) else { return };
         self.next = Some(burst);
         driver.after(burst.gap, Timer::Begin.into());
     }

@@ -1,10 +1,10 @@
 //! Applications: workloads and their measurements. An [`App`] handles events of its own connections, messages and timers, and acts
 //! through a [`Driver`], which hides the transport.
 
-mod all_reduce;
 mod application;
 mod applications;
 mod bursts;
+mod collective;
 mod endless;
 mod ids;
 mod key_value;
@@ -16,6 +16,7 @@ mod message_queue;
 mod one_shot;
 mod poisson;
 mod pool;
+mod pulls;
 mod rounds;
 mod service;
 mod shuffle;
@@ -49,7 +50,9 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
         Kind::Poisson => Box::new(poisson::Alone::new(spec)),
         Kind::Bursts => Box::new(bursts::Bursts::new(spec)),
         Kind::KeyValue => Box::new(key_value::KeyValue::new(spec)),
-        Kind::AllReduce => Box::new(all_reduce::AllReduce::new(spec)),
+        Kind::AllReduce => Box::new(collective::Collective::all_reduce(spec)),
+        Kind::AllToAll => Box::new(collective::Collective::all_to_all(spec)),
+        Kind::Pulls => Box::new(pulls::Pulls::new(spec)),
     }
 }
 

@@ -130,10 +130,17 @@ impl Rounds {
     fn new(spec: &RunSpec, limit: Option<u32>) -> Rounds {
         let (workload, host) = (&spec.settings.workload, &spec.settings.host);
         let clients = spec.settings.clients();
+        // The first response is one of the largest.
+        let answer = spec.settings.answer(spec.fan_in, 0).0;
         Rounds {
             stand: spec.settings.connections_stand(),
             limit,
-            at_once: workload.in_flight.0.unwrap_or(spec.fan_in).min(spec.fan_in),
+            at_once: workload
+                .in_flight
+                .0
+                .unwrap_or(spec.fan_in)
+                .min(spec.settings.requests_in_flight(answer))
+                .min(spec.fan_in),
             request: workload.request.0,
             service: host.service_time,
             service_jitter: host.service_jitter,

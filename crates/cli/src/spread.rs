@@ -1,6 +1,6 @@
 //! Tables of any-to-any workloads: goodput, latency, and slowdown by size.
 
-use fanin::{Axis, Latency, Slowdown, Summary, SummaryRow, TIERS, Tier, Variant};
+use fanin::{Axis, Latency, Pauses, Slowdown, Summary, SummaryRow, TIERS, Tier, Variant};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, cut, padded, three, time, wrap};
@@ -11,6 +11,9 @@ pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, 
     let goodput = format!("total goodput, {}", scale.unit());
     // A shuffle or job is one round, with a duration.
     let timed = summary.rows.iter().any(|row| row.rounds + row.rounds_open > 0.0);
+    // All-reduces and all-to-alls have a bandwidth; lossless ports may pause links.
+    let moved = summary.rows.iter().any(|row| row.bus_gbytes_per_s.is_some());
+    let paused = summary.rows.iter().any(|row| row.pauses.is_some());
     let least = |bound: bool| if bound { ">" } else { "" };
     let line = |row: &'a SummaryRow| {
         let took = row.qct_ms.mean.map(|mean| format!("{}{}", least(row.qct_ms.at_least.is_some()), time(mean)));
@@ -26,8 +29,10 @@ pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, 
             ("timeouts", count(row.timeouts)),
             ("drops", count(row.drops)),
             ("marks", count(row.marks)),
-            ("longest queue, B", row.queue_max_bytes.to_string()),
         ]);
+        cells.extend(moved.then(|| ("bus, GB/s", row.bus_gbytes_per_s.map_or("none".into(), |bus| three(bus.mean)))));
+        cells.extend(paused.then(|| ("pauses", count(row.pauses.as_ref().map_or(0.0, |pauses| pauses.count)))));
+        cells.extend([("longest queue, B", row.queue_max_bytes.to_string())]);
         cells
     };
     let lines: Vec<Vec<(&str, String)>> = summary.rows.iter().map(line).collect();
@@ -177,6 +182,31 @@ pub fn memories(axis: &Axis, summary: &Summary, width: usize) -> String {
     title("shared memory", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
 }
 
+/// Pauses of lossless ports, if there were any: one line per point and scheme.
+pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
+    let paused = || summary.rows.iter().filter_map(|row| row.pauses.as_ref().map(|pauses| (row, pauses)));
+    let line = |(row, pauses): (&SummaryRow, &Pauses)| {
+        let mut cells = place(row, row.servers, axis);
+        cells.extend([clean(&row.scheme), count(pauses.count), count(pauses.links)]);
+        cells.extend([time(pauses.paused_ms), time(pauses.longest_ms)]);
+        cells.extend([three(pauses.cause_share * 100.0), clean(&pauses.cause)]);
+        cells
+    };
+    let lines: Vec<_> = paused().map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let says = ": links that switches paused, per run; their pauses together, and the longest; the port whose queue caused most";
+    let head = heads(&["servers"], summary, axis, &["scheme", "pauses", "links", "paused", "longest", "%", "cause"]);
+    let mut text = title("pauses", says, width) + &columns(&head, &lines, head.len() - 6, width);
+    for (row, pauses) in paused().filter(|(_, pauses)| pauses.deadlocked_runs > 0) {
+        let runs = format!("{} of {} runs of {}", pauses.deadlocked_runs, row.seeds, clean(&row.scheme));
+        let says = format!("deadlock: {runs} end with links that wait for one another: {}", clean(&pauses.deadlock));
+        text += &(wrap(&says, width, "  ") + "\n");
+    }
+    text
+}
+
 /// Width of the first column, the sizes.
 const LEFT: usize = 16;
 /// Width of a scheme's column with its separator.
@@ -239,6 +269,7 @@ fn block(rows: &[&SummaryRow]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fanin_lab::stats::Interval;
     use fanin_lab::{Background, Memories, Spread, Squeezed};
 
     use super::*;
@@ -269,6 +300,23 @@ mod tests {
         assert!(plain(&summary).contains(">2.31 s"));
         summary.rows[0].rounds = 0.0;
         assert!(!plain(&summary).contains("takes"));
+    }
+
+    #[test]
+    fn prints_bandwidths_and_pauses_where_there_are_any() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (variants, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        let axis = Axis::of(&variants);
+        let words = |summary: &Summary| -> Vec<String> {
+            let text = anstream::adapter::strip_str(&overview(&variants, &axis, summary, 200)).to_string();
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        };
+        assert!(!words(&summary)[0].contains("bus") && !words(&summary)[0].contains("pauses"));
+        summary.rows[0].bus_gbytes_per_s = Some(Interval { mean: 11.25, lo: 11.0, hi: 11.5 });
+        summary.rows[1].pauses = Some(Pauses { count: 7.0, ..Pauses::default() });
+        let words = words(&summary);
+        assert!(words[0].contains("marks bus, GB/s pauses longest queue, B"), "{}", words[0]);
+        assert!(words[1].contains(" 11.3 0 ") && words[2].contains(" none 7.0 "), "{words:?}");
     }
 
     #[test]
@@ -341,6 +389,28 @@ mod tests {
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(cells, ["16 newreno 25.0 50.0 75.0 70 40 62.5 switch>client", "16 dctcp 25.0 50.0 75.0 0 none"]);
+    }
+
+    #[test]
+    fn tells_pauses_and_deadlocks() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        assert_eq!(pauses(&Axis::of(&[]), &summary, 200), "");
+        let of = Pauses {
+            count: 40.0,
+            links: 4.0,
+            paused_ms: 3.0,
+            longest_ms: 1.5,
+            cause: "switch>client".into(),
+            cause_share: 0.5,
+            ..Pauses::default()
+        };
+        summary.rows[1].pauses = Some(Pauses { deadlocked_runs: 1, deadlock: "a>b b>a".into(), ..of });
+        let plain = anstream::adapter::strip_str(&pauses(&Axis::of(&[]), &summary, 200)).to_string();
+        let cells: Vec<String> =
+            plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(cells[0], "15 dctcp 40 4.0 3.00 ms 1.50 ms 50.0 switch>client");
+        assert!(cells[1].contains("1 of 1 runs of dctcp") && cells[1].ends_with("a>b b>a"), "{cells:?}");
     }
 
     #[test]

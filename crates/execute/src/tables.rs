@@ -107,6 +107,7 @@ impl<'a> Tables<'a> {
             latency,
             faults,
             pauses,
+            deadlocks,
             port_series,
             memories,
             memory_series,

@@ -94,7 +94,7 @@ pub use fanin_execute::{
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, CompareOptions, Done, Executor, Finding, Latency, Measurement, Memories, News,
-    Onset, Onsets, Outcome, Progress, Provenance, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier,
+    Onset, Onsets, Outcome, Pauses, Progress, Provenance, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier,
     Verdict, figures, line_mbps, notes, place_of, setting, state_at, stats,
 };
 pub use fanin_placement::{Kind as Gathering, Reason};

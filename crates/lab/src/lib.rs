@@ -13,6 +13,7 @@ pub mod fairness;
 pub mod figures;
 mod findings;
 mod jitter;
+mod jobs;
 mod latency;
 mod least;
 mod manifest;

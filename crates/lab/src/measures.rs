@@ -9,6 +9,7 @@ use crate::background::{Background, Service, background, service};
 use crate::catalogue::{Part, Value, figures};
 use crate::causes::Causes;
 use crate::fairness::{jain, jain_by_round, mean_of_rounds};
+use crate::jobs::{bus_gbytes_per_s, job_ms};
 use crate::latency::{Latency, latencies};
 use crate::least::Least;
 use crate::memories::{Memories, memories};
@@ -61,6 +62,12 @@ impl<'a> PointRuns<'a> {
         let queries = || self.runs.iter().flat_map(|run| &run.queries);
         let ended = queries().filter_map(|query| query.qct_ps).collect();
         spread_with_open(ended, queries().filter_map(|query| query.waited_ps).collect())
+    }
+
+    /// Mean of a figure over seeds; `None` if a run has none.
+    fn of_all(&self, take: impl Fn(&Settings, &RunTables) -> Option<f64>) -> Option<Interval> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| take(self.settings, run)).collect();
+        stats::mean_interval(&values?).map(Interval::six_digits)
     }
 
     fn unmeasured(&self) -> Vec<Counter> {
@@ -199,6 +206,12 @@ measures! {
         latency: Vec<Latency>, "list" in Json = latencies(&p.runs);
         /// Background traffic and service together; absent if there is none.
         background: Option<Background>, "object" = background(p.settings, &p.runs);
+        /// Time from the start of the first operation to the end of the last one of a job: all-reduces, all-to-alls, pulls, a shuffle or a
+        /// MapReduce job; mean over seeds, with a 95 % CI. Absent for other workloads, and if an operation of some run did not end.
+        job_ms: Option<Interval>, "ms" as "job, ms" = p.of_all(job_ms);
+        /// Bus bandwidth of finished all-reduces or all-to-alls, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
+        /// workloads, and if no operation of some run finished.
+        bus_gbytes_per_s: Option<Interval>, "GB/s" as "bus bandwidth, GB/s" = p.of_all(bus_gbytes_per_s);
     }
 }
 
@@ -359,6 +372,8 @@ mod tests {
             jain_rounds: Some(interval),
             qct_ms: Spread { mean, p50, p95, p99, p999, max, at_least: Some("p99") },
             least: Some(Least { whole_ms: 0.3, wire_ms: 0.1, ..Least::default() }),
+            job_ms: Some(interval),
+            bus_gbytes_per_s: Some(interval),
             background: Some(Background { drops: 9.0, ..Background::default() }),
             ..SummaryRow::default()
         };

@@ -24,6 +24,10 @@ figures! {
         cause: String, "text";
         /// Share of the pauses that it caused.
         cause_share: f64, "share";
+        /// Runs that ended with a cycle of links that wait for one another.
+        deadlocked_runs: u64, "count";
+        /// The links of one such cycle, in the order in which they wait; empty if there is none.
+        deadlock: String, "text";
     }
 }
 
@@ -50,11 +54,15 @@ pub(crate) fn pauses(runs: &[&RunTables]) -> Option<Pauses> {
         longest_ms: ms(all().map(|row: &PauseRow| row.longest_ps).max()? as f64),
         cause: cause.into(),
         cause_share: six_digits(most as f64 / count.max(1) as f64),
+        deadlocked_runs: runs.iter().filter(|run| !run.deadlocks.is_empty()).count() as u64,
+        deadlock: runs.iter().flat_map(|run| &run.deadlocks).next().map_or(String::new(), |row| row.ports.clone()),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use fanin_tables::DeadlockRow;
+
     use super::*;
 
     #[test]
@@ -75,6 +83,10 @@ mod tests {
         let found = pauses(&[&one, &run(Vec::new())]).unwrap();
         assert_eq!((found.count, found.links, found.paused_ms, found.longest_ms), (2.0, 1.0, 3.5, 4.0));
         assert_eq!((found.cause.as_str(), found.cause_share), ("s>c", 0.75));
+        assert_eq!((found.deadlocked_runs, found.deadlock.as_str()), (0, ""));
         assert_eq!(pauses(&[&run(Vec::new())]), None);
+        let deadlocks = vec![DeadlockRow { ports: "a>b b>a".into(), ..DeadlockRow::default() }];
+        let found = pauses(&[&one, &RunTables { deadlocks, ..one.clone() }]).unwrap();
+        assert_eq!((found.deadlocked_runs, found.deadlock.as_str()), (1, "a>b b>a"));
     }
 }

@@ -18,7 +18,7 @@ params! {
     pfc {
         /// Memory reserved for each link into a switch.
         reserved: Bytes = Bytes(4_096),
-        /// Memory for packets that arrive over a link after it was paused; "auto": three times the link's rate by its delay, but at least the bytes of two delays and two frames.
+        /// Memory for packets that arrive over a link after it was paused; "auto": three times the link's rate by its delay, but at least the bytes of two delays, of a random delay of hosts' packets, and of three frames, one of them the pause.
         headroom: Option<QueueSize> = None,
         /// Share of the unused memory that one link may fill before it is paused. Links faster than the slowest may fill as many times more.
         #[range(Share::of(1, 1_024)..)]
@@ -28,15 +28,15 @@ params! {
     }
 }
 
-/// Headroom of a link by default: enough for frames of this size.
-pub fn usual_headroom(rate: Rate, delay: Time, frame: u64) -> u64 {
-    (3 * rate.bytes_in(delay)).max(needed_headroom(rate, delay, frame))
+/// Headroom of a link by default, which `needs` these bytes.
+pub fn usual_headroom(rate: Rate, delay: Time, needs: u64) -> u64 {
+    (3 * rate.bytes_in(delay)).max(needs)
 }
 
-/// Headroom that a link needs: the bytes that it carries while a pause crosses it and takes effect, with a frame that has begun at either
-/// end.
-pub fn needed_headroom(rate: Rate, delay: Time, frame: u64) -> u64 {
-    2 * rate.bytes_in(delay) + 2 * frame
+/// Headroom that a link needs: the bytes that it carries while a pause frame crosses it, with a delay each way and packets that are late at
+/// random (`jitter`), and a frame that has begun at either end.
+pub fn needed_headroom(rate: Rate, delay: Time, jitter: Time, frame: u64, pause_frame: u64) -> u64 {
+    rate.bytes_in(Time(2 * delay.0 + jitter.0)) + 2 * frame + pause_frame
 }
 
 /// Memory that the links into a switch share.

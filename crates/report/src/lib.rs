@@ -10,6 +10,7 @@ mod html;
 mod lane;
 mod missing;
 mod page;
+mod paused;
 mod phases;
 mod points;
 mod rows;

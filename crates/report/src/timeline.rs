@@ -6,6 +6,7 @@ use fanin_spec::{RunSpec, Watch};
 use fanin_tables::{EventRow, RunError, RunTables};
 
 use super::lane::{Wait, answers, waits};
+use super::paused::ShownPauses;
 use super::points::{round_to, thinned};
 use super::stall::{Stall, server_of, stalls};
 use super::window::Window;
@@ -46,6 +47,8 @@ pub(super) struct Timeline {
     pub timeouts: Happenings,
     /// Tail-loss probes that fired.
     pub probes: Happenings,
+    /// Pauses of links by lossless ports.
+    pub pauses: ShownPauses,
     pub round_ends_us: Vec<f64>,
     pub stalls: Vec<Stall>,
     /// The initial view: the longest stall's start and its causes, else everything.
@@ -228,6 +231,7 @@ impl Timeline {
             fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
             timeouts: happenings("timeout", usize::MAX),
             probes: happenings("probe", usize::MAX),
+            pauses: ShownPauses::of(events, length_us, us),
             round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
             stalls: stalls(spec, window, seen),
             opens_us: [0.0, length_us],
@@ -274,8 +278,13 @@ impl Timeline {
             (false, 1) => "The first round".into(),
             (false, n) => format!("The first {n} rounds"),
         };
+        let pauses = match self.pauses.total {
+            0 => String::new(),
+            1 => ", 1 pause".into(),
+            n => format!(", {n} pauses"),
+        };
         let mut text = format!(
-            "{rounds}, with {} under seed {}: {}, {}, {}.",
+            "{rounds}, with {} under seed {}: {}, {}, {}{pauses}.",
             self.at,
             self.seed,
             many(&self.drops, "dropped packet"),

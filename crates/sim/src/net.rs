@@ -104,7 +104,9 @@ impl<P: Probe> Net<P> {
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
         let faults = Faults::new(&ports.spec.settings.faults, &fabric, ports.spec.seed);
         let pools = ports.pools(&fabric);
-        let extended = flow_control.is_some() || ports.extended();
+        let lossless = flow_control.is_some();
+        let pauses = if lossless { PauseLog::new(&ports.spec.settings, &fabric) } else { PauseLog::default() };
+        let extended = lossless || ports.extended();
         let shared = pools.is_some() || extended;
         let events = Calendar::new(span, 2 * links.len());
         Net {
@@ -126,7 +128,7 @@ impl<P: Probe> Net<P> {
             jitter,
             faults,
             flow_seed,
-            pauses: PauseLog::default(),
+            pauses,
             started: Vec::new(),
             reports_starts,
             sprays,
@@ -336,6 +338,8 @@ impl<P: Probe> Net<P> {
         let Some(control) = &mut self.flow_control else { return };
         let Some(frame) = ask(&mut **control) else { return };
         self.pauses.note(Time(now), packet.came_by, frame, port);
+        let (link, on) = (packet.came_by, frame.on);
+        self.probe.happening(Time(now), LoggedEvent::Pause { link, on, port });
         let back = self.fabric.link(self.fabric.reverse(packet.came_by));
         let takes = back.rate.time_for(self.framing.on_wire(0).into());
         self.events.push_far(Key::pause(now + takes.0 + back.delay.0, packet.came_by, frame));

@@ -1,11 +1,11 @@
 //! Priority flow control of a network's switches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::pfc::{Held, Memory};
 use fanin_spec::Settings;
-use fanin_tables::PauseRow;
+use fanin_tables::{DeadlockRow, PauseRow};
 use fanin_transport::Class;
 use fanin_units::Time;
 
@@ -61,6 +61,8 @@ impl FlowControl for Pauses {
 /// Pauses of a run: which links' sending ends were paused, and the ports whose queues caused it.
 #[derive(Default)]
 pub(crate) struct PauseLog {
+    /// The longest that a port that is not paused takes to send all that its switch can hold.
+    drains_within: Time,
     /// By link and class: since when it is paused, and the port.
     open: BTreeMap<(LinkId, u8), (Time, LinkId)>,
     /// By link, class and port.
@@ -75,6 +77,14 @@ struct Sum {
 }
 
 impl PauseLog {
+    /// Of a network.
+    pub fn new(settings: &Settings, fabric: &Fabric) -> PauseLog {
+        let slowest = fabric.links().iter().map(|link| link.rate).min();
+        let most = fabric.switches().map(|switch| settings.memory_of(fabric, switch)).max();
+        let drains_within = slowest.zip(most).map_or(Time::ZERO, |(rate, bytes)| rate.time_for(bytes));
+        PauseLog { drains_within, ..PauseLog::default() }
+    }
+
     /// A switch pauses a link because of a packet in a port's queue, or ends a pause.
     pub fn note(&mut self, now: Time, link: LinkId, PauseFrame { class, on }: PauseFrame, port: LinkId) {
         match on {
@@ -101,9 +111,39 @@ impl PauseLog {
         self.open.values_mut().for_each(|(since, _)| *since = now);
     }
 
+    /// Cycles of links that have waited for one another for longer than a port takes to send all that its switch can hold: each is paused
+    /// because of packets that go over the next one, and only a port that is paused itself keeps a link paused for that long.
+    pub fn deadlocks(&self, now: Time, measured_from: Time, fabric: &Fabric) -> Vec<DeadlockRow> {
+        let waits = |&(link, class): &(LinkId, u8)| {
+            let &(since, port) = self.open.get(&(link, class))?;
+            (now.since(since) > self.drains_within).then_some((port, class))
+        };
+        let mut seen: BTreeSet<(LinkId, u8)> = BTreeSet::new();
+        let mut rows = Vec::new();
+        for &first in self.open.keys() {
+            // From every link along those that it waits for, until one has no pause or was seen.
+            let mut path: Vec<(LinkId, u8)> = Vec::new();
+            let mut at = Some(first).filter(|first| waits(first).is_some());
+            while let Some(link) = at.filter(|link| seen.insert(*link)) {
+                path.push(link);
+                at = waits(&link).filter(|next| waits(next).is_some());
+            }
+            let begins = at.and_then(|last| path.iter().position(|&link| link == last));
+            let Some(cycle) = begins.map(|begins| &path[begins..]) else { continue };
+            let since = cycle.iter().map(|link| self.open[link].0).max().unwrap_or(now);
+            let names: Vec<String> = cycle.iter().map(|&(link, _)| fabric.link_name(link)).collect();
+            rows.push(DeadlockRow {
+                class: first.1.into(),
+                ports: names.join(" "),
+                since_ps: since.since(measured_from).0,
+            });
+        }
+        rows
+    }
+
     /// Rows of a run that ends now.
     pub fn rows(&self, now: Time, fabric: &Fabric) -> Vec<PauseRow> {
-        let mut all = PauseLog { open: BTreeMap::new(), sums: self.sums.clone() };
+        let mut all = PauseLog { sums: self.sums.clone(), ..PauseLog::default() };
         self.open.iter().for_each(|(&key, &open)| all.close(key, open, now));
         let row = |(&(link, class, port), sum): (&(LinkId, u8, LinkId), &Sum)| PauseRow {
             port: fabric.link_name(link),

@@ -31,6 +31,8 @@ pub(crate) enum LoggedEvent {
     Probe(EndpointId, u32),
     /// An endpoint entered fast recovery.
     FastRetransmit(EndpointId),
+    /// A switch paused a link, or ended the pause, because of the queue of a port.
+    Pause { link: LinkId, on: bool, port: LinkId },
     /// A round or query ended.
     RoundEnd(u32),
 }
@@ -101,7 +103,7 @@ impl LoggedEvent {
             | LoggedEvent::Timeout(endpoint, _)
             | LoggedEvent::Probe(endpoint, _)
             | LoggedEvent::FastRetransmit(endpoint) => Some(endpoint),
-            LoggedEvent::RoundEnd(_) => None,
+            LoggedEvent::Pause { .. } | LoggedEvent::RoundEnd(_) => None,
         }
     }
 }
@@ -367,6 +369,10 @@ impl Probe for Recorder {
                 LoggedEvent::Timeout(endpoint, first) => fired("timeout", endpoint, first),
                 LoggedEvent::Probe(endpoint, first) => fired("probe", endpoint, first),
                 LoggedEvent::FastRetransmit(endpoint) => repairs("fast_retransmit", endpoint),
+                LoggedEvent::Pause { link, on, port } => {
+                    let what = if on { "pause" } else { "resume" };
+                    EventRow { of: fabric.link_name(port), ..row(what, fabric.link_name(link)) }
+                }
                 LoggedEvent::RoundEnd(round) => {
                     EventRow { of: round.to_string(), ..row("round_end", fabric.name(HostId::CLIENT.node())) }
                 }

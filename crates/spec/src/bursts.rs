@@ -116,11 +116,11 @@ impl Bursts {
         self.means()[0]
     }
 
-    /// Estimated number of bursts in this time, of their flows, and their bytes.
-    pub(crate) fn within(&self, seconds: f64) -> (f64, f64, f64) {
+    /// Estimated number of flows of the bursts in this time, and their bytes.
+    pub(crate) fn within(&self, seconds: f64) -> (f64, f64) {
         let [gap, fan_in, bytes] = self.means();
         let bursts = seconds / gap;
-        (bursts, bursts * fan_in, bursts * bytes)
+        (bursts * fan_in, bursts * bytes)
     }
 
     /// Refuses a burst of more servers than exist.

@@ -33,17 +33,19 @@ const FABRIC: [&str; 10] = [
     "fabric.kind",
 ];
 
+/// Keys that `workload.fragment` excludes.
+const NOT_WITH_FRAGMENT: [&str; 2] = ["block", "matrix"];
+
 /// Refuses mutually exclusive keys, such as `fragment` and `block`, within one layer of settings.
 pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
     // A key set to "none" does not count.
     let given = |key| layer.iter().find(|a| a.is("workload", key) && a.value != Literal::Text("none".into()));
-    let (fragment, block) = (given("fragment"), given("block"));
-    match (fragment, block) {
-        (Some(_), Some(block)) => Err(Problem::new(
-            &block.origin,
-            "`workload.fragment` and `workload.block` are mutually exclusive; set only one",
-        )),
-        _ => one_memory(layer),
+    match NOT_WITH_FRAGMENT.into_iter().find_map(|key| given("fragment").and(given(key))) {
+        Some(other) => {
+            let what = format!("`workload.fragment` and `workload.{}` are mutually exclusive; set only one", other.key);
+            Err(Problem::new(&other.origin, what))
+        }
+        None => one_memory(layer),
     }
 }
 
@@ -64,8 +66,8 @@ fn one_memory(layer: &[Assignment]) -> Result<(), Problem> {
 /// Resets the setting of an earlier layer that a later layer's key excludes.
 pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
     match (section, key) {
-        ("workload", "fragment") => settings.workload.block.0 = None,
-        ("workload", "block") => settings.workload.fragment.0 = None,
+        ("workload", "fragment") => (settings.workload.block.0, settings.workload.matrix.0) = (None, None),
+        ("workload", key) if NOT_WITH_FRAGMENT.contains(&key) => settings.workload.fragment.0 = None,
         ("switch", "buffer") => settings.switch.shared_buffer.0 = None,
         ("ecn_threshold", "k") => switch::drop_published_k(settings),
         _ => {}
@@ -247,10 +249,13 @@ fn laws(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
 fn workload(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     answers(s)?;
-    if w.in_flight.0.is_some() && !w.kind.facts().asks {
+    if w.in_flight.0.is_some() && !w.kind.facts().limits {
         return wrong(
             &["workload.in_flight"],
-            format!("`workload.in_flight` applies only to barrier and web-search, not to {}", w.kind.word()),
+            format!(
+                "`workload.in_flight` applies only to barrier, web-search, all-to-all and pulls, not to {}",
+                w.kind.word()
+            ),
         );
     }
     if w.bursts.0.is_some() && w.kind != Kind::Bursts {

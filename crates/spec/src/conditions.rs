@@ -1,7 +1,7 @@
 //! Conditions under which keys have an effect: when each is met, and why a key has no effect otherwise.
 
 use crate::declare::Need;
-use crate::{FabricKind, FanOut, MaxAckDelay, Popularity, Scheme, ServerOrder, Settings};
+use crate::{Algorithm, FabricKind, FanOut, MaxAckDelay, Popularity, Scheme, ServerOrder, Settings};
 
 /// A condition.
 struct Condition {
@@ -50,6 +50,8 @@ fn condition(need: Need) -> Condition {
         Need::Memory => MEMORY,
         Need::NoMemory => NO_MEMORY,
         Need::AnyHosts => ANY_HOSTS,
+        Need::Tree => TREE,
+        Need::Generator => GENERATOR,
     }
 }
 
@@ -168,3 +170,9 @@ const ANY_HOSTS: Condition = Condition {
     },
     without: "no flows run between any hosts without `workload.load`, `workload.file` or a service",
 };
+const TREE: Condition = Condition {
+    met: |_, s| s.workload.algorithm == Algorithm::Tree,
+    without: "only trees pass on chunks; set `workload.algorithm = \"tree\"`",
+};
+const GENERATOR: Condition =
+    Condition { met: |_, s| s.bursts.spacing.0.is_some(), without: "there is no generator without `bursts.spacing`" };

@@ -82,6 +82,8 @@ pub(crate) enum Need {
     Memory,
     NoMemory,
     AnyHosts,
+    Tree,
+    Generator,
 }
 
 /// Declares an enum whose values are words of a scenario, with aliases after bars. With `for`, declares words for an enum of another

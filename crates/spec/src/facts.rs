@@ -55,6 +55,8 @@ pub struct Facts {
     pub many_to_one: bool,
     /// Whether the client sends requests repeatedly, so that it may limit concurrent ones.
     pub(crate) asks: bool,
+    /// Whether a client's concurrent requests, or a host's concurrent flows, may be limited.
+    pub(crate) limits: bool,
     /// Whether several clients are possible.
     pub(crate) many_clients: bool,
     /// Whether it runs for the whole duration; others end by themselves.
@@ -65,6 +67,8 @@ pub struct Facts {
     pub endless: bool,
     /// Whether its flows come from a list.
     pub listed: bool,
+    /// Whether a file says which hosts take part, so that it cannot run without one.
+    pub(crate) from_file: bool,
     /// Whether its flows are Poisson flows: they need a load, and exclude Poisson background traffic.
     pub poisson: bool,
     /// How its sizes are configured.
@@ -87,11 +91,13 @@ impl Facts {
     pub(crate) const READS: Facts = Facts {
         many_to_one: true,
         asks: true,
+        limits: true,
         many_clients: false,
         lasts: true,
         all_hosts: false,
         endless: false,
         listed: false,
+        from_file: false,
         poisson: false,
         payload: Payload::Answers,
         leaves: Leaves::TimeOrRounds,
@@ -105,6 +111,7 @@ impl Facts {
     pub(crate) const BETWEEN: Facts = Facts {
         many_to_one: false,
         asks: false,
+        limits: false,
         lasts: false,
         payload: Payload::Own,
         leaves: Leaves::Nothing,

@@ -299,7 +299,7 @@ fn moment(line: usize, (text, digits): (&str, u32), form: &str) -> Result<Time, 
 }
 
 /// An unsigned whole number.
-fn whole(text: &str) -> Option<u64> {
+pub(crate) fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 

@@ -22,11 +22,13 @@ mod laws;
 mod limits;
 mod literal;
 mod lossless;
+mod matrix;
 mod network;
 mod packed;
 mod plan;
 mod point;
 mod problem;
+mod pulls;
 mod range;
 mod register;
 mod registry;
@@ -68,20 +70,22 @@ pub use framing::Framing;
 pub use jitter::PacketJitter;
 pub use limits::{ELSEWHERE, Elsewhere, LIMITS, Limit};
 pub use literal::Literal;
+pub use matrix::{Cell, Matrix};
 pub use network::PURE_ACK;
 pub use packed::Packed;
 pub use plan::Plan;
 pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
+pub use pulls::{Pull, Pulls};
 pub use registry::{REGISTRY, Scheme, Transport};
 pub use requests::Requests;
 pub use run::{At, RunParts, RunSpec, Variant, VariantParts, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    Connections, FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue, Kind, Link, MapReduce,
-    MaxAckDelay, Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Servers, Service,
-    Settings, Sweep, Switch, Tcp, Tell, Windows, Workload,
+    Algorithm, BurstShape, Connections, FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue,
+    Kind, Link, MapReduce, MaxAckDelay, Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder,
+    Servers, Service, Settings, Sweep, Switch, Tcp, Tell, Windows, Workload,
 };
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;

@@ -69,8 +69,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`[pfc]`: switches of RDMA schemes pause the links by which they fill (docs/rdma.md)",
     },
     Elsewhere {
-        names: &["all-to-all", "alltoall"],
-        says: "`workload.kind = \"shuffle\"`: every host sends the same amount to every other host; use a list of flows (`workload.file`) for unequal pairs",
+        names: &["alltoall", "moe", "experts"],
+        says: "`workload.kind = \"all-to-all\"`: every host sends to every other one, again and again; `workload.matrix` has unequal parts, such as tokens of experts (docs/collectives.md)",
+    },
+    Elsewhere {
+        names: &["kv-cache", "kvcache", "kv-pull"],
+        says: "`workload.kind = \"pulls\"`: hosts request data from one or several others, by a trace (docs/collectives.md)",
     },
 ];
 
@@ -161,10 +165,10 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "collectives",
-        also: &["nccl", "mpi", "moe", "all-gather", "reduce-scatter", "training"],
-        missing: "collectives other than ring all-reduce and uniform shuffle, and libraries that choose among algorithms",
-        so: "results do not show unequal load on experts, tree algorithms, or overlap with computation",
-        near: "workload.kind = \"shuffle\" is an all-to-all, \"all-reduce\" a ring; a list of flows replays any trace",
+        also: &["nccl", "mpi", "all-gather", "reduce-scatter", "training", "chakra", "goal", "nvlink"],
+        missing: "collectives other than all-reduce and all-to-all, libraries that choose among algorithms, and traces of Chakra or GOAL",
+        so: "results do not show overlap with computation, links inside a server, or several collectives at once",
+        near: "workload.kind = \"all-reduce\" has rings, trees and halving-doubling, \"all-to-all\" measured matrices, \"pulls\" a trace of requests; a list of flows replays any trace",
     },
     Limit {
         name: "cut-through",

@@ -3,7 +3,7 @@
 use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
 use fanin_laws::rate::rdma::HEADERS;
-use fanin_units::{Bytes, Rate};
+use fanin_units::{Rate, Time};
 
 use crate::problem::{Wrong, wrong};
 use crate::{RateBased, Scheme, Settings};
@@ -19,7 +19,14 @@ impl Settings {
     fn headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
         let link = fabric.link(id);
         let own = self.laws.rates.pfc.headroom.map(|size| self.in_bytes(size));
-        own.unwrap_or_else(|| usual_headroom(link.rate, link.delay, self.rdma_frame()))
+        own.unwrap_or_else(|| usual_headroom(link.rate, link.delay, self.needed_headroom(fabric, id)))
+    }
+
+    /// Headroom without which a link into a switch would lose packets.
+    fn needed_headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
+        let link = fabric.link(id);
+        let jitter = if fabric.is_host(link.from) { self.packet_jitter(fabric) } else { Time::ZERO };
+        needed_headroom(link.rate, link.delay, jitter, self.rdma_frame(), self.link.framing.on_wire(0).into())
     }
 
     /// Links into a switch.
@@ -27,13 +34,19 @@ impl Settings {
         fabric.link_ids().filter(move |&id| fabric.link(id).to == switch)
     }
 
+    /// Bytes of a switch's memory: `switch.shared_buffer`, or the buffers of its ports together.
+    pub fn memory_of(&self, fabric: &Fabric, switch: NodeId) -> u64 {
+        let links = Settings::links_into(fabric, switch).count() as u64;
+        self.switch
+            .shared_buffer
+            .0
+            .map_or_else(|| self.in_bytes(self.switch.buffer).saturating_mul(links), |memory| memory.0)
+    }
+
     /// A switch's memory, divided among the links into it, each with its headroom; `None` if reserves and headrooms take all of it.
     pub fn lossless_memory(&self, fabric: &Fabric, switch: NodeId) -> Option<(Memory, Vec<(LinkId, Held)>)> {
         let (pfc, links) = (&self.laws.rates.pfc, Settings::links_into(fabric, switch).collect::<Vec<_>>());
-        let bytes = match self.switch.shared_buffer.0 {
-            Some(Bytes(bytes)) => bytes,
-            None => self.in_bytes(self.switch.buffer).saturating_mul(links.len() as u64),
-        };
+        let bytes = self.memory_of(fabric, switch);
         let slowest = links.iter().map(|&id| fabric.link(id).rate).min().unwrap_or(Rate(1));
         let memory = Memory::new(pfc, bytes, links.iter().map(|&id| self.headroom(fabric, id)))?;
         let held = |id: LinkId| {
@@ -47,10 +60,9 @@ impl Settings {
 /// Memories and headrooms suffice.
 pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(fabric) = s.network().ok().filter(|_| scheme.rdma().is_some()) else { return Ok(()) };
-    let frame = s.rdma_frame();
     for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
         let (link, has) = (fabric.link(id), s.headroom(&fabric, id));
-        let needs = needed_headroom(link.rate, link.delay, frame);
+        let needs = s.needed_headroom(&fabric, id);
         if has < needs {
             let what = format!(
                 "`pfc.headroom` of {has} B loses packets after a pause: a link of {} and {} carries {needs} B until the pause takes \

@@ -56,6 +56,8 @@ impl Inputs {
         one(self.flows.as_ref(), other.flows.as_ref())
             && one(self.sizes.as_ref(), other.sizes.as_ref())
             && one(self.bursts.as_ref(), other.bursts.as_ref())
+            && one(self.matrix.as_ref(), other.matrix.as_ref())
+            && one(self.pulls.as_ref(), other.pulls.as_ref())
             && one(self.requests.as_ref(), other.requests.as_ref())
             && one(self.plan.as_ref(), other.plan.as_ref())
     }

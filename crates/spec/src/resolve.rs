@@ -9,7 +9,10 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{NamedScheme, Reader};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{At, Bursts, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, Variant, check};
+use crate::{
+    At, Bursts, Coordinate, Ect, Flows, Kind, Matrix, Plan, Point, Pulls, Scenario, Settings, Sizes, Stack, Variant,
+    check,
+};
 
 /// The key for the number of servers.
 const FAN_IN: &str = "workload.fan_in";
@@ -146,9 +149,12 @@ impl Way<'_> {
     /// Refuses to sweep the number of hosts of a flow list.
     fn one_cluster(&self, base: &Settings) -> Result<(), Problem> {
         let hosts = self.axes.iter().find(|axis| [FAN_IN, HOSTS].contains(&axis.path().as_str()));
-        match hosts.filter(|axis| base.workload.kind.facts().listed && axis.values.len() > 1) {
+        match hosts.filter(|axis| base.inputs.hosts(base.workload.kind).is_some() && axis.values.len() > 1) {
             Some(axis) => {
-                let what = format!("a list of flows runs on one cluster: give `{}` one value, or remove it", axis.key);
+                let what = format!(
+                    "a file says which hosts there are: give `{}` one value, or remove it",
+                    axis.key
+                );
                 Err(Problem::new(&axis.origin, what))
             }
             None => Ok(()),
@@ -178,6 +184,17 @@ impl Way<'_> {
         if let Some(FilePath(path)) = &w.bursts.0 {
             let known = was.bursts.clone().filter(|_| read.workload.bursts == w.bursts);
             inputs.bursts = Some(known_or(known, || take("workload.bursts", path), Bursts::parse)?);
+        }
+        inputs.matrix = match &w.matrix.0 {
+            Some(FilePath(path)) => {
+                let known = was.matrix.clone().filter(|_| read.workload.matrix == w.matrix);
+                Some(known_or(known, || take("workload.matrix", path), Matrix::parse)?)
+            }
+            None => None,
+        };
+        if let Some(FilePath(path)) = &w.pulls.0 {
+            let known = was.pulls.clone().filter(|_| read.workload.pulls == w.pulls);
+            inputs.pulls = Some(known_or(known, || take("workload.pulls", path), Pulls::parse)?);
         }
         inputs.plan = match (w.kind, &k.placement.0) {
             (Kind::KeyValue, Some(FilePath(path))) => {
@@ -270,8 +287,11 @@ fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Re
 /// The number of hosts implied by a flow list or by the fabric.
 fn follows(settings: &Settings) -> Option<u32> {
     match settings.workload.kind.facts() {
-        facts if facts.listed => settings.inputs.flows.as_ref().map(|flows| flows.hosts()),
-        facts if facts.all_hosts => settings.fixed_hosts().filter(|&hosts| hosts > 1),
+        facts if facts.from_file => settings.inputs.hosts(settings.workload.kind),
+        facts if facts.all_hosts => {
+            let fixed = || settings.fixed_hosts().filter(|&hosts| hosts > 1);
+            settings.inputs.hosts(settings.workload.kind).or_else(fixed)
+        }
         _ => None,
     }
 }

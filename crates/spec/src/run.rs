@@ -145,10 +145,17 @@ impl At {
         if let Some(bursts) = &self.settings.inputs.bursts {
             bursts.fit(self.settings.servers())?;
         }
-        match &self.settings.inputs.flows {
-            Some(flows) => flows.fit(self.settings.hosts(), self.settings.workload.duration),
-            None => Ok(()),
+        let (hosts, inputs) = (self.settings.hosts(), &self.settings.inputs);
+        if let Some(flows) = &inputs.flows {
+            flows.fit(hosts, self.settings.workload.duration)?;
         }
+        if let Some(matrix) = &inputs.matrix {
+            matrix.fit(hosts)?;
+        }
+        if let Some(pulls) = &inputs.pulls {
+            pulls.fit(hosts, self.settings.workload.duration)?;
+        }
+        Ok(())
     }
 }
 

@@ -54,8 +54,10 @@ flow_kinds! {
     Replica = "replica",
     /// A response to a query of the background service.
     Query = "query",
-    /// A part of a vector that an all-reduce passes on.
+    /// A part that a host of an all-reduce or all-to-all sends to another one.
     Part = "part",
+    /// What one host answers to a pull.
+    Pull = "pull",
     /// An object that a front end requested.
     Object = "object",
 }
@@ -63,6 +65,6 @@ flow_kinds! {
 impl FlowKind {
     /// Whether the workload itself starts it between any hosts.
     pub const fn is_own(self) -> bool {
-        matches!(self, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson | FlowKind::Part)
+        matches!(self, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson | FlowKind::Part | FlowKind::Pull)
     }
 }

@@ -18,7 +18,9 @@ pub use cause::Cause;
 pub use column::{Cell, Column, ColumnType, Row};
 pub use counter::Counter;
 pub use flow_kind::FlowKind;
-pub use ports::{FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow};
+pub use ports::{
+    DeadlockRow, FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow,
+};
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
 pub use totals::{Engine, Totals};
@@ -69,6 +71,8 @@ pub struct RunTables {
     pub faults: Vec<FaultRow>,
     /// One row per paused link and cause; empty without lossless ports.
     pub pauses: Vec<PauseRow>,
+    /// One row per cycle of links that pause one another for ever.
+    pub deadlocks: Vec<DeadlockRow>,
     /// Ports over time if the scenario measures them.
     pub port_series: Vec<PortPartRow>,
     /// One row per shared memory if the scenario measures ports.

@@ -73,6 +73,19 @@ table! {
 }
 
 table! {
+    /// One cycle of links that wait for one another at the end of a run: each is paused because of packets that wait for the next one, and
+    /// has been so for longer than a switch takes to drain (priority flow control).
+    DeadlockRow in "deadlocks" {
+        /// The paused class of service.
+        class: u64,
+        /// The links in the order in which they wait, such as `a>b b>c c>a`.
+        ports: String,
+        /// When the last of them was paused, since the start of the measured time.
+        since_ps: u64,
+    }
+}
+
+table! {
     /// One port in one of at most 200 equal intervals of a run. Intervals in which it neither queued nor sent are omitted.
     PortPartRow in "port_series" {
         /// Start of the interval.

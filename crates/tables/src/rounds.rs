@@ -7,7 +7,7 @@ use crate::column::{Cell, Column, Row, Value};
 use crate::flow_kind::FlowKind;
 
 table! {
-    /// One flow: a server's response, a long flow, a line of a flow list, or a flow of a shuffle, a job or Poisson traffic.
+    /// One flow: a server's response, a long flow, a line of a flow list, or a flow of a shuffle, a collective operation, a pull, a job or Poisson traffic.
     FlowRow in "flows" {
         /// Kind of flow, one of the words below.
         class: FlowKind,
@@ -31,7 +31,7 @@ table! {
 }
 
 table! {
-    /// One round or query, with the responses of all servers. A shuffle or a MapReduce job counts as one.
+    /// One round or query, with the responses of all servers; an all-reduce, an all-to-all or a pull. A shuffle or a MapReduce job counts as one.
     QueryRow in "queries" {
         /// Number, from zero; with several clients, in the order of their starts.
         round: u32,
@@ -43,7 +43,7 @@ table! {
         waited_ps: Option<u64>,
         /// Retransmission timeouts in this time: on the client's connections for a barrier or web search, otherwise on any; absent if not measured.
         timeouts: Option<u64>,
-        /// Host of the client: 0 unless `workload.clients` is above 1.
+        /// Host of the client: 0 unless `workload.clients` is above 1; the host that pulls.
         client_host: u32,
     }
 }

@@ -23,11 +23,11 @@ table! {
     EventRow in "events" {
         /// Time since the first request, as `start_ps` of queries; zero while connections are opened.
         time_ps: u64,
-        /// `drop`, `loss` (by a fault), `timeout`, `probe` (tail loss), `fast_retransmit` or `round_end`.
+        /// `drop`, `loss` (by a fault), `timeout`, `probe` (tail loss), `fast_retransmit`, `pause` or `resume` (of a link) or `round_end`.
         what: String,
         /// Port or host of the event.
         at: String,
-        /// For a drop or loss, the packet's sender; for a round's end, the round.
+        /// For a drop or loss, the packet's sender; for a pause or its end, the port whose queue caused it; for a round's end, the round.
         of: String,
         /// For a drop or loss, the packet's receiver; for an endpoint's event, the other end.
         to: String,

@@ -90,9 +90,11 @@ pub(crate) struct MapReduce {
 
 impl MapReduce {
     pub fn new(spec: &RunSpec) -> MapReduce {
-        let (settings, workload) = (spec.settings.mapreduce.clone(), &spec.settings.workload);
+        let (mut settings, workload) = (spec.settings.mapreduce.clone(), &spec.settings.workload);
         let (nodes, maps) = (spec.fan_in, settings.maps);
         let reduces = settings.reduces.0.unwrap_or(nodes);
+        let part = settings.input.0 / u64::from(maps) / u64::from(reduces);
+        settings.parallel_fetches = settings.parallel_fetches.min(spec.settings.requests_in_flight(part));
         let mut order = Stream::new(spec.seed, Purpose::Task, 0);
         MapReduce {
             nodes,

@@ -559,18 +559,18 @@ fn reports_the_spelling_of_units_in_other_cases() {
 #[test]
 fn refuses_unmodelled_features_with_an_alternative() {
     let place = Place::with(SMALL);
-    let kind = place.refuses(&["compare", &bundled(), "--set", "workload.kind=all-to-all"]);
-    assert!(kind.contains("`workload.kind = \"shuffle\"`"), "{kind}");
+    let kind = place.refuses(&["compare", &bundled(), "--set", "workload.kind=moe"]);
+    assert!(kind.contains("`workload.kind = \"all-to-all\"`"), "{kind}");
     let key = place.refuses(&["compare", &bundled(), "--set", "switch.ecmp=true"]);
     assert!(key.contains("unknown key `switch.ecmp`") && key.contains("(docs/limits.md)"), "{key}");
     let key = place.refuses(&["compare", &bundled(), "--set", "switch.pfc=true"]);
     assert!(key.contains("unknown key `switch.pfc`") && key.contains("`[pfc]`"), "{key}");
-    for name in ["moe", "nccl", "ecmp", "swift"] {
+    for name in ["all-gather", "nccl", "ecmp", "swift"] {
         assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
     }
     // Features available under another name.
     for (name, here) in
-        [("all-to-all", "shuffle"), ("pcap", "fanin diagnose"), ("nstat", "fanin record"), ("ss", "fanin record")]
+        [("moe", "all-to-all"), ("pcap", "fanin diagnose"), ("nstat", "fanin record"), ("ss", "fanin record")]
     {
         let told = place.says(&["explain", name]);
         assert!(told.contains(here) && !told.contains("is not modelled"), "{told}");

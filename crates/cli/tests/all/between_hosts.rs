@@ -164,7 +164,7 @@ fn reports_impossible_loads_and_workloads_with_their_line() {
         ("fragment = \"1 KB\"\nfile = \"a.csv\"", "my.toml:6: `workload.file`: cannot read a.csv"),
         (
             "kind = \"poisson\"\nload = 0.5\nin_flight = 2",
-            "my.toml:7: `workload.in_flight` applies only to barrier and web-search, not to poisson",
+            "my.toml:7: `workload.in_flight` applies only to barrier, web-search, all-to-all and pulls, not to poisson",
         ),
     ];
     for (workload, told) in cases {
@@ -174,7 +174,7 @@ fn reports_impossible_loads_and_workloads_with_their_line() {
     }
     let list = place("kind = \"flows\"\nfile = \"a.csv\"", &[("a.csv", "src,dst,bytes,start_us\n0,1,5,0\n")]);
     let message = list.refuses(&["compare", "my.toml", "--fan-in", "2,4"]);
-    assert!(message.contains("--fan-in 2,4: a list of flows runs on one cluster"), "{message}");
+    assert!(message.contains("--fan-in 2,4: a file says which hosts there are"), "{message}");
 }
 
 #[test]

@@ -26,9 +26,10 @@ fn of_workload(kind: Kind) -> Option<&'static str> {
         }
         Kind::MapReduce => Some("its master learns of every task at once"),
         Kind::KeyValue => Some("its connections are numbered as they open"),
-        Kind::AllReduce => {
+        Kind::AllReduce | Kind::AllToAll => {
             Some("its flows are numbered in the order of sending, and its rounds are counted over all hosts")
         }
+        Kind::Pulls => Some("its flows are numbered in the order of requests"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::common::{checked, run};
-use fanin_spec::{Bursts, FilePath, Kind, Optional, RunSpec, Scheme, Settings};
+use fanin_spec::{Bursts, FilePath, Kind, Optional, RunSpec, Scheme, Settings, Share};
 use fanin_tables::RunTables;
 use fanin_units::{QueueSize, Time};
 
@@ -71,4 +71,40 @@ fn drawn_bursts_match_the_table() {
     let servers: BTreeSet<u32> = tables.flows.iter().map(|flow| flow.from_host).collect();
     assert_eq!(servers, (1..=10).collect(), "each sends some time");
     assert_ne!(tables.queries, run(&bursts(table, 10, 2)).queries);
+}
+
+/// A run with a generator whose bursts are clustered by this share.
+fn generated(clustering: Share) -> RunTables {
+    let mut s = Settings::default();
+    s.workload.kind = Kind::Bursts;
+    s.workload.duration = Time::from_millis(1_000);
+    s.switch.buffer = QueueSize::Bytes(1_000_000);
+    s.bursts.spacing = Optional(Some(Time::from_millis(2)));
+    (s.bursts.width, s.bursts.height) = (Time::from_micros(100), 4);
+    (s.bursts.clustering, s.bursts.cluster_gap) = (clustering, Time::from_micros(200));
+    run(&checked(Scheme::parse("newreno").unwrap(), s, 8, 1))
+}
+
+#[test]
+fn generated_bursts_have_their_means() {
+    let tables = generated(Share::of(0, 1));
+    let seen = seen(&tables);
+    let count = seen.len() as f64;
+    // One in 2 ms, with a standard deviation of 22 in 500.
+    assert!((430.0..570.0).contains(&count), "{count}");
+    let fan_in = seen.values().map(|(senders, _)| senders.len() as f64).sum::<f64>() / count;
+    assert!((3.7..4.3).contains(&fan_in) && seen.values().all(|(senders, _)| senders.len() <= 7), "{fan_in}");
+    // 1 Gbit/s carries 12.5 kB in 100 us.
+    let bytes = seen.values().map(|(_, bytes)| *bytes as f64).sum::<f64>() / count;
+    assert!((10_500.0..14_500.0).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn clustered_bursts_follow_closely() {
+    let starts: Vec<u64> = generated(Share::of(1, 2)).queries.iter().map(|query| query.start_ps).collect();
+    // Half of the gaps have a mean of 0.2 ms, half of 2 ms: 1.1 ms.
+    assert!((780..1_040).contains(&starts.len()), "{}", starts.len());
+    let close = starts.windows(2).filter(|pair| pair[1] - pair[0] < 200_000_000).count() as f64;
+    // Of the short gaps 63 % are below their mean, of the long ones 10 %.
+    assert!((0.31..0.42).contains(&(close / starts.len() as f64)), "{close} of {}", starts.len());
 }

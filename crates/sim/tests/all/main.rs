@@ -3,13 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod all_reduce;
 mod beside;
 mod between_hosts;
 mod bounds;
 mod bursts;
 mod changing_links;
 mod clients;
+mod collectives;
 mod connections;
 mod cores;
 mod engine_name;
@@ -29,6 +29,7 @@ mod pause;
 mod physics;
 mod pools;
 mod properties;
+mod pulls;
 mod rdma;
 mod sawtooth;
 mod service;

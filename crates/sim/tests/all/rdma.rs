@@ -132,9 +132,12 @@ fn headroom_and_memory_are_checked() {
         set.iter().for_each(|set| scenario.assign("--set", set).unwrap());
         scenario.variants().unwrap_err().to_string()
     };
-    // Two delays of 1 us carry 25,000 B, and two frames of 1,090 B come on top.
+    // Two delays of 1 us carry 25,000 B; two frames of 1,090 B come on top, and the pause.
     let short = refused(&["pfc.headroom=20 kB"]);
-    assert!(short.contains("27180 B"), "{short}");
+    assert!(short.contains("27184 B"), "{short}");
+    // Packets that arrive up to 1 us late fill another 12,500 B.
+    let late = refused(&["pfc.headroom=30 kB", "host.packet_jitter=1 us"]);
+    assert!(late.contains("39684 B"), "{late}");
     let full = refused(&["switch.shared_buffer=1 MB"]);
     assert!(full.contains("of the 256 links into switch"), "{full}");
 }
@@ -163,5 +166,70 @@ proptest! {
         prop_assert_eq!(tables.totals.drops, 0);
         prop_assert_eq!(tables.totals.payload_bytes, u64::from(racks * hosts - 1) * fragment * 1_000);
         prop_assert_eq!(tables.totals.retransmits, 0);
+    }
+}
+
+/// A ring of switches with a host each, at 10 Gbit/s, whose host `n` sends 2 MB to host `n + hops`; only pauses hold senders back.
+fn around(switches: u32, hops: u32, memory: &str) -> RunTables {
+    let host = |at: u32| if at == 0 { "client".into() } else { format!("server{at}") };
+    let of = |at: u32| format!("\"{} s{at}\", \"s{at} s{}\"", host(at), (at + 1) % switches);
+    let edges: Vec<String> = (0..switches).map(of).collect();
+    let scenario = format!(
+        r#"
+        schemes = ["dcqcn"]
+        [link]
+        rate = "10 Gbit/s"
+        delay = "1 us"
+        [fabric]
+        kind = "edges"
+        edges = [{}]
+        [switch]
+        shared_buffer = "{memory}"
+        [ecn_ramp]
+        k_min = "100 MB"
+        k_max = "101 MB"
+        [workload]
+        kind = "flows"
+        file = "list.csv"
+        duration = "100 ms"
+    "#,
+        edges.join(", ")
+    );
+    let flow = |from: u32| format!("{from},{},2000000,0\n", (from + hops) % switches);
+    let list = format!("src,dst,bytes,start_us\n{}", (0..switches).map(flow).collect::<String>());
+    let read = |path: &str| Ok((path.to_string(), list.clone()));
+    let scenario = Scenario::parse("ring.toml", &scenario).unwrap();
+    run(&scenario.variants_with(&read).unwrap()[0].at(0, 1).unwrap())
+}
+
+#[test]
+fn ring_of_switches_deadlocks_and_tells_its_cycle() {
+    let tables = around(5, 2, "300 KB");
+    // Each link between switches has two flows; all links fill, and each waits for the next one.
+    assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_none()));
+    assert_eq!(tables.deadlocks.len(), 1, "{:?}", tables.deadlocks);
+    let deadlock = &tables.deadlocks[0];
+    let links: Vec<&str> = deadlock.ports.split(' ').collect();
+    assert_eq!(links.len(), 5);
+    for (at, link) in links.iter().enumerate() {
+        let ends = |link: &str| link.split_once('>').map(|(from, to)| (from.to_string(), to.to_string())).unwrap();
+        assert_eq!(ends(link).1, ends(links[(at + 1) % 5]).0, "{links:?}");
+    }
+    assert!(deadlock.since_ps < 2_000_000_000, "{deadlock:?}");
+    // The cause taken away: flows that take one hop, or memory that never fills.
+    for tables in [around(5, 1, "300 KB"), around(5, 2, "40 MB")] {
+        assert!(tables.deadlocks.is_empty() && tables.flows.iter().all(|flow| flow.fct_ps.is_some()));
+        assert_eq!(tables.totals.drops, 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn rings_drain_or_tell_a_deadlock(switches in 3u32..9, hops in 1u32..5, kilobytes in 150u64..2_000) {
+        let tables = around(switches, 1 + (hops - 1) % (switches / 2), &format!("{kilobytes} KB"));
+        let drained = tables.flows.iter().all(|flow| flow.fct_ps.is_some());
+        prop_assert!(drained != !tables.deadlocks.is_empty(), "{:?}", tables.deadlocks);
+        prop_assert_eq!(tables.totals.drops, 0);
     }
 }

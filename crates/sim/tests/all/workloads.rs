@@ -20,6 +20,8 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     let needs = match kind {
         Kind::Flows => vec!["workload.file=a.csv".to_string()],
         Kind::Bursts => vec!["workload.bursts=bursts.csv".into()],
+        Kind::AllReduce => vec!["workload.algorithm=tree".into()],
+        Kind::Pulls => vec!["workload.pulls=pulls.csv".into()],
         Kind::Poisson => vec!["workload.load=0.3".into()],
         // A job that reaches its fetches.
         Kind::MapReduce => {
@@ -37,7 +39,20 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
             let gap = if path == "bursts.csv" { 3_000 } else { 5_000 };
             return Ok((path.to_string(), format!("gap_us,fan_in,bytes\n{gap},3,90000\n")));
         }
-        let bytes = if path == "a.csv" { 20_000 } else { 30_000 };
+        let bytes = if path.starts_with("other") { 30_000 } else { 20_000 };
+        if path.contains("matrix") {
+            return Ok((
+                path.to_string(),
+                format!("src,dst,bytes\n0,1,{bytes}\n0,2,{bytes}\n0,3,{bytes}\n4,0,{bytes}\n"),
+            ));
+        }
+        if path.contains("pulls") {
+            let pull = |number, from| format!("{number},5,{from},0,{bytes}\n");
+            return Ok((
+                path.to_string(),
+                format!("pull,start_us,src,dst,bytes\n{}{}{}", pull(0, 1), pull(0, 2), pull(1, 4)),
+            ));
+        }
         Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
     };
     let variant = scenario.variants_with(&file).ok()?.remove(0);
@@ -54,6 +69,11 @@ fn other(path: &str, kind: Kind) -> &'static str {
         "workload.clients" => "3",
         "workload.servers" => "own",
         "workload.bursts" => "other-bursts.csv",
+        "workload.algorithm" => "halving-doubling",
+        "workload.chunk" => "1 KiB",
+        "workload.bytes_in_flight" => "30 KB",
+        "workload.matrix" => "matrix.csv",
+        "workload.pulls" => "other-pulls.csv",
         "workload.block" => "64 KiB",
         "workload.request" => "1 KiB",
         "workload.start_jitter" | "workload.request_gap" => "100 us",
@@ -67,7 +87,7 @@ fn other(path: &str, kind: Kind) -> &'static str {
 #[test]
 fn scoped_keys_affect_their_workloads() {
     // no_effect.rs tests sections of a single workload.
-    let own = ["mapreduce", "key_value"];
+    let own = ["mapreduce", "key_value", "bursts"];
     let here = |doc: &fanin_spec::KeyDoc| !doc.workloads.is_empty() && !own.contains(&doc.section());
     let scoped: Vec<_> = Settings::default().docs().into_iter().filter(here).collect();
     assert!(scoped.len() >= 7, "only {} keys name their workloads", scoped.len());

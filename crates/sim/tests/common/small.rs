@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fanin_spec::{
-    Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, Ratio,
-    ReplicaRacks, RttVariance, RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
+    Algorithm, Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity,
+    Pulls, Ratio, ReplicaRacks, RttVariance, RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -75,11 +75,11 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
         s.workload.request = Bytes(if request || kind == Kind::WebSearch { 64 } else { 0 });
         s.workload.start_jitter = Time::from_micros(jitter_us);
         s.workload.request_gap = Time::from_micros(if flags[3] { jitter_us / 4 } else { 0 });
-        s.workload.in_flight = Optional(in_flight.filter(|_| matches!(kind, Kind::Barrier | Kind::WebSearch)));
+        limits(&mut s, fragment, in_flight, flags[1]);
+        operations(&mut s, fragment, initial_window);
         // Workloads that run to their end have no background traffic: long-lived flows may starve them for simulated minutes.
         let timed = matches!(kind, Kind::Barrier | Kind::Long | Kind::Poisson);
         s.workload.background = if timed { background } else { 0 };
-        s.workload.queries = 3;
         s.workload.clients = 1 + initial_window % 3;
         s.workload.servers = Servers::all()[initial_window as usize % 4 % 3].0;
         s.workload.pause = Time::from_micros(if initial_window.is_multiple_of(3) { 10 * jitter_us } else { 0 });
@@ -89,6 +89,47 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
         let servers = among_hosts(&mut s, fan_in, &flows);
         (s, servers)
     })
+}
+
+/// Sets the number of queries or collective operations, and the algorithm of these.
+fn operations(s: &mut Settings, fragment: u64, initial_window: u32) {
+    s.workload.queries = 3;
+    s.workload.algorithm = Algorithm::all()[initial_window as usize % 3].0;
+    s.workload.chunk = Bytes(fragment.div_ceil(8));
+}
+
+/// Sets the limits of a client, where there are any.
+fn limits(s: &mut Settings, fragment: u64, in_flight: Option<u32>, by_bytes: bool) {
+    if [Kind::Barrier, Kind::WebSearch, Kind::AllToAll, Kind::Pulls].contains(&s.workload.kind) {
+        s.workload.in_flight = Optional(in_flight);
+        s.workload.bytes_in_flight = Optional(by_bytes.then_some(Bytes(2 * fragment)));
+    }
+}
+
+/// A pull from each of these hosts.
+fn pulls(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
+    let hosts = fan_in + 1;
+    let line = |(number, &(from, gap, bytes, us)): (usize, &(u32, u32, u64, u64))| {
+        let from = from % hosts;
+        format!("{number},{us},{from},{},{bytes}\n", (from + 1 + gap % fan_in) % hosts)
+    };
+    let list: String = flows.iter().enumerate().map(line).collect();
+    s.workload.pulls = Optional(Some(FilePath("pulls.csv".into())));
+    let table = format!("pull,start_us,src,dst,bytes\n{list}");
+    s.inputs.pulls = Some(Arc::new(Pulls::parse("pulls.csv", &table).unwrap()));
+}
+
+/// Bursts of these sizes.
+fn bursts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
+    let line = |&(gap, wide, bytes, _): &(u32, u32, u64, u64)| {
+        let wide = 1 + wide % fan_in;
+        format!("{},{wide},{}\n", 100 * gap + 1, bytes + u64::from(wide))
+    };
+    let list: String = flows.iter().map(line).collect();
+    s.workload.bursts = Optional(Some(FilePath("bursts.csv".into())));
+    let table = format!("gap_us,fan_in,bytes\n{list}");
+    s.inputs.bursts = Some(Arc::new(Bursts::parse("bursts.csv", &table).unwrap()));
+    s.workload.duration = Time::from_millis(5);
 }
 
 /// Sets the inputs that some kinds require: a list, a load, a job, racks of objects. Returns the number of servers.
@@ -107,17 +148,9 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
         // One byte for each host at least.
         Kind::AllReduce => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.max(16))),
         Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
-        Kind::Bursts => {
-            let line = |&(gap, wide, bytes, _): &(u32, u32, u64, u64)| {
-                let wide = 1 + wide % fan_in;
-                format!("{},{wide},{}\n", 100 * gap + 1, bytes + u64::from(wide))
-            };
-            let list: String = flows.iter().map(line).collect();
-            s.workload.bursts = Optional(Some(FilePath("bursts.csv".into())));
-            let table = format!("gap_us,fan_in,bytes\n{list}");
-            s.inputs.bursts = Some(Arc::new(Bursts::parse("bursts.csv", &table).unwrap()));
-            s.workload.duration = Time::from_millis(5);
-        }
+        Kind::AllToAll => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
+        Kind::Pulls => pulls(s, fan_in, flows),
+        Kind::Bursts => bursts(s, fan_in, flows),
         Kind::Poisson => {
             s.workload.load = Optional(Some(Share::of(flows.len() as u32, 20)));
             s.inputs.sizes = Sizes::named("hadoop").map(Arc::new);

@@ -1,6 +1,7 @@
 //! Every key of a scenario, with its default. Workloads and algorithms declare their settings in their own files; all others are
 //! declared here.
 
+mod bursts;
 mod fabric;
 mod key_value;
 mod link;
@@ -19,8 +20,9 @@ use fanin_units::{Bytes, QueueSize, Time};
 use crate::declare::{KeyDoc, Section};
 use crate::requests::Requests;
 use crate::sizes::Sizes;
-use crate::{Bursts, FAN_IN, Flows, Literal, Plan, laws};
+use crate::{Bursts, FAN_IN, Flows, Literal, Matrix, Plan, Pulls, laws};
 
+pub use bursts::BurstShape;
 pub use fabric::{FabricKind, FabricSettings, Placement};
 pub use key_value::{KeyValue, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Windows};
 pub use link::{Frames, Link};
@@ -29,7 +31,7 @@ pub use node::{Host, HostQueue, Switch};
 pub use run::{Faults, Measure, Run};
 pub use service::Service;
 pub use tcp::{MaxAckDelay, Tcp};
-pub use workload::{Connections, Kind, Servers, Workload};
+pub use workload::{Algorithm, Connections, Kind, Servers, Workload};
 
 /// Default values of `sweep.fan_in`.
 pub(crate) const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
@@ -78,10 +80,26 @@ pub struct Inputs {
     pub sizes: Option<Arc<Sizes>>,
     /// Bursts of a bursts workload.
     pub bursts: Option<Arc<Bursts>>,
+    /// Bytes of an all-to-all between all hosts.
+    pub matrix: Option<Arc<Matrix>>,
+    /// Pulls of a pulls workload.
+    pub pulls: Option<Arc<Pulls>>,
     /// Recorded requests of front ends.
     pub requests: Option<Arc<Requests>>,
     /// Placement plan of a key_value workload.
     pub plan: Option<Arc<Plan>>,
+}
+
+impl Inputs {
+    /// Number of hosts in the file of flows, pulls or bytes that a workload moves; `None` if none has one.
+    pub(crate) fn hosts(&self, kind: Kind) -> Option<u32> {
+        match kind {
+            Kind::Flows => self.flows.as_ref().map(|flows| flows.hosts()),
+            Kind::AllToAll => self.matrix.as_ref().map(|matrix| matrix.hosts()),
+            Kind::Pulls => self.pulls.as_ref().map(|pulls| pulls.hosts()),
+            _ => None,
+        }
+    }
 }
 
 macro_rules! settings {
@@ -187,6 +205,7 @@ settings! {
     workload: Workload,
     mapreduce: MapReduce,
     service: Service,
+    bursts: BurstShape,
     key_value: KeyValue,
     faults: Faults,
     measure: Measure,
@@ -210,7 +229,14 @@ fn law_doc(key: &Key) -> KeyDoc {
 impl Settings {
     /// Every key that affects results, one `key = value` line each; for a file, a digest of its contents.
     pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
-        const NAMES_OF_FILES: [&str; 4] = ["workload.file", "workload.bursts", "workload.sizes", "key_value.placement"];
+        const NAMES_OF_FILES: [&str; 6] = [
+            "workload.file",
+            "workload.bursts",
+            "workload.matrix",
+            "workload.pulls",
+            "workload.sizes",
+            "key_value.placement",
+        ];
         let mut text = String::new();
         for key in self.docs().iter().filter(|key| keep(&key.path) && !NAMES_OF_FILES.contains(&key.path.as_str())) {
             text += &format!("{} = {}\n", key.path, key.default);
@@ -220,6 +246,12 @@ impl Settings {
         }
         if let Some(bursts) = &self.inputs.bursts {
             text += &format!("bursts = {}\n", bursts.digest());
+        }
+        if let Some(matrix) = &self.inputs.matrix {
+            text += &format!("matrix = {}\n", matrix.digest());
+        }
+        if let Some(pulls) = &self.inputs.pulls {
+            text += &format!("pulls = {}\n", pulls.digest());
         }
         if let Some(sizes) = &self.inputs.sizes {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
@@ -331,6 +363,12 @@ impl Settings {
             true => (!self.connections_stand()).then_some(2.0),
             false => facts.setup_rtts,
         }
+    }
+
+    /// How many responses of this size `workload.bytes_in_flight` allows at once, at least one.
+    pub fn requests_in_flight(&self, bytes: u64) -> u32 {
+        let allowed = |limit: Bytes| (limit.0 / bytes.max(1)).clamp(1, u32::MAX.into()) as u32;
+        self.workload.bytes_in_flight.0.map_or(u32::MAX, allowed)
     }
 
     /// Size of a server's response with `fan_in` servers; the first `block % fan_in` servers send one byte more.

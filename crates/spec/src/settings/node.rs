@@ -54,11 +54,11 @@ section! {
         /// Random delay of a host's packets at the other end of its link, uniform between 0 and this time, without reordering. "transmission": up to the transmission time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": no jitter, as in other simulators, where phase effects may starve flows.
         packet_jitter: PacketJitter = PacketJitter::Transmission,
         /// Time that a server processes a request before it responds; for a key_value workload, per object.
-        #[only(Barrier, WebSearch, KeyValue)]
+        #[only(Barrier, WebSearch, Pulls, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_time: Time = Time::ZERO,
         /// Upper end of a uniform random addition to the service time.
-        #[only(Barrier, WebSearch, KeyValue)]
+        #[only(Barrier, WebSearch, Pulls, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_jitter: Time = Time::ZERO,
     }

@@ -9,7 +9,7 @@ use crate::sizes::Distribution;
 
 words! {
     /// Communication pattern of clients and servers.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\", \"bursts\" or \"key_value\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\", \"all-to-all\", \"pulls\", \"bursts\" or \"key_value\"" {
         /// Barrier-synchronised reads over persistent connections: the next round starts when every server has responded.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -26,8 +26,12 @@ words! {
         Poisson = "poisson",
         /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] differs.
         MapReduce = "mapreduce",
-        /// Ring all-reduces in sequence: every host, including the client, passes parts of its vector to the next host.
+        /// All-reduces in sequence: every host, including the client, has a vector, and gets the sum of all.
         AllReduce = "all-reduce",
+        /// All-to-alls in sequence: every host, including the client, sends a part to every other host, of one size or by a matrix.
+        AllToAll = "all-to-all",
+        /// Pulls of a file: a host requests data from one or several others, such as a decoder the key-value cache of a prompt.
+        Pulls = "pulls",
         /// Bursts into the client, measured or drawn from a distribution: in each, some servers send at once.
         Bursts = "bursts",
         /// Front ends request many small objects from many servers, request after request; the scheme schedules the requests.
@@ -36,9 +40,21 @@ words! {
 }
 
 words! {
+    /// How an all-reduce moves its parts.
+    Algorithm, "\"ring\", \"tree\" or \"halving-doubling\"" {
+        /// Every host passes parts to the next one, twice around: sums, then results.
+        Ring = "ring",
+        /// Two binary trees, each for half of the vector: sums go up in chunks, results go down.
+        Tree = "tree",
+        /// Pairs of hosts exchange halves, then quarters and so on, and then results in reverse order.
+        HalvingDoubling = "halving-doubling",
+    }
+}
+
+words! {
     /// Connections of requests and responses.
     Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Persistent for a barrier, an all-reduce, bursts and key_value; new for all others.
+        /// Persistent for a barrier, an all-reduce, an all-to-all, pulls, bursts and key_value; new for all others.
         Usual = "usual",
         /// One persistent connection per pair of hosts.
         Standing = "standing",
@@ -86,8 +102,8 @@ section! {
         #[only(Barrier, WebSearch)]
         #[needs(SeveralClients)]
         servers: Servers = Servers::Same,
-        /// Bytes that each server sends, independent of their number; of a shuffle, that each host sends to each other host; of an all-reduce, each host's vector. Excludes block.
-        #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce)]
+        /// Bytes that each server sends, independent of their number; of a shuffle, that each host sends to each other host, as in an all-to-all; of an all-reduce, each host's vector. Excludes block.
+        #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce, AllToAll)]
         #[range(..=Bytes(1 << 40))]
         fragment: Optional<Bytes> = Optional::NONE,
         /// Total bytes of all servers, divided evenly. Excludes fragment.
@@ -95,14 +111,14 @@ section! {
         #[range(..=Bytes(1 << 40))]
         block: Optional<Bytes> = Optional::NONE,
         /// Size of a request; 0 B: servers start without a request.
-        #[only(Barrier, WebSearch, MapReduce)]
+        #[only(Barrier, WebSearch, MapReduce, Pulls)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
-        /// Connections: "standing", persistent ones that carry several responses (of a barrier or web search, opened before the first); "new", one for each response; "usual", persistent for a barrier, an all-reduce, bursts and key_value, new for the others.
-        #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue, Bursts)]
+        /// Connections: "standing", persistent ones that carry several responses (of a barrier or web search, opened before the first); "new", one for each response; "usual", persistent for a barrier, an all-reduce, an all-to-all, pulls, bursts and key_value, new for the others.
+        #[only(Barrier, WebSearch, MapReduce, AllReduce, AllToAll, Pulls, KeyValue, Bursts)]
         connections: Connections = Connections::Usual,
-        /// Upper end of a uniform random start delay: of each server in each round, each flow of a shuffle, each fetch of a mapreduce job, or each host of an all-reduce.
-        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce)]
+        /// Upper end of a uniform random start delay: of each server in each round, each flow of a shuffle, each fetch of a mapreduce job, or each host of an all-reduce or all-to-all.
+        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce, AllToAll)]
         #[range(..=Time::from_secs(1_000))]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; time in which Poisson flows and bursts start; for the others a time limit.
@@ -114,13 +130,31 @@ section! {
         /// Share of ordered pairs of hosts that a shuffle uses, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, in sequence unless `key_value.within` is set.
-        #[only(WebSearch, AllReduce, KeyValue)]
+        /// Queries of a web search, all-reduces, all-to-alls, or requests of each front end of a key_value workload, in sequence unless `key_value.within` is set.
+        #[only(WebSearch, AllReduce, AllToAll, KeyValue)]
         queries: u32 = 100,
-        /// Maximum servers with an outstanding request; "none": all.
-        #[only(Barrier, WebSearch)]
+        /// Maximum servers with an outstanding request of a client; of an all-to-all, hosts that a host sends to at once; "none": all.
+        #[only(Barrier, WebSearch, AllToAll, Pulls)]
             #[range(1.., "\"none\" means all servers")]
         in_flight: Optional<u32> = Optional::NONE,
+        /// Maximum bytes that a client, or a reduce, has requested and not received (Spark: spark.reducer.maxSizeInFlight); one request is always allowed. "none": unlimited.
+        #[only(Barrier, WebSearch, MapReduce, Pulls)]
+        #[range(Bytes(1)..=Bytes(1 << 40), "\"none\" means unlimited")]
+        bytes_in_flight: Optional<Bytes> = Optional::NONE,
+        /// How an all-reduce moves its parts.
+        #[only(AllReduce)]
+        algorithm: Algorithm = Algorithm::Ring,
+        /// Bytes that a host of a tree passes on at once: larger chunks cost less, smaller ones fill a tree's links earlier.
+        #[only(AllReduce)]
+        #[needs(Tree)]
+        #[range(Bytes(1)..=Bytes(1 << 40))]
+        chunk: Bytes = Bytes(512 << 10),
+        /// Bytes between all hosts of each all-to-all: a table with the header src,dst,bytes, or operation,src,dst,bytes for several, which are used in turn. Hosts count from 0, the client; there are as many as the table needs unless fabric.hosts is set. Excludes fragment.
+        #[only(AllToAll)]
+        matrix: Optional<FilePath> = Optional::NONE,
+        /// Pulls: a table with the header pull,start_us,src,dst,bytes. Lines with the same pull have the same start and dst, the host that requests; src are the hosts that answer. Hosts count from 0, the client; there are as many as the table needs unless fabric.hosts is set.
+        #[only(Pulls)]
+        pulls: Optional<FilePath> = Optional::NONE,
         /// Time between two requests at the start of a round or query, which the client writes one after another. A response that arrives before the last request frees a slot, which goes to the end of the queue.
         #[only(Barrier, WebSearch)]
         #[range(..=Time::from_secs(1_000))]

@@ -1,21 +1,30 @@
-//! Ring all-reduces.
+//! All-reduces.
+
+use fanin_units::Bytes;
 
 use crate::facts::{Facts, Moves, Payload};
 use crate::problem::wrong;
+use crate::settings::{Algorithm, Settings};
 
 pub(super) const FACTS: Facts = Facts {
     all_hosts: true,
     stands: true,
     payload: Payload::Fragments,
-    // Each host sends all but one of its vector's parts, twice.
     moves: |s| {
-        let (hosts, others, all) = (f64::from(s.hosts()), f64::from(s.servers()), f64::from(s.workload.queries));
+        let all = f64::from(s.workload.queries);
+        let (transfers, vectors) = transfers(s);
         let vector = s.answer(s.servers(), 0).0 as f64;
-        Moves { flows: 2.0 * hosts * others * all, bytes: 2.0 * others * vector * all, ..Moves::default() }
+        // The schedule is held from the start.
+        Moves { flows: transfers * all, bytes: vectors * vector * all, held: [40.0 * transfers; 2], ..Moves::default() }
     },
     says: |s, swept| {
         let vector = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
-        format!("up to {} ring all-reduces of {vector} over {} hosts", s.workload.queries, swept.hosts)
+        let algorithm = match s.workload.algorithm {
+            Algorithm::Ring => "ring",
+            Algorithm::Tree => "two-tree",
+            Algorithm::HalvingDoubling => "halving-doubling",
+        };
+        format!("up to {} {algorithm} all-reduces of {vector} over {} hosts", s.workload.queries, swept.hosts)
     },
     check: |s| match (s.workload.fragment.0, s.hosts()) {
         (Some(vector), hosts) if vector.0 < hosts.into() => {
@@ -26,3 +35,21 @@ pub(super) const FACTS: Facts = Facts {
     },
     ..Facts::BETWEEN
 };
+
+/// Transfers of one all-reduce, and how many vectors they carry together.
+fn transfers(s: &Settings) -> (f64, f64) {
+    let (hosts, others) = (f64::from(s.hosts()), f64::from(s.servers()));
+    let Bytes(vector) = s.answer(s.servers(), 0);
+    match s.workload.algorithm {
+        // Each host sends all but one of its vector's parts, twice.
+        Algorithm::Ring => (2.0 * hosts * others, 2.0 * others),
+        // Each tree's links carry half of the vector up and down.
+        Algorithm::Tree => (4.0 * others * vector.div_ceil(2 * s.workload.chunk.0).max(1) as f64, 2.0 * others),
+        // As a ring among a power of two of hosts; each other one gives and gets a vector.
+        Algorithm::HalvingDoubling => {
+            let power = f64::from(1 << s.hosts().ilog2());
+            let beyond = hosts - power;
+            (2.0 * (power * power.log2() + beyond), 2.0 * (power - 1.0 + beyond))
+        }
+    }
+}

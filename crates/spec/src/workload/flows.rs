@@ -5,6 +5,7 @@ use crate::problem::wrong;
 
 pub(super) const FACTS: Facts = Facts {
     listed: true,
+    from_file: true,
     moves: |s| {
         let list = s.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
         let bytes = s.listed_bytes();

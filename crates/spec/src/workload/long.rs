@@ -4,6 +4,7 @@ use crate::facts::{Facts, Leaves, Moves, Payload};
 
 pub(super) const FACTS: Facts = Facts {
     asks: false,
+    limits: false,
     endless: true,
     payload: Payload::Own,
     leaves: Leaves::Time,

@@ -1,6 +1,7 @@
 //! Facts of each workload; its behaviour is in `fanin_apps`.
 
 mod all_reduce;
+mod all_to_all;
 mod barrier;
 mod bursts;
 mod flows;
@@ -9,6 +10,7 @@ mod long;
 mod mapreduce;
 mod one_shot;
 mod poisson;
+mod pulls;
 mod shuffle;
 mod web_search;
 
@@ -28,6 +30,8 @@ impl Kind {
             Kind::Poisson => poisson::FACTS,
             Kind::MapReduce => mapreduce::FACTS,
             Kind::AllReduce => all_reduce::FACTS,
+            Kind::AllToAll => all_to_all::FACTS,
+            Kind::Pulls => pulls::FACTS,
             Kind::Bursts => bursts::FACTS,
             Kind::KeyValue => key_value::FACTS,
         }

@@ -5,6 +5,7 @@ use crate::facts::{Facts, Leaves};
 
 pub(super) const FACTS: Facts = Facts {
     asks: false,
+    limits: false,
     lasts: false,
     leaves: Leaves::Nothing,
     // One for the handshake; a sender without a request needs half a round trip more.

@@ -1,13 +1,16 @@
-//! Ring all-reduces after Patarasuk and Yuan ("Bandwidth optimal all-reduce algorithms for clusters of workstations",
-//! JPDC 2009, section 4): each of n hosts in a ring splits its vector into n parts. In n - 1 steps each host passes a part to the
-//! next host, which adds its own; in n - 1 more steps the sums go around. A host passes a part on once it has received it, and
-//! the next all-reduce begins when every host has all sums.
+//! Collective operations in sequence: all hosts move parts of their data to one another by a schedule, and the next operation begins
+//! when every part has arrived.
+
+mod all_reduce;
+mod all_to_all;
+mod schedule;
 
 use fanin_fabric::HostId;
 use fanin_spec::RunSpec;
 use fanin_tables::{FlowKind, QueryRow};
 use fanin_units::Time;
 
+use self::schedule::Schedule;
 use super::application::{Application, Driver, Record, View, round_row, timeouts_since};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
@@ -17,76 +20,86 @@ use fanin_assemble::{Purpose, Stream};
 
 meanings! {
     pub(crate) enum Timer {
-        /// A host has its vector.
+        /// A host has its data.
         Start(host),
         End,
     }
 }
 
-/// One host in this all-reduce.
+/// One host in this operation.
 struct Host {
     start: Stream,
-    /// It has its vector.
+    /// It has its data.
     started: bool,
-    /// The next step in which it sends a part.
-    next: u32,
-    /// Whether each step's part has been received.
-    came: Vec<bool>,
-    /// Number of received parts.
-    count: u32,
+    /// Transfers that wait for nothing else.
+    ready: Vec<u32>,
 }
 
-pub(crate) struct AllReduce {
+pub(crate) struct Collective {
     hosts: Vec<Host>,
-    vector: u64,
-    /// All-reduces in the run.
+    /// Used in turn.
+    schedules: Vec<Schedule>,
+    /// Operations in the run.
     limit: u32,
     start_jitter: Time,
     duration: Time,
     transfers: Transfers,
-    /// Destination host and step of each transfer.
-    aims: Vec<(u32, u32)>,
+    /// Each transfer's number in its schedule.
+    numbers: Vec<u32>,
     round: u32,
     round_start: Time,
     round_timeouts: Option<u64>,
-    /// Hosts that still lack sums.
-    missing: u32,
+    /// How many others each transfer of this operation still waits for.
+    waits: Vec<u32>,
+    /// Transfers of this operation that have not arrived.
+    missing: usize,
     queries: Vec<QueryRow>,
 }
 
-impl AllReduce {
-    pub fn new(spec: &RunSpec) -> AllReduce {
+impl Collective {
+    pub fn all_reduce(spec: &RunSpec) -> Collective {
+        Collective::new(spec, vec![all_reduce::schedule(&spec.settings)])
+    }
+
+    pub fn all_to_all(spec: &RunSpec) -> Collective {
+        Collective::new(spec, all_to_all::schedules(spec))
+    }
+
+    fn new(spec: &RunSpec, schedules: Vec<Schedule>) -> Collective {
         let workload = &spec.settings.workload;
-        let hosts = spec.settings.hosts();
-        let host = |host| Host {
-            start: Stream::new(spec.seed, Purpose::Start, host),
-            started: false,
-            next: 0,
-            came: vec![false; 2 * (hosts as usize - 1)],
-            count: 0,
-        };
-        AllReduce {
-            hosts: (0..hosts).map(host).collect(),
-            vector: workload.fragment.0.map_or(0, |vector| vector.0),
+        let host =
+            |host| Host { start: Stream::new(spec.seed, Purpose::Start, host), started: false, ready: Vec::new() };
+        Collective {
+            hosts: (0..spec.settings.hosts()).map(host).collect(),
+            schedules,
             limit: workload.queries,
             start_jitter: workload.start_jitter,
             duration: workload.duration,
             transfers: Transfers::new(Pool::new(spec.settings.connections_stand())),
-            aims: Vec::new(),
+            numbers: Vec::new(),
             round: 0,
             round_start: Time::ZERO,
             round_timeouts: None,
+            waits: Vec::new(),
             missing: 0,
             queries: Vec::new(),
         }
     }
 
+    /// The schedule of this operation.
+    fn schedule(&self) -> &Schedule {
+        &self.schedules[self.round as usize % self.schedules.len()]
+    }
+
     fn begin_round(&mut self, driver: &mut dyn Driver) {
         (self.round_start, self.round_timeouts) = (driver.now(), driver.timeouts());
-        self.missing = self.hosts.len() as u32;
-        for host in &mut self.hosts {
-            (host.started, host.next, host.count) = (false, 0, 0);
-            host.came.fill(false);
+        self.waits = self.schedule().waits();
+        self.missing = self.waits.len();
+        self.hosts.iter_mut().for_each(|host| host.started = false);
+        for number in 0..self.missing as u32 {
+            if self.waits[number as usize] == 0 {
+                self.is_ready(driver, number);
+            }
         }
         for id in 0..self.hosts.len() as u32 {
             match self.hosts[id as usize].start.up_to(self.start_jitter) {
@@ -97,38 +110,35 @@ impl AllReduce {
     }
 
     fn start_host(&mut self, driver: &mut dyn Driver, id: u32) {
-        self.hosts[id as usize].started = true;
-        self.pass_on(driver, id);
-    }
-
-    /// Send all parts that a host can send: in the first step its own, later that received in the step before.
-    fn pass_on(&mut self, driver: &mut dyn Driver, id: u32) {
-        let count = self.hosts.len() as u32;
-        loop {
-            let host = &mut self.hosts[id as usize];
-            let step = host.next;
-            let has = host.started && (step == 0 || host.came[step as usize - 1]);
-            if !has || step as usize == host.came.len() {
-                return;
-            }
-            host.next += 1;
-            // Parts go around: each step sends that of the host one further back.
-            let part = (id + 2 * count - step) % count;
-            let rest = u64::from(u64::from(part) < self.vector % u64::from(count));
-            let to = (id + 1) % count;
-            self.aims.push((to, step));
-            let bytes = self.vector / u64::from(count) + rest;
-            self.transfers.start(driver, FlowKind::Part, (HostId(id), HostId(to)), bytes);
+        let host = &mut self.hosts[id as usize];
+        host.started = true;
+        for number in std::mem::take(&mut host.ready) {
+            self.is_ready(driver, number);
         }
     }
 
-    /// A host has received the part of a step.
-    fn came(&mut self, driver: &mut dyn Driver, id: u32, step: u32) {
-        let host = &mut self.hosts[id as usize];
-        host.came[step as usize] = true;
-        host.count += 1;
-        self.missing -= u32::from(host.count as usize == host.came.len());
-        self.pass_on(driver, id);
+    /// A transfer waits for no other: it starts, unless its source has not begun.
+    fn is_ready(&mut self, driver: &mut dyn Driver, number: u32) {
+        let transfer = self.schedule().transfers[number as usize];
+        let source = &mut self.hosts[transfer.from as usize];
+        if !source.started {
+            return source.ready.push(number);
+        }
+        self.numbers.push(number);
+        let ends = (HostId(transfer.from), HostId(transfer.to));
+        self.transfers.start(driver, FlowKind::Part, ends, transfer.bytes);
+    }
+
+    /// A transfer has arrived.
+    fn came(&mut self, driver: &mut dyn Driver, number: u32) {
+        self.missing -= 1;
+        let followers: Vec<u32> = self.schedule().followers(number).collect();
+        for later in followers {
+            self.waits[later as usize] -= 1;
+            if self.waits[later as usize] == 0 {
+                self.is_ready(driver, later);
+            }
+        }
         if self.missing == 0 {
             self.queries.push(self.query(driver, true));
             driver.round_ended(self.round);
@@ -146,7 +156,7 @@ impl AllReduce {
     }
 }
 
-impl Application for AllReduce {
+impl Application for Collective {
     type Timer = Timer;
     type Message = Carried;
 
@@ -159,8 +169,7 @@ impl Application for AllReduce {
     fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
         if let Carried::Flow(number) = message {
             self.transfers.end(driver, number);
-            let (host, step) = self.aims[number as usize];
-            self.came(driver, host, step);
+            self.came(driver, self.numbers[number as usize]);
         }
     }
 
