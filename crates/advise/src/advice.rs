@@ -12,6 +12,7 @@ use crate::cluster::{Asked, Cluster};
 use crate::lines::Line;
 use crate::remedy::{Change, Effort};
 use crate::standing::{Assumption, Limit, Margin, counts};
+use crate::trials::Paused;
 
 /// How a cluster fares without a change.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +33,9 @@ pub struct Standing {
     pub qct_ms: Spread,
     /// Time of a round's packets on the client's link, the lower bound of a round; absent for random sizes and without a closed form.
     pub wire_ms: Option<f64>,
+    /// Pauses; absent unless ports are lossless.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
     /// The command that shows it.
     pub run: String,
 }
@@ -78,8 +82,12 @@ pub struct Remedy {
     pub goodput_mbps: Interval,
     /// Times of rounds, as a comparison has them.
     pub qct_ms: Spread,
-    /// Time in which a client receives the bytes of one of today's rounds, over today's time.
+    /// Time in which a client receives the bytes of one of today's rounds, over today's time. Both include the time of it for which a
+    /// server's link is paused.
     pub of_today: f64,
+    /// Pauses; absent unless ports are lossless.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
     /// Simulated side effects; absent if not simulated, empty if there are none.
     pub harms: Option<Vec<String>>,
     /// Whether its rank is the same under other assumptions; absent if not simulated.

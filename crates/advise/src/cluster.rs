@@ -1,7 +1,7 @@
 //! The cluster: a scenario at one point, with or without a change.
 
 use fanin_lab::MOST_SEEDS;
-use fanin_spec::{At, FAN_IN, Kind, Problem, Reader, Scenario, Settings, Variant};
+use fanin_spec::{At, FAN_IN, Kind, Problem, Reader, Scenario, Settings, Transport, Variant};
 use fanin_units::{Bytes, Time};
 
 use crate::lines::Addresses;
@@ -77,6 +77,16 @@ impl<'a> Cluster<'a> {
     /// Whether its hosts use TCP.
     pub fn has_tcp(&self) -> bool {
         self.today.scheme.is_tcp()
+    }
+
+    /// How long a sender waits at least before it takes a packet for lost.
+    pub fn timeout(&self) -> Time {
+        let s = &self.at().settings;
+        match self.today.scheme.transport {
+            Transport::Tcp => s.tcp.rto_min,
+            Transport::Rdma(_) => s.laws.rates.rdma.timeout,
+            Transport::Uet(_) => s.laws.uet.uet.timeout,
+        }
     }
 
     /// Its settings.

@@ -22,3 +22,4 @@ pub use lines::{Addresses, Line, Lines, Syntax, Where, lines};
 pub use remedy::{Effort, FAMILIES};
 pub use search::{AdviceError, AdviceOptions, Update, advise};
 pub use standing::{Assumption, Limit, Margin};
+pub use trials::Paused;

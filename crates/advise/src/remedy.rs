@@ -1,9 +1,12 @@
 //! Possible changes to a cluster, each with a range of values.
 
+mod rdma;
+mod uet;
+
 use core::fmt;
 
 use fanin_assemble::route_window_holds;
-use fanin_spec::{Base, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Variant};
+use fanin_spec::{Base, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Scheme, Settings, Transport, Variant};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 /// Keys that a change of the number of servers sets.
@@ -15,6 +18,9 @@ pub enum Effort {
     /// A sysctl or a route's attribute on hosts, until the next change of them.
     #[serde(rename = "sysctl")]
     Sysctl,
+    /// A setting of hosts' network cards.
+    #[serde(rename = "network card")]
+    Card,
     /// A setting of the application on the client.
     #[serde(rename = "application")]
     Application,
@@ -33,6 +39,7 @@ impl fmt::Display for Effort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Effort::Sysctl => "sysctl",
+            Effort::Card => "network card",
             Effort::Application => "application",
             Effort::Switch => "switch",
             Effort::Kernel => "kernel program",
@@ -104,7 +111,7 @@ impl Change {
 }
 
 /// Words of `--remedies` with their meanings.
-pub const FAMILIES: [(&str, &str); 22] = [
+pub const FAMILIES: [(&str, &str); 42] = [
     ("rto-min", "the minimum retransmission timeout"),
     ("initial-window", "the initial window of a connection"),
     ("delayed-ack", "an ACK for every segment"),
@@ -117,11 +124,31 @@ pub const FAMILIES: [(&str, &str); 22] = [
     ("red-ecn", "RED that marks"),
     ("red", "RED that drops"),
     ("alpha", "the share of a switch's free memory that a port may use"),
-    ("jumbo", "frames of 9,000 bytes"),
+    ("jumbo", "frames of 9,000 bytes; packets of 4,096 bytes for RDMA"),
+    ("mark-thresholds", "the queue from which lossless ports mark (K)"),
+    ("mark-probability", "the share of packets that lossless ports mark"),
+    ("min-rate", "the least rate of an RDMA sender"),
+    ("cnp-interval", "the interval of congestion notifications (DCQCN)"),
+    ("pfc-alpha", "the share of unused memory that a link may fill before it is paused"),
+    ("headroom", "memory for packets that arrive after a pause"),
+    ("trim-queue", "the queue above which ports trim"),
+    ("trim-marks", "the part of its queue from which a trimming port marks"),
+    ("delay-target", "the queueing delay that senders aim at (NSCC)"),
+    ("first-window", "packets sent before the receiver's first report, over ports that trim"),
+    ("withheld-acks", "how often Ultra Ethernet's receivers acknowledge"),
+    ("resend-timeout", "Ultra Ethernet's retransmission timeout"),
+    ("nscc", "Ultra Ethernet's window at the sender"),
+    ("rccc", "Ultra Ethernet's credit from the receiver"),
     ("codel", "CoDel at the switch's ports"),
     ("gss", "gentle slow start"),
     ("m21", "a window assigned by the switch"),
     ("sicc", "swarms, hubs and a tree (SICC)"),
+    ("dcqcn-window", "DCQCN with a window"),
+    ("hpcc", "HPCC"),
+    ("timely", "TIMELY"),
+    ("rdma-dctcp", "DCTCP as a rate"),
+    ("eqds", "EQDS"),
+    ("ndp", "NDP"),
     ("buffer", "more memory in the switch"),
     ("link-rate", "faster links"),
     ("uplinks", "faster links between switches"),
@@ -132,24 +159,32 @@ pub const FAMILIES: [(&str, &str); 22] = [
 /// Dynamic thresholds as switches have them: powers of two, with their exponents.
 pub const ALPHAS: [(&str, i32); 7] = [("1/4", -2), ("1/2", -1), ("1", 0), ("2", 1), ("4", 2), ("8", 3), ("16", 4)];
 
+/// The same for the memory of lossless ports.
+pub const PFC_ALPHAS: [(&str, i32); 7] =
+    [("1/64", -6), ("1/32", -5), ("1/16", -4), ("1/8", -3), ("1/4", -2), ("1/2", -1), ("1", 0)];
+
 /// The ranges of one cluster.
 struct Ranges<'a> {
     s: &'a Settings,
-    base: Base,
-    own_scheme: String,
-    plain: bool,
+    scheme: Scheme,
     all: Vec<Change>,
 }
 
 /// All levels of all families, in the order of [`FAMILIES`]. Impossible ones are dropped when they are tried.
 pub fn changes(today: &Variant) -> Vec<Change> {
     let (s, scheme) = (&today.points[0].settings, today.scheme);
-    let plain = scheme.discipline == Discipline::DropTail && !scheme.ecn && !scheme.gss && !scheme.m21 && !scheme.ictcp;
-    let mut ranges = Ranges { s, base: scheme.base, own_scheme: scheme.to_string(), plain, all: Vec::new() };
-    ranges.hosts();
+    let mut ranges = Ranges { s, scheme, all: Vec::new() };
+    match scheme.transport {
+        Transport::Tcp => {
+            ranges.hosts();
+            ranges.objects();
+            ranges.switch();
+            ranges.laws();
+        }
+        Transport::Rdma(kind) => ranges.rdma(kind),
+        Transport::Uet(kind) => ranges.uet(kind),
+    }
     ranges.application();
-    ranges.switch();
-    ranges.laws();
     ranges.apart();
     let place = |change: &Change| FAMILIES.iter().position(|(word, _)| *word == change.family);
     ranges.all.sort_by_key(place);
@@ -162,6 +197,13 @@ impl Ranges<'_> {
         let change = Change { family: family.into(), says, settings, effort, ..Change::none() };
         self.all.push(change);
         self.all.last_mut().expect("it has just been added")
+    }
+
+    /// Another algorithm that cannot be had today.
+    fn not_available(&mut self, family: &str, scheme: String, says: &str) -> &mut Change {
+        let change = self.add(family, Effort::Kernel, says.into(), &[]);
+        (change.scheme, change.deployable, change.apart) = (Some(scheme), false, Some("not available today"));
+        change
     }
 
     fn apart_as(&mut self, family: &str, why: &'static str, effort: Effort, says: String, set: &[(&str, String)]) {
@@ -220,15 +262,17 @@ impl Ranges<'_> {
 
     /// Settings of the application on the client.
     fn application(&mut self) {
-        let n = self.s.servers();
-        let now = self.s.workload.in_flight.0.unwrap_or(n);
-        let halves = |of: u32| core::iter::successors(Some(of / 2), |k| Some(k / 2)).take_while(|k| *k > 0);
+        let now = self.s.workload.in_flight.0.unwrap_or(self.s.servers());
         if matches!(self.s.workload.kind, Kind::Barrier | Kind::WebSearch) {
             for k in halves(now) {
                 let says = format!("at most {k} concurrent requests");
                 self.add("in-flight", Effort::Application, says, &[("workload.in_flight", k.to_string())]);
             }
         }
+    }
+
+    /// Requests of a key-value client, and where objects are.
+    fn objects(&mut self) {
         if self.s.workload.kind == Kind::KeyValue {
             for (word, says) in [
                 ("sw", "a concurrency limit over servers, halved when responses are late"),
@@ -236,15 +280,14 @@ impl Ranges<'_> {
             ] {
                 self.add("server-window", Effort::Application, says.into(), &[]).scheme = Some(word.into());
             }
-            for k in halves(n) {
+            for k in halves(self.s.servers()) {
                 let says = format!("a concurrency limit of at most {k} servers");
                 let set = [("sliding_window.most", k.to_string())];
                 self.add("server-window", Effort::Application, says, &set).scheme = Some("sw".into());
             }
             let says = "popular and correlated objects on few servers (PICC)".into();
             self.add("placement", Effort::Application, says, &[]).scheme = Some("picc".into());
-            let sicc = self.add("sicc", Effort::Application, "swarms and hubs (SICC)".into(), &[]);
-            (sicc.scheme, sicc.deployable, sicc.apart) = (Some("sicc".into()), false, Some("not available today"));
+            self.not_available("sicc", "sicc".into(), "swarms and hubs (SICC)").effort = Effort::Application;
         }
     }
 
@@ -266,8 +309,10 @@ impl Ranges<'_> {
 
     /// Other algorithms at hosts and ports.
     fn laws(&mut self) {
-        let usual = [Base::NewReno, Base::Cubic].contains(&self.base);
-        if !usual || !self.plain || self.s.workload.kind == Kind::KeyValue {
+        let Scheme { base, discipline, ecn, gss, m21, ictcp, .. } = self.scheme;
+        let usual = [Base::NewReno, Base::Cubic].contains(&base);
+        let plain = discipline == Discipline::DropTail && !ecn && !gss && !m21 && !ictcp;
+        if !usual || !plain || self.s.workload.kind == Kind::KeyValue {
             return;
         }
         let pipe = (pipe_bytes(self.s) / self.s.full_frame().0 as f64).ceil().max(1.0);
@@ -277,7 +322,7 @@ impl Ranges<'_> {
             let change = self.add("dctcp", Effort::Switch, says, &[("ecn_threshold.k", format!("{k} packets"))]);
             change.scheme = Some("dctcp".into());
         }
-        let own = self.own_scheme.clone();
+        let own = self.scheme.to_string();
         for least in [least, 4 * least] {
             let thresholds =
                 [("red.min_th", format!("{least} packets")), ("red.max_th", format!("{} packets", 3 * least))];
@@ -293,15 +338,15 @@ impl Ranges<'_> {
             ("gss", format!("{own}+gss"), "gentle slow start on the servers"),
             ("m21", format!("{own}+m21"), "a window assigned by the switch (M21)"),
         ] {
-            let change = self.add(family, Effort::Kernel, says.into(), &[]);
-            (change.scheme, change.deployable, change.apart) = (Some(scheme), false, Some("not available today"));
+            self.not_available(family, scheme, says);
         }
     }
 
     /// Purchases, and changes of the workload itself.
     fn apart(&mut self) {
-        let times = [2_u64, 4, 16];
-        for factor in times {
+        // A port that trims needs no more memory than its queue, which is a setting.
+        let times: &[u64] = if self.scheme.uet().is_some() { &[] } else { &[2, 4, 16] };
+        for &factor in times {
             let (key, value) = match self.s.switch.shared_buffer.0 {
                 Some(memory) => ("switch.shared_buffer", Bytes(memory.0.saturating_mul(factor)).to_string()),
                 None => ("switch.buffer", multiplied(self.s.switch.buffer, factor).to_string()),
@@ -348,6 +393,11 @@ impl Ranges<'_> {
     }
 }
 
+/// Halves of a number, down to one.
+fn halves(of: u32) -> impl Iterator<Item = u32> {
+    core::iter::successors(Some(of / 2), |k| Some(k / 2)).take_while(|k| *k > 0)
+}
+
 /// A round trip of a full packet from the first server to the client and back, in an idle network.
 pub fn round_trip(s: &Settings) -> Time {
     let network: Option<Fabric> = s.network().ok();
@@ -364,5 +414,49 @@ fn multiplied(size: QueueSize, factor: u64) -> QueueSize {
     match size {
         QueueSize::Bytes(bytes) => QueueSize::Bytes(bytes.saturating_mul(factor)),
         QueueSize::Packets(packets) => QueueSize::Packets(packets.saturating_mul(factor as u32)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Families that are offered for a scheme, with whether any sets a key of TCP.
+    fn families(text: &str) -> (BTreeSet<String>, bool) {
+        let scenario = fanin_spec::Scenario::parse("my.toml", text).unwrap();
+        let all = changes(&scenario.variants().unwrap()[0]);
+        let of_tcp = all.iter().flat_map(|change| &change.settings).any(|(key, _)| key.starts_with("tcp."));
+        (all.into_iter().map(|change| change.family).collect(), of_tcp)
+    }
+
+    #[test]
+    fn each_transport_has_its_own_remedies() {
+        let rack = "[link]\nrate = \"100 Gbit/s\"\n[switch]\nbuffer = \"1 MB\"\n[workload]\nfragment = \"64 KB\"\n[sweep]\nfan_in = [8]\n";
+        let of = |scheme: &str| families(&format!("schemes = [\"{scheme}\"]\n{rack}"));
+        for (scheme, has, lacks) in [
+            ("newreno", "rto-min", "pfc-alpha"),
+            ("dcqcn", "cnp-interval", "alpha"),
+            ("dcqcn", "mark-thresholds", "rto-min"),
+            ("hpcc", "min-rate", "mark-thresholds"),
+            ("nscc", "trim-marks", "buffer"),
+            ("rccc", "first-window", "delay-target"),
+        ] {
+            let (families, of_tcp) = of(scheme);
+            assert!(families.contains(has) && !families.contains(lacks), "{scheme}: {families:?}");
+            assert!(families.contains("in-flight"), "{scheme}");
+            assert_eq!(of_tcp, scheme == "newreno");
+        }
+    }
+
+    #[test]
+    fn every_change_is_of_a_known_family() {
+        let known: BTreeSet<&str> = FAMILIES.iter().map(|(word, _)| *word).collect();
+        assert_eq!(known.len(), FAMILIES.len());
+        for scheme in ["cubic", "dcqcn", "timely", "nscc", "rccc", "eqds", "ndp"] {
+            let (families, _) = families(&format!("schemes = [\"{scheme}\"]\n[workload]\nfragment = \"64 KB\"\n"));
+            assert!(families.iter().all(|family| known.contains(family.as_str())), "{families:?}");
+        }
     }
 }

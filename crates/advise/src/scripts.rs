@@ -65,7 +65,7 @@ mod tests {
 
     /// Every kind of line that there is, for a switch of either syntax.
     fn all_scripts() -> Vec<String> {
-        let changes: [Asked; 9] = [
+        let changes: [Asked; 15] = [
             (&[("tcp.rto_min", "5 ms"), ("tcp.initial_window", "2")], None),
             (&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None),
             (&[("tcp.idle_restart", "true")], None),
@@ -75,6 +75,12 @@ mod tests {
             (&[("switch.alpha", "1/4")], None),
             (&[("link.frames", "jumbo")], None),
             (&[("tcp.rto_min", "5 ms"), ("switch.alpha", "8")], None),
+            (&[("ecn_ramp.k_min", "100 KB"), ("ecn_ramp.k_max", "400 KB")], None),
+            (&[("dcqcn.min_rate", "1/1000"), ("rdma.cnp_interval", "50 us")], None),
+            (&[("pfc.alpha", "1/4"), ("pfc.headroom", "52396 B")], None),
+            (&[("rdma.payload", "4 KiB")], None),
+            (&[("trimming.low", "10 %"), ("trimming.high", "40 %")], None),
+            (&[("uet.ack_after", "0 B"), ("switch.buffer", "356900 B")], None),
         ];
         let mut all = Vec::new();
         for chip in [None, Some(Chip::A7050)] {

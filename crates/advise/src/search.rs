@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use fanin_lab::{Broken, Executor, Progress, Session, State, figures, line_mbps, state_at};
+use fanin_lab::{Broken, Executor, Progress, Session, State, figures, line_mbps};
 use fanin_spec::Problem;
 use fanin_units::Time;
 
@@ -166,7 +166,8 @@ fn look_into(
 /// The state of a cluster from a trial's runs; `None` without runs.
 fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
     let row = trial.row()?;
-    let state = match state_at(&row) {
+    let state = match trial.state()? {
+        _ if trial.is_held_back() => "is paused",
         State::Holds => "holds",
         State::Slow => "is slow",
         State::Sags => "sags",
@@ -181,6 +182,7 @@ fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
         allowed_mbps: allowed(&row),
         qct_ms: row.qct_ms,
         wire_ms: wire_ms(trial, &row),
+        paused: trial.paused(),
         run: cluster.command(&Change::none(), trial.runs.len() as u32),
     })
 }
@@ -198,7 +200,7 @@ fn known(words: &[String]) -> Result<(), AdviceError> {
 fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, AdviceError> {
     let s = &cluster.at().settings;
     let a_second = (s.line_rate() as f64 / 8.0 / s.full_frame().0 as f64).max(1.0);
-    let (share, least) = (budget as f64 / RUNS as f64 / a_second, 2.0 * s.tcp.rto_min.as_secs_f64());
+    let (share, least) = (budget as f64 / RUNS as f64 / a_second, 2.0 * cluster.timeout().as_secs_f64());
     let most = share.max(least).max(0.01);
     let needs = (most * a_second) as u64;
     if needs > budget {
@@ -467,6 +469,7 @@ impl Search<'_, '_> {
             goodput_mbps: row.goodput_mbps,
             qct_ms: row.qct_ms,
             of_today: fanin_lab::stats::six_digits(trial.mean() / self.today.mean()),
+            paused: trial.paused(),
             harms: None,
             robust: None,
             goal: self.options.goal.as_ref().map(|goal| met(goal, trial, &row, line)),

@@ -1,10 +1,9 @@
 //! State of a cluster: its collapse point, its margin, and its limits.
 
 use fanin_lab::stats::Interval;
-use fanin_lab::{Broken, CompareOptions, Done, Planner, Runs, figures, state_at, summarise};
-use fanin_lab::{Outcome, State};
+use fanin_lab::{Broken, CompareOptions, Done, Outcome, Planner, Runs, figures, summarise};
 use fanin_model::{Bottleneck, overflow_onset};
-use fanin_spec::RunSpec;
+use fanin_spec::{RateBased, RunSpec, Settings, Share, Transport};
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::cluster::Cluster;
@@ -123,7 +122,8 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, 
         (Some(fragment), _) => Some(("workload.fragment", "responses of", fragment.0)),
         (None, block) => block.map(|block| ("workload.block", "rounds of", block.0)),
     };
-    let buffer = match s.switch.shared_buffer.0 {
+    let shared = s.switch.shared_buffer.0.filter(|_| cluster.today.scheme.uet().is_none());
+    let buffer = match shared {
         Some(memory) => ("switch.shared_buffer", "a shared buffer of", memory.0),
         None => ("switch.buffer", "port buffers of", s.in_bytes(s.switch.buffer)),
     };
@@ -139,9 +139,11 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, budget: &mut PacketBudget<'_, 
             let Some(variant) = cluster.with(&change) else { break };
             let mut trial = Trial::new(cluster, change, variant);
             budget.run(&mut [&mut trial], 1, budget.left())?;
-            let Some(row) = trial.row() else { break };
+            if trial.runs.is_empty() {
+                break;
+            }
             tried_to = value(step);
-            if matches!(state_at(&row), State::Collapsed | State::Sags) != hurt {
+            if trial.is_hurt() != hurt {
                 edge = Some(value(step));
                 break;
             }
@@ -221,7 +223,7 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
         let settings = vec![(key.to_string(), value)];
         all.push((what, Change { says, settings, effort: Effort::Hardware, ..Change::none() }));
     };
-    match s.switch.shared_buffer.0 {
+    match s.switch.shared_buffer.0.filter(|_| cluster.today.scheme.uet().is_none()) {
         Some(memory) => {
             suspect(
                 "buffer",
@@ -235,6 +237,44 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
             suspect("buffer", format!("with a buffer of {bytes}"), "switch.buffer", bytes);
         }
     }
+    match cluster.today.scheme.transport {
+        Transport::Tcp => of_tcp(s, &mut suspect),
+        Transport::Rdma(kind) => of_rdma(s, kind, &mut suspect),
+        Transport::Uet(_) => of_uet(&mut suspect),
+    }
+    let up = s.fabric.uplink_rate.0.unwrap_or(s.link.rate);
+    suspect(
+        "uplink",
+        "with uplinks four times as fast".into(),
+        "fabric.uplink_rate",
+        Rate(up.0.saturating_mul(4)).to_string(),
+    );
+    all
+}
+
+/// Adds a suspect: what it is, the run without it in words, the key and its value.
+type Suspect<'a> = dyn FnMut(&'static str, String, &str, String) + 'a;
+
+fn of_rdma(s: &Settings, kind: RateBased, suspect: &mut Suspect<'_>) {
+    let (key, now) = s.least_rate(kind);
+    if now.in_q(32) > Share::of(1, 10_000).in_q(32) {
+        let rate = Rate(s.link.rate.0 / 10_000);
+        suspect("least rate", format!("with a least rate of {rate}"), key, "1/10000".into());
+    }
+    if s.laws.rates.rdma.cnp_interval > Time(0) {
+        let says = "with a congestion notification for each marked packet".into();
+        suspect("congestion notifications", says, "rdma.cnp_interval", "0 s".into());
+    }
+    suspect("PFC threshold", "with a PFC alpha of 1".into(), "pfc.alpha", "1".into());
+}
+
+fn of_uet(suspect: &mut Suspect<'_>) {
+    let says = "with an acknowledgement for every packet".into();
+    suspect("withheld acknowledgements", says, "uet.ack_after", "0 B".into());
+    suspect("timeout", "with a timeout of 1 ms".into(), "uet.timeout", "1 ms".into());
+}
+
+fn of_tcp(s: &Settings, suspect: &mut Suspect<'_>) {
     if s.tcp.rto_min > Time::from_millis(1) {
         suspect("RTOmin", "with an RTOmin of 1 ms".into(), "tcp.rto_min", "1 ms".into());
     }
@@ -250,14 +290,6 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     if s.tcp.delayed_ack > 1 {
         suspect("delayed ACKs", "with an ACK for every segment".into(), "tcp.delayed_ack", "1".into());
     }
-    let up = s.fabric.uplink_rate.0.unwrap_or(s.link.rate);
-    suspect(
-        "uplink",
-        "with uplinks four times as fast".into(),
-        "fabric.uplink_rate",
-        Rate(up.0.saturating_mul(4)).to_string(),
-    );
-    all
 }
 
 /// Limits by the gain without them. With few seeds, a gain counts only if intervals do not overlap and the time differs.
@@ -282,9 +314,14 @@ pub fn limits(cluster: &Cluster<'_>, today: &Trial, budget: &mut PacketBudget<'_
         let says = format!(
             "{} a client waits {} instead of {}",
             trial.change.says,
-            figures::time(trial.mean()),
-            figures::time(today.mean())
+            figures::time(trial.wait()),
+            figures::time(today.wait())
         );
+        let pauses = trial.paused().zip(today.paused()).map_or(String::new(), |both| {
+            let [is, was] = [both.0, both.1].map(|paused| figures::three(100.0 * paused.share));
+            format!(", and pauses take {is} % of servers' time instead of {was} %")
+        });
+        let says = says + &pauses;
         let run = cluster.command(&trial.change, trial.runs.len() as u32);
         limits.push(Limit { what, says, goodput_mbps: row.goodput_mbps, run });
     }

@@ -1,10 +1,16 @@
 //! Changes tried: runs under common seeds, paid for out of one budget.
 
-use fanin_lab::stats::{Interval, mean_interval};
-use fanin_lab::{Batch, Broken, CompareOptions, Done, Least, Outcome, Runs, Session, SummaryRow, state_at, summarise};
-use fanin_spec::{RunSpec, Variant};
+use core::fmt;
+
+use fanin_lab::stats::{Interval, mean_interval, six_digits};
+use fanin_lab::{
+    Batch, Broken, CompareOptions, Done, Least, Outcome, Runs, Session, State, SummaryRow, figures, line_mbps,
+    state_at, summarise,
+};
+use fanin_spec::{RunSpec, Settings, Variant};
 use fanin_tables::RunTables;
 use fanin_units::Bytes;
+use serde::Serialize;
 
 use crate::cluster::{Cluster, round};
 use crate::remedy::Change;
@@ -36,6 +42,11 @@ pub struct Trial {
 pub const AS_GOOD: f64 = 1.02;
 /// A goodput that is less than another by no more than this factor counts as the same.
 const AS_MUCH: f64 = 1.1;
+/// Pauses that take at least this share of servers' time justify a change.
+const HELD_BACK: f64 = 0.1;
+/// Payload takes at least this share of a link that is full, and of one that is half full.
+const FULL: f64 = 0.9;
+const HALF_FULL: f64 = 0.5;
 
 impl Trial {
     /// A change that has not been tried.
@@ -48,9 +59,39 @@ impl Trial {
     }
 
     /// Time in which a client receives the bytes of one of today's rounds, in ms, by seed.
+    fn waits(&self) -> impl Iterator<Item = f64> {
+        let clients = f64::from(self.settings().clients().max(1));
+        self.runs.iter().map(move |done| client_ms(&done.tables, clients, self.bytes).max(self.wire_ms))
+    }
+
+    /// Shares of the time for which a server's link is paused, by seed.
+    fn paused_shares(&self) -> impl Iterator<Item = f64> {
+        let servers = f64::from(self.settings().servers().max(1));
+        self.runs.iter().map(move |done| paused_share(&done.tables, servers))
+    }
+
+    /// What a change is ranked by, in ms, by seed: the time in which a client receives the bytes of one of today's rounds, and the time of
+    /// it for which a server's link is paused, which its other flows lose.
     pub fn times(&self) -> Vec<f64> {
-        let clients = f64::from(self.variant.points[0].settings.clients().max(1));
-        self.runs.iter().map(|done| client_ms(&done.tables, clients, self.bytes).max(self.wire_ms)).collect()
+        self.waits().zip(self.paused_shares()).map(|(wait, paused)| wait * (1.0 + paused)).collect()
+    }
+
+    /// Mean time in which a client receives the bytes of one of today's rounds, in ms.
+    pub fn wait(&self) -> f64 {
+        mean_interval(&self.waits().collect::<Vec<_>>()).unwrap_or_default().six_digits().mean
+    }
+
+    /// Pauses of lossless ports; `None` if ports may drop.
+    pub fn paused(&self) -> Option<Paused> {
+        let runs = self.runs.len().max(1) as f64;
+        let count = self.runs.iter().flat_map(|done| &done.tables.pauses).map(|row| row.pauses).sum::<u64>() as f64;
+        let share = self.paused_shares().sum::<f64>();
+        let [count, share] = [count, share].map(|sum| six_digits(sum / runs));
+        self.variant.scheme.rdma().map(|_| Paused { count, share })
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.variant.points[0].settings
     }
 
     /// Its mean with an interval.
@@ -86,11 +127,54 @@ impl Trial {
         of(self).zip(of(other)).is_some_and(|(own, than)| AS_MUCH * own >= than)
     }
 
-    /// Whether rounds there are idle or lost.
+    /// Whether rounds there are idle or lost, or pauses hold servers back.
     pub fn is_hurt(&self) -> bool {
         use fanin_lab::State::{Collapsed, Sags};
-        self.row().is_some_and(|row| matches!(state_at(&row), Collapsed | Sags))
+        self.is_held_back() || matches!(self.state(), Some(Collapsed | Sags))
     }
+
+    /// Its state; `None` without runs. Transports other than TCP have no upper bound, and their timeouts may overlap with others' packets:
+    /// with a client's link that is almost full, they are no trouble, and with one that is half full, no collapse.
+    pub fn state(&self) -> Option<State> {
+        let row = self.row()?;
+        let state = state_at(&row);
+        if self.variant.scheme.is_tcp() {
+            return Some(state);
+        }
+        let full = row.goodput_mbps.mean / line_mbps(core::slice::from_ref(&self.variant));
+        Some(match state {
+            _ if full >= FULL => State::Holds,
+            State::Collapsed if full >= HALF_FULL => State::Sags,
+            state => state,
+        })
+    }
+
+    /// Whether pauses take a significant part of servers' time.
+    pub fn is_held_back(&self) -> bool {
+        self.paused().is_some_and(|paused| paused.share >= HELD_BACK)
+    }
+}
+
+/// Pauses of a run, mean over seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Paused {
+    /// Their number.
+    pub count: f64,
+    /// Share of the time for which a server's link is paused, mean over servers. A paused link between switches counts as one more.
+    pub share: f64,
+}
+
+impl fmt::Display for Paused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (percent, count) = (figures::three(100.0 * self.share), figures::count(self.count));
+        write!(f, "{percent} % of servers' time ({count} pauses)")
+    }
+}
+
+/// Duration of pauses per server, as a share of the measured time.
+fn paused_share(tables: &RunTables, servers: f64) -> f64 {
+    let paused: u64 = tables.pauses.iter().map(|row| row.paused_ps).sum();
+    paused as f64 / servers / tables.totals.measured_ps.max(1) as f64
 }
 
 /// Time to deliver these bytes at one client's share of a run's goodput, including the bytes of an unfinished round. For rounds of objects:
@@ -227,6 +311,16 @@ mod tests {
         assert!(!surely_less(&[0.32], &today), "one run is chance");
         assert!(!surely_less(&[0.3, 1.3, 0.3], &today));
         assert!(surely_less(&[9.0], &[10.0, 10.1, 9.9]), "intervals that do not overlap");
+    }
+
+    #[test]
+    fn pauses_count_by_the_time_that_a_server_loses() {
+        use fanin_tables::PauseRow;
+        let row = |paused_ps| PauseRow { paused_ps, pauses: 1, ..PauseRow::default() };
+        let mut tables = RunTables { pauses: vec![row(3_000), row(1_000)], ..RunTables::default() };
+        tables.totals.measured_ps = 10_000;
+        assert_eq!(paused_share(&tables, 4.0), 0.1, "4 ns of pauses over four servers in 10 ns");
+        assert_eq!(paused_share(&RunTables::default(), 4.0), 0.0);
     }
 
     #[test]

@@ -35,8 +35,9 @@ pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String 
     if main.is_empty() {
         text.prose("\nNo remedy that was tried and is available today helps.");
     } else {
+        let pauses = if advice.today.paused.is_some() { " and servers' paused time" } else { "" };
         text.prose(&format!(
-            "\n{BOLD}Remedies{BOLD:#}, best first by a client's time for the same bytes; equals by side effects and effort"
+            "\n{BOLD}Remedies{BOLD:#}, best first by a client's time for the same bytes{pauses}; equals by side effects and effort"
         ));
         main.iter().enumerate().for_each(|(i, remedy)| text.prose(&one_line(i + 1, remedy)));
     }
@@ -66,8 +67,9 @@ fn standing(advice: &Advice, text: &mut Text) {
         let allowed = standing.allowed_mbps.map_or(String::new(), |mbps| format!(" of at most {}", three(mbps)));
         let least = if standing.qct_ms.at_least.is_some() { "at least " } else { "" };
         let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", {least}{} per round", time(ms)));
+        let pauses = standing.paused.map_or(String::new(), |paused| format!("; pauses take {paused}"));
         format!(
-            "{} {colour}{} {} servers{colour:#}: {} Mbit/s{allowed}{round}",
+            "{} {colour}{} {} servers{colour:#}: {} Mbit/s{allowed}{round}{pauses}",
             standing.scheme,
             verb(standing.state),
             standing.servers,
@@ -101,6 +103,7 @@ fn verb(state: &str) -> &str {
         "holds" => "sustains",
         "sags" => "degrades at",
         "is collapsed" => "collapses at",
+        "is paused" => "pauses",
         _ => "is slow with",
     }
 }
@@ -161,6 +164,7 @@ fn one_line(rank: usize, remedy: &Remedy) -> String {
     let place = if rank == 0 { String::new() } else { format!("{rank}") };
     let round = remedy.qct_ms.mean.map_or(String::new(), |ms| format!(", {} per round", time(ms)));
     let p99 = remedy.qct_ms.p99.map_or(String::new(), |ms| format!(" (p99 {})", time(ms)));
+    let pauses = remedy.paused.map_or(String::new(), |paused| format!(", pauses {paused}"));
     let goal = match &remedy.goal {
         Some(met) if met.met => format!("; meets the goal: {}", met.reached),
         Some(met) => format!("; misses the goal: {}", met.reached),
@@ -174,7 +178,7 @@ fn one_line(rank: usize, remedy: &Remedy) -> String {
         None => "",
     };
     format!(
-        "  {place:>2}   {}: {:.1} % of today's time, {} Mbit/s{round}{p99}; {}{touches}{apart}{goal}{stands}",
+        "  {place:>2}   {}: {:.1} % of today's time, {} Mbit/s{round}{p99}{pauses}; {}{touches}{apart}{goal}{stands}",
         remedy.says,
         100.0 * remedy.of_today,
         three(remedy.goodput_mbps.mean),

@@ -2,13 +2,13 @@
 
 use fanin_fabric::{Fabric, HostId};
 use fanin_fanout::sicc::Queue;
-use fanin_units::{QueueSize, Rate, Share};
+use fanin_units::{QueueSize, Rate};
 
 use crate::assignment::Assignment;
 use crate::conditions::unmet;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
-use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, RateBased, Scenario, Scheme, Settings, Variant};
+use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
 
 impl Scenario {
     /// Keys set in the file, by an argument or by a scheme that have no effect on any of `variants`, or not the intended one. Ignores
@@ -181,13 +181,7 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
 /// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
 fn rates_above_link(variant: &Variant) -> Option<Wrong> {
     let kind = variant.scheme.rdma()?;
-    let rates = &variant.points.first()?.settings.laws.rates;
-    let (path, least): (_, Share) = match kind {
-        RateBased::Dcqcn | RateBased::DcqcnWindow => ("dcqcn.min_rate", rates.dcqcn.min_rate),
-        RateBased::Hpcc => ("hpcc.min_rate", rates.hpcc.min_rate),
-        RateBased::Timely => ("timely.min_rate", rates.timely.min_rate),
-        RateBased::RdmaDctcp => ("rdma_dctcp.min_rate", rates.rdma_dctcp.min_rate),
-    };
+    let (path, least) = variant.points.first()?.settings.least_rate(kind);
     let rate = |s: &Settings| Rate(least.part_of(s.link.rate.0));
     let link = |s: &Settings| s.link.client_rate.0.unwrap_or(s.link.rate);
     let adds_up = |s: &Settings| rate(s).0.saturating_mul(s.servers().into()) > link(s).0;

@@ -3,7 +3,7 @@
 use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
 use fanin_laws::rate::rdma::HEADERS;
-use fanin_units::{Rate, Time};
+use fanin_units::{Rate, Share, Time};
 
 use crate::problem::{Wrong, wrong};
 use crate::{RateBased, Scheme, Settings};
@@ -27,6 +27,25 @@ impl Settings {
         let link = fabric.link(id);
         let jitter = if fabric.is_host(link.from) { self.packet_jitter(fabric) } else { Time::ZERO };
         needed_headroom(link.rate, link.delay, jitter, self.rdma_frame(), self.link.framing.on_wire(0).into())
+    }
+
+    /// The largest headroom of a link into a switch, and the largest that one needs, in bytes.
+    pub fn headrooms(&self) -> Option<(u64, u64)> {
+        let fabric = self.network().ok()?;
+        let switches = fabric.switches().flat_map(|switch| Settings::links_into(&fabric, switch));
+        let of = |id: LinkId| (self.headroom(&fabric, id), self.needed_headroom(&fabric, id));
+        switches.map(of).reduce(|(has, needs), (other, least)| (has.max(other), needs.max(least)))
+    }
+
+    /// A sender's least rate as a share of its link's, and its key.
+    pub fn least_rate(&self, kind: RateBased) -> (&'static str, Share) {
+        let rates = &self.laws.rates;
+        match kind {
+            RateBased::Dcqcn | RateBased::DcqcnWindow => ("dcqcn.min_rate", rates.dcqcn.min_rate),
+            RateBased::Hpcc => ("hpcc.min_rate", rates.hpcc.min_rate),
+            RateBased::Timely => ("timely.min_rate", rates.timely.min_rate),
+            RateBased::RdmaDctcp => ("rdma_dctcp.min_rate", rates.rdma_dctcp.min_rate),
+        }
     }
 
     /// Links into a switch.
@@ -61,8 +80,7 @@ impl Settings {
 pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(fabric) = s.network().ok().filter(|_| scheme.rdma().is_some()) else { return Ok(()) };
     for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
-        let (link, has) = (fabric.link(id), s.headroom(&fabric, id));
-        let needs = s.needed_headroom(&fabric, id);
+        let (link, has, needs) = (fabric.link(id), s.headroom(&fabric, id), s.needed_headroom(&fabric, id));
         if has < needs {
             let what = format!(
                 "`pfc.headroom` of {has} B loses packets after a pause: a link of {} and {} carries {needs} B until the pause takes \

@@ -151,10 +151,7 @@ impl Way<'_> {
         let hosts = self.axes.iter().find(|axis| [FAN_IN, HOSTS].contains(&axis.path().as_str()));
         match hosts.filter(|axis| base.inputs.hosts(base.workload.kind).is_some() && axis.values.len() > 1) {
             Some(axis) => {
-                let what = format!(
-                    "a file says which hosts there are: give `{}` one value, or remove it",
-                    axis.key
-                );
+                let what = format!("a file says which hosts there are: give `{}` one value, or remove it", axis.key);
                 Err(Problem::new(&axis.origin, what))
             }
             None => Ok(()),

@@ -2,7 +2,7 @@
 
 use fanin_fabric::Fabric;
 use fanin_laws::dynamic_threshold::{DynamicThreshold, Memory};
-use fanin_laws::port::ecn_threshold;
+use fanin_laws::port::{Place, ecn_threshold};
 use fanin_units::{Bytes, QueueSize, Rate};
 
 use crate::Settings;
@@ -80,6 +80,12 @@ impl Settings {
             (None, Some(k)) => (k, Some("ecn_threshold.k")),
             (None, None) => (ecn_threshold::by_rate(rate, self.buffer_at(rate), self.full_frame().0), None),
         }
+    }
+
+    /// Queues of the client's port above which lossless ports mark some packets and all packets, in bytes.
+    pub fn client_ramp(&self) -> (u64, u64) {
+        let (rate, buffer, full_packet) = (self.client_rate(), self.client_buffer(), self.full_frame().0);
+        self.laws.ports.ecn_ramp.thresholds(&Place { rate, buffer, full_packet, ecn: true })
     }
 
     /// Capacity of the client's port queue.

@@ -127,7 +127,7 @@ impl Lines {
     /// DCTCP, and the ECN settings that it needs.
     pub(super) fn congestion_control(&mut self, change: &Change) {
         let Some(scheme) = &change.scheme else { return };
-        let ecn = scheme.contains("dctcp") || scheme.contains("ecn");
+        let ecn = scheme.starts_with("dctcp") || scheme.contains("ecn");
         for place in [Where::Servers, Where::Client] {
             if scheme.starts_with("dctcp") {
                 self.apply(place, "modprobe tcp_dctcp");
@@ -158,7 +158,7 @@ impl Lines {
 
     /// Jumbo frames, on hosts and on the switch.
     pub(super) fn frames(&mut self, change: &Change, eos: bool) {
-        if change.value("link.frames").is_none() {
+        if change.value("link.frames").or(change.value("rdma.payload")).is_none() {
             return;
         }
         self.touch("the whole network: hosts and ports without jumbo frames lose connectivity");

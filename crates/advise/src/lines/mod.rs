@@ -5,6 +5,7 @@
 //! own format; undo loads it only if it is complete and matches.
 
 mod application;
+mod cards;
 mod hosts;
 mod switch;
 
@@ -107,6 +108,9 @@ pub fn lines(change: &Change, after: &Settings, addresses: &Addresses) -> Lines 
     let eos = matches!(after.switch.profile.0, Some(Chip::A7060 | Chip::A7050 | Chip::A7060X6));
     lines.marks(change, after, eos);
     lines.alpha(change, eos);
+    lines.lossless(change, eos);
+    lines.trim_queue(change, after);
+    lines.cards(change, after);
     lines.frames(change, eos);
     if lines.apply.iter().any(|line| line.place == Where::Switch) {
         lines.note("The commands for the switch are untested on hardware.");

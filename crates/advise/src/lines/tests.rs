@@ -1,7 +1,7 @@
 //! Commands of changes.
 
 use fanin_spec::{Chip, Settings, Stack};
-use fanin_units::Bytes;
+use fanin_units::{Bytes, QueueSize, Rate};
 
 use super::{Addresses, Line, Lines, Syntax, Where, lines};
 use crate::remedy::{Change, Effort};
@@ -87,4 +87,33 @@ fn the_switch_vendor_determines_the_syntax() {
             }
         }
     }
+}
+
+#[test]
+fn least_rates_and_notifications_are_settings_of_cards() {
+    let mut after = Settings::default();
+    after.link.rate = Rate(100_000_000_000);
+    let settings = [("dcqcn.min_rate", "1/200"), ("rdma.cnp_interval", "50 us")];
+    let settings = settings.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
+    let lines = lines(&Change { settings, ..Change::none() }, &after, &Addresses::default());
+    let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
+    assert!(there(Where::Servers, "echo 500 > \"/sys/class/net/$DEV/ecn/roce_rp/rpg_min_rate\""), "in Mbit/s");
+    assert!(there(Where::Client, "echo 50 > \"/sys/class/net/$DEV/ecn/roce_np/min_time_between_cnps\""), "in us");
+    assert!(of(&[("hpcc.min_rate", "1/200")], None).apply[0].line.contains("no public command"));
+}
+
+#[test]
+fn lossless_ports_mark_by_both_thresholds_and_the_probability() {
+    let mut after = Settings::default();
+    after.laws.ports.ecn_ramp.k_min = Some(QueueSize::Bytes(100_000));
+    after.laws.ports.ecn_ramp.k_max = Some(QueueSize::Bytes(400_000));
+    let settings = vec![("ecn_ramp.k_min".into(), "100 KB".into()), ("ecn_ramp.k_max".into(), "400 KB".into())];
+    let marks = lines(&Change { settings, ..Change::none() }, &after, &Addresses::default());
+    assert!(text(&marks.apply).iter().any(|line| line.contains("-gmin 100000 -gmax 400000 -gdrop 20")), "{marks:?}");
+    let rdma = of(&[("pfc.alpha", "1/4"), ("pfc.headroom", "52396 B")], None);
+    for command in ["mmuconfig -p \"$PROFILE\" -a -2", "config buffer profile set \"$PROFILE\" --xoff 52396"] {
+        assert!(text(&rdma.apply).iter().any(|line| line.contains(command)), "{command}: {rdma:?}");
+    }
+    let dctcp = of(&[], Some("rdma-dctcp"));
+    assert!(!text(&dctcp.apply).iter().any(|line| line.contains("tcp")), "RDMA has no sysctls of TCP: {dctcp:?}");
 }

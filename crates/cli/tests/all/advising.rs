@@ -241,3 +241,100 @@ fn random_sizes_have_no_minimum_wire_time() {
     assert!(advice["today"]["wire_ms"].is_null(), "{}", advice["today"]);
     assert_eq!(advice["goal"]["possible"], true, "a small object may be that fast");
 }
+
+/// A lossless star whose senders' least rates, 1 Gbit/s each, add up to more than the client's link.
+const LOSSLESS: &str = r#"
+schemes = ["dcqcn"]
+[link]
+rate = "100 Gbit/s"
+delay = "1 us"
+framing = "4 B"
+[switch]
+shared_buffer = "16 MiB"
+[host]
+packet_jitter = "none"
+[workload]
+kind = "one-shot"
+start_jitter = "100 ns"
+fragment = "200 KB"
+[rdma]
+payload = "1000 B"
+[sweep]
+fan_in = [150]
+"#;
+
+fn paused(of: &Value) -> [f64; 2] {
+    ["count", "share"].map(|figure| of["paused"][figure].as_f64().unwrap())
+}
+
+#[test]
+fn a_lower_least_rate_shortens_pauses() {
+    let place = Place::with(LOSSLESS);
+    let advice = advise(&place, &[]);
+    let ([pauses, share], first) = (paused(&advice["today"]), &advice["remedies"][0]);
+    assert_eq!((&advice["today"]["state"], &first["family"]), (&"is paused".into(), &"min-rate".into()));
+    assert!(share > 0.3, "150 Gbit/s into 100 cannot do without pauses: {share}");
+    // 150 senders at 500 Mbit/s take 75 Gbit/s: of the pauses, those of the first round trip remain.
+    assert_eq!(first["settings"]["dcqcn.min_rate"], "1/200");
+    let [fewer, shorter] = paused(first);
+    assert!(fewer < pauses / 10.0 && shorter < share / 2.0, "{fewer} of {pauses}, {shorter} of {share}");
+    // The link is full either way, so that pauses alone make the difference.
+    let of_today = first["of_today"].as_f64().unwrap();
+    assert!((of_today - (1.0 + shorter) / (1.0 + share)).abs() < 0.01, "{of_today}");
+    let row = &place.runs(&format!("{} --json --no-cache", first["run"].as_str().unwrap()))["rows"][0];
+    assert_eq!(row["pauses"]["count"].as_f64().unwrap(), fewer);
+    for remedy in advice["remedies"].as_array().unwrap() {
+        assert!(remedy["settings"].as_object().unwrap().keys().all(|key| !key.starts_with("tcp.")), "{remedy}");
+    }
+    let text = place.says(&["advise", "my.toml", "--budget", "3M", "--no-cache"]);
+    assert!(text.contains("echo 500 > \"/sys/class/net/$DEV/ecn/roce_rp/rpg_min_rate\""), "{text}");
+}
+
+#[test]
+fn headrooms_are_neither_too_small_nor_too_large() {
+    let place =
+        Place::with(&LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"));
+    // Two delays and two frames: 2 x 12,500 B and 2 x 1,090 B.
+    let refused = place.refuses(&["advise", "my.toml", "--set", "pfc.headroom=20 KB"]);
+    assert!(refused.contains("27180 B until the pause takes effect; use at least that"), "{refused}");
+    let advice = advise(&place, &["--set", "pfc.headroom=165888 B", "--remedies", "headroom,cnp-interval"]);
+    let first = &advice["remedies"][0];
+    // And 394 quanta of 64 B, in which the other end reacts.
+    assert_eq!(first["settings"]["pfc.headroom"], "52396 B", "{first}");
+    let ([_, today], [_, with]) = (paused(&advice["today"]), paused(first));
+    assert!(with < 0.9 * today, "{with} of {today}");
+}
+
+#[test]
+fn trimming_ports_get_longer_queues_or_fewer_senders() {
+    let text = r#"
+schemes = ["rccc"]
+[fabric]
+kind = "fat-tree"
+arity = 8
+placement = "spread"
+[link]
+rate = "100 Gbit/s"
+delay = "1 us"
+framing = "18 B"
+[switch]
+buffer = "178450 B"
+[host]
+packet_jitter = "none"
+[workload]
+kind = "barrier"
+fragment = "20 KB"
+duration = "5 ms"
+[sweep]
+fan_in = [127]
+"#;
+    let advice =
+        advise(&Place::with(text), &["--goal", "goodput > 90 %", "--remedies", "trim-queue,in-flight,withheld-acks"]);
+    let today = advice["today"]["goodput_mbps"]["mean"].as_f64().unwrap();
+    assert!(today < 90_000.0 && advice["today"]["paused"].is_null(), "{today}");
+    let meets = |family: &str| {
+        let mut of = advice["remedies"].as_array().unwrap().iter().filter(|one| one["family"] == family);
+        of.any(|one| one["goal"]["met"] == true && one["goodput_mbps"]["mean"].as_f64().unwrap() > 1.08 * today)
+    };
+    assert!(meets("trim-queue") && meets("in-flight"), "{advice}");
+}

@@ -51,12 +51,19 @@ fn by_rate(rate: Rate) -> u64 {
     rate.0 / 250_000
 }
 
+impl Params {
+    /// k_min and k_max at this place, bytes.
+    pub fn thresholds(&self, place: &Place) -> (u64, u64) {
+        let bytes = |size: Option<QueueSize>, auto: u64| size.map_or(auto, |size| place.in_bytes(size));
+        (bytes(self.k_min, by_rate(place.rate)), bytes(self.k_max, 4 * by_rate(place.rate)))
+    }
+}
+
 impl EcnRamp {
     /// The state of an empty port.
     pub fn start(params: &Params, place: &Place) -> Option<EcnRamp> {
-        let bytes = |size: Option<QueueSize>, auto: u64| size.map_or(auto, |size| place.in_bytes(size));
-        let k_min = bytes(params.k_min, by_rate(place.rate));
-        Some(EcnRamp::between(k_min, bytes(params.k_max, 4 * by_rate(place.rate)), params.p_max))
+        let (k_min, k_max) = params.thresholds(place);
+        Some(EcnRamp::between(k_min, k_max, params.p_max))
     }
 
     /// A ramp between two queues, bytes.
