@@ -252,7 +252,7 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     all
 }
 
-/// Adds a suspect: what it is, the run without it in words, the key and its value.
+/// Adds a suspect: its description, the run without it in words, the key and its value.
 type Suspect<'a> = dyn FnMut(&'static str, String, &str, String) + 'a;
 
 fn of_rdma(s: &Settings, kind: RateBased, suspect: &mut Suspect<'_>) {

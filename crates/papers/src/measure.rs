@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_spec::RunSpec;
-use fanin_tables::{FlowKind, GatheringRow, PortRow, QueryRow, RequestRow, RunTables, TaskRow};
+use fanin_tables::{FlowKind, FlowRow, GatheringRow, PortRow, QueryRow, RequestRow, RunTables, TaskRow};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -146,6 +146,14 @@ measures! { |spec, tables|
         let sum: u128 = rows().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
         (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
     };
+    /// 99th percentile of the slowdown of the workload's flows of at most 100 KB; unfinished ones count with the time until the end.
+    ShortSlowdownP99, "99th percentile of the slowdown of flows to 100 KB, times", run =
+        slowdowns(tables, 0, 100_000).map(|times| times.p99 as f64 / 1e3);
+    /// Median of the slowdown of the workload's flows over 1 MB, likewise.
+    LongSlowdownP50, "median slowdown of flows over 1 MB, times", run =
+        slowdowns(tables, 1_000_000, u64::MAX).map(|times| times.p50 as f64 / 1e3);
+    /// Pauses of links.
+    Pauses, "pauses a run", run = Some(tables.pauses.iter().map(|row| row.pauses).sum::<u64>() as f64);
     /// The share of a MapReduce job's time from its first fetch to its last, per cent.
     ShuffleSharePct, "shuffle's share of the run time, %", run = share_of_runtime(tables, |task| task.shuffle_start_ps);
     /// The same from the start of the first reduce, as the logs of Hadoop and MRPerf count the shuffle: it includes waiting for maps.
@@ -273,6 +281,18 @@ fn times(queries: impl Iterator<Item = (Option<u64>, Option<u64>)> + Clone) -> O
     percentiles_with_open(&mut ended, &mut open).map(|(times, _)| times)
 }
 
+/// Percentiles of the slowdowns of the workload's own flows of over `from` and up to `to` bytes, in thousandths.
+fn slowdowns(tables: &RunTables, from: u64, to: u64) -> Option<Percentiles> {
+    let sized =
+        |flow: &&FlowRow| flow.class.is_own() && flow.payload_bytes.is_some_and(|bytes| bytes > from && bytes <= to);
+    let thousandths = |flow: &FlowRow, took: u64| Some(took * 1_000 / flow.ideal_ps.filter(|&ideal| ideal > 0)?);
+    let flows = tables.flows.iter().filter(sized);
+    times(flows.map(|flow| match flow.fct_ps {
+        Some(took) => (thousandths(flow, took), None),
+        None => (None, thousandths(flow, tables.totals.measured_ps.saturating_sub(flow.start_ps))),
+    }))
+}
+
 /// The queue of a port to the client, in full packets; `None` if it was not measured.
 fn client_queue(spec: &RunSpec, tables: &RunTables, of: impl Fn(&PortRow) -> Option<u64>) -> Option<f64> {
     let port = tables.ports.iter().find(|port| port.port.ends_with(">client"))?;
@@ -381,6 +401,30 @@ mod tests {
         // 8 us: a byte is a Mbit/s.
         tables.totals.measured_ps = 8_000_000;
         assert_eq!(long_mbps(&tables), [(1.0, 1_500.0), (2.0, 2_000.0)]);
+    }
+
+    #[test]
+    fn slowdowns_are_those_of_own_flows_by_size() {
+        let flow = |class, bytes, start_ps, fct_ps| FlowRow {
+            class,
+            payload_bytes: Some(bytes),
+            start_ps,
+            fct_ps,
+            ideal_ps: Some(1_000),
+            ..FlowRow::default()
+        };
+        let flows = vec![
+            flow(FlowKind::Poisson, 100_000, 0, Some(2_500)),
+            // Unfinished after 7,000 ps.
+            flow(FlowKind::Poisson, 10, 3_000, None),
+            flow(FlowKind::Background, 10, 0, Some(90_000)),
+            flow(FlowKind::Poisson, 2_000_000, 0, Some(1_500)),
+        ];
+        let mut tables = RunTables { flows, ..RunTables::default() };
+        tables.totals.measured_ps = 10_000;
+        assert_eq!(slowdowns(&tables, 0, 100_000).unwrap().p99, 7_000);
+        assert_eq!(slowdowns(&tables, 1_000_000, u64::MAX).unwrap().p50, 1_500);
+        assert!(slowdowns(&tables, 100_000, 1_000_000).is_none());
     }
 
     #[test]

@@ -449,8 +449,13 @@ impl Link {
         let (bytes, class) = (slot.packet.bytes(), slot.packet.packet.class.number());
         if self.port.as_ref().is_some_and(|port| port.law.by_class) {
             let of = |at: usize| self.slots.get(at).packet.packet.class.number();
-            let lower = (first..last).rev().take_while(|&at| of(at) < class).count();
-            self.slots.lift(last, last - lower);
+            // Queued packets are in the order of their classes.
+            let (mut from, mut to) = (first, last);
+            while from < to {
+                let middle = from.midpoint(to);
+                if of(middle) < class { to = middle } else { from = middle + 1 }
+            }
+            self.slots.lift_last(from);
         }
         Some(Queued { came_by, class, bytes })
     }

@@ -110,6 +110,20 @@ impl<T: Copy + Default> Ring<T> {
         *self.get_mut(to) = value;
     }
 
+    /// Move the last one to place `to` before it. Either those between move back or those before move forward, whichever are fewer.
+    pub fn lift_last(&mut self, to: usize) {
+        let last = self.len() - 1;
+        if last - to <= to {
+            return self.lift(last, to);
+        }
+        let value = *self.get(last);
+        self.head = self.head.wrapping_sub(1) & (self.slots.len() as u32 - 1);
+        for i in 0..to {
+            *self.get_mut(i) = *self.get(i + 1);
+        }
+        *self.get_mut(to) = value;
+    }
+
     /// If empty, free a large allocation. Of a hundred thousand links that were once full, few are full at a time.
     #[inline(always)]
     pub fn rest(&mut self) {
@@ -149,6 +163,12 @@ mod tests {
                         let to = from / 2;
                         ring.lift(from, to);
                         let lifted = model.remove(from).expect("it is there");
+                        model.insert(to, lifted);
+                    }
+                    Some(value) if value < 110 && !model.is_empty() => {
+                        let to = usize::from(value) % model.len();
+                        ring.lift_last(to);
+                        let lifted = model.pop_back().expect("it is there");
                         model.insert(to, lifted);
                     }
                     Some(value) => { *ring.push() = value; model.push_back(value); }

@@ -145,7 +145,7 @@ impl Lines {
         self.note("SONiC's dynamic_th is an exponent of two: 3 is an alpha of 8.");
     }
 
-    /// When a switch pauses a link, and the memory for what still arrives.
+    /// When a switch pauses a link, and the memory for packets that still arrive.
     pub(super) fn lossless(&mut self, change: &Change, eos: bool) {
         let exponent = change.value("pfc.alpha").and_then(|value| PFC_ALPHAS.iter().find(|(alpha, _)| *alpha == value));
         let headroom = change.value("pfc.headroom").and_then(|text| text.parse::<Bytes>().ok());
