@@ -270,7 +270,8 @@ class Workload(TypedDict, total=False):
 
     kind: str
     """Pattern of requests and responses. Use "barrier", "one-shot", "web-search", "long", "flows", "shuffle",
-    "poisson", "mapreduce", "all-reduce", "bursts" or "key_value". Default: "barrier"."""
+    "poisson", "mapreduce", "all-reduce", "all-to-all", "pulls", "bursts" or "key_value". Default:
+    "barrier"."""
     fan_in: int
     """Servers that respond to the client if `fan_in` is not swept; for an any-to-any workload, the default
     number of hosts other than the client. Use a whole number; 1 to 1000000. Default: 16."""
@@ -283,8 +284,8 @@ class Workload(TypedDict, total=False):
     many clients as hosts use all others. Use "same", "own" or "others". Default: "same"."""
     fragment: str
     """Bytes that each server sends, independent of their number; of a shuffle, that each host sends to each
-    other host; of an all-reduce, each host's vector. Excludes block. Use bytes with their unit, such as "256
-    KiB", or "none"; at most 1024 GiB. Default: "none"."""
+    other host, as in an all-to-all; of an all-reduce, each host's vector. Excludes block. Use bytes with
+    their unit, such as "256 KiB", or "none"; at most 1024 GiB. Default: "none"."""
     block: str
     """Total bytes of all servers, divided evenly. Excludes fragment. Use bytes with their unit, such as "256
     KiB", or "none"; at most 1024 GiB. Default: "none"."""
@@ -294,11 +295,12 @@ class Workload(TypedDict, total=False):
     connections: str
     """Connections: "standing", persistent ones that carry several responses (of a barrier or web search,
     opened before the first); "new", one for each response; "usual", persistent for a barrier, an all-reduce,
-    bursts and key_value, new for the others. Use "usual", "standing" or "new". Default: "usual"."""
+    an all-to-all, pulls, bursts and key_value, new for the others. Use "usual", "standing" or "new". Default:
+    "usual"."""
     start_jitter: str
     """Upper end of a uniform random start delay: of each server in each round, each flow of a shuffle, each
-    fetch of a mapreduce job, or each host of an all-reduce. Use a time with its unit, such as "25 us"; at
-    most 1000 s. Default: "0 s"."""
+    fetch of a mapreduce job, or each host of an all-reduce or all-to-all. Use a time with its unit, such as
+    "25 us"; at most 1000 s. Default: "0 s"."""
     duration: str
     """Measured time of a barrier or long workload; time in which Poisson flows and bursts start; for the
     others a time limit. Use a time with its unit, such as "25 us"; above 0 and at most 100000 s. Default: "5
@@ -311,11 +313,31 @@ class Workload(TypedDict, total=False):
     """Share of ordered pairs of hosts that a shuffle uses, drawn at random. Use a share from 0 to 1, such as
     0.0625, "1/16" or "6.25 %". Default: 1."""
     queries: int
-    """Queries of a web search, all-reduces, or requests of each front end of a key_value workload, in
-    sequence unless `key_value.within` is set. Use a whole number. Default: 100."""
+    """Queries of a web search, all-reduces, all-to-alls, or requests of each front end of a key_value
+    workload, in sequence unless `key_value.within` is set. Use a whole number. Default: 100."""
     in_flight: int | str
-    """Maximum servers with an outstanding request; "none": all. Use a whole number, or "none"; at least 1.
-    Default: "none"."""
+    """Maximum servers with an outstanding request of a client; of an all-to-all, hosts that a host sends to
+    at once; "none": all. Use a whole number, or "none"; at least 1. Default: "none"."""
+    bytes_in_flight: str
+    """Maximum bytes that a client, or a reduce, has requested and not received (Spark:
+    spark.reducer.maxSizeInFlight); one request is always allowed. "none": unlimited. Use bytes with their
+    unit, such as "256 KiB", or "none"; 1 B to 1024 GiB. Default: "none"."""
+    algorithm: str
+    """How an all-reduce moves its parts. Use "ring", "tree" or "halving-doubling". Default: "ring"."""
+    chunk: str
+    """Bytes that a host of a tree passes on at once: larger chunks cost less, smaller ones fill a tree's
+    links earlier. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1024 GiB. Default: "512
+    KiB"."""
+    matrix: str
+    """Bytes between all hosts of each all-to-all: a table with the header src,dst,bytes, or
+    operation,src,dst,bytes for several, which are used in turn. Hosts count from 0, the client; there are as
+    many as the table needs unless fabric.hosts is set. Excludes fragment. Use the path of a file, relative to
+    the scenario's, or "none". Default: "none"."""
+    pulls: str
+    """Pulls: a table with the header pull,start_us,src,dst,bytes. Lines with the same pull have the same
+    start and dst, the host that requests; src are the hosts that answer. Hosts count from 0, the client;
+    there are as many as the table needs unless fabric.hosts is set. Use the path of a file, relative to the
+    scenario's, or "none". Default: "none"."""
     request_gap: str
     """Time between two requests at the start of a round or query, which the client writes one after another.
     A response that arrives before the last request frees a slot, which goes to the end of the queue. Use a
@@ -436,6 +458,29 @@ class Service(TypedDict, total=False):
     connections: str
     """Connections: one persistent connection per pair of hosts, or a new one for each response (the usual
     choice). Use "usual", "standing" or "new". Default: "usual"."""
+
+
+class Bursts(TypedDict, total=False):
+    """`[bursts]` A generator of bursts into the client, in place of `workload.bursts`. A burst carries what
+    the client's link carries in its width."""
+
+    spacing: str
+    """Mean time from the start of one cluster of bursts to that of the next, exponentially distributed;
+    "none": there is no generator. Use a time with its unit, such as "40 ms", or "none"; 1 ns to 1000 s.
+    Default: "none"."""
+    width: str
+    """Mean time for which a burst fills the client's link, exponentially distributed. Use a time with its
+    unit, such as "25 us"; 1 ns to 10 s. Default: "100 us"."""
+    height: int
+    """Mean number of servers that send at once, each as fast as it may: a burst arrives at this multiple of
+    the client's link rate at most. Uniform from 1 to twice this less 1. Use a whole number; 1 to 500000.
+    Default: 8."""
+    clustering: float | str
+    """Share of bursts that another one of the same cluster follows: 0, each cluster has one burst; 0.5, two
+    on average. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at most 99/100. Default: 0."""
+    cluster_gap: str
+    """Mean time from the start of a burst to that of the next one of its cluster, exponentially distributed.
+    Use a time with its unit, such as "25 us"; 1 ns to 1000 s. Default: "200 us"."""
 
 
 class KeyValue(TypedDict, total=False):
@@ -634,6 +679,210 @@ class Vegas(TypedDict, total=False):
     Default: 1."""
 
 
+class Dcqcn(TypedDict, total=False):
+    """`[dcqcn]` DCQCN, as network cards run it; intervals of 55, 50 and 55 us, five steps of fast recovery, a
+    byte counter of 10 MB and a clamped target are the paper's."""
+
+    g: float | str
+    """Weight of a new sample in alpha. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
+    1/65536. Default: "1/256"."""
+    alpha_interval: str
+    """Interval of alpha's updates. Use a time with its unit, such as "25 us"; 100 ns to 10 ms. Default: "1
+    us"."""
+    cut_interval: str
+    """Least time between two cuts of the rate. Use a time with its unit, such as "25 us"; 100 ns to 10 ms.
+    Default: "4 us"."""
+    increase_interval: str
+    """Interval of increases since the last cut. Use a time with its unit, such as "25 us"; 100 ns to 100 ms.
+    Default: "300 us"."""
+    byte_counter: str
+    """Bytes sent between two increases, besides those by time; 0 B for none. Use bytes with their unit, such
+    as "64 KiB" or "1460 B". Default: "0 B"."""
+    fast_recovery: int
+    """Steps that only recover the rate of the last cut, before the target rises. Use a whole number; 1 to
+    100. Default: 1."""
+    additive: float | str
+    """Increase of the target in the step after fast recovery, as a share of the link's rate: 20 Mbit/s at 100
+    Gbit/s. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/5000"."""
+    hyper: float | str
+    """Increase of the target in later steps, likewise. Use a share from 0 to 1, such as 0.0625, "1/16" or
+    "6.25 %". Default: "1/500"."""
+    min_rate: float | str
+    """Least rate, as a share of the link's: 1 Gbit/s at 100 Gbit/s. Senders at once times this rate above the
+    link's are held back by pauses alone. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at
+    least 1/1000000. Default: "1/100"."""
+    clamp_target: bool
+    """The target follows the rate at every cut, even if nothing was raised since the last one. Use true or
+    false. Default: false."""
+
+
+class Hpcc(TypedDict, total=False):
+    """`[hpcc]` HPCC."""
+
+    target: float | str
+    """Target utilisation of links, eta. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
+    1/100. Default: "19/20"."""
+    max_stage: int
+    """Additive increases in a row before the rate is set anew by the utilisation, maxStage: 5 in the paper, 0
+    in its simulator's scripts. Use a whole number; 0 to 100. Default: 5."""
+    increase: float | str
+    """Additive increase, as a share of the link's rate: 50 Mbit/s at 100 Gbit/s. Use a share from 0 to 1,
+    such as 0.0625, "1/16" or "6.25 %". Default: "1/2000"."""
+    min_rate: float | str
+    """Least rate, as a share of the link's. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at
+    least 1/1000000. Default: "1/100"."""
+
+
+class Timely(TypedDict, total=False):
+    """`[timely]` TIMELY."""
+
+    alpha: float | str
+    """Weight of a new sample in the smoothed difference of round-trip times. Use a share from 0 to 1, such as
+    0.0625, "1/16" or "6.25 %". Default: "7/8"."""
+    beta: float | str
+    """Factor of decreases. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "4/5"."""
+    low: str
+    """Below this round-trip time the rate rises. Use a time with its unit, such as "25 us". Default: "50
+    us"."""
+    high: str
+    """Above this round-trip time the rate falls. Use a time with its unit, such as "25 us". Default: "500
+    us"."""
+    min_rtt: str
+    """Round-trip time by which differences are divided. Use a time with its unit, such as "25 us"; at least 1
+    ns. Default: "20 us"."""
+    additive: float | str
+    """Increase, as a share of the link's rate: 100 Mbit/s at 100 Gbit/s. Use a share from 0 to 1, such as
+    0.0625, "1/16" or "6.25 %". Default: "1/1000"."""
+    hyper: float | str
+    """Increase after hyper_after increases in a row, likewise. Use a share from 0 to 1, such as 0.0625,
+    "1/16" or "6.25 %". Default: "1/200"."""
+    hyper_after: int
+    """Increases in a row before hyperactive ones. Use a whole number. Default: 5."""
+    min_rate: float | str
+    """Least rate, as a share of the link's. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at
+    least 1/1000000. Default: "1/100"."""
+
+
+class RdmaDctcp(TypedDict, total=False):
+    """`[rdma_dctcp]` DCTCP for RDMA."""
+
+    g: float | str
+    """Weight of a new sample in alpha. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
+    1/65536. Default: "1/16"."""
+    increase: float | str
+    """Increase in a round trip without a cut, as a share of the link's rate: 615 Mbit/s at 100 Gbit/s, a
+    packet of 1,000 B in 13 us. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
+    "123/20000"."""
+    min_rate: float | str
+    """Least rate, as a share of the link's. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at
+    least 1/1000000. Default: "1/100"."""
+
+
+class Rdma(TypedDict, total=False):
+    """`[rdma]` RDMA's reliable connection (RoCEv2): go-back-N over lossless ports."""
+
+    payload: str
+    """Payload of a full packet. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64 B to 16 KiB.
+    Default: "1 KiB"."""
+    timeout: str
+    """Time without an acknowledgement after which everything unacknowledged is sent again. Use a time with
+    its unit, such as "25 us"; at least 10 us. Default: "4 ms"."""
+    nack_interval: str
+    """Least time between two requests for the same missing packet. Use a time with its unit, such as "25 us".
+    Default: "500 us"."""
+    cnp_interval: str
+    """Least time between two congestion notifications of a connection; zero: each marked packet's ACK is one.
+    Use a time with its unit, such as "25 us". Default: "0 s"."""
+
+
+class Pfc(TypedDict, total=False):
+    """`[pfc]` Lossless ports: switches pause the links by which they fill (PFC, IEEE 802.1Qbb)."""
+
+    reserved: str
+    """Memory reserved for each link into a switch. Use bytes with their unit, such as "64 KiB" or "1460 B".
+    Default: "4 KiB"."""
+    headroom: int | str
+    """Memory for packets that arrive over a link after it was paused; "auto": three times the link's rate by
+    its delay, but at least the bytes of two delays, of a random delay of hosts' packets, and of three frames,
+    one of them the pause. Use a number of packets, or a size with its unit, such as 20, "20 packets" or "64
+    KiB"; or "auto". Default: "auto"."""
+    alpha: float | str
+    """Share of the unused memory that one link may fill before it is paused. Links faster than the slowest
+    may fill as many times more. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024.
+    Default: "1/8"."""
+    resume: str
+    """How far below the threshold a paused link resumes. Use bytes with their unit, such as "64 KiB" or "1460
+    B". Default: "3 KiB"."""
+
+
+class Nscc(TypedDict, total=False):
+    """`[nscc]` NSCC, Ultra Ethernet's sender-based congestion control."""
+
+    target: float | str
+    """Target of the queueing delay, as a share of the network's round trip; 1 is meant for ports that do not
+    trim. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/100. Default: "3/4"."""
+    window_percent: int
+    """Largest window and first window, in percent of the bandwidth-delay product. Use a whole number; 10 to
+    10000. Default: 150."""
+    decrease: float | str
+    """Share of the excess delay by which the window is reduced. Use a share from 0 to 1, such as 0.0625,
+    "1/16" or "6.25 %". Default: "4/5"."""
+    max_decrease: float | str
+    """Largest reduction of the window at once. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %".
+    Default: "1/2"."""
+    quick_adapt: int
+    """Quick adapt: less than the largest window divided by two to the power of this must have arrived. Use a
+    whole number; 0 to 16. Default: 3."""
+
+
+class Rccc(TypedDict, total=False):
+    """`[rccc]` RCCC, Ultra Ethernet's receiver-based congestion control."""
+
+    window_percent: int
+    """First credit of a message and the most that is granted, in percent of the bandwidth-delay product. Use
+    a whole number; 10 to 10000. Default: 150."""
+    grant: str
+    """Credit of a turn. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64 B to 1 MB. Default: "16
+    KiB"."""
+
+
+class Eqds(TypedDict, total=False):
+    """`[eqds]` EQDS, credit from the receiver's edge."""
+
+    window: int
+    """Credit at the start of a message, in full packets, and the most that is granted. Use a whole number; 1
+    to 100000. Default: 64."""
+    grant: str
+    """Credit of a turn. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64 B to 1 MB. Default: "4
+    KiB"."""
+
+
+class Ndp(TypedDict, total=False):
+    """`[ndp]` NDP, pulls from the receiver."""
+
+    window: int
+    """Packets that are sent before the first pull. Use a whole number; 1 to 100000. Default: 15."""
+    payload: str
+    """Payload of a full packet. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64 B to 16 KiB.
+    Default: "8936 B"."""
+
+
+class Uet(TypedDict, total=False):
+    """`[uet]` Ultra Ethernet's transport (UET) and its ancestors: selective acknowledgements over ports that
+    trim, a path for each packet."""
+
+    payload: str
+    """Payload of a full packet; `ndp.payload` for NDP. Use bytes with their unit, such as "64 KiB" or "1460
+    B"; 64 B to 16 KiB. Default: "4086 B"."""
+    ack_after: str
+    """Bytes after which a receiver acknowledges; marks, gaps that close and a sender's last packet are
+    acknowledged at once. Use bytes with their unit, such as "64 KiB" or "1460 B"; 0 B to 1 MB. Default: "16
+    KiB"."""
+    timeout: str
+    """Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a
+    round trip. Use a time with its unit, such as "25 us"; at least 1 us. Default: "15 us"."""
+
+
 class Gss(TypedDict, total=False):
     """`[gss]` Gentle slow start."""
 
@@ -729,6 +978,34 @@ class Codel(TypedDict, total=False):
     trip. Use a time with its unit, such as "25 us"; at most 100 s. Default: "100 ms"."""
     resume: str
     """Drop rate if dropping restarts soon after it ended. Use "rfc8289" or "ns-2". Default: "rfc8289"."""
+
+
+class EcnRamp(TypedDict, total=False):
+    """`[ecn_ramp]` Marking of departing packets for DCQCN."""
+
+    k_min: int | str
+    """No marks up to this queue; "auto": 4 kB for each Gbit/s of the link, 400 kB at 100 Gbit/s. Use a number
+    of packets, or a size with its unit, such as 20, "20 packets" or "64 KiB"; or "auto". Default: "auto"."""
+    k_max: int | str
+    """All packets are marked above this queue, at least k_min; "auto": four times the automatic k_min. Use a
+    number of packets, or a size with its unit, such as 20, "20 packets" or "64 KiB"; or "auto". Default:
+    "auto"."""
+    p_max: float | str
+    """Probability at k_max. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/5"."""
+
+
+class Trimming(TypedDict, total=False):
+    """`[trimming]` Ports that trim packets."""
+
+    header: str
+    """Bytes that remain of a packet in a buffer. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64
+    B to 256 B. Default: "64 B"."""
+    low: float | str
+    """No marks up to this share of the buffer. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %".
+    Default: "1/5"."""
+    high: float | str
+    """All packets are marked above this share of the buffer. Use a share from 0 to 1, such as 0.0625, "1/16"
+    or "6.25 %". Default: "4/5"."""
 
 
 class SlidingWindow(TypedDict, total=False):
@@ -901,6 +1178,7 @@ class ScenarioDict(TypedDict, total=False):
     workload: Workload
     mapreduce: Mapreduce
     service: Service
+    bursts: Bursts
     key_value: KeyValue
     faults: Faults
     measure: Measure
@@ -910,12 +1188,25 @@ class ScenarioDict(TypedDict, total=False):
     dctcp: Dctcp
     cubic: Cubic
     vegas: Vegas
+    dcqcn: Dcqcn
+    hpcc: Hpcc
+    timely: Timely
+    rdma_dctcp: RdmaDctcp
+    rdma: Rdma
+    pfc: Pfc
+    nscc: Nscc
+    rccc: Rccc
+    eqds: Eqds
+    ndp: Ndp
+    uet: Uet
     gss: Gss
     m21: M21
     ictcp: Ictcp
     ecn_threshold: EcnThreshold
     red: Red
     codel: Codel
+    ecn_ramp: EcnRamp
+    trimming: Trimming
     sliding_window: SlidingWindow
     ictcp_window: IctcpWindow
     sicc: Sicc
