@@ -436,6 +436,15 @@ impl Link {
         if self.slots.len() == 1 { LinkAction::Arrival(due) } else { LinkAction::Nothing }
     }
 
+    /// Queued packets of a port whose departures are not computed on arrival.
+    pub fn queued(&self) -> impl Iterator<Item = Queued> {
+        (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| {
+            let slot = self.slots.get(at);
+            let class = slot.packet.packet.class.number();
+            Queued { came_by: LinkId(slot.due.rank), class, bytes: slot.packet.bytes() }
+        })
+    }
+
     /// The last packet has just been queued: note the link by which it came, and if the port has classes, move it before all queued ones
     /// of lower classes. Separate from `enqueue`, since few networks need it. Returns nothing if departures are computed on arrival: they
     /// depend on neither.

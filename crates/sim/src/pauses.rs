@@ -11,7 +11,7 @@ use fanin_units::Time;
 
 use crate::event::PauseFrame;
 use crate::flow_control::FlowControl;
-use crate::link::Queued;
+use crate::link::{Link, Queued};
 
 /// The memories of a network's switches, and the packets of each link into them. The highest class is never paused: its packets are few,
 /// and take no memory here.
@@ -111,32 +111,42 @@ impl PauseLog {
         self.open.values_mut().for_each(|(since, _)| *since = now);
     }
 
-    /// Cycles of links that have waited for one another for longer than a port takes to send all that its switch can hold: each is paused
-    /// because of packets that go over the next one, and only a port that is paused itself keeps a link paused for that long.
-    pub fn deadlocks(&self, now: Time, measured_from: Time, fabric: &Fabric) -> Vec<DeadlockRow> {
-        let waits = |&(link, class): &(LinkId, u8)| {
-            let &(since, port) = self.open.get(&(link, class))?;
-            (now.since(since) > self.drains_within).then_some((port, class))
-        };
-        let mut seen: BTreeSet<(LinkId, u8)> = BTreeSet::new();
-        let mut rows = Vec::new();
-        for &first in self.open.keys() {
-            // From every link along those that it waits for, until one has no pause or was seen.
+    /// Cycles of links that have waited for one another for longer than a port takes to send all that its switch can hold: packets of
+    /// each wait for the next one, and only packets that wait for a paused port keep a link paused for that long.
+    pub fn deadlocks(&self, now: Time, measured_from: Time, fabric: &Fabric, links: &[Link]) -> Vec<DeadlockRow> {
+        let is_stuck =
+            |of: &(LinkId, u8)| self.open.get(of).is_some_and(|(since, _)| now.since(*since) > self.drains_within);
+        let mut waits: BTreeMap<(LinkId, u8), BTreeSet<(LinkId, u8)>> = BTreeMap::new();
+        for port in fabric.link_ids().filter(|_| !self.open.is_empty()) {
+            let held =
+                links[port.index()].queued().map(|Queued { came_by, class, .. }| ((came_by, class), (port, class)));
+            for (link, port) in held.filter(|(link, port)| is_stuck(link) && is_stuck(port)) {
+                waits.entry(link).or_default().insert(port);
+            }
+        }
+        // Links that wait only for links that wait for nothing resume in the end.
+        loop {
+            let all: BTreeSet<(LinkId, u8)> = waits.keys().copied().collect();
+            waits.retain(|_, nexts| nexts.iter().any(|next| all.contains(next)));
+            if waits.len() == all.len() {
+                break;
+            }
+        }
+        let (mut seen, mut rows) = (BTreeSet::new(), Vec::new());
+        for &first in waits.keys() {
+            // From each link to one that it waits for, until that was seen.
             let mut path: Vec<(LinkId, u8)> = Vec::new();
-            let mut at = Some(first).filter(|first| waits(first).is_some());
+            let mut at = Some(first);
             while let Some(link) = at.filter(|link| seen.insert(*link)) {
                 path.push(link);
-                at = waits(&link).filter(|next| waits(next).is_some());
+                at = waits[&link].iter().find(|next| waits.contains_key(next)).copied();
             }
             let begins = at.and_then(|last| path.iter().position(|&link| link == last));
             let Some(cycle) = begins.map(|begins| &path[begins..]) else { continue };
             let since = cycle.iter().map(|link| self.open[link].0).max().unwrap_or(now);
             let names: Vec<String> = cycle.iter().map(|&(link, _)| fabric.link_name(link)).collect();
-            rows.push(DeadlockRow {
-                class: first.1.into(),
-                ports: names.join(" "),
-                since_ps: since.since(measured_from).0,
-            });
+            let class = first.1.into();
+            rows.push(DeadlockRow { class, ports: names.join(" "), since_ps: since.since(measured_from).0 });
         }
         rows
     }

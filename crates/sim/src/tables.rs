@@ -21,7 +21,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
     let pauses = world.net.pauses.rows(world.now, &world.net.fabric);
-    let deadlocks = world.net.pauses.deadlocks(world.now, world.measured_from(), &world.net.fabric);
+    let deadlocks = world.net.pauses.deadlocks(world.now, world.measured_from(), &world.net.fabric, &world.net.links);
     let (fabric, occupancy) = (&world.net.fabric, world.net.probe.occupancy());
     let port_series = occupancy.map_or(Vec::new(), |occupancy| occupancy.rows(fabric));
     let memories = occupancy.map_or(Vec::new(), |occupancy| occupancy.memories(fabric));

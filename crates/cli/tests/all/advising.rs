@@ -294,13 +294,13 @@ fn a_lower_least_rate_shortens_pauses() {
 fn headrooms_are_neither_too_small_nor_too_large() {
     let place =
         Place::with(&LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"));
-    // Two delays and two frames: 2 x 12,500 B and 2 x 1,090 B.
+    // Two delays, two frames and the pause: 2 x 12,500 B, 2 x 1,090 B and 4 B.
     let refused = place.refuses(&["advise", "my.toml", "--set", "pfc.headroom=20 KB"]);
-    assert!(refused.contains("27180 B until the pause takes effect; use at least that"), "{refused}");
+    assert!(refused.contains("27184 B until the pause takes effect; use at least that"), "{refused}");
     let advice = advise(&place, &["--set", "pfc.headroom=165888 B", "--remedies", "headroom,cnp-interval"]);
     let first = &advice["remedies"][0];
     // And 394 quanta of 64 B, in which the other end reacts.
-    assert_eq!(first["settings"]["pfc.headroom"], "52396 B", "{first}");
+    assert_eq!(first["settings"]["pfc.headroom"], "52400 B", "{first}");
     let ([_, today], [_, with]) = (paused(&advice["today"]), paused(first));
     assert!(with < 0.9 * today, "{with} of {today}");
 }

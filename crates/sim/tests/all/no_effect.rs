@@ -42,7 +42,7 @@ const BASES: [&str; 37] = [
     // Repeated planning, from enough requests to make it worthwhile to leave a group, and servers without room for all.
     "schemes = [\"groups\"]\n[groups]\nbusiest = 400\n[picc]\nlearn = \"running\"\nperiod = \"3 ms\"\n[key_value]\npopularity = \"pages\"\npages = 12\npage = 4\nreplaced = 0\nper_request = 8\nobjects = 40\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nfan_in = 11\nqueries = 150\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 4\nspines = 1\n",
     // RDMA: marks and losses, pauses, telemetry, a threshold.
-    "schemes = [\"dcqcn\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n[faults]\nloss = 0.001\n",
+    "schemes = [\"dcqcn\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n[faults]\nloss = 0.01\n",
     "schemes = [\"timely\"]\n[link]\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"200 KB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"30 ms\"\n",
     "schemes = [\"hpcc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
     "schemes = [\"rdma-dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
