@@ -47,9 +47,10 @@ fn transfers(s: &Settings) -> (f64, f64) {
         Algorithm::Tree => (4.0 * others * vector.div_ceil(2 * s.workload.chunk.0).max(1) as f64, 2.0 * others),
         // As a ring among a power of two of hosts; each other one gives and gets a vector.
         Algorithm::HalvingDoubling => {
-            let power = f64::from(1 << s.hosts().ilog2());
+            let steps = s.hosts().ilog2();
+            let power = f64::from(1 << steps);
             let beyond = hosts - power;
-            (2.0 * (power * power.log2() + beyond), 2.0 * (power - 1.0 + beyond))
+            (2.0 * (power * f64::from(steps) + beyond), 2.0 * (power - 1.0 + beyond))
         }
     }
 }
