@@ -298,7 +298,7 @@ fn reproduces_embedded_papers_without_a_checkout() {
     let says = place.says(&["reproduce", "m21", "--figure", "M-5", "--quick"]);
     assert!(says.starts_with("m21\n") && says.contains("M-5.1"), "{says}");
     assert!(!place.path("papers").exists(), "nothing is put there");
-    assert!(place.refuses(&["reproduce", "nothing"]).contains("the papers are aqm, dctcp, gss, m21,"));
+    assert!(place.refuses(&["reproduce", "nothing"]).contains("the papers are aqm, dctcp, gss, hpcc, m21,"));
     let output = place.fanin(&["reproduce", "m21", "--figure", "M-5", "--quick", "--record"]);
     assert!(!output.status.success() && err(&output).contains("or use --papers-in"), "{}", err(&output));
     // A folder of papers takes precedence.
