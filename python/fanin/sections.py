@@ -679,6 +679,40 @@ class Vegas(TypedDict, total=False):
     Default: 1."""
 
 
+class Swift(TypedDict, total=False):
+    """`[swift]` Swift."""
+
+    base_target: str
+    """Target delay without switches and without flow scaling. Use a time with its unit, such as "25 us"; at
+    least 1 ns. Default: "20 us"."""
+    hop_target: str
+    """Added to the target per switch of the longest path. Use a time with its unit, such as "25 us". Default:
+    "3.053 us"."""
+    flow_target: str
+    """Largest addition to the target, for small windows: the more flows share a queue, the longer it is. Use
+    a time with its unit, such as "25 us". Default: "100 us"."""
+    flow_min_window: float | str
+    """The addition to the target is largest at this window, a share of a packet, and below. Use a share from
+    0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1000. Default: "1/10"."""
+    flow_max_window: int
+    """Nothing is added to the target at this window, in packets, and above. Use a whole number; 2 to 100000.
+    Default: 100."""
+    additive: float | str
+    """Packets added to the window per round trip below the target. Use a share from 0 to 1, such as 0.0625,
+    "1/16" or "6.25 %"; at least 1/10000. Default: 1."""
+    beta: float | str
+    """Share of the excess delay by which the window shrinks. Use a share from 0 to 1, such as 0.0625, "1/16"
+    or "6.25 %". Default: "4/5"."""
+    max_decrease: float | str
+    """Largest share of the window that one reduction takes. Use a share from 0 to 1, such as 0.0625, "1/16"
+    or "6.25 %". Default: "1/2"."""
+    min_window: float | str
+    """Smallest window, a share of a packet; 1 allows no window below one packet. Use a share from 0 to 1,
+    such as 0.0625, "1/16" or "6.25 %"; at least 1/1000000. Default: "1/1000"."""
+    max_window: int
+    """Largest window, in packets. Use a whole number; 1 to 100000. Default: 1000."""
+
+
 class Dcqcn(TypedDict, total=False):
     """`[dcqcn]` DCQCN, as network cards run it; intervals of 55, 50 and 55 us, five steps of fast recovery, a
     byte counter of 10 MB and a clamped target are the paper's."""
@@ -1188,6 +1222,7 @@ class ScenarioDict(TypedDict, total=False):
     dctcp: Dctcp
     cubic: Cubic
     vegas: Vegas
+    swift: Swift
     dcqcn: Dcqcn
     hpcc: Hpcc
     timely: Timely

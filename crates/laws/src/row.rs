@@ -16,6 +16,9 @@ pub struct Row {
     pub refuses: &'static [(&'static str, &'static str)],
     /// For a congestion control: whether it reduces the window as queues grow, not only on congestion.
     pub is_delay_based: bool,
+    /// For a congestion control: whether every packet is to measure a round trip, so that `tcp.timestamps` is on and `tcp.delayed_ack`
+    /// is 1 by default.
+    pub times_packets: bool,
     /// Keys of other sections that only it reads.
     pub reads_keys: &'static [&'static str],
     /// The named schemes that include it.
@@ -31,6 +34,7 @@ impl Row {
         brings: &[],
         refuses: &[],
         is_delay_based: false,
+        times_packets: false,
         reads_keys: &[],
         offers: &[],
     };

@@ -2,13 +2,13 @@
 
 use fanin_fabric::{Fabric, HostId};
 use fanin_fanout::sicc::Queue;
-use fanin_units::{QueueSize, Rate};
+use fanin_units::{QueueSize, Rate, Time};
 
 use crate::assignment::Assignment;
 use crate::conditions::unmet;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
-use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
+use crate::{At, Base, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
 
 impl Scenario {
     /// Keys set in the file, by an argument or by a scheme that have no effect on any of `variants`, or not the intended one. Ignores
@@ -172,7 +172,12 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
         _ => None,
     };
     let fabric = fabric.as_ref();
-    let periods = [short_period(scheme, s, fabric), late_estimate(scheme, s)];
+    let periods = [
+        short_period(scheme, s, fabric),
+        late_estimate(scheme, s),
+        late_samples(scheme, s),
+        low_target(scheme, s, fabric),
+    ];
     let hasty = hasty_timeout(s).filter(|_| scheme.is_tcp());
     let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty].into_iter().chain(periods);
     all.flatten().collect()
@@ -278,6 +283,32 @@ fn late_estimate(scheme: &Scheme, s: &Settings) -> Option<Wrong> {
     );
     let late = s.fan_outs.sicc.queue == Queue::Estimated && s.tcp.delayed_ack > 1;
     (late && sets_speeds(scheme, s)).then(|| Wrong { paths: vec!["sicc.queue", "tcp.delayed_ack"], what })
+}
+
+/// Round trips distorted by delayed ACKs.
+fn late_samples(scheme: &Scheme, s: &Settings) -> Option<Wrong> {
+    let what = format!(
+        "`{scheme}` mistakes ACKs delayed by up to `tcp.delayed_ack_timeout` of {} for a queue, so that it sends too little; use \
+         `tcp.delayed_ack = 1`",
+        s.tcp.delayed_ack_timeout
+    );
+    let late = scheme.is_tcp() && scheme.base.row().times_packets && s.tcp.delayed_ack > 1;
+    late.then(|| Wrong { paths: vec!["tcp.delayed_ack", "tcp.profile"], what })
+}
+
+/// A target delay of Swift that no round trip meets.
+fn low_target(scheme: &Scheme, s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
+    let (swift, fabric) = (&s.laws.senders.swift, fabric?);
+    let switches = fabric.path(HostId(1), HostId::CLIENT).count() as u64 - 1;
+    let target = swift.base_target.saturating_add(Time(swift.hop_target.0.saturating_mul(switches)));
+    let round_trip = s.round_trip(fabric, HostId(1), s.full_packet());
+    let what = format!(
+        "Swift's target delay of {target} (`swift.base_target`, and `swift.hop_target` per switch) is under one round trip with \
+         empty queues ({round_trip} between the client and server1): senders reduce their windows without congestion; use a \
+         `swift.base_target` some packets' time above {round_trip}"
+    );
+    let is_low = scheme.is_tcp() && scheme.base == Base::Swift && target < round_trip;
+    is_low.then(|| Wrong { paths: vec!["swift.base_target", "swift.hop_target", "link.rate", "link.delay"], what })
 }
 
 /// A timeout shorter than a delayed ACK.

@@ -94,13 +94,6 @@ pub const LIMITS: &[Limit] = &[
         near: "dcqcn, hpcc and timely run over lossless ports (docs/rdma.md)",
     },
     Limit {
-        name: "swift",
-        also: &[],
-        missing: "Swift's windows below one packet",
-        so: "results do not show how small a queue such senders leave",
-        near: "timely follows round-trip times, hpcc the ports' telemetry, nscc delay and marks",
-    },
-    Limit {
         name: "bbr",
         also: &["bbr2", "bbrv2", "bbr3", "bbrv3", "pacing", "fq", "copa"],
         missing: "bandwidth models and pacing; a sender transmits all that its window allows back to back",

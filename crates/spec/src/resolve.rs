@@ -115,6 +115,9 @@ impl Way<'_> {
         if self.named.scheme.exact_echo() {
             settings.tcp.ect = Ect::All;
         }
+        if self.named.scheme.base.row().times_packets {
+            (settings.tcp.timestamps, settings.tcp.delayed_ack) = (true, 1);
+        }
         for layer in self.layers {
             check::exclusive(layer)?;
             // Explicit keys override a profile.

@@ -120,7 +120,7 @@ impl Endpoint {
     #[inline]
     pub fn deadline(&self) -> Time {
         let timer = self.tcb.snd.rto_at.min(self.tcb.rcv.ack_at);
-        if self.tcb.snd.paced { timer.min(self.tcb.turn()) } else { timer }
+        if self.tcb.snd.paced && !self.all_acked() { timer.min(self.tcb.turn()) } else { timer }
     }
 
     /// Whether the handshake is under way.
@@ -167,6 +167,10 @@ impl Endpoint {
         if self.is_paced_until(call.now) {
             self.tcb.snd.paced = false;
             self.send_more(call);
+            // Its turn has come and nothing left: the window is full, and an ACK opens it.
+            if self.is_paced_until(call.now) {
+                self.tcb.snd.paced = false;
+            }
         }
         Progress::BROKEN.when(stood && self.is_reset())
     }

@@ -91,10 +91,11 @@ impl Tcb {
     #[inline(never)]
     fn sendable_if_limited(&mut self, call: &Call<'_, impl Wire>, flight: u64) -> u32 {
         let usable = self.usable(call.params);
-        if !self.law.paces() {
+        let recovers = self.snd.una < self.snd.recover;
+        self.snd.paced = !recovers && self.law.rate(&self.snd.window, self.snd.rtt.srtt()).is_some();
+        if !self.snd.paced {
             return usable;
         }
-        self.snd.paced = true;
         let more = if self.turn() <= call.now { call.params.mss } else { 0 };
         usable.min((flight as u32).saturating_add(more))
     }

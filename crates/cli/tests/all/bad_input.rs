@@ -565,7 +565,7 @@ fn refuses_unmodelled_features_with_an_alternative() {
     assert!(key.contains("unknown key `switch.ecmp`") && key.contains("(docs/limits.md)"), "{key}");
     let key = place.refuses(&["compare", &bundled(), "--set", "switch.pfc=true"]);
     assert!(key.contains("unknown key `switch.pfc`") && key.contains("`[pfc]`"), "{key}");
-    for name in ["all-gather", "nccl", "ecmp", "swift"] {
+    for name in ["all-gather", "nccl", "ecmp", "copa"] {
         assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
     }
     // Features available under another name.

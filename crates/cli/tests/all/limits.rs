@@ -60,7 +60,7 @@ fn explains_every_name_of_a_limit() {
         assert!(!said.contains("is not modelled") && said.contains('`'), "{name}: {said}");
         assert!(seen.insert(text(&name).into()), "{name} is given twice");
     }
-    for name in ["infiniband", "swift", "bbr", "homa", "pfabric", "quic"] {
+    for name in ["infiniband", "bbr", "homa", "pfabric", "quic"] {
         assert!(seen.contains(name), "{name}");
         assert!(says(&["explain", &name.to_uppercase()]).contains("is not modelled"), "{name}");
     }
@@ -71,7 +71,7 @@ fn explains_every_name_of_a_limit() {
 
 #[test]
 fn refuses_unmodelled_schemes_with_their_limit() {
-    for scheme in ["bbr", "bbr+ecn", "dctcp+pfabric", "SWIFT"] {
+    for scheme in ["bbr", "bbr+ecn", "dctcp+pfabric", "HOMA"] {
         let output = Command::new(env!("CARGO_BIN_EXE_fanin"))
             .args(["compare", "scenarios/fixed-fragment.toml", "--schemes", scheme])
             .current_dir(root())

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::{kept, root};
 
 /// The figures with results about the network; each must have a verdict if its paper is there.
-const FIGURES: [(&str, &[&str]); 7] = [
+const FIGURES: [(&str, &[&str]); 8] = [
     ("m21", &["M-4", "M-5", "M-6", "M-7", "M-8", "M-9"]),
     ("gss", &["G-2", "G-3", "G-4", "G-5", "G-6", "G-7", "G-8", "G-9"]),
     ("aqm", &["H-2", "H-3", "H-4", "H-5", "H-6", "H-r"]),
@@ -21,6 +21,7 @@ const FIGURES: [(&str, &[&str]); 7] = [
     ("picc", &["P-4", "P-5", "P-6", "P-7a", "P-7b", "P-8", "P-9", "P-10", "P-11", "P-q"]),
     ("dctcp", &["D-1", "D-13", "D-14", "D-15", "D-16", "D-17", "D-18", "D-19", "D-20", "D-21", "D-t2"]),
     ("hpcc", &["HC-11", "HC-R", "HC-I"]),
+    ("swift", &["SW-I", "SW-L"]),
 ];
 
 fn papers() -> PathBuf {

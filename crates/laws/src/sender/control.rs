@@ -59,9 +59,13 @@ pub enum Cause {
 /// A congestion control: evolution of a connection's window, without separate slow starts or caps.
 ///
 /// Outside a reduction it only adds to cwnd and leaves ssthresh alone, unless its row has `is_delay_based`: then it may lower both,
-/// down to two segments. Lowering ssthresh to the window ends slow start and keeps a reduced window out of it. Data in flight
+/// down to two segments; one that [has a rate](Control::rate) may lower cwnd to one. Lowering ssthresh to the window ends slow start and keeps a reduced window out of it. Data in flight
 /// beyond a smaller window is not sent again: the endpoint waits until it has drained.
 pub trait Control {
+    /// The longest path between hosts passes this many switches; called once, before the first connection, if its row has
+    /// `times_packets`.
+    fn passes(&mut self, _switches: u32) {}
+
     /// Take a round-trip sample from the handshake; ACKs bring the others.
     fn sample(&mut self, _rtt: Time) {}
 
@@ -77,7 +81,7 @@ pub trait Control {
     /// Moves the window from ssthresh on.
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window);
 
-    /// Whether it [has a rate](Control::rate) at any time; asked once, at the start.
+    /// Whether it ever [has a rate](Control::rate); called once, at the start.
     fn paces(&self) -> bool {
         false
     }

@@ -15,6 +15,7 @@ pub mod gentle_slow_start;
 pub mod l2dct;
 pub mod max_cwnd;
 pub mod newreno;
+pub mod swift;
 pub mod vegas;
 
 use alloc::boxed::Box;
@@ -36,6 +37,7 @@ sections! {
     dctcp: dctcp::Params,
     cubic: cubic::Params,
     vegas: vegas::Params,
+    swift: swift::Params,
 }
 
 /// Declares the congestion controls, one row each: the type in its file, the section of its settings (`from`), and its [`Row`].
@@ -68,6 +70,10 @@ macro_rules! bases {
         }
 
         impl Control for Base {
+            fn passes(&mut self, switches: u32) {
+                match self { $(Base::$Law(law) => law.passes(switches),)* Base::Foreign(law) => law.passes(switches) }
+            }
+
             fn sample(&mut self, rtt: Time) {
                 match self { $(Base::$Law(law) => law.sample(rtt),)* Base::Foreign(law) => law.sample(rtt) }
             }
@@ -160,6 +166,17 @@ bases! {
             says: "TCP Vegas over drop-tail queues: keeps a few segments per flow queued",
         }],
     }
+    /// Kumar et al.: by a target delay.
+    Swift in swift from swift {
+        is_delay_based: true,
+        times_packets: true,
+        refuses: &[("gss", "Swift has no slow start that could be gentler; use swift alone")],
+        offers: &[Offer {
+            name: "swift",
+            aliases: &[],
+            says: "Swift over drop-tail queues: a target delay, and windows below one packet; sets tcp.timestamps and tcp.delayed_ack = 1",
+        }],
+    }
 }
 
 /// Complete algorithm of one sender.
@@ -217,11 +234,6 @@ impl Law {
     /// Whether a cap or a rate may keep data of an open window back: so a sender that nothing keeps back tests once for both.
     pub fn is_limited(&self) -> bool {
         self.cap.is_some() || self.base.paces()
-    }
-
-    /// Whether the congestion control has a rate.
-    pub fn paces(&self) -> bool {
-        self.base.paces()
     }
 
     /// Rate at which packets of the window leave; `None` if they leave at once.

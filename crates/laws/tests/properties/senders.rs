@@ -7,7 +7,8 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Cause, Congestion, Control, Kind, Law, Window, newreno};
+use fanin_laws::sender::swift::{self, Swift};
+use fanin_laws::sender::{Ack, Base, Cause, Congestion, Control, Kind, Law, Window, newreno};
 use fanin_units::{Share, Time};
 use proptest::prelude::*;
 
@@ -84,7 +85,19 @@ fn most((law, kind, set): (&Law, Kind, &Settings), window: &Window, acked: u32) 
         Kind::NewReno if !slow_start && set.senders.newreno.variant == newreno::Variant::Linux => {
             cwnd + mss * (u64::from(acked.div_ceil(law.mss)) / (cwnd / mss).max(1) + 2)
         }
+        // Swift's own window replaces the one that the endpoint reduced.
+        Kind::Swift => cwnd.max(u64::from(set.senders.swift.max_window) * mss),
         _ => cwnd + mss,
+    }
+}
+
+/// The smallest window after an ACK: only a cap and delay-based congestion controls reduce it.
+fn smallest(kind: Kind, before: Window, mss: u32) -> Window {
+    let Window { cwnd, ssthresh } = before;
+    match kind {
+        Kind::Swift => Window { cwnd: cwnd.min(mss), ssthresh },
+        _ if kind.row().is_delay_based => Window { cwnd: cwnd.min(2 * mss), ssthresh: ssthresh.min(2 * mss) },
+        _ => before,
     }
 }
 
@@ -119,11 +132,7 @@ proptest! {
                     let before = window;
                     law.grow(&ack, &mut window);
                     prop_assert!(u64::from(window.cwnd) <= most((&law, kind, &set), &before, acked), "{before:?} grew to {window:?}");
-                    // Only a cap and delay-based congestion controls reduce the window.
-                    let least = match kind.row().is_delay_based {
-                        true => Window { cwnd: before.cwnd.min(2 * mss), ssthresh: before.ssthresh.min(2 * mss) },
-                        false => before,
-                    };
+                    let least = smallest(kind, before, mss);
                     prop_assert!(law.cap.is_some() || window.cwnd >= least.cwnd, "{before:?} shrank to {window:?}");
                     let ssthresh = least.ssthresh..=before.ssthresh;
                     prop_assert!(ssthresh.contains(&window.ssthresh), "{before:?} became {window:?}");
@@ -248,6 +257,27 @@ proptest! {
     }
 
     #[test]
+    fn swift_never_keeps_more_after_a_longer_delay(
+        cwnd in 1..1_000_000u32,
+        additive in 1..=10_000u32,
+        mut delays in prop::collection::vec(1..2_000u64, 2..20),
+    ) {
+        let params = swift::Params { additive: Share::of(additive, 10_000), ..Default::default() };
+        delays.sort_unstable();
+        let windows: Vec<u64> = delays.into_iter().map(|us| {
+            let mut swift = Swift::start(&params);
+            let mut window = Window { cwnd, ssthresh: u32::MAX };
+            let rtt = Time::from_micros(us);
+            let ack = Ack { now: rtt, acked: 1000, una: 1001, nxt: 2001, ece: false, rtt: Some(rtt), srtt: rtt };
+            swift.observe(&ack);
+            swift.congestion_avoidance(&ack, 1000, &mut window);
+            swift.shown().map_or(0, |shown| shown.value)
+        }).collect();
+        prop_assert!(windows.is_sorted_by(|shorter, longer| shorter >= longer), "{windows:?}");
+        prop_assert!(windows.iter().all(|&window| (16_777..=1_000 << 24).contains(&window)), "{windows:?}");
+    }
+
+    #[test]
     fn weight_falls_with_sent_bytes(mut sent in prop::collection::vec(0..3_000_000u64, 2..20)) {
         let mut l2dct = L2dct::start(&dctcp::Params::default());
         l2dct.begin(1, u64::MAX, Time::NEVER);
@@ -285,7 +315,8 @@ fn largest_windows_do_not_overflow() {
                     law.begin(0, u64::MAX, Time(now));
                     let at = Congestion { now: Time(now), flight: u32::MAX, una: now, srtt: Time(now) };
                     for cause in [Cause::Loss, Cause::Ecn] {
-                        assert!(law.cut(cause, &at, &window) >= u32::MAX / 2, "{cause:?}, {base:?}");
+                        let own = matches!(base, Base::Swift(_));
+                        assert!(law.cut(cause, &at, &window) >= u32::MAX / 2 || own, "{cause:?}, {base:?}");
                     }
                 }
             }

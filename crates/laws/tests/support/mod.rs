@@ -12,7 +12,7 @@ use fanin_laws::port::{self, Place};
 use fanin_laws::receiver::ictcp;
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{self, Law};
+use fanin_laws::sender::{self, Control, Law};
 use fanin_laws::{Settings, rows};
 use fanin_units::{QueueSize, Rate};
 use serde_json::Value;
@@ -22,7 +22,7 @@ use files::{set_from, vectors};
 pub use rates::{Lossless, Sender, is_of_rates, micros};
 
 /// Keys of a case besides settings, which describe where the algorithm acts.
-const PLACE: [&str; 14] = [
+const PLACE: [&str; 15] = [
     "packet",
     "mss",
     "option_bytes",
@@ -37,6 +37,7 @@ const PLACE: [&str; 14] = [
     "memory",
     "headroom_bytes",
     "times",
+    "switches",
 ];
 
 /// The vectors of every algorithm in some row.
@@ -58,9 +59,11 @@ pub fn sender_law(name: &str, case: &Value, mss: u32) -> Law {
         Some(buffer) => MaxCwnd::counting(buffer as u32, option_bytes),
         None => MaxCwnd::new(option_bytes),
     };
+    let mut base = kind.unwrap_or(&sender::Kind::NewReno).start(&set.senders);
+    base.passes(whole(&case["switches"]) as u32);
     Law {
         mss,
-        base: kind.unwrap_or(&sender::Kind::NewReno).start(&set.senders),
+        base,
         slow_start: (name == "gentle_slow_start").then(|| GentleSlowStart::start(&set.parts.gss)),
         cap: (name == "max_cwnd").then(cap),
     }

@@ -21,13 +21,14 @@ pub struct Flow {
     law: Law,
     window: Window,
     una: u64,
+    srtt: Time,
 }
 
 impl Flow {
     pub fn new(name: &str, case: &Value) -> Flow {
         let settings = &case["settings"];
         let law = sender_law(name, settings, whole(&settings["mss"]) as u32);
-        Flow { law, window: window(&case["start"]), una: 1 }
+        Flow { law, window: window(&case["start"]), una: 1, srtt: Time::ZERO }
     }
 
     pub fn step(&mut self, step: &Value) -> Vec<(&'static str, Value)> {
@@ -69,6 +70,7 @@ impl Flow {
             ("cwnd", json!(self.window.cwnd)),
             ("usable", json!(self.law.usable(&self.window))),
             ("cut", json!(cut)),
+            ("rate_mbps", json!(self.law.rate(&self.window, self.srtt).map(|rate| rate.0 as f64 / 1e6))),
         ];
         found.extend(self.law.shown().map(|shown| (shown.name, json!(scaled(shown)))));
         found
@@ -76,6 +78,7 @@ impl Flow {
 
     fn ack(&mut self, ack: &Value) -> Ack {
         let acked = whole(&ack["acked"]) as u32;
+        self.srtt = micros(&ack["srtt_us"]);
         self.una = ack["una"].as_u64().unwrap_or(self.una + u64::from(acked));
         Ack {
             now: micros(&ack["now_us"]),
@@ -84,7 +87,7 @@ impl Flow {
             nxt: ack["nxt"].as_u64().unwrap_or(self.una),
             ece: ack["ece"] == true,
             rtt: ack.get("rtt_us").map(micros),
-            srtt: micros(&ack["srtt_us"]),
+            srtt: self.srtt,
         }
     }
 }

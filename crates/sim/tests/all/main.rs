@@ -35,6 +35,7 @@ mod sawtooth;
 mod service;
 mod stalls;
 mod stepping;
+mod swift;
 mod transports;
 mod uet;
 mod warm_up;

@@ -84,11 +84,18 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
         s.workload.servers = Servers::all()[initial_window as usize % 4 % 3].0;
         s.workload.pause = Time::from_micros(if initial_window.is_multiple_of(3) { 10 * jitter_us } else { 0 });
         s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
-        s.laws.ports.red.min_th = QueueSize::Packets(5);
-        s.laws.ports.red.max_th = QueueSize::Packets(15);
+        algorithms(&mut s);
         let servers = among_hosts(&mut s, fan_in, &flows);
         (s, servers)
     })
+}
+
+/// Sets algorithms' values for such networks.
+fn algorithms(s: &mut Settings) {
+    s.laws.ports.red.min_th = QueueSize::Packets(5);
+    s.laws.ports.red.max_th = QueueSize::Packets(15);
+    // No round trip here is below the default target; a thousandth of a packet would take minutes.
+    (s.laws.senders.swift.base_target, s.laws.senders.swift.min_window) = (Time::from_millis(1), Share::of(1, 10));
 }
 
 /// Sets the number of queries or collective operations, and the algorithm of these.

@@ -7,9 +7,9 @@ use std::thread;
 use crate::network::{Case, Faults, run};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Kind, Law};
+use fanin_laws::sender::{Kind, Law, Settings, swift};
 use fanin_tcp::{Echo, Ect, NewReno, Params, RtoFloor, RttVariance};
-use fanin_units::Time;
+use fanin_units::{Share, Time};
 use proptest::prelude::*;
 
 const MSS: u32 = 500;
@@ -17,9 +17,11 @@ const MSS: u32 = 500;
 /// Congestion control number `n`, with or without gentle slow start. Adjacent numbers are unrelated.
 fn law(n: u32, params: &Params) -> Law {
     let scattered = (n.wrapping_mul(2_654_435_761) >> 8) as usize;
+    // Timeouts make round trips of half a second here, a thousand of which separate packets at Swift's smallest default window.
+    let swift = swift::Params { min_window: Share::of(1, 2), base_target: Time::from_millis(5), ..Default::default() };
     Law {
         mss: params.mss,
-        base: Kind::ALL[scattered / 2 % Kind::ALL.len()].start(&Default::default()),
+        base: Kind::ALL[scattered / 2 % Kind::ALL.len()].start(&Settings { swift, ..Default::default() }),
         slow_start: scattered.is_multiple_of(2).then(GentleSlowStart::default),
         cap: params.mcw_option.then(|| MaxCwnd::new(params.option_bytes() as u8)),
     }
