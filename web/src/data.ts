@@ -182,6 +182,10 @@ export type Pauses = {
   paused_ms: number,
   /** The longest pause of any link, over all seeds. */
   longest_ms: number,
+  /** Share of the pauses that began while their cause was paused itself. */
+  spread_share: number,
+  /** Packets on their way to other ports than the cause that a pause blocked, summed over pauses, mean over seeds. */
+  blocked_packets: number,
   /** Port whose queue caused most pauses. */
   cause: string,
   /** Share of the pauses that it caused. */

@@ -189,6 +189,7 @@ pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
         let mut cells = place(row, row.servers, axis);
         cells.extend([clean(&row.scheme), count(pauses.count), count(pauses.links)]);
         cells.extend([time(pauses.paused_ms), time(pauses.longest_ms)]);
+        cells.extend([three(pauses.spread_share * 100.0), count(pauses.blocked_packets)]);
         cells.extend([three(pauses.cause_share * 100.0), clean(&pauses.cause)]);
         cells
     };
@@ -196,9 +197,11 @@ pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let says = ": links that switches paused, per run; their pauses together, and the longest; the port whose queue caused most";
-    let head = heads(&["servers"], summary, axis, &["scheme", "pauses", "links", "paused", "longest", "%", "cause"]);
-    let mut text = title("pauses", says, width) + &columns(&head, &lines, head.len() - 6, width);
+    let says = ": links that switches paused, per run; their pauses together, and the longest; the share that spread from a paused port; \
+                packets blocked that go elsewhere; the port whose queue caused most";
+    let names = ["scheme", "pauses", "links", "paused", "longest", "spread, %", "blocked", "%", "cause"];
+    let head = heads(&["servers"], summary, axis, &names);
+    let mut text = title("pauses", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width);
     for (row, pauses) in paused().filter(|(_, pauses)| pauses.deadlocked_runs > 0) {
         let runs = format!("{} of {} runs of {}", pauses.deadlocked_runs, row.seeds, clean(&row.scheme));
         let says = format!("deadlock: {runs} end with links that wait for one another: {}", clean(&pauses.deadlock));

@@ -20,6 +20,10 @@ figures! {
         paused_ms: f64, "ms";
         /// The longest pause of any link, over all seeds.
         longest_ms: f64, "ms";
+        /// Share of the pauses that began while their cause was paused itself.
+        spread_share: f64, "share";
+        /// Packets on their way to other ports than the cause that a pause blocked, summed over pauses, mean over seeds.
+        blocked_packets: f64, "count";
         /// Port whose queue caused most pauses.
         cause: String, "text";
         /// Share of the pauses that it caused.
@@ -37,7 +41,8 @@ pub(crate) fn pauses(runs: &[&RunTables]) -> Option<Pauses> {
     let a_run = |sum: u64| six_digits(sum as f64 / runs.len() as f64);
     let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
     all().for_each(|row| *causes.entry(&row.cause).or_default() += row.pauses);
-    let count: u64 = all().map(|row| row.pauses).sum();
+    let sum = |of: fn(&PauseRow) -> u64| all().map(of).sum::<u64>();
+    let count = sum(|row| row.pauses);
     // A pause that began before the measured time counts for its duration only.
     let (cause, most) = causes.into_iter().max_by_key(|(_, pauses)| *pauses)?;
     let links = |run: &RunTables| {
@@ -50,8 +55,10 @@ pub(crate) fn pauses(runs: &[&RunTables]) -> Option<Pauses> {
     Some(Pauses {
         count: a_run(count),
         links: a_run(runs.iter().map(|run| links(run)).sum()),
-        paused_ms: ms(all().map(|row| row.paused_ps).sum::<u64>() as f64 / runs.len() as f64),
+        paused_ms: ms(sum(|row| row.paused_ps) as f64 / runs.len() as f64),
         longest_ms: ms(all().map(|row: &PauseRow| row.longest_ps).max()? as f64),
+        spread_share: six_digits(sum(|row| row.spread) as f64 / count.max(1) as f64),
+        blocked_packets: a_run(sum(|row| row.blocked_packets)),
         cause: cause.into(),
         cause_share: six_digits(most as f64 / count.max(1) as f64),
         deadlocked_runs: runs.iter().filter(|run| !run.deadlocks.is_empty()).count() as u64,
@@ -73,6 +80,8 @@ mod tests {
             pauses,
             paused_ps,
             longest_ps,
+            spread: pauses / 2,
+            blocked_packets: 10 * pauses,
             ..PauseRow::default()
         };
         let run = |pauses| RunTables { pauses, ..RunTables::default() };
@@ -83,6 +92,7 @@ mod tests {
         let found = pauses(&[&one, &run(Vec::new())]).unwrap();
         assert_eq!((found.count, found.links, found.paused_ms, found.longest_ms), (2.0, 1.0, 3.5, 4.0));
         assert_eq!((found.cause.as_str(), found.cause_share), ("s>c", 0.75));
+        assert_eq!((found.spread_share, found.blocked_packets), (0.25, 20.0));
         assert_eq!((found.deadlocked_runs, found.deadlock.as_str()), (0, ""));
         assert_eq!(pauses(&[&run(Vec::new())]), None);
         let deadlocks = vec![DeadlockRow { ports: "a>b b>a".into(), ..DeadlockRow::default() }];

@@ -437,6 +437,11 @@ impl Link {
     }
 
     /// Queued packets of a port whose departures are not computed on arrival.
+    pub fn waiting_packets(&self) -> impl Iterator<Item = &InFlight> {
+        (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| &self.slots.get(at).packet)
+    }
+
+    /// The same as a flow control knows them.
     pub fn queued(&self) -> impl Iterator<Item = Queued> {
         (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| {
             let slot = self.slots.get(at);

@@ -337,12 +337,23 @@ impl<P: Probe> Net<P> {
     ) {
         let Some(control) = &mut self.flow_control else { return };
         let Some(frame) = ask(&mut **control) else { return };
-        self.pauses.note(Time(now), packet.came_by, frame, port);
         let (link, on) = (packet.came_by, frame.on);
+        if let Some(cause) = self.pauses.note(Time(now), link, frame, port) {
+            let packets = self.blocked(link, frame.class, cause);
+            self.pauses.blocks(link, frame.class, cause, packets);
+        }
         self.probe.happening(Time(now), LoggedEvent::Pause { link, on, port });
         let back = self.fabric.link(self.fabric.reverse(packet.came_by));
         let takes = back.rate.time_for(self.framing.on_wire(0).into());
         self.events.push_far(Key::pause(now + takes.0 + back.delay.0, packet.came_by, frame));
+    }
+
+    /// Packets of a class in a link's queue that do not go to this port of its switch.
+    fn blocked(&self, link: LinkId, class: u8, port: LinkId) -> u64 {
+        let next =
+            |packet: &InFlight| self.fabric.next_hop(link, self.host_of[packet.to.index()], || self.path_of(packet));
+        let waiting = self.links[link.index()].waiting_packets();
+        waiting.filter(|packet| packet.packet.class.number() == class && next(packet) != port).count() as u64
     }
 
     /// A pause or its end has reached the sending end of a link.

@@ -74,6 +74,8 @@ struct Sum {
     pauses: u64,
     time: Time,
     longest: Time,
+    spread: u64,
+    blocked: u64,
 }
 
 impl PauseLog {
@@ -85,19 +87,29 @@ impl PauseLog {
         PauseLog { drains_within, ..PauseLog::default() }
     }
 
-    /// A switch pauses a link because of a packet in a port's queue, or ends a pause.
-    pub fn note(&mut self, now: Time, link: LinkId, PauseFrame { class, on }: PauseFrame, port: LinkId) {
-        match on {
-            true => {
-                self.open.insert((link, class), (now, port));
-                self.sums.entry((link, class, port)).or_default().pauses += 1;
-            }
-            false => {
-                if let Some(open) = self.open.remove(&(link, class)) {
-                    self.close((link, class), open, now);
-                }
-            }
+    /// A switch pauses a link because of a packet in a port's queue, or ends a pause; returns the port that caused one that ends.
+    pub fn note(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        PauseFrame { class, on }: PauseFrame,
+        port: LinkId,
+    ) -> Option<LinkId> {
+        if on {
+            let spreads = self.open.contains_key(&(port, class));
+            self.open.insert((link, class), (now, port));
+            let sum = self.sums.entry((link, class, port)).or_default();
+            (sum.pauses, sum.spread) = (sum.pauses + 1, sum.spread + u64::from(spreads));
+            return None;
         }
+        let open = self.open.remove(&(link, class))?;
+        self.close((link, class), open, now);
+        Some(open.1)
+    }
+
+    /// A pause has blocked packets on their way to other ports than its cause.
+    pub fn blocks(&mut self, link: LinkId, class: u8, cause: LinkId, packets: u64) {
+        self.sums.entry((link, class, cause)).or_default().blocked += packets;
     }
 
     fn close(&mut self, (link, class): (LinkId, u8), (since, port): (Time, LinkId), now: Time) {
@@ -162,6 +174,8 @@ impl PauseLog {
             pauses: sum.pauses,
             paused_ps: sum.time.0,
             longest_ps: sum.longest.0,
+            spread: sum.spread,
+            blocked_packets: sum.blocked,
         };
         all.sums.iter().map(row).collect()
     }

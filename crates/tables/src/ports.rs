@@ -69,6 +69,11 @@ table! {
         paused_ps: u64,
         /// The longest one.
         longest_ps: u64,
+        /// Pauses that began while the cause was paused itself: congestion that spreads from switch to switch, up to a storm.
+        spread: u64,
+        /// Packets that waited at the paused link's end when a pause ended and do not go to the cause: head-of-line blocking. A packet counts
+        /// once for each such pause.
+        blocked_packets: u64,
     }
 }
 

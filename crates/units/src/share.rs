@@ -77,6 +77,8 @@ impl FromStr for Share {
         match Share::fraction(text) {
             None | Some((_, 0)) => Err(ParseError::NoNumber),
             Some((n, d)) if n > d => Err(ParseError::TooLarge),
+            // As they are written: each has one form.
+            Some((n, d)) if n == d || n == 0 => Ok(Share::of(n / d, 1)),
             Some(written) => Ok(Share { written }),
         }
     }
@@ -100,6 +102,11 @@ mod tests {
         assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
         assert_eq!(Share::of(1, 1).in_q(16), 65_536);
         assert_eq!(Share::of(0, 1).in_q(32), 0);
+    }
+
+    #[test]
+    fn all_and_nothing_have_one_form() {
+        assert_eq!(("100 %".parse(), "0.0".parse()), (Ok(Share::of(1, 1)), Ok(Share::of(0, 1))));
     }
 
     #[test]

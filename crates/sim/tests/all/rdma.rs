@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
 use fanin_spec::{RunSpec, Scenario};
-use fanin_tables::RunTables;
+use fanin_tables::{PauseRow, RunTables};
 use proptest::prelude::*;
 
 use crate::common::run;
@@ -98,22 +98,39 @@ fn lossy_port_is_recovered_by_going_back() {
     assert_eq!(all.payload_bytes, 8 * 500_000);
 }
 
+const RACKS: [&str; 5] = [
+    "fabric.kind=leaf-spine",
+    "fabric.racks=2",
+    "fabric.hosts_per_rack=32",
+    "fabric.spines=1",
+    "switch.shared_buffer=6 MB",
+];
+
 #[test]
-fn paused_uplinks_block_other_flows() {
+fn pauses_spread_from_switch_to_switch() {
     // Two racks: 30 senders in the far one fill the client's port; the spines are paused, and their pauses reach the senders.
-    let fabric = [
-        "fabric.kind=leaf-spine",
-        "fabric.racks=2",
-        "fabric.hosts_per_rack=32",
-        "fabric.spines=1",
-        "switch.shared_buffer=6 MB",
-    ];
-    let tables = run(&spec("timely", 60, 1, &fabric));
+    let tables = run(&spec("timely", 60, 1, &RACKS));
     assert_eq!(tables.totals.drops, 0);
     let paused: Vec<&str> = tables.pauses.iter().map(|row| row.port.as_str()).collect();
     let between_switches = paused.iter().filter(|port| !port.contains("server")).count();
     assert!(between_switches > 0, "{paused:?}");
     assert_eq!(tables.totals.payload_bytes, 60 * 500_000);
+    // The spine pauses a leaf while its own port is paused; all packets go to the client.
+    let spread = |row: &PauseRow| row.spread > 0 && row.cause == "spine1>leaf1";
+    assert!(tables.pauses.iter().any(spread), "{:?}", tables.pauses);
+    assert!(tables.pauses.iter().all(|row| row.spread <= row.pauses && row.blocked_packets == 0));
+    // One switch has no port that could be paused.
+    let star = run(&spec("timely", 64, 1, &[]));
+    assert!(star.pauses.iter().all(|row| row.spread == 0 && row.blocked_packets == 0));
+}
+
+#[test]
+fn pauses_block_packets_to_other_ports() {
+    let all = ["workload.kind=shuffle", "workload.fragment=200 KB"];
+    let tables = run(&spec("timely", 40, 1, &[&RACKS[..], &all].concat()));
+    let blocked = |row: &&PauseRow| row.blocked_packets > 0;
+    let links: Vec<&str> = tables.pauses.iter().filter(blocked).map(|row| row.port.as_str()).collect();
+    assert!(links.contains(&"server1>leaf1"), "{links:?}");
 }
 
 #[test]
