@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release release-check reproducible publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill kernel kernel-objects kernel-test kernel-churn release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -97,6 +97,17 @@ testbed-requests: build ## hold algorithms of key-value requests by `fanin testb
 testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments and look for what is left
 	@scripts/setup.sh memcached
 	@python3 bench/testbed_kill.py --kills $(or $(KILLS),10)
+
+kernel: ## build target/release/fanin-kernel, which `fanin kernel` runs; needs libelf and zlib with their headers
+	@scripts/setup.sh rust
+	cargo build --release --locked --package fanin-kernel --features load
+
+kernel-objects: ## rebuild the BPF objects in crates/kernel/objects; needs clang-16, llvm-16 and libbpf's headers
+	@crates/kernel/build-objects.sh
+
+kernel-test: ## test `fanin kernel` on this machine's kernel, in namespaces; needs root
+	@scripts/setup.sh rust
+	cargo test --locked --package fanin-kernel --features load
 
 release: ## build archives, Debian packages and a Python wheel in target/release-files
 	@scripts/release.sh

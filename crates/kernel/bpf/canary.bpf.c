@@ -94,33 +94,33 @@ static inline struct totals *part_of(const struct connection *connection)
 	return bpf_map_lookup_elem(&parts, &place);
 }
 
-static inline struct connection *start(struct bpf_sock_ops *ctx)
+static inline void start(struct bpf_sock_ops *ctx)
 {
 	struct connection *connection;
+	struct bpf_sock *sk = ctx->sk;
 	struct totals *totals;
 	struct name name;
 
-	if (is_over || !ctx->sk)
-		return 0;
-	connection = bpf_sk_storage_get(&connections, ctx->sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (is_over || !sk)
+		return;
+	connection = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!connection)
-		return 0;
-	__builtin_memcpy(&name, (const void *)&settings.control, sizeof(name));
+		return;
+	name = loaded_name(&settings.control);
 	get_control(ctx, &connection->before);
 	connection->is_treated = bpf_get_prandom_u32() < settings.share_q32;
 	totals = part_of(connection);
 	if (!totals)
-		return 0;
+		return;
 	if (connection->is_treated && set_control(ctx, &name)) {
 		add(&totals->refused, 1);
-		bpf_sk_storage_delete(&connections, ctx->sk);
-		return 0;
+		bpf_sk_storage_delete(&connections, sk);
+		return;
 	}
 	add(&totals->connections, 1);
 	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |
 					       BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG |
 					       BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
-	return connection;
 }
 
 static inline void count_segments(struct bpf_sock_ops *ctx, struct connection *connection, struct totals *totals)
@@ -135,15 +135,16 @@ static inline void count_segments(struct bpf_sock_ops *ctx, struct connection *c
 static inline void acknowledge(struct bpf_sock_ops *ctx, struct connection *connection, struct totals *totals)
 {
 	u64 rtt_us = ctx->srtt_us >> 3;
+	struct bpf_sock *sk = ctx->sk;
 	struct tcp_sock *tp;
 	u64 took_us;
 
 	add(&totals->rtts, 1);
 	add(&totals->rtt_us, rtt_us);
 	count_bucket(totals->rtt_buckets, rtt_us);
-	if (!connection->began_ns || !ctx->sk)
+	if (!connection->began_ns || !sk)
 		return;
-	tp = (struct tcp_sock *)bpf_skc_to_tcp_sock(ctx->sk);
+	tp = (struct tcp_sock *)bpf_skc_to_tcp_sock(sk);
 	if (!tp || tp->snd_una != tp->write_seq)
 		return;
 	took_us = (bpf_ktime_get_ns() - connection->began_ns) / 1000;
@@ -185,15 +186,16 @@ SEC("sockops")
 int canary(struct bpf_sock_ops *ctx)
 {
 	struct connection *connection;
+	struct bpf_sock *sk = ctx->sk;
 	struct totals *totals;
 
 	if (begins(ctx)) {
 		start(ctx);
 		return 1;
 	}
-	if (!ctx->sk)
+	if (!sk)
 		return 1;
-	connection = bpf_sk_storage_get(&connections, ctx->sk, 0, 0);
+	connection = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!connection)
 		return 1;
 	totals = part_of(connection);

@@ -4,6 +4,8 @@
 
 #include "fixed.h"
 
+#define ROUNDING_Q16 1024
+
 struct gss {
 	u32 rtt;
 	u32 rtt_min;
@@ -66,8 +68,10 @@ static inline u32 gss_grow(struct gss *gss, u32 cwnd)
 	if (segments_q16 < ONE_Q16)
 		segments_q16 = ONE_Q16;
 	segments_q16 += pow_q16(segments_q16, ONE_Q16 - gss_alpha_q16(gss));
-	gss->fraction_q16 = segments_q16 & 0xffff;
-	return segments_q16 >> 16;
+	/* The power is rounded down, so that it may miss a whole segment by a little. */
+	cwnd = (segments_q16 + ROUNDING_Q16) >> 16;
+	gss->fraction_q16 = segments_q16 >> 16 == cwnd ? segments_q16 & 0xffff : 0;
+	return cwnd;
 }
 
 #endif

@@ -17,7 +17,7 @@ int select_control(struct bpf_sock_ops *ctx)
 
 	if (!begins(ctx))
 		return 1;
-	__builtin_memcpy(&name, (const void *)&control, sizeof(name));
+	name = loaded_name(&control);
 	if (set_control(ctx, &name))
 		__sync_fetch_and_add(&refused, 1);
 	else

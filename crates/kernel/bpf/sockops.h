@@ -12,6 +12,15 @@ struct name {
 	char bytes[NAME_BYTES];
 };
 
+/* A constant that the loader sets: the compiler must not take its value in the source for granted. */
+static inline struct name loaded_name(const volatile struct name *constant)
+{
+	const void *place = (const void *)constant;
+
+	asm volatile("" : "+r"(place));
+	return *(const struct name *)place;
+}
+
 static inline long get_control(struct bpf_sock_ops *ctx, struct name *name)
 {
 	return bpf_getsockopt(ctx, PROTOCOL_TCP, TCP_CONGESTION, name->bytes, NAME_BYTES);

@@ -13,6 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::cgroup::Cgroup;
 use crate::control::{CANARY, Control};
 use crate::load::{self, Registered, name_bytes, set_constants, set_variables};
+use crate::pins;
 use crate::trial::{Figures, Totals, Verdict, judge};
 use crate::trouble::Trouble;
 
@@ -99,6 +100,8 @@ pub fn run(control: &'static Control, cgroup: &Cgroup, options: &Options) -> Res
     let seconds = trial.elapsed()?.as_secs_f64();
     let [untouched, treated] = trial.parts()?;
     let returned = trial.give_back()?;
+    drop(trial);
+    pins::wait_until_gone(control);
     Ok(Report {
         control: control.scheme,
         cgroup: cgroup.path.display().to_string(),

@@ -192,6 +192,7 @@ fn unload(arguments: &UnloadArguments) -> Result<(), Trouble> {
     for control in CONTROLS.iter().filter(wanted) {
         let pins = pins::remove(control).map_err(|error| Trouble::kernel(&format!("unload {control}"), error))?;
         if !pins.is_empty() {
+            pins::wait_until_gone(control);
             removed.push(control);
         }
     }

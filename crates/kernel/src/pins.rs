@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
@@ -12,6 +14,8 @@ use crate::trouble::Trouble;
 
 /// Where bpffs is mounted.
 const MOUNT: &str = "/sys/fs/bpf";
+/// Names of the kernel's congestion controls.
+const NAMES: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// This program's folder in it.
 const FOLDER: &str = "/sys/fs/bpf/fanin";
 
@@ -57,6 +61,20 @@ pub fn of(control: &Control) -> Vec<PathBuf> {
 /// Congestion controls that are pinned.
 pub fn pinned() -> Vec<&'static Control> {
     CONTROLS.iter().filter(|control| registration(control).exists()).collect()
+}
+
+/// Waits until the kernel has let go of a congestion control, which it does a little later than its last link ends.
+pub fn wait_until_gone(control: &Control) {
+    let is_there = || {
+        let names = fs::read_to_string(NAMES).unwrap_or_default();
+        names.split_whitespace().any(|name| name == control.kernel_name)
+    };
+    for _ in 0..100 {
+        if !is_there() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Removes a congestion control's pins, selections first, so that no connection selects a name that is gone. Returns the pins.

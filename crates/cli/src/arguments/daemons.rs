@@ -1,5 +1,6 @@
-//! Arguments of the daemons: `fanin front` and `fanin agent`.
+//! Arguments of the daemons, `fanin front` and `fanin agent`, and of the separate program behind `fanin kernel`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -53,4 +54,13 @@ pub struct AgentArguments {
     /// Validate the configuration and exit
     #[arg(long)]
     pub check: bool,
+}
+
+/// The program `fanin-kernel` parses these.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct KernelArguments {
+    /// list, check, load, status or unload, with options: `fanin kernel load --help`
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<OsString>,
 }
