@@ -109,6 +109,9 @@ kernel-test: ## test `fanin kernel` on this machine's kernel, in namespaces; nee
 	@scripts/setup.sh rust
 	cargo test --locked --package fanin-kernel --features load
 
+kernel-churn: kernel ## load, unload, try and kill `fanin kernel` under traffic for MINUTES (60), as root, and look for warnings and remains
+	@python3 bench/kernel_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1)
+
 release: ## build archives, Debian packages and a Python wheel in target/release-files
 	@scripts/release.sh
 

@@ -1,9 +1,9 @@
 /* A trial: a share of a cgroup's new connections gets the congestion control, and both parts are measured alike. */
 #include "sockops.h"
+#include "histogram.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define BUCKETS 256
 #define ESTABLISHED 1
 
 /* Set by the loader: the congestion control, and the share of connections that get it, in 1/2^32. */
@@ -56,36 +56,6 @@ struct {
 	__type(key, int);
 	__type(value, struct connection);
 } connections SEC(".maps");
-
-static inline void add(u64 *total, u64 more)
-{
-	__sync_fetch_and_add(total, more);
-}
-
-/* Eight buckets an octave of microseconds. */
-static inline u32 bucket(u64 us)
-{
-	u32 bit = 0;
-	u64 rest = us;
-
-	for (u32 step = 16; step > 0; step >>= 1) {
-		if (rest >> step) {
-			rest >>= step;
-			bit += step;
-		}
-	}
-	if (us >> 32)
-		return BUCKETS - 1;
-	return bit < 3 ? us : (bit - 2) * 8 + ((us >> (bit - 3)) & 7);
-}
-
-static inline void count_bucket(u64 *buckets, u64 us)
-{
-	u32 place = bucket(us);
-
-	if (place < BUCKETS)
-		add(&buckets[place], 1);
-}
 
 static inline struct totals *part_of(const struct connection *connection)
 {

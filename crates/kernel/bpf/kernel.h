@@ -27,8 +27,21 @@ enum tcp_ca_event { EVENT_TX_START, EVENT_CWND_RESTART, EVENT_COMPLETE_CWR, EVEN
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct ns_common {
+	u32 inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct sock_common {
 	u8 skc_state;
+	possible_net_t skc_net;
 };
 
 struct sock {
@@ -56,8 +69,25 @@ struct tcp_sock {
 	u32 prior_cwnd;
 	u32 data_segs_out;
 	u32 max_packets_out;
+	u32 mss_cache;
 	u8 ecn_flags;
 	u8 is_cwnd_limited : 1;
+};
+
+struct gnet_stats_queue {
+	u32 backlog;
+};
+
+struct Qdisc {
+	struct gnet_stats_queue qstats;
+};
+
+struct net_device {
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
 };
 
 struct ack_sample {

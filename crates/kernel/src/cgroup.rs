@@ -1,6 +1,6 @@
 //! Cgroups whose new connections get a congestion control.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,21 @@ impl Cgroup {
             false => "no such cgroup; `systemd-cgls` lists them",
         };
         Err(Trouble::Input(format!("cgroup `{}`: {why}", given.display())))
+    }
+}
+
+impl Cgroup {
+    /// The cgroup of this process.
+    ///
+    /// # Errors
+    /// The machine has no cgroup v2.
+    pub fn own() -> Result<Cgroup, Trouble> {
+        let text = fs::read_to_string("/proc/self/cgroup")?;
+        let path = text.lines().find_map(|line| line.strip_prefix("0::"));
+        let path = path.ok_or_else(|| Trouble::Environment("this machine has no cgroup v2".into()))?;
+        let folders = MOUNTS.iter().map(|mount| Path::new(mount).join(path.trim_start_matches('/')));
+        let folder = folders.into_iter().find_map(|folder| Cgroup::open(&folder).ok());
+        folder.ok_or_else(|| Trouble::Environment("cgroup v2 is not mounted".into()))
     }
 }
 

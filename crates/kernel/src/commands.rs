@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command as Process;
 
 use clap::Parser;
+use libbpf_rs::Object;
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,8 +19,11 @@ use crate::control::{CONTROLS, Control, SELECT};
 use crate::load::{self, name_bytes, set_constants};
 use crate::pins;
 use crate::requirements::{Requirement, requirements};
+use crate::rig::{self, Role};
 use crate::trouble::Trouble;
-use arguments::{Arguments, Command, HoldArguments, LoadArguments, OverArguments, ShowArguments, UnloadArguments};
+use arguments::{
+    Arguments, Command, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
+};
 
 /// Runs a command line and returns its exit code.
 pub fn main() -> u8 {
@@ -199,7 +203,8 @@ fn unload(arguments: &UnloadArguments) -> Result<(), Trouble> {
     say(&text::unloaded(&removed))
 }
 
-/// Registers congestion controls until standard input ends.
+/// Registers congestion controls, and attaches programs to a testbed's network, until standard input ends. Each line that it reads is
+/// answered by a line of counters.
 fn hold(arguments: &HoldArguments) -> Result<(), Trouble> {
     let mut held = Vec::new();
     for name in &arguments.controls {
@@ -208,13 +213,26 @@ fn hold(arguments: &HoldArguments) -> Result<(), Trouble> {
         let control =
             control.ok_or_else(|| Trouble::Input(format!("no congestion control `{name}`: use {}", known())))?;
         load::check(control, false)?;
-        if !pins::registration(control).exists() {
+        if !pins::is_registered(control) {
             held.push(load::register(control)?);
         }
-        say(&format!("{}\n", control.kernel_name))?;
     }
+    let attach = |ports: &[Port], role: fn(u32) -> Role| {
+        let one = |port: &Port| rig::attach(&port.namespace, &port.device, role(port.bytes));
+        ports.iter().map(one).collect::<Result<Vec<_>, Trouble>>()
+    };
+    let (marking, allotting) = (attach(&arguments.mark, Role::Marks)?, attach(&arguments.m21_port, Role::Allots)?);
+    let hosts = match arguments.m21_host.as_slice() {
+        [] => None,
+        namespaces => Some(rig::attach_hosts(namespaces)?),
+    };
     say("ready\n")?;
-    io::copy(&mut io::stdin(), &mut io::sink())?;
+    for line in io::stdin().lines() {
+        line?;
+        let all = |objects: &[Object]| objects.iter().map(rig::counters).collect::<Vec<_>>();
+        let hosts = hosts.as_ref().map(|(object, _)| rig::counters(object));
+        say(&format!("{}\n", json!({"mark": all(&marking), "m21_port": all(&allotting), "m21_host": hosts})))?;
+    }
     drop(held);
     Ok(())
 }

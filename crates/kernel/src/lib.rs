@@ -21,4 +21,6 @@ pub mod replay;
 #[cfg(feature = "load")]
 mod requirements;
 #[cfg(feature = "load")]
+mod rig;
+#[cfg(feature = "load")]
 pub mod trouble;

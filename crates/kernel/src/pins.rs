@@ -63,14 +63,16 @@ pub fn pinned() -> Vec<&'static Control> {
     CONTROLS.iter().filter(|control| registration(control).exists()).collect()
 }
 
+/// Whether the kernel has a congestion control, by whoever loaded it.
+pub fn is_registered(control: &Control) -> bool {
+    let names = fs::read_to_string(NAMES).unwrap_or_default();
+    names.split_whitespace().any(|name| name == control.kernel_name)
+}
+
 /// Waits until the kernel has let go of a congestion control, which it does a little later than its last link ends.
 pub fn wait_until_gone(control: &Control) {
-    let is_there = || {
-        let names = fs::read_to_string(NAMES).unwrap_or_default();
-        names.split_whitespace().any(|name| name == control.kernel_name)
-    };
     for _ in 0..100 {
-        if !is_there() {
+        if !is_registered(control) {
             return;
         }
         thread::sleep(Duration::from_millis(20));

@@ -322,3 +322,120 @@ fn says_that_it_needs_root() {
     }
     drop(turn);
 }
+
+/// A server and a client with a router between them, in namespaces `s`, `c` and `r` below a /run of their own.
+const NETWORK: &str = "set -e
+for name in s c r; do ip netns add $name; done
+for name in s:1 c:2; do
+    host=${name%:*} net=10.7.${name#*:}
+    ip link add name to$host netns r type veth peer name eth0 netns $host
+    ip -n r addr add $net.1/24 dev to$host && ip -n r link set to$host up gso_max_segs 1
+    ip -n $host addr add $net.2/24 dev eth0 && ip -n $host link set eth0 up gso_max_segs 1
+    ip -n $host route add default via $net.1
+done
+ip netns exec r sysctl -qw net.ipv4.ip_forward=1
+ip netns exec r tc qdisc add dev toc root handle 1: htb default 1
+ip netns exec r tc class add dev toc parent 1: classid 1:1 htb rate 100mbit burst 1600 cburst 1600 quantum 1514
+ip netns exec r tc qdisc add dev toc parent 1:1 handle 10: bfifo limit 110000";
+
+fn within(namespace: &str, mut command: Command) -> Command {
+    let mut outer = Command::new("ip");
+    outer.args(["netns", "exec", namespace]).arg(command.get_program()).args(command.get_args());
+    command.stdin(Stdio::null());
+    outer
+}
+
+/// Congestion windows of the server's connections.
+fn windows() -> Vec<String> {
+    let output = Command::new("ip").args(["netns", "exec", "s", "ss", "-tinH"]).output();
+    let text = String::from_utf8_lossy(&output.expect("ss").stdout).into_owned();
+    text.split_whitespace().filter_map(|word| word.strip_prefix("cwnd:")).map(String::from).collect()
+}
+
+/// A program that holds others, and answers a line with its counters.
+fn hold(arguments: &[&str]) -> Killed {
+    let mut command = Command::new(PROGRAM);
+    command.arg("hold").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut held = Killed(command.spawn().expect("it starts"));
+    assert_eq!(line_of(&mut held), "ready");
+    held
+}
+
+fn line_of(held: &mut Killed) -> String {
+    let mut line = Vec::new();
+    let output = held.0.stdout.as_mut().expect("a pipe");
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        std::io::Read::read_exact(output, &mut byte).expect("a line");
+        line.extend(byte);
+    }
+    String::from_utf8(line).expect("text").trim().to_string()
+}
+
+fn counters_of(held: &mut Killed) -> Value {
+    held.0.stdin.as_mut().expect("a pipe").write_all(b"\n").expect("a line");
+    serde_json::from_str(&line_of(held)).expect("JSON")
+}
+
+/// Connections of long transfers from the server to the client.
+fn transfers(count: usize) -> Vec<Killed> {
+    let mut processes =
+        vec![Killed(within("s", traffic(&["serve", "10.7.1.2:5000", "100000000"])).spawn().expect("a server"))];
+    thread::sleep(Duration::from_millis(300));
+    for _ in 0..count {
+        let ask = within("c", traffic(&["ask", "10.7.1.2:5000", "1", "1"])).stdout(Stdio::null()).spawn();
+        processes.push(Killed(ask.expect("a client")));
+    }
+    processes
+}
+
+fn builds_network() {
+    mount(Some("run"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>).expect("a /run of its own");
+    assert!(Command::new("sh").args(["-c", NETWORK]).status().expect("sh").success(), "the network");
+}
+
+/// Selects a congestion control on both hosts.
+fn selects_by_route(name: &str) {
+    for (host, router) in [("s", "10.7.1.1"), ("c", "10.7.2.1")] {
+        let route = ["-n", host, "route", "change", "default", "via", router, "congctl", name];
+        assert!(Command::new("ip").args(route).status().expect("ip").success(), "{host}");
+    }
+}
+
+#[test]
+fn routers_assign_windows_that_senders_keep() {
+    on_a_machine("m21", |_| {
+        builds_network();
+        let hosts = ["--m21-host", "/run/netns/s", "--m21-host", "/run/netns/c"];
+        let mut held = hold(&[&["--m21-port", "/run/netns/r:toc:100000"][..], &hosts].concat());
+        selects_by_route("reno");
+        let processes = transfers(2);
+        // (100,000 - 42 * 2) / 2 B, less 8 B of the option, in segments of 1,448 B.
+        let reached = (0..50).any(|_| {
+            thread::sleep(Duration::from_millis(100));
+            windows() == ["34", "34"]
+        });
+        assert!(reached, "{:?}", windows());
+        drop(processes);
+        let counters = counters_of(&mut held);
+        let [written, clamped, failed] = [0, 1, 2].map(|place| counters["m21_host"][place].as_u64().expect("a count"));
+        assert!(written > 1_000 && clamped >= 2 && failed == 0, "{counters}");
+        assert!(counters["m21_port"][0][2].as_u64() > Some(1_000) && counters["m21_port"][0][3] == 0, "{counters}");
+    });
+}
+
+#[test]
+fn ports_mark_above_their_threshold() {
+    on_a_machine("marks", |_| {
+        builds_network();
+        let mut held = hold(&["dctcp", "--mark", "/run/netns/r:toc:30000"]);
+        selects_by_route("fanin_dctcp");
+        let processes = transfers(1);
+        thread::sleep(Duration::from_millis(1_500));
+        let window: u32 = windows()[0].parse().expect("a number");
+        // 30,000 B are 20 frames; a window of 110,000 B would fill the buffer.
+        assert!((12..=30).contains(&window), "{window}");
+        assert!(counters_of(&mut held)["mark"][0][0].as_u64() > Some(100), "marks");
+        drop(processes);
+    });
+}

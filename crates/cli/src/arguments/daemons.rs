@@ -56,11 +56,34 @@ pub struct AgentArguments {
     pub check: bool,
 }
 
-/// The program `fanin-kernel` parses these.
+/// The program `fanin-kernel` parses these; only the help is here, too.
 #[derive(Args)]
-#[command(disable_help_flag = true)]
 pub struct KernelArguments {
-    /// list, check, load, status or unload, with options: `fanin kernel load --help`
-    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    /// list, check, load gss, status or unload, with options
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub rest: Vec<OsString>,
 }
+
+/// Commands and options of `fanin-kernel`.
+pub const KERNEL_HELP: &str = "Commands:
+  list               List congestion controls, with their names in the kernel
+  check              Check this machine's kernel, and name missing features
+  load gss           Load gentle slow start, for routes, sockets or cgroups to select
+  status             Show loaded congestion controls, and how many connections use each
+  unload             Unload; connections that use it keep it until they close
+
+Options of load:
+  --over BASE        Congestion control that it extends: cubic, reno or dctcp [default: cubic]
+  --cgroup PATH      Select it for new connections of this cgroup
+  --canary cgroup=PATH --for 10m
+                     Try it on new connections of this cgroup, beside others, and take it back
+  --share 50%        Share of the new connections that the trial changes
+  --keep-when-worse  Continue the trial when it is worse
+  --report FILE      Write the trial's report to a file
+  --json             Print JSON; also of list, check and status
+
+Example:
+  fanin kernel check
+  fanin kernel load gss --canary cgroup=system.slice/memcached.service --for 10m
+  fanin kernel load gss --cgroup system.slice
+  fanin kernel unload";

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fanin::{Bytes, Gathering, Rate, Time};
 
+use daemons::KERNEL_HELP;
 pub use daemons::{AgentArguments, FrontArguments, KernelArguments};
 use values::{device, jobs, method, percentage, period, rate, size, step};
 
@@ -81,8 +82,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  fanin agent --config agent.toml")]
     Agent(AgentArguments),
     /// Load gentle slow start into this machine's kernel, or try it on a cgroup's connections (docs/kernel.md); runs `fanin-kernel`
-    #[command(after_help = "Example:\n  fanin kernel check\n  \
-        fanin kernel load gss --canary cgroup=system.slice/memcached.service --for 10m\n  fanin kernel unload")]
+    #[command(after_help = KERNEL_HELP)]
     Kernel(KernelArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]

@@ -92,8 +92,28 @@ pub struct UnloadArguments {
 #[derive(Args)]
 pub struct HoldArguments {
     /// Schemes such as newreno+gss
-    #[arg(required = true, value_name = "SCHEME")]
+    #[arg(value_name = "SCHEME", required_unless_present_any = ["mark", "m21_port", "m21_host"])]
     pub controls: Vec<String>,
+    /// Mark packets of a device while its queue holds this many bytes or more
+    #[arg(long, value_name = "NETNS:DEVICE:BYTES", value_parser = port)]
+    pub mark: Vec<Port>,
+    /// Assign M21's windows at a device, from this many bytes of buffer
+    #[arg(long, value_name = "NETNS:DEVICE:BYTES", value_parser = port)]
+    pub m21_port: Vec<Port>,
+    /// Obey M21's windows in a network namespace of this process's cgroup
+    #[arg(long, value_name = "NETNS")]
+    pub m21_host: Vec<PathBuf>,
+}
+
+/// A device in a network namespace, and a number of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// File of the namespace.
+    pub namespace: PathBuf,
+    /// The device.
+    pub device: String,
+    /// The bytes.
+    pub bytes: u32,
 }
 
 /// Extensions of a congestion control.
@@ -128,6 +148,14 @@ fn canary(text: &str) -> Result<PathBuf, String> {
         Some(path) if !path.is_empty() => Ok(path.into()),
         _ => Err("use cgroup=PATH, such as cgroup=system.slice/memcached.service".into()),
     }
+}
+
+fn port(text: &str) -> Result<Port, String> {
+    let wrong = || "use NETNS:DEVICE:BYTES, such as /run/netns/router:eth0:30000".to_string();
+    let mut parts = text.rsplitn(3, ':');
+    let bytes = parts.next().and_then(|bytes| bytes.parse().ok()).ok_or_else(wrong)?;
+    let (device, namespace) = parts.next().zip(parts.next()).ok_or_else(wrong)?;
+    Ok(Port { namespace: namespace.into(), device: device.into(), bytes })
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -167,6 +195,13 @@ mod tests {
         for text in ["", "10", "m", "0s", "25h", "1.5h", "-1s", "10ü", "99999999999999999999s"] {
             assert!(duration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn ports_have_three_parts() {
+        let wanted = Port { namespace: "/proc/7/fd/9".into(), device: "l3".into(), bytes: 30_000 };
+        assert_eq!(port("/proc/7/fd/9:l3:30000"), Ok(wanted));
+        assert!(port("l3:30000").is_err() && port("/run/netns/a:l3:x").is_err());
     }
 
     #[test]
