@@ -419,8 +419,8 @@ fn routers_assign_windows_that_senders_keep() {
         drop(processes);
         let counters = counters_of(&mut held);
         let [written, clamped, failed] = [0, 1, 2].map(|place| counters["m21_host"][place].as_u64().expect("a count"));
-        assert!(written > 1_000 && clamped >= 2 && failed == 0, "{counters}");
-        assert!(counters["m21_port"][0][2].as_u64() > Some(1_000) && counters["m21_port"][0][3] == 0, "{counters}");
+        assert!(written > 100 && clamped >= 2 && failed == 0, "{counters}");
+        assert!(counters["m21_port"][0][2].as_u64() > Some(100) && counters["m21_port"][0][3] == 0, "{counters}");
     });
 }
 
