@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill kernel kernel-objects kernel-test kernel-churn release release-check reproducible publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill testbed-kernel kernel kernel-objects kernel-test kernel-churn release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -93,6 +93,9 @@ testbed-check: build ## hold `fanin testbed` against predictions at 24 random po
 
 testbed-requests: build ## hold algorithms of key-value requests by `fanin testbed` against predictions, on MACHINE (here), with SEEDS (3); MEMCACHED=1: by real programs
 	@python3 bench/testbed_requests.py --machine $(or $(MACHINE),here) --seeds $(or $(SEEDS),3) $(if $(MEMCACHED),--memcached)
+
+testbed-kernel: build kernel ## hold gentle slow start and M21 by `fanin-kernel` against predictions (KIND=gss|m21, SEEDS=3), as root
+	@python3 bench/kernel_testbed.py --kind $(or $(KIND),gss) --seeds $(or $(SEEDS),3)
 
 testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments and look for what is left
 	@scripts/setup.sh memcached

@@ -4,7 +4,7 @@
 Requires goodput within 15 % of the prediction at 11 of 12 points of each kind (or the same share of those asked for), and the predicted order
 of each scheme and its base wherever the predictions differ by more than 15 %.
 
-    kernel_testbed.py [--kind gss|m21] [--fan-in 2,8,16,32] [--seeds N] [--set KEY=VALUE]
+    kernel_testbed.py [--kind gss|m21] [--fan-in 2,8,16,32] [--seeds N] [--set KEY=VALUE] [--out FILE]
 """
 
 import argparse
@@ -30,21 +30,23 @@ def main():
     parser.add_argument("--kind", choices=KINDS, default="gss")
     parser.add_argument("--fan-in", default="2,8,16,32")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args()
     pairs, sets = KINDS[options.kind]
     schemes = list(dict.fromkeys(name for pair in pairs for name in reversed(pair)))
-    command = [FANIN, "testbed", SCENARIO, "--schemes", ",".join(schemes), "--fan-in", options.fan_in, "--seeds", str(options.seeds), "--json",
-               "--no-cache"]
+    command = [FANIN, "testbed", SCENARIO, "--schemes", ",".join(schemes), "--fan-in", options.fan_in, "--seeds", str(options.seeds), "--json"]
     done = subprocess.run([*command, *(word for text in [*sets, *options.set] for word in ("--set", text))], stdout=subprocess.PIPE)
     if done.returncode:
         sys.exit(done.returncode)
+    if options.out:
+        options.out.write_bytes(done.stdout)
     rows = json.loads(done.stdout)["rows"]
     points = {}
     for row in rows:
-        point = points.setdefault(json.dumps(row["at"], sort_keys=True), {})
+        point = points.setdefault(json.dumps(row["point"], sort_keys=True), {})
         point[row["scheme"]] = [row[side]["goodput_mbps"]["mean"] for side in ("measured", "predicted")]
-        print(f"{row['scheme']:16} {row['at']}: {point[row['scheme']][0]:6.1f} Mbit/s, predicted {point[row['scheme']][1]:6.1f}, "
+        print(f"{row['scheme']:16} {row['point']}: {point[row['scheme']][0]:6.1f} Mbit/s, predicted {point[row['scheme']][1]:6.1f}, "
               f"ratio {row['ratio']['goodput']:.2f}, RTOs {row['measured']['timeouts']:.0f}/{row['predicted']['timeouts']:.0f}, "
               f"CPU {row['measured']['cpu']:.0%}")
     near = [abs(values[scheme][0] / values[scheme][1] - 1) <= WITHIN for values in points.values() for scheme, _ in pairs]

@@ -112,6 +112,8 @@ static inline void observe(struct sock *sk, const struct ack_sample *sample)
 	if (!state->started)
 		return;
 	repair(tp, state);
+	/* An ACK that only reports packets out of order moves no window. */
+	state->gss.window_done = 0;
 	if (!after(tp->snd_una, state->una))
 		return;
 	state->una = tp->snd_una;

@@ -14,6 +14,7 @@ use crate::cgroup::Cgroup;
 use crate::control::{CANARY, Control};
 use crate::load::{self, Registered, name_bytes, set_constants, set_variables};
 use crate::pins;
+use crate::prediction::Prediction;
 use crate::trial::{Figures, Totals, Verdict, judge};
 use crate::trouble::Trouble;
 
@@ -74,6 +75,8 @@ pub struct Report {
     pub returned: u64,
     /// Connections whose congestion control could not be set.
     pub refused: u64,
+    /// The simulator's figures, if there is a scenario.
+    pub prediction: Option<Prediction>,
 }
 
 /// A trial that runs. Dropping it ends it.
@@ -113,6 +116,7 @@ pub fn run(control: &'static Control, cgroup: &Cgroup, options: &Options) -> Res
         treated: treated.figures(),
         returned,
         refused: treated.refused,
+        prediction: None,
     })
 }
 

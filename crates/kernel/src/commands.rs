@@ -18,6 +18,7 @@ use crate::cgroup::Cgroup;
 use crate::control::{CONTROLS, Control, SELECT};
 use crate::load::{self, name_bytes, set_constants};
 use crate::pins;
+use crate::prediction::predict;
 use crate::requirements::{Requirement, requirements};
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
@@ -100,6 +101,7 @@ fn load(arguments: &LoadArguments) -> Result<(), Trouble> {
         }
         (true, Some(_)) => {}
         (false, _) => {
+            is_free(control)?;
             let mut registered = load::register(control)?;
             registered.link.pin(&pin).map_err(|error| load::refused(&format!("pin {}", pin.display()), &error))?;
         }
@@ -108,6 +110,16 @@ fn load(arguments: &LoadArguments) -> Result<(), Trouble> {
         select(control, cgroup)?;
     }
     say(&text::loaded(control, cgroup.as_ref()))
+}
+
+/// Refuses a name that a program holds without a pin.
+fn is_free(control: &Control) -> Result<(), Trouble> {
+    match pins::is_registered(control) {
+        true => Err(Trouble::Input(format!(
+            "{control} is held by a running program, such as a trial or a testbed: wait until it ends"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Selects a congestion control for a cgroup's new connections, until its pin is removed.
@@ -130,12 +142,14 @@ fn trial(control: &'static Control, cgroup: &Path, arguments: &LoadArguments) ->
         let why = "a trial loads it for itself: `fanin kernel unload` first";
         return Err(Trouble::Input(format!("{control} is loaded already; {why}")));
     }
+    is_free(control)?;
+    let prediction = arguments.scenario.as_deref().map(|file| predict(control, file)).transpose()?;
     let options =
         canary::Options { duration: arguments.duration, share: arguments.share, keep: arguments.keep_when_worse };
     if !arguments.json {
         say(&text::begins(control, &cgroup, &options))?;
     }
-    let report = canary::run(control, &cgroup, &options)?;
+    let report = canary::Report { prediction, ..canary::run(control, &cgroup, &options)? };
     if let Some(path) = &arguments.report {
         let json = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
         fs::write(path, json + "\n").map_err(|error| Trouble::kernel(&format!("write {}", path.display()), error))?;
@@ -171,7 +185,7 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
     let loaded: Vec<Loaded> = CONTROLS
         .iter()
         .map(|control| (control, pins::of(control)))
-        .filter(|(_, pins)| !pins.is_empty())
+        .filter(|(control, pins)| !pins.is_empty() || pins::is_registered(control))
         .map(|(control, pins)| Loaded {
             control,
             pins: pins.iter().map(|pin| pin.display().to_string()).collect(),

@@ -17,6 +17,8 @@ mod load;
 #[cfg(feature = "load")]
 mod pins;
 #[cfg(feature = "load")]
+mod prediction;
+#[cfg(feature = "load")]
 pub mod replay;
 #[cfg(feature = "load")]
 mod requirements;

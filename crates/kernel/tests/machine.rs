@@ -254,6 +254,8 @@ fn kill_leaves_nothing_of_a_canary() {
         let during: Vec<Killed> = (0..8).map(|_| connection(&address)).collect();
         let treated = controls(&address).iter().filter(|name| *name == "fanin_gss_reno").count();
         assert!(treated >= 5, "{treated} of 8, 99 % expected");
+        assert!(says(&["status"]).contains("held by a running program"));
+        refuses(&["load", "gss", "--over", "reno"], 2, "held by a running program");
         trial.kill().expect("it is killed");
         trial.wait().expect("it ends");
         thread::sleep(Duration::from_millis(300));

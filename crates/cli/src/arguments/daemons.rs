@@ -79,6 +79,7 @@ Options of load:
                      Try it on new connections of this cgroup, beside others, and take it back
   --share 50%        Share of the new connections that the trial changes
   --keep-when-worse  Continue the trial when it is worse
+  --scenario FILE    Print the simulator's prediction for this scenario beside the trial's figures
   --report FILE      Write the trial's report to a file
   --json             Print JSON; also of list, check and status
 

@@ -74,6 +74,9 @@ pub struct LoadArguments {
     /// Continue the trial when the congestion control is worse
     #[arg(long, requires = "canary")]
     pub keep_when_worse: bool,
+    /// Print the simulator's prediction beside the trial's figures, for the first point of this scenario
+    #[arg(long, value_name = "FILE", requires = "canary")]
+    pub scenario: Option<PathBuf>,
     /// Write the trial's report to a file (JSON)
     #[arg(long, value_name = "FILE", requires = "canary")]
     pub report: Option<PathBuf>,

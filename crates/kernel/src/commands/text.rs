@@ -6,6 +6,7 @@ use super::Loaded;
 use crate::canary::{Ended, Options, Report};
 use crate::cgroup::Cgroup;
 use crate::control::Control;
+use crate::prediction::{Predicted, Prediction};
 use crate::requirements::Requirement;
 use crate::trial::{Difference, Figures, Verdict};
 
@@ -59,6 +60,9 @@ pub fn status(loaded: &[Loaded]) -> String {
             "{} ({}): connections in this namespace: {connections}",
             one.control, one.control.kernel_name
         );
+        if one.pins.is_empty() {
+            text += "  held by a running program, such as a trial\n";
+        }
         one.pins.iter().for_each(|pin| {
             let _ = writeln!(text, "  {pin}");
         });
@@ -98,10 +102,28 @@ pub fn report(report: &Report) -> String {
     for ((name, treated), (_, untouched)) in treated.iter().zip(&untouched) {
         let _ = writeln!(text, "{name:<28} {treated:>14} {untouched:>14}");
     }
+    if let Some(prediction) = &report.prediction {
+        text += &predicted(prediction);
+    }
     let _ = writeln!(text, "\n{}", verdict(&report.verdict));
     let _ = writeln!(text, "{} open connections returned to their own congestion control.", report.returned);
     if report.refused > 0 {
         let _ = writeln!(text, "{} connections could not get it.", report.refused);
+    }
+    text
+}
+
+fn predicted(prediction: &Prediction) -> String {
+    let mut text = format!("predicted for {}, {} servers\n", prediction.scenario, prediction.fan_in);
+    let rows: [(&str, fn(&Predicted) -> Option<f64>); 3] = [
+        ("  p50, ms", |part| part.transfer_p50_ms),
+        ("  p99, ms", |part| part.transfer_p99_ms),
+        ("  timeouts for each transfer", |part| part.timeouts_per_transfer),
+    ];
+    for (name, pick) in rows {
+        let [treated, untouched] = [&prediction.treated, &prediction.untouched]
+            .map(|part| pick(part).map_or("-".into(), |value| format!("{value:.3}")));
+        let _ = writeln!(text, "{name:<28} {treated:>14} {untouched:>14}");
     }
     text
 }
