@@ -115,14 +115,13 @@ pub fn report(report: &Report) -> String {
 
 fn predicted(prediction: &Prediction) -> String {
     let mut text = format!("predicted for {}, {} servers\n", prediction.scenario, prediction.fan_in);
-    let rows: [(&str, fn(&Predicted) -> Option<f64>); 3] = [
-        ("  p50, ms", |part| part.transfer_p50_ms),
-        ("  p99, ms", |part| part.transfer_p99_ms),
-        ("  timeouts for each transfer", |part| part.timeouts_per_transfer),
-    ];
-    for (name, pick) in rows {
-        let [treated, untouched] = [&prediction.treated, &prediction.untouched]
-            .map(|part| pick(part).map_or("-".into(), |value| format!("{value:.3}")));
+    let both = |pick: fn(&Predicted) -> Option<f64>| [&prediction.treated, &prediction.untouched].map(pick);
+    for (name, values) in [
+        ("  p50, ms", both(|part| part.transfer_p50_ms)),
+        ("  p99, ms", both(|part| part.transfer_p99_ms)),
+        ("  timeouts for each transfer", both(|part| part.timeouts_per_transfer)),
+    ] {
+        let [treated, untouched] = values.map(|value| value.map_or("-".into(), |value| format!("{value:.3}")));
         let _ = writeln!(text, "{name:<28} {treated:>14} {untouched:>14}");
     }
     text
