@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill release release-check reproducible publish-check clean
+.PHONY: help build demo test python-test lint check check-long deny reproduce scorecards sensitivity cost digests validate docs web fuzz soak failover testbed-check testbed-requests testbed-kill testbed-kernel kernel kernel-objects kernel-test kernel-churn release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists those of bench/measurements.mk
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -94,9 +94,26 @@ testbed-check: build ## hold `fanin testbed` against predictions at 24 random po
 testbed-requests: build ## hold algorithms of key-value requests by `fanin testbed` against predictions, on MACHINE (here), with SEEDS (3); MEMCACHED=1: by real programs
 	@python3 bench/testbed_requests.py --machine $(or $(MACHINE),here) --seeds $(or $(SEEDS),3) $(if $(MEMCACHED),--memcached)
 
+testbed-kernel: build kernel ## hold gentle slow start and M21 by `fanin-kernel` against predictions (KIND=gss|m21, SEEDS=3), as root
+	@python3 bench/kernel_testbed.py --kind $(or $(KIND),gss) --seeds $(or $(SEEDS),3)
+
 testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments and look for what is left
 	@scripts/setup.sh memcached
 	@python3 bench/testbed_kill.py --kills $(or $(KILLS),10)
+
+kernel: ## build target/release/fanin-kernel, which `fanin kernel` runs; needs libelf and zlib with their headers
+	@scripts/setup.sh rust
+	cargo build --release --locked --package fanin-kernel --features load
+
+kernel-objects: ## rebuild the BPF objects in crates/kernel/objects; needs clang-16, llvm-16 and libbpf's headers
+	@crates/kernel/build-objects.sh
+
+kernel-test: ## test `fanin kernel` on this machine's kernel, in namespaces; needs root
+	@scripts/setup.sh rust
+	cargo test --locked --package fanin-kernel --features load
+
+kernel-churn: kernel ## load, unload, try and kill `fanin kernel` under traffic for MINUTES (60), as root, and look for warnings and remains
+	@python3 bench/kernel_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1)
 
 release: ## build archives, Debian packages and a Python wheel in target/release-files
 	@scripts/release.sh

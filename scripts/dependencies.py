@@ -76,6 +76,8 @@ ALLOWED = {
         "fanin-advise fanin-diagnose fanin-lab fanin-report fanin-sim fanin-spec fanin-tables",
         "postcard serde serde_json toml_edit",
     ),
+    # Congestion controls in Linux: objects, and with its feature `load` the program that loads them.
+    "fanin-kernel": ("", "clap libbpf-rs nix serde serde_json signal-hook"),
     # What a program or a notebook calls.
     "fanin": (
         "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tables fanin-tcp fanin-testbed fanin-units",

@@ -54,6 +54,7 @@ CASES = [
     ("idle-restart", {"rate": "10 Gbit/s", "switch": 'buffer = "32 KiB"', "answer": "128 KiB", "tcp": "idle_restart = false", "workload": 'pause = "30 ms"'}),
     ("red-ecn", {"answer": "256 KiB", "servers": 16, "tcp": 'rto_min = "20 ms"'}),
     ("dctcp", {}),
+    ("gss", {}),
     ("alpha", {"rate": "10 Gbit/s", "switch": 'shared_buffer = "4 MB"\nalpha = "1/16"', "answer": "64 KiB", "servers": 32}),
     ("jumbo", {"rate": "10 Gbit/s", "switch": 'buffer = "1 MiB"', "answer": "16 KiB", "servers": 64, "tcp": 'rto_min = "20 ms"'}),
 ]
@@ -130,7 +131,7 @@ class Host:
     """A network namespace with a /run and a /sys of its own, for as long as its process lives."""
 
     def __init__(self, programs, store):
-        script = "mount -t tmpfs tmpfs /run && mount -t sysfs sysfs /sys && echo made && exec sleep infinity"
+        script = "mount -t tmpfs tmpfs /run && mount -t sysfs sysfs /sys && { mount -t bpf bpf /sys/fs/bpf || true; } && echo made && exec sleep infinity"
         self.process = subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
         self.programs, self.store = programs, pathlib.Path(store)
@@ -140,7 +141,7 @@ class Host:
         """A shell with a script: its exit status, and what it printed. `kill`: at which command it is killed, 2k before and 2k + 1 behind."""
         self.count.write_text("")
         command = ["nsenter", "-t", str(self.process.pid), "--net", "--mount", "setsid", "--wait", "sh", "-c", text]
-        place = {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}", "COUNT": str(self.count), "KILL": str(kill), "STORE": str(self.store / "store")}
+        place = {**os.environ, "PATH": f"{self.programs}:{pathlib.Path(FANIN).parent}:{os.environ['PATH']}", "COUNT": str(self.count), "KILL": str(kill), "STORE": str(self.store / "store")}
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=place)
         return done.returncode, done.stdout
 
@@ -291,6 +292,12 @@ def lacking():
     return None if "dctcp" in there else done.stdout.strip() or "no dctcp"
 
 
+def gentle():
+    """Why gentle slow start cannot be loaded here; None where it can."""
+    done = subprocess.run([FANIN, "kernel", "hold", "cubic+gss"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return done.stderr.strip() if done.returncode else None
+
+
 def main():
     missing = [program for program in ("unshare", "nsenter", "setsid", "ip", "sysctl") if not shutil.which(program)]
     if os.geteuid() != 0 or missing:
@@ -299,7 +306,7 @@ def main():
     if subprocess.run(["unshare", "--net", "--mount", "true"], stderr=subprocess.DEVNULL).returncode:
         print("advise-lines: skipped: this machine lets nobody make a network namespace")
         return
-    why = lacking()
+    why, lacks_gentle = lacking(), gentle()
     failed, seen = 0, set()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as counted:
         programs(counted)
@@ -310,6 +317,9 @@ def main():
             for remedy, scripts in told:
                 stand_in = "reno" if why and (remedy["scheme"] or "").startswith("dctcp") else None
                 seen |= set(remedy["settings"]) | {remedy["scheme"]}
+                if lacks_gentle and (remedy["scheme"] or "").endswith("+gss"):
+                    print(f"skipped: {remedy['says']}: {lacks_gentle}")
+                    continue
                 if stand_in:
                     print(f"skipped: `modprobe tcp_dctcp` ({why}): the other lines run with {stand_in} in its place")
                 for situation in SITUATIONS:

@@ -333,9 +333,10 @@ impl Ranges<'_> {
                 self.add(family, Effort::Switch, says, &thresholds).scheme = Some(scheme);
             }
         }
+        let says = "gentle slow start on the servers, a program in their kernels (fanin kernel)".into();
+        self.add("gss", Effort::Kernel, says, &[]).scheme = Some(format!("{own}+gss"));
         for (family, scheme, says) in [
             ("codel", format!("{own}+codel"), "CoDel at the switch's ports, which switches do not have"),
-            ("gss", format!("{own}+gss"), "gentle slow start on the servers"),
             ("m21", format!("{own}+m21"), "a window assigned by the switch (M21)"),
         ] {
             self.not_available(family, scheme, says);

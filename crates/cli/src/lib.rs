@@ -17,6 +17,7 @@ mod figures;
 mod front;
 mod front_advice;
 mod handover;
+mod kernel;
 mod list;
 mod load;
 mod on;
@@ -86,6 +87,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::plan(&arguments),
         Command::Agent(arguments) => agent::agent(&arguments),
         Command::Front(arguments) => front::front(&arguments),
+        Command::Kernel(arguments) => Err(kernel::kernel(&arguments)),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

@@ -15,6 +15,7 @@ mod memcached;
 mod namespace;
 mod netlink;
 mod network;
+mod programs;
 mod queues;
 mod sockets;
 mod stalls;

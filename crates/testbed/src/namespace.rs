@@ -63,6 +63,12 @@ impl Namespace {
         }
     }
 
+    /// Whether this kernel has a queue, which is added to the loopback device for a moment.
+    pub fn has_queue(&self, queue: &str) -> bool {
+        let added = self.batch("tc", &[format!("qdisc add dev lo root {queue}")]);
+        added.and_then(|()| self.batch("tc", &["qdisc del dev lo root".into()])).is_ok()
+    }
+
     /// Sets sysctls of the form `net.ipv4.tcp_ecn=1`.
     pub fn set(&self, sysctls: &[String]) -> Result<(), Trouble> {
         self.enter()?;

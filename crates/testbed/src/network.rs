@@ -3,12 +3,13 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-use fanin_assemble::LinuxFabric;
+use fanin_assemble::{LinuxFabric, Qdisc, Red};
 use fanin_fabric::{HostId, LinkId, NodeId};
 use fanin_units::Time;
 use serde_json::Value;
 
 use crate::namespace::Namespace;
+use crate::programs::{self, Needs, Programs};
 use crate::trouble::Trouble;
 use crate::{delays, netlink};
 
@@ -23,6 +24,8 @@ pub struct LocalNetwork {
     nodes: Vec<Namespace>,
     /// Whether its links have their propagation delays.
     delays: bool,
+    /// Programs that the kernel lacks otherwise.
+    programs: Option<Programs>,
     /// Where the thread was before.
     before: Namespace,
 }
@@ -45,8 +48,9 @@ impl LocalNetwork {
     pub fn build(plan: LinuxFabric) -> Result<LocalNetwork, Trouble> {
         let before = Namespace::current()?;
         let nodes = (0..plan.nodes()).map(|_| Namespace::create()).collect::<Result<Vec<_>, _>>()?;
-        let mut network = LocalNetwork { plan, nodes, delays: false, before };
+        let mut network = LocalNetwork { plan, nodes, delays: false, programs: None, before };
         network.delays = network.delays_packets()?;
+        let needs = network.needs()?;
         for (node, namespace) in network.numbered() {
             namespace.batch("ip", &network.plan.pairs(node, |peer| network.nodes[peer.index()].path()))?;
         }
@@ -57,8 +61,40 @@ impl LocalNetwork {
             namespace.set(&batch.sysctls)?;
             network.set_delays(node, namespace)?;
         }
+        network.programs = Programs::start(&needs)?;
         network.before.enter()?;
         Ok(network)
+    }
+
+    /// Programs that this kernel needs for the plan, which names them afterwards.
+    fn needs(&mut self) -> Result<Needs, Trouble> {
+        let mut needs = Needs::default();
+        let law = self.plan.congestion_control;
+        if let Some(loaded) = programs::loaded_name(law) {
+            needs.controls.push(loaded);
+            self.plan.congestion_control = loaded;
+        }
+        let links: Vec<LinkId> = self.plan.fabric.link_ids().collect();
+        let has_red = self.nodes[0].has_queue("red limit 60000 min 5000 max 15000 avpkt 1000 burst 20 bandwidth 1mbit");
+        for (link, egress) in links.iter().zip(&mut self.plan.links) {
+            // A threshold of the instantaneous queue needs no average.
+            if let (Qdisc::Red(Red { limit, min, max, ecn: true, .. }), false) = (egress.queue, has_red)
+                && max == min + 1
+            {
+                egress.queue = Qdisc::Bfifo(limit);
+                needs.marks.push((*link, min));
+            }
+        }
+        needs.allots.clone_from(&self.plan.allots);
+        let place = |(link, bytes): &(LinkId, u64)| {
+            let node = self.plan.fabric.link(*link).from;
+            format!("{}:{}:{bytes}", self.nodes[node.index()].path(), LinuxFabric::device(*link))
+        };
+        needs.places = [&needs.marks, &needs.allots].map(|ports| ports.iter().map(place).collect());
+        if !needs.allots.is_empty() {
+            needs.hosts = self.nodes[..self.plan.fabric.hosts() as usize].iter().map(Namespace::path).collect();
+        }
+        Ok(needs)
     }
 
     /// Sets the exact delays of a node's links.
@@ -124,6 +160,10 @@ impl LocalNetwork {
             let rows: Vec<Value> = serde_json::from_slice(&output.stdout).map_err(io::Error::from)?;
             let links = self.plan.fabric.link_ids().filter(|link| self.plan.fabric.link(*link).from == node);
             counts.extend(links.map(|link| (link, port_counts(&rows, &LinuxFabric::device(link)))));
+        }
+        let marks = self.programs.as_ref().map(Programs::marks).transpose()?.unwrap_or_default();
+        for (link, marks) in marks {
+            counts.iter_mut().filter(|(other, _)| *other == link).for_each(|(_, count)| count.marks += marks);
         }
         self.before.enter()?;
         Ok(counts)

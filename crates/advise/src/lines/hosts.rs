@@ -7,6 +7,15 @@ use fanin_units::{Bytes, Time};
 use super::{Addresses, Lines, PROTO, Saved, Where};
 use crate::remedy::Change;
 
+/// The congestion control that gentle slow start extends, as `fanin kernel` has it, and the name of both in the kernel.
+fn gentle_slow_start(scheme: &str) -> Option<(&'static str, &'static str)> {
+    match scheme {
+        "newreno+gss" => Some(("reno", "fanin_gss_reno")),
+        "cubic+gss" => Some(("cubic", "fanin_gss_cubic")),
+        _ => None,
+    }
+}
+
 impl Lines {
     /// Attributes of a route: of servers towards the client, of the client towards servers.
     pub(super) fn routes(&mut self, change: &Change, after: &Settings, addresses: &Addresses) {
@@ -23,8 +32,28 @@ impl Lines {
         if let Some(segments) = change.value("tcp.initial_window").and_then(|text| text.parse().ok()) {
             servers.push(RouteAttribute::InitialWindow(segments));
         }
+        let gentle = change.scheme.as_deref().and_then(gentle_slow_start);
+        if let Some((base, name)) = gentle {
+            self.apply(
+                Where::Servers,
+                format!("fanin kernel status | grep -q {name} || fanin kernel load gss --over {base}"),
+            );
+            self.verify(Where::Servers, format!("fanin kernel status | grep -w {name}"));
+            servers.push(RouteAttribute::CongestionControl(name));
+        }
         let who = format!("CLIENT={}  # the client's address", addresses.client);
         self.route(Where::Servers, &who, "CLIENT", &servers);
+        if let Some((base, _)) = gentle {
+            self.undo(Where::Servers, format!("fanin kernel unload --over {base}"));
+            self.note(
+                "Try it first on half of a service's new connections, which takes itself back when it is worse: fanin kernel load gss \
+                 --canary cgroup=system.slice/NAME.service --for 10m (docs/kernel.md).",
+            );
+            self.note(
+                "fanin kernel needs root, Linux 6.4 with BTF, and the program fanin-kernel. The unit packaging/fanin-kernel.service loads \
+                 it at boot; the route needs its own line there.",
+            );
+        }
         let mut client = Vec::new();
         if change.value("tcp.delayed_ack") == Some("1") {
             client.push(RouteAttribute::QuickAck);

@@ -50,6 +50,24 @@ fn sets_the_sockets_buffer_if_a_routes_window_does_not_hold() {
 }
 
 #[test]
+fn gentle_slow_start_is_loaded_before_its_route_and_unloaded_after() {
+    for (scheme, base, name) in [("cubic+gss", "cubic", "fanin_gss_cubic"), ("newreno+gss", "reno", "fanin_gss_reno")] {
+        let lines = of(&[], Some(scheme));
+        let at = |lines: &[Line], part: &str| {
+            let found = text(lines).iter().position(|line| line.contains(part));
+            found.unwrap_or_else(|| panic!("{part}: {:#?}", text(lines)))
+        };
+        let route = format!("congctl {name} proto 250");
+        assert!(at(&lines.apply, &format!("fanin kernel load gss --over {base}")) < at(&lines.apply, &route));
+        let unload = at(&lines.undo, &format!("fanin kernel unload --over {base}"));
+        assert_eq!(unload, lines.undo.len() - 1, "the route is as before by then");
+        at(&lines.verify, &format!("fanin kernel status | grep -w {name}"));
+        at(&lines.verify, &format!("grep -w 'congctl {name}'"));
+        assert!(lines.apply.iter().all(|line| line.place == Where::Servers) && lines.touches.is_empty());
+    }
+}
+
+#[test]
 fn dctcp_needs_both_hosts_and_a_switch_threshold_in_bytes() {
     let lines = of(&[("ecn_threshold.k", "20 packets")], Some("dctcp"));
     let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));

@@ -31,6 +31,8 @@ pub struct LinuxFabric {
     pub congestion_control: &'static str,
     /// Transmit queue of each link.
     pub links: Vec<Egress>,
+    /// Ports that assign M21's windows, with the bytes that their flows share.
+    pub allots: Vec<(LinkId, u64)>,
     /// Largest propagation delay of a link.
     pub delay: Time,
 }
@@ -51,7 +53,9 @@ pub fn linux_fabric(spec: &RunSpec) -> Result<LinuxFabric, Unsupported> {
     let links = fabric.links().iter().map(egress).collect::<Result<_, Unsupported>>()?;
     let delay = fabric.links().iter().map(|link| link.delay).max().unwrap_or(Time::ZERO);
     let (host, congestion_control) = (host::any(spec), host::congestion_control(spec));
-    Ok(LinuxFabric { fabric, mtu, host, congestion_control, links, delay })
+    let ports = fabric.link_ids().filter(|link| spec.scheme.m21 && !fabric.is_host(fabric.link(*link).from));
+    let allots = ports.map(|link| (link, s.in_bytes(s.buffer_at(fabric.link(link).rate)))).collect();
+    Ok(LinuxFabric { fabric, mtu, host, congestion_control, links, allots, delay })
 }
 
 impl LinuxFabric {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fanin_spec::{Base, RunSpec, Settings, Stack};
+use fanin_spec::{Base, RunSpec, Scheme, Settings, Stack};
 use fanin_units::Time;
 
 /// MTU of a device unless set.
@@ -91,6 +91,8 @@ pub enum RouteAttribute {
     InitialWindow(u32),
     /// Acknowledge every segment at once.
     QuickAck,
+    /// Congestion control of connections by this route.
+    CongestionControl(&'static str),
     /// Largest window that the host advertises, in bytes.
     Window(u64),
 }
@@ -102,6 +104,7 @@ impl fmt::Display for RouteAttribute {
             RouteAttribute::RtoMin(time) => write!(f, "rto_min {}ms", time.0.div_ceil(Time::from_millis(1).0)),
             RouteAttribute::InitialWindow(segments) => write!(f, "initcwnd {segments}"),
             RouteAttribute::QuickAck => f.write_str("quickack 1"),
+            RouteAttribute::CongestionControl(name) => write!(f, "congctl {name}"),
             RouteAttribute::Window(bytes) => write!(f, "window {bytes}"),
         }
     }
@@ -120,20 +123,24 @@ pub fn socket_buffer(segments: u64) -> (u64, u64) {
     (buffer / 2, buffer)
 }
 
-/// The kernel's name of a congestion control; `None` if the kernel has none like it.
-pub(super) fn kernels_name(base: Base) -> Option<&'static str> {
-    match base {
-        Base::NewReno => Some("reno"),
-        Base::Cubic => Some("cubic"),
-        Base::Dctcp => Some("dctcp"),
-        Base::Vegas => Some("vegas"),
+/// The kernel's name of a scheme's congestion control; `None` if the kernel has none like it. Names with gentle slow start are those that
+/// `fanin kernel` loads.
+pub(super) fn kernels_name(scheme: Scheme) -> Option<&'static str> {
+    match (scheme.base, scheme.gss) {
+        (Base::NewReno, false) => Some("reno"),
+        (Base::Cubic, false) => Some("cubic"),
+        (Base::Dctcp, false) => Some("dctcp"),
+        (Base::Vegas, false) => Some("vegas"),
+        (Base::NewReno, true) => Some("fanin_gss_reno"),
+        (Base::Cubic, true) => Some("fanin_gss_cubic"),
+        (Base::Dctcp, true) => Some("fanin_gss_dctcp"),
         _ => None,
     }
 }
 
 /// The kernel's name of a run's congestion control.
 pub(super) fn congestion_control(spec: &RunSpec) -> &'static str {
-    kernels_name(spec.scheme.base).expect("the check refuses others")
+    kernels_name(spec.scheme).expect("the check refuses others")
 }
 
 fn sysctls(spec: &RunSpec) -> Vec<Sysctl> {
@@ -160,8 +167,10 @@ pub(super) fn any(spec: &RunSpec) -> LinuxHost {
 pub(super) fn server(spec: &RunSpec) -> LinuxHost {
     let t = &spec.settings.tcp;
     let mut route = vec![RouteAttribute::RtoMin(t.rto_min)];
-    if t.initial_window != INITIAL_WINDOW {
-        route.push(RouteAttribute::InitialWindow(t.initial_window));
+    // A window that restarts after an idle time is the route's, with gentle slow start too.
+    let initial_window = if spec.scheme.gss { spec.settings.laws.parts.gss.initial_window } else { t.initial_window };
+    if initial_window != INITIAL_WINDOW {
+        route.push(RouteAttribute::InitialWindow(initial_window));
     }
     LinuxHost { sysctls: sysctls(spec), route, receive_buffer: None }
 }

@@ -2,7 +2,7 @@
 
 use fanin_spec::{RunSpec, Scenario};
 
-use super::{Namespaces, linux};
+use super::{Namespaces, RouteAttribute, linux, linux_fabric};
 
 const BARRIER: &str = include_str!("../../../../scenarios/fixed-fragment.toml");
 const INSTANT: &str = include_str!("../../../../bench/scenarios/linux-instant.toml");
@@ -205,4 +205,17 @@ fn says_what_to_do() {
         why,
         "Linux has no `link.framing` of 2 B: the kernel counts 14 B of Ethernet header per packet: use \"14 B\" or \"ethernet\""
     );
+}
+
+#[test]
+fn programs_have_names_ports_and_the_first_window() {
+    let gentle = linux_fabric(&spec(INSTANT, "cubic+gss", 2, &[])).expect("a program has it");
+    assert_eq!((gentle.congestion_control, gentle.allots.len()), ("fanin_gss_cubic", 0));
+    assert!(gentle.host.route.contains(&RouteAttribute::InitialWindow(2)), "{:?}", gentle.host.route);
+    let assigned = linux_fabric(&spec(INSTANT, "newreno+m21", 2, &["switch.buffer=64 KiB"])).expect("a program has it");
+    assert_eq!(assigned.congestion_control, "reno");
+    // The switch's ports to the client and two servers.
+    assert_eq!(assigned.allots.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>(), [65_536; 3]);
+    let counting = linux_fabric(&spec(INSTANT, "newreno+m21", 2, &["m21.offer=count"])).expect_err("windows only");
+    assert_eq!(counting.setting, "m21.offer");
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fanin_laws::port::many_to_one::Form;
 use fanin_laws::port::red;
 use fanin_spec::{FabricKind, Kind, RunSpec, Scenario, Scheme, Settings, Transport};
 use fanin_units::Share;
@@ -86,6 +87,7 @@ const FOLLOWED: [&str; 26] = [
 /// Finds the first setting of a run that Linux cannot have in a star of a client and its servers.
 pub(super) fn check(spec: &RunSpec) -> Result<(), Unsupported> {
     scheme(spec)?;
+    without_programs(spec)?;
     star(spec)?;
     settings(spec, &APPLICATIONS)?;
     values(spec)
@@ -138,18 +140,28 @@ fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
         Transport::Rdma(_) => return refuse("its TCP is no RDMA, and no queue discipline pauses a neighbour"),
         Transport::Uet(_) => return refuse("it has no such transport, and no queue discipline trims packets"),
     }
-    if scheme.m21 {
-        return refuse("no Linux queue discipline assigns windows to senders (M21)");
-    }
-    if scheme.gss {
-        return refuse("it has no gentle slow start (GSS)");
-    }
     if scheme.ictcp {
         return refuse("its receivers do not control senders' windows (ICTCP)");
     }
-    match kernels_name(scheme.base) {
+    if scheme.m21 && spec.settings.laws.parts.m21.offer == Form::Count {
+        return Err(Unsupported::new("m21.offer", "\"count\"", "fanin's programs write windows: use \"window\""));
+    }
+    match kernels_name(*scheme) {
         Some(_) => Ok(()),
-        None => refuse("it has no such congestion control; it has newreno (reno), cubic, dctcp and vegas"),
+        None => refuse(
+            "it has no such congestion control; it has newreno (reno), cubic and dctcp, alone or with gss, and vegas",
+        ),
+    }
+}
+
+/// Refuses features that Linux has only by the programs that `fanin kernel` loads.
+fn without_programs(spec: &RunSpec) -> Result<(), Unsupported> {
+    let scheme = &spec.scheme;
+    let refuse = |why: &str| Err(Unsupported::new("schemes", scheme.to_string(), why));
+    match (scheme.m21, scheme.gss) {
+        (true, _) => refuse("no Linux queue discipline assigns windows to senders (M21)"),
+        (_, true) => refuse("it has no gentle slow start (GSS) of its own"),
+        _ => Ok(()),
     }
 }
 

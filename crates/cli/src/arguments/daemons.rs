@@ -1,5 +1,6 @@
-//! Arguments of the daemons: `fanin front` and `fanin agent`.
+//! Arguments of the daemons, `fanin front` and `fanin agent`, and of the separate program behind `fanin kernel`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -54,3 +55,36 @@ pub struct AgentArguments {
     #[arg(long)]
     pub check: bool,
 }
+
+/// The program `fanin-kernel` parses these; only the help is here, too.
+#[derive(Args)]
+pub struct KernelArguments {
+    /// list, check, load gss, status or unload, with options
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<OsString>,
+}
+
+/// Commands and options of `fanin-kernel`.
+pub const KERNEL_HELP: &str = "Commands:
+  list               List congestion controls, with their names in the kernel
+  check              Check this machine's kernel, and name missing features
+  load gss           Load gentle slow start, for routes, sockets or cgroups to select
+  status             Show loaded congestion controls, and how many connections use each
+  unload             Unload; connections that use it keep it until they close
+
+Options of load:
+  --over BASE        Congestion control that it extends: cubic, reno or dctcp [default: cubic]
+  --cgroup PATH      Select it for new connections of this cgroup
+  --canary cgroup=PATH --for 10m
+                     Try it on new connections of this cgroup, beside others, and take it back
+  --share 50%        Share of the new connections that the trial changes
+  --keep-when-worse  Continue the trial when it is worse
+  --scenario FILE    Print the simulator's prediction for this scenario beside the trial's figures
+  --report FILE      Write the trial's report to a file
+  --json             Print JSON; also of list, check and status
+
+Example:
+  fanin kernel check
+  fanin kernel load gss --canary cgroup=system.slice/memcached.service --for 10m
+  fanin kernel load gss --cgroup system.slice
+  fanin kernel unload";

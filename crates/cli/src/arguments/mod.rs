@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fanin::{Bytes, Gathering, Rate, Time};
 
-pub use daemons::{AgentArguments, FrontArguments};
+use daemons::KERNEL_HELP;
+pub use daemons::{AgentArguments, FrontArguments, KernelArguments};
 use values::{device, jobs, method, percentage, period, rate, size, step};
 
 /// The version, with the commit of the build if known.
@@ -80,6 +81,9 @@ pub enum Command {
     /// Run an agent beside a memcached: a hub that collects the responses of its rack for `fanin front` (docs/agents.md)
     #[command(after_help = "Example:\n  fanin agent --config agent.toml")]
     Agent(AgentArguments),
+    /// Load gentle slow start into this machine's kernel, or try it on a cgroup's connections (docs/kernel.md); runs `fanin-kernel`
+    #[command(after_help = KERNEL_HELP)]
+    Kernel(KernelArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),

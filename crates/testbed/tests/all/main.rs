@@ -109,10 +109,45 @@ fn a_stopped_run_ends_soon() {
 #[test]
 fn impossible_networks_are_refused() {
     let refusal = |text: &str| Testbed::here().check(&spec(text)).unwrap_err();
-    let switch = refusal(&STAR.replace("\"cubic\"", "\"cubic+m21\""));
+    let switch = refusal(&STAR.replace("\"cubic\"", "\"cubic+ictcp\""));
     assert!(matches!(switch, Trouble::Unsupported(_)), "{switch}");
     let fast = refusal(&STAR.replace("\"100 Mbit/s\"", "\"100 Gbit/s\""));
     assert!(matches!(fast, Trouble::Unsupported(_)), "{fast}");
     let large = refusal(&STAR.replace("fan_in = [4]", "fan_in = [2000]"));
     assert!(matches!(large, Trouble::TooLarge(2_002)), "{large}");
+}
+
+/// Whether the program that loads others is missing, or cannot load them here, which it prints.
+fn has_programs(scheme: &str) -> bool {
+    match Testbed::here().check(&spec(&STAR.replace("cubic", scheme))) {
+        Err(Trouble::Lacks(why)) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+        checked => {
+            checked.unwrap();
+            true
+        }
+    }
+}
+
+#[test]
+fn gentle_slow_start_runs_on_this_kernel() {
+    if !has_programs("newreno+gss") {
+        return;
+    }
+    let new = STAR.replace("kind = \"barrier\"", "kind = \"barrier\"\nconnections = \"new\"");
+    let tables = measured(&new.replace("cubic", "newreno+gss"));
+    assert!(tables.totals.rounds >= 2 && tables.goodput_mbps() > 5.0, "{:?}", tables.totals);
+}
+
+#[test]
+fn routers_assign_windows_on_this_kernel() {
+    if !has_programs("cubic+m21") {
+        return;
+    }
+    // 16 KB of buffer, where four senders would otherwise fill 4 times 10 segments.
+    let small = STAR.replace("256 KB", "16 KB").replace("profile", "delayed_ack = 1\ninitial_window = 1\nprofile");
+    let [plain, assigned] = ["cubic", "cubic+m21"].map(|scheme| measured(&small.replace("cubic", scheme)).totals.drops);
+    assert!(assigned < plain && assigned <= 2, "{assigned} drops instead of {plain}");
 }

@@ -1,0 +1,225 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::control::{CONTROLS, Control};
+
+/// Load gentle slow start (GSS) into this machine's kernel, as a congestion control by eBPF
+#[derive(Parser)]
+#[command(name = "fanin kernel", version, max_term_width = 100)]
+#[command(after_help = "Example:\n  fanin kernel check\n  \
+    fanin kernel load gss --canary cgroup=system.slice/memcached.service --for 10m\n  \
+    fanin kernel load gss --cgroup system.slice/memcached.service\n  fanin kernel unload")]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List congestion controls, with their names in the kernel
+    List(ShowArguments),
+    /// Check this machine's kernel, and name missing features
+    Check(OverArguments),
+    /// Load gentle slow start, which routes, sockets or cgroups then select; never the default of the machine
+    Load(LoadArguments),
+    /// Show loaded congestion controls, and how many connections use each
+    Status(ShowArguments),
+    /// Unload: connections that use it keep it until they close
+    Unload(UnloadArguments),
+    /// Load congestion controls until standard input ends
+    Hold(HoldArguments),
+}
+
+#[derive(Args)]
+pub struct ShowArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct OverArguments {
+    /// Congestion control that gentle slow start extends
+    #[arg(long, value_enum, default_value_t = Over::Cubic)]
+    pub over: Over,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct LoadArguments {
+    /// Extension to load
+    #[arg(value_enum)]
+    pub what: Extension,
+    /// Congestion control that gentle slow start extends
+    #[arg(long, value_enum, default_value_t = Over::Cubic)]
+    pub over: Over,
+    /// Select it for new connections of this cgroup (v2): its folder, or its path below the mount
+    #[arg(long, value_name = "PATH", conflicts_with = "canary")]
+    pub cgroup: Option<PathBuf>,
+    /// Try it on a share of the new connections of a cgroup, and take it back
+    #[arg(long, value_name = "cgroup=PATH", value_parser = canary, requires = "duration")]
+    pub canary: Option<PathBuf>,
+    /// Duration of the trial
+    #[arg(long = "for", value_name = "10m", value_parser = duration, default_value = "10m", id = "duration")]
+    pub duration: Duration,
+    /// Share of the new connections that the trial changes; the others are the comparison
+    #[arg(long, value_name = "50%", value_parser = share, default_value = "50%", requires = "canary")]
+    pub share: f64,
+    /// Continue the trial when the congestion control is worse
+    #[arg(long, requires = "canary")]
+    pub keep_when_worse: bool,
+    /// Print the simulator's prediction beside the trial's figures, for the first point of this scenario
+    #[arg(long, value_name = "FILE", requires = "canary")]
+    pub scenario: Option<PathBuf>,
+    /// Write the trial's report to a file (JSON)
+    #[arg(long, value_name = "FILE", requires = "canary")]
+    pub report: Option<PathBuf>,
+    /// Print the trial's report as JSON
+    #[arg(long, requires = "canary")]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct UnloadArguments {
+    /// Only gentle slow start over this congestion control [default: everything]
+    #[arg(long, value_enum)]
+    pub over: Option<Over>,
+}
+
+#[derive(Args)]
+pub struct HoldArguments {
+    /// Schemes such as newreno+gss
+    #[arg(value_name = "SCHEME", required_unless_present_any = ["mark", "m21_port", "m21_host"])]
+    pub controls: Vec<String>,
+    /// Mark packets of a device while its queue holds this many bytes or more
+    #[arg(long, value_name = "NETNS:DEVICE:BYTES", value_parser = port)]
+    pub mark: Vec<Port>,
+    /// Assign M21's windows at a device, from this many bytes of buffer
+    #[arg(long, value_name = "NETNS:DEVICE:BYTES", value_parser = port)]
+    pub m21_port: Vec<Port>,
+    /// Obey M21's windows in a network namespace of this process's cgroup
+    #[arg(long, value_name = "NETNS")]
+    pub m21_host: Vec<PathBuf>,
+}
+
+/// A device in a network namespace, and a number of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// File of the namespace.
+    pub namespace: PathBuf,
+    /// The device.
+    pub device: String,
+    /// The bytes.
+    pub bytes: u32,
+}
+
+/// Extensions of a congestion control.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Extension {
+    /// Gentle slow start
+    Gss,
+}
+
+/// Congestion controls that gentle slow start extends.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Over {
+    Cubic,
+    Reno,
+    Dctcp,
+}
+
+impl Over {
+    /// Gentle slow start over it.
+    pub fn control(self) -> &'static Control {
+        let [reno, cubic, dctcp, _] = &CONTROLS;
+        match self {
+            Over::Cubic => cubic,
+            Over::Reno => reno,
+            Over::Dctcp => dctcp,
+        }
+    }
+}
+
+fn canary(text: &str) -> Result<PathBuf, String> {
+    match text.strip_prefix("cgroup=") {
+        Some(path) if !path.is_empty() => Ok(path.into()),
+        _ => Err("use cgroup=PATH, such as cgroup=system.slice/memcached.service".into()),
+    }
+}
+
+fn port(text: &str) -> Result<Port, String> {
+    let wrong = || "use NETNS:DEVICE:BYTES, such as /run/netns/router:eth0:30000".to_string();
+    let mut parts = text.rsplitn(3, ':');
+    let bytes = parts.next().and_then(|bytes| bytes.parse().ok()).ok_or_else(wrong)?;
+    let (device, namespace) = parts.next().zip(parts.next()).ok_or_else(wrong)?;
+    Ok(Port { namespace: namespace.into(), device: device.into(), bytes })
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "use a whole number of s, m or h, such as 90s, 10m or 1h, at most 24h".to_string();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        _ => return Err(wrong()),
+    };
+    let count: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    let all = count.checked_mul(seconds).filter(|all| (1..=86_400).contains(all)).ok_or_else(wrong)?;
+    Ok(Duration::from_secs(all))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let within = percent.filter(|percent| (1.0..=99.0).contains(percent));
+    within.map(|percent| percent / 100.0).ok_or_else(|| "use a percentage from 1% to 99%".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(["90s", "10m", "1h"].map(|text| duration(text).unwrap().as_secs()), [90, 600, 3_600]);
+        for text in ["", "10", "m", "0s", "25h", "1.5h", "-1s", "10ü", "99999999999999999999s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ports_have_three_parts() {
+        let wanted = Port { namespace: "/proc/7/fd/9".into(), device: "l3".into(), bytes: 30_000 };
+        assert_eq!(port("/proc/7/fd/9:l3:30000"), Ok(wanted));
+        assert!(port("l3:30000").is_err() && port("/run/netns/a:l3:x").is_err());
+    }
+
+    #[test]
+    fn shares_leave_a_part_on_either_side() {
+        assert!((share("5%").unwrap() - 0.05).abs() < 1e-12);
+        for text in ["0%", "100%", "50", "NaN%", "-1%", ""] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn over_names_the_scheme() {
+        assert_eq!(
+            [Over::Cubic, Over::Reno, Over::Dctcp].map(|over| over.control().scheme),
+            ["cubic+gss", "newreno+gss", "dctcp+gss"]
+        );
+    }
+}

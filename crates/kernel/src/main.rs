@@ -1,0 +1,7 @@
+//! The program `fanin-kernel`, which `fanin kernel` runs.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(fanin_kernel::commands::main())
+}

@@ -1,0 +1,132 @@
+//! Steps of the algorithms' vectors, run by the kernel in the object that connections use (bpf/replay.h).
+
+use libbpf_rs::{Object, ProgramInput};
+
+use crate::control::Control;
+use crate::load;
+use crate::trouble::Trouble;
+
+/// Words of the program's argument: inputs, window, states, results.
+const WORDS: usize = 27;
+const WINDOW: usize = 10;
+const ALPHA: usize = 25;
+const CUT: usize = 26;
+
+/// Settings of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Whether gentle slow start acts.
+    pub gentle: bool,
+    /// Whether the base is DCTCP.
+    pub dctcp: bool,
+    /// Weight of a sample in DCTCP's alpha, in 1/65536.
+    pub g_q16: u32,
+    /// DCTCP's first alpha, in 1/65536.
+    pub initial_alpha_q16: u32,
+}
+
+/// An ACK of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Segments that it acknowledges.
+    pub segments: u32,
+    /// The first byte not yet acknowledged.
+    pub una: u32,
+    /// The next byte to send.
+    pub nxt: u32,
+    /// Its round-trip time, us.
+    pub rtt_us: Option<u32>,
+    /// Whether it echoes a mark.
+    pub marked: bool,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// An ACK outside recovery.
+    Ack(Ack),
+    /// An ACK in recovery.
+    Observe(Ack),
+    /// A mark.
+    Mark,
+    /// A loss.
+    Loss,
+    /// Only show the state.
+    Nothing,
+}
+
+/// State after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Window, segments.
+    pub cwnd: u32,
+    /// Threshold after the last reduction, segments.
+    pub cut: u32,
+    /// Alpha of gentle slow start, or of DCTCP, in 1/65536.
+    pub alpha_q16: u32,
+}
+
+/// An object in the kernel, and the state that its program gets and returns.
+#[derive(Debug)]
+pub struct Replayer {
+    object: Object,
+    words: [u32; WORDS],
+}
+
+impl Replayer {
+    /// Loads an object without registering its congestion controls.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn load(control: &Control, settings: Settings) -> Result<Replayer, Trouble> {
+        let mut object = load::open("fanin", control.object())?;
+        for mut map in object.maps_mut().filter(|map| map.map_type() == libbpf_rs::MapType::StructOps) {
+            map.set_autocreate(false).map_err(|error| load::refused("leave a map out", &error))?;
+        }
+        let object = object.load().map_err(|error| load::refused(&format!("load {control}"), &error))?;
+        let mut words = [0; WORDS];
+        (words[1], words[2]) = (u32::from(settings.dctcp), u32::from(settings.gentle));
+        (words[8], words[9]) = (settings.g_q16, settings.initial_alpha_q16);
+        let mut replayer = Replayer { object, words };
+        replayer.run(0)?;
+        Ok(replayer)
+    }
+
+    /// Sets the window, in segments.
+    pub fn set_window(&mut self, cwnd: u32, ssthresh: u32) {
+        (self.words[WINDOW], self.words[WINDOW + 1]) = (cwnd, ssthresh);
+    }
+
+    /// Runs a step.
+    ///
+    /// # Errors
+    /// The kernel refuses to run it.
+    pub fn step(&mut self, step: Step) -> Result<Shown, Trouble> {
+        if let Step::Ack(ack) | Step::Observe(ack) = step {
+            (self.words[3], self.words[4], self.words[5]) = (ack.segments, ack.una, ack.nxt);
+            // No round trip is a negative one.
+            (self.words[6], self.words[7]) = (ack.rtt_us.unwrap_or(u32::MAX), u32::from(ack.marked));
+        }
+        match step {
+            Step::Observe(_) => self.run(1)?,
+            Step::Ack(_) => self.run(2)?,
+            Step::Mark => self.run(3)?,
+            Step::Loss => self.run(4)?,
+            Step::Nothing => {}
+        }
+        Ok(Shown { cwnd: self.words[WINDOW], cut: self.words[CUT], alpha_q16: self.words[ALPHA] })
+    }
+
+    fn run(&mut self, step: u32) -> Result<(), Trouble> {
+        self.words[0] = step;
+        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let program = self.object.progs_mut().find(|program| program.name() == "replay");
+        let program = program.ok_or_else(|| Trouble::Environment("the object has no program `replay`".into()))?;
+        let input = ProgramInput { context_in: Some(&mut bytes), ..ProgramInput::default() };
+        program.test_run(input).map_err(|error| load::refused("run a step", &error))?;
+        for (word, bytes) in self.words.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
+        }
+        Ok(())
+    }
+}
