@@ -120,6 +120,9 @@ class Others:
         return [(line.split()[0], "retrans:" in line, re.search(r"bytes_acked:(\d+)", line), re.search(r"data_segs_out:(\d+)", line))
                 for line in rows]
 
+    def counts(self):
+        return [(row[0], row[1], *(match.group(1) if match else None for match in row[2:])) for row in self.control()]
+
     def ask(self):
         for stream in self.streams:
             ask(stream)
@@ -186,6 +189,7 @@ def churn(options, cgroups):
             wrong = left() + others.changes() + [f"a request failed: {why}" for why in traffic.failures]
             wrong += [f"log: {line}" for line in log() if line not in old and WARNINGS.search(line)]
             wrong = [f"{name}: {what}" for what in wrong]
+        print("others (congestion control, retransmits, bytes acknowledged, segments):", others.counts())
         traffic.done = True
         traffic.thread.join(20)
     finally:
@@ -194,7 +198,7 @@ def churn(options, cgroups):
             os.waitpid(number, 0)
     minutes = (time.monotonic() - began) / 60
     print(f"{sum(acts.values())} acts in {minutes:.1f} minutes, {traffic.requests} requests: {dict(sorted(acts.items()))}")
-    print(f"log: {len(set(log()) - old)} new lines; others: {others.before}")
+    print(f"log: {len(set(log()) - old)} new lines")
     return wrong
 
 

@@ -26,6 +26,9 @@ use arguments::{
     Arguments, Command, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
 };
 
+/// Folders of system tools. Root's `PATH` is not used, for security.
+const TOOLS_IN: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
 /// Runs a command line and returns its exit code.
 pub fn main() -> u8 {
     load::collect_warnings();
@@ -200,7 +203,8 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
 
 /// Connections of this network namespace with their congestion control.
 fn sockets() -> Option<String> {
-    let output = Process::new("ss").args(["-tinH"]).output().ok()?;
+    let program = TOOLS_IN.iter().map(|folder| Path::new(folder).join("ss")).find(|path| path.is_file())?;
+    let output = Process::new(program).args(["-tinH"]).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -147,8 +147,8 @@ fn impossible_requests_are_refused() {
         assert_eq!(run.status.code(), Some(code), "{text}");
         text
     };
-    let switch = refusal(&["--schemes", "cubic+m21"], 2);
-    assert!(switch.contains("m21"), "{switch}");
+    let switch = refusal(&["--schemes", "cubic+ictcp"], 2);
+    assert!(switch.contains("ICTCP"), "{switch}");
     let rate = refusal(&["--set", "link.rate=100 Gbit/s"], 2);
     assert!(rate.contains("link.rate"), "{rate}");
     let workload = refusal(&["--memcached"], 2);
