@@ -101,17 +101,14 @@ static inline void count_segments(struct bpf_sock_ops *ctx, struct connection *c
 	connection->segments = segments;
 }
 
-/* A transfer lasts from the first byte after a pause until everything written is acknowledged. */
-static inline void acknowledge(struct bpf_sock_ops *ctx, struct connection *connection, struct totals *totals)
+/* A transfer lasts from the first byte after a pause until everything written is acknowledged: on an acknowledgement with a round trip, or
+ * when the connection's state changes, since the last one may have none. */
+static inline void finish(struct bpf_sock_ops *ctx, struct connection *connection, struct totals *totals)
 {
-	u64 rtt_us = ctx->srtt_us >> 3;
 	struct bpf_sock *sk = ctx->sk;
 	struct tcp_sock *tp;
 	u64 took_us;
 
-	add(&totals->rtts, 1);
-	add(&totals->rtt_us, rtt_us);
-	count_bucket(totals->rtt_buckets, rtt_us);
 	if (!connection->began_ns || !sk)
 		return;
 	tp = (struct tcp_sock *)bpf_skc_to_tcp_sock(sk);
@@ -126,6 +123,15 @@ static inline void acknowledge(struct bpf_sock_ops *ctx, struct connection *conn
 	connection->has_timed_out = 0;
 	add(&totals->transfer_us, took_us);
 	count_bucket(totals->transfer_buckets, took_us);
+}
+
+static inline void count_rtt(struct bpf_sock_ops *ctx, struct totals *totals)
+{
+	u64 rtt_us = ctx->srtt_us >> 3;
+
+	add(&totals->rtts, 1);
+	add(&totals->rtt_us, rtt_us);
+	count_bucket(totals->rtt_buckets, rtt_us);
 }
 
 static inline void repeat(struct bpf_sock_ops *ctx, struct connection *connection, struct totals *totals)
@@ -172,6 +178,8 @@ int canary(struct bpf_sock_ops *ctx)
 	if (!totals)
 		return 1;
 	count_segments(ctx, connection, totals);
+	if (ctx->op == BPF_SOCK_OPS_RTT_CB || ctx->op == BPF_SOCK_OPS_STATE_CB)
+		finish(ctx, connection, totals);
 	if (is_over && ctx->state == ESTABLISHED) {
 		give_back(ctx, connection, totals);
 		return 1;
@@ -179,7 +187,7 @@ int canary(struct bpf_sock_ops *ctx)
 	if (ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB && ctx->skb_len && !connection->began_ns)
 		connection->began_ns = bpf_ktime_get_ns();
 	else if (ctx->op == BPF_SOCK_OPS_RTT_CB)
-		acknowledge(ctx, connection, totals);
+		count_rtt(ctx, totals);
 	else if (ctx->op == BPF_SOCK_OPS_RETRANS_CB)
 		repeat(ctx, connection, totals);
 	else if (ctx->op == BPF_SOCK_OPS_RTO_CB)
