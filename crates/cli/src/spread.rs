@@ -404,6 +404,8 @@ mod tests {
             links: 4.0,
             paused_ms: 3.0,
             longest_ms: 1.5,
+            spread_share: 0.25,
+            blocked_packets: 120.0,
             cause: "switch>client".into(),
             cause_share: 0.5,
             ..Pauses::default()
@@ -412,7 +414,7 @@ mod tests {
         let plain = anstream::adapter::strip_str(&pauses(&Axis::of(&[]), &summary, 200)).to_string();
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(cells[0], "15 dctcp 40 4.0 3.00 ms 1.50 ms 50.0 switch>client");
+        assert_eq!(cells[0], "15 dctcp 40 4.0 3.00 ms 1.50 ms 25.0 120 50.0 switch>client");
         assert!(cells[1].contains("1 of 3 runs of dctcp") && cells[1].ends_with("a>b b>a"), "{cells:?}");
     }
 
