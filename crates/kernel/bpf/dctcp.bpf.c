@@ -1,5 +1,5 @@
 /* Gentle slow start over DCTCP; and DCTCP alone, which many kernels lack. */
-#include "connection.h"
+#include "over_reno.h"
 
 #define G_Q16 4096
 
@@ -93,19 +93,6 @@ SEC("struct_ops")
 void BPF_PROG(dctcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	if (limited_by_window((struct tcp_sock *)sk))
-		grow_as_reno(sk, acked);
-}
-
-SEC("struct_ops")
-void BPF_PROG(gss_pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	observe(sk, sample);
-}
-
-SEC("struct_ops")
-void BPF_PROG(gss_cong_avoid, struct sock *sk, u32 ack, u32 acked)
-{
-	if (limited_by_window((struct tcp_sock *)sk) && !grows_gently(sk))
 		grow_as_reno(sk, acked);
 }
 

@@ -1,5 +1,5 @@
 /* Gentle slow start over NewReno. */
-#include "connection.h"
+#include "over_reno.h"
 
 SEC("struct_ops")
 void BPF_PROG(gss_init, struct sock *sk)
@@ -13,19 +13,6 @@ u32 BPF_PROG(gss_ssthresh, struct sock *sk)
 	struct window window = window_of((struct tcp_sock *)sk);
 
 	return reduced(sk, reno_ssthresh(&window));
-}
-
-SEC("struct_ops")
-void BPF_PROG(gss_pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	observe(sk, sample);
-}
-
-SEC("struct_ops")
-void BPF_PROG(gss_cong_avoid, struct sock *sk, u32 ack, u32 acked)
-{
-	if (limited_by_window((struct tcp_sock *)sk) && !grows_gently(sk))
-		grow_as_reno(sk, acked);
 }
 
 SEC(".struct_ops.link")

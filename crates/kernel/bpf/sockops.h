@@ -1,4 +1,4 @@
-/* What the programs of a cgroup's sockets share: selection of a congestion control for new connections. */
+/* Shared by the programs of a cgroup's sockets: selection of a congestion control for new connections. */
 #ifndef FANIN_SOCKOPS_H
 #define FANIN_SOCKOPS_H
 
