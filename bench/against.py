@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a get costs by this `fanin front` and by an older one, in one run: pair after pair, before the same memcached servers.
+"""CPU time per get of this `fanin front` and of an older one, in one run: pair after pair, in front of the same memcached servers.
 
 Prints, for every kind of get, the median over the pairs of new CPU time a key over old, and its 95 % interval (by the order of the pairs).
 

@@ -132,7 +132,7 @@ def cost(folder, options):
                     loads = clients.map(lambda number: load(port, options.seconds, of_page, number), range(CLIENTS))
                     keys = sum(keys for keys, _ in loads)
                 of_front, of_agents = (processor_time(of) - then for of, then in zip(([front], agents), before))
-                # What they use without requests, too.
+                # Subtract the CPU time of idle agents.
                 of_agents -= idle * len(agents) * (time.monotonic() - begun)
                 of_front, of_agents = of_front / keys * 1e6, of_agents / keys * 1e6
                 print(f"{how}, {of_page} keys each: {keys} keys; CPU for each: front end {of_front:.2f} us, agents {of_agents:.2f} us")
@@ -164,7 +164,7 @@ def strangers(folder, options):
         silent = [socket.create_connection(("127.0.0.1", AGENTS[0]), 5) for _ in range(options.count)]
         most = resident(agents[0].pid)
         for number, stranger in enumerate(silent[::2]):
-            # Half of them send what is no greeting, and are closed at once.
+            # Half of them send an invalid greeting and are disconnected at once.
             with contextlib.suppress(OSError):
                 stranger.sendall(os.urandom(64 + number % 64))
         while time.monotonic() - begun < 15:

@@ -21,7 +21,7 @@ NETWORK = ["fabric.racks=25", "fabric.hosts_per_rack=40", "fabric.spines=8", "fa
 
 
 def timed(cores, pairs):
-    """Seconds from the program's start to its end, and what it says."""
+    """Elapsed seconds of the program, and its output."""
     sets = [word for key in [*NETWORK, f"workload.pairs={pairs}"] for word in ("--set", key)]
     command = [ROOT / "target/release/fanin", "run", ROOT / "scenarios/bench-shuffle.toml", "--scheme", "newreno", "--fan-in", "999", "--cores", str(cores),
                *sets, "--json", "--no-cache"]

@@ -21,13 +21,13 @@ from stands import FORMS, ended, front_for_all, memcached, memcacheds
 # Of each version: one alone, four behind a front end.
 ALONE = {"memcached": 23300, "newest": 23320}
 FRONT = {name: port + 10 for name, port in ALONE.items()}
-# memcached counts time in seconds, and flushes what is of an earlier one: what differs must do so again.
+# memcached counts time in seconds and flushes items of earlier ones: only a repeatable difference counts.
 TRIES = 3
 HAS_REPLICAS = False
 KEYS = [b"a", b"b", b"c", b"counter", b"key:1", b"key:2", b"Zm9v", b"foo", b"x" * 250, "schlüssel".encode()]
 ODD = [b"x" * 251, b"", b"a b", b"\x01", b"a\tb", b"noreply", b"q"]
 NUMBERS = [b"0", b"1", b"5", b"-1", b"4294967295", b"18446744073709551615", b"18446744073709551616", b"x", b"", b"+3", b"10"]
-# Of flags and times to live in `set`, only what has 32 bits: others are refused here, and cut off there.
+# Flags and times to live in `set` have at most 32 bits: `fanin front` refuses others, and memcached truncates them.
 SMALL = [b"0", b"1", b"5", b"-1", b"100", b"x", b""]
 # Keys that are base64, and some that are none whatever is passed over.
 BASE64 = [b"Zm9v", b"Zm9vYg==", b"foo", b"a"]
@@ -40,7 +40,7 @@ def key(r):
 
 
 def short(r):
-    """A key that `get` takes: on one that is too long memcached forgets what it has not written yet of earlier answers, too."""
+    """A key that `get` accepts: at one that is too long, memcached also drops earlier responses that it has not written."""
     return r.choice(ODD[1:]) if r.random() < 0.05 else r.choice(KEYS)
 
 
@@ -50,7 +50,7 @@ def number(r, right, wrong=NUMBERS):
 
 def store(r):
     verb = r.choice([b"set", b"set", b"set", b"add", b"replace", b"append", b"prepend", b"cas"])
-    # None that is blank: `incr` of one reads what lies behind it in that memcached's memory.
+    # No blank value: memcached's `incr` of one reads memory beyond it.
     value = r.choice([b"0", b"5", b"17", b"value", b"v" * r.randrange(1, 300), b"a\r\nb", b"get a\r\n"])
     size = b"%d" % (len(value) if r.random() < 0.97 else r.randrange(0, 20))
     words = [verb, key(r), number(r, b"%d" % r.randrange(100), SMALL), number(r, b"0", SMALL), size]
@@ -165,7 +165,7 @@ def main():
 
 
 def asked(port, text, seed):
-    """What is answered to a stream where nothing is stored."""
+    """Responses to a stream of commands to an empty server."""
     talk(port, b"flush_all\r\n", random.Random(0))
     return without_cas(talk(port, text, random.Random(seed)))
 

@@ -62,7 +62,7 @@ def main():
         commit, other, tree = built(asked.rev)
     except subprocess.CalledProcessError as error:
         sys.exit(f"drift: --rev {asked.rev}: {error.stderr.strip()}; right would be a commit of this repository")
-    # Both read the other's files: what is newer reads what is older.
+    # Both engines read the older one's files.
     mine = ROOT / "target" / "release" / "fanin"
     for name in asked.works.split(","):
         if name not in WORKS:

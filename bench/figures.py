@@ -11,7 +11,7 @@ FANIN = ROOT / "target" / "release" / "fanin"
 
 
 def compare(scenario, *arguments, warnings=None):
-    """`fanin compare --json` from the project's root, every run afresh; what it warns of goes where `warnings` says."""
+    """`fanin compare --json` from the project's root, without cached runs; its warnings go to `warnings`."""
     command = [FANIN, "compare", scenario, "--json", "--no-cache", *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=warnings, text=True)
     return json.loads(done.stdout)

@@ -91,7 +91,7 @@ def cell(proxies, connections, keys, options):
     for name in proxies:
         row[name] = {"cpu_s_a_mget": round(min(took[name]), 3), "spread": round(max(took[name]) / min(took[name]), 2)}
         row[name]["requests_a_second"] = round(max(rates[name]))
-    # Half of what the slower one managed, open loop: neither is beyond what it can.
+    # Open loop at half the slower proxy's capacity: neither is overloaded.
     rate = min(max(found) for found in rates.values()) / 2
     found = [(name, load(proxies[name][0], connections, keys, options.seconds, rate)) for _ in range(options.passes) for name in proxies]
     for name in proxies:
@@ -104,7 +104,7 @@ def cell(proxies, connections, keys, options):
 
 
 def idle(proxies, count=10_000):
-    """What so many connections that say nothing take of fanin's memory, in MB."""
+    """Memory of `count` idle connections in fanin, in MB."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (count + 1000, max(count + 1000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     port, pid = proxies["fanin"]
     resident = lambda: int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6

@@ -19,7 +19,7 @@ import sys
 from figures import ROOT, compare
 from run import WORKS
 
-# Of each work: what it is, htsim's program, the ratio that is wanted.
+# One row per benchmark: description, htsim program, target ratio.
 RIVALS = {
     "A": ("32 DCTCP senders of 20 MB into one host, 10 Gbit/s", "star", 3.3),
     "C": ("64 KiB between all pairs of 160 hosts in four racks, NewReno", "shuffle", 4.8),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Clients and servers that would have `fanin front` take all memory: each attack on a front end of its own with a budget of 64 MiB.
 
-Prints the most memory that each process has had (VmHWM), and whether another client is served while the attack goes on and behind it. More
-than the budget and 64 MB is a failure.
+Prints the most memory that each process has had (VmHWM), and whether another client gets and stores a value while the attack goes on, and
+behind it. More than the budget and 64 MB is a failure, and so is an attack under which others get or store nothing.
 
     hunger.py [--seconds S]
 """
@@ -59,6 +59,7 @@ ATTACKS = {
     "lists among others' small gets": (20, b"get %s\r\n" % (keys(60) + b" " + keys(60)) * 20, ""),
     "a list of one key that is on its way": (20, b"get" + b" large:1" * 1500 + b"\r\n", 'plan = "FOLDER"'),
     "values of which half is sent": (400, b"set a 0 0 1000000\r\n" + LARGE[:500_000], ""),
+    "beginnings of values of many clients": (6000, b"set a 0 0 100000\r\n" + LARGE[:16_000], ""),
     "lines of keys without end": (60, b"get " + b"k" * 200 + b" k" * 4_000_000, ""),
     "lists of a server without end": (10, b"stats items\r\nstats servers\r\nstats items\r\n" * 20, "HOSTILE"),
 }
@@ -85,6 +86,16 @@ def serves(key):
         with socket.create_connection(("127.0.0.1", FRONT), 5) as s:
             s.sendall(b"get %s\r\n" % key)
             return s.recv(100) == b"VALUE %s 0 1\r\nx\r\nEND\r\n" % key
+    except OSError:
+        return False
+
+
+def stores():
+    """Whether a value of 200 KB is stored, for a client of its own."""
+    try:
+        with socket.create_connection(("127.0.0.1", FRONT), 5) as s:
+            s.sendall(b"set stored 0 0 200000\r\n%s\r\n" % LARGE[:200_000])
+            return s.recv(100) == b"STORED\r\n"
     except OSError:
         return False
 
@@ -124,9 +135,10 @@ def attack(name, seconds):
         for _ in range(clients):
             attackers.append(socket.create_connection(("127.0.0.1", FRONT), 5))
             say(attackers[-1], text)
-        end, served = time.time() + seconds, []
+        end, served, stored = time.time() + seconds, [], []
         while time.time() < end and proxy.poll() is None:
             served.append(serves(key))
+            stored.append(stores())
             time.sleep(0.2)
         for one in attackers:
             one.close()
@@ -134,8 +146,9 @@ def attack(name, seconds):
         after = serves(key)
         stop.set()
         most = memory(proxy.pid) if proxy.poll() is None else float("inf")
-        print(f"{name}: {most:.0f} MB at most, {before:.0f} before; served {sum(served)} of {len(served)} times meanwhile, {'yes' if after else 'NO'} behind it", flush=True)
-        return [] if most <= BUDGET / 1e6 + 64 and after else [name]
+        print(f"{name}: {most:.0f} MB at most, {before:.0f} before; served {sum(served)} of {len(served)} times meanwhile, "
+              f"stored {sum(stored)}, {'yes' if after else 'NO'} behind it", flush=True)
+        return [] if most <= BUDGET / 1e6 + 64 and after and any(served) and any(stored) else [name]
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an event loop costs: the least that a proxy of single gets can do (bench/relay), by epoll, io_uring and an async runtime,
+"""Cost of an event loop: the minimum work of a proxy of single gets (bench/relay), by epoll, io_uring and an async runtime,
 beside `fanin front`, by io_uring and by epoll, and nutcracker, before the same memcached servers, turn by turn.
 
 Prints CPU seconds a million gets, the least of the passes, and the ratio to nutcracker's.

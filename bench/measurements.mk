@@ -1,16 +1,27 @@
-# Measurements and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
+# Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-tshark fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize web-check web-test web-picture
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
+
+cost: build ## count instructions per data packet, against bench/cost.json
+	@scripts/setup.sh valgrind
+	@python3 scripts/cost.py
 
 cost-functions: build ## list instructions per packet by function
 	@scripts/setup.sh valgrind
 	@python3 scripts/cost.py --functions
 
+digests: build ## compare digests of all tables of the bundled scenarios with bench/digests.json
+	@python3 scripts/digests.py
+
 digests-update: build ## rewrite bench/digests.json
 	@python3 scripts/digests.py --update
+
+estimates: ## compare forecasts of time and memory with the cost of runs, at 64 to 4,096 hosts (SCHEMES: some schemes)
+	@cargo build --quiet --release --locked --package fanin --example estimate
+	@python3 bench/estimates.py $(SCHEMES)
 
 cost-update: build ## rewrite bench/cost.json
 	@scripts/setup.sh valgrind
@@ -62,6 +73,9 @@ bench-requests: ## measure memory and time of a request for 1,000 objects on 150
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-sim --bench requests
 
+sensitivity: build ## rewrite papers/*/sensitivity.json and .md (hours; resumes)
+	@target/release/fanin reproduce all --sensitivity
+
 bench-placement: build ## compare plans with mt-KaHyPar's and METIS's on twenty logs (an hour), and measure planning times
 	@scripts/setup.sh rust
 	@scripts/partitioners.sh
@@ -111,8 +125,14 @@ advise-check-slow: build ## apply the first remedy for two slow clusters (SEED) 
 advise-bench: build ## compare the first remedy with a grid search on 24 random clusters or SEEDS (an hour or two; resumes)
 	@python3 bench/advise/clusters.py $(SEEDS)
 
+advise-agrees: build ## compare the state in the advice with the saved scenario's, for 50 random clusters or CLUSTERS from FIRST on (minutes)
+	@python3 bench/advise/agrees.py --clusters $(or $(CLUSTERS),50) --first $(or $(FIRST),1)
+
 advise-papers: build ## rewrite docs/advised.md: advice on the papers' settings (minutes)
 	@python3 bench/advise/papers.py
+
+validate: build ## rewrite docs/validation.md (a minute or two)
+	@python3 bench/validate.py
 
 validate-check: build ## check that docs/validation.md is current
 	@python3 bench/validate.py --check
@@ -122,6 +142,14 @@ diagnose-bench: build ## measure accuracy of `fanin diagnose` on random scenario
 
 diagnose-check: build ## diagnose captures of a real kernel at random points (SEED)
 	@python3 bench/diagnose/kernel.py --seed $(or $(SEED),1) --keep $$(mktemp -d)/kernel
+
+diagnose-corpus: build ## make COUNT captures of this machine's kernel with their causes from FIRST on, and judge `fanin diagnose` by them (35 minutes, root)
+	@scripts/setup.sh capture
+	@folder=$${FOLDER:-$$(mktemp -d)}; echo "captures: $$folder"; python3 bench/diagnose/corpus/corpus.py --first $(or $(FIRST),2001) --count $(or $(COUNT),300) --out $$folder && \
+		python3 bench/diagnose/corpus/judge.py $$folder --verbose
+
+diagnose-scenarios: build ## judge the scenarios that `fanin diagnose` offers for the captures in FOLDER, which `make diagnose-corpus` made
+	@python3 bench/diagnose/corpus/scenarios.py $(FOLDER)
 
 diagnose-tshark: build ## compare counts of `fanin diagnose` with tshark's
 	@scripts/setup.sh tshark
@@ -173,9 +201,36 @@ bench-agents: build ## measure the CPU of agents for a key, and what 10,000 conn
 	@python3 bench/agents.py cost
 	@python3 bench/agents.py strangers
 
+testbed-check: build ## hold `fanin testbed` against predictions at 24 random points of SEED (1), on MACHINE (here)
+	@python3 bench/testbed_check.py --seed $(or $(SEED),1) --machine $(or $(MACHINE),here)
+
+testbed-requests: build ## hold algorithms of key-value requests by `fanin testbed` against predictions, on MACHINE (here), with SEEDS (3); MEMCACHED=1: by real programs
+	@python3 bench/testbed_requests.py --machine $(or $(MACHINE),here) --seeds $(or $(SEEDS),3) $(if $(MEMCACHED),--memcached)
+
+testbed-kernel: build kernel ## hold gentle slow start and M21 by `fanin-kernel` against predictions (KIND=gss|m21, SEEDS=3), as root
+	@python3 bench/kernel_testbed.py --kind $(or $(KIND),gss) --seeds $(or $(SEEDS),3)
+
+testbed-kill: build ## kill `fanin testbed` KILLS (10) times at random moments and look for what is left
+	@scripts/setup.sh memcached
+	@python3 bench/testbed_kill.py --kills $(or $(KILLS),10)
+
+kernel-objects: ## rebuild the BPF objects in crates/system/kernel/objects; needs clang-16, llvm-16 and libbpf's headers
+	@crates/system/kernel/build-objects.sh
+
+kernel-churn: kernel ## load, unload, try and kill `fanin kernel` under traffic for MINUTES (60), as root, and look for warnings and remains
+	@python3 bench/kernel_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1)
+
 claims-on-sockets: build ## judge the claims about the testbeds of SICC and PICC over sockets, on MACHINE (instant); about an hour
 	@python3 bench/claims_on_sockets.py --paper sicc --machine $(or $(MACHINE),instant)
 	@python3 bench/claims_on_sockets.py --paper picc --machine $(or $(MACHINE),instant) $(if $(MEMCACHED),--memcached)
+
+soak: build ## run `fanin front` under load with faults, reloads and hand-overs for SECONDS (3600)
+	@scripts/setup.sh memcached
+	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
+
+failover: build ## kill, stop, slow and cut off servers of `fanin front` FAULTS (500) times
+	@scripts/setup.sh memcached
+	@python3 bench/failover.py --faults $(or $(FAULTS),500)
 
 soak-agents: build ## read through hubs for SECONDS (3600) while agents are killed and a planner moves keys
 	@scripts/setup.sh memcached
@@ -193,6 +248,10 @@ hunger: build ## attack `fanin front` with clients and servers that exhaust memo
 sanitize: ## run the ring's tests under AddressSanitizer (nightly)
 	@scripts/setup.sh fuzz
 	@scripts/sanitize.sh
+
+test-crowded: ## run the Rust tests RUNS (10) times beside BUSY (14) busy processes and another copy of themselves (COPIES=2); hours
+	@scripts/setup.sh rust
+	@python3 bench/crowded.py --runs $(or $(RUNS),10) --busy $(or $(BUSY),14) --copies $(or $(COPIES),2) -- $(or $(TESTS),--workspace)
 
 web-check: ## check that the web bundle is current
 	@web/scripts/setup.sh

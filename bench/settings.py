@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a multiget's law and a log cost `fanin front`, where servers and proxy share the processors: 8 memcacheds, 16 connections, gets of 100 keys.
+"""Cost of a multiget's algorithm and of a log in `fanin front`, which shares the processors with 8 memcacheds: 16 connections, gets of 100 keys.
 
 Each setting has a front end before the same servers, and they take turns, pass after pass: gets a second are medians over the passes, CPU
 times the least of them.

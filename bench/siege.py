@@ -2,8 +2,8 @@
 """`fanin front` besieged, before the system's memcached and before the newest release: clients that send anything, and others that watch.
 
 Attackers smuggle commands behind lengths of which two servers make two things, make keys that hold answers and have them printed, list
-them, send bytes at random, lines cut anywhere, values without their end, and huge lists of keys in bursts; they half-close, leave and
-read nothing. Watchers set and get keys of their own: any value that is not the one they set last, any error, any connection to a server
+them, send bytes at random, lines cut anywhere, values without their end, huge lists of keys in bursts, large values of one server, and
+deletions of keys that nobody has; they half-close, leave and read nothing. Watchers set and get keys of their own: any value that is not the one they set last, any error, any connection to a server
 that was given up, any answer that takes longer than the pool's timeout is a failure. At the end the memory is held against its bound.
 
     siege.py [--seconds S] [--seed N]
@@ -87,6 +87,18 @@ def torn(r):
     return b"%s %d%s\r\n%s" % (r.choice([b"set a 0 0", b"ms a"]), size, r.choice([b"", b" q"]), r.choice([b"v", b"\r\n"]) * (size + r.randrange(3)))
 
 
+def begun(r):
+    """The beginning of a value."""
+    return b"set begun 0 0 100000\r\n" + b"v" * r.randrange(50_000)
+
+
+def bulk(r):
+    """Large values, all on one server, again and again; and changes of keys that nobody has."""
+    store = b"set bulk 0 0 500000 noreply\r\n%s\r\n" % (b"b" * 500_000) if r.random() < 0.1 else b""
+    return store + r.choice([b"get" + b" bulk" * r.randrange(2, 60) + b"\r\n",
+                             b"".join(b"delete invented:%d noreply\r\n" % r.randrange(1 << 30) for _ in range(r.randrange(1, 500)))])
+
+
 def burst(r):
     return (b"get " + b" ".join(b"burst:%d" % r.randrange(2000) for _ in range(r.randrange(1, 3000))) + b"\r\n") * r.randrange(1, 20)
 
@@ -109,7 +121,7 @@ class Attacker(threading.Thread):
             s.settimeout(0.02)
             reads = r.random() < 0.8
             for _ in range(r.randrange(1, 30)):
-                text = r.choices([smuggle, inject, near, junk, admin, torn, burst], [3, 3, 3, 3, 1, 1, 0.3])[0](r)
+                text = r.choices([smuggle, inject, near, junk, admin, torn, burst, begun, bulk], [3, 3, 3, 3, 1, 1, 0.3, 0.5, 0.5])[0](r)
                 cut = r.randrange(len(text) + 1)
                 for piece in (text[:cut], text[cut:]):
                     s.sendall(piece)
@@ -153,9 +165,17 @@ class Watcher(threading.Thread):
         r = self.random
         # Watched keys have known names, so that attackers can guess at them, but each watcher its own.
         key = b"watched:%d" % (r.randrange(20) * 5 + self.number % 5)
-        what = r.choice(["set", "get", "get", "many", "mg"])
+        what = r.choice(["set", "noreply", "get", "get", "many", "mg"])
+        value = b"%s=%d" % (key, r.randrange(1 << 40))
+        if what == "noreply":
+            # It reads its own write, as pymemcache does by default.
+            file.write(b"set %s 0 0 %d noreply\r\n%s\r\nget %s\r\n" % (key, len(value), value, key))
+            file.flush()
+            self.kept[key] = value
+            right = b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (key, len(value), value)
+            got = file.read(len(right))
+            return None if got == right else f"get {key} after a set without a response: {got}"
         if what == "set":
-            value = b"%s=%d" % (key, r.randrange(1 << 40))
             file.write(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value))
             file.flush()
             line = file.readline()
@@ -192,7 +212,7 @@ def connections(servers):
 
 
 def besiege(name, program, seconds, seed):
-    """What went wrong before this memcached."""
+    """Faults that a siege of `fanin front` finds in front of this memcached."""
     with tempfile.TemporaryDirectory() as folder, ended([]) as processes:
         servers = range(FIRST + 10, FIRST + 10 + SERVERS)
         processes.extend(memcached(port, program) for port in servers)

@@ -152,7 +152,7 @@ class Mover(Client):
     answered, begun = [0] * MOVED, [0] * MOVED
     # Versions whose sets may be executed late: when a stopped server goes on, after sets of other connections (memcached_alone.py).
     late = [set() for _ in range(MOVED)]
-    # What befell each key, for whoever has to find out why an old value was read.
+    # Recent events of each key, to explain a stale read.
     history = [collections.deque(maxlen=40) for _ in range(MOVED)]
 
     def note(self, key, what):

@@ -1,9 +1,10 @@
-"""Shared by what tries `fanin front`: memcached servers and proxies on this machine, which end with whoever started them."""
+"""Shared parts of the measurements of `fanin front`: memcached servers and proxies on this machine, which end with the script."""
 
 import atexit
 import contextlib
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+
+# SIGTERM ends the started programs, as Ctrl-C does.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def wait(port):
@@ -41,7 +45,7 @@ def start(port, *command, messages=subprocess.DEVNULL):
 
 
 def memcacheds():
-    """The system's memcached, and the newest release where it can be had: what each is called, and its program."""
+    """Programs by name: the system's memcached, and the newest release if it is available."""
     found = {"memcached": "memcached"}
     newest = subprocess.run([ROOT / "scripts/memcached.sh"], stdout=subprocess.PIPE, text=True)
     if newest.returncode == 0:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Barrier reads drawn at random, by `fanin testbed`: how far what was measured is from what was predicted.
+"""Random barrier reads by `fanin testbed`: differences between measurements and predictions.
 
 Of 24 points, goodput has to be within 15 % of its prediction at 22 and the 99th percentile of the rounds within 25 % at 20; of others, the same
 shares. Points at which this machine was too busy are drawn again at half the rate.

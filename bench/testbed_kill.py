@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills `fanin testbed` at random moments and looks for what is left: processes, network namespaces, files.
+"""Kills `fanin testbed` at random moments and looks for remaining processes, network namespaces and files.
 
     testbed_kill.py [--kills N] [--seed K]
 """

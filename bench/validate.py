@@ -24,7 +24,7 @@ SEEDS_C = 20
 IN_WHOLE_NS = "link.rate=24981288981 bit/s"
 SEEDS_INSTANT = 5
 
-# What is known of rows outside their bounds, by the beginnings of case and figure. Where a row is inside, its note is
+# Causes of rows outside their bounds, by the beginnings of case and figure. If a row is inside, its note is
 # not printed; once a cause is gone, take its note away.
 NOTES = {
     ("ns-3, work A at 25 Gbit/s", "marks"):
@@ -156,7 +156,7 @@ def work_b(table, runs, senders):
 
 
 def work_c(table, theirs):
-    # What ns-3 ran: a tenth of the pairs, in a tenth of the time.
+    # As ns-3 ran: a tenth of the pairs, in a tenth of the time.
     part = ["--set", "workload.pairs=0.1", "--set", "workload.start_jitter=50 ms"]
     mine = only(compare("scenarios/bench-shuffle.toml", *part, "--seeds", SEEDS_C))
     for figure, percentile in [("flow time, median, ms", "p50"), ("flow time, 99th percentile, ms", "p99")]:
@@ -186,7 +186,7 @@ def linux(table, runs):
 
 
 def linux_servers(table, where, runs, *settings):
-    """Servers with links of their own, each point measured twice or three times: goodput within 15 % of what the two span, or, where they are over 15 %
+    """Servers with their own links, each point measured two or three times: goodput within 15 % of the measured range, or, if that is over 15 %
     apart, one of them within the range of single seeds; retransmissions a round within a factor of two; timeouts within 30 % where
     there are over 30."""
     schemes = {"reno": "newreno", "cubic": "cubic", "dctcp": "dctcp+red+ecn"}
@@ -287,7 +287,7 @@ kernel. Below the collapse point the kernel always reaches 80 % of the upper bou
 
 
 def notes(outside):
-    """The causes of what is outside, each once."""
+    """The causes of rows outside their bounds, each once."""
     found, unnamed = [], []
     for case, figure in outside:
         for (prefix, of), note in NOTES.items():

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Contradictions between the sentences that `fanin` prints and its figures, over random scenarios.
+"""Contradictions in the figures and verdicts that `fanin` prints, over random scenarios.
 
 Each case is a scenario with a random workload and settings, drawn from its number. The case runs `fanin compare`, `advise`, `diagnose` and
-`plan`, each with and without `--json`, and reads every printed sentence (texts.py). Independent rules derive states, causes and figures again
-from JSON (findings.py for `compare`, sentences.py for the others) and compare them with the sentences. At the end, the scorecards of all
-papers are checked in the same way. Prints each contradiction, and each sentence without a rule, with the scenario that replays it.
+`plan` with `--json`; judgements.py derives states and figures again, independently, and compares them. At the end, the scorecards of all papers
+are judged. Prints each contradiction with the scenario that replays it.
 """
 
 import argparse
@@ -18,14 +17,14 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-import sentences
-from findings import Judge
+import judgements
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FANIN = os.environ.get("FANIN", ROOT / "target" / "release" / "fanin")
 KINDS = ["barrier"] * 5 + ["web-search"] * 2 + ["one-shot", "long", "key_value", "key_value", "bursts", "shuffle", "poisson", "all-reduce"]
 PACKET = ["newreno", "cubic", "dctcp", "newreno+m21", "newreno+gss", "newreno+red+ecn", "newreno+codel", "newreno+ictcp"]
 OBJECTS = ["one-all", "sicc", "ictcp-window", "sw", "dctcp"]
+ANY_TO_ANY = ("shuffle", "poisson", "all-reduce")
 BURSTS = "gap_us,fan_in,bytes\n2000,4,40000\n500,8,200000\n8000,12,30000\n"
 
 
@@ -83,49 +82,41 @@ def scenario(draw, folder):
 
 
 def ran(folder, *arguments):
-    """The JSON and the text that `fanin` prints, with unfolded lines. None if it refuses the scenario."""
-    place = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "4000"}
-    said = []
-    for more in (["--json"], []):
-        done = subprocess.run([FANIN, *arguments, *more], cwd=folder, capture_output=True, text=True, timeout=600, env=place)
-        if done.returncode == 2:
-            return None
-        if done.returncode:
-            raise Failed("%s: exit %d: %s" % (" ".join(arguments), done.returncode, done.stderr.strip()[-300:]))
-        said.append(done.stdout)
-    return json.loads(said[0]), said[1]
+    """The JSON object that `fanin` prints. None if it refuses the scenario."""
+    place = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    done = subprocess.run([FANIN, *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=600, env=place)
+    if done.returncode == 2:
+        return None
+    if done.returncode:
+        raise Failed("%s: exit %d: %s" % (" ".join(arguments), done.returncode, done.stderr.strip()[-300:]))
+    return json.loads(done.stdout)
 
 
 class Failed(Exception):
     """A command that failed other than by refusing its input."""
 
 
-def row_of(folder, command):
-    """The only row of a command from the advice."""
-    words = shlex.split(command)[1:]
-    done = subprocess.run([FANIN, *words, "--json"], cwd=folder, capture_output=True, text=True, timeout=600, check=True,
-                          env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")})
-    return json.loads(done.stdout)["rows"][0]
-
-
 def advised(draw, folder):
     """Contradictions in the advice for the scenario."""
     goal = draw.choice([None, None, "p99 < 10 ms", "mean < 50 us", "goodput > 80 %"])
     grow = ["--grow-to", "48"] if draw.random() < 0.2 else []
-    said = ran(folder, "advise", "random.toml", "--budget", "3M", "--jobs", "1", *(["--goal", goal] if goal else []), *grow)
-    if said is None:
+    told = ran(folder, "advise", "random.toml", "--budget", "3M", "--jobs", "1", *(["--goal", goal] if goal else []), *grow)
+    if told is None:
         return []
-    told, text = said
-    rows = [row_of(folder, of["run"]) for of in (told["today"], told["grown"]) if of]
-    return ["advise: " + what for what in sentences.advice(told, text, goal, rows)]
+    found = list(judgements.advice(told))
+    for of in filter(None, (told["today"], told["grown"])):
+        # The command that the advice names for it.
+        row = ran(folder, *shlex.split(of["run"])[1:])["rows"][0]
+        found += judgements.standing(of, row)
+    return ["advise: " + what for what in found]
 
 
 def diagnosed(draw, folder, scheme):
     """Contradictions in the diagnosis of one run's capture."""
     made = subprocess.run([FANIN, "trace", "random.toml", "--scheme", scheme, "--fan-in", draw.choice(["3", "8", "16"]), "--set", "workload.duration=100 ms", "--out", "t.pcapng"],
                           cwd=folder, capture_output=True, text=True, timeout=600)
-    said = ran(folder, "diagnose", "t.pcapng") if made.returncode == 0 else None
-    return ["diagnose: " + what for what in sentences.diagnosis(*said)] if said else []
+    told = ran(folder, "diagnose", "t.pcapng") if made.returncode == 0 else None
+    return ["diagnose: " + what for what in judgements.diagnosis(told)] if told else []
 
 
 def planned(draw, folder):
@@ -140,19 +131,22 @@ def planned(draw, folder):
         'schemes = ["groups"]\n[fabric]\nkind = "leaf-spine"\nracks = 2\nhosts_per_rack = %d\nspines = 1\n[link]\nrate = "1 Gbit/s"\ndelay = "5 us"\n'
         '[switch]\nbuffer = "64 KiB"\n[workload]\nkind = "key_value"\nfan_in = %d\n[key_value]\nreplicas = %d\n'
         % (*draw.choice([(6, 10), (16, 30)]), draw.choice([1, 2])))
-    said = ran(folder, "plan", "log.csv", "--cluster", "cluster.toml", "--method", draw.choice(["groups", "picc"]))
-    return ["plan: " + what for what in sentences.plan(*said)] if said else []
+    told = ran(folder, "plan", "log.csv", "--cluster", "cluster.toml", "--method", draw.choice(["groups", "picc"]))
+    return ["plan: " + what for what in judgements.plan(told)] if told else []
 
 
 def compared(sections, folder):
     """Contradictions in the comparison of the scenario. None if the scenario is invalid."""
-    said = ran(folder, "compare", "random.toml", "--jobs", "1")
-    if said is None:
+    told = ran(folder, "compare", "random.toml", "--jobs", "1")
+    if told is None:
         return None
-    told, text = said
-    host = sections["host"]
-    random = sections["workload"]["kind"] == "key_value" or "service_jitter" in host or host.get("packet_jitter") != "none"
-    return ["compare: " + what for what in Judge(told, sections, random).judge(text)]
+    host, kind = sections["host"], sections["workload"]["kind"]
+    chance = kind == "key_value" or "service_jitter" in host or host.get("packet_jitter") != "none"
+    load, rate = sections["workload"].get("load", 0), float(sections["link"]["rate"].split()[0])
+    rate *= 1000 if "Gbit" in sections["link"]["rate"] else 1
+    offered = [load * rate * (hosts + 1) for hosts in sections["sweep"]["fan_in"]]
+    rto_min = float(sections["tcp"]["rto_min"].split()[0])
+    return ["compare: " + what for what in judgements.comparison(told, chance, kind not in ANY_TO_ANY, [*offered, rto_min, 200.0])]
 
 
 def case(number_, commands):
@@ -180,12 +174,12 @@ def case(number_, commands):
 def reproduced():
     """Contradictions in the scorecards of all papers, from quick runs."""
     with tempfile.TemporaryDirectory() as place:
-        runs = [subprocess.run([FANIN, "reproduce", "all", "--quick", *more], cwd=ROOT, capture_output=True, text=True,
-                               env={**os.environ, "XDG_CACHE_HOME": place, "COLUMNS": "4000"}) for more in (["--json"], [])]
+        run = subprocess.run([FANIN, "reproduce", "all", "--quick", "--json"], cwd=ROOT, capture_output=True, text=True,
+                             env={**os.environ, "XDG_CACHE_HOME": place})
     # 1: a verdict differs from the recorded one, as measured times on a busy machine do.
-    if any(run.returncode not in (0, 1) for run in runs):
-        return [run.stderr.strip() for run in runs]
-    return list(sentences.scorecard(json.loads(runs[0].stdout), runs[1].stdout))
+    if run.returncode not in (0, 1):
+        return [run.stderr.strip()]
+    return list(judgements.scorecard(json.loads(run.stdout)))
 
 
 COMMANDS = ["compare", "advise", "diagnose", "plan", "reproduce"]

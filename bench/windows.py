@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Windows over servers in `fanin front`, before 32 memcacheds behind a port of 200 Mbit/s that holds 64 KiB, beside what `fanin compare` predicts.
+"""Concurrency limits of `fanin front`, in front of 32 memcacheds behind a port of 200 Mbit/s with 64 KiB, compared with `fanin compare`.
 
 Two namespaces of the network, made here and removed again: one with the servers, whose way out is shaped, one with the front end and its client;
 CUBIC at both ends, no offloads. The client asks for 300 keys at once, again and again. Prints for every window the median and the 99th percentile

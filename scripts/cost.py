@@ -50,7 +50,7 @@ def by_function(name, arguments, setting):
         return lines_of(out), json.loads(done.stdout)["totals"]["data_packets"]
 
 
-# A function's line in a file: what stands at its beginning.
+# The start of a function's line.
 FUNCTION = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?(?:const )?(?:unsafe )?fn (\w+)")
 
 

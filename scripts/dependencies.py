@@ -33,24 +33,34 @@ ALLOWED = {
     "fanin-memcache": ("", "base64 itoa memchr"),
     # The files of a placement plan, which the planner writes and the front end reads.
     "fanin-plan-files": ("", "csv hex serde_json sha2"),
-    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
+    # What applications and those that drive them know of one another.
+    "fanin-driver": ("fanin-fabric fanin-tables fanin-units", "libm rand_core rand_xoshiro"),
+    # The engine: it knows no scenario, no scheme's name, and no transport but by its interface.
+    "fanin-sim": ("fanin-driver fanin-fabric fanin-laws fanin-tables fanin-transport fanin-units", ""),
+    # Scenarios, above the engine.
+    "fanin-spec": ("fanin-driver fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": (
-        "fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-rdma fanin-roles fanin-spec fanin-tcp fanin-uet fanin-units",
-        "libm rand_core rand_xoshiro",
+        "fanin-driver fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-rdma fanin-roles fanin-spec fanin-tcp fanin-uet fanin-units",
+        "",
     ),
-    "fanin-apps": ("fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-tables fanin-units", "libm"),
-    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-rdma fanin-spec fanin-tables fanin-tcp fanin-transport fanin-uet fanin-units", ""),
-    # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
+    "fanin-apps": ("fanin-assemble fanin-driver fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-tables fanin-units", "libm"),
+    "fanin-simulate": (
+        "fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-rdma fanin-sim fanin-spec fanin-tables fanin-tcp fanin-transport fanin-uet fanin-units",
+        "",
+    ),
+    # The simulator from C.
+    "fanin-c": ("fanin-driver fanin-fabric fanin-sim fanin-simulate fanin-spec fanin-tables fanin-units", ""),
+    # The caller gives the lab a runner: the lab knows no driver, and its output follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-tables fanin-units", "libm serde serde_json thiserror ts-rs"),
     "fanin-report": ("fanin-lab fanin-spec fanin-tables fanin-units", "serde serde_json ts-rs"),
     "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-tables fanin-units", "serde serde_json thiserror toml"),
-    # What to change: given a scenario and an executor, as the lab is.
+    # Advice, from a scenario and an executor of the caller.
     "fanin-advise": ("fanin-assemble fanin-lab fanin-model fanin-spec fanin-tables fanin-units", "serde thiserror"),
-    # What was recorded, and what it shows: streams are given to it, and simulations to calibrate its scenario.
+    # Diagnoses of captures, from streams and simulations of the caller.
     "fanin-diagnose": ("fanin-lab fanin-report fanin-spec fanin-units", "flate2 libm pcap-file serde zstd"),
     # Logs of requests, and which objects should share servers.
     "fanin-plan": ("fanin-lab fanin-placement fanin-plan-files fanin-spec fanin-units", "csv flate2 indexmap parquet serde serde_json tempfile thiserror zstd"),
-    # What touches the world: threads, clocks, files.
+    # Threads, clocks, files.
     "fanin-execute": (
         "fanin-assemble fanin-lab fanin-papers fanin-placement fanin-plan fanin-plan-files fanin-report fanin-spec fanin-tables fanin-units",
         "csv hex nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
@@ -60,45 +70,47 @@ ALLOWED = {
         "fanin-execute fanin-fanout fanin-lab fanin-papers fanin-placement fanin-plan fanin-spec fanin-units",
         "serde serde_json thiserror toml",
     ),
-    # Sockets; the one crate with `unsafe` in it.
+    # Sockets; beside the C interface the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     # Scenarios on real TCP.
     "fanin-testbed": (
-        "fanin-apps fanin-assemble fanin-fabric fanin-fanout fanin-lab fanin-placement fanin-plan-files fanin-ring fanin-spec fanin-tables fanin-units",
+        "fanin-apps fanin-assemble fanin-driver fanin-fabric fanin-fanout fanin-lab fanin-placement fanin-plan-files fanin-ring fanin-spec fanin-tables fanin-units",
         "mio netlink-packet-core netlink-packet-route netlink-sys nix postcard procfs serde serde_json socket2 tempfile thiserror",
     ),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-roles fanin-units",
-        "async-trait bytes crc32fast http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
+        "async-trait bytes crc32fast hmac http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
     ),
     # The engine in a browser's workers.
     "fanin-browser": (
-        "fanin-advise fanin-diagnose fanin-lab fanin-report fanin-sim fanin-spec fanin-tables",
+        "fanin-advise fanin-diagnose fanin-lab fanin-report fanin-simulate fanin-spec fanin-tables",
         "postcard serde serde_json toml_edit",
     ),
     # Congestion controls in Linux: objects, and with its feature `load` the program that loads them.
     "fanin-kernel": ("", "clap libbpf-rs nix serde serde_json signal-hook"),
-    # What a program or a notebook calls.
+    # Seeds and waits of tests.
+    "fanin-testing": ("", "proptest"),
+    # The API for programs and notebooks.
     "fanin": (
-        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-sim fanin-spec fanin-tables fanin-tcp fanin-testbed fanin-units",
-        "etcetera etherparse pcap-file rayon serde_json thiserror",
+        "fanin-advise fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-rdma fanin-report fanin-reproduce fanin-sim fanin-simulate fanin-spec fanin-tables fanin-tcp fanin-testbed fanin-transport fanin-uet fanin-units",
+        "crc32fast etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
-    "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif sd-notify serde_json signal-hook terminal_size textwrap"),
+    "fanin-cli": ("fanin fanin-daemon", "anstream anstyle clap clap_complete indicatif sd-notify serde_json signal-hook terminal_size textwrap"),
     # The library as Python calls it, and the program; not of the workspace, whose tests need no Python.
     "fanin-python": ("fanin fanin-cli", "arrow-array arrow-schema pyo3 serde_json"),
 }
 MANIFESTS = ["Cargo.toml", "python/Cargo.toml"]
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-spec fanin-tables fanin-units hex insta pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-units hex insta pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
-ALLOWED_IN_BUILDS = {"fanin-sim": {"hex", "sha2", "toml"}}
+ALLOWED_IN_BUILDS = {"fanin-simulate": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # These crates and their dependencies must not use an operating system.
-WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-report", "fanin-papers", "fanin-advise"]
+WITHOUT_SYSTEM = ["fanin-simulate", "fanin-lab", "fanin-report", "fanin-papers", "fanin-advise"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
-# What a browser runs. A diagnosis reads streams and knows addresses, which need no operating system either.
+# Crates that run in a browser. A diagnosis reads streams and knows addresses, which need no operating system either.
 IN_BROWSER = [*WITHOUT_SYSTEM, "fanin-browser"]
 SYSTEMS = set("env fs io net os process thread time".split())
 
@@ -113,7 +125,7 @@ def packages():
 
 
 def arrows(package):
-    """What is wrong with one crate's dependencies."""
+    """Faults of one crate's dependencies."""
     name = package["name"]
     if name not in ALLOWED:
         yield f"{name} is not listed: add it to scripts/dependencies.py and docs/design.md"
@@ -146,6 +158,8 @@ def without_system(package):
     """Uses of the operating system in a crate."""
     folder = pathlib.Path(package["manifest_path"]).parent
     for file in sorted((folder / "src").rglob("*.rs")):
+        if file.name == "tests.rs":
+            continue
         text = without_tests(without_comments(file.read_text()))
         taken = {path[1] for _, path, _ in uses(text) if path[0] == "std" and len(path) > 1}
         for word in sorted((taken | set(re.findall(r"\bstd::(\w+)", text))) & SYSTEMS):

@@ -7,13 +7,14 @@ PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
 unset CARGO_TARGET_DIR
 seconds=${1:-60}
 
-mkdir -p fuzz/corpus/scenario fuzz/corpus/flows
+mkdir -p fuzz/corpus/scenario fuzz/corpus/flows fuzz/corpus/traces
+cp scenarios/traces/*.goal fuzz/corpus/traces/
 cp scenarios/*.toml bench/scenarios/*.toml fuzz/seeds/* fuzz/corpus/scenario/
 for list in scenarios/flows/*.txt scenarios/flows/*.cm scenarios/flows/*.csv; do
     { echo "${list##*.}"; cat "$list"; } >"fuzz/corpus/flows/${list##*/}"
 done
 
-for target in scenario flows; do
+for target in scenario flows traces; do
     cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
         -dict="fuzz/$target.dict" -print_final_stats=1
 done

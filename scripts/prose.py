@@ -17,6 +17,9 @@ LONGEST_NAME = 64
 # "What" usually hides a noun: the largest share of comment lines that may contain it.
 WHAT_SHARE = 0.005
 
+COMMENT = re.compile(r'#(?!!)|//|/?\*|"""')
+GENERATED = {"node_modules", "dist", "build", "target"}
+
 # The page of style quotes what it replaces; generated pages are checked at their sources.
 QUOTED = {"docs/style.md"}
 
@@ -39,8 +42,32 @@ def scripts():
         yield from sorted(ROOT.glob(pattern))
 
 
+def helpers():
+    """Files of which only comments are checked: their texts are for maintainers."""
+    for folder in ("bench", "scripts", "web", "python"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".sh", ".c", ".cc", ".h", ".ts", ".mjs") and not GENERATED & set(path.parts):
+                yield path
+
+
+class Comments:
+    """Comment lines of one kind of file, and how many contain `what`."""
+
+    def __init__(self):
+        self.lines, self.whats = 0, 0
+
+    def add(self, text):
+        self.lines += 1
+        self.whats += bool(re.search(r"\bwhat\b", text, re.IGNORECASE))
+
+    def faults(self, files):
+        share = self.whats / max(1, self.lines)
+        if share > WHAT_SHARE:
+            yield f"{100 * share:.1f} % of comment lines of {files} contain `what`, more than {100 * WHAT_SHARE:.1f} %"
+
+
 def main():
-    found, comments, whats = [], 0, 0
+    found, of_sources, of_helpers = [], Comments(), Comments()
 
     def refuse(path, number, text, why):
         found.append(f"{path.relative_to(ROOT)}:{number}: {why}: {text.strip()[:100]}")
@@ -55,22 +82,26 @@ def main():
         for number, line in enumerate(path.read_text().split("\n"), 1):
             text = line.strip()
             if text.startswith("//"):
-                comments += 1
-                whats += bool(re.search(r"\bwhat\b", text, re.IGNORECASE))
+                of_sources.add(text)
             if text.startswith("//") or '"' in text:
                 if match := PHRASES.search(re.sub(r"`[^`]*`", "", text)):
                     refuse(path, number, line, f"`{match.group()}`")
             name = re.match(r"(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)", text)
             if name and len(name.group(1)) > LONGEST_NAME:
                 refuse(path, number, line, f"a name of over {LONGEST_NAME} letters")
-    share = whats / max(1, comments)
-    if share > WHAT_SHARE:
-        found.append(f"{100 * share:.1f} % of comment lines contain `what`, more than {100 * WHAT_SHARE:.1f} %")
+    for path in helpers():
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            text = line.strip()
+            if COMMENT.match(text):
+                of_helpers.add(text)
+                if match := PHRASES.search(re.sub(r"`[^`]*`", "", text)):
+                    refuse(path, number, line, f"`{match.group()}`")
+    found += [*of_sources.faults("crates"), *of_helpers.faults("scripts")]
     for line in found:
         print(line)
     if found:
         sys.exit(f"prose: {len(found)} places to rewrite, see docs/style.md")
-    print(f"prose: {comments} comment lines, all documents and messages are clean")
+    print(f"prose: {of_sources.lines + of_helpers.lines} comment lines, all documents and messages are clean")
 
 
 if __name__ == "__main__":

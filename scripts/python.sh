@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds the Python package's wheel once, holds it to the stable ABI, types and style, tests it beside the program, and looks at it in a
-# fresh environment of every CPython from 3.10 on that is found. What is missing is installed under target/python first; `tools` does only that.
-# `build` builds and installs alone, for measures. `quick` is the part that `make test` has: built as its tests are, beside whose libraries, and
-# without what takes long (Dask, notebooks, files beside the program's, Ctrl-C by the clock, clippy); where what it needs cannot be had, it says so
-# and is content.
+# fresh environment of every CPython from 3.10 on that is found. Missing tools are installed under target/python first; `tools` does only that.
+# `build` builds and installs alone, for measurements. `quick` is the part of `make test`: built like its tests, and without the slow parts
+# (Dask, notebooks, comparison of files with the program's, Ctrl-C by the clock, clippy). If its tools cannot be installed, it prints the reason
+# and passes.
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-}
@@ -17,14 +17,14 @@ quietly() {
     "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "python: failed: $*" >&2; exit 1; }
 }
 
-# The tools' environment, made anew where what is wanted of it has changed.
+# The tools' environment, rebuilt if its requirements have changed.
 if ! cmp -s python/requirements-test.txt "$root/installed"; then
     echo "python: installing what its tests need" >&2
     rm -rf "$tools"
     python3 -m venv "$tools"
     if ! "$tools/bin/python" -m pip install --disable-pip-version-check --requirement python/requirements-test.txt >"$log" 2>&1; then
         tail -n 20 "$log" >&2
-        # In CI what cannot be checked has failed.
+        # In CI a check that cannot run has failed.
         [ "$what" = quick ] && [ -z "${CI:-}" ] || exit 1
         echo "skipped: the Python package's tests, for the reason above"
         exit 0

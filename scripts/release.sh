@@ -18,7 +18,7 @@ rm -rf "$out"
 mkdir -p "$out"
 native=$(uname -m)
 
-# What the program itself tells: completions and man pages, from one that runs here.
+# Completions and man pages, written by a program that runs on this machine.
 tells() { # program, folder
     mkdir -p "$2/completions" "$2/man"
     for shell in bash zsh fish; do "$1" completions "$shell" >"$2/completions/fanin.$shell"; done

@@ -23,7 +23,7 @@ inside() { # commands
 uses="fanin --version && fanin compare scenarios/fixed-fragment.toml --fan-in 2,32 --schemes newreno --seeds 1 --no-cache"
 
 grep -q '^```sh release$' README.md || { echo "release-check: README.md has no install lines" >&2; exit 1; }
-# The lines of README.md, one after another; what each installs is tried and removed.
+# The lines of README.md, one after another: run each installed program, then remove it.
 # shellcheck disable=SC2016 # these are backquotes of Markdown
 sed -n '/^```sh release$/,/^```$/p' README.md | sed '1d;$d;s/ *#.*//;s/^sudo //' | while read -r line; do
     case $line in

@@ -11,7 +11,7 @@ TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{")
 
 
 def without_comments(text):
-    """The text with comments and what stands in quotes blanked out, line for line."""
+    """The text with comments and literals blanked out, line for line."""
     return QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
@@ -55,7 +55,7 @@ def leaves(tree, before=()):
 
 
 def uses(text):
-    """What a text without comments uses: whether it passes that on, its path, the name that it is known by."""
+    """Uses of a text without comments: whether each is re-exported, its path, and its local name."""
     for public, tree in USE.findall(text):
         for path, name in leaves(" ".join(tree.split())):
             yield bool(public), path, name

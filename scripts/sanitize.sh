@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
 host=$(rustc -vV | sed -n 's/^host: //p')
-# The standard library as it comes: what is looked for is in this crate.
+# The standard library is not instrumented: only this crate has `unsafe`.
 RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=1 CARGO_TARGET_DIR=target/sanitize \
     cargo +nightly test --quiet --locked --package fanin-ring --target "$host"
 echo "sanitize: the ring's tests are clean under AddressSanitizer"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the named tools if they are missing: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), htsim (a compiler for C++, make), memcached (with memccapable),
-# memcached-build (what its newest release is built with), nutcracker, prometheus, node, chromium, firefox, release (what archives and
-# packages are made with), fresh-root (mmdebstrap), tshark, shellcheck, python (3.10 or newer, with environments). Prints nothing if nothing is missing; may be run again at any time.
+# memcached-build (tools to build its newest release), nutcracker, prometheus, node, chromium, firefox, release (tools to build archives and
+# packages), fresh-root (mmdebstrap), tshark, capture (tcpdump, nftables, ethtool), shellcheck, python (3.10 or newer, with environments). Prints nothing if nothing is missing; may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -106,6 +106,7 @@ for need in "$@"; do
             command -v musl-gcc >/dev/null && command -v help2man >/dev/null || packages musl-tools help2man dpkg-dev
             [ "$(uname -m)" != x86_64 ] || command -v aarch64-linux-gnu-gcc >/dev/null || packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross
             ;;
+        capture) command -v tcpdump >/dev/null && command -v nft >/dev/null && command -v ethtool >/dev/null || packages tcpdump nftables ethtool iproute2 ;;
         fresh-root) command -v mmdebstrap >/dev/null || packages mmdebstrap debian-archive-keyring ;;
         node) node ;;
         python) python ;;

@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from figures import FANIN, ROOT
-from findings import state
-from sentences import order
+from judgements import advice as contradictions
+from judgements import state
 
 KEPT = ROOT / "target" / "advise-bench"
 RESULTS = KEPT / "results.json"
@@ -101,7 +101,7 @@ def levels(cluster, scheme):
 
 
 class Grid:
-    """Changes of one cluster, each by its command, with the time that it took under each seed, and what all that cost."""
+    """Changes of one cluster by command, with the time under each seed, and their total cost."""
 
     def __init__(self, today, cluster, folder, pool):
         self.today, self.folder, self.pool = shlex.split(today), folder, pool
@@ -143,7 +143,7 @@ class Grid:
         return time, row["data_packets"]
 
     def try_out(self, commands, seeds, most):
-        """Each under one more seed until it has so many; a seed is not begun once so much has been spent."""
+        """Run each command under one more seed until it has `seeds`; stop once the budget is spent."""
         for i in range(seeds):
             lacking = [command for command in commands if len(self.times.get(command, [])) <= i]
             if i > 0 and self.spent >= most:
@@ -184,14 +184,14 @@ def packets(text):
     return int(float(text.rstrip("kMG")) * scale)
 
 
-def is_hurt(told):
+def is_impaired(told):
     """Whether a cluster is impaired, by rules independent of the advice."""
     (row,) = told["rows"]
-    return state(row) in ("collapsed", "sags")
+    return state(row) in ("collapsed", "degrades")
 
 
 def judged(seed, budget, jobs):
-    """What is told of a cluster, and what the grid says of that."""
+    """Compare the advice for a cluster with the grid's results."""
     KEPT.mkdir(parents=True, exist_ok=True)
     cluster, file = draw(seed), f"cluster-{seed}.toml"
     (KEPT / file).write_text(text_of(cluster))
@@ -200,15 +200,15 @@ def judged(seed, budget, jobs):
     if done.returncode:
         return {"right": False, "says": f"no advice: {done.stderr.strip()[-300:]}"}
     advice = json.loads(done.stdout)
-    wrong = list(order(advice))
+    wrong = list(contradictions(advice))
     if wrong:
         return {"right": False, "says": "contradictions: " + "; ".join(wrong)}
     with ThreadPoolExecutor(jobs) as pool:
         grid = Grid(advice["today"]["run"], cluster, KEPT, pool)
-        hurt = is_hurt(grid.run(advice["today"]["run"], FRESH))
-        if not hurt or not advice["needed"]:
-            right = hurt == advice["needed"]
-            return {"right": right, "hurt": hurt, "says": "is hurt" if hurt else "is not hurt", "told": "change" if advice["needed"] else "nothing needs changing"}
+        impaired = is_impaired(grid.run(advice["today"]["run"], FRESH))
+        if not impaired or not advice["needed"]:
+            right = impaired == advice["needed"]
+            return {"right": right, "impaired": impaired, "says": "is impaired" if impaired else "is not impaired", "told": "change" if advice["needed"] else "nothing needs changing"}
         first = next((remedy for remedy in advice["remedies"] if remedy["apart"] is None), None)
         told = first["run"] if first else advice["today"]["run"]
         best = grid.best(cluster, 4 * packets(budget))
@@ -216,7 +216,7 @@ def judged(seed, budget, jobs):
         today, mine, theirs = (grid.anew(command) for command in (advice["today"]["run"], told, best))
     ratio = mine / theirs
     return {
-        "right": ratio <= AS_GOOD, "hurt": True, "ratio": round(ratio, 4), "told": first["says"] if first else "nothing helps", "run": told, "grid": best,
+        "right": ratio <= AS_GOOD, "impaired": True, "ratio": round(ratio, 4), "told": first["says"] if first else "nothing helps", "run": told, "grid": best,
         "ms": [round(time, 4) for time in (today, mine, theirs)], "spent": [advice["spent_packets"], spent],
         "says": f"{mine / today:.1%} of today's time, the grid's best {theirs / today:.1%}",
     }
@@ -255,11 +255,11 @@ def main():
             part.rename(RESULTS)
         print(one_line(seed, known[key]), flush=True)
     results = [known[f"{seed} at {arguments.budget}"] for seed in seeds]
-    hurt = [result for result in results if result.get("hurt")]
-    healthy = [result for result in results if result.get("hurt") is False]
+    impaired = [result for result in results if result.get("impaired")]
+    healthy = [result for result in results if result.get("impaired") is False]
     right = lambda some: sum(result["right"] for result in some)
-    print(f"{right(hurt)} of {len(hurt)} clusters that are hurt have a first remedy within 5 % of the grid's best; "
-          f"{right(healthy)} of {len(healthy)} that are not are told that nothing needs changing; {len(results) - len(hurt) - len(healthy)} have no advice")
+    print(f"{right(impaired)} of {len(impaired)} impaired clusters have a first remedy within 5 % of the grid's best; "
+          f"{right(healthy)} of {len(healthy)} that are not are told that nothing needs changing; {len(results) - len(impaired) - len(healthy)} have no advice")
     sys.exit(right(results) < len(results))
 
 

@@ -43,7 +43,7 @@ fan_in = [{servers}]
 """
 USUAL = {"scheme": "cubic", "rate": "1 Gbit/s", "switch": 'buffer = "64 KiB"', "tcp": "", "answer": "64 KiB", "workload": "", "servers": 32}
 
-# Clusters that are each told what stands beside them.
+# Remedy families, each with the settings of a cluster that needs it.
 CASES = [
     ("rto-min", {}),
     ("initial-window", {"answer": "16 KiB", "servers": 48}),
@@ -59,7 +59,7 @@ CASES = [
     ("jumbo", {"rate": "10 Gbit/s", "switch": 'buffer = "1 MiB"', "answer": "16 KiB", "servers": 64, "tcp": 'rto_min = "20 ms"'}),
 ]
 
-# Every key that lines set has to be among what is advised.
+# The advice must contain every key that its lines set.
 WANTED = {"tcp.rto_min", "tcp.initial_window", "tcp.delayed_ack", "tcp.receive_window", "tcp.idle_restart", "link.frames", "switch.alpha", "red.min_th", "ecn_threshold.k"}
 SYSCTLS = ["net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_moderate_rcvbuf", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_ecn"]
 
@@ -71,7 +71,7 @@ def routed(servers, client):
     return {"servers": [*ROUTED["servers"], *servers], "client": [*ROUTED["client"], *client]}
 
 
-# What routes there are before: on a server, on the client; and the client's address.
+# The client's address, and the routes of a server and the client before the advice is applied.
 SITUATIONS = {
     "one network": ("198.51.100.200/32", {"servers": ["ip addr add 198.51.100.1/24 dev eth0"], "client": ["ip addr add 198.51.100.200/24 dev eth0"]}),
     "one network of metric 100": ("198.51.100.200/32", {
@@ -94,7 +94,7 @@ SITUATIONS = {
 
 
 PLACES = ["servers", "client", "switch"]
-# What a switch is configured to before, and the programs that read and set it.
+# Configuration of a switch before the advice is applied, and the programs that read and set it.
 SWITCH = {
     "WRED_PROFILE|AZURE_LOSSLESS green_min_threshold": "1048576", "WRED_PROFILE|AZURE_LOSSLESS green_max_threshold": "2097152",
     "WRED_PROFILE|AZURE_LOSSLESS green_drop_probability": "5", "BUFFER_PROFILE|egress_lossy_profile dynamic_th": "-7", "PORT|Ethernet0 mtu": "9232",
@@ -138,7 +138,7 @@ class Host:
         self.count = self.store / "count"
 
     def run(self, text, kill=0):
-        """A shell with a script: its exit status, and what it printed. `kill`: at which command it is killed, 2k before and 2k + 1 behind."""
+        """Run a script in a shell and return its exit status and output. `kill`: kill it before (2k) or after (2k + 1) command k."""
         self.count.write_text("")
         command = ["nsenter", "-t", str(self.process.pid), "--net", "--mount", "setsid", "--wait", "sh", "-c", text]
         place = {**os.environ, "PATH": f"{self.programs}:{pathlib.Path(FANIN).parent}:{os.environ['PATH']}", "COUNT": str(self.count), "KILL": str(kill), "STORE": str(self.store / "store")}
@@ -177,7 +177,7 @@ def remedies(folder):
 
 
 def before(remedy):
-    """Sysctls are first what the remedy does not want."""
+    """Set sysctls to the opposite of the remedy's values."""
     idle = remedy["settings"].get("tcp.idle_restart")
     return [f"sysctl -qw net.ipv4.tcp_slow_start_after_idle={int(idle == 'false')}", "sysctl -qw net.ipv4.tcp_ecn=2"]
 

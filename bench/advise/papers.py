@@ -21,7 +21,7 @@ SETTINGS = [
 ]
 SHOWN = 4
 # States of JSON in the words of the advice.
-VERBS = {"holds": "sustains", "is slow": "is slow with", "sags": "degrades at", "is collapsed": "collapses at"}
+VERBS = {"sustains": "sustains", "slow": "is slow with", "degrades": "degrades at", "collapsed": "collapses at"}
 
 
 def figure(number):
@@ -37,7 +37,7 @@ def of_one(name, scenario, more):
     told = json.loads(done.stdout)
     today = told["today"]
     flat = "goodput stays above half of its best at all tested numbers of servers"
-    onset = f"goodput falls below half of its best from {told['onset']} servers on" if told["onset"] else flat
+    onset = f"goodput falls below half of its best at {told['onset']} servers" if told["onset"] else flat
     allowed = f" of at most {figure(today['allowed_mbps'])}" if today["allowed_mbps"] else ""
     yield f"## {name}\n"
     yield f"`{' '.join(command)}`\n"
@@ -60,7 +60,7 @@ def of_one(name, scenario, more):
             harms = "" if remedy["harms"] is None else "; ".join(remedy["harms"]) or "none"
             why = f" ({remedy['apart']})" if remedy["apart"] else ""
             effort = remedy["effort"] + (", affects other traffic" if remedy["touches"] else "")
-            yield (f"| {remedy['says']}{why} | {100 * remedy['of_today']:.1f} % | {figure(remedy['goodput_mbps']['mean'])} | "
+            yield (f"| {remedy['says']}{why} | {100 * remedy['relative_to_current']:.1f} % | {figure(remedy['goodput_mbps']['mean'])} | "
                    f"{effort} | {stands} | {harms} |")
     yield ""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `fanin diagnose` counts in captures, held against what tshark counts in the same ones: segments that came behind later ones or again, and
+"""Compare the counts of `fanin diagnose` in captures with tshark's: segments that came behind later ones or again, and
 windows that were shut. tshark calls some of the former retransmissions and others out of order, by how soon they came (3 ms, or the round trip of
 the handshake, behind the largest); those that it calls out of order are listed, since fanin goes by half the round trip. Exit 1 where counts
 differ and no packet of a rule explains it.
@@ -23,7 +23,7 @@ def read(file, wanted, *fields):
     """Fields of the frames that tshark's filter takes, as numbers."""
     command = ["tshark", "-r", file, "-Y", wanted, "-T", "fields", *(word for field in ("frame.number", *fields) for word in ("-e", field))]
     done = subprocess.run(command, capture_output=True, text=True)
-    # A capture that is cut off gives what came before.
+    # A truncated capture gives the packets before its end.
     if done.returncode and "cut short" not in done.stderr:
         raise SystemExit(done.stderr)
     return [[int(value) for value in line.split("\t")] for line in done.stdout.splitlines()]
@@ -34,7 +34,7 @@ def frames(file, wanted):
 
 
 def new_beside_old(file, again):
-    """Of frames with what was sent before, those that bring something new as well."""
+    """Frames that repeat sent data and also carry new data."""
     ends, found = {}, []
     for number, stream, port, seq, length in read(file, "tcp.len > 0", "tcp.stream", "tcp.srcport", "tcp.seq", "tcp.len"):
         end = ends.get((stream, port), 0)

@@ -1,4 +1,4 @@
-// What both works share: flows of csg-htsim's TCP that note when they are whole, links, the event loop under a clock, and
+// Shared parts of both works: flows of csg-htsim's TCP that record their end, links, the timed event loop, and
 // the JSON object that is printed.
 
 #pragma once
@@ -104,7 +104,7 @@ PacketsOf(uint64_t bytes)
     return (bytes + kMss - 1) / kMss;
 }
 
-// Connects a flow of so many bytes that does not move in memory any more.
+// Connects a flow of `bytes` bytes, which must not move in memory afterwards.
 inline void
 Connect(Flow& flow, uint64_t bytes, TcpRtxTimerScanner& timers)
 {
@@ -122,7 +122,7 @@ Connect(Flow& flow, uint64_t bytes, TcpRtxTimerScanner& timers)
     flow.source->connect(flow.there, flow.back, *flow.sink, flow.start);
 }
 
-// Runs until all flows are whole, and prints what came of it.
+// Runs until all flows are complete, and prints the results.
 inline void
 RunAndPrint(const char* work, const std::vector<Flow>& flows, uint64_t bytes, const std::vector<Link>& ports)
 {
@@ -168,7 +168,7 @@ RunAndPrint(const char* work, const std::vector<Flow>& flows, uint64_t bytes, co
     std::_Exit(0);
 }
 
-// Before anything else: packets get their size, and what htsim says of every flow goes nowhere.
+// Call first: sets the packet size and discards htsim's output for every flow.
 inline void
 Begin()
 {

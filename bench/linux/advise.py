@@ -65,7 +65,7 @@ def draw(chance):
 
 
 def advised(point, *more):
-    """What is told of a point."""
+    """Advice for a point."""
     BUILD.mkdir(parents=True, exist_ok=True)
     name = f"advise-{point.law}-{point.senders}-{point.port_kbit}-{point.server_kbit}-{point.delay_us}-{point.buffer}-{point.sru}.toml"
     # The delay is on the way of requests and ACKs alone: a round trip crosses four links here.
@@ -87,19 +87,19 @@ def first_for_linux(told):
 
 
 def clusters(seed):
-    """Clusters that collapse, each with what is told of it and its first remedy for Linux."""
+    """Clusters that collapse, each with its advice and its first remedy for Linux."""
     chance, found = random.Random(seed), 0
     while found < CLUSTERS:
         point = draw(chance)
         told = advised(point)
         remedy = first_for_linux(told)
-        if told["today"]["hurt"] and told["onset"] and point.senders >= 1.25 * told["onset"] and remedy:
+        if told["today"]["impaired"] and told["onset"] and point.senders >= 1.25 * told["onset"] and remedy:
             found += 1
             yield point, told, remedy
 
 
 def changed(point, remedy):
-    """The point with a remedy's lines, addresses in them as they are there, and what reads them back."""
+    """The point with a remedy's commands, with the machine's addresses, and the commands that verify them."""
     def lines(place):
         lines = "".join(line["line"] + "\n" for what in ("apply", "verify") for line in remedy[what] if line["where"] == place)
         for printed, there in ADDRESSES.items():

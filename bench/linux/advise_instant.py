@@ -73,7 +73,7 @@ def clusters(seed):
         settings, servers = draw(chance)
         told = ask(["advise", SCENARIO, "--servers", str(servers), "--budget", "60M", *words(settings)])
         remedy = first_for_linux(told)
-        if told["today"]["hurt"] and told["onset"] and servers >= 1.25 * told["onset"] and remedy:
+        if told["today"]["impaired"] and told["onset"] and servers >= 1.25 * told["onset"] and remedy:
             found += 1
             yield settings, servers, told, remedy
 

@@ -16,7 +16,7 @@ mkdir -p /run/netns
 while read -r module; do insmod "/modules/$module" 2>/dev/null; done </modules/order
 modprobe tcp_dctcp
 ip link set lo up
-# A namespace may take as its own what is allowed alone.
+# A namespace may use only permitted congestion controls.
 sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(sysctl -n net.ipv4.tcp_available_congestion_control)"
 
 # The shell would take its own of the same name.
@@ -67,7 +67,7 @@ measure() {
     done
     sleep 0.3
     if [ "$captured" = 1 ]; then
-        # Not by a function: its shell would be killed in their place, and what they had not written yet were lost.
+        # Not in a function: `kill` would end its shell instead of tcpdump, and unwritten packets would be lost.
         /usr/sbin/ip netns exec client tcpdump -i eth0 -s 96 -B 16384 -w /run/client.pcap -Z root 2>/dev/null &
         taps=$!
         /usr/sbin/ip netns exec router tcpdump -i any -s 96 -B 16384 -w /run/router.pcap -Z root tcp 2>/dev/null &
@@ -90,7 +90,7 @@ NOW
                   printf "\"undone\": %d, \"spurious_timeouts\": %d, \"dsacks\": %d, \"hystarts\": %d, \"reordered\": %d", u, s, d, h, o}')
     echo "MEASURED $figures, $counts, \"drops\": $(at_port dropped), \"cpu_percent\": $((100 * (works - worked) / (works - worked + idles - idled + 1)))}"
     if [ "$captured" = 1 ]; then
-        # What they see they are told within a second.
+        # The kernel delivers packets to them within a second.
         sleep 1.2
         kill $taps
         wait $taps 2>/dev/null

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a scenario of fanin on a real kernel, Linux 6.12, whose processor takes no time, and prints what each point measured.
+"""Runs a scenario of fanin on a real kernel, Linux 6.12, whose processor takes no time, and prints the measurements of each point.
 
 The scenario is a barrier workload on a star, such as bench/scenarios/linux-instant.toml. Goodput is over the rounds' own time; times of
 rounds are in ms; RTOs, TLPs, retransmits and drops are of the whole run, with the two rounds before what is counted.
@@ -23,7 +23,7 @@ UNITS = {
     "h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1, "ps": 1e-3,
     "B": 1, "KB": 1e3, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
     "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "packets": FRAME, "": 1}
-# fanin's defaults of what the client's and servers' program takes, and of the rates.
+# fanin's defaults for the programs' service times, and for the rates.
 DEFAULTS = {
     "link.rate": "1 Gbit/s", "link.client_rate": "none", "link.delay": "25 us", "host.service_time": "0 s", "host.service_jitter": "0 s",
     "workload.kind": "barrier", "workload.duration": "5 s", "workload.connections": "usual", "workload.request_gap": "0 s",
@@ -89,7 +89,7 @@ def point_of(cluster, scheme, servers, port=None, **more):
 
 
 def print_table(rows):
-    """Columns as wide as what is in them."""
+    """Columns as wide as their content."""
     table = [["scheme", "N", *COLUMNS.values()]]
     table += [[row["scheme"], str(row["fan_in"]), *(f"{row[name]:.6g}" for name in COLUMNS)] for row in rows]
     widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
@@ -98,7 +98,7 @@ def print_table(rows):
 
 
 def keep_files(source, cases, target, names):
-    """Moves what a point left behind to files named after it."""
+    """Moves a point's output files to files named after it."""
     pathlib.Path(target).mkdir(parents=True, exist_ok=True)
     for folder, (scheme, servers) in zip(sorted(source.iterdir()), cases):
         for name in names:

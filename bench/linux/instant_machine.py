@@ -45,7 +45,7 @@ done
 busybox poweroff -f
 """
 
-# What runs beside is not started by a function: its shell would be killed in its place.
+# Background programs are not started in a function: `kill` would end its shell instead.
 JOB = """cd "$1"
 within() {{ space=$1; shift; ip netns exec "$space" "$@"; }}
 for space in client router servers; do ip netns add "$space"; done
@@ -132,7 +132,7 @@ int main(void) {
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What is measured. `setup`: text of each file for `ip`, `tc` and `sysctl` (linux_setup.py). Sizes in bytes, times in ns. `receive_buffer`: the
+    """A point to measure. `setup`: text of each file for `ip`, `tc` and `sysctl` (linux_setup.py). Sizes in bytes, times in ns. `receive_buffer`: the
     client's SO_RCVBUF; 0: the kernel's own. `writes`: FILE=VALUE, into /proc or /sys, until the machine ends. `changes`: lines of shell for
     the client and for each of the servers; a point at which one fails has no figures."""
 
@@ -178,7 +178,7 @@ def parse_counters(text):
 
 
 def figures_of(folder):
-    """What a job left behind; nothing where it failed."""
+    """Output of a job; None if it failed."""
     if not (folder / "figures").exists():
         return None
     text = (folder / "figures").read_text().strip()
@@ -196,7 +196,7 @@ def figures_of(folder):
 
 def build():
     """The kernel and the programs, anew where they are older than their source."""
-    subprocess.run([HERE.parent.parent / "crates/testbed/machines/instant.sh"], check=True)
+    subprocess.run([HERE.parent.parent / "crates/laboratory/testbed/machines/instant.sh"], check=True)
     for name, source in [("reads", HERE / "reads.c"), ("segments", HERE / "instant_machine.py")]:
         program = BUILD / name
         if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
@@ -230,10 +230,10 @@ def lines_of(machine):
 
 
 def measure(points, keep=None):
-    """Boots the machine, and yields of each point its index, what it measured (None where it failed) and the kernel's version.
-    What was captured is left in a folder of `keep` for each point."""
+    """Boots the machine, and yields for each point its index, its measurements (None if it failed) and the kernel's version.
+    Captures remain in a folder of `keep` for each point."""
     build()
-    # The machine does not end with this process: a request to end has to come by here.
+    # The machine does not end with this process: SIGTERM must end it here.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="jobs-") as name:
         jobs = pathlib.Path(name)

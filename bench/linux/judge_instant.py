@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds fanin against what Linux 6.12 in time travel did at each point of bench/reference/linux-instant-6.12.json.
+"""Compares fanin with Linux 6.12 in time travel at each point of bench/reference/linux-instant-6.12.json.
 
 The kernel's range at a point is over its variants. Printed are the shares of points at which fanin's goodput is within 15 % of that range, its
 99th percentile of a round within 30 %, and its verdict one of the kernel's; by region: below collapse the kernel always has 80 % of what the
@@ -48,7 +48,7 @@ def settings_of(point):
 
 
 def variants_of(point):
-    """What fanin has to set for the kernel's variants; another order of requests is one of seeds."""
+    """Settings of fanin for the kernel's variants; another seed gives another order of requests."""
     settings, slower = point["set"], {}
     port = float(settings.get("link.client_rate", settings["link.rate"]).removesuffix(" Gbit/s"))
     for percent in (0.3, 0.6):
@@ -57,7 +57,7 @@ def variants_of(point):
 
 
 def run(point, seeds, more):
-    """What fanin makes of a point: its row."""
+    """fanin's row for a point."""
     more = [word for setting in more for word in ("--set", setting)]
     command = [FANIN, "compare", "bench/scenarios/linux-instant.toml", "--schemes", point["scheme"], "--fan-in", str(point["fan_in"]),
                "--seeds", str(seeds), "--jobs", "1", "--no-cache", "--json", *settings_of(point), *more]
@@ -69,7 +69,7 @@ def run(point, seeds, more):
 
 
 def fanin(point, seeds, sets, variants):
-    """Goodput, p99 of a round and what the network allows: of one set of seeds, or the means over the kernel's variants."""
+    """Goodput, p99 of a round and the network's upper bound: of one set of seeds, or means over the kernel's variants."""
     rows = [run(point, seeds, sets + more) for more in (variants_of(point).values() if variants else [[]])]
     return {
         "goodput": statistics.mean(row["goodput_mbps"]["mean"] for row in rows), "allowed": rows[0]["allowed_mbps"],
@@ -81,7 +81,7 @@ def verdict(goodput, allowed):
 
 
 def off(value, span, tolerance):
-    """By what share a value is outside a range with its tolerance; 0 inside."""
+    """Relative distance of a value from a range with its tolerance; 0 inside."""
     low, high = span
     if value is None or low * (1 - tolerance) <= value <= high * (1 + tolerance):
         return 0.0
@@ -114,7 +114,7 @@ def share(judged, inside):
 
 
 def groups_of(judged):
-    """What was judged, by region and by what a point sets, in the order in which it is shown."""
+    """Judged points by region and by setting, in the order of the output."""
     groups = collections.defaultdict(list)
     for point, found in judged:
         settings = point["set"]
@@ -134,7 +134,7 @@ def shares(found):
 
 
 def show(judged):
-    """The shares, by region and by what a point sets."""
+    """Prints the shares by region and by setting."""
     print(f"{'points':24}{'goodput in 15 %':>22}{'p99 in 30 %':>22}{'verdict right':>22}   too kind, too harsh")
     for name, found in groups_of(judged).items():
         kind, harsh = sum(one["goodput_off"] > 0 for one in found), sum(one["goodput_off"] < 0 for one in found)

@@ -1,4 +1,4 @@
-"""An emulated machine with Debian's kernel, one CPU and a clock that counts instructions: what else runs here does not show.
+"""An emulated machine with Debian's kernel, one CPU and a clock that counts instructions: other load has no effect.
 
 `measure(points)` boots it, and gives what each point measured. Needs root the first time, to install QEMU, a compiler and
 what goes into the machine; the kernel and the machine's files are kept in bench/build/linux.
@@ -31,7 +31,7 @@ RED = {"red.min_th": "30000 B", "red.max_th": "30001 B", "red.max_p": 1, "red.we
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What is measured: rates in kbit/s, sizes in bytes; `buffer` has the packet in transmission; `delay_us` of a round trip, a multiple of 8;
+    """A point to measure: rates in kbit/s, sizes in bytes; `buffer` has the packet in transmission; `delay_us` of a round trip, a multiple of 8;
     `red`: the queue marks from 30,000 B on; `changes`: lines of a shell, by host."""
 
     senders: int
@@ -78,7 +78,7 @@ def install():
 
 
 def archive(root, file):
-    """A compressed initramfs of what is in a folder."""
+    """A compressed initramfs of a folder's files."""
     names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*"))) + "\n"
     packed = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(), check=True, stdout=subprocess.PIPE)
     part = file.with_suffix(".part")
@@ -116,7 +116,7 @@ def kernel():
 
 
 def build():
-    """The kernel and the machine's files, these anew where they are older than what they are made of."""
+    """The kernel and the machine's files, which are rebuilt if older than their sources."""
     install()
     BUILD.mkdir(parents=True, exist_ok=True)
     debian, version = kernel()
@@ -155,8 +155,8 @@ def build():
 
 
 def measure(points):
-    """What each of the points measured, in their order, with what its changes said on the first server and the client, and the kernel's version.
-    What was captured is in "captures": pcap, by gzip."""
+    """Measurements of each point in order, with the output of its changes on the first server and the client, and the kernel's version.
+    "captures" has the captures: pcap, compressed by gzip."""
     image, files = build()
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         root = pathlib.Path(folder)
@@ -168,7 +168,7 @@ def measure(points):
             for name, text in (point.setup() | {f"change-{host}": lines for host, lines in point.changes}).items():
                 (folder / name).write_text(text)
         archive(root / "more", root / "more.gz")
-        # What comes later in an initramfs is unpacked over what came before.
+        # Later files of an initramfs replace earlier ones.
         (root / "initrd").write_bytes(files.read_bytes() + (root / "more.gz").read_bytes())
         machine = subprocess.Popen(
             ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm",

@@ -47,7 +47,7 @@ static double now(void) {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* Waits for so many milliseconds, where the environment has them. */
+/* Waits for the milliseconds that an environment variable names, if it is set. */
 static void rest(const char *name) {
     const char *ms = getenv(name);
     if (ms) usleep(1000 * atoi(ms));
@@ -63,7 +63,7 @@ static void pause_ns(long ns) {
     if (ns > 0) nanosleep(&t, NULL);
 }
 
-/* What the server's TCP is like as a request arrives. */
+/* Logs the state of the server's TCP when a request arrives. */
 static void note(FILE *log, int server, int fd) {
     struct tcp_info i;
     socklen_t size = sizeof i;
@@ -149,7 +149,7 @@ static void request(int fd, uint32_t bytes) {
     must(send(fd, &bytes, sizeof bytes, 0) == sizeof bytes, "send");
 }
 
-/* Waits for events, at most so many seconds; returns how many there are. */
+/* Waits for events, at most `seconds`; returns their number. */
 static int wait_for(struct epoll_event *events, int most, int epoll, double seconds) {
     long ns = seconds > 0 ? (long)(seconds * 1e9 + 0.5) : 0;
     struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};

@@ -17,7 +17,7 @@ REFERENCE = pathlib.Path(__file__).resolve().parent.parent / "reference" / "linu
 
 SLOWER = {"port_kbit": 50_000, "server_kbit": 250_000, "seconds": 4}
 EQUAL = {"port_kbit": 200_000, "server_kbit": 200_000, "buffer": 32_768, "sru": 16_384, "seconds": 10}
-# What is measured, and by how many thousandths the port is faster each time.
+# Points to measure, and the increases of the port's rate in thousandths.
 TABLES = {
     "runs": ((0, 10), [
         *(Point(n, "cubic") for n in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)),
@@ -35,7 +35,7 @@ TABLES = {
 
 
 def with_ports(points, *faster):
-    """Each point with the port's rate so many thousandths higher."""
+    """Each point with the port's rate increased by each number of thousandths."""
     return [dataclasses.replace(point, port_kbit=point.port_kbit * (1000 + more) // 1000) for more in faster for point in points]
 
 

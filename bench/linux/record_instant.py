@@ -25,9 +25,9 @@ BUFFERS_KIB = [64, 128, 256, 512, 1024, 2048]
 LEVELS = (0.5, 1, 2, 4)
 # The machine's addresses end at 254; four times the collapse of 2 MiB is beyond them.
 MOST_SERVERS = 240
-# A boot takes a second or two, and what is measured in it is lost to nothing but a machine that hangs.
+# A boot takes a second or two; only a machine that hangs loses its measurements.
 POINTS_A_BOOT = 4
-# What the machine takes about a second for; no round is larger than half of it.
+# Bytes that the machine transfers in about a second; no round is larger than half of them.
 RUN_BYTES, ROUND_BYTES = 24 << 20, 12 << 20
 VARIANTS = ["base", "jitter-5us", "jitter-50us", "order", "rate-0.3%", "rate-0.6%"]
 # The DCTCP paper's K by rate in Gbit/s, in bytes of frames.
@@ -94,7 +94,7 @@ def key_of(point, variant):
 
 
 def recorded():
-    """What was measured, by key."""
+    """Recorded measurements by key."""
     lines = RECORD.read_text().splitlines() if RECORD.exists() else []
     return {line["key"]: line for line in map(json.loads, lines)}
 
@@ -105,7 +105,7 @@ def keep(key, figures, kernel):
 
 
 def record(points):
-    """Measures what is missing, a few points a boot."""
+    """Measures missing points, a few per boot."""
     done = recorded()
     missing = [(point, variant) for point in points for variant in VARIANTS if key_of(point, variant) not in done]
     while missing:
@@ -121,7 +121,7 @@ def record(points):
 
 
 def write(points):
-    """The reference: each point with what every variant measured."""
+    """The reference: each point with the measurements of every variant."""
     done, rows, kernels = recorded(), [], set()
     for point in points:
         lines = {variant: done.get(key_of(point, variant)) for variant in VARIANTS}
@@ -129,7 +129,7 @@ def write(points):
             rows.append(point | {"kernel": {variant: line["figures"] for variant, line in lines.items()}})
             kernels |= {line["kernel"] for line in lines.values()}
     header = {
-        "system": f"Linux {', '.join(sorted(kernels))} (Debian's source, User-mode Linux, time-travel=inf-cpu, HZ 250), crates/testbed/machines/instant.sh",
+        "system": f"Linux {', '.join(sorted(kernels))} (Debian's source, User-mode Linux, time-travel=inf-cpu, HZ 250), crates/laboratory/testbed/machines/instant.sh",
         "scenario": "bench/scenarios/linux-instant.toml, with what each point sets", "seed": SEED,
         "variants": "base; service jitter of 5 and 50 us; another order of requests; the port 0.3 and 0.6 % slower",
         "kernel": "goodput in Mbit/s over rounds' own time, rounds in ms; timeouts, probes, retransmissions and drops with two rounds before"}

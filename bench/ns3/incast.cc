@@ -9,7 +9,7 @@
 //             starting when the client has all of the one before, for a given
 //             simulated time.
 //
-// Rates, segments, the port and RTOmin are the works' own unless they are told.
+// Rates, segments, the port and RTOmin default to those of the work.
 //
 // One JSON object goes to stdout.
 
@@ -46,8 +46,8 @@ CountDrop(Ptr<const Packet>)
     ++g_portDrops;
 }
 
-// A congestion control that behaves as its base does and counts what the
-// socket tells it. The socket announces every RTO of data (also one in the
+// A congestion control that behaves as its base does and counts the events of its
+// socket. The socket announces every RTO of data (also one in the
 // loss state, which no trace source shows) and every entry to recovery.
 template <class Base>
 class Counting : public Base

@@ -1,7 +1,7 @@
 // Two NewReno flows without end through one port of a switch, for comparison
 // with fanin: does a simulator without jitter let one of them starve?
 //
-// Hosts' links have 10 Gbit/s, the client's what is said; 5 us each, 256 KiB of
+// Hosts' links have 10 Gbit/s, the client's --client-rate; 5 us each, 256 KiB of
 // drop-tail in front of each. One JSON object goes to stdout: the packets of
 // each flow that came to the switch.
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long `fanin plan` takes with a large log, and what memory: a million objects, a million queries of ten, 1,000 servers.
+"""Time and memory of `fanin plan` with a large log: a million objects, a million queries of ten, 1,000 servers.
 
 `large.py 10` has ten times as many objects and queries. Pages of eight objects, zipfian; two of a query's are others.
 """
@@ -37,7 +37,7 @@ memory = "100 GB"
 
 
 def queries(count):
-    """So many million queries, each the places of its objects among as many."""
+    """`count` million queries over as many objects, each a list of object indexes."""
     rng = random.Random(1)
     pages = count * MILLION // 10
     sums = list(itertools.accumulate(1 / (rank + 1) ** 0.99 for rank in range(pages)))
@@ -48,7 +48,7 @@ def queries(count):
 
 
 def main():
-    """Writes the log, plans, and says what that took."""
+    """Writes the log, plans, and prints time and memory."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("millions", nargs="?", type=int, default=1)
     asked.add_argument("--fanin", default=ROOT / "target/release/fanin")

@@ -1,4 +1,4 @@
-"""The logs that plans of where objects live are held against: made up, each with what a partitioner finds hard.
+"""Synthetic request logs to compare placement plans on, each with a difficulty for partitioners.
 
 A log is a list of queries, each a list of keys; `days` has the same pages asked for on another day.
 """
@@ -26,7 +26,7 @@ def _ranks(rng, count, skew=0.99):
 
 
 def _with_noise(rng, page, noise, objects):
-    """A page of which so many are others."""
+    """A page with `noise` of its objects replaced."""
     query = set(rng.sample(page, len(page) - noise))
     while len(query) < len(page):
         query.add(rng.randrange(objects))

@@ -117,7 +117,7 @@ def kahypar(queries, parts, epsilon, seed):
 
 
 def metis(queries, parts, slack):
-    """On the graph of what is asked for together."""
+    """METIS on the graph of objects that are requested together."""
     import pymetis
 
     keys, weights, edges = numbered(queries)
@@ -139,7 +139,7 @@ def metis(queries, parts, slack):
 
 
 def matched(judge, log, queries, seed, busiest):
-    """mt-KaHyPar's figures with an ε at which its busiest server has what is given, as near as four tries come."""
+    """mt-KaHyPar's figures with the ε of four tries whose busiest server has the load nearest to `busiest`."""
     epsilon, tries = max(busiest * 0.95 - 1, 0.03), []
     for _ in range(4):
         servers, load = judge.of_parts(log, kahypar(queries, len(judge.groups), epsilon, seed))

@@ -69,7 +69,7 @@ def workers(cluster) -> list[int]:
 
 
 def main() -> None:
-    """Kills, compares, and says what came of it."""
+    """Kills workers, compares the tables, and prints the result."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--sweeps", type=int, default=20)
     arguments.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""The memory of a million result rows in a frame: bytes of its columns, and what the process grows by while it is made and read."""
+"""Memory of a million result rows in a frame: bytes of its columns, and growth of the process while it is made and read."""
 
 import json
 import resource

@@ -1,5 +1,5 @@
-"""What a law in Python costs beside the same in Rust, on work B (barrier reads from 8 servers): processors' time a data packet, the two in
-turn; of the ratios the middle one counts."""
+"""Cost of an algorithm in Python relative to Rust, on work B (barrier reads from 8 servers): CPU time per data packet, the two in
+turn; the result is the median ratio."""
 
 import json
 import pathlib

@@ -25,7 +25,7 @@ def main() -> None:
         there = fanin.reproduce(arguments.paper, quick=True, executor=client.get_executor(), cache=False, progress=False)
     took = time.monotonic() - begun
     command = [arguments.program, "reproduce", arguments.paper, "--quick", "--no-cache", "--json"]
-    # A claim that does not hold is told by its exit code, too.
+    # The exit code also reports a claim that does not hold.
     here = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout)
     verdicts = list(there.verdicts.values())
     counts = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}

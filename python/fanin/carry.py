@@ -1,6 +1,6 @@
 """Transport of batches of runs over any `concurrent.futures.Executor`.
 
-The library (`crates/execute/src/elsewhere`) decides what goes into a batch, what to resubmit and when to end.
+The library (`crates/laboratory/execute/src/elsewhere`) decides what goes into a batch, what to resubmit and when to end.
 """
 
 from __future__ import annotations

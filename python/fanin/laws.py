@@ -19,6 +19,7 @@ import pathlib
 import sys
 import sysconfig
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -32,18 +33,20 @@ Class = TypeVar("Class", bound=type[Any])
 LAWS: dict[str, type[Any]] = {}
 _known: set[bytes] = set()
 _at_work = threading.Lock()
+# The present and the former name of a trait.
+PRESENT, FORMER = "is_delay_based", "gives_way"
 
 
 class Law:
     """The interface of an algorithm, one object per connection. Sizes are in bytes, times in picoseconds, all integers.
 
     A class that does not inherit from this one must have `grow` and `cut`. As for built-in algorithms, outside `cut` it may only add
-    to `cwnd` and must not change `ssthresh`, unless `gives_way` is set.
+    to `cwnd` and must not change `ssthresh`, unless `is_delay_based` is set.
     """
 
     ecn: bool = False
     """React to marks as DCTCP does: ports mark above a threshold, each mark is echoed, and `cut` gets `"ecn"`."""
-    gives_way: bool = False
+    is_delay_based: bool = False
     """`grow` may also reduce `cwnd` and `ssthresh`, down to two segments."""
 
     def begin(self, start: int, end: int, deadline: int | None) -> None:
@@ -97,8 +100,11 @@ def bring(name: str, made: type[Any]) -> None:
         if not callable(getattr(made, method)):
             raise TypeError(f"law {name!r}: {made.__name__}.{method} is not a method; define {form}")
         has.append(method)
-    ecn, gives_way = (given.flag(f"law {name!r}: {trait}", getattr(made, trait, False)) for trait in ("ecn", "gives_way"))
-    _fanin.register(name, made, has, ecn, gives_way)
+    ecn, is_delay_based, former = (given.flag(f"law {name!r}: {trait}", getattr(made, trait, False)) for trait in ("ecn", PRESENT, FORMER))
+    if former:
+        renamed = f"{FORMER} is now {PRESENT}; the old name is accepted until the next release"
+        warnings.warn(f"law {name!r}: {renamed}", FutureWarning, stacklevel=3)
+    _fanin.register(name, made, has, ecn, is_delay_based or former)
     LAWS[name] = made
 
 

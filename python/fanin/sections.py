@@ -164,7 +164,7 @@ class Tcp(TypedDict, total=False):
     max_retransmissions: int | str
     """Number of timeout retransmissions of a segment before the connection is aborted with a reset, which may
     itself be lost (RFC 9293's R2, Linux's tcp_retries2); "none": unlimited. Applies only to key_value
-    workloads that set `key_value.patience` or `key_value.deadline`, whose front ends then use another server.
+    workloads that set `key_value.timeout` or `key_value.deadline`, whose front ends then use another server.
     Use a whole number, or "none"; 1 to 255. Default: "none"."""
     karn_backoff: bool
     """Keep a backed-off RTO until a segment that was sent once is acknowledged (Karn); off: until any new
@@ -270,7 +270,7 @@ class Workload(TypedDict, total=False):
 
     kind: str
     """Pattern of requests and responses. Use "barrier", "one-shot", "web-search", "long", "flows", "shuffle",
-    "poisson", "mapreduce", "all-reduce", "all-to-all", "pulls", "bursts" or "key_value". Default:
+    "poisson", "mapreduce", "all-reduce", "all-to-all", "pulls", "trace", "bursts" or "key_value". Default:
     "barrier"."""
     fan_in: int
     """Servers that respond to the client if `fan_in` is not swept; for an any-to-any workload, the default
@@ -282,6 +282,10 @@ class Workload(TypedDict, total=False):
     """Servers of each client: "same", the same servers for all; "own", separate ones, the hosts after each
     client; "others", the hosts after each client, wrapping around, so that clients are also servers, and as
     many clients as hosts use all others. Use "same", "own" or "others". Default: "same"."""
+    stripe: int | str
+    """Servers that a client requests from in a round, drawn at random for each, such as the data servers of
+    an erasure code; "none", or more than there are: all of them. Use a whole number, or "none"; 1 to 1000000.
+    Default: "none"."""
     fragment: str
     """Bytes that each server sends, independent of their number; of a shuffle, that each host sends to each
     other host, as in an all-to-all; of an all-reduce, each host's vector. Excludes block. Use bytes with
@@ -354,13 +358,13 @@ class Workload(TypedDict, total=False):
     """Long-lived flows into the client in the background, each from a separate host. Use a whole number.
     Default: 0."""
     file: str
-    """Flow list, for the flows workload or as background traffic of another one for its whole time: HPCC's
-    flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header
-    src,dst,bytes,start_us (.csv). In a table with an additional column stop_us, a flow without bytes is
-    unlimited and stops at that time, if given; the table of flows then has a row for each interval between
-    starts and stops of such flows. Hosts count from 0, the client; a flows workload has as many hosts as the
-    file needs unless fabric.hosts is set. Use the path of a file, relative to the scenario's, or "none".
-    Default: "none"."""
+    """For the trace workload a file in GOAL's text form (docs/traces.md), whose ranks are hosts. Otherwise a
+    flow list, for the flows workload or as background traffic of another one for its whole time: HPCC's flow
+    file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us
+    (.csv). In a table with an additional column stop_us, a flow without bytes is unlimited and stops at that
+    time, if given; the table of flows then has a row for each interval between starts and stops of such
+    flows. Hosts count from 0, the client; a flows workload has as many hosts as the file needs unless
+    fabric.hosts is set. Use the path of a file, relative to the scenario's, or "none". Default: "none"."""
     bursts: str
     """Bursts: either a table with the header gap_us,fan_in,bytes, played in order and repeated, each starting
     that long after the previous one started; or a table with the header of,value,cdf with points of the
@@ -556,7 +560,7 @@ class KeyValue(TypedDict, total=False):
     deadline: str
     """An object has failed if it has not arrived this long after its request started; "none": wait forever.
     Use a time with its unit, such as "40 ms", or "none"; above 0 and at most 1000 s. Default: "none"."""
-    patience: str
+    timeout: str
     """A peer that is silent for this long is considered failed and gets no more requests. A hub considers its
     servers failed after half of this time, so that it can report them before it is considered failed itself.
     "none": never. Use a time with its unit, such as "40 ms", or "none"; above 0 and at most 1000 s. Default:
@@ -714,12 +718,15 @@ class Swift(TypedDict, total=False):
 
 
 class Dcqcn(TypedDict, total=False):
-    """`[dcqcn]` DCQCN, as network cards run it; intervals of 55, 50 and 55 us, five steps of fast recovery, a
-    byte counter of 10 MB and a clamped target are the paper's."""
+    """`[dcqcn]` DCQCN; the defaults are those of NVIDIA's network cards."""
 
+    profile: str
+    """Whose settings: NVIDIA's network cards with their defaults ("connectx"), or the simulator of HPCC's
+    authors ("ns-3"). Sets the keys that `fanin explain dcqcn` lists; explicit keys override it. Use
+    "connectx" or "ns-3". Default: "connectx"."""
     g: float | str
     """Weight of a new sample in alpha. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
-    1/65536. Default: "1/256"."""
+    1/65536. Default: "5/1024"."""
     alpha_interval: str
     """Interval of alpha's updates. Use a time with its unit, such as "25 us"; 100 ns to 10 ms. Default: "1
     us"."""
@@ -731,23 +738,26 @@ class Dcqcn(TypedDict, total=False):
     Default: "300 us"."""
     byte_counter: str
     """Bytes sent between two increases, besides those by time; 0 B for none. Use bytes with their unit, such
-    as "64 KiB" or "1460 B". Default: "0 B"."""
+    as "64 KiB" or "1460 B". Default: "32767 KB"."""
     fast_recovery: int
     """Steps that only recover the rate of the last cut, before the target rises. Use a whole number; 1 to
     100. Default: 1."""
     additive: float | str
-    """Increase of the target in the step after fast recovery, as a share of the link's rate: 20 Mbit/s at 100
-    Gbit/s. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/5000"."""
+    """Increase of the target in the step after fast recovery. Use a share of the link's rate, or a rate with
+    its unit, such as "1/100" or "5 Mbit/s". Default: "5 Mbit/s"."""
     hyper: float | str
-    """Increase of the target in later steps, likewise. Use a share from 0 to 1, such as 0.0625, "1/16" or
-    "6.25 %". Default: "1/500"."""
+    """Increase of the target in later steps. Use a share of the link's rate, or a rate with its unit, such as
+    "1/100" or "5 Mbit/s". Default: "50 Mbit/s"."""
     min_rate: float | str
-    """Least rate, as a share of the link's: 1 Gbit/s at 100 Gbit/s. Senders at once times this rate above the
-    link's are held back by pauses alone. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at
-    least 1/1000000. Default: "1/100"."""
+    """Least rate of a sender, at least a millionth of the link's. Senders at once times this rate above the
+    link's are held back by pauses alone. Use a share of the link's rate, or a rate with its unit, such as
+    "1/100" or "5 Mbit/s". Default: "1 Mbit/s"."""
     clamp_target: bool
     """The target follows the rate at every cut, even if nothing was raised since the last one. Use true or
     false. Default: false."""
+    cnp_interval: str
+    """Least time between two congestion notifications of a connection; zero: each marked packet's ACK is one.
+    Use a time with its unit, such as "25 us". Default: "4 us"."""
 
 
 class Hpcc(TypedDict, total=False):
@@ -824,9 +834,6 @@ class Rdma(TypedDict, total=False):
     nack_interval: str
     """Least time between two requests for the same missing packet. Use a time with its unit, such as "25 us".
     Default: "500 us"."""
-    cnp_interval: str
-    """Least time between two congestion notifications of a connection; zero: each marked packet's ACK is one.
-    Use a time with its unit, such as "25 us". Default: "0 s"."""
 
 
 class Pfc(TypedDict, total=False):
@@ -962,8 +969,9 @@ class EcnThreshold(TypedDict, total=False):
     k: int | str
     """K: a packet that arrives to a longer queue is marked, or dropped if it is not ECN-capable. "auto"
     derives K from the link rate: 20 packets up to 1 Gbit/s plus 5 for each further Gbit/s (65 at 10 Gbit/s),
-    as in the DCTCP paper; at most half of the port's buffer, but at least 20. Use a number of packets, or a
-    size with its unit, such as 20, "20 packets" or "64 KiB"; or "auto". Default: "auto"."""
+    as in the DCTCP paper, of 1,538 B on the wire each, so that fewer larger ones; at most half of the port's
+    buffer, but at least 20. Use a number of packets, or a size with its unit, such as 20, "20 packets" or "64
+    KiB"; or "auto". Default: "auto"."""
 
 
 class Red(TypedDict, total=False):
@@ -1034,6 +1042,10 @@ class Trimming(TypedDict, total=False):
     header: str
     """Bytes that remain of a packet in a buffer. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64
     B to 256 B. Default: "64 B"."""
+    queue: int | str
+    """Queue of each port, beyond which it trims; "auto": `switch.buffer`, or a bandwidth-delay product of the
+    hosts' links if the switch has a shared memory. Use a number of packets, or a size with its unit, such as
+    20, "20 packets" or "64 KiB"; or "auto". Default: "auto"."""
     low: float | str
     """No marks up to this share of the buffer. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %".
     Default: "1/5"."""
@@ -1080,7 +1092,7 @@ class IctcpWindow(TypedDict, total=False):
     gamma2: float | str
     """The window shrinks when more than this share of the expected throughput is missing (ICTCP: 0.5). Use a
     share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/2"."""
-    patience: int
+    decrease_after: int
     """Number of consecutive slots in which it must be missing (ICTCP: three RTTs). Use a whole number; 1 to
     1000. Default: 3."""
 
@@ -1131,7 +1143,7 @@ class Sicc(TypedDict, total=False):
     Default: "32 KiB"."""
     queue: str
     """Whether routers report the queue of the aggregation port to front ends (section 3.2.2), or front ends
-    estimate it. Use "told" or "estimated". Default: "told"."""
+    estimate it. Use "reported" or "estimated". Default: "reported"."""
     start: str
     """Initial planned receive rate of front ends (section 3.2.1). Use "line" or "spare". Default: "line"."""
     split: str

@@ -5,9 +5,8 @@ use std::sync::Mutex;
 
 use pyo3::prelude::*;
 
-use crate::failure::raised;
+use crate::failure::{claimed, held, raised};
 use crate::frame::Table;
-use crate::lab::{claimed, held};
 use crate::show;
 
 /// Result of a comparison or a run.

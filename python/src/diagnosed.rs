@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::failure::raised;
-use crate::lab::{Means, claimed, finished};
+use crate::failure::{claimed, raised};
+use crate::lab::{Means, finished};
 
 /// Result of a diagnosis.
 #[pyclass(module = "fanin._fanin")]

@@ -1,6 +1,9 @@
 //! The library's errors as the package's own (`fanin/errors.py`).
 
-use fanin::{Error, Origin, Problem};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fanin::{Error, Origin, Out, Problem};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -53,4 +56,14 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
         }
     };
     of(py, class, &error.to_string(), &[])
+}
+
+/// Claim a folder for results.
+pub fn claimed(py: Python<'_>, folder: PathBuf) -> PyResult<Out> {
+    Out::claim(&folder).map_err(|refusal| raised(py, &Error::Folder(refusal)))
+}
+
+/// The value of a lock, even if poisoned.
+pub fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,20 +3,20 @@
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use fanin::advice::{Addresses, Goal};
-use fanin::{CompareOptions, Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch};
+use fanin::{CompareOptions, Draft, Error, Lab, Reading, Time, Update, Wanted, Watch};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::carrier::Futures;
 use crate::comparison::Comparison;
-use crate::failure::{asked, raised};
+use crate::failure::{asked, claimed, raised};
 use crate::scenario::Scenario;
 
 /// Execution options: an object of `fanin.means.Means`.
@@ -36,8 +36,12 @@ pub struct Means {
 /// Maximum delay of signal handling.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Result of the work, and the exception that interrupted it, if any.
-type BatchResult<T> = (Result<T, Error>, Option<PyErr>);
+/// Result of work in a lab.
+pub struct LabResult<T> {
+    result: Result<T, Error>,
+    /// The exception that interrupted it.
+    interrupted: Option<PyErr>,
+}
 
 impl Means {
     fn lab(&self, py: Python<'_>, stop: &Arc<AtomicBool>) -> Lab {
@@ -75,7 +79,7 @@ impl Means {
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error> + Send,
-    ) -> PyResult<BatchResult<T>> {
+    ) -> PyResult<LabResult<T>> {
         let stop = Arc::new(AtomicBool::new(false));
         let (say, mut updates) = mpsc::channel();
         let mut interrupted = None;
@@ -104,13 +108,13 @@ impl Means {
         });
         let result =
             result.map_err(|_| PyRuntimeError::new_err("a thread of the library panicked; please report it"))?;
-        Ok((result, interrupted))
+        Ok(LabResult { result, interrupted })
     }
 }
 
 /// The result or the error; an interruption comes first.
-pub fn finished<T>(py: Python<'_>, (result, interrupted): BatchResult<T>) -> PyResult<T> {
-    match (result, interrupted) {
+pub fn finished<T>(py: Python<'_>, done: LabResult<T>) -> PyResult<T> {
+    match (done.result, done.interrupted) {
         (_, Some(interrupted)) => Err(interrupted),
         (Ok(done), None) => Ok(done),
         (Err(why), None) => Err(raised(py, &why)),
@@ -118,9 +122,9 @@ pub fn finished<T>(py: Python<'_>, (result, interrupted): BatchResult<T>) -> PyR
 }
 
 /// A comparison, possibly cut short, and the exception that interrupted it.
-fn compared(py: Python<'_>, came: BatchResult<fanin::Comparison>) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
+fn compared(py: Python<'_>, came: LabResult<fanin::Comparison>) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
     match came {
-        (Ok(comparison), interrupted) => {
+        LabResult { result: Ok(comparison), interrupted } => {
             Ok((Comparison::from(comparison), interrupted.map(|error| error.into_value(py).into_any())))
         }
         other => finished(py, other).map(|comparison| (Comparison::from(comparison), None)),
@@ -256,14 +260,4 @@ pub fn plan(
             Ok(json)
         })?,
     )
-}
-
-/// Claim a folder for results.
-pub fn claimed(py: Python<'_>, folder: PathBuf) -> PyResult<Out> {
-    Out::claim(&folder).map_err(|refusal| raised(py, &Error::Folder(refusal)))
-}
-
-/// The value of a lock, even if poisoned.
-pub fn held<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -211,7 +211,9 @@ fn allowed(before: &law::Window, left: &law::Window, mss: u32, is_delay_based: b
         if !(least(was)..=most).contains(&is) {
             let right = match is_delay_based {
                 true => "at least two segments, and an ssthresh that does not increase",
-                false => "a cwnd that does not shrink and an unchanged ssthresh, or set gives_way = True in the class",
+                false => {
+                    "a cwnd that does not shrink and an unchanged ssthresh, or set is_delay_based = True in the class"
+                }
             };
             return Err(format!("grow left {name} at {is} bytes, which was {was}; use {right}"));
         }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use fanin::paper::{self, Conditions, Figure, Mode, Paper, Scorecard, Setting};
 use pyo3::prelude::*;
 
-use crate::failure::{asked, raised};
-use crate::lab::{Means, claimed, finished};
+use crate::failure::{asked, claimed, raised};
+use crate::lab::{Means, finished};
 
 /// Results of papers.
 #[pyclass(frozen, module = "fanin._fanin")]

@@ -72,6 +72,11 @@ impl Scenario {
         Ok(names)
     }
 
+    /// Resolve the scenario: a hash of all settings.
+    fn hash(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.resolved(py)?.hash())
+    }
+
     /// Resolve and check the scenario: labels of its schemes, and warnings.
     fn check(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
         let resolved = self.0.resolve().map_err(|why| match &why {

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -62,9 +61,10 @@ def test_ctrl_c_ends_it_with_what_has_finished(file):
     began = subprocess.Popen(
         ["/usr/bin/env", "--default-signal=INT", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(3)
+    while not re.match(r"[1-9]\d* of ", began.stderr.readline()):
+        assert began.poll() is None
     os.kill(began.pid, signal.SIGINT)
-    out, errors = began.communicate(timeout=60)
+    out, errors = began.communicate(timeout=120)
     assert began.returncode == 130, errors
     assert "stopped by Ctrl-C; the results include the " in errors
     assert json.loads(out)["scenario"] == "short.toml"

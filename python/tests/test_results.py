@@ -52,7 +52,7 @@ def test_onsets_and_verdicts_are_a_schemes(short):
     assert comparison.onset("newreno") == comparison.summary["onset"]["newreno"]
     verdict = comparison.verdict("dctcp")
     assert verdict.scheme == "dctcp"
-    assert verdict.verdict in ("holds", "slow", "sags", "collapses", "open")
+    assert verdict.verdict in ("sustains", "slow", "degrades", "collapsed", "open")
     assert str(verdict).startswith("dctcp ")
     with pytest.raises(KeyError, match="newreno, dctcp"):
         comparison.verdict("cubic")
@@ -143,3 +143,28 @@ def test_a_report_needs_a_new_folder(short, tmp_path):
     comparison.report(tmp_path / "out")
     with pytest.raises(fanin.FolderError, match="new or empty folder"):
         comparison.report(tmp_path / "out")
+
+
+LOSSLESS = {
+    "schemes": ["dcqcn", "nscc"],
+    "link": {"rate": "100 Gbit/s", "delay": "1 us"},
+    "switch": {"shared_buffer": "2 MiB"},
+    "host": {"packet_jitter": "none"},
+    "workload": {"kind": "one-shot", "fragment": "200 KB", "duration": "1 s"},
+    "sweep": {"fan_in": [32]},
+    "run": {"seeds": 1},
+}
+
+
+def test_pauses_are_in_rows_findings_and_a_table():
+    comparison = fanin.Scenario(LOSSLESS).compare(cache=False)
+    rows = {row["scheme"]: row for row in comparison.summary["rows"]}
+    pauses = rows["dcqcn"]["pauses"]
+    assert pauses["count"] > 0
+    assert 0 < pauses["share"] <= 1
+    assert rows["nscc"]["pauses"] is None
+    assert "Switches pause links" in comparison.verdict("dcqcn").says
+    assert (comparison.verdict("dcqcn").verdict == "holds") == (pauses["share"] < 0.1)
+    frame = polars.DataFrame(comparison.table("pauses"))
+    assert frame["pauses"].sum() == pauses["count"]
+    assert all(0.2 < row["goodput_mbps"]["mean"] / row["allowed_mbps"] <= 1 for row in rows.values())

@@ -3,7 +3,7 @@
 import { el } from "../src/dom";
 import { three, time } from "../src/format";
 
-/** What the page reads of an advice (docs/advising.md). */
+/** The fields of an advice that the page reads (docs/advising.md). */
 interface Advice {
   needed: boolean;
   today: { state: string; servers: number; goodput_mbps: { mean: number } };
@@ -19,13 +19,15 @@ interface Advice {
   }[];
 }
 
+/** States of a cluster, as verbs. */
+const VERBS: Record<string, string> = { sustains: "sustain their load", slow: "are slow", degrades: "degrade", collapsed: "collapse", paused: "are paused" };
 /** Remedies that are shown. */
 const SHOWN = 3;
 
 /** The remedies; `apply` sets one in the scenario. */
 export function advice(found: unknown, apply: (values: Record<string, string>) => void): HTMLElement[] {
   const { needed, today, remedies } = found as Advice;
-  const head = el("h3", {}, needed ? `With ${today.servers} servers it ${today.state}: ${three(today.goodput_mbps.mean)} Mbit/s.` : "Nothing needs to change.");
+  const head = el("h3", {}, needed ? `${today.servers} servers ${VERBS[today.state] ?? today.state}: ${three(today.goodput_mbps.mean)} Mbit/s.` : "Nothing needs to change.");
   const first = remedies.filter((remedy) => remedy.deployable).slice(0, SHOWN);
   return [head, el("ol", { class: "remedies" }, ...first.map((remedy) => item(remedy, apply)))];
 }

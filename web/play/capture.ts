@@ -2,7 +2,7 @@
 
 import { el } from "../src/dom";
 
-/** What the page reads of a diagnosis (docs/diagnosing.md). */
+/** The fields of a diagnosis that the page reads (docs/diagnosing.md). */
 interface Found {
   diagnosis: { verdict: { says: string; confidence: number }; cautions: string[] };
   scenario: string | null;

@@ -1,6 +1,6 @@
 // The engine: a WebAssembly module, and one call into it.
 
-/** Operations of the module, by their numbers (crates/browser/src/exports.rs). */
+/** Operations of the module, by their numbers (crates/laboratory/browser/src/exports.rs). */
 export const OPERATIONS = { describe: 0, setValue: 1, step: 2, stepWatched: 3, job: 4, run: 5, take: 6, advise: 7, diagnose: 8, keys: 9 } as const;
 export type Operation = keyof typeof OPERATIONS;
 

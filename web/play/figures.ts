@@ -68,7 +68,7 @@ class Figure {
     return el("label", { class: "slider" }, el("code", {}, path), slider, output);
   }
 
-  /** Simulates with a value, and draws what happened. */
+  /** Simulates with a value, and draws the result. */
   private async show(place: number): Promise<void> {
     const [change, value] = [++this.change, this.values[place] ?? ""];
     try {

@@ -2,7 +2,7 @@
 
 import { Workers } from "./workers";
 
-/** What a browser lacks to run the engine, in a sentence. */
+/** A sentence that lists the features that this browser lacks to run the engine. */
 export function lacks(): string | undefined {
   const parts = { WebAssembly: "WebAssembly", Worker: "web workers", CompressionStream: "compression streams" };
   const missing = Object.entries(parts).flatMap(([name, words]) => (name in globalThis ? [] : [words]));

@@ -30,7 +30,7 @@ class Playground {
   private readonly cure = el("div", { class: "cure" });
   private readonly advised = el("div", { class: "advised" });
   private timer = 0;
-  /** Number of the last change: what began before it is not shown. */
+  /** Number of the last change: results of earlier ones are not shown. */
   private change = 0;
   private summary: string | undefined;
   /** The last change of values, after which the next one begins. */
@@ -101,7 +101,7 @@ class Playground {
     return this.setting;
   }
 
-  /** The text has changed: stops what is under way, and begins anew after a pause. */
+  /** The text has changed: stops the current run, and starts another after a pause. */
   private changed(atOnce = false): void {
     const number = ++this.change;
     clearTimeout(this.timer);

@@ -57,7 +57,7 @@ export interface Problem {
   what: string;
 }
 
-/** What a scenario contains (crates/browser/src/scenario.rs). */
+/** Content of a scenario (crates/laboratory/browser/src/scenario.rs). */
 export interface Description {
   values?: Record<string, string>;
   problem?: Problem;
@@ -77,7 +77,7 @@ export class Workers {
   private readonly session: Hand;
   private readonly runners: Hand[];
   private readonly adviser: Hand;
-  /** Number of stops: what began before one does not go on after it. */
+  /** Number of stops: work from before a stop does not continue. */
   private stops = 0;
 
   constructor(module: WebAssembly.Module, cores: number) {

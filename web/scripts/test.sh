@@ -10,7 +10,7 @@ fi
 # The program as the tests have it, which are built already where they ran before.
 cargo test --quiet --locked --workspace --no-run
 fanin=${CARGO_TARGET_DIR:-$PWD/target}/debug/fanin
-# Where the tests keep runs, by their engine: what they reproduced is not run again.
+# The tests' cache: runs that they reproduced are not repeated.
 XDG_CACHE_HOME=$("$fanin" cache --json | sed 's/.*"folder":"\([^"]*\)\/fanin".*/\1\/fanin-tests/')
 export XDG_CACHE_HOME
 report=$PWD/target/web-report

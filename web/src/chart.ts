@@ -1,4 +1,4 @@
-// What all charts share: a frame that fits its width, colours, hover, and drawing on the canvas.
+// Shared parts of all charts: a frame that fits its width, colours, hover, and drawing on the canvas.
 
 import uPlot from "uplot";
 import { el } from "./dom";

@@ -1,4 +1,4 @@
-// Types of the pages' JSON. Made from crates/lab, report and papers by `make docs`: change the structs there.
+// Types of the pages' JSON. Made from crates/laboratory/lab, report and papers by `make docs`: change the structs there.
 
 /** The axis of the sweep. */
 export type AxisFacts = { title: string, log: boolean, };
@@ -76,8 +76,10 @@ export type Happenings = {
 export type Heat = { scheme: string,
   /** The sweep point, in words. */
   at: string, seed: number,
-  /** The buffer of a switch port, as in the scenario and in bytes. */
+  /** The buffer of a switch port, as in the scenario and in bytes; for lossless ports the memory of the client's switch. */
   buffer: string, buffer_bytes: number,
+  /** Whether ports pause instead of dropping, so that only the switch's memory bounds their queues. */
+  lossless: boolean,
   /** The length of a slice. */
   span_ms: number,
   /** In tier order. */
@@ -176,6 +178,9 @@ export type PaperFigure = { paper: string, id: string, log: boolean, charts: Arr
 export type Pauses = {
   /** Pauses, mean over seeds. */
   count: number,
+  /** Share of the measured time for which a sender's link was paused, mean over senders and seeds. A paused link between switches counts
+   * as one more. */
+  share: number,
   /** Links that were paused, mean over seeds. */
   links: number,
   /** Their duration, summed over links, mean over seeds. */
@@ -275,8 +280,10 @@ export type ReportRow = {
   goodput_mbps: Interval,
   /** Whether results differ between seeds; absent for one seed. */
   seeds_differ: boolean | null,
+  /** Whether requests start at times of their own, however long others take, so that goodput is the offered load. */
+  open_loop: boolean,
   /** Upper bound of goodput by a closed form (`fanin explain model`), exceeded only by random draws; absent for bursts, any-to-any
-   * workloads and with background traffic. */
+   * workloads and with background traffic, which have `ideal_mbps`. */
   allowed_mbps: number | null,
   /** Lower bound of a round's duration, by part; absent if unknown. */
   least: Least | null,
@@ -308,11 +315,11 @@ export type ReportRow = {
   stalled_ms: number,
   /** Stalls by cause. */
   stalls_by_cause: Causes,
-  /** Time of rounds with a timeout, each counted up to the minimum RTO, in a run; mean over seeds. */
+  /** Time of rounds with a timeout, each counted up to the minimum timeout, in a run; mean over seeds. */
   repair_ms: number,
   /** The slowest rounds, up to 1 %, and goodput without them; absent if that is none. */
   slowest: Slowest | null,
-  /** The first rounds of each run that take over three medians, likewise; absent if there are none. */
+  /** Of the first six rounds of each run those up to the last that takes over three medians, likewise; absent if there are none. */
   cold: Slowest | null,
   /** Longest queue where the workload's traffic converges (`queue_max_bytes` of `totals`), over all seeds. */
   queue_max_bytes: number,
@@ -338,15 +345,20 @@ export type ReportRow = {
   latency: Array<Latency>,
   /** Background traffic and service together; absent if there is none. */
   background: Background | null,
-  /** Time from the start of the first operation to the end of the last one of a job: all-reduces, all-to-alls, pulls, a shuffle or a
-   * MapReduce job; mean over seeds, with a 95 % CI. Absent for other workloads, and if an operation of some run did not end. */
+  /** Time from the start of the first operation to the end of the last one of a job: all-reduces, all-to-alls, pulls, a trace, a shuffle
+   * or a MapReduce job; mean over seeds, with a 95 % CI. Absent for other workloads, and if an operation of some run did not end. */
   job_ms: Interval | null,
   /** Bus bandwidth of finished all-reduces or all-to-alls, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
    * workloads, and if no operation of some run finished. */
-  bus_gbytes_per_s: Interval | null, };
+  bus_gbytes_per_s: Interval | null,
+  /** Goodput at which the busiest link would carry the runs' flows without a break, if all of them were there from the start; absent
+   * if `allowed_mbps` is there, and without finished flows. */
+  ideal_mbps: number | null, };
 
 /** A scheme and its collapse points, one per curve, if the seeds decide it. */
-export type SchemeFacts = { label: string, onsets: Array<number>, };
+export type SchemeFacts = { label: string,
+  /** Its hosts' transport: `tcp`, `rdma` or `uet`. */
+  transport: string, onsets: Array<number>, };
 
 /** The data that the charts read. */
 export type ScorecardData = {
@@ -356,9 +368,13 @@ export type ScorecardData = {
   kind: "scorecard", figures: Array<PaperFigure>, };
 
 /** A value that holds until the next time. */
-export type Series = { us: Array<number>, bytes: Array<number>, };
+export type Series = { us: Array<number>,
+  /** Bytes, or bit/s for rates. */
+  values: Array<number>, };
 
-export type ServerWindow = { server: string, cwnd: Series,
+export type ServerLimit = { server: string,
+  /** Its congestion window, rate or credit. */
+  limit: Series,
   /** From request to completion. */
   answers_us: Array<[number, number]>, waits: Array<Wait>, };
 
@@ -532,14 +548,16 @@ export type Timeline = { scheme: string,
   stalled: boolean,
   /** Duration of the first round shown, if it ends. */
   round_ms: number | null,
-  /** The buffer of the client's port, as in the scenario and in bytes. */
+  /** The limit of the client's port queue, as in the scenario and in bytes; empty and zero if pauses bound it. */
   buffer: string, buffer_bytes: number,
   /** Payload of a full packet. */
-  mss_bytes: number, queue: Series,
+  packet_bytes: number,
+  /** The limit of a sender: `cwnd` (a congestion window, bytes), `rate` (bit/s) or `credit` (from its receiver, bytes). */
+  limit: string, queue: Series,
   /** The queue's limit, and the use of the shared memory by all ports; empty if the switch's ports share no memory. */
   threshold: Series, memory: Series,
-  /** Windows of some servers, in order of their timeouts; the last one is for comparison. */
-  windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
+  /** Limits of some servers, in order of their timeouts; the last one is for comparison. */
+  servers: Array<ServerLimit>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
   /** Tail-loss probes that fired. */
   probes: Happenings,
   /** Pauses of links by lossless ports. */
@@ -550,7 +568,7 @@ export type Timeline = { scheme: string,
   says: string, };
 
 /** Verdict on a scheme. JSON uses the names of the variants. */
-export type Verdict = "holds" | "slow" | "sags" | "collapses" | "open" | "overall";
+export type Verdict = "sustains" | "slow" | "degrades" | "collapsed" | "open" | "overall";
 
 /** A period in which a server, or the client at the other end, receives nothing until a timer fires. */
 export type Wait = { from_us: number, to_us: number,

@@ -1,4 +1,4 @@
-// What the claims of a figure expect, drawn behind its curves: bands, onsets and the paper's own values; and the claim that
+// Expectations of a figure's claims, drawn behind its curves: bands, onsets and the paper's own values; and the claim that
 // the mouse or the keyboard is at, in full.
 
 import type uPlot from "uplot";
@@ -16,7 +16,7 @@ export class Claims {
     this.listeners.push(listener);
   }
 
-  /** What is drawn in a chart, and whether in full: faintly of all, or in full of the one that is looked at. */
+  /** Marks of a chart: faint for all claims, or in full for the selected one. */
   marks(chart: DrawnChart): { mark: Mark; full: boolean }[] {
     const at = this.at;
     if (at === undefined) return chart.expected.map(({ mark }) => ({ mark, full: false }));
@@ -74,7 +74,7 @@ function band(u: uPlot, c: CanvasRenderingContext2D, ratio: number, mark: Mark, 
       ...across.map((at, i) => [at + edge, y(least[i] ?? floor)] as const).reverse(),
       ...across.map((at, i) => [at - edge, y(least[i] ?? floor)] as const).slice(0, 1),
     ];
-    // What has one end only is all of the plot on that side of it: in full alone.
+    // A band with one end covers the plot on that side: drawn only in full.
     const closed = least.some((value) => value !== null) && most.some((value) => value !== null);
     c.fillStyle = `${colour}${full ? "30" : "14"}`;
     c.strokeStyle = `${colour}${full ? "ff" : "70"}`;

@@ -102,7 +102,7 @@ function points(curve: DrawnCurve, xs: readonly number[], floor: number): Point[
   });
 }
 
-/** What the cursor's place says of one curve. */
+/** Text of one curve's value at the cursor. */
 function read(curve: DrawnCurve, x: number, steps: boolean): string | undefined {
   const i = steps ? at(curve.x, x) : curve.x.indexOf(x);
   const value = curve.y[i];

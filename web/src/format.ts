@@ -34,7 +34,7 @@ export function bytes(value: number): string {
 export interface Sizes {
   /** A size with its unit. */
   show: (value: number) => string;
-  /** What an axis may rise by, so that its labels are round, up to `most`. */
+  /** Steps of an axis with round labels, up to `most`. */
   steps: number[];
   /** Labels of an axis up to `most`, all in one unit. */
   label: (value: number) => string;

@@ -15,7 +15,7 @@ type Queue = "mean_bytes" | "max_bytes";
 const STEPS = [0, 0.01, 0.05, 0.2, 0.5, 0.8] as const;
 
 const ROW_HEIGHT = 14;
-/** What is over and under the rows: room, the axis and its label. */
+/** Height above and below the rows: margin, axis and label. */
 const AROUND = 60;
 
 /** A map a scheme and the tiers as a table; nothing where ports were not measured. */
@@ -44,14 +44,15 @@ export function heats(report: Report, schemes: Schemes): HTMLElement[] {
   return [section("ports", "Ports over time", el("p", {}, guide), key, ...articles, tiers(report.rows, schemes))];
 }
 
-function caption({ seed, ports, left_out, span_ms, buffer }: Heat): string {
+function caption({ seed, ports, left_out, span_ms, buffer, lossless }: Heat): string {
   const memories = ports.filter(isMemory).length;
   const drawn =
     left_out === 0
       ? "Shows all active ports."
       : `Shows the ${ports.length - memories} ports with the largest mean queues in their tiers; ${left_out} other active ports are omitted.`;
-  const holds =
-    memories === 0
+  const holds = lossless
+    ? `lossless ports share the ${buffer} of their switch`
+    : memories === 0
       ? `a switch port’s buffer is ${buffer}`
       : `a port can use ${buffer} of its switch’s memory if no other port is congested; a memory’s colour is its share in use`;
   return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; ${holds}.`;
@@ -62,7 +63,7 @@ function isMemory(row: HeatRow): boolean {
   return row.busy_percent.length === 0;
 }
 
-/** What the colours mean. */
+/** Legend of the colours. */
 function legend(): HTMLElement {
   const percent = (share: number) => `${share * 100}`;
   const swatches = STEPS.map((from, i) => {
@@ -71,7 +72,7 @@ function legend(): HTMLElement {
     const to = STEPS[i + 1];
     return el("span", {}, colour, to === undefined ? `over ${percent(from)} %` : `to ${percent(to)} %`);
   });
-  return el("div", { class: "legend heat" }, "Queue, of a switch port’s buffer:", ...swatches);
+  return el("div", { class: "legend heat" }, "Queue, of its limit:", ...swatches);
 }
 
 /** The place of a queue's colour; none where there is no queue. */
@@ -111,7 +112,7 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
     const part = Math.floor(u.posToVal(u.cursor.left ?? 0, "x") / span_ms);
     if (row === undefined || typeof row === "string") return undefined;
     const [mean, longest] = [row.mean_bytes[part] ?? 0, row.max_bytes[part] ?? 0];
-    const [what, full] = isMemory(row) ? ["in use", "the shared memory"] : ["queue", "the buffer"];
+    const [what, full] = isMemory(row) ? ["in use", "the shared memory"] : ["queue", heat.lossless ? "the switch’s memory" : "the buffer"];
     const of = (value: number) => `${show(value)}, ${three((100 * value) / row.full_bytes)} % of ${full}`;
     const lines = [
       { name: `mean ${what}`, value: of(mean), colour: colour(mean, row) },

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { at, font } from "./chart";
-import type { Happenings, ServerWindow, Timeline } from "./data";
+import type { Happenings, ServerLimit, Timeline } from "./data";
 import { time } from "./format";
 import { colours } from "./theme";
 
@@ -24,7 +24,7 @@ interface Kind {
 interface Lane {
   name: string;
   owns: (server: string) => boolean;
-  window?: ServerWindow;
+  limits?: ServerLimit;
 }
 
 /** The lanes of a timeline, the first one on top. */
@@ -32,9 +32,9 @@ export class Lanes {
   readonly all: Lane[];
 
   constructor(private readonly story: Timeline) {
-    const shown = new Set(story.windows.map(({ server }) => server));
+    const shown = new Set(story.servers.map(({ server }) => server));
     const rest = (server: string) => !shown.has(server);
-    this.all = story.windows.map((window) => ({ name: window.server, owns: (server) => server === window.server, window }));
+    this.all = story.servers.map((limits) => ({ name: limits.server, owns: (server) => server === limits.server, limits }));
     const happened = [story.drops, story.fast_retransmits, story.timeouts, story.probes].flatMap(({ servers }) => servers);
     const paused = story.pauses.longest.map(({ sender }) => sender);
     if ([...happened, ...paused].some(rest)) this.all.push({ name: "all others", owns: rest });
@@ -64,7 +64,7 @@ export class Lanes {
     for (const [place, lane] of this.all.entries()) {
       const y = u.valToPos(this.middle(place), "y", true);
       const span = (from: number, to: number, height: number) => c.fillRect(x(from), y - (height / 2) * ratio, Math.max(x(to) - x(from), ratio), height * ratio);
-      for (const [from, to] of lane.window?.answers_us ?? []) {
+      for (const [from, to] of lane.limits?.answers_us ?? []) {
         c.fillStyle = `${series[place % series.length]}66`;
         span(from, to, LANE - 12);
       }
@@ -72,7 +72,7 @@ export class Lanes {
       for (const { sender, from_us, to_us } of this.story.pauses.longest) {
         if (lane.owns(sender)) span(from_us, to_us, LANE - 6);
       }
-      for (const { from_us, to_us, timer } of lane.window?.waits ?? []) {
+      for (const { from_us, to_us, timer } of lane.limits?.waits ?? []) {
         c.fillStyle = gap;
         span(from_us, to_us, LANE - 2);
         c.strokeStyle = bad;
@@ -108,7 +108,7 @@ export class Lanes {
       const near = of.servers.slice(at(of.us, from) + 1, at(of.us, to) + 1).filter(lane.owns).length;
       return near > 0 ? [{ name, value: String(near), colour }] : [];
     });
-    const wait = lane.window?.waits.find(({ from_us, to_us }) => from_us <= to && to_us >= from);
+    const wait = lane.limits?.waits.find(({ from_us, to_us }) => from_us <= to && to_us >= from);
     if (wait) lines.push({ name: `waits for a ${wait.timer}`, value: time(ms(wait.to_us - wait.from_us)), colour: colours().bad });
     const pause = this.story.pauses.longest.find(({ sender, from_us, to_us }) => lane.owns(sender) && from_us <= to && to_us >= from);
     if (pause) lines.push({ name: `paused because of ${pause.cause}`, value: time(ms(pause.to_us - pause.from_us)), colour: colours().warn });
@@ -116,15 +116,15 @@ export class Lanes {
   }
 }
 
-/** A cross on a server's window for each packet that was lost: a window that is flat since it was lost is seen to be. */
-export function losses(u: uPlot, c: CanvasRenderingContext2D, ratio: number, { cwnd, server }: ServerWindow, drops: Happenings, scale: number): void {
+/** A cross on a server's window, rate or credit for each packet that was lost. */
+export function losses(u: uPlot, c: CanvasRenderingContext2D, ratio: number, { limit, server }: ServerLimit, drops: Happenings, scale: number): void {
   const r = 3.5 * ratio;
   c.lineWidth = 1.5 * ratio;
   c.beginPath();
   for (const [i, us] of drops.us.entries()) {
-    const bytes = cwnd.bytes[at(cwnd.us, us)];
-    if (drops.servers[i] !== server || bytes === undefined) continue;
-    const [x, y] = [u.valToPos(ms(us), "x", true), u.valToPos(bytes / scale, "y", true)];
+    const value = limit.values[at(limit.us, us)];
+    if (drops.servers[i] !== server || value === undefined) continue;
+    const [x, y] = [u.valToPos(ms(us), "x", true), u.valToPos(value / scale, "y", true)];
     c.moveTo(x - r, y - r);
     c.lineTo(x + r, y + r);
     c.moveTo(x + r, y - r);

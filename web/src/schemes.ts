@@ -40,7 +40,7 @@ export class Schemes {
     this.listeners.push(listener);
   }
 
-  /** A button per scheme; `what` is the group's label. */
+  /** A button per scheme; the argument is the group's label. */
   buttons(what = "Schemes shown"): HTMLElement {
     const buttons = this.labels.map((label) => {
       const button = el("button", { type: "button", "aria-pressed": "true" }, swatch(this, label), label);

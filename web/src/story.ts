@@ -1,4 +1,4 @@
-// What happened inside one run: queue, windows and events over one time axis.
+// Timeline of one run: queue, windows and events over one time axis.
 
 import uPlot from "uplot";
 import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, reference, tooltip, upright, wide } from "./chart";
@@ -28,8 +28,8 @@ export function timeline(story: Timeline, schemes: Schemes): HTMLElement {
     {},
     el("div", { class: "title" }, el("h4", {}, `Queue at the client’s port${story.threshold.us.length > 0 ? ", and its threshold" : ""}`), panels.zooms()),
     panels.queue.frame,
-    el("div", { class: "title" }, el("h4", {}, "Congestion windows, packets"), panels.legend()),
-    panels.windows.frame,
+    el("div", { class: "title" }, el("h4", {}, `${shownOf(story).name}, ${shownOf(story).unit}`), panels.legend()),
+    panels.limits.frame,
     el("h4", {}, "Servers"),
     panels.servers.frame,
     el("figcaption", {}, `Time is since the start of the first round shown${into}. Dotted line: a round ends. Red line: a timeout. Shaded: nothing reaches the client. ${LEGEND}`),
@@ -39,15 +39,22 @@ export function timeline(story: Timeline, schemes: Schemes): HTMLElement {
   return whole;
 }
 
+/** What limits a sender: its name, the unit in which it is drawn, and how many of the table's units that is. */
+function shownOf({ limit, packet_bytes }: Timeline): { name: string; unit: string; scale: number } {
+  if (limit === "rate") return { name: "Rates", unit: "Gbit/s", scale: 1e9 };
+  const name = limit === "credit" ? "Credit" : "Congestion windows";
+  return { name, unit: "packets", scale: packet_bytes };
+}
+
 /** The legend of the lanes. */
 const LEGEND =
-  "Bar: from a server’s request to its response. Tick, or cross on its window: lost packet. Triangle: fast retransmit. Diamond: a timer fired. Red box: wait for the timer. Amber: a switch pauses the sender.";
+  "Bar: from a server’s request to its response. Tick, or cross above: lost packet. Triangle: fast retransmit. Diamond: a timer fired. Red box: wait for the timer. Amber: a switch pauses the sender.";
 
 const ms = (us: number) => us / 1e3;
 
 class Panels {
   readonly queue: Chart;
-  readonly windows: Chart;
+  readonly limits: Chart;
   readonly servers: Chart;
   private readonly lanes: Lanes;
   private readonly hidden = new Set<string>();
@@ -62,10 +69,10 @@ class Panels {
     this.cursor = uPlot.sync(where);
     this.view = [ms(story.opens_us[0]), ms(story.opens_us[1])];
     this.queue = new Chart(`Queue at the client's port, ${where}. ${story.says}`, 170, () => this.queueChart());
-    this.windows = new Chart(
-      `Congestion windows of ${story.windows.map((w) => w.server).join(", ")}, ${where}.`,
+    this.limits = new Chart(
+      `${shownOf(story).name} of ${story.servers.map(({ server }) => server).join(", ")}, ${where}.`,
       190,
-      () => this.windowChart(),
+      () => this.limitChart(),
     );
     const totals = `${story.timeouts.total} timeouts, ${story.probes.total} probes, ${story.fast_retransmits.total} fast retransmits, ${story.drops.total} drops`;
     this.lanes = new Lanes(story);
@@ -90,16 +97,16 @@ class Panels {
     return el("div", { class: "choice", role: "group", "aria-label": "Zoom" }, ...buttons);
   }
 
-  /** A button a server, which shows or hides its window. */
+  /** A button a server, which shows or hides its line. */
   legend(): HTMLElement {
-    const buttons = this.story.windows.map(({ server }, i) => {
+    const buttons = this.story.servers.map(({ server }, i) => {
       const dot = el("i");
       dot.style.background = `var(--series-${i})`;
       const button = el("button", { type: "button", "aria-pressed": "true" }, dot, server);
       button.addEventListener("click", () => {
         if (!this.hidden.delete(server)) this.hidden.add(server);
         button.setAttribute("aria-pressed", String(!this.hidden.has(server)));
-        this.windows.draw();
+        this.limits.draw();
       });
       return button;
     });
@@ -111,14 +118,14 @@ class Panels {
     const needed = wide(this.left)(u, values);
     if (needed > this.left) {
       this.left = needed;
-      queueMicrotask(() => [this.queue, this.windows, this.servers].filter((chart) => chart.u !== u).forEach((chart) => chart.draw()));
+      queueMicrotask(() => [this.queue, this.limits, this.servers].filter((chart) => chart.u !== u).forEach((chart) => chart.draw()));
     }
     return this.left;
   };
 
   private zoom(min: number, max: number): void {
     this.view = [min, max];
-    for (const chart of [this.queue, this.windows, this.servers]) {
+    for (const chart of [this.queue, this.limits, this.servers]) {
       const { min: low, max: high } = chart.u?.scales["x"] ?? {};
       if (low !== min || high !== max) chart.u?.setScale("x", { min, max });
     }
@@ -165,7 +172,7 @@ class Panels {
     for (const timeout of this.story.timeouts.us) upright(u, c, ms(timeout));
   }
 
-  /** What each gap is, in as many words as there is room for. */
+  /** Label of each gap, in as many words as fit. */
   private gapLabels(u: uPlot, c: CanvasRenderingContext2D, ratio: number): void {
     const { text } = colours();
     font(c, ratio, "600");
@@ -188,11 +195,11 @@ class Panels {
     const { series, faint, warn } = colours();
     const [colour = faint] = series;
     const shared = threshold.us.length > 0;
-    const most = [...queue.bytes, ...threshold.bytes].reduce((a, b) => Math.max(a, b), shared ? 0 : buffer_bytes);
+    const most = [...queue.values, ...threshold.values].reduce((a, b) => Math.max(a, b), shared ? 0 : buffer_bytes);
     const sizes = sizesAs(buffer, most);
     const hover: Hover = (u) => {
       const x = u.posToVal(u.cursor.left ?? 0, "x");
-      const value = (of: Series) => sizes.show(of.bytes[at(of.us, x * 1e3)] ?? 0);
+      const value = (of: Series) => sizes.show(of.values[at(of.us, x * 1e3)] ?? 0);
       const lines: Line[] = [{ name: "queue", value: value(queue), colour }];
       if (shared) {
         lines.push({ name: "threshold", value: value(threshold), colour: warn });
@@ -202,7 +209,7 @@ class Panels {
     };
     const base = this.common(hover, false);
     // A port's limit in a shared memory depends on the use by other ports.
-    const limit = shared ? [] : [reference(buffer_bytes, `buffer, ${buffer}`)];
+    const limit = shared || buffer_bytes === 0 ? [] : [reference(buffer_bytes, `buffer, ${buffer}`)];
     const labels = drawing(false, (u, c, ratio) => this.gapLabels(u, c, ratio));
     const options = {
       ...base,
@@ -215,40 +222,41 @@ class Panels {
       plugins: [...(base.plugins ?? []), ...limit, labels],
     };
     const drawn = shared ? [queue, threshold] : [queue];
-    return { options, data: uPlot.join(drawn.map((of) => framed([of.us, of.bytes], length_us))) };
+    return { options, data: uPlot.join(drawn.map((of) => framed([of.us, of.values], length_us))) };
   }
 
-  private windowChart() {
-    const { windows, mss_bytes, length_us } = this.story;
+  private limitChart() {
+    const { servers, length_us } = this.story;
+    const { unit, scale } = shownOf(this.story);
     const { series: palette } = colours();
     const colour = (i: number) => palette[i % palette.length] ?? "#888";
-    const packets = (cwnd: Series) => cwnd.bytes.map((b) => b / mss_bytes);
     const hover: Hover = (u) => {
       const x = u.posToVal(u.cursor.left ?? 0, "x");
       const lines: Line[] = [];
-      for (const [i, { server, cwnd }] of windows.entries()) {
-        const value = cwnd.bytes[at(cwnd.us, x * 1e3)];
+      for (const [i, { server, limit }] of servers.entries()) {
+        const value = limit.values[at(limit.us, x * 1e3)];
         if (value === undefined || this.hidden.has(server)) continue;
-        lines.push({ name: server, value: `${three(value / mss_bytes)} packets`, colour: colour(i) });
+        lines.push({ name: server, value: `${three(value / scale)} ${unit}`, colour: colour(i) });
       }
       return { title: moment(x), lines };
     };
     const lost = drawing(false, (u, c, ratio) => {
-      for (const [i, window] of windows.entries()) {
-        if (this.hidden.has(window.server)) continue;
+      for (const [i, server] of servers.entries()) {
+        if (this.hidden.has(server.server)) continue;
         c.strokeStyle = colour(i);
-        losses(u, c, ratio, window, this.story.drops, mss_bytes);
+        losses(u, c, ratio, server, this.story.drops, scale);
       }
     });
     const base = this.common(hover, false);
+    const least = unit === "packets" ? 4 : 0;
     const options = {
       ...base,
-      scales: { ...base.scales, y: { range: (_: uPlot, __: number, max: number) => [0, Math.max(4, max * 1.08)] as [number, number] } },
+      scales: { ...base.scales, y: { range: (_: uPlot, __: number, max: number) => [0, Math.max(least, max * 1.08)] as [number, number] } },
       axes: [...(base.axes ?? []), axis({ size: this.size })],
       plugins: [...(base.plugins ?? []), lost],
-      series: [{}, ...windows.map(({ server }, i) => ({ ...stepped(colour(i), 1.5), show: !this.hidden.has(server) }))],
+      series: [{}, ...servers.map(({ server }, i) => ({ ...stepped(colour(i), 1.5), show: !this.hidden.has(server) }))],
     };
-    const tables = windows.map(({ cwnd }) => framed([cwnd.us, packets(cwnd)], length_us));
+    const tables = servers.map(({ limit }) => framed([limit.us, limit.values.map((value) => value / scale)], length_us));
     const nothing: uPlot.AlignedData = [[0, ms(length_us)]];
     return { options, data: tables.length > 0 ? uPlot.join(tables) : nothing };
   }

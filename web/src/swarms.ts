@@ -35,7 +35,7 @@ function article(of: Swarms, schemes: Schemes): HTMLElement {
   return whole;
 }
 
-/** What a part of a bar is, by its class. */
+/** Meaning of a bar's part, by its class. */
 const PARTS = { own: "its servers answer", below: "a hub below it sends", sends: "has everything and sends it", way: "on the way" } as const;
 
 function legend(): HTMLElement {

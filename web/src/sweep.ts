@@ -57,7 +57,7 @@ function onsetsOf(report: Report, label: string): ReportRow[] {
   return report.rows.filter((row) => row.scheme === label && places.includes(row.place));
 }
 
-/** What a chart is drawn against: `the number of senders`, `load`. */
+/** Title of the x axis in a sentence: `the number of senders`, `load`. */
 function against({ axis: { title } }: Report): string {
   return title === "senders" || title === "hosts" ? `the number of ${title}` : title;
 }
@@ -116,7 +116,7 @@ function allowed(report: Report, view: View, unit: number): uPlot.Plugin {
   });
 }
 
-/** What follows the choices above it. */
+/** Redraw a chart when its controls change. */
 function redrawn(chart: Chart, schemes: Schemes, view: View): void {
   schemes.onChange(() => chart.draw());
   view.onChange(() => chart.draw());

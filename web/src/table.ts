@@ -17,7 +17,9 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
   const unit = rateUnit(report.line_mbps);
   const onsets = new Map(report.schemes.map((s) => [s.label, s.onsets]));
   const begun = (row: ReportRow) => row.rounds + row.rounds_open;
-  const round = (row: ReportRow) => begun(row) || 1;
+  const rounds = report.many_to_one && report.rows.some((row) => begun(row) > 0);
+  // Operations of hosts among themselves are one job: its counts are those of a run.
+  const round = (row: ReportRow) => (rounds && begun(row)) || 1;
   const ms = (head: string, key: (row: ReportRow) => number | null) => figures(head, key, time);
   const each = (head: string, pick: (row: ReportRow) => number) => figures(head, (row: ReportRow) => pick(row) / round(row), count);
   const goodput = ({ goodput_mbps: g, seeds_differ }: ReportRow) => {
@@ -27,32 +29,44 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     const wide = (g.hi - g.lo) / 2 > g.mean / 4 ? ", wide" : "";
     return seeds_differ ? `${mean} (${lo} to ${hi}${wide})` : `${mean}, nothing is random`;
   };
-  const rounds = report.many_to_one && report.rows.some((row) => begun(row) > 0);
   const query = (name: "p50" | "p99" | "p999", head: string): Column<ReportRow> => ({
     head,
     key: (row) => row.qct_ms[name],
     show: (row) => (row.qct_ms[name] === null ? "none" : `${bound(row.qct_ms, name) ? "≥ " : ""}${time(row.qct_ms[name])}`),
   });
   const hosts = (row: ReportRow) => row.hosts - (report.many_to_one ? 1 : 0);
+  const timed = report.rows.some((row) => row.qct_ms.p50 !== null);
   const queries = [query("p50", "query p50"), query("p99", "query p99"), query("p999", "query p99.9")];
   const flows = report.rows.some((row) => row.fct_ms.p50 !== null)
     ? [ms("flow p50", (row) => row.fct_ms.p50), ms("flow p99", (row) => row.fct_ms.p99)]
     : [];
+  const tcp = report.schemes.some(({ transport }) => transport === "tcp");
+  const paused = (pick: (of: NonNullable<ReportRow["pauses"]>) => number) => (row: ReportRow) => (row.pauses === null ? 0 : pick(row.pauses));
+  const pauses = report.rows.some((row) => row.pauses !== null)
+    ? [figures("pauses", paused((of) => of.count), count), figures("paused, %", paused((of) => of.share * 100), three)]
+    : [];
+  const percentOf = (limit: number | null, row: ReportRow) => (limit === null ? null : (row.goodput_mbps.mean / limit) * 100);
+  const ideal = report.rows.some((row) => row.ideal_mbps !== null)
+    ? [figures("of ideal, %", (row: ReportRow) => percentOf(row.ideal_mbps, row), three)]
+    : [];
+  const allowed = report.many_to_one ? [figures("of allowed, %", (row: ReportRow) => percentOf(row.allowed_mbps, row), three)] : [];
   const columns: Column<ReportRow>[] = [
     figures(report.many_to_one ? "senders" : "hosts", hosts, String),
     ...swept(report.rows),
     { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
-    ...(rounds ? queries : []),
+    ...ideal,
+    ...allowed,
+    ...(timed ? queries : []),
     ...flows,
     each("timeouts", (row) => row.timeouts),
-    each("fast rtx", (row) => row.fast_retransmits),
+    ...(tcp ? [each("fast rtx", (row) => row.fast_retransmits)] : []),
     each("drops", (row) => row.drops),
     each("marks", (row) => row.marks),
+    ...pauses,
     figures("max queue", (row) => row.queue_max_bytes, bytes),
   ];
-  if (report.many_to_one) {
-    const allowed = (row: ReportRow) => (row.allowed_mbps === null ? null : (row.goodput_mbps.mean / row.allowed_mbps) * 100);
-    columns.splice(2, 0, figures("of allowed, %", allowed, three));
+  if (report.rows.some((row) => row.bus_gbytes_per_s !== null)) {
+    columns.splice(-1, 0, figures("bus, GB/s", (row) => row.bus_gbytes_per_s?.mean ?? null, three));
   }
   if (rounds) {
     columns.splice(-1, 0, figures("rounds begun", begun, count), figures("of these open", (row) => row.rounds_open, count));
@@ -65,10 +79,11 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     const beside = (row: ReportRow) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
     columns.push(figures(`beside, ${unit.name}`, beside, three));
   }
+  const held = pauses.length > 0 ? " Pauses of links are means per run, and the share of senders’ time that they take." : "";
   const click = "Click a column’s head to sort by it, and again to reverse the order.";
   const caption = rounds
-    ? `Goodput has its 95 % CI. Timeouts, fast retransmits, drops, marks and stalls are means per round; rounds are means per run. ≥ is a lower bound, because some rounds did not end. ${click} The row of a scheme’s collapse point is red.`
-    : `Goodput is the total of all hosts; timeouts, fast retransmits, drops and marks are means per run. ${click}`;
+    ? `Goodput has its 95 % CI. Timeouts, fast retransmits, drops, marks and stalls are means per round; rounds are means per run. ≥ is a lower bound, because some rounds did not end.${held} ${click} The row of a scheme’s collapse point is red.`
+    : `Goodput is the total of all hosts; timeouts, fast retransmits, drops and marks are means per run.${held} ${click}`;
   const collapsed = (row: ReportRow) => onsets.get(row.scheme)?.includes(row.place) ?? false;
   return section("rows", "Every point", sortable("rows", caption, report.rows, columns, schemes, collapsed));
 }

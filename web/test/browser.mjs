@@ -1,4 +1,4 @@
-// Debian's Chromium, driven by Playwright, on one page; and what its tests ask of every page.
+// Debian's Chromium, driven by Playwright, on one page; and shared checks of every page.
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe } from "node:test";
@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 export const CHROMIUM = "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-/** Tests of the page that a variable of the environment names: they get what opens it until a test's end, and its path. */
+/** Tests of the page that an environment variable names: they get its path and a function that opens it until a test's end. */
 export function describePage(title, variable, tests) {
   const { path, missing } = named(variable);
   describe(title, { skip: missing ?? false }, () => {
@@ -58,7 +58,7 @@ function noteLabels() {
     const width = this.measureText(text).width * a;
     const left = e + a * x - width * ({ right: 1, end: 1, center: 0.5 }[this.textAlign] ?? 0);
     globalThis.labels.drawn.push(text);
-    // What stands upright is an axis's name, in the middle of it.
+    // A vertical text is an axis's name, drawn from its middle.
     if (b === 0 && (left < -0.5 || left + width > this.canvas.width + 0.5)) globalThis.labels.cut.push(text);
     return draw.call(this, text, x, ...rest);
   };
@@ -87,7 +87,7 @@ export async function hovered(page, over, share = 0.5) {
   return over.locator(".tip").innerText();
 }
 
-/** What axe finds serious, as texts. */
+/** Serious findings of axe, as texts. */
 export async function seriousFindings(page) {
   await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
   const { violations } = await page.evaluate(() => globalThis.axe.run(document));

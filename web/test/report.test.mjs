@@ -66,22 +66,22 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
   it("has a lane a server, with its waits in words and what is in it where the mouse is", async (t) => {
     const { page } = await opened(t);
     const told = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).stories);
-    const place = told.findIndex((story) => story.windows.some(({ waits }) => waits.length > 0));
-    const { windows, stalls } = told[place];
-    assert.ok(windows.every(({ answers_us }) => answers_us.length > 0), "each was asked");
+    const place = told.findIndex((story) => story.servers.some(({ waits }) => waits.length > 0));
+    const { servers, stalls } = told[place];
+    assert.ok(servers.every(({ answers_us }) => answers_us.length > 0), "each was asked");
     assert.ok(stalls.some(({ missing }) => missing?.port === "switch>client" && missing.why !== ""), "a lost packet is named");
     const story = page.locator("article").nth(place);
     await story.getByRole("button", { name: "whole" }).click();
     const { drawn } = await labels(page);
-    for (const { server } of windows) assert.ok(drawn.includes(server), server);
-    const lane = windows.findIndex(({ waits }) => waits.length > 0);
-    const [wait] = windows[lane].waits;
+    for (const { server } of servers) assert.ok(drawn.includes(server), server);
+    const lane = servers.findIndex(({ waits }) => waits.length > 0);
+    const [wait] = servers[lane].waits;
     const over = story.locator(".u-over").nth(2);
     const { x, y, width } = await middle(over);
     const shown = told[place].length_us;
     await page.mouse.move(x + 2, y + 5);
     await page.mouse.move(x + (width * (wait.from_us + wait.to_us)) / 2 / shown, y + 22 * (lane + 0.5));
-    assert.match(await over.locator(".tip").innerText(), new RegExp(`^${windows[lane].server}, [^]*waits for a timeout`));
+    assert.match(await over.locator(".tip").innerText(), new RegExp(`^${servers[lane].server}, [^]*waits for a timeout`));
   });
 
   it("opens a story with a wait on the drops that led to it, and shows all of it by a double click", async (t) => {

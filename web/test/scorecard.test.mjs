@@ -24,7 +24,7 @@ describePage("the scorecard's page", "FANIN_SCORECARD", (opened, scorecard) => {
 
   it("counts the claims that hold and leads to each figure", async (t) => {
     const { page } = await opened(t);
-    // What repeats another claim is not counted again.
+    // Repeated claims are counted once.
     const counted = (kind) => page.locator(`.claim${kind}:not(:has(.chip.repeats))`).count();
     const [held, undecided, all] = [await counted(".pass"), await counted(".undecided"), await counted("")];
     assert.ok(all < (await page.locator(".claim").count()));

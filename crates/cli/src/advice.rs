@@ -1,19 +1,45 @@
 //! Advice in words, from the figures of `--json`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fanin::advice::{Advice, Assumption, Goal, Line, Margin, Remedy, Standing, Syntax, Where};
 
 use crate::figures::{BOLD, GREY, RED, large, three, time};
 use crate::terminal::Text;
 
-/// Number of remedies printed with their commands; `--json` and `--out` include all.
+/// Number of remedies printed with their commands unless the user selects some; `--json` and `--out` include all.
 const SHOWN: usize = 5;
 
+/// Text beside the remedies.
+#[derive(Clone, Copy)]
+pub enum Shown<'a> {
+    /// Nothing: one screen.
+    Brief,
+    /// The commands of the first remedies.
+    First,
+    /// The commands of remedies with these ranks.
+    Ranks(&'a [usize]),
+}
+
+impl Shown<'_> {
+    fn is_brief(self) -> bool {
+        matches!(self, Shown::Brief)
+    }
+
+    /// Whether a remedy's commands are printed.
+    fn has(self, rank: usize) -> bool {
+        match self {
+            Shown::Brief => false,
+            Shown::First => rank <= SHOWN,
+            Shown::Ranks(ranks) => ranks.contains(&rank),
+        }
+    }
+}
+
 /// The advice, with the folder of its scripts, if any.
-pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String {
+pub fn told(advice: &Advice, goal: Option<&Goal>, shown: Shown<'_>, out: Option<&Path>) -> String {
     let mut text = Text::default();
-    standing(advice, &mut text);
+    standing(advice, shown, &mut text);
     if let (Some(goal), Some(met)) = (goal, &advice.goal) {
         let is = if met.met { "is met" } else { "is not met" };
         let wire = advice.before().wire_ms.filter(|_| !met.possible);
@@ -25,7 +51,7 @@ pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String 
     if !advice.needed {
         text.prose(&format!(
             "\n{BOLD}Nothing needs changing.{BOLD:#} {}",
-            margins(&advice.margins, advice.before().hurt)
+            margins(&advice.margins, advice.before().impaired)
         ));
         caveats(advice, &mut text);
         return text.done();
@@ -39,15 +65,27 @@ pub fn told(advice: &Advice, goal: Option<&Goal>, out: Option<&Path>) -> String 
         text.prose(&format!(
             "\n{BOLD}Remedies{BOLD:#}, best first by a client's time for the same bytes{pauses}; equals by side effects and effort"
         ));
-        main.iter().enumerate().for_each(|(i, remedy)| text.prose(&one_line(i + 1, remedy)));
+        main.iter().enumerate().for_each(|(i, remedy)| text.prose(&one_line(i + 1, remedy, advice.today.operation)));
     }
     unmet(advice, goal, &main, &mut text);
-    if !apart.is_empty() {
+    if !apart.is_empty() && !shown.is_brief() {
         text.prose(&format!("\n{BOLD}Other options{BOLD:#}: purchases, other workloads, or not available today"));
-        apart.iter().for_each(|remedy| text.prose(&one_line(0, remedy)));
+        apart.iter().for_each(|remedy| text.prose(&one_line(0, remedy, advice.today.operation)));
     }
-    for (i, remedy) in main.iter().take(SHOWN).enumerate() {
-        in_full(i + 1, remedy, out, &mut text);
+    let folders = advice.scripts();
+    for (remedy, rank) in main.iter().zip(1..).filter(|(_, rank)| shown.has(*rank)) {
+        let folder = format!("remedy-{rank}");
+        let has_scripts = folders.iter().any(|(path, _)| path.split('/').next() == Some(&folder));
+        in_full(rank, remedy, out.filter(|_| has_scripts).map(|out| out.join(folder)), &mut text);
+    }
+    if let Shown::Ranks(ranks) = shown {
+        let missing = ranks.iter().filter(|rank| !(1..=main.len()).contains(rank));
+        missing.for_each(|rank| {
+            text.prose(&format!("\nThere is no remedy of rank {rank}: the ranks are 1 to {}.", main.len()))
+        });
+    }
+    if shown.is_brief() && !main.is_empty() {
+        text.prose("\n--details 1 prints the commands of the first remedy.");
     }
     caveats(advice, &mut text);
     text.done()
@@ -61,49 +99,61 @@ fn caveats(advice: &Advice, text: &mut Text) {
 }
 
 /// The cluster's current and future state, its assumptions, and its limits.
-fn standing(advice: &Advice, text: &mut Text) {
+fn standing(advice: &Advice, shown: Shown<'_>, text: &mut Text) {
     let of = |standing: &Standing| {
-        let colour = if standing.hurt { RED } else { BOLD };
+        let colour = if standing.impaired { RED } else { BOLD };
         let allowed = standing.allowed_mbps.map_or(String::new(), |mbps| format!(" of at most {}", three(mbps)));
         let least = if standing.qct_ms.at_least.is_some() { "at least " } else { "" };
-        let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", {least}{} per round", time(ms)));
+        let per = standing.operation;
+        let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", {least}{} per {per}", time(ms)));
+        let many = standing.hosts.map_or(format!("{} servers", standing.servers), |hosts| format!("{hosts} hosts"));
         let pauses = standing.paused.map_or(String::new(), |paused| format!("; pauses take {paused}"));
         format!(
-            "{} {colour}{} {} servers{colour:#}: {} Mbit/s{allowed}{round}{pauses}",
+            "{} {colour}{} {many}{colour:#}: {} Mbit/s{allowed}{round}{pauses}",
             standing.scheme,
             verb(standing.state),
-            standing.servers,
             three(standing.goodput_mbps.mean)
         )
     };
     text.prose(&format!("{BOLD}{}{BOLD:#}: {}", advice.scenario, of(&advice.today)));
     if let Some(grown) = &advice.grown {
-        text.prose(&format!("After growth, {}; the rest refers to this", of(grown)));
+        let this = if advice.before().servers == grown.servers { "this" } else { "today's cluster" };
+        text.prose(&format!("After growth, {}; the rest refers to {this}", of(grown)));
+    }
+    if let Some(start) = &advice.before().start {
+        text.prose(&format!(
+            "This verdict is of the start: without the first rounds, {} of {}, goodput is {} Mbit/s; set workload.warm_up to exclude them.",
+            start.count,
+            start.of,
+            three(start.goodput_mbps)
+        ));
     }
     let onset = onset_words(advice);
     if !onset.is_empty() {
         text.prose(&onset);
     }
     if advice.needed && !advice.margins.is_empty() {
-        text.prose(&margins(&advice.margins, advice.before().hurt));
+        text.prose(&margins(&advice.margins, advice.before().impaired));
     }
-    let assumptions = assumption_words(&advice.hangs_on, advice.before().hurt);
-    if !assumptions.is_empty() {
+    let assumptions = assumption_words(&advice.depends_on, advice.before().impaired);
+    if !assumptions.is_empty() && !shown.is_brief() {
         text.prose(&assumptions);
     }
     for limit in &advice.limits {
         text.prose(&format!("  limited by   {}: {}", limit.what, limit.says));
-        text.verbatim(2, &format!("{GREY}{}{GREY:#}", limit.run));
+        if !shown.is_brief() {
+            text.verbatim(2, &format!("{GREY}{}{GREY:#}", limit.run));
+        }
     }
 }
 
 /// A state in the words of the findings.
 fn verb(state: &str) -> &str {
     match state {
-        "holds" => "sustains",
-        "sags" => "degrades at",
-        "is collapsed" => "collapses at",
-        "is paused" => "pauses",
+        "sustains" => "sustains",
+        "degrades" => "degrades at",
+        "collapsed" => "collapses at",
+        "paused" => "pauses",
         _ => "is slow with",
     }
 }
@@ -113,7 +163,15 @@ fn onset_words(advice: &Advice) -> String {
     let Some(model) = advice.onset_model else { return String::new() };
     let most = 4 * u64::from(advice.before().servers);
     let simulated = match advice.onset {
-        Some(onset) => format!("In simulation, goodput falls below half of its best from {onset} servers on."),
+        Some(onset) => {
+            let servers = advice.before().servers;
+            let later = if onset < servers && !advice.before().impaired {
+                format!(" and recovers by {servers}")
+            } else {
+                String::new()
+            };
+            format!("In simulation, goodput falls below half of its best at {onset} servers{later}.")
+        }
         None if advice.onset_searched => {
             format!(
                 "In simulation, goodput stays above half of its best with smaller numbers of servers, from 2 to {most}."
@@ -126,8 +184,8 @@ fn onset_words(advice: &Advice) -> String {
         .into()
 }
 
-fn margins(margins: &[Margin], hurt: bool) -> String {
-    let would = if hurt { "would no longer be impaired" } else { "would be impaired" };
+fn margins(margins: &[Margin], impaired: bool) -> String {
+    let would = if impaired { "would no longer be impaired" } else { "would be impaired" };
     let one = |Margin { of, now, edge, tried_to }: &Margin| match edge {
         Some(edge) => format!("It {would} with {of} {edge} instead of {now}."),
         None => format!("It would be the same with {of} from {now} to {tried_to}."),
@@ -136,16 +194,16 @@ fn margins(margins: &[Margin], hurt: bool) -> String {
 }
 
 /// The assumed values, first those that would change the verdict.
-fn assumption_words(assumptions: &[Assumption], hurt: bool) -> String {
-    let otherwise = if hurt { "it would not be impaired" } else { "it would be impaired" };
+fn assumption_words(assumptions: &[Assumption], impaired: bool) -> String {
+    let otherwise = if impaired { "it would not be impaired" } else { "it would be impaired" };
     let (turning, others): (Vec<&Assumption>, Vec<&Assumption>) =
-        assumptions.iter().partition(|assumption| !assumption.turns.is_empty());
+        assumptions.iter().partition(|assumption| !assumption.reversed_by.is_empty());
     let turn = |assumption: &&Assumption| {
         format!(
             "This depends on the assumption {} = {}: with {}, {otherwise}.",
             assumption.key,
             assumption.now,
-            assumption.turns.join(" or ")
+            assumption.reversed_by.join(" or ")
         )
     };
     let mut says: Vec<String> = turning.iter().map(turn).collect();
@@ -160,9 +218,9 @@ fn assumption_words(assumptions: &[Assumption], hurt: bool) -> String {
 }
 
 /// A remedy with its gain and effort, in one line.
-fn one_line(rank: usize, remedy: &Remedy) -> String {
+fn one_line(rank: usize, remedy: &Remedy, per: &str) -> String {
     let place = if rank == 0 { String::new() } else { format!("{rank}") };
-    let round = remedy.qct_ms.mean.map_or(String::new(), |ms| format!(", {} per round", time(ms)));
+    let round = remedy.qct_ms.mean.map_or(String::new(), |ms| format!(", {} per {per}", time(ms)));
     let p99 = remedy.qct_ms.p99.map_or(String::new(), |ms| format!(" (p99 {})", time(ms)));
     let pauses = remedy.paused.map_or(String::new(), |paused| format!(", pauses {paused}"));
     let goal = match &remedy.goal {
@@ -180,7 +238,7 @@ fn one_line(rank: usize, remedy: &Remedy) -> String {
     format!(
         "  {place:>2}   {}: {:.1} % of today's time, {} Mbit/s{round}{p99}{pauses}; {}{touches}{apart}{goal}{stands}",
         remedy.says,
-        100.0 * remedy.of_today,
+        100.0 * remedy.relative_to_current,
         three(remedy.goodput_mbps.mean),
         remedy.effort
     )
@@ -206,7 +264,7 @@ fn unmet(advice: &Advice, goal: Option<&Goal>, main: &[&Remedy], text: &mut Text
 }
 
 /// Details of a remedy, side effects first.
-fn in_full(rank: usize, remedy: &Remedy, out: Option<&Path>, text: &mut Text) {
+fn in_full(rank: usize, remedy: &Remedy, scripts: Option<PathBuf>, text: &mut Text) {
     text.prose(&format!("\n{BOLD}{rank}. {}{BOLD:#}", remedy.says));
     for touched in &remedy.touches {
         text.prose(&format!("  {RED}affects{RED:#}   {touched}"));
@@ -214,14 +272,14 @@ fn in_full(rank: usize, remedy: &Remedy, out: Option<&Path>, text: &mut Text) {
     for (word, lines) in [("apply", &remedy.apply), ("undo", &remedy.undo), ("verify", &remedy.verify)] {
         by_place(word, lines, text);
     }
-    if let Some(out) = out {
-        text.prose(&format!("  as scripts   {}", out.join(format!("remedy-{rank}")).display()));
+    if let Some(folder) = scripts {
+        text.prose(&format!("  as scripts   {}", folder.display()));
     }
     for note in &remedy.notes {
         text.prose(&format!("  {GREY}{note}{GREY:#}"));
     }
     match remedy.harms.as_deref() {
-        Some([]) => text.prose("  It harms background long and small flows by less than 10 %."),
+        Some([]) => text.prose("  It harms background flows, and requests to two servers, by less than 10 %."),
         Some(harms) => harms.iter().for_each(|harm| text.prose(&format!("  {RED}harms{RED:#}   {harm}"))),
         None => {}
     }
@@ -230,12 +288,13 @@ fn in_full(rank: usize, remedy: &Remedy, out: Option<&Path>, text: &mut Text) {
 
 /// Commands grouped by the machine that they run on.
 fn by_place(word: &str, lines: &[Line], text: &mut Text) {
-    for place in [Where::Servers, Where::Client, Where::Switch, Where::Application] {
+    for place in [Where::Servers, Where::Client, Where::Hosts, Where::Switch, Where::Application] {
         let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();
         let Some(first) = own.first() else { continue };
         let at = match (place, first.syntax) {
             (Where::Servers, _) => "on every server",
             (Where::Client, _) => "on the client",
+            (Where::Hosts, _) => "on every host",
             (Where::Switch, Syntax::Sh) => "on the switch (SONiC)",
             (Where::Switch, Syntax::Eos) => "on the switch (EOS)",
             (Where::Application, _) => "in the application",

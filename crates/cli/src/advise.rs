@@ -1,12 +1,13 @@
 //! `fanin advise`: ranked remedies for a cluster, with the commands to apply them.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use fanin::advice::Goal;
-use fanin::{Draft, Out, Time, Wanted};
+use fanin::{Draft, Out, Scenario, Time, Wanted};
 
-use crate::advice::told;
+use crate::advice::{Shown, told};
 use crate::arguments::AdviseArguments;
 use crate::described::{described, number, stripe};
 use crate::failure::Failure;
@@ -24,35 +25,38 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let goal = arguments.goal.as_deref().map(str::parse::<Goal>).transpose();
     let goal = goal.map_err(|why| Failure::Input(format!("--goal: {why}")))?;
     let number = |flag: &str, text: &Option<String>| text.as_deref().map(|text| number(flag, text)).transpose();
-    let (mut servers, grow_to) = (number("--servers", &arguments.servers)?, number("--grow-to", &arguments.grow_to)?);
-    let (source, mut scenario, files) = match &arguments.scenario {
-        Some(file) => (vec![file.clone()], read(file)?, Vec::new()),
-        None => {
-            let (flags, scenario) = described(&arguments.cluster, arguments.servers.as_deref())?;
-            let files = vec![("scenario.toml".to_string(), scenario.text().to_string())];
-            match &arguments.save {
-                None => (flags, scenario, files),
-                Some(path) => (vec![path.display().to_string()], scenario, files),
-            }
-        }
+    let (servers, grow_to) = (number("--servers", &arguments.servers)?, number("--grow-to", &arguments.grow_to)?);
+    let jobs = arguments.jobs.map_or(1, usize::from);
+    let (budget, limit) = budget(&arguments.budget, jobs)?;
+    let (mut source, mut scenario) = match &arguments.scenario {
+        Some(file) => (vec![file.clone()], read(file)?),
+        None => described(&arguments.cluster, arguments.servers.as_deref())?,
     };
-    for assignment in &arguments.set {
+    let mut set = arguments.set.clone();
+    for assignment in &set {
         scenario.set_by(&format!("--set {assignment}"), assignment)?;
     }
     if let Some(text) = &arguments.stripe {
         let resolved = scenario.resolve()?;
         let most = resolved.variants()[0].points.iter().map(|at| at.settings.servers()).max();
-        servers = Some(stripe(text, servers.or(most).unwrap_or(1))?);
+        let assignment = format!("workload.stripe={}", stripe(text, servers.or(most).unwrap_or(1))?);
+        scenario.set_by(&format!("--stripe {text}"), &assignment)?;
+        set.push(assignment);
     }
-    let jobs = arguments.jobs.map_or(1, usize::from);
-    let (budget, limit) = budget(&arguments.budget, jobs)?;
-    if let (Some(path), [(_, text)]) = (&arguments.save, &files[..]) {
-        let unwritten = |error| Failure::Input(format!("--save {}: cannot write: {error}", path.display()));
-        let draft = Draft::open(path).map_err(unwritten)?;
-        draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)?;
+    if let Some(path) = &arguments.save {
+        scenario.resolve()?;
+        let text = scenario.text_with(&set)?;
+        save(path, &text)?;
+        let name = path.display().to_string();
+        (scenario, source) = (Scenario::parse(&name, text)?, vec![name]);
+        set.clear();
     }
+    let files = match arguments.scenario {
+        Some(_) => Vec::new(),
+        None => vec![("scenario.toml".to_string(), scenario.text_with(&set)?)],
+    };
     let wanted = Wanted {
-        arguments: arguments.set.iter().flat_map(|set| ["--set".into(), set.clone()]).collect(),
+        arguments: set.into_iter().flat_map(|assignment| ["--set".into(), assignment]).collect(),
         servers,
         grow_to,
         goal,
@@ -65,12 +69,13 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
     let testbed = arguments.prove.map(testbed::on).transpose()?;
     let (advised, proved) = in_lab(means, |lab, hear| {
+        testbed.as_ref().map(|testbed| lab.can_prove(testbed, &scenario, hear)).transpose()?;
         let advised = lab.advise(&scenario, &wanted, hear)?;
         if let Some(out) = out {
             let picture = lab.picture(&advised, hear)?;
             advised.write(out, &picture, &work::arguments(), files)?;
         }
-        let prove = |testbed| lab.prove(testbed, (&scenario, &advised.advice), testbed::RUNS, hear);
+        let prove = |testbed| lab.prove(testbed, &scenario, &advised.advice, testbed::RUNS, hear);
         let proved = testbed.as_ref().map(prove).transpose()?;
         Ok((advised, proved))
     })?;
@@ -78,7 +83,19 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
         return say(&(advised.to_json_with(proved.as_deref()) + "\n"));
     }
     let changes = proved.map_or(String::new(), |proved| testbed::changes(&proved));
-    say(&(told(&advised.advice, wanted.goal.as_ref(), arguments.out.as_deref()) + &changes))
+    let shown = match (arguments.brief, arguments.details.as_slice()) {
+        (true, _) => Shown::Brief,
+        (false, []) => Shown::First,
+        (false, ranks) => Shown::Ranks(ranks),
+    };
+    say(&(told(&advised.advice, wanted.goal.as_ref(), shown, arguments.out.as_deref()) + &changes))
+}
+
+/// Saves the described cluster.
+fn save(path: &Path, text: &str) -> Result<(), Failure> {
+    let unwritten = |error| Failure::Input(format!("--save {}: cannot write: {error}", path.display()));
+    let draft = Draft::open(path).map_err(unwritten)?;
+    draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)
 }
 
 /// The budget in data packets, and the time limit if given as a time.

@@ -4,13 +4,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use fanin::front::{AgentSettings, messages, start_agent};
+use fanin_daemon::start_agent;
+use fanin_daemon::{AgentSettings, messages};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::AgentArguments;
 use crate::failure::Failure;
-use crate::front::{read_file, tell_systemd};
+use crate::service::{read_file, tell_systemd};
 use crate::{stop, terminal};
 
 /// Polling interval for signals.

@@ -117,17 +117,24 @@ impl Panels<'_> {
         let names: String =
             variants.iter().map(|c| format!("{LINE} {}", padded(&clean(&c.label), COLUMN - 1))).collect();
         let names = format!("{:left$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
-        let heads = |words: [&str; 4]| {
-            let [a, b, c, d] = words;
-            let heads = format!("{LINE}{a:>7}{b:>5}{c:>5}{d:>5}").repeat(variants.len());
+        let heads = |first: &str| {
+            let of = |variant: &Variant| format!("{LINE}{first:>7}{:>5}{:>5}{:>5}", "rto", lost(variant), "mark");
+            let heads: String = variants.iter().map(of).collect();
             format!("{GREY}{}{title}{heads}{GREY:#}\n", " ".repeat(left - shown(&title)))
+        };
+        let has = |what: &str| variants.iter().any(|variant| lost(variant) == what);
+        let lost = match (has("drop"), has("pfc")) {
+            (true, true) => "drops or pauses (pfc)",
+            (false, true) => "pauses (pfc)",
+            _ => "drops",
         };
         let rounds = schemes.iter().flatten().any(|row| row.rounds + row.rounds_open > 0.0);
         let mut text = self.goodput_title() + &names + &self.panel(&schemes, &|row| format!(" {}", self.goodput(row)));
         text += "\n";
         if rounds {
-            text += &self.title("query time", ": p99 (>: at least), with timeouts (rto), drops and marks per round");
-            text += &(names.clone() + &heads(["p99", "rto", "drop", "mark"]) + &self.panel(&schemes, &why));
+            text += &self
+                .title("query time", &format!(": p99 (>: at least), with timeouts (rto), {lost} and marks per round"));
+            text += &(names.clone() + &heads("p99") + &self.panel(&schemes, &why));
             if self.details {
                 let says =
                     " per run: started (all), unfinished (cut); idle periods per round: count (n), total time (idle)";
@@ -139,8 +146,8 @@ impl Panels<'_> {
                 text += &self.panel(&schemes, &stalls);
             }
         } else {
-            text += &self.title("fairness", " (Jain's index), with timeouts (rto), drops and marks per run");
-            text += &(names + &heads(["jain", "rto", "drop", "mark"]) + &self.panel(&schemes, &of_a_run));
+            text += &self.title("fairness", &format!(" (Jain's index), with timeouts (rto), {lost} and marks per run"));
+            text += &(names + &heads("jain") + &self.panel(&schemes, &of_a_run));
         }
         text
     }
@@ -187,14 +194,19 @@ impl Panels<'_> {
     /// Bar, mean and interval: one character narrower than [`COLUMN`].
     fn goodput(&self, row: &SummaryRow) -> String {
         let colour = match state_at(row) {
-            State::Holds => GOOD,
-            State::Slow | State::Sags => DOUBTFUL,
+            State::Sustains => GOOD,
+            State::Slow | State::Degrades => DOUBTFUL,
             State::Collapsed => BAD,
         };
         let bar = bar(row.goodput_mbps.mean / self.scale.line_mbps, BAR);
         let (mean, known) = (self.scale.show(row.goodput_mbps.mean), self.scale.known(row));
         format!("{colour}{bar} {mean:>5}{colour:#} {GREY}{known:<9}{GREY:#}")
     }
+}
+
+/// The effect of a full port on packets: it drops them, or pauses their senders.
+fn lost(variant: &Variant) -> &'static str {
+    if variant.scheme.rdma().is_some() { "pfc" } else { "drop" }
 }
 
 /// The p99 of query times, then timeouts, drops and marks per round: [`COLUMN`] characters.
@@ -219,8 +231,10 @@ fn counts(row: &SummaryRow) -> String {
         let text = if row.measures(counter) { count(row.a_round(value)) } else { "?".into() };
         format!("{style}{text:>5}{style:#}")
     };
+    // Ports that pause do not drop.
+    let lost = row.pauses.as_ref().map_or(row.drops, |pauses| pauses.count);
     let counts =
-        [(Counter::Timeouts, row.timeouts, BAD), (Counter::Drops, row.drops, NONE), (Counter::Marks, row.marks, NONE)];
+        [(Counter::Timeouts, row.timeouts, BAD), (Counter::Drops, lost, NONE), (Counter::Marks, row.marks, NONE)];
     counts.map(|(counter, value, colour)| cell(counter, value, colour)).concat()
 }
 
@@ -283,16 +297,33 @@ mod tests {
     use fanin_lab::stats::Interval;
 
     use super::*;
-    use crate::sample::comparison;
+    use crate::sample::{Curve, CurvePoint, comparison};
 
-    const RENO: &[(u32, f64, f64, f64, f64, f64)] = &[
-        (2, 905.3, 5.21, 0.0, 0.7, 0.0),
-        (8, 871.0, 19.8, 0.02, 12.3, 0.0),
-        (32, 112.4, 1_234.0, 2.13, 340.0, 0.0),
-        (128, 96.0, 0.0, 41.0, 12_345.0, 0.0),
+    const RENO: Curve = &[
+        CurvePoint { fan_in: 2, goodput_mbps: 905.3, p99_ms: 5.21, drops: 0.7, ..CurvePoint::NO_LOSS },
+        CurvePoint { fan_in: 8, goodput_mbps: 871.0, p99_ms: 19.8, timeouts: 0.02, drops: 12.3, ..CurvePoint::NO_LOSS },
+        CurvePoint {
+            fan_in: 32,
+            goodput_mbps: 112.4,
+            p99_ms: 1_234.0,
+            timeouts: 2.13,
+            drops: 340.0,
+            ..CurvePoint::NO_LOSS
+        },
+        CurvePoint {
+            fan_in: 128,
+            goodput_mbps: 96.0,
+            p99_ms: 0.0,
+            timeouts: 41.0,
+            drops: 12_345.0,
+            ..CurvePoint::NO_LOSS
+        },
     ];
-    const M21: &[(u32, f64, f64, f64, f64, f64)] =
-        &[(2, 917.0, 4.7, 0.0, 0.0, 0.0), (8, 915.0, 18.5, 0.0, 0.0, 0.0), (32, 911.0, 74.2, 0.0, 0.0, 3.25)];
+    const M21: Curve = &[
+        CurvePoint { fan_in: 2, goodput_mbps: 917.0, p99_ms: 4.7, ..CurvePoint::NO_LOSS },
+        CurvePoint { fan_in: 8, goodput_mbps: 915.0, p99_ms: 18.5, ..CurvePoint::NO_LOSS },
+        CurvePoint { fan_in: 32, goodput_mbps: 911.0, p99_ms: 74.2, marks: 3.25, ..CurvePoint::NO_LOSS },
+    ];
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

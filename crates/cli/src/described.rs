@@ -1,10 +1,12 @@
 //! A cluster described by options instead of a scenario file.
 
-use fanin::{Bytes, ParseError, Rate, Scenario};
+use fanin::{Bytes, ParseError, Rate, Scenario, Time};
 
 use crate::arguments::ClusterArguments;
 use crate::failure::Failure;
 
+/// Bits that a run may send at line rate if it lasts longer than a second.
+const MOST_BITS: u64 = 125_000_000_000;
 /// The default switch.
 const USUAL_SWITCH: &str = "arista-7050cx3";
 
@@ -31,7 +33,11 @@ pub fn described(cluster: &ClusterArguments, servers: Option<&str>) -> Result<(V
     if cluster.switch.is_none() {
         arguments.push(("switch.profile", format!("--switch {USUAL_SWITCH} (assumed)")));
     }
-    for (flag, key, value) in [("switch", "switch.profile", &cluster.switch), ("tcp", "tcp.profile", &cluster.tcp)] {
+    for (flag, key, value) in [
+        ("switch", "switch.profile", &cluster.switch),
+        ("tcp", "tcp.profile", &cluster.tcp),
+        ("clients", "workload.clients", &cluster.clients),
+    ] {
         if let Some(value) = value {
             let argument = format!("--{flag} {value}");
             scenario.set_by(&argument, &format!("{key}={value}"))?;
@@ -40,7 +46,11 @@ pub fn described(cluster: &ClusterArguments, servers: Option<&str>) -> Result<(V
         }
     }
     let text = text_of(servers, rate, answer, cluster.switch.as_deref(), cluster.tcp.as_deref().unwrap_or("linux"));
-    let scenario = Scenario::made_of(&arguments, text)?;
+    let mut scenario = Scenario::made_of(&arguments, text)?;
+    if let Some(clients) = &cluster.clients {
+        let text = scenario.text_with(&[format!("workload.clients={clients}")])?;
+        scenario = Scenario::made_of(&arguments, text)?;
+    }
     scenario.resolve()?;
     Ok((words, scenario))
 }
@@ -61,6 +71,8 @@ fn needed<'a>(cluster: &'a ClusterArguments, servers: Option<&'a str>) -> Result
 
 /// The scenario, with comments on assumed values.
 fn text_of(servers: u32, rate: Rate, answer: Bytes, switch: Option<&str>, tcp: &str) -> String {
+    // A fast link needs less time for as many packets.
+    let duration = Time::from_millis((MOST_BITS * 1_000 / rate.0.max(1)).clamp(1_000, 5_000));
     let (profile, assumed) = switch.map_or((USUAL_SWITCH, "  # assumed; set with --switch"), |name| (name, ""));
     format!(
         r#"# A cluster described by options; values marked "assumed" were not given.
@@ -84,13 +96,13 @@ profile = "{tcp}"
 [workload]
 kind = "barrier"  # assumed: the client requests from all, waits, and repeats
 fragment = "{answer}"
-duration = "5 s"
+duration = "{duration}"
 
 [sweep]
 fan_in = [{servers}]
 
 [run]
-seeds = 3
+seeds = 5
 "#
     )
 }

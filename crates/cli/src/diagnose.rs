@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use fanin::diagnosis::{Diagnosis, EpisodeFound, HostFound};
+use fanin::diagnosis::{Cause, Diagnosis, EpisodeFound, HostFound};
 use fanin::{Out, Wanted};
 
-use crate::advice;
+use crate::advice::{self, Shown};
 use crate::arguments::DiagnoseArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, clean, columns, large, three};
@@ -30,7 +30,7 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     if let (Some(out), Some(folder)) = (out, &arguments.out) {
         found.write(out, folder)?;
     }
-    let advice = match arguments.advise {
+    let advice = match arguments.advise && unadvised(&found.diagnosis).is_none() {
         false => None,
         true => {
             if found.diagnosis.scenario.is_none() {
@@ -46,10 +46,27 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
         return say(&(text + "\n"));
     }
     let mut text = told(&found.diagnosis);
+    if let Some(why) = unadvised(&found.diagnosis).filter(|_| arguments.advise) {
+        text += &format!("\nNo advice: {why}\n");
+    }
     if let Some(advice) = &advice {
-        text += &format!("\n{BOLD}Advice{BOLD:#}\n{}", advice::told(&advice.advice, None, None));
+        text += &format!("\n{BOLD}Advice{BOLD:#}\n{}", advice::told(&advice.advice, None, Shown::First, None));
     }
     say(&text)
+}
+
+/// Reason for no advice: remedies against incast do not mend other causes, and without a scenario nothing predicts them.
+fn unadvised(found: &Diagnosis) -> Option<String> {
+    let remedy = match found.verdict.causes.first().filter(|_| found.verdict.impaired)?.cause {
+        Cause::Incast => return found.sketch.is_none().then(|| "no scenario predicts what the capture shows.".into()),
+        Cause::BadLink => "replace the cable, the transceiver or the port",
+        Cause::SlowServer => "find out why the server responds late",
+        Cause::Receiver => "let the client read sooner, or give its sockets more memory",
+        Cause::DelayedAck => "let servers send a response by one call, or set TCP_NODELAY",
+        Cause::Unknown => "record for longer, at the client",
+    };
+    let word = found.verdict.causes.first().map_or("", |one| one.cause.word());
+    Some(format!("the main cause is {word}, not incast; {remedy}."))
 }
 
 fn told(found: &Diagnosis) -> String {
@@ -92,6 +109,7 @@ fn what(found: &Diagnosis) -> String {
     if found.verdict.incast.is_some() {
         let _ = writeln!(text, "{GREY}confidence {:.0} %{GREY:#}", 100.0 * found.verdict.confidence);
     }
+    text += &causes(found);
     for caution in &found.cautions {
         let _ = writeln!(text, "{GREY}note: {}{GREY:#}", clean(caution));
     }
@@ -102,6 +120,34 @@ fn what(found: &Diagnosis) -> String {
     text += &stacks(found);
     for line in &found.counters {
         let _ = writeln!(text, "  {}", clean(line));
+    }
+    text
+}
+
+/// The shares of the lost time by cause, with their evidence.
+fn causes(found: &Diagnosis) -> String {
+    let causes = &found.verdict.causes;
+    if causes.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = causes
+        .iter()
+        .map(|one| {
+            let server = one.servers.first().map(|of| format!("{} ({:.0} %)", clean(&of.server), 100.0 * of.share));
+            vec![
+                one.cause.word().into(),
+                format!("{:.0} %", 100.0 * one.share),
+                three(one.stall_s * 1e3),
+                one.stalls.to_string(),
+                format!("{:.0} %", 100.0 * one.confidence),
+                server.unwrap_or_default(),
+            ]
+        })
+        .collect();
+    let head = ["cause", "share", "lost ms", "stalls", "confidence", "most at"];
+    let mut text = format!("\n{BOLD}Lost time by cause{BOLD:#}\n{}", columns(&head, &rows, 1, width()));
+    for one in causes {
+        let _ = writeln!(text, "  {}: {}", one.cause.word(), one.evidence);
     }
     text
 }

@@ -1,8 +1,8 @@
-//! `fanin explain`: schemes, scenario keys, the closed-form model of incast, and limits of the simulator.
+//! `fanin explain`: schemes, scenario keys and their values, the closed-form model of incast, and limits of the simulator.
 
 use fanin::words::{
-    ELSEWHERE, Elsewhere, KeyDoc, LIMITS, Limit, Scheme, Settings, Stack, closed_forms, explained, laws, marked,
-    own_keys, says, understood,
+    ELSEWHERE, Elsewhere, KeyDoc, LIMITS, Limit, Profile, Scheme, Settings, Subject, closed_forms, explained, laws,
+    marked, own_keys, profiles, says, schema,
 };
 
 use crate::arguments::ExplainArguments;
@@ -12,19 +12,19 @@ use crate::terminal::{fold, say};
 
 /// Prints the explanation of a subject.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let subject = arguments.subject.as_str();
+    let Some(subject) = &arguments.subject else { return say(&format!("{:#}\n", schema())) };
     if arguments.json {
         return say(&format!("{}\n", explained(subject).map_err(Failure::Input)?));
     }
-    say(&fold(&match subject {
-        "scenario" => scenario(&Settings::default().docs()),
-        "model" => model_text(),
-        "limits" => limits_text(),
-        _ => match (Limit::named(subject), Elsewhere::named(subject)) {
-            (Some(limit), _) => limit_text(subject, limit),
-            (None, Some(there)) => format!("{BOLD}{}{BOLD:#}: {}\n", clean(subject), there.says),
-            (None, None) => scheme_text(&understood(subject).map_err(Failure::Input)?),
-        },
+    say(&fold(&match Subject::named(subject).map_err(Failure::Input)? {
+        Subject::Scenario => scenario(&Settings::default().docs()),
+        Subject::Model => model_text(),
+        Subject::Limits => limits_text(),
+        Subject::Limit(limit) => limit_text(subject, limit),
+        Subject::Elsewhere(there) => format!("{BOLD}{}{BOLD:#}: {}\n", clean(subject), there.says),
+        Subject::Scheme(scheme) => scheme_text(&scheme),
+        Subject::Value { key, word, says } => format!("{BOLD}{word}{BOLD:#} ({key} = \"{word}\"): {says}\n"),
+        Subject::Keys(keys) => key_lines(&keys),
     }))
 }
 
@@ -67,16 +67,30 @@ fn scheme_text(scheme: &Scheme) -> String {
     }
     let keys = own_keys(scheme);
     if !keys.is_empty() {
-        text += &format!("\n{BOLD}settings{BOLD:#} of the scheme, in addition to [tcp]\n{}", key_lines(&keys));
+        text += &format!("\n{BOLD}settings{BOLD:#} of the scheme{}\n{}", besides(scheme), key_lines(&keys));
     }
     if scheme.exact_echo() {
         text += &format!("  tcp.ect = \"all\"\n    {GREY}default of this scheme{GREY:#}\n");
     }
-    text += &format!("\n{BOLD}profiles{BOLD:#} for [tcp]; explicit keys override them\n");
-    for (stack, says) in Stack::all() {
-        let sets: Vec<String> = stack.sets().iter().map(|(key, value)| format!("{key} = {}", value.show())).collect();
-        text +=
-            &format!("  tcp.profile = \"{}\"  {}\n    {GREY}{}{GREY:#}\n", stack.word(), says.trim(), sets.join(", "));
+    text += &profile_lines(scheme);
+    text
+}
+
+/// Where the scheme's hosts have further settings.
+fn besides(scheme: &Scheme) -> &'static str {
+    if scheme.is_tcp() { ", in addition to [tcp]" } else { "" }
+}
+
+/// The profiles of a scheme's transport with the keys that they set, for `fold`.
+fn profile_lines(scheme: &Scheme) -> String {
+    let mut text = String::new();
+    for Profile { key, word, says, sets } in profiles(scheme) {
+        if text.is_empty() {
+            let section = key.split('.').next().unwrap_or_default();
+            text = format!("\n{BOLD}profiles{BOLD:#} for [{section}]; explicit keys override them\n");
+        }
+        let sets: Vec<String> = sets.iter().map(|(key, value)| format!("{key} = {}", value.show())).collect();
+        text += &format!("  {key} = \"{word}\"  {says}\n    {GREY}{}{GREY:#}\n", sets.join(", "));
     }
     text
 }

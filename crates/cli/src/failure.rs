@@ -4,7 +4,7 @@ use std::io;
 
 use fanin::{Error, Refusal};
 
-use crate::stop;
+use crate::signal;
 
 /// Reason for ending a command early.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Failure {
             Failure::Check(_) => 1,
             Failure::Input(_) => 2,
             Failure::Environment(_) => 3,
-            Failure::Stopped(_) => stop::exit_code(),
+            Failure::Stopped(_) => signal::exit_code(),
         }
     }
 
@@ -58,7 +58,7 @@ impl From<Error> for Failure {
             Error::Broken(_) | Error::Raised(_) => Failure::Check(error.to_string()),
             Error::Folder(refusal) => Failure::unwritten(refusal),
             Error::Unwritten(what) | Error::Lacking(what) => Failure::Environment(what),
-            Error::Stopped => Failure::Stopped(format!("stopped by {}; nothing was written", stop::what())),
+            Error::Stopped => Failure::Stopped(format!("stopped by {}; nothing was written", signal::name())),
             Error::Scenario(_)
             | Error::Unread { .. }
             | Error::Asked(_)

@@ -1,18 +1,20 @@
 //! `fanin front`: a memcached proxy, reloaded and stopped by signals or by another `fanin front`.
 
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use fanin::front::control::{self, Command, Order, Orders};
-use fanin::front::{Note, Running, Settings, Simulated, messages};
+use fanin_daemon::control::{self, Command, Order, Orders};
+use fanin_daemon::settings::import::{self, Note};
+use fanin_daemon::{ConfigText, Running, Settings, messages};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
+use crate::incast::Simulated;
+use crate::service::{places, read_file, tell_systemd};
 use crate::{front_advice, handover, stop, terminal};
 
 /// Whether a reload was requested by a signal.
@@ -32,7 +34,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
         return result.map_err(Failure::Input).and_then(|text| say(&text));
     }
     if let (Some(old), Some(name)) = (&arguments.diff, &arguments.config) {
-        return diff(&settings, old.as_deref(), (&name.display().to_string(), &text));
+        return diff(&settings, old.as_deref(), &name.display().to_string(), &text);
     }
     if let Some(folder) = &arguments.advise {
         return front_advice::advise(&settings, folder.as_deref());
@@ -51,7 +53,7 @@ fn run(arguments: &FrontArguments, settings: &Settings, mut text: String) -> Res
     let mut running = if arguments.take_over {
         handover::take_over(settings, || read(arguments).map(|(settings, _)| settings))?
     } else {
-        fanin::front::start(settings)
+        fanin_daemon::start(settings)
             .map_err(|error| Failure::Environment(format!("cannot start the proxy: {error}")))?
     };
     predict_incast(&mut running);
@@ -100,13 +102,6 @@ fn predict_incast(running: &mut Running) {
     }
 }
 
-/// Reports a state to systemd, if that has started this process.
-pub fn tell_systemd(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        messages::warning(&format!("cannot notify systemd: {error}"));
-    }
-}
-
 fn listen_for_orders(orders: &mut Orders, running: &Running) {
     if let Err(error) = orders.listen(&running.listens()) {
         messages::warning(&format!("--reload and --diff cannot reach this proxy: {error}; SIGHUP reloads it"));
@@ -136,7 +131,7 @@ fn reload(arguments: &FrontArguments, running: &mut Running, text: &mut String) 
 }
 
 /// Prints how the configuration differs from another file, or from the running proxy's.
-fn diff(settings: &Settings, old: Option<&Path>, (name, text): (&str, &str)) -> Result<(), Failure> {
+fn diff(settings: &Settings, old: Option<&Path>, name: &str, text: &str) -> Result<(), Failure> {
     let (old_name, old_text) = match old {
         Some(old) => (old.display().to_string(), read_file(old)?),
         None => {
@@ -144,8 +139,9 @@ fn diff(settings: &Settings, old: Option<&Path>, (name, text): (&str, &str)) -> 
             ("the running proxy".to_owned(), running)
         }
     };
-    let lines = fanin::front::diff((&old_name, &old_text), (name, text))
-        .map_err(|problem| Failure::Input(problem.to_string()))?;
+    let old = ConfigText { name: &old_name, text: &old_text };
+    let lines =
+        fanin_daemon::diff(old, ConfigText { name, text }).map_err(|problem| Failure::Input(problem.to_string()))?;
     let before = Settings::of_file(&old_name, &old_text).map_err(|problem| Failure::Input(problem.to_string()))?;
     let refused = before.check_reload(settings).err().map(|problem| format!("a reload is refused: {problem}"));
     let lines: Vec<String> = lines.into_iter().chain(refused).collect();
@@ -166,14 +162,9 @@ fn order(settings: &Settings, command: Command) -> Result<Result<String, String>
     Err(Failure::Environment(format!("no proxy is running at {}", places(settings))))
 }
 
-/// Addresses of the pools, in words.
-pub fn places(settings: &Settings) -> String {
-    settings.listens().iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
-}
-
 fn check(settings: &Settings) -> Result<(), Failure> {
     settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
-    settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
+    fanin_daemon::check_plans(settings).map_err(|problem| Failure::Input(problem.to_string()))?;
     let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
     let mut text = format!(
         "configuration OK: {}, {}, {}",
@@ -202,7 +193,7 @@ fn counted(count: usize, word: &str) -> String {
 
 /// Prints another proxy's settings as TOML, and what has no equivalent.
 fn import(file: &Path) -> Result<(), Failure> {
-    let imported = fanin::front::import(&file.display().to_string(), &read_file(file)?)
+    let imported = import::import(&file.display().to_string(), &read_file(file)?)
         .map_err(|problem| Failure::Input(problem.to_string()))?;
     terminal::say(&imported.toml)?;
     imported.notes.iter().filter(|note| !note.matters).for_each(|note| note_down(&note.to_string()));
@@ -217,7 +208,7 @@ fn note_down(text: &str) {
 
 /// Settings of the configuration file or of the arguments, and the text of the file.
 fn read(arguments: &FrontArguments) -> Result<(Settings, String), Failure> {
-    let wrong = |problem: fanin::front::Problem| Failure::Input(problem.to_string());
+    let wrong = |problem: fanin_daemon::Problem| Failure::Input(problem.to_string());
     let (mut settings, text) = match (&arguments.config, &arguments.listen) {
         (Some(file), _) => {
             let text = read_file(file)?;
@@ -235,10 +226,6 @@ fn read(arguments: &FrontArguments) -> Result<(Settings, String), Failure> {
     }
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     Ok((settings, text))
-}
-
-pub fn read_file(file: &Path) -> Result<String, Failure> {
-    fs::read_to_string(file).map_err(|error| Failure::Input(format!("{}: cannot read: {error}", file.display())))
 }
 
 /// Reads a configuration file.

@@ -5,12 +5,16 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fanin::front::control::{self, Command};
-use fanin::front::{IncastReport, Pool, Predicted, Predictor, Settings, Simulated, Workload};
 use fanin::{Draft, Scenario, Wanted};
+use fanin_daemon::Settings;
+use fanin_daemon::control::{self, Command};
+use fanin_daemon::incast::{Predicted, Predictor, Workload};
+use fanin_daemon::messages::IncastReport;
+use fanin_daemon::settings::Pool;
 
-use crate::advice::told;
+use crate::advice::{Shown, told};
 use crate::failure::Failure;
+use crate::incast::{Simulated, scenario};
 use crate::stop::{STOP, listen};
 use crate::terminal::say;
 use crate::work::{Means, in_lab};
@@ -51,12 +55,12 @@ fn advise_pool(pool: &Pool, observed: Option<&Workload>, folder: Option<&Path>) 
     let has_limit = pool.window(None).window() < u32::MAX;
     let report = IncastReport { pool: &pool.name, servers: pool.servers.len(), has_limit, predicted };
     say(&format!("{report}\n"))?;
-    let scenario = fanin::front::scenario(pool, &workload, prediction.limit)?;
+    let scenario = scenario(pool, &workload, prediction.limit)?;
     let source = save(pool, &scenario, folder)?;
     let wanted = Wanted::new(vec![source.display().to_string()], BUDGET);
     let means = Means { jobs: None, cached: true };
     let advised = in_lab(means, |lab, hear| lab.advise(&scenario, &wanted, hear))?;
-    say(&told(&advised.advice, None, None))
+    say(&told(&advised.advice, None, Shown::First, None))
 }
 
 /// Writes a pool's scenario, if there is a folder; returns the file that printed commands name.

@@ -5,13 +5,13 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use fanin::front::control::Orders;
-use fanin::front::{Predecessor, Running, Settings, messages};
+use fanin_daemon::control::Orders;
+use fanin_daemon::{Predecessor, Running, Settings, messages};
 use sd_notify::NotifyState;
 use signal_hook::consts::SIGUSR2;
 
 use crate::failure::Failure;
-use crate::front::{places, tell_systemd};
+use crate::service::{places, tell_systemd};
 use crate::stop;
 
 /// Whether a successor was requested by a signal.

@@ -17,7 +17,7 @@ pub fn kernel(arguments: &KernelArguments) -> Failure {
     let error = Command::new(program()).args(&arguments.rest).exec();
     let why = match error.kind() {
         io::ErrorKind::NotFound => {
-            "is neither beside this program nor in PATH. Install it with `cargo install fanin-kernel --features load`, which needs \
+            "is neither beside this program nor in PATH. `make kernel` in fanin's sources builds target/release/fanin-kernel, and needs \
              libelf and zlib with their headers (Debian: libelf-dev zlib1g-dev); docs/kernel.md describes it"
                 .to_string()
         }

@@ -17,6 +17,7 @@ mod figures;
 mod front;
 mod front_advice;
 mod handover;
+mod incast;
 mod kernel;
 mod list;
 mod load;
@@ -28,6 +29,8 @@ mod reproduce;
 mod run;
 #[cfg(test)]
 mod sample;
+mod service;
+mod signal;
 mod spread;
 mod starter;
 mod stop;

@@ -1,6 +1,6 @@
 //! `fanin list`: available schemes, workloads, fabrics and switches.
 
-use fanin::words::{Chip, FABRICS, Kind, REGISTRY, Scheme, Stack, listed};
+use fanin::words::{Chip, DCQCN_PROFILES, FABRICS, Kind, REGISTRY, Scheme, Stack, listed};
 
 use crate::arguments::ListArguments;
 use crate::failure::Failure;
@@ -27,7 +27,9 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let switches = section("switches (switch.profile)", switches);
     let stacks = Stack::all().into_iter().map(|(stack, says)| (stack.word(), String::new(), says)).collect();
     let stacks = section("hosts' TCP (tcp.profile)", stacks);
-    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}\n{switches}\n{stacks}")))
+    let cards = DCQCN_PROFILES.iter().map(|(_, word, says)| (*word, String::new(), *says)).collect();
+    let cards = section("DCQCN's senders (dcqcn.profile)", cards);
+    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}\n{switches}\n{stacks}\n{cards}")))
 }
 
 fn section(title: &str, rows: Vec<(&str, String, &str)>) -> String {

@@ -21,13 +21,19 @@ const PYTHON: &str = "python3";
 const ANSWERS_IN: Duration = Duration::from_secs(60);
 
 /// A message of the bridge: its kind, the batch's number, and a payload.
-type Word = (u8, u64, Vec<u8>);
+struct BridgeMessage {
+    /// Kind, by a letter.
+    kind: u8,
+    /// Number of a batch, or of batches at once.
+    number: u64,
+    content: Vec<u8>,
+}
 
 /// The bridge process; dropping this ends it.
 pub struct Bridge {
     child: RefCell<Child>,
     input: RefCell<ChildStdin>,
-    words: Receiver<Word>,
+    words: Receiver<BridgeMessage>,
     at_once: Cell<usize>,
     under_way: RefCell<BTreeSet<u64>>,
     /// Why it accepts no more batches.
@@ -79,25 +85,26 @@ impl Bridge {
     }
 
     /// The result of a batch in a message.
-    fn heard(&self, (kind, number, what): Word) -> Option<(u64, BatchResult)> {
-        let text = |what: &[u8]| String::from_utf8_lossy(what).into_owned();
+    fn heard(&self, message: BridgeMessage) -> Option<(u64, BatchResult)> {
+        let BridgeMessage { kind, number, content } = message;
+        let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
         if kind != b's' {
             self.under_way.borrow_mut().remove(&number);
         }
         Some((
             number,
             match kind {
-                b'a' => BatchResult::Answer(what),
-                b'r' => BatchResult::Refused(text(&what)),
+                b'a' => BatchResult::Answer(content),
+                b'r' => BatchResult::Refused(text(&content)),
                 b'g' => {
-                    self.gone.replace(Some(text(&what)));
-                    BatchResult::Lost(text(&what))
+                    self.gone.replace(Some(text(&content)));
+                    BatchResult::Lost(text(&content))
                 }
                 b's' => {
                     self.at_once.set(usize::try_from(number).unwrap_or(1));
                     return None;
                 }
-                _ => BatchResult::Lost(text(&what)),
+                _ => BatchResult::Lost(text(&content)),
             },
         ))
     }
@@ -108,14 +115,14 @@ const INSTALL: &str = "--on needs the Python package, installed for the python3 
                        --user nor by PYTHONPATH) and on every worker: pip install fanin 'dask[distributed]'";
 
 /// Messages of the bridge until it ends.
-fn read(mut output: impl Read) -> impl Iterator<Item = Word> {
+fn read(mut output: impl Read) -> impl Iterator<Item = BridgeMessage> {
     std::iter::from_fn(move || {
         let mut head = [0; 17];
         output.read_exact(&mut head).ok()?;
         let number = |from: usize| head[from..from + 8].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        let mut what = Vec::new();
-        output.by_ref().take(number(9)).read_to_end(&mut what).ok()?;
-        Some((head[0], number(1), what))
+        let mut content = Vec::new();
+        output.by_ref().take(number(9)).read_to_end(&mut content).ok()?;
+        Some(BridgeMessage { kind: head[0], number: number(1), content })
     })
 }
 

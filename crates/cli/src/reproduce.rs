@@ -14,7 +14,8 @@ use fanin::paper::{
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, YELLOW, clean, wrap};
-use crate::stop::{self, listen};
+use crate::signal;
+use crate::stop::listen;
 use crate::terminal::{fold, say};
 use crate::work::{Means, in_lab, notice};
 
@@ -239,7 +240,7 @@ fn resumable(failure: Failure) -> Failure {
     match failure {
         Failure::Stopped(_) => Failure::Stopped(format!(
             "stopped by {}; finished runs are cached: repeat the command to continue",
-            stop::what()
+            signal::name()
         )),
         other => other,
     }

@@ -4,8 +4,10 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 
+use fanin::words::Scheme;
 use fanin::{
-    Axis, Comparison, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Time, Variant, Watch, one_core, place_of,
+    Axis, Comparison, HolderRow, MemoryRow, PauseRow, PortRow, Row, RunSpec, RunTables, Time, Variant, Watch, one_core,
+    place_of,
 };
 
 use crate::arguments::RunArguments;
@@ -107,21 +109,26 @@ fn text(comparison: &Comparison, spec: &RunSpec, tables: &RunTables) -> String {
     let slowdown = if slowdown.is_empty() { String::new() } else { format!("\n{slowdown}") };
     header(scenario.name(), scenario.title(), scenario.variants(), width())
         + &title(&format!("{}, {who}: {} Mbit/s", clean(&spec.label), three(tables.goodput_mbps())))
-        + &totals(tables)
+        + &totals(&spec.scheme, tables)
         + &rounds
         + &slowdown
         + &title("ports")
         + &ports(tables)
+        + &pauses(tables)
         + &memories(tables)
 }
 
-fn totals(tables: &RunTables) -> String {
+/// Totals that only TCP has.
+const OF_TCP: [&str; 3] = ["probes", "fast_retransmits", "background_fast_retransmits"];
+
+fn totals(scheme: &Scheme, tables: &RunTables) -> String {
     use fanin::{Cell, Totals};
     let name = Totals::COLUMNS.iter().map(|c| c.name.len()).max().unwrap_or(0);
     // Print a figure's meaning next to it, or below if it does not fit.
     let beside = name + 2 + 16 + 2;
     let (indent, first) = if width() >= beside + 30 { (beside, "") } else { (2, "\n  ") };
-    let lines = Totals::COLUMNS.iter().zip(tables.totals.cells()).map(|(column, cell)| {
+    let all = Totals::COLUMNS.iter().zip(tables.totals.cells());
+    let lines = all.filter(|(column, _)| scheme.is_tcp() || !OF_TCP.contains(&column.name)).map(|(column, cell)| {
         let shown = match cell {
             Cell::U64(None) => String::new(),
             Cell::U64(Some(n)) if column.unit() == "ps" => time(n as f64 / 1e9),
@@ -172,6 +179,23 @@ fn ports(tables: &RunTables) -> String {
         .collect();
     let head = ["port", "packets", "drops: full", "early", "not ECT", "link down", "marks", "longest queue, B"];
     columns(&head, &rows, 1, width()) + &more(tables.ports.len())
+}
+
+/// Links that switches paused, those with the longest pauses first; empty without any.
+fn pauses(tables: &RunTables) -> String {
+    if tables.pauses.is_empty() {
+        return String::new();
+    }
+    let mut order: Vec<&PauseRow> = tables.pauses.iter().collect();
+    order.sort_by_key(|row| std::cmp::Reverse(row.paused_ps));
+    let line = |row: &&PauseRow| {
+        let [paused, longest] = [row.paused_ps, row.longest_ps].map(|ps| time(ps as f64 / 1e9));
+        vec![row.port.clone(), row.pauses.to_string(), paused, longest, row.cause.clone()]
+    };
+    let rows: Vec<Vec<String>> = order.iter().take(SHOWN).map(line).collect();
+    format!("\n{BOLD}pauses{BOLD:#} of links by lossless ports\n")
+        + &columns(&["link", "pauses", "together", "longest", "because of"], &rows, 1, width())
+        + &more(tables.pauses.len())
 }
 
 /// Shared memories, and the ports that held them when packets were refused; empty if not measured.

@@ -4,8 +4,25 @@ use fanin_lab::stats::Interval;
 use fanin_lab::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
 use fanin_spec::{Point, Scenario, Variant};
 
-/// A scheme's curve: fan-in, goodput in Mbit/s, p99 in ms, timeouts, drops and marks per round.
-pub type Curve<'a> = &'a [(u32, f64, f64, f64, f64, f64)];
+/// A scheme's curve.
+pub type Curve<'a> = &'a [CurvePoint];
+
+/// A point of a curve; counts are per round.
+#[derive(Clone, Copy)]
+pub struct CurvePoint {
+    pub fan_in: u32,
+    pub goodput_mbps: f64,
+    pub p99_ms: f64,
+    pub timeouts: f64,
+    pub drops: f64,
+    pub marks: f64,
+}
+
+impl CurvePoint {
+    /// A point without drops, timeouts or marks.
+    pub const NO_LOSS: CurvePoint =
+        CurvePoint { fan_in: 0, goodput_mbps: 0.0, p99_ms: 0.0, timeouts: 0.0, drops: 0.0, marks: 0.0 };
+}
 
 /// Variants of a scenario with these schemes, and their summary over three seeds of ten rounds each.
 pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Variant>, Summary) {
@@ -17,7 +34,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Variant>, Summ
     let rows = schemes.iter().flat_map(|(name, _, curve)| curve.iter().map(|point| row(name, *point)));
     let summary = Summary {
         provenance: None,
-        schema: 1,
+        schema: 2,
         scenario: "sample.toml".into(),
         hash: Scenario::hash(&variants),
         warnings: Vec::new(),
@@ -38,7 +55,8 @@ fn onset(fan_in: Option<u32>) -> Onset {
     Onset { curve: Point::default(), at }
 }
 
-fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f64, f64, f64)) -> SummaryRow {
+fn row(scheme: &str, point: CurvePoint) -> SummaryRow {
+    let CurvePoint { fan_in, goodput_mbps: goodput, p99_ms: p99, timeouts, drops, marks } = point;
     let spread = Spread { mean: Some(p99 / 2.0), p50: Some(p99 / 2.0), p99: Some(p99), ..Spread::default() };
     SummaryRow {
         scheme: scheme.into(),
@@ -54,10 +72,10 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         fct_ms: spread,
         clients: 1,
         measured_ms: 5.0 * p99,
-        timeouts: rto * 10.0,
-        repair_ms: if rto > 0.0 { 5.0 * p99 } else { 0.0 },
-        drops: drop * 10.0,
-        marks: mark * 10.0,
+        timeouts: timeouts * 10.0,
+        repair_ms: if timeouts > 0.0 { 5.0 * p99 } else { 0.0 },
+        drops: drops * 10.0,
+        marks: marks * 10.0,
         data_packets: 1e5,
         rounds: if p99 > 0.0 { 10.0 } else { 0.0 },
         rounds_open: if p99 > 0.0 { 0.0 } else { 1.0 },

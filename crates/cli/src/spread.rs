@@ -14,12 +14,16 @@ pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, 
     // All-reduces and all-to-alls have a bandwidth; lossless ports may pause links.
     let moved = summary.rows.iter().any(|row| row.bus_gbytes_per_s.is_some());
     let paused = summary.rows.iter().any(|row| row.pauses.is_some());
+    let bounded = summary.rows.iter().any(|row| row.ideal_mbps.is_some());
     let least = |bound: bool| if bound { ">" } else { "" };
     let line = |row: &'a SummaryRow| {
         let took = row.qct_ms.mean.map(|mean| format!("{}{}", least(row.qct_ms.at_least.is_some()), time(mean)));
         let mut cells = vec![("scheme", clean(&row.scheme)), ("hosts", row.hosts.to_string())];
         cells.extend(axis.columns(row).map(|(key, value)| (key, clean(&value))));
-        cells.extend(timed.then(|| ("takes", took.unwrap_or("none".into()))));
+        if timed {
+            let p99 = row.qct_ms.p99.map(|p99| format!("{}{}", least(row.qct_ms.is_bound("p99")), time(p99)));
+            cells.extend([("takes", took.unwrap_or("none".into())), ("takes p99", p99.unwrap_or("none".into()))]);
+        }
         cells.extend([
             (goodput.as_str(), scale.show(row.goodput_mbps.mean)),
             ("", scale.known(row)),
@@ -31,6 +35,8 @@ pub fn overview<'a>(variants: &[Variant], axis: &'a Axis, summary: &'a Summary, 
             ("marks", count(row.marks)),
         ]);
         cells.extend(moved.then(|| ("bus, GB/s", row.bus_gbytes_per_s.map_or("none".into(), |bus| three(bus.mean)))));
+        let share = |ideal: f64| three(100.0 * row.goodput_mbps.mean / ideal);
+        cells.extend(bounded.then(|| ("% of ideal", row.ideal_mbps.map_or("none".into(), share))));
         cells.extend(paused.then(|| ("pauses", count(row.pauses.as_ref().map_or(0.0, |pauses| pauses.count)))));
         cells.extend([("longest queue, B", row.queue_max_bytes.to_string())]);
         cells
@@ -187,7 +193,7 @@ pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
     let paused = || summary.rows.iter().filter_map(|row| row.pauses.as_ref().map(|pauses| (row, pauses)));
     let line = |(row, pauses): (&SummaryRow, &Pauses)| {
         let mut cells = place(row, row.servers, axis);
-        cells.extend([clean(&row.scheme), count(pauses.count), count(pauses.links)]);
+        cells.extend([clean(&row.scheme), count(pauses.count), three(100.0 * pauses.share), count(pauses.links)]);
         cells.extend([time(pauses.paused_ms), time(pauses.longest_ms)]);
         cells.extend([three(pauses.spread_share * 100.0), count(pauses.blocked_packets)]);
         cells.extend([three(pauses.cause_share * 100.0), clean(&pauses.cause)]);
@@ -197,9 +203,9 @@ pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let says = ": links that switches paused, per run; their pauses together, and the longest; the share that spread from a paused port; \
-                packets blocked that go elsewhere; the port whose queue caused most";
-    let names = ["scheme", "pauses", "links", "paused", "longest", "spread, %", "blocked", "%", "cause"];
+    let says = ": links that switches paused, per run; share of senders' time; their pauses together, and the longest; share that spread from a \
+                paused port; blocked packets that go elsewhere; the main cause";
+    let names = ["scheme", "pauses", "time, %", "links", "paused", "longest", "spread, %", "blocked", "%", "cause"];
     let head = heads(&["servers"], summary, axis, &names);
     let mut text = title("pauses", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width);
     for (row, pauses) in paused().filter(|(_, pauses)| pauses.deadlocked_runs > 0) {
@@ -276,11 +282,11 @@ mod tests {
     use fanin_lab::{Background, Memories, Spread, Squeezed};
 
     use super::*;
-    use crate::sample::comparison;
+    use crate::sample::{Curve, CurvePoint, comparison};
 
     #[test]
     fn prints_background_traffic_on_its_own_line() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 8, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (variants, mut summary) = comparison(&[("newreno", None, curve)]);
         assert_eq!(background(&variants, &summary, 100), "");
         let beside = Background { goodput_mbps: 412.3, timeouts: 3.0, fast_retransmits: 9.0, drops: 61.0 };
@@ -292,7 +298,7 @@ mod tests {
 
     #[test]
     fn prints_durations_of_shuffles_if_known() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 2_310.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 2_310.0, ..CurvePoint::NO_LOSS }];
         let (variants, mut summary) = comparison(&[("newreno", None, curve)]);
         summary.rows[0].qct_ms.mean = Some(2_310.0);
         let axis = Axis::of(&variants);
@@ -307,7 +313,7 @@ mod tests {
 
     #[test]
     fn prints_bandwidths_and_pauses_where_there_are_any() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (variants, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         let axis = Axis::of(&variants);
         let words = |summary: &Summary| -> Vec<String> {
@@ -324,7 +330,7 @@ mod tests {
 
     #[test]
     fn lists_latencies_by_class_and_scheme() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(3, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 3, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(latency(&Axis::of(&[]), &summary, 100), "");
         let of = |class: &str, packets, mean| {
@@ -332,18 +338,18 @@ mod tests {
             Latency { class: class.into(), packets, ms }
         };
         for (row, mean) in summary.rows.iter_mut().zip([0.0015, 0.003]) {
-            row.latency = vec![of("beside", 5.0, mean), of("fetch", 10.0, mean)];
+            row.latency = vec![of("background", 5.0, mean), of("fetch", 10.0, mean)];
         }
         let plain = anstream::adapter::strip_str(&latency(&Axis::of(&[]), &summary, 100)).to_string();
         let cells: Vec<Vec<&str>> = plain.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
-        assert_eq!(cells[1][..4], ["beside", "4", "dctcp", "5.0"]);
+        assert_eq!(cells[0][..4], ["background", "4", "newreno", "5.0"]);
+        assert_eq!(cells[1][..4], ["background", "4", "dctcp", "5.0"]);
         assert_eq!(cells[2], ["fetch", "4", "newreno", "10", "1.50", "us", "1.50", "us", "3.00", "us"]);
     }
 
     #[test]
     fn lists_tiers_in_path_order_by_scheme() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(tiers(&Axis::of(&[]), &summary, 200), "");
         let tier = |tier, bytes: u64| Tier {
@@ -373,7 +379,7 @@ mod tests {
 
     #[test]
     fn names_the_port_that_lost_most_to_shared_memory() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(memories(&Axis::of(&[]), &summary, 200), "");
         let room = Memories {
@@ -396,7 +402,7 @@ mod tests {
 
     #[test]
     fn tells_pauses_and_deadlocks() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(pauses(&Axis::of(&[]), &summary, 200), "");
         let of = Pauses {
@@ -414,13 +420,13 @@ mod tests {
         let plain = anstream::adapter::strip_str(&pauses(&Axis::of(&[]), &summary, 200)).to_string();
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(cells[0], "15 dctcp 40 4.0 3.00 ms 1.50 ms 25.0 120 50.0 switch>client");
+        assert_eq!(cells[0], "15 dctcp 40 0 4.0 3.00 ms 1.50 ms 25.0 120 50.0 switch>client");
         assert!(cells[1].contains("1 of 3 runs of dctcp") && cells[1].ends_with("a>b b>a"), "{cells:?}");
     }
 
     #[test]
     fn omits_sizes_without_flows() {
-        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
         assert_eq!(slowdown(&Axis::of(&[]), &summary, 100), "");
         let bucket = |sizes, flows, unfinished, mean: Option<f64>| {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::thread;
 
@@ -12,11 +12,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
+use crate::signal;
 
 /// Whether a stop was requested.
 pub static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// The signal that requested the stop.
-static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
 /// Whether the first signal ends the program immediately.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
@@ -54,14 +53,14 @@ fn not_heard(error: String) -> Failure {
     Failure::Environment(format!("cannot listen for signals: {error}"))
 }
 
-fn hear(signal: i32) {
+fn hear(heard: i32) {
     let again = STOP.swap(true, Ordering::Relaxed);
-    SIGNAL.store(signal, Ordering::Relaxed);
+    signal::set(heard);
     if again || AT_ONCE.load(Ordering::Relaxed) {
         fanin::clean_up();
         // There is nowhere to report a failure of this.
-        let _ = writeln!(anstream::stderr(), "stopped by {}", what());
-        process::exit(code(signal).into());
+        let _ = writeln!(anstream::stderr(), "stopped by {}", signal::name());
+        process::exit(signal::exit_code().into());
     }
 }
 
@@ -71,22 +70,4 @@ fn is_ignored(signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     ignored & (1 << (signal - 1)) != 0
-}
-
-/// Name of the signal that stopped the command.
-pub fn what() -> &'static str {
-    match SIGNAL.load(Ordering::Relaxed) {
-        SIGTERM => "SIGTERM",
-        SIGHUP => "SIGHUP",
-        _ => "Ctrl-C",
-    }
-}
-
-/// Exit code of a stopped command, by shell convention.
-pub fn exit_code() -> u8 {
-    code(SIGNAL.load(Ordering::Relaxed))
-}
-
-fn code(signal: i32) -> u8 {
-    128 + signal as u8
 }

@@ -103,7 +103,7 @@ pub fn changes(proved: &[ProvedChange]) -> String {
     for (place, change) in proved.iter().enumerate() {
         let name = if place == 0 { "today".to_string() } else { format!("{place}. {}", clean(&change.says)) };
         let line = match (&change.proof, change.row()) {
-            (Err(why), _) => format!("{name}: no kernel has it: {}", clean(why)),
+            (Err(why), _) => format!("{name}: not measurable: {}", clean(why)),
             (Ok(_), None) => format!("{name}: not measured"),
             (Ok(_), Some(row)) => measured(&name, &row),
         };
@@ -145,6 +145,14 @@ fn text(proof: &Proof) -> String {
             + "\n"
     });
     parts.push(verdicts.collect());
+    let impossible = proof.impossible().iter();
+    parts.push(
+        impossible
+            .map(|one| {
+                wrap(&format!("{}: not measurable: {}", clean(&one.scheme), clean(&one.why)), width, "  ") + "\n"
+            })
+            .collect(),
+    );
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }

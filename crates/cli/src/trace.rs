@@ -11,7 +11,8 @@ use crate::failure::Failure;
 use crate::figures::{clean, large};
 use crate::load::{load, read};
 use crate::run::one_run;
-use crate::stop::{self, listen};
+use crate::signal;
+use crate::stop::listen;
 use crate::terminal::{fold, say};
 use crate::work::{Means, in_lab, warn};
 
@@ -33,7 +34,7 @@ pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
         Ok(capture)
     });
     let capture = capture.map_err(|why| match why {
-        Failure::Stopped(_) => Failure::Stopped(format!("stopped by {}; nothing was written", stop::what())),
+        Failure::Stopped(_) => Failure::Stopped(format!("stopped by {}; nothing was written", signal::name())),
         Failure::Environment(what) => unwritten(&arguments.out, what),
         other => other,
     })?;

@@ -26,9 +26,9 @@ fn verdict(finding: &Finding, width: usize) -> String {
 
 fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
-        Verdict::Holds => AnsiColor::Green,
-        Verdict::Slow | Verdict::Sags => AnsiColor::Yellow,
-        Verdict::Collapses => AnsiColor::Red,
+        Verdict::Sustains => AnsiColor::Green,
+        Verdict::Slow | Verdict::Degrades => AnsiColor::Yellow,
+        Verdict::Collapsed => AnsiColor::Red,
         Verdict::Open | Verdict::Overall => return BOLD,
     };
     colour.on_default().bold()
@@ -39,9 +39,19 @@ mod tests {
     use fanin_lab::findings;
 
     use super::*;
-    use crate::sample::{Curve, comparison};
+    use crate::sample::{Curve, CurvePoint, comparison};
 
-    const SAGS: Curve = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (16, 600.0, 406.0, 2.13, 50.0, 0.0)];
+    const SAGS: Curve = &[
+        CurvePoint { fan_in: 8, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS },
+        CurvePoint {
+            fan_in: 16,
+            goodput_mbps: 600.0,
+            p99_ms: 406.0,
+            timeouts: 2.13,
+            drops: 50.0,
+            ..CurvePoint::NO_LOSS
+        },
+    ];
 
     #[test]
     fn prints_one_paragraph_per_finding() {
@@ -58,7 +68,7 @@ mod tests {
     fn a_verdict_has_its_colour_and_is_wrapped() {
         let (variants, summary) = comparison(&[("newreno", Some(16), SAGS)]);
         let text = verdicts(&findings(&variants, &summary), 60);
-        assert!(text.starts_with(&style(Verdict::Sags).to_string()), "{text}");
+        assert!(text.starts_with(&style(Verdict::Degrades).to_string()), "{text}");
         assert!(anstream::adapter::strip_str(&text).to_string().lines().all(|line| line.chars().count() <= 60));
     }
 }

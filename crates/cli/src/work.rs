@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::figures::{self, BOLD, GREY, clean, wrap};
 use crate::on::Bridge;
 use crate::progress::ProgressReporter;
-use crate::stop::{self, STOP, listen};
+use crate::signal;
+use crate::stop::{STOP, listen};
 use crate::terminal::width;
 
 /// Number of threads (default: all cores) and use of the cache.
@@ -139,7 +140,7 @@ pub fn all_finished(comparison: &Comparison) -> Result<(), Failure> {
     }
     Err(Failure::Stopped(format!(
         "stopped by {}; the results include the {done} of {total} runs that finished",
-        stop::what()
+        signal::name()
     )))
 }
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import puppeteer from "puppeteer-core";
 import { describeServed } from "./served.mjs";
 
+// By Puppeteer: Playwright needs WebDriver BiDi commands (emulation.setMediaFeaturesOverride) that Debian's Firefox ESR lacks.
 const FIREFOX = "/usr/bin/firefox-esr";
 
 /** Waits for an element with this text. */
@@ -27,7 +28,7 @@ describeServed("Firefox", FIREFOX, () => puppeteer.launch({ browser: "firefox", 
     await page.click('[data-case="erasure"]');
     await shows(page, ".cure", /Give each port 1 MiB/);
     await shows(page, ".status", /^Simulated with/);
-    await shows(page, ".finding.collapses, .finding.sags", /cubic/);
+    await shows(page, ".finding.collapsed, .finding.degrades", /cubic/);
     await page.goto(`${opened.site}docs/incast.html`);
     await page.$eval(".living", (figure) => figure.scrollIntoView());
     const eight = await shows(page, ".living .status", /Mbit/);

@@ -46,11 +46,11 @@ describeSite("playground", (open) => {
     await finished(page);
     await page.getByRole("button", { name: "Multigets of a cache tier" }).click();
     await finished(page);
-    assert.match(await page.locator(".finding.collapses, .finding.sags").first().textContent(), /cubic/);
+    assert.match(await page.locator(".finding.collapsed, .finding.degrades").first().textContent(), /cubic/);
     await page.getByRole("button", { name: "Limit receive windows to 8 KiB" }).click();
     await status(page, /^Simulating/);
     await finished(page);
-    assert.equal(await page.locator(".finding.collapses").count(), 0);
+    assert.equal(await page.locator(".finding.collapsed").count(), 0);
     assert.equal(await page.locator('[name="tcp.receive_window"]').inputValue(), "8 KiB");
     assert.deepEqual(heard.errors, []);
     assert.ok(heard.requests.every((url) => /^(http:\/\/127\.0\.0\.1|blob:|data:)/.test(url)), heard.requests.join(" "));

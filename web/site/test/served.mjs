@@ -31,7 +31,7 @@ export function describeServed(title, executable, launch, tests) {
   });
 }
 
-/** Tests of the site in Chromium: they get what opens one of its pages until a test's end. */
+/** Tests of the site in Chromium: each gets a function that opens a page until the test's end. */
 export function describeSite(title, tests) {
   describeServed(title, CHROMIUM, launch, (opened) => {
     tests(async (t, page, options = {}) => {

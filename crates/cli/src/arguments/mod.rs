@@ -209,6 +209,9 @@ pub struct ClusterArguments {
     /// TCP of the hosts (instead of a file): a name from `fanin list` [default: linux]
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub tcp: Option<String>,
+    /// Number of clients that request from the servers (instead of a file) [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true)]
+    pub clients: Option<String>,
 }
 
 #[derive(Args)]
@@ -221,13 +224,14 @@ pub struct AdviseArguments {
     pub servers: Option<String>,
     #[command(flatten)]
     pub cluster: ClusterArguments,
-    /// Number of servers that respond to a request: 12, or an erasure code's data and parity, 12+4, of which the data are read
+    /// Number of servers that respond to a request, drawn at random: 12, or an erasure code's data and parity, 12+4, of which the
+    /// data are read
     #[arg(long, value_name = "N[+M]", allow_negative_numbers = true)]
     pub stripe: Option<String>,
     /// Number of servers to plan for: report the cluster now and then, with margins and remedies for then
-    #[arg(long, value_name = "N", conflicts_with = "stripe", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub grow_to: Option<String>,
-    /// Save the scenario built from these options, for use with the printed commands
+    /// Save the scenario built from these options and --set, for use with the printed commands
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     pub save: Option<PathBuf>,
     /// Goal: "p99 < 10 ms" (or mean, p50, p95, p99.9, max), or "goodput > 80 %" of the upper bound
@@ -242,6 +246,12 @@ pub struct AdviseArguments {
     /// Measure the cluster and its first three remedies on a testbed (`fanin testbed --help`)
     #[arg(long, value_name = "MACHINE", num_args = 0..=1, require_equals = true, default_missing_value = "here", conflicts_with = "grow_to")]
     pub prove: Option<TestbedMachine>,
+    /// Print one screen: the state, its causes and the remedies, without commands
+    #[arg(long, conflicts_with_all = ["json", "details"])]
+    pub brief: bool,
+    /// Print the commands of the remedies of these ranks [default: the first five]
+    #[arg(long, value_name = "1,2", value_delimiter = ',', conflicts_with = "json")]
+    pub details: Vec<usize>,
     /// Set a key of the scenario, such as link.rate="10 Gbit/s"; may be repeated
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
@@ -446,12 +456,16 @@ pub struct ListArguments {
 
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// A scheme's name, `scenario`, `model`, `limits`, or a topic that may not be modelled, such as rdma
-    #[arg(value_name = "SCHEME | scenario | model | limits")]
-    pub subject: String,
+    /// A scheme, key (tcp.rto_min) or section, a workload, fabric, switch or TCP profile, `scenario`, `model`, `limits`, or a topic
+    /// that may not be modelled, such as rdma
+    #[arg(value_name = "SUBJECT", required_unless_present = "schema")]
+    pub subject: Option<String>,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print the JSON Schema of scenarios, with which editors complete and check them
+    #[arg(long, conflicts_with_all = ["subject", "json"])]
+    pub schema: bool,
 }
 
 #[derive(Args)]

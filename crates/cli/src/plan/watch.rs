@@ -10,8 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin::front::{FollowedLog, LOG_HEAD, Rollout, Status};
 use fanin::{CarriedOut, Error, Memory, Plan, PlanOptions, Reading, Resolved, describe_empty_plan, write_placement};
+use fanin_daemon::log::{FollowedLog, HEAD as LOG_HEAD};
+use fanin_daemon::{Rollout, Status};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

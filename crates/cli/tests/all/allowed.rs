@@ -132,7 +132,7 @@ fn ran(text: &str, seeds: u64) -> Option<(Vec<f64>, Option<f64>, Vec<RunTables>)
     let specs = plan(std::slice::from_ref(&variant));
     let allowed = allowed_mbps(&variant.scheme, &specs[0].settings);
     let runs: Vec<RunTables> =
-        specs.iter().map(|spec| fanin_sim::run(spec, &AtomicBool::new(false)).unwrap()).collect();
+        specs.iter().map(|spec| fanin_simulate::run(spec, &AtomicBool::new(false)).unwrap()).collect();
     Some((runs.iter().map(RunTables::goodput_mbps).collect(), allowed, runs))
 }
 
@@ -206,4 +206,33 @@ fn one_persistent_connection_is_within_10_percent_of_the_bound() {
         let share = goodputs[0] / allowed.expect("a bound");
         assert!((0.9..=1.0 + ROUNDING).contains(&share), "case {case}: {share}\n{text}");
     }
+}
+
+/// RDMA and Ultra Ethernet, whose packets and first bytes differ from TCP's.
+#[test]
+fn no_transport_exceeds_the_upper_bound() {
+    const WITHOUT_TCP: [&str; 9] =
+        ["dcqcn", "dcqcn-window", "hpcc", "timely", "rdma-dctcp", "nscc", "rccc", "eqds", "ndp"];
+    let mut near = 0;
+    for case in 0..90 {
+        let mut draws = Draws(1_000 + case);
+        let kind = draws.one_of(&["barrier", "one-shot", "long", "web-search"]);
+        let size = match kind {
+            "long" => String::new(),
+            _ => format!("fragment = \"{}\"\n", draws.one_of(&["100 B", "20 KB", "300 KB"])),
+        };
+        let text = format!(
+            "schemes = [\"{}\"]\n[link]\nrate = \"{}\"\ndelay = \"{} us\"\n[host]\npacket_jitter = \"none\"\n[switch]\n\
+             shared_buffer = \"32 MiB\"\n[workload]\nkind = \"{kind}\"\n{size}duration = \"4 ms\"\nqueries = 3\n[sweep]\nfan_in = [{}]\n",
+            WITHOUT_TCP[case as usize % WITHOUT_TCP.len()],
+            draws.one_of(&["10 Gbit/s", "100 Gbit/s"]),
+            draws.one_of(&[1, 5]),
+            draws.one_of(&[1, 2, 8, 20]),
+        );
+        let (goodputs, allowed, _) = ran(&text, 1).expect("it can be run");
+        let share = goodputs[0] / allowed.expect("a bound");
+        assert!(share <= 1.0 + ROUNDING, "case {case}: {share}\n{text}");
+        near += u32::from(share >= 0.8);
+    }
+    assert!(near > 25, "{near} of 90 runs come near");
 }

@@ -1,11 +1,11 @@
 //! The commands with valid input.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use fanin_spec::{REGISTRY, Scenario, Scheme, Settings};
+use fanin_testing::wait_until;
 use serde_json::Value;
 
 use crate::common::{Place, SMALL, err};
@@ -112,7 +112,7 @@ fn jobs_and_reruns_change_only_the_cost() {
 fn json_has_the_documented_form() {
     let place = Place::with(SMALL);
     let object = json(&place.says(&["compare", "my.toml", "--json", "--schemes", "dctcp", "--fan-in", "2"]));
-    assert_eq!((&object["schema"], &object["scenario"]), (&1.into(), &"my.toml".into()));
+    assert_eq!((&object["schema"], &object["scenario"]), (&2.into(), &"my.toml".into()));
     assert!(object["onset"].get("dctcp").is_some_and(Value::is_null));
     for key in ["events", "packet_hops", "cpu_s"] {
         assert!(object["engine"][key].is_number(), "{key}");
@@ -277,7 +277,7 @@ scheme = \"newreno\"
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_secs(1));
+    wait_until("the first run is cached", || place.cached_runs() == 1);
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", err(&output));
@@ -322,6 +322,31 @@ fn compare_writes_the_same_report_with_any_number_of_jobs() {
 }
 
 #[test]
+fn explain_leads_somewhere_from_every_word_of_a_scenario() {
+    let place = Place::with(SMALL);
+    let listed = json(&place.says(&["list", "--json"]));
+    let names =
+        ["workloads", "fabrics", "switches", "stacks"].into_iter().flat_map(|of| listed[of].as_array().unwrap());
+    let names = names.map(|one| one["name"].as_str().unwrap().to_string());
+    let keys = json(&place.says(&["explain", "scenario", "--json"]));
+    let keys = keys["keys"].as_array().unwrap().iter().map(|key| key["key"].as_str().unwrap().to_string());
+    // Of the keys, one of each section, and all of TCP's.
+    let mut sections = std::collections::BTreeSet::new();
+    let keys: Vec<String> = keys
+        .filter(|key| key.starts_with("tcp.") || sections.insert(key.split('.').next().unwrap_or_default().to_string()))
+        .collect();
+    let sections = keys.iter().filter_map(|key| key.split('.').next()).map(String::from);
+    let words = ["rails", "dragonfly", "mixed", "oversubscription", "lossy", "stripe", "ceph"].map(String::from);
+    for word in names.chain(sections).chain(keys.clone()).chain(words) {
+        assert!(!place.says(&["explain", &word]).trim().is_empty(), "{word}");
+        json(&place.says(&["explain", &word, "--json"]));
+    }
+    assert!(place.says(&["explain", "tcp.rto_min"]).starts_with("  tcp.rto_min = "));
+    assert!(place.says(&["explain", "oversubscription"]).contains("fabric.oversubscription"));
+    assert!(place.refuses(&["explain", "tcp.rto_mim"]).contains("a key (tcp.rto_min)"));
+}
+
+#[test]
 fn explain_model_shows_each_closed_form_with_its_source() {
     let place = Place::with("");
     let text = place.says(&["explain", "model"]);
@@ -347,12 +372,13 @@ fn explain_model_shows_each_closed_form_with_its_source() {
 fn announces_long_runs_and_prints_progress_lines() {
     let place = Place::with("[workload]\nfragment = \"4 KiB\"\nduration = \"100000 s\"\n");
     let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "2", "--seeds", "2", "--no-cache"];
-    let child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(6500));
+    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut printed = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut lines: Vec<String> = printed.by_ref().take(2).collect();
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let told = err(&output);
-    let lines: Vec<&str> = told.lines().collect();
+    lines.extend(printed);
+    child.wait().unwrap();
+    let told = lines.join("\n");
     assert!(
         lines[0].starts_with("note: 2 runs, about ")
             && lines[0].contains(" at once, and ")

@@ -48,6 +48,12 @@ impl Place {
         self.cache.path().join("fanin")
     }
 
+    /// Number of runs in its cache.
+    pub fn cached_runs(&self) -> usize {
+        let runs = |engine: fs::DirEntry| fs::read_dir(engine.path()).unwrap().count();
+        fs::read_dir(self.cache()).map_or(0, |engines| engines.map(|engine| runs(engine.unwrap())).sum())
+    }
+
     /// `fanin` in the folder, with a cache of its own.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program();

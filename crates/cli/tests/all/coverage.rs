@@ -39,7 +39,7 @@ fn specs(scenario: &str, scheme: &str, fan_in: u32, besides: &[&str]) -> Vec<Run
 
 /// Goodputs in the order of seeds.
 fn goodputs(specs: &[RunSpec]) -> Vec<f64> {
-    let goodput = |spec: &RunSpec| fanin_sim::run(spec, &AtomicBool::new(false)).unwrap().goodput_mbps();
+    let goodput = |spec: &RunSpec| fanin_simulate::run(spec, &AtomicBool::new(false)).unwrap().goodput_mbps();
     thread::scope(|scope| {
         let (one, other) = specs.split_at(specs.len() / 2);
         let other = scope.spawn(|| other.iter().map(goodput).collect::<Vec<_>>());

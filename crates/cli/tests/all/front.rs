@@ -4,12 +4,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use super::common::program;
+use fanin_testing::{LIMIT, own_address, wait_for, wait_for_exit, wait_until};
 
 const RIGHT: &str = "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\n";
 
@@ -67,7 +70,7 @@ fn sighup_reloads_and_a_bad_file_keeps_the_old_settings() {
     let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (said, warned) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
     let next = |lines: &mpsc::Receiver<String>, text: &str| loop {
-        let line = lines.recv_timeout(Duration::from_secs(20)).unwrap();
+        let line = lines.recv_timeout(LIMIT).unwrap();
         if line.contains(text) {
             return line;
         }
@@ -93,7 +96,7 @@ fn sighup_reloads_and_a_bad_file_keeps_the_old_settings() {
 fn reload_and_diff_reach_the_running_proxy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("front.toml");
-    let at = free_address();
+    let at = own_address().to_string();
     let two = RIGHT.replace("127.0.0.1:0", &at);
     fs::write(&file, &two).unwrap();
     let ask = |how: &str| {
@@ -103,7 +106,7 @@ fn reload_and_diff_reach_the_running_proxy() {
     assert_eq!(ask("--reload"), (Some(3), format!("error: no proxy is running at {at}\n")));
     let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let said = lines(child.stdout.take().unwrap());
-    said.recv_timeout(Duration::from_secs(20)).unwrap();
+    said.recv_timeout(LIMIT).unwrap();
     assert_eq!(ask("--diff"), (Some(0), "no changes\n".to_owned()));
     fs::write(&file, two.replace("\"127.0.0.1:1\"", "\"127.0.0.1:1\", \"127.0.0.1:2\"")).unwrap();
     let (code, told) = ask("--diff");
@@ -119,6 +122,32 @@ fn reload_and_diff_reach_the_running_proxy() {
 }
 
 #[test]
+fn reload_is_for_root_and_the_front_ends_own_user() {
+    const OWNER: u32 = 65534;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("front.toml");
+    let at = own_address().to_string();
+    fs::write(&file, RIGHT.replace("127.0.0.1:0", &at)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let as_user = |user: u32| {
+        let mut command = front();
+        command.arg("--config").arg(&file).uid(user).gid(user);
+        command
+    };
+    let Ok(mut child) = as_user(OWNER).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
+        return println!("skipped: only root can start programs as other users, who must be able to run them");
+    };
+    let said = lines(child.stdout.take().unwrap());
+    said.recv_timeout(LIMIT).unwrap();
+    for (user, code) in [(0, 0), (OWNER, 0), (OWNER - 1, 3)] {
+        let output = as_user(user).arg("--reload").output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "user {user}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn takes_over_sockets_of_systemd() {
     let Some(activate) = ["/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate"]
         .iter()
@@ -126,7 +155,7 @@ fn takes_over_sockets_of_systemd() {
     else {
         return println!("skipped: no systemd-socket-activate on this machine");
     };
-    let (folder, at) = (tempfile::tempdir().unwrap(), free_address());
+    let (folder, at) = (tempfile::tempdir().unwrap(), own_address().to_string());
     let (file, path) = (folder.path().join("front.toml"), folder.path().join("front.sock"));
     let unix = format!("unix:{}", path.display());
     let pools = [&at, &unix].map(|at| RIGHT.replace("127.0.0.1:0", at));
@@ -136,22 +165,17 @@ fn takes_over_sockets_of_systemd() {
     command.args(["front", "--config"]).arg(&file).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     // The first connection starts the program, and waits for it.
-    let mut told = None;
-    for _ in 0..200 {
-        told = answer_at(&at);
-        if told.is_some() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(told.as_deref(), Some("MN"));
+    assert_eq!(wait_for("the program that the socket starts", || answer_at(&at).ok_or("no answer")), "MN");
     let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
     assert_eq!(answer(&mut stream).as_deref(), Some("MN"));
-    // They go on to a successor.
+    // They go on to a successor, once the program takes commands: it serves clients a moment earlier.
+    wait_until("it takes commands", || {
+        front().arg("--config").arg(&file).arg("--diff").output().unwrap().status.code() == Some(0)
+    });
     let mut command = front();
     command.arg("--config").arg(&file).arg("--take-over").stdout(Stdio::null()).stderr(Stdio::null());
     let mut next = command.spawn().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(wait_for_exit("the predecessor", &mut child).code(), Some(0));
     assert_eq!((answer_at(&at).as_deref(), answer(&mut stream).as_deref()), (Some("MN"), Some("MN")));
     let mut other = std::os::unix::net::UnixStream::connect(&path).unwrap();
     assert_eq!(answer(&mut other).as_deref(), Some("MN"));
@@ -171,12 +195,6 @@ fn answer(stream: &mut (impl Read + Write)) -> Option<String> {
 #[expect(clippy::disallowed_types, reason = "a simple client")]
 fn answer_at(at: &str) -> Option<String> {
     answer(&mut std::net::TcpStream::connect(at).ok()?)
-}
-
-/// An address that is free now.
-#[expect(clippy::disallowed_types, reason = "only to learn of a free port")]
-pub fn free_address() -> String {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
 /// Lines of a stream, as they come.

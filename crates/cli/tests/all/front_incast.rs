@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
+use fanin_testing::own_address;
 use serde_json::Value;
 
 use super::common::Place;
-use super::front::{free_address, server};
+use super::front::server;
 
 /// Bytes of every value.
 const VALUE: usize = 560;
@@ -54,7 +55,7 @@ fn predictions(child: &mut Child) -> impl Iterator<Item = Value> + use<> {
 
 #[test]
 fn observed_multigets_change_prediction_limit_and_advice() {
-    let (place, at) = (Place::with(""), free_address());
+    let (place, at) = (Place::with(""), own_address().to_string());
     fs::write(place.path("front.toml"), settings(&at, "")).unwrap();
     let front = ["front", "--config", "front.toml"];
     let advise = |more: &[&str]| {
@@ -98,7 +99,7 @@ fn observed_multigets_change_prediction_limit_and_advice() {
 
 #[test]
 fn pool_without_a_limit_is_warned_and_gets_remedies() {
-    let (place, at) = (Place::with(""), free_address());
+    let (place, at) = (Place::with(""), own_address().to_string());
     let text = settings(&at, "multiget = \"one-all\"\n").replace("keys = 32, value = \"100 B\"", "keys = 300");
     fs::write(place.path("front.toml"), text).unwrap();
     let front = ["front", "--config", "front.toml"];

@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use fanin_testing::{LIMIT, own_address, wait_until};
 use scopeguard::defer;
 
 use super::common::program;
-use super::front::{empty_server, free_address, lines};
+use super::front::{empty_server, lines};
 
 /// A front end under systemd, which this test plays.
 struct Service {
@@ -30,8 +31,8 @@ impl Service {
     fn new() -> Service {
         let folder = tempfile::tempdir().unwrap();
         let systemd = UnixDatagram::bind(folder.path().join("notify")).unwrap();
-        systemd.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let service = Service { folder, at: free_address(), server: empty_server(Duration::ZERO), systemd };
+        systemd.set_read_timeout(Some(LIMIT)).unwrap();
+        let service = Service { folder, at: own_address().to_string(), server: empty_server(Duration::ZERO), systemd };
         service.configure(2);
         service
     }
@@ -70,7 +71,7 @@ impl Service {
 
     fn client(&self) -> BufReader<TcpStream> {
         let stream = TcpStream::connect(&self.at).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
         BufReader::new(stream)
     }
 }
@@ -91,17 +92,6 @@ fn get(client: &mut BufReader<TcpStream>) {
 fn ends(command: &mut Command) -> (Option<i32>, String) {
     let output = command.stderr(Stdio::piped()).output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
-/// Waits until the condition holds.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..10_000 {
-        if is_so() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    panic!("not within 10 s: {what}");
 }
 
 /// Waits until a process has ended.
@@ -188,7 +178,7 @@ fn running_proxy_survives_failed_take_overs() {
     // One whose settings are invalid.
     fs::write(service.file(), "threads = 0\n").unwrap();
     signal("-USR2", front.id());
-    let mut warnings = std::iter::repeat_with(|| warned.recv_timeout(Duration::from_secs(30)).unwrap());
+    let mut warnings = std::iter::repeat_with(|| warned.recv_timeout(LIMIT).unwrap());
     assert!(warnings.any(|line| line.contains("the new process has not taken over: exit status: 2")));
     get(&mut client);
     // One of another user.

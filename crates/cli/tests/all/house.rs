@@ -109,8 +109,8 @@ fn fuzzing_dictionary_has_all_keys_and_words() {
 fn algorithms_have_vectors_and_trajectories_that_headers_name() {
     let mut wrong = Vec::new();
     let of = |rows: Vec<&'static Row>, home| rows.into_iter().flat_map(|row| row.laws).map(move |file| (home, file));
-    let laws = of(fanin_laws::rows().collect(), "crates/laws");
-    for (home, file) in laws.chain(of(fanin_fanout::rows().collect(), "crates/fanout")) {
+    let laws = of(fanin_laws::rows().collect(), "crates/engine/laws");
+    for (home, file) in laws.chain(of(fanin_fanout::rows().collect(), "crates/engine/fanout")) {
         let law = file.law;
         let header: String = file.text.lines().take_while(|line| line.starts_with("//!")).collect();
         for label in ["Sources:", "Law:", "Units:", "Owns:", "Departs:", "Checked:"] {
@@ -141,7 +141,7 @@ fn headers_of_placement_algorithms_name_their_tests() {
         }
         let own = header.contains("Checked: its own tests") && file.text.contains("#[cfg(test)]");
         let named = header.split("Checked: ").nth(1).and_then(|named| named.split(['.', ':', ',']).next());
-        let apart = named.map(|named| root().join("crates/placement").join(named).with_extension("rs"));
+        let apart = named.map(|named| root().join("crates/engine/placement").join(named).with_extension("rs"));
         assert!(own || apart.is_some_and(|path| path.is_file()), "the tests that {} names are not there", file.law);
     }
 }
@@ -183,7 +183,7 @@ fn every_algorithm_file_has_a_row_with_unique_words() {
     let rows = fanin_laws::rows().chain(fanin_fanout::rows()).chain(fanin_placement::rows());
     let named: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
     for folder in ["laws/src/sender", "laws/src/port", "fanout/src", "placement/src"] {
-        for entry in fs::read_dir(root().join("crates").join(folder)).unwrap() {
+        for entry in fs::read_dir(root().join("crates/engine").join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let law = path.file_stem().unwrap().to_str().unwrap();
             let shared = others.contains(&law) || placed.contains(&law);

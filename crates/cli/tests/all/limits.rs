@@ -9,7 +9,7 @@ use serde_json::Value;
 const HEAD: &str = "# Limits
 
 Features that fanin does not model, the consequences for its results, and the closest features that it models. `make docs` generates
-this page from `crates/spec/src/limits.rs`; `fanin explain NAME` prints the same. [validation.md](validation.md) compares the modelled
+this page from `crates/scenario/spec/src/limits.rs`; `fanin explain NAME` prints the same. [validation.md](validation.md) compares the modelled
 features with ns-3 and Linux.
 ";
 

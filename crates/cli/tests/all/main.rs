@@ -33,5 +33,6 @@ mod sweeping;
 mod testbed;
 mod too_large;
 mod tracing;
+mod transports;
 mod verdicts;
 mod warnings;

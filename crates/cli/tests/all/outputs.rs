@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Place, SMALL, err};
+use fanin_testing::wait_until;
 
 /// Runs of 100,000 s, which no test waits for.
 const ENDLESS: &str = "\
@@ -40,13 +41,8 @@ fn signal(child: &Child, name: &str) {
 /// Starts `fanin` and waits until a file of its own exists.
 fn started(place: &Place, arguments: &[&str], made: impl Fn() -> bool) -> Child {
     let child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    for _ in 0..1000 {
-        if made() {
-            return child;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{arguments:?}: {}", err(&child.wait_with_output().unwrap()));
+    wait_until(&format!("{arguments:?} makes its file"), made);
+    child
 }
 
 #[test]
@@ -145,11 +141,9 @@ fn respects_ignored_hang_ups() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !place.path("results/.unfinished/lock").exists() {
-        thread::sleep(Duration::from_millis(10));
-    }
-    thread::sleep(Duration::from_millis(100));
+    wait_until("a lock", || place.path("results/.unfinished/lock").exists());
     signal(&child, "-HUP");
+    // Longer than it takes to end on another signal; on a busy machine the test sees less, and still passes.
     thread::sleep(Duration::from_millis(300));
     assert!(place.path("results/.unfinished/lock").exists());
     signal(&child, "-TERM");

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use super::common::program;
 use super::support::root;
+use fanin_testing::LIMIT;
 
 fn file(name: &str) -> String {
     fs::read_to_string(root().join("packaging").join(name)).unwrap()
@@ -154,7 +154,7 @@ fn systemd_is_told_of_start_reload_and_stop() {
     let (socket, settings) = (folder.path().join("notify"), folder.path().join("front.toml"));
     fs::write(&settings, "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\n").unwrap();
     let systemd = UnixDatagram::bind(&socket).unwrap();
-    systemd.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    systemd.set_read_timeout(Some(LIMIT)).unwrap();
     let run = |config: &Path| {
         let mut command = program();
         command.args(["front", "--config"]).arg(config).env("NOTIFY_SOCKET", &socket);

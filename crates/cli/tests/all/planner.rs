@@ -1,6 +1,5 @@
 //! `fanin plan --watch` beside two front ends and real memcached servers: PICC's period, section III, with clients that read and write meanwhile.
 #![expect(clippy::disallowed_types, reason = "simple clients")]
-#![expect(clippy::disallowed_methods, reason = "a limit of real time")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,8 +11,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use fanin_testing::{LIMIT, wait_until};
 use serde_json::Value;
 
 use super::common::program;
@@ -44,14 +44,6 @@ fn planner(folder: &Path) -> (Process, Receiver<String>) {
     (Process(child), periods)
 }
 
-fn comes(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
 impl Tier {
     /// A running tier, or why there is none.
     fn start(hashed: bool) -> Result<Tier, String> {
@@ -68,7 +60,7 @@ impl Tier {
         };
         let servers: Vec<Process> = places.iter().map(memcached).collect();
         for place in &places {
-            comes("a server", || UnixStream::connect(place).is_ok());
+            wait_until("a server", || UnixStream::connect(place).is_ok());
         }
         // Eight answers at once overflow this buffer at any rate of requests, so that the decision does not depend on this machine's speed.
         let arguments = ["new", "cluster", "--servers", "8", "--racks", "4", "--replicas", "1", "--buffer", "32 KiB"];
@@ -84,7 +76,7 @@ impl Tier {
         };
         fs::write(folder.path().join("plain.toml"), pool("127.0.0.1:1", "")).unwrap();
         let (planner, periods) = planner(folder.path());
-        comes("an empty plan", || folder.path().join("plans/plan.json").exists());
+        wait_until("an empty plan", || folder.path().join("plans/plan.json").exists());
         let front = |number: usize| {
             let log = format!(
                 "threads = 1\n[log]\nfile = \"asked{number}.csv\"\nshare = \"100 %\"\nkeys = \"{keys}\"\nsecret = \"secret\"\n"
@@ -108,7 +100,7 @@ impl Tier {
     fn client(&self, front: usize) -> Client {
         let stream = TcpStream::connect(&self.fronts[front].0).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
         Client { lines: BufReader::new(stream.try_clone().unwrap()), stream }
     }
 
@@ -127,7 +119,7 @@ impl Tier {
     /// The next period with requests and a decision.
     fn period(&self) -> Value {
         loop {
-            let line = self.periods.recv_timeout(Duration::from_secs(60)).unwrap();
+            let line = self.periods.recv_timeout(LIMIT).unwrap();
             let period: Value = serde_json::from_str(&line).unwrap();
             assert_eq!(period["schema"], 1);
             if period.get("servers_before").is_some() {
@@ -266,7 +258,7 @@ fn follows_traffic(hashed: bool) {
         };
         assert!(first["servers_after"].as_f64() < Some(first["servers_before"].as_f64().unwrap() / 2.0), "{first}");
         for stage in ["begin", "move", "copied", "turn", "over"] {
-            comes(stage, || tier.stage() == stage);
+            wait_until(stage, || tier.stage() == stage);
             tier.kill_planner();
         }
         let second = tier.period();

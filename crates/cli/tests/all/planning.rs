@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
+use fanin_testing::{wait_for_exit, wait_until};
 use serde_json::Value;
 
 use super::common::{Place, SMALL};
@@ -112,19 +111,9 @@ fn first_signal_ends_it_and_leaves_nothing() {
     fs::write(place.path("long.csv"), format!("time,query,key,size\n{}", rows.collect::<String>())).unwrap();
     let arguments = ["plan", "long.csv", "--cluster", "try/cluster.toml", "--every", "1 s", "--out", "made"];
     let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let waits = |done: &mut dyn FnMut() -> bool| {
-        (0..2_000).any(|_| {
-            thread::sleep(Duration::from_millis(10));
-            done()
-        })
-    };
-    let began = waits(&mut || place.path("made/.unfinished/lock").exists());
-    thread::sleep(Duration::from_millis(500));
+    wait_until("a lock", || place.path("made/.unfinished/lock").exists());
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    let ended = waits(&mut || child.try_wait().unwrap().is_some());
-    let _ = child.kill();
-    let code = child.wait().unwrap().code();
-    assert!(began && ended && code == Some(143), "began {began}, ended {ended}: {code:?}");
+    assert_eq!(wait_for_exit("fanin plan", &mut child).code(), Some(143));
     assert!(!place.path("made").exists());
 }
 
@@ -167,7 +156,7 @@ fn full_servers_get_no_objects() {
 #[test]
 fn refuses_damaged_parquet_with_its_row_and_writes_nothing() {
     let place = demo();
-    let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../plan/tests/logs/polars.parquet")).unwrap();
+    let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../laboratory/plan/tests/logs/polars.parquet")).unwrap();
     let mut refused = Vec::new();
     for at in (0..whole.len()).step_by(17) {
         let mut bytes = whole.clone();

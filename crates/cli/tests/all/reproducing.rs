@@ -51,7 +51,7 @@ fn scorecard_has_the_documented_fields() {
     let written = fs::read_to_string(place.path("results/scorecard.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), told, "what is written is what is printed");
     assert_eq!(keys(&told), ["cached_runs", "cpu_s", "fanin", "mode", "papers", "schema", "wall_s"]);
-    assert_eq!((&told["schema"], &told["mode"]), (&1.into(), &"full".into()));
+    assert_eq!((&told["schema"], &told["mode"]), (&2.into(), &"full".into()));
     let paper = &told["papers"][0];
     assert_eq!((keys(paper), &paper["paper"]), (vec!["figures", "paper"], &"tiny".into()));
     assert_eq!(paper["figures"].as_array().unwrap().len(), 3);
@@ -258,7 +258,7 @@ fn sensitivity_sweep_marks_fragile_claims() {
     assert_eq!((&claims[1]["robust"], &claims[2]["robust"]), (&true.into(), &false.into()));
     let there = ["a switch of its own", "switch.buffer=3 packets"];
     let there = there.map(|setting| serde_json::json!({"setting": setting, "verdict": "fail"})).to_vec().into();
-    assert_eq!((&claims[2]["hangs_on"], &claims[1]["hangs_on"]), (&there, &Value::Null));
+    assert_eq!((&claims[2]["depends_on"], &claims[1]["depends_on"]), (&there, &Value::Null));
     place.says(&["reproduce", "tiny", "--out", "page"]);
     assert!(
         fs::read_to_string(place.path("page/report.html"))

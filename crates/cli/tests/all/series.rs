@@ -42,7 +42,7 @@ fn watching_adds_series_without_changing_tables() {
     }
 
     let samples = watched("samples.csv");
-    assert!(samples.starts_with("scheme,fan_in,seed,time_ps,series,of,value_bytes\nnewreno,6,1,"));
+    assert!(samples.starts_with("scheme,fan_in,seed,time_ps,series,of,value_bytes,rate_bps\nnewreno,6,1,"));
     let of: BTreeSet<String> = column(&samples, "of").into_iter().collect();
     assert_eq!(
         of.into_iter().collect::<Vec<_>>().join(" "),

@@ -8,13 +8,15 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
+use fanin_testing::wait_for;
 use serde_json::Value;
 
 use crate::common::{Place, err};
+use crate::support::root;
 
 /// A second of barrier reads at 20 Mbit/s.
 fn scenario() -> String {
-    let star = include_str!("../../../testbed/tests/star.toml");
+    let star = include_str!("../../../laboratory/testbed/tests/star.toml");
     star.replace("400 ms", "1 s").replace("fan_in = [4]", "fan_in = [2]") + "[run]\nseeds = 1\n"
 }
 
@@ -127,15 +129,58 @@ fn a_killed_testbed_leaves_nothing() {
         let all = || fs::read_dir("/proc").unwrap().flatten().flat_map(|process| namespaces(&process.path()));
         let left = || all().filter(|one| used.contains(one) && !own.contains(one)).collect::<Vec<_>>();
         // A program that it had started ends when its input ends.
-        let is_gone = (0..100).any(|_| {
-            left().is_empty() || {
-                sleep(Duration::from_millis(50));
-                false
-            }
+        wait_for("its namespaces are gone", || {
+            let left = left();
+            if left.is_empty() { Ok(()) } else { Err(format!("killed after {millis} ms: {left:?}")) }
         });
-        assert!(is_gone, "killed after {millis} ms: {:?}", left());
     }
     assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn schemes_that_cannot_be_measured_are_listed_beside_the_others() {
+    let place =
+        Place::with(&scenario().replace("[\"cubic\"]", "[\"cubic+ictcp\", \"cubic\"]").replace("1 s", "200 ms"));
+    let run = place.fanin(&["testbed", "my.toml", "--json"]);
+    if run.status.code() == Some(3) {
+        return eprintln!("skipped: {}", err(&run));
+    }
+    assert!(run.status.success(), "{}", err(&run));
+    let printed: Value = serde_json::from_slice(&run.stdout).unwrap();
+    let schemes: Vec<&Value> = printed["rows"].as_array().unwrap().iter().map(|row| &row["scheme"]).collect();
+    assert_eq!(schemes, ["cubic"]);
+    let impossible = &printed["impossible"][0];
+    assert_eq!(impossible["scheme"], "cubic+ictcp", "{printed}");
+    assert!(impossible["why"].as_str().unwrap().contains("ICTCP"), "{impossible}");
+    let told = place.says(&["testbed", "my.toml"]);
+    assert!(told.contains("cubic+ictcp: not measurable: "), "{told}");
+}
+
+#[test]
+fn unmeasurable_clusters_are_refused_before_the_search() {
+    let place = Place::with(&scenario().replace("[\"cubic\"]", "[\"cubic+ictcp\"]"));
+    let refused = place.refuses(&["advise", "my.toml", "--prove", "--budget", "1M", "--no-cache"]);
+    assert!(refused.contains("ICTCP") && !refused.contains("first run"), "{refused}");
+}
+
+#[test]
+fn commands_of_the_page_are_no_bad_input() {
+    let pages =
+        ["quick-start", "testbed"].map(|page| fs::read_to_string(root().join(format!("docs/{page}.md"))).unwrap());
+    let (_, scenario) = pages[0].split_once("```toml scenario my.toml\n").unwrap();
+    let place = Place::with(scenario.split("```").next().unwrap());
+    let commands =
+        pages[1].lines().filter_map(|line| line.trim_start_matches("sudo ").strip_prefix("fanin testbed my.toml"));
+    let commands: Vec<Vec<&str>> =
+        commands.map(|line| line.split('#').next().unwrap().split_whitespace().collect()).collect();
+    assert!(commands.len() >= 2, "{commands:?}");
+    for command in commands {
+        let short = ["--seeds", "1", "--fan-in", "2", "--set", "workload.duration=20 ms"];
+        let without = command.split(|word| *word == "--fan-in").map(<[&str]>::to_vec).collect::<Vec<_>>();
+        let own = [without[0].clone(), without.get(1).map_or(Vec::new(), |rest| rest[1..].to_vec())].concat();
+        let run = place.fanin(&[&["testbed", "my.toml"], &own[..], &short[..]].concat());
+        assert_ne!(run.status.code(), Some(2), "{command:?}: {}", err(&run));
+    }
 }
 
 #[test]

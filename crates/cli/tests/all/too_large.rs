@@ -1,9 +1,9 @@
 //! Scenarios that do not fit in memory are refused before any run, with a size that fits.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::common::{Place, SMALL, err};
+use fanin_testing::wait_for_exit;
 
 const SHUFFLE: &str = "\
 schemes = [\"newreno\"]
@@ -157,14 +157,7 @@ fn ends(place: &Place, scheme: &str, settings: &[&str]) {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // Ten seconds alone; tests beside it take their share.
-    for _ in 0..6000 {
-        if child.try_wait().unwrap().is_some() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let _ = child.kill();
+    wait_for_exit(&format!("{settings:?}"), &mut child);
     let output = child.wait_with_output().unwrap();
     let code = output.status.code();
     assert!(code == Some(0) || code == Some(2), "{settings:?}: {code:?} {}", err(&output));

@@ -67,7 +67,7 @@ Every row of the tables below starts with its run:
 type Fields = &'static [(&'static str, &'static str, &'static str)];
 
 const COMPARE: Fields = &[
-    ("schema", "number", "Version of this format: 1."),
+    ("schema", "number", "Version of this format: 2."),
     ("scenario", "text", "Name of the scenario file."),
     ("hash", "text", "Hash of the resolved scenario: equal for equal settings."),
     (
@@ -104,14 +104,14 @@ const COMPARE: Fields = &[
     (
         "findings[].verdict",
         "text",
-        "`holds`, `slow`, `sags`, `collapses` or `open` (`reading-the-report.md`); `overall` for the comparison of all schemes.",
+        "`sustains`, `slow`, `degrades`, `collapsed` or `open` (`reading-the-report.md`); `overall` for the comparison of all schemes.",
     ),
     ("findings[].head", "text", "Summary of the finding."),
     ("findings[].says", "text", "Explanation of the finding."),
 ];
 
 const RUN: Fields = &[
-    ("schema", "number", "Version of this format: 1."),
+    ("schema", "number", "Version of this format: 2."),
     ("scenario", "text", "Name of the scenario file."),
     ("hash", "text", "Hash of the resolved scenario: equal for equal settings."),
     ("scheme", "text", "Label of the scheme, else its name."),
@@ -156,7 +156,7 @@ const FIGURES: Fields = &[
 
 /// Fields of a scorecard about open parameters, present after a sensitivity sweep.
 const HANGS_ON: [&str; 2] =
-    ["papers[].figures[].claims[].hangs_on[].setting", "papers[].figures[].claims[].hangs_on[].verdict"];
+    ["papers[].figures[].claims[].depends_on[].setting", "papers[].figures[].claims[].depends_on[].verdict"];
 
 /// Fields of a scorecard about spared runs, present if there are some.
 const SPARED: [&str; 5] = [
@@ -168,7 +168,7 @@ const SPARED: [&str; 5] = [
 ];
 
 const SCORECARD: Fields = &[
-    ("schema", "number", "Version of this format: 1."),
+    ("schema", "number", "Version of this format: 2."),
     ("fanin", "text", "Version of the program."),
     ("mode", "text", "`full` or `quick`."),
     ("wall_s", "s", "Wall time. Not part of the result, like the two fields below."),

@@ -6,18 +6,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::support::{is_current, root, says};
+use crate::support::{is_current, kept, root, says};
 
-/// A folder in which a reader follows a page.
+/// A folder in which a reader follows a page. Runs that several pages show are cached.
 struct Reader {
     page: String,
     folder: TempDir,
-    cache: TempDir,
+    cache: PathBuf,
 }
 
 impl Reader {
@@ -26,7 +26,7 @@ impl Reader {
         for name in ["scenarios", "papers", "docs"] {
             std::os::unix::fs::symlink(root().canonicalize().unwrap().join(name), folder.path().join(name)).unwrap();
         }
-        Reader { page: page.into(), folder, cache: tempfile::tempdir().unwrap() }
+        Reader { page: page.into(), folder, cache: kept() }
     }
 
     /// Runs a command in a shell that finds `fanin`, and returns its output.
@@ -36,7 +36,7 @@ impl Reader {
             .args(["-euc", command])
             .current_dir(self.folder.path())
             .env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"))
-            .env("XDG_CACHE_HOME", self.cache.path())
+            .env("XDG_CACHE_HOME", &self.cache)
             .output()
             .unwrap();
         let told = String::from_utf8_lossy(&output.stderr);

@@ -1,0 +1,353 @@
+//! A network: nodes, links, and routing.
+
+use std::collections::BTreeMap;
+use std::iter::successors;
+
+use crate::edges::{self, Edge};
+use crate::ids::{HostId, Link, LinkId, NodeId, mix};
+use crate::routes::Routes;
+use crate::star::{self, Star};
+use crate::tree::{self, Tree};
+
+/// Tiers of ports, in the order in which a packet passes them.
+pub const TIERS: [&str; 11] = [
+    "host up",
+    "leaf up",
+    "tor up",
+    "agg up",
+    "switch to switch",
+    "core down",
+    "agg down",
+    "spine down",
+    "tor down",
+    "leaf down",
+    "switch down",
+];
+
+/// A network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    hosts: u32,
+    links: Vec<Link>,
+    routes: Routes,
+    /// By node; stars and trees compute them.
+    names: Vec<String>,
+}
+
+/// Builds a star.
+pub fn star(star: &Star) -> Fabric {
+    Fabric { hosts: star.servers + 1, links: star::links(star), routes: Routes::Star, names: Vec::new() }
+}
+
+/// Builds a tree.
+///
+/// # Errors
+/// The problem and its solution.
+pub fn tree(tree: &Tree) -> Result<Fabric, String> {
+    let plan = tree::plan(tree)?;
+    Ok(Fabric { hosts: plan.hosts(), links: plan.links(), routes: Routes::Tree(plan), names: Vec::new() })
+}
+
+/// Builds a network of edges. `hosts` has the hosts' names by number; every other name is a switch.
+///
+/// # Errors
+/// The problem and its solution.
+pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
+    let edges::Read { names, links, table } = edges::read(hosts, edges)?;
+    Ok(Fabric { hosts: hosts.len() as u32, links, routes: Routes::Table(table), names })
+}
+
+impl Fabric {
+    /// The number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// Every switch.
+    pub fn switches(&self) -> impl Iterator<Item = NodeId> + use<> {
+        // Links are numbered by receiver.
+        let nodes = self.links.last().map_or(self.hosts, |link| link.to.0 + 1);
+        (self.hosts..nodes).map(NodeId)
+    }
+
+    /// Every link, by its number.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// A link.
+    #[inline]
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.index()]
+    }
+
+    /// Number of links that leave a node.
+    pub fn links_from(&self, node: NodeId) -> u32 {
+        self.links.iter().filter(|link| link.from == node).count() as u32
+    }
+
+    /// Every link's number.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.links.len() as u32).map(LinkId)
+    }
+
+    /// Whether the node is a host.
+    #[inline]
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.0 < self.hosts
+    }
+
+    /// The link on which a host sends.
+    #[inline]
+    pub fn uplink(&self, HostId(host): HostId) -> LinkId {
+        debug_assert!(host < self.hosts);
+        LinkId(match self.routes.whole() {
+            Routes::Star => self.hosts + host,
+            Routes::Tree(tree) => tree.uplink(host),
+            // A host has one link, whatever the destination.
+            Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
+            Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
+        })
+    }
+
+    /// The link on which a host receives: hosts come first, each has one link, and links are numbered by receiver.
+    #[inline]
+    pub fn downlink(&self, HostId(host): HostId) -> LinkId {
+        debug_assert!(host < self.hosts);
+        LinkId(host)
+    }
+
+    /// The link in the opposite direction; of several between two nodes, the one at the same place.
+    pub fn reverse(&self, link: LinkId) -> LinkId {
+        // Links are numbered by receiver, then by sender.
+        let first = |to, from| self.links.partition_point(|other| (other.to, other.from) < (to, from));
+        let Link { from, to, .. } = *self.link(link);
+        LinkId((first(from, to) + link.index() - first(to, from)) as u32)
+    }
+
+    /// Whether a link leads to a host.
+    #[inline(always)]
+    pub fn is_downlink(&self, link: LinkId) -> bool {
+        link.0 < self.hosts
+    }
+
+    /// Number of a host's switch, the same for all hosts of a rack.
+    pub fn rack(&self, host: HostId) -> u32 {
+        self.link(self.uplink(host)).to.0 - self.hosts
+    }
+
+    /// Number of racks of a tree, with or without hosts; other networks have no empty racks.
+    pub fn racks(&self) -> Option<u32> {
+        match self.routes.whole() {
+            Routes::Tree(tree) => Some(tree.racks()),
+            _ => None,
+        }
+    }
+
+    /// Pod of a host's rack; without pods, all are in one.
+    pub fn pod(&self, host: HostId) -> u32 {
+        match self.routes.whole() {
+            Routes::Tree(tree) => tree.pod(host.0),
+            _ => 0,
+        }
+    }
+
+    /// Links from other switches into a host's rack.
+    pub fn into_rack(&self, host: HostId) -> impl Iterator<Item = LinkId> {
+        let switch = self.link(self.uplink(host)).to;
+        // Links are numbered by receiver.
+        let first = self.links.partition_point(|link| link.to < switch);
+        let last = self.links.partition_point(|link| link.to <= switch);
+        (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
+    }
+
+    /// Next hop of a packet towards a host, from the switch at the end of a link. The flow's hash selects among equal-cost links, and is
+    /// only computed if there are several.
+    #[inline(always)]
+    pub fn next_hop(&self, link: LinkId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        debug_assert!(self.is_host(host.node()) && !self.is_downlink(link));
+        match self.routes {
+            Routes::Star => LinkId(host.0),
+            _ => self.next_hop_beyond_star(self.link(link).to, host, flow_hash),
+        }
+    }
+
+    /// The same for other networks than stars, in a separate function so that stars have no overhead; trees come first.
+    #[inline(never)]
+    fn next_hop_beyond_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        if let Routes::Tree(tree) = &self.routes {
+            return LinkId(tree.next_hop(switch.0, host.0, flow_hash));
+        }
+        self.next_hop_elsewhere(switch, host, flow_hash)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_hop_elsewhere(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        match &self.routes {
+            Routes::Star | Routes::Tree(_) => unreachable!("these were first"),
+            Routes::Table(table) => LinkId(match table.next_hops(switch.0, host.0) {
+                [only] => *only,
+                several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],
+            }),
+            Routes::Degraded(degraded) => degraded.next_hop(&self.links, switch, host, flow_hash()),
+        }
+    }
+
+    /// Links on a flow's path.
+    pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
+        let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| self.next_hop(link, to, || flow_hash));
+        successors(Some(self.uplink(from)), next)
+    }
+
+    /// Links on a path between two hosts; one of the equal-cost paths.
+    pub fn path(&self, from: HostId, to: HostId) -> impl Iterator<Item = &Link> {
+        self.way(from, to, 0).map(|link| self.link(link))
+    }
+
+    /// Maximum total rate, in bit/s, of equal senders to one host, with flows spread evenly over equal-cost paths: that of the bottleneck.
+    pub fn gather_rate(&self, senders: impl Iterator<Item = HostId>, to: HostId) -> f64 {
+        let mut load = vec![0.0; self.links.len()];
+        let senders: Vec<(HostId, f64)> = senders.map(|sender| (sender, 1.0)).collect();
+        self.spread(&senders, to, &mut load);
+        let used = load.iter().zip(&self.links).filter(|(load, _)| **load > 0.0);
+        used.map(|(load, link)| link.rate.0 as f64 * senders.len() as f64 / load).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Time in which the busiest link sends its part of these bits, given as sender, receiver and number, with flows spread evenly over
+    /// equal-cost paths.
+    pub fn least_time_s(&self, demands: impl Iterator<Item = ((HostId, HostId), f64)>) -> f64 {
+        let mut by_receiver: BTreeMap<HostId, Vec<(HostId, f64)>> = BTreeMap::new();
+        for ((from, to), bits) in demands.filter(|((from, to), _)| from != to) {
+            by_receiver.entry(to).or_default().push((from, bits));
+        }
+        let mut load = vec![0.0; self.links.len()];
+        for (to, senders) in by_receiver {
+            self.spread(&senders, to, &mut load);
+        }
+        self.busiest_s(&load)
+    }
+
+    /// Adds each link's share of the senders' flows to one host.
+    fn spread(&self, senders: &[(HostId, f64)], to: HostId, load: &mut [f64]) {
+        let mut flow: BTreeMap<NodeId, f64> = BTreeMap::new();
+        for &(sender, share) in senders {
+            let uplink = self.uplink(sender);
+            load[uplink.index()] += share;
+            *flow.entry(self.link(uplink).to).or_default() += share;
+        }
+        // Hop by hop, to merge flows at switches.
+        while !flow.is_empty() {
+            for (switch, share) in std::mem::take(&mut flow) {
+                if self.is_host(switch) {
+                    continue;
+                }
+                let ways = self.routes.ways(switch, to);
+                for way in &ways {
+                    let part = share / ways.len() as f64;
+                    load[way.index()] += part;
+                    *flow.entry(self.link(*way).to).or_default() += part;
+                }
+            }
+        }
+    }
+
+    /// The longest time in which a link sends its load.
+    fn busiest_s(&self, load: &[f64]) -> f64 {
+        load.iter().zip(&self.links).map(|(load, link)| load / link.rate.0 as f64).fold(0.0, f64::max)
+    }
+
+    /// Name of a node: `client`, `server3`, `switch`.
+    pub fn name(&self, node: NodeId) -> String {
+        match (self.names.get(node.index()), node.0, self.routes.whole()) {
+            (Some(name), ..) => name.clone(),
+            (None, 0, _) => "client".into(),
+            (None, n, _) if n < self.hosts => format!("server{n}"),
+            (None, n, Routes::Tree(tree)) => tree.name(n),
+            (None, ..) => "switch".into(),
+        }
+    }
+
+    /// The two links, one per direction, between two named nodes.
+    ///
+    /// # Errors
+    /// A name is unknown, or there is no link.
+    pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
+        let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last.0 + 1);
+        let [one, other] = names.map(|name| (0..nodes).map(NodeId).find(|&node| self.name(node) == name));
+        let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| format!("nothing is called `{name}` here"));
+        let (one, other) = (known(one, names[0])?, known(other, names[1])?);
+        let link = |from, to| {
+            let place = self.links.iter().position(|link| (link.from, link.to) == (from, to));
+            place
+                .map(|place| LinkId(place as u32))
+                .ok_or_else(|| format!("no link joins `{}` and `{}`", names[0], names[1]))
+        };
+        Ok([link(one, other)?, link(other, one)?])
+    }
+
+    /// Name of a link: `switch>client`.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let link = self.link(link);
+        format!("{}>{}", self.name(link.from), self.name(link.to))
+    }
+
+    /// Tier of the port of a link: one of [`TIERS`].
+    pub fn tier(&self, link: LinkId) -> &'static str {
+        let Link { from, to, .. } = *self.link(link);
+        match self.routes.whole() {
+            _ if self.is_host(from) => "host up",
+            Routes::Tree(tree) => tree.tier(from.0, to.0),
+            _ if self.is_host(to) => "switch down",
+            _ => "switch to switch",
+        }
+    }
+
+    /// Removes a link from all paths, or restores it. Every switch knows at once. If no equal-cost path is left, packets are forwarded up
+    /// to the failure.
+    pub fn set_up(&mut self, link: LinkId, up: bool) {
+        self.routes = std::mem::replace(&mut self.routes, Routes::Star).set_up(link, up);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanin_units::{Rate, Time};
+
+    const GBIT: u64 = 1_000_000_000;
+
+    #[test]
+    fn client_link_or_senders_limit_rate() {
+        let star =
+            star(&Star { servers: 8, rate: Rate(GBIT), client_rate: Rate(4 * GBIT), delay: Time::from_micros(5) });
+        assert_eq!(star.gather_rate((1..=2).map(HostId), HostId(0)), 2.0 * GBIT as f64);
+        assert_eq!(star.gather_rate((1..=8).map(HostId), HostId(0)), 4.0 * GBIT as f64);
+    }
+
+    #[test]
+    fn thin_uplinks_limit_rate() {
+        // Two racks of four hosts, two spines: each rack has two uplinks of 0.5 Gbit/s.
+        let hosts: Vec<String> = (0..8).map(|n| if n == 0 { "client".into() } else { format!("server{n}") }).collect();
+        let mut list = Vec::new();
+        for (rack, host) in hosts.iter().enumerate().map(|(n, host)| (n / 4, host)) {
+            list.push((host.clone(), format!("leaf{rack}"), GBIT));
+        }
+        for rack in 0..2 {
+            for spine in 0..2 {
+                list.push((format!("leaf{rack}"), format!("spine{spine}"), GBIT / 2));
+            }
+        }
+        let edge = |(one, other, rate): (String, String, u64)| Edge {
+            ends: [one, other],
+            rate: Rate(rate),
+            delay: Time::from_micros(5),
+        };
+        let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
+        // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link has the same rate.
+        assert_eq!(fabric.gather_rate((4..8).map(HostId), HostId(0)), GBIT as f64);
+        assert_eq!(fabric.path(HostId(4), HostId(0)).count(), 4);
+        // Towards server7, three hosts of the near rack share the uplinks as well.
+        assert_eq!(fabric.gather_rate((0..4).map(HostId), HostId(7)), GBIT as f64);
+    }
+}

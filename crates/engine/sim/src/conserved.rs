@@ -1,0 +1,122 @@
+//! Conservation checks at the end of a run, in release builds too: nothing is lost, and nothing appears. (`pools.rs` checks shared
+//! memory at any time.)
+
+use fanin_driver::EndpointId;
+use fanin_tables::{FaultRow, RunTables, Totals};
+use fanin_transport::Written;
+
+/// The bytes of one end of a connection.
+pub(crate) struct Account {
+    pub id: EndpointId,
+    /// Bytes that its application has written.
+    pub written: u64,
+    /// Written bytes as the endpoint counts them.
+    pub own: Written,
+    /// Bytes of the other end that it has delivered.
+    pub delivered: u64,
+}
+
+/// Check packets, each connection's bytes, and messages: sent, received, and under way. `broken` is the first error of a closed
+/// connection.
+pub(crate) fn check(
+    tables: &RunTables,
+    broken: Option<&str>,
+    mut connections: impl Iterator<Item = [Account; 2]>,
+    [sent, received, under_way]: [u64; 3],
+) -> Result<(), String> {
+    packets(&tables.totals, &tables.faults)?;
+    if let Some(what) = broken {
+        return Err(what.into());
+    }
+    connections.try_for_each(connection)?;
+    messages(sent, received, under_way)
+}
+
+/// Check that both ends of a connection account for the written bytes.
+pub(crate) fn connection([one, other]: [Account; 2]) -> Result<(), String> {
+    let check = |from: &Account, to: &Account| bytes(from.id, from.written, from.own, to.delivered);
+    check(&one, &other)?;
+    check(&other, &one)
+}
+
+/// Every packet that was sent or duplicated by a fault was delivered, dropped, lost by a fault, or is in flight.
+fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), String> {
+    let &Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
+        totals;
+    let lost: u64 = faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum();
+    let doubled: u64 = faults.iter().map(|row| row.duplicated_packets).sum();
+    let what = || {
+        let by_faults = if faults.is_empty() { String::new() } else { format!(", {doubled} doubled, {lost} lost") };
+        format!("{sent} sent, {delivered} delivered, {drops} dropped, {under_way} under way{by_faults}")
+    };
+    held(sent + doubled == delivered + drops + lost + under_way, "packets", what)
+}
+
+/// Written bytes equal the endpoint's total; its peer has delivered at most what was sent and at least what the endpoint knows
+/// to be acknowledged. Undelivered bytes are still outstanding.
+fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Result<(), String> {
+    let in_order = own.acked <= delivered && delivered <= own.sent && own.sent <= own.total;
+    held(own.total == written && in_order, "bytes", || {
+        let Written { total, sent, acked } = own;
+        format!(
+            "endpoint {}: {written} written, of which it took {total}, sent {sent} and has {acked} acknowledged; \
+             {delivered} delivered",
+            endpoint.number()
+        )
+    })
+}
+
+/// Every message that an application sent was reported to its receiver or is in flight.
+fn messages(sent: u64, received: u64, under_way: u64) -> Result<(), String> {
+    held(sent == received + under_way, "messages", || {
+        format!("{sent} sent, {received} received, {under_way} under way")
+    })
+}
+
+fn held(is_so: bool, of: &str, what: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(format!("{of} are not conserved: {}", what())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detects_a_missing_packet() {
+        let whole =
+            Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
+        assert_eq!(packets(&whole, &[]), Ok(()));
+        let said = "packets are not conserved: 9 sent, 5 delivered, 2 dropped, 1 under way";
+        assert_eq!(packets(&Totals { drops: 2, ..whole }, &[]), Err(said.into()));
+    }
+
+    #[test]
+    fn sums_include_lost_and_doubled_packets() {
+        let whole =
+            Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
+        let faults = FaultRow { lost_packets: 3, crashed_packets: 1, duplicated_packets: 4, ..FaultRow::default() };
+        assert_eq!(packets(&whole, std::slice::from_ref(&faults)), Ok(()));
+        let said = "packets are not conserved: 9 sent, 5 delivered, 3 dropped, 1 under way, 3 doubled, 4 lost";
+        assert_eq!(packets(&whole, &[FaultRow { duplicated_packets: 3, ..faults }]), Err(said.into()));
+    }
+
+    #[test]
+    fn detects_inconsistent_bytes() {
+        let own = Written { total: 100, sent: 70, acked: 50 };
+        for delivered in [50, 60, 70] {
+            assert_eq!(bytes(EndpointId::new(4), 100, own, delivered), Ok(()));
+        }
+        for (written, delivered) in [(100, 49), (100, 71), (101, 60), (99, 60)] {
+            let what = bytes(EndpointId::new(4), written, own, delivered).expect_err("does not add up");
+            assert!(what.starts_with("bytes are not conserved: endpoint 4: "), "{what}");
+        }
+        assert!(bytes(EndpointId::new(4), 100, Written { sent: 101, ..own }, 60).is_err());
+    }
+
+    #[test]
+    fn detects_an_unreported_message() {
+        assert_eq!(messages(7, 5, 2), Ok(()));
+        let said = "messages are not conserved: 7 sent, 5 received, 1 under way";
+        assert_eq!(messages(7, 5, 1), Err(said.into()));
+    }
+}

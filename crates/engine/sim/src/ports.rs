@@ -1,0 +1,47 @@
+//! Ports of a network, set up when first needed.
+
+use fanin_driver::{Purpose, Stream};
+use fanin_fabric::{Fabric, LinkId};
+use fanin_laws::port::Law;
+
+use crate::link::{Departures, Link};
+use crate::network::{Config, Switches};
+
+/// Sets up ports, each when its first flow begins, so that an unused host costs little.
+pub(crate) struct PortSetup {
+    pub config: Config,
+    departures: Departures,
+    /// Whether switches' ports trim, and whether they serve higher classes first.
+    pub trims: bool,
+    by_class: bool,
+}
+
+impl PortSetup {
+    /// The ports of a network.
+    pub fn new(config: Config, departures: Departures, switches: &Switches) -> PortSetup {
+        let Switches { trims, by_class, .. } = *switches;
+        PortSetup { config, departures, trims, by_class }
+    }
+
+    /// Whether switches' ports trim, or serve higher classes first.
+    pub fn extended(&self) -> bool {
+        self.trims || self.by_class
+    }
+
+    /// Set up the port of a link, unless done.
+    pub fn set_up(&self, id: LinkId, fabric: &Fabric, link: &mut Link) {
+        if link.is_ready() {
+            return;
+        }
+        let (ports, fanin_fabric::Link { from, rate, .. }) = (&self.config.ports, *fabric.link(id));
+        let law = match fabric.is_host(from) {
+            true => ports.host(rate),
+            false => {
+                let trim = self.trims.then(|| ports.trim(rate));
+                Law { trim, by_class: self.by_class, ..ports.switch(rate) }
+            }
+        };
+        let departures = if self.config.is_fickle(id, fabric) { Departures::Lazy } else { self.departures };
+        link.set_up(law, departures, self.config.changes(id), Stream::new(self.config.seed, Purpose::Port, id.0));
+    }
+}

@@ -1,0 +1,147 @@
+//! Interface between a network and the transport protocol of its hosts: [`Transport`] is one end of a connection, without I/O.
+//!
+//! A driver hands every arriving packet to [`Transport::receive`], calls [`Transport::expire`] at [`Transport::deadline`], and passes the
+//! application's operations on. The end sends packets through a [`Wire`] and reports [`Progress`] to the application. It carries lengths,
+//! not bytes.
+//!
+//! `fanin-tcp` is the first implementation; `docs/adding-a-transport.md` says how to add another.
+
+mod packet;
+mod progress;
+mod state;
+
+use fanin_units::{Rate, Time};
+
+pub use packet::{Bits, Block, Class, HeaderOptions, Metadata, Packet, Telemetry, Wire};
+pub use progress::{Awaited, Progress};
+pub use state::{Expiry, Phase, Stats, Timer, Waits, Written};
+
+/// Arguments of every call that may send.
+#[derive(Debug)]
+pub struct Call<'a, S, W: Wire> {
+    /// Settings, the same at every call: the driver keeps them, so that an end stays small.
+    pub settings: &'a S,
+    /// The time.
+    pub now: Time,
+    /// Maximum receive window to advertise, bytes: a receiver algorithm of the host sets it.
+    pub window: u32,
+    /// Takes outgoing packets.
+    pub wire: &'a mut W,
+}
+
+/// The limit of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendLimit {
+    /// A congestion window, with TCP's slow-start threshold.
+    Window {
+        /// Its size.
+        bytes: u64,
+        /// The threshold, if the transport has one.
+        ssthresh: Option<u32>,
+    },
+    /// A rate.
+    Rate(Rate),
+    /// Bytes that the receiver has granted and that are not sent yet.
+    Credit(u64),
+}
+
+/// One end of a connection.
+pub trait Transport: Sized + Send + 'static {
+    /// Settings shared by all ends of a run.
+    type Settings: Clone + Send;
+
+    /// Whether the driver reports that packets begin to leave: [`started`](Transport::started).
+    const REPORTS_STARTS: bool = false;
+
+    /// Whether ends take turns at their host: [`take_turn`](Transport::take_turn).
+    const TAKES_TURNS: bool = false;
+
+    /// Whether every packet takes a path of its own among equal ones.
+    const SPRAYS: bool = false;
+
+    /// An end that waits for its peer, or for [`Transport::connect`].
+    fn new(settings: &Self::Settings) -> Self;
+
+    /// Opens the connection.
+    fn connect(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>);
+
+    /// Starts as one end of a long-established connection, as after a handshake with round trip `rtt`.
+    fn stand(&mut self, settings: &Self::Settings, now: Time, rtt: Time);
+
+    /// Sends `bytes` more, due by `deadline`; `NEVER` for none.
+    fn write(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>, bytes: u64, deadline: Time);
+
+    /// Discards written data that has not been sent.
+    fn discard_unsent(&mut self);
+
+    /// Closes the sending side once everything is sent.
+    fn close(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>);
+
+    /// Drops the connection silently: its host has forgotten it.
+    fn abort(&mut self);
+
+    /// Sets whether the application reads incoming data; it does by default.
+    fn reads(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>, reads: bool);
+
+    /// Requests [`Progress::AWAKE`] once `bytes` have been delivered in all.
+    fn wake_at(&mut self, bytes: u64);
+
+    /// Processes a packet, which may have metadata.
+    fn receive(
+        &mut self,
+        call: &mut Call<'_, Self::Settings, impl Wire>,
+        packet: &Packet,
+        metadata: Metadata<'_>,
+    ) -> Progress;
+
+    /// A packet with so much payload, in the order of sending, has begun to leave its host: it waited while the link was busy or paused.
+    /// Packets without payload are not reported.
+    fn started(&mut self, _call: &mut Call<'_, Self::Settings, impl Wire>, _payload: u32) {}
+
+    /// How the end waits for its turn; `None` if it does not, or has said so before. The driver asks after every call.
+    fn asks_turn(&mut self) -> Option<Waits> {
+        None
+    }
+
+    /// It is the end's turn for which it waited so; returns how long it takes, zero if the end has no use for it. No other end of the host
+    /// has its turn in that time, so that a receiver can grant what its host's link carries.
+    fn take_turn(&mut self, _call: &mut Call<'_, Self::Settings, impl Wire>, _waited: Waits) -> Time {
+        Time::ZERO
+    }
+
+    /// The earliest timer; `NEVER` if none runs.
+    fn deadline(&self) -> Time;
+
+    /// Serves due timers.
+    fn expire(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>) -> Expiry;
+
+    /// Where the connection stands.
+    fn phase(&self) -> Phase;
+
+    /// The timer that the sender waits for, if some sent data is unacknowledged and nothing was sent since `since`.
+    fn waits_since(&self, since: Time) -> Option<Timer>;
+
+    /// Bytes delivered in order to the application.
+    fn delivered(&self) -> u64;
+
+    /// Progress of written data.
+    fn written(&self) -> Written;
+
+    /// The limit of the sender, to be shown.
+    fn limit(&self) -> SendLimit;
+
+    /// The smoothed round-trip time.
+    fn srtt(&self) -> Time;
+
+    /// Counters.
+    fn stats(&self) -> Stats;
+
+    /// Payload of a full packet, bytes.
+    fn full_payload(settings: &Self::Settings) -> u32;
+
+    /// Bytes of the IP packet of a data packet beyond its payload.
+    fn header_bytes(settings: &Self::Settings) -> u32;
+
+    /// Bytes of the IP packet that opens a connection.
+    fn opening_bytes(settings: &Self::Settings) -> u32;
+}

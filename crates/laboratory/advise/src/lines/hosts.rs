@@ -1,0 +1,212 @@
+//! Commands for hosts: attributes of routes, sysctls, and jumbo frames. Names and values are those of [`fanin_assemble::linux()`].
+
+use fanin_assemble::{RouteAttribute, Sysctl, route_window_holds, socket_buffer};
+use fanin_spec::Settings;
+use fanin_units::{Bytes, Time};
+
+use super::{Addresses, Lines, PROTO, Saved, Where};
+use crate::remedy::Change;
+
+/// The congestion control that gentle slow start extends, as `fanin kernel` has it, and the name of both in the kernel.
+fn gentle_slow_start(scheme: &str) -> Option<(&'static str, &'static str)> {
+    match scheme {
+        "newreno+gss" => Some(("reno", "fanin_gss_reno")),
+        "cubic+gss" => Some(("cubic", "fanin_gss_cubic")),
+        _ => None,
+    }
+}
+
+impl Lines {
+    /// Attributes of a route: of servers towards the client, of the client towards servers.
+    pub(super) fn routes(&mut self, change: &Change, after: &Settings, addresses: &Addresses) {
+        let mut servers = Vec::new();
+        if let Some(time) = change.value("tcp.rto_min").and_then(|text| text.parse::<Time>().ok()) {
+            servers.push(RouteAttribute::RtoMin(time));
+            self.note("Timers are rounded up to the kernel's tick: 4 ms with CONFIG_HZ=250, 1 ms with 1000.");
+            self.note(
+                "A receiver may delay an ACK by 40 ms. With a smaller RTOmin, responses that end in a single segment then cause \
+                 spurious timeouts; quickack at the client prevents them.",
+            );
+            self.note("A route's rto_min overrides net.ipv4.tcp_rto_min_us, available since Linux 6.11.");
+        }
+        if let Some(segments) = change.value("tcp.initial_window").and_then(|text| text.parse().ok()) {
+            servers.push(RouteAttribute::InitialWindow(segments));
+        }
+        let gentle = change.scheme.as_deref().and_then(gentle_slow_start);
+        if let Some((base, name)) = gentle {
+            self.apply(
+                Where::Servers,
+                format!("fanin kernel status | grep -q {name} || fanin kernel load gss --over {base}"),
+            );
+            self.verify(Where::Servers, format!("fanin kernel status | grep -w {name}"));
+            servers.push(RouteAttribute::CongestionControl(name));
+        }
+        let who = format!("CLIENT={}  # the client's address", addresses.client);
+        self.route(Where::Servers, &who, "CLIENT", &servers);
+        if let Some((base, _)) = gentle {
+            self.undo(Where::Servers, format!("fanin kernel unload --over {base}"));
+            self.note(
+                "Try it first on half of a service's new connections, which takes itself back when it is worse: fanin kernel load gss \
+                 --canary cgroup=system.slice/NAME.service --for 10m (docs/kernel.md).",
+            );
+            self.note(
+                "fanin kernel needs root, Linux 6.4 with BTF, and the program fanin-kernel. The unit packaging/fanin-kernel.service loads \
+                 it at boot; the route needs its own line there.",
+            );
+        }
+        let mut client = Vec::new();
+        if change.value("tcp.delayed_ack") == Some("1") {
+            client.push(RouteAttribute::QuickAck);
+        }
+        if let Some(window) = change.value("tcp.receive_window").and_then(|text| text.parse::<Bytes>().ok()) {
+            match route_window_holds(after) {
+                true => client.push(RouteAttribute::Window(window.0)),
+                false => self.receive_buffer(window.0.div_ceil(after.tcp.mss.0)),
+            }
+        }
+        let who = format!("SERVERS={}  # the servers' network", addresses.servers);
+        self.route(Where::Client, &who, "SERVERS", &client);
+        if client.iter().any(|attribute| matches!(attribute, RouteAttribute::Window(_))) {
+            self.sysctl(Where::Client, &Sysctl::receive_autotuning(false));
+            self.touch(
+                "every TCP connection of the client: receive autotuning (tcp_moderate_rcvbuf) is off for the whole host, and its \
+                 connections keep the middle value of net.ipv4.tcp_rmem",
+            );
+            self.note(
+                "Linux increases a route's window as data arrives, unless tcp_moderate_rcvbuf is off. SO_RCVBUF in the application \
+                 needs neither command, and affects no other connection.",
+            );
+            self.note("Linux 6.12 ignores a route's window after the first full segment; Linux 6.1 does not. `ss -tmi` shows each socket's window.");
+        }
+    }
+
+    /// Sets SO_RCVBUF so that the client's sockets advertise this many segments.
+    fn receive_buffer(&mut self, segments: u64) {
+        let (option, buffer) = socket_buffer(segments);
+        self.apply(
+            Where::Application,
+            format!("# the client's sockets, before they connect: setsockopt(SO_RCVBUF, {option})"),
+        );
+        self.undo(Where::Application, "# the client's sockets without SO_RCVBUF");
+        self.verify(Where::Application, format!("# each socket has rb{buffer}: ss -tmn state established"));
+        self.note(
+            "Linux 6.12 ignores a route's window after the first full segment, so the socket's buffer limits the window instead. A packet of \
+             1,500 B takes 2,304 B of the buffer if the driver uses half a page per packet; with a page, double the buffer.",
+        );
+    }
+
+    /// Sets attributes of a route to an address or network in a variable. Replaces the route without removing it, so traffic continues.
+    fn route(&mut self, place: Where, who: &str, name: &str, attributes: &[RouteAttribute]) {
+        if attributes.is_empty() {
+            return;
+        }
+        self.with(place, who);
+        let last = format!("route flush exact ${name} proto {PROTO}");
+        // One route per line, as `ip route replace` expects: removes the backslashes before gateways and the automatic lock of `rto_min`.
+        let as_commands = r"s/rto_min lock/rto_min/; s/ \(dead\|linkdown\)//g; s/\\//g; s/^./route replace &/";
+        let get =
+            format!("NOW=$(ip -o route show \"${name}\") && NOW=$(printf '%s\\n' \"$NOW\" | sed '{as_commands}')");
+        // Gateway, interface and source; the rest is the kernel's own, or another table's.
+        let path = r"s/^[^ ]* //; s/ table [^ ]*//; s/\(src [^ ]*\).*/\1/";
+        let attributes: Vec<String> = attributes.iter().map(RouteAttribute::to_string).collect();
+        let attributes = attributes.join(" ");
+        self.apply(place, format!("WAY=$(ip -o route get \"${{{name}%/*}}\")"));
+        let saved = Saved {
+            place,
+            file: &format!("/run/fanin-to-${{{name}%/*}}"),
+            get: &get,
+            text: &format!("\"$NOW\" \"{last}\""),
+            ours: &last,
+            load: "ip -batch",
+            today: None,
+        };
+        self.change(
+            &saved,
+            &format!(
+                "printf '%s\\n' \"$WAY\" | sed \"{path}; s|.*|route replace ${name} & {attributes} proto {PROTO}|\" | ip -batch -"
+            ),
+        );
+        let shown: String = attributes
+            .split(' ')
+            .collect::<Vec<_>>()
+            .chunks(2)
+            .map(|pair| format!(" | grep -w '{}'", pair.join(if pair[0] == "rto_min" { " lock " } else { " " })))
+            .collect();
+        self.verify(place, format!("ip -o route show \"${name}\"{shown}"));
+        self.note("Undo also restores other attributes of that route, such as its MTU or gateways.");
+        self.note("Open connections keep their settings: restart the processes that hold them.");
+        self.note("To keep a route after a reboot, add it to the network configuration: netplan, NetworkManager, or an `up` line of ifupdown.");
+    }
+
+    /// Sets a sysctl.
+    fn sysctl(&mut self, place: Where, sysctl: &Sysctl) {
+        let Sysctl { key, value } = sysctl;
+        let saved = Saved {
+            place,
+            file: &format!("/run/fanin-{}", key.rsplit('.').next().unwrap_or(key)),
+            get: &format!("NOW=$(sysctl {key})"),
+            text: "\"$NOW\"",
+            ours: &format!("{key} = ..*"),
+            load: "sysctl -p",
+            today: None,
+        };
+        self.change(&saved, &format!("sysctl -w {sysctl}"));
+        self.verify(place, format!("sysctl -n {key} | grep -x {value}"));
+        self.note("To keep a sysctl after a reboot, add it to /etc/sysctl.d/90-fanin.conf.");
+    }
+
+    /// DCTCP, and the ECN settings that it needs.
+    pub(super) fn congestion_control(&mut self, change: &Change) {
+        let Some(scheme) = &change.scheme else { return };
+        let ecn = scheme.starts_with("dctcp") || scheme.contains("ecn");
+        for place in [Where::Servers, Where::Client] {
+            if scheme.starts_with("dctcp") {
+                self.apply(place, "modprobe tcp_dctcp");
+                self.sysctl(place, &Sysctl::congestion_control("dctcp"));
+                self.note("To load tcp_dctcp after a reboot, add it to a file in /etc/modules-load.d/.");
+            }
+            if ecn {
+                self.sysctl(place, &Sysctl::ecn(true));
+            }
+        }
+        if ecn {
+            self.touch("every TCP connection of the servers and the client: congestion control and ECN apply to the whole host");
+            self.note(
+                "Both ends and every port on the path must support it; keep other traffic out of the marked queue.",
+            );
+        }
+        if scheme.starts_with("dctcp") {
+            self.note("BBR is not modelled: if hosts use it today, the simulation used another algorithm instead.");
+        }
+    }
+
+    /// Slow start after idle time, of the servers.
+    pub(super) fn idle_restart(&mut self, change: &Change) {
+        let Some(on) = change.value("tcp.idle_restart") else { return };
+        self.sysctl(Where::Servers, &Sysctl::idle_restart(on == "true"));
+        self.touch("every TCP connection of the servers: tcp_slow_start_after_idle applies to the whole host");
+    }
+
+    /// Jumbo frames, on hosts and on the switch.
+    pub(super) fn frames(&mut self, change: &Change, eos: bool) {
+        if change.value("link.frames").or(change.value("rdma.payload")).is_none() {
+            return;
+        }
+        self.touch("the whole network: hosts and ports without jumbo frames lose connectivity");
+        for place in [Where::Servers, Where::Client] {
+            self.with(place, "DEV=eth0  # the interface of the cluster's network");
+            let saved = Saved {
+                place,
+                file: "/run/fanin-mtu-$DEV",
+                get: "NOW=$(cat \"/sys/class/net/$DEV/mtu\")",
+                text: "\"link set dev $DEV mtu $NOW\"",
+                ours: "link set dev $DEV mtu [0-9][0-9]*",
+                load: "ip -batch",
+                today: None,
+            };
+            self.change(&saved, "ip link set dev \"$DEV\" mtu 9000");
+            self.verify(place, "grep -x 9000 \"/sys/class/net/$DEV/mtu\"");
+        }
+        self.switch_frames(eos);
+    }
+}

@@ -1,0 +1,235 @@
+//! Commands that apply, undo and verify a change, with the place of each, and notes on reboots. `make advise-lines` runs those for
+//! Linux; those for switches are untested on hardware, and say so.
+//!
+//! Each command works alone or in a script that stops at the first error. The previous state is saved once, by a rename, in the tool's
+//! own format; undo loads it only if it is complete and matches.
+
+mod application;
+mod cards;
+mod hosts;
+mod switch;
+
+use fanin_spec::{Chip, Settings};
+
+use crate::remedy::Change;
+
+/// Place where a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Where {
+    /// Every server.
+    Servers,
+    /// The client.
+    Client,
+    /// Every host, where any one may send to any other.
+    Hosts,
+    /// The switch.
+    Switch,
+    /// The application on the client.
+    Application,
+}
+
+/// Interpreter of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Syntax {
+    /// A POSIX shell: Linux's hosts, and SONiC.
+    #[default]
+    Sh,
+    /// The command line of Arista's EOS.
+    Eos,
+}
+
+/// A command, or a comment after `#`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Line {
+    /// Place.
+    #[serde(rename = "where")]
+    pub place: Where,
+    /// Its interpreter.
+    pub syntax: Syntax,
+    /// The line.
+    pub line: String,
+}
+
+/// Addresses that lines name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// The client's, as a route has it.
+    pub client: String,
+    /// The servers' network.
+    pub servers: String,
+}
+
+/// Placeholder addresses (RFC 5737), to be replaced by the user.
+impl Default for Addresses {
+    fn default() -> Addresses {
+        Addresses { client: "192.0.2.1/32".into(), servers: "198.51.100.0/24".into() }
+    }
+}
+
+/// All lines of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Lines {
+    /// Commands that apply the change.
+    pub apply: Vec<Line>,
+    /// Commands that restore the previous state.
+    pub undo: Vec<Line>,
+    /// Commands that verify the change.
+    pub verify: Vec<Line>,
+    /// Effects on traffic other than the cluster's own.
+    pub touches: Vec<&'static str>,
+    /// Notes from practice.
+    pub notes: Vec<&'static str>,
+}
+
+/// Something that is saved before it is changed.
+struct Saved<'a> {
+    place: Where,
+    /// The file.
+    file: &'a str,
+    /// Commands that store the current state in variables.
+    get: &'a str,
+    /// Text of the file, as arguments of `printf` with these variables.
+    text: &'a str,
+    /// The pattern of the text's last line: by it a save is known to be whole, and of this.
+    ours: &'a str,
+    /// The command that loads the file.
+    load: &'a str,
+    /// The present state that the advice assumes, if it is one value.
+    today: Option<Today<'a>>,
+}
+
+/// A value of the simulated cluster that a change replaces. On a machine with another one the change may be for the worse, so that it is
+/// refused there.
+struct Today<'a> {
+    /// As a shell has the present value after the state is read.
+    now: &'a str,
+    /// As the scenario has it.
+    value: String,
+    /// Its key in the scenario.
+    key: &'a str,
+}
+
+impl Today<'_> {
+    /// A command that fails, with a message, where the value is another.
+    fn check(&self) -> String {
+        let Today { now, value, key } = self;
+        let says = format!(
+            "today's value is {now}, but the advice is for {value}: set {key} in the scenario and run fanin advise again"
+        );
+        format!("{{ [ \"{now}\" = \"{value}\" ] || {{ echo \"{says}\" >&2; false; }}; }}")
+    }
+}
+
+/// The mark of a route that a remedy made: its protocol, a number that no routing daemon has.
+const PROTO: u8 = 250;
+
+/// Commands for a change of a cluster: `today` are its settings, `after` the changed ones.
+pub fn lines(change: &Change, [today, after]: [&Settings; 2], addresses: &Addresses) -> Lines {
+    let mut lines = Lines::default();
+    lines.routes(change, after, addresses);
+    lines.idle_restart(change);
+    lines.congestion_control(change);
+    let eos = matches!(after.switch.profile.0, Some(Chip::A7060 | Chip::A7050 | Chip::A7060X6));
+    lines.marks(change, [today, after], eos);
+    lines.alpha(change, eos);
+    lines.lossless(change, today, eos);
+    lines.trim_queue(change, after);
+    lines.cards(change, [today, after]);
+    lines.frames(change, eos);
+    if lines.apply.iter().any(|line| line.place == Where::Switch) {
+        lines.note("The commands for the switch are untested on hardware.");
+    }
+    lines.application(change, after);
+    lines.bought(change);
+    if !after.workload.kind.many_to_one() {
+        lines.among_hosts();
+    }
+    lines
+}
+
+impl Lines {
+    fn apply(&mut self, place: Where, line: impl Into<String>) {
+        self.apply.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+    }
+
+    fn undo(&mut self, place: Where, line: impl Into<String>) {
+        self.undo.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+    }
+
+    fn verify(&mut self, place: Where, line: impl Into<String>) {
+        self.verify.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+    }
+
+    /// A line with a placeholder, at the start of apply, undo and verify.
+    fn with(&mut self, place: Where, line: &str) {
+        self.apply(place, line);
+        self.undo(place, line);
+        self.verify(place, line);
+    }
+
+    /// Commands for servers and the client are for all hosts, each once.
+    fn among_hosts(&mut self) {
+        for lines in [&mut self.apply, &mut self.undo, &mut self.verify] {
+            let mut seen: Vec<Line> = Vec::new();
+            for mut line in std::mem::take(lines) {
+                if matches!(line.place, Where::Servers | Where::Client) {
+                    line.place = Where::Hosts;
+                }
+                if !seen.contains(&line) {
+                    seen.push(line);
+                }
+            }
+            *lines = seen;
+        }
+    }
+
+    /// Lines of a configuration of EOS: to make it, to take it back, and the command that shows it.
+    fn eos(&mut self, apply: &[&str], undo: &[&str], show: &str) {
+        let line = |line: &str| Line { place: Where::Switch, syntax: Syntax::Eos, line: line.into() };
+        let configured = |lines: &[&str]| -> Vec<Line> {
+            core::iter::once(&"configure").chain(lines).map(|text| line(text)).collect()
+        };
+        self.apply.extend(configured(apply));
+        self.undo.extend(configured(undo));
+        self.verify.push(line(show));
+    }
+
+    fn note(&mut self, note: &'static str) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn touch(&mut self, what: &'static str) {
+        if !self.touches.contains(&what) {
+            self.touches.push(what);
+        }
+    }
+
+    /// Saves the current state before a command changes it, and adds the undo. A repeated change must not save the changed state.
+    fn change(&mut self, saved: &Saved<'_>, command: &str) {
+        let Saved { place, file, get, text, ours, load, ref today } = *saved;
+        let get = today.as_ref().map_or(get.into(), |today| format!("{get} && {}", today.check()));
+        let whole = format!("grep -qx \"{ours}\" \"$SAVE\"");
+        self.apply(place, format!("SAVE={file}"));
+        self.apply(
+            place,
+            format!(
+                "[ -e \"$SAVE\" ] || ( {get} && printf '%s\\n' {text} > \"$SAVE.new\" && mv \"$SAVE.new\" \"$SAVE\" )"
+            ),
+        );
+        self.apply(place, format!("( {whole} && {command} )"));
+        self.undo(place, format!("SAVE={file}"));
+        self.undo(place, "rm -f \"$SAVE.new\"");
+        let refuse = "{ echo \"$SAVE: not a whole save of this\" >&2; exit 1; }";
+        self.undo(
+            place,
+            format!("[ ! -e \"$SAVE\" ] || ( {{ {whole} || {refuse}; }} && {load} \"$SAVE\" && rm \"$SAVE\" )"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

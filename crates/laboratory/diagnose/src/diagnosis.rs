@@ -1,0 +1,403 @@
+//! The diagnosis: plain data, in seconds and bytes.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::origin::Known;
+use crate::sketch::Sketch;
+
+/// Cause of a slow round. The first five are losses; the others are not the network's. `rto`, `syn`, `tlp`, `link-fault`, `delayed-ack` and
+/// `zero-window` are also causes of simulated stalls (`Cause`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signature {
+    /// A retransmission timeout.
+    Rto,
+    /// A retransmitted SYN or SYN-ACK.
+    Syn,
+    /// A tail-loss probe.
+    Tlp,
+    /// A loss recovered without a timeout.
+    Recovery,
+    /// Losses that no full queue explains.
+    LinkFault,
+    /// A delayed ACK.
+    DelayedAck,
+    /// The client's receive window was zero.
+    ZeroWindow,
+    /// A server that responded late.
+    SlowServer,
+    /// A server that paused within its response.
+    ApplicationPause,
+    /// No idle time.
+    None,
+}
+
+impl Signature {
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Signature::Rto => "rto",
+            Signature::Syn => "syn",
+            Signature::Tlp => "tlp",
+            Signature::Recovery => "recovery",
+            Signature::LinkFault => "link-fault",
+            Signature::DelayedAck => "delayed-ack",
+            Signature::ZeroWindow => "zero-window",
+            Signature::SlowServer => "slow-server",
+            Signature::ApplicationPause => "application-pause",
+            Signature::None => "none",
+        }
+    }
+
+    /// The cause that it is a sign of.
+    pub fn cause(self) -> Cause {
+        match self {
+            Signature::Rto | Signature::Syn | Signature::Tlp | Signature::Recovery => Cause::Incast,
+            Signature::LinkFault => Cause::BadLink,
+            Signature::DelayedAck => Cause::DelayedAck,
+            Signature::ZeroWindow => Cause::Receiver,
+            Signature::SlowServer | Signature::ApplicationPause => Cause::SlowServer,
+            Signature::None => Cause::Unknown,
+        }
+    }
+
+    /// A sentence about it.
+    pub fn says(self) -> &'static str {
+        match self {
+            Signature::Rto => "responses waited for retransmission timeouts",
+            Signature::Syn => "connections waited for lost SYNs",
+            Signature::Tlp => "responses waited for tail-loss probes",
+            Signature::Recovery => "responses waited for loss recovery without timeouts",
+            Signature::LinkFault => "packets were lost without a full queue: a faulty link, not incast",
+            Signature::DelayedAck => "responses waited for delayed ACKs, which is not the network's fault",
+            Signature::ZeroWindow => "the client's receive window was closed, which is not the network's fault",
+            Signature::SlowServer => "servers responded late, which is not the network's fault",
+            Signature::ApplicationPause => "servers paused within their responses, which is not the network's fault",
+            Signature::None => "connections were almost never idle",
+        }
+    }
+}
+
+/// A cause of lost time: who has to do something about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// A full queue at the client's port lost packets.
+    Incast,
+    /// A link lost packets, whatever the queue.
+    BadLink,
+    /// A server responded late, or paused.
+    SlowServer,
+    /// The client's receive window was closed.
+    Receiver,
+    /// A server waited for an ACK that the client held back.
+    DelayedAck,
+    /// The evidence fits several causes.
+    Unknown,
+}
+
+impl Cause {
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::Incast => "incast",
+            Cause::BadLink => "bad-link",
+            Cause::SlowServer => "slow-server",
+            Cause::Receiver => "receiver",
+            Cause::DelayedAck => "delayed-ack",
+            Cause::Unknown => "unknown",
+        }
+    }
+
+    /// A signature of it.
+    pub fn signature(self) -> Signature {
+        match self {
+            Cause::Incast => Signature::Rto,
+            Cause::BadLink => Signature::LinkFault,
+            Cause::SlowServer => Signature::SlowServer,
+            Cause::Receiver => Signature::ZeroWindow,
+            Cause::DelayedAck => Signature::DelayedAck,
+            Cause::Unknown => Signature::None,
+        }
+    }
+}
+
+/// A cause's share of the lost time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct CauseFound {
+    pub cause: Cause,
+    pub share: f64,
+    pub stall_s: f64,
+    pub stalls: u64,
+    pub confidence: f64,
+    /// Observations that support it, with numbers of stalls.
+    pub evidence: String,
+    /// Servers whose packets ended the stalls, those with most of the time first, at most three.
+    pub servers: Vec<ServerFound>,
+}
+
+/// A server's part in a cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct ServerFound {
+    pub server: String,
+    pub stalls: u64,
+    pub stall_s: f64,
+    /// Its share of the cause's time.
+    pub share: f64,
+}
+
+/// A stall.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct StallFound {
+    pub start_s: f64,
+    pub took_s: f64,
+    /// How long a timer at the server had been running when the stall ended.
+    pub timer_s: f64,
+    pub signature: Signature,
+    /// Server whose packet ended it.
+    pub server: String,
+    /// Servers that had not responded by then.
+    pub waiting: u32,
+    pub cause: Cause,
+    pub confidence: f64,
+    /// Observation that supports the cause.
+    pub evidence: &'static str,
+}
+
+/// A request to two or more servers, until its last response.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct EpisodeFound {
+    /// Since the first packet of the captures.
+    pub start_s: f64,
+    pub fan_in: u32,
+    pub bytes: u64,
+    pub took_s: f64,
+    /// Ideal duration without losses: the wait for the first byte, and all bytes at link rate.
+    pub should_s: f64,
+    pub stall_s: f64,
+    pub signature: Signature,
+    pub confidence: f64,
+    pub asker: String,
+    pub lost: [u64; 2],
+    pub stalls: Vec<StallFound>,
+}
+
+/// Properties of a host's TCP.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct HostFound {
+    pub role: &'static str,
+    /// Bytes of payload of a full segment.
+    pub segment: Option<u32>,
+    pub sack: Option<bool>,
+    pub timestamps: Option<bool>,
+    pub window_scale: Option<u8>,
+    pub ecn: Option<bool>,
+    /// Segments of a first flight.
+    pub initial_window: Option<u64>,
+    pub rto_min_s: Option<f64>,
+    /// Full segments that one of its ACKs covers.
+    pub segments_per_ack: Option<f64>,
+    pub ack_kept_back_s: Option<f64>,
+    /// Captured segments were larger than packets: the network card segments or merges them (TSO, LRO).
+    pub offloads: bool,
+    pub zero_windows: u64,
+}
+
+/// The path to the client.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct WayFound {
+    /// Rate of the client's link.
+    pub rate_mbps: Option<Known<f64>>,
+    pub round_trip_s: Option<Known<f64>>,
+    /// Lower and upper bound of the buffer at the client's port, in bytes as a switch counts them.
+    pub buffer_bytes: Option<Known<[u64; 2]>>,
+    /// Share of the client's traffic that belongs to no episode.
+    pub background: f64,
+    /// Losses are independent of load: a faulty link.
+    pub faulty: bool,
+    /// Segments with a CE mark.
+    pub marked: u64,
+}
+
+/// Goodput at one number of servers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct PointFound {
+    pub fan_in: u32,
+    pub episodes: u64,
+    pub goodput_mbps: f64,
+    pub stalled: f64,
+}
+
+/// An input.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct InputFound {
+    pub name: String,
+    pub kind: &'static str,
+    pub packets: u64,
+    pub tcp: u64,
+    /// Bytes read, unpacked.
+    pub bytes: u64,
+    pub span_s: f64,
+    /// Why it ends early, if it does.
+    pub ends: Option<String>,
+    /// Where it was captured, if its packets show that.
+    pub place: Option<Place>,
+    /// Bytes that arrived, as ACKs show, and that the capture lacks.
+    pub lacking: u64,
+}
+
+/// Where packets were captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub enum Place {
+    Client,
+    Server,
+}
+
+/// The verdict.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct Verdict {
+    /// Whether there is harmful incast; absent without enough data.
+    pub incast: Option<bool>,
+    /// Whether stalls took more than 5 % of the time.
+    pub impaired: bool,
+    pub cause: Signature,
+    pub says: String,
+    pub confidence: f64,
+    /// The servers with most of the main cause's time, at most three, if servers or their links are the cause.
+    pub servers: Vec<SlowServer>,
+    /// Shares of the lost time by cause, the largest first.
+    pub causes: Vec<CauseFound>,
+}
+
+/// A server that delayed rounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct SlowServer {
+    pub server: String,
+    /// Number of stalls with this cause that it caused, and of all such stalls.
+    pub stalls: [u64; 2],
+    pub stall_s: f64,
+}
+
+/// All rounds together; times of those with a stall are medians.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct RoundsFound {
+    pub count: u64,
+    /// The largest number of servers in a round.
+    pub fan_in: u32,
+    pub mean_took_s: f64,
+    pub goodput_mbps: f64,
+    /// Rounds with a stall.
+    pub stalled: u64,
+    pub stalled_took_s: f64,
+    pub stalled_should_s: f64,
+    pub stalled_stall_s: f64,
+}
+
+/// Measured and simulated goodput for a number of servers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct Simulated {
+    pub fan_in: u32,
+    pub measured_mbps: f64,
+    pub simulated_mbps: f64,
+}
+
+impl Simulated {
+    /// Deviation from which the scenario is not reliable.
+    const FAR: f64 = 0.2;
+
+    /// Relative deviation of the simulation.
+    pub fn off(&self) -> f64 {
+        self.simulated_mbps / self.measured_mbps.max(1e-9) - 1.0
+    }
+
+    /// Whether the scenario is not reliable.
+    pub fn is_far(&self) -> bool {
+        self.off().abs() > Simulated::FAR
+    }
+}
+
+impl Diagnosis {
+    /// Withholds a scenario that does not predict the measured goodput, and names its measured values.
+    pub fn withhold(&mut self) {
+        let Some(far) = self.simulated.iter().find(|of| of.is_far()) else { return };
+        let Some(sketch) = self.sketch.take() else { return };
+        self.cautions.push(format!(
+            "no scenario: with {} servers it would give {:.1} Mbit/s, and the capture shows {:.1}. Measured in it are {}",
+            far.fan_in,
+            far.simulated_mbps,
+            far.measured_mbps,
+            sketch.measured().join(", ")
+        ));
+    }
+}
+
+/// One server's part in the round of the picture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct Lane {
+    pub server: String,
+    pub asked_s: f64,
+    pub first_s: f64,
+    pub done_s: f64,
+    pub bytes: u64,
+    pub lost: u32,
+    /// Its idle periods: begin, end and cause.
+    pub waits: Vec<(f64, f64, Signature)>,
+}
+
+/// A diagnosis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct Diagnosis {
+    pub schema: u32,
+    pub verdict: Verdict,
+    pub episodes: Vec<EpisodeFound>,
+    /// All rounds, including those not listed.
+    pub rounds: RoundsFound,
+    /// Episodes still in progress at the end of the capture, and their largest number of servers.
+    pub unfinished: (u64, u32),
+    /// Number of responses of single servers.
+    pub alone: u64,
+    /// Stalls outside of the listed rounds: of single servers' responses, and of rounds that the capture contains in part.
+    pub alone_stalls: Vec<StallFound>,
+    pub losses: [u64; 2],
+    pub reordered: u64,
+    /// Segments that arrived after later ones of their connection, or twice: retransmissions, packets out of order, and spurious
+    /// retransmissions.
+    pub behind: u64,
+    pub way: WayFound,
+    /// Goodput by number of servers, and the collapse point.
+    pub points: Vec<PointFound>,
+    pub onset: Option<u32>,
+    pub hosts: BTreeMap<String, HostFound>,
+    /// The slowest round, server by server.
+    pub slowest: Option<(EpisodeFound, Vec<Lane>)>,
+    /// Findings from counters.
+    pub counters: Vec<String>,
+    /// Cautions: gaps of the data.
+    pub cautions: Vec<String>,
+    pub inputs: Vec<InputFound>,
+    /// Simulated and measured goodputs; empty if not simulated.
+    pub simulated: Vec<Simulated>,
+    /// Path of the written scenario.
+    pub scenario: Option<String>,
+    /// The scenario, if there is one.
+    #[serde(skip)]
+    pub sketch: Option<Sketch>,
+}

@@ -1,0 +1,224 @@
+//! Hosts: properties of their TCP stacks, and arrivals at each.
+
+use std::collections::BTreeMap;
+
+use crate::chance::Chance;
+use crate::ids::Numbering;
+use crate::level::Levels;
+use crate::train::{Row, Train};
+
+/// Maximum number of hosts to distinguish; all others count as one.
+const MOST: usize = 1 << 17;
+/// Maximum number of samples per host and kind; beyond it, every second one is kept, and so on.
+const MOST_SAMPLES: usize = 4096;
+
+/// Samples, thinned evenly if there are many.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples {
+    kept: Vec<u64>,
+    every: u64,
+    count: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples { kept: Vec::new(), every: 1, count: 0 }
+    }
+}
+
+impl Samples {
+    pub fn add(&mut self, sample: u64) {
+        if self.count.is_multiple_of(self.every) {
+            self.kept.push(sample);
+            if self.kept.len() >= MOST_SAMPLES {
+                let mut place = 0;
+                self.kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.every *= 2;
+            }
+        }
+        self.count += 1;
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn kept(&self) -> &[u64] {
+        &self.kept
+    }
+
+    /// The quantile of the samples for this share.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        quantile(&self.kept, share)
+    }
+}
+
+/// The quantile of values for this share: the nearest rank.
+pub(crate) fn quantile(values: &[u64], share: f64) -> Option<u64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let last = sorted.len().checked_sub(1)?;
+    Some(sorted[((last as f64 * share).round() as usize).min(last)])
+}
+
+/// The minimum timeout: the shortest in the largest cluster of similar timeouts, which a lower bound on all timeouts produces.
+pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
+    let mut sorted = timeouts.to_vec();
+    sorted.sort_unstable();
+    let (mut most, mut best, mut end) = (0, None, 0);
+    for begin in 0..sorted.len() {
+        while end < sorted.len() && sorted[end] <= sorted[begin] + sorted[begin] / 8 {
+            end += 1;
+        }
+        if end - begin > most {
+            (most, best) = (end - begin, Some(sorted[begin + (end - begin) / 10]));
+        }
+    }
+    // If a timer's retransmission is lost as well, the doubled timer follows (RFC 6298, 5.5): three timeouts in all.
+    let single = |best: u64| sorted.iter().copied().find(|took| took.abs_diff(best / 3) <= best / 24);
+    best.map(|best| single(best).unwrap_or(best))
+}
+
+/// Votes of connections on where a capture was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Places {
+    pub at_asker: u64,
+    pub between: u64,
+    pub at_server: u64,
+}
+
+/// A loss on the way to a host.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Loss {
+    /// The server's number.
+    pub server: u32,
+    /// The row of packets when it was detected, if packets came in between, and the time since the flow's request.
+    pub row: Option<Row>,
+    pub asked: u64,
+    /// When a packet beside it entered the queue, and how many packets were lost in a row.
+    pub entered: Option<u64>,
+    pub packets: u32,
+}
+
+/// A host.
+#[derive(Default)]
+pub(crate) struct Host {
+    pub address: u128,
+    pub train: Train,
+    /// Options of its SYNs.
+    pub mss: Option<u16>,
+    pub scale: Option<u8>,
+    pub syns: u64,
+    pub may_sack: bool,
+    pub stamps: bool,
+    /// Its SYN requested ECN, or its SYN-ACK agreed.
+    pub ecn: bool,
+    /// Segments that it sent with an ECN codepoint, and marked ones that it received.
+    pub capable: u64,
+    pub marked: u64,
+    /// Segments with payload that it sent, those larger than a packet, and the largest payload.
+    pub data: u64,
+    pub merged: u64,
+    pub largest: u32,
+    /// Pure ACKs that it sent, the bytes they acknowledged, and their delays.
+    pub acks: u64,
+    pub acknowledged: u64,
+    pub kept_back: Samples,
+    /// Number of zero windows.
+    pub shut: u64,
+    /// Maximum bytes that it sent on a new connection before any ACK could arrive.
+    pub first_window: Option<u64>,
+    /// Timer before each retransmission of the oldest segment, and the connection's idle time by then.
+    pub timeouts: Vec<(u64, u64)>,
+    /// As a client: round trip of handshakes, time to the first byte of responses, and the same for responses that found its link idle.
+    pub round_trip: Option<u64>,
+    pub firsts: Samples,
+    pub idle_firsts: Samples,
+    /// Minimum queueing delays of packets to it, beyond a round trip.
+    pub waited: Samples,
+    /// Delays in a router that was captured on both sides.
+    pub inside: Samples,
+    pub losses: Vec<Loss>,
+    /// Delays of packets to it in queues.
+    pub levels: Levels,
+    /// The usual payload of its full packets, by a majority vote: the size and its lead.
+    pub usual: (u32, u32),
+    /// How it numbers the packets that it sends.
+    pub numbering: Numbering,
+    /// Arrivals and holes, for the detection of random losses.
+    pub chance: Chance,
+    pub places: Places,
+    /// Bytes of packets that it had requested, and that others pushed.
+    pub asked_for: u64,
+    pub pushed: u64,
+    /// Segments to it that were retransmitted, and that were out of order.
+    pub lost: u64,
+    pub reordered: u64,
+    /// Segments that it sent and that arrived after later ones, or twice, for any reason.
+    pub behind: u64,
+}
+
+impl Host {
+    /// Records a payload for the usual size.
+    pub fn sized(&mut self, payload: u32) {
+        /// Smaller ones are ends of messages.
+        const FULL: u32 = 500;
+        let (size, lead) = &mut self.usual;
+        match () {
+            () if payload < FULL => {}
+            () if *size == payload => *lead = lead.saturating_add(1),
+            () if *lead == 0 => (*size, *lead) = (payload, 1),
+            () => *lead -= 1,
+        }
+    }
+}
+
+/// All hosts, by number.
+#[derive(Default)]
+pub(crate) struct Hosts {
+    numbers: BTreeMap<u128, u32>,
+    pub all: Vec<Host>,
+}
+
+impl Hosts {
+    pub fn number(&mut self, address: u128) -> u32 {
+        if let Some(&number) = self.numbers.get(&address) {
+            return number;
+        }
+        if self.all.len() >= MOST {
+            return MOST as u32 - 1;
+        }
+        let number = self.all.len() as u32;
+        self.numbers.insert(address, number);
+        self.all.push(Host { address, ..Host::default() });
+        number
+    }
+
+    pub fn get(&mut self, number: u32) -> &mut Host {
+        &mut self.all[number as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_quantiles_of_samples() {
+        let mut samples = Samples::default();
+        (0..1_000_000).for_each(|n| samples.add(n));
+        assert!(samples.kept.len() < MOST_SAMPLES);
+        assert!(samples.quantile(0.5).unwrap().abs_diff(500_000) < 5_000);
+        assert_eq!(samples.count(), 1_000_000);
+    }
+
+    #[test]
+    fn doubled_timeout_is_not_the_minimum() {
+        assert_eq!(usual_timeout(&[30_020, 10_020, 30_030]), Some(10_020));
+        assert_eq!(usual_timeout(&[30_020, 30_030]), Some(30_020));
+        assert_eq!(usual_timeout(&[30_020, 30_030, 12_500]), Some(30_020));
+    }
+}

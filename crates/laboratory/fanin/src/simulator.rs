@@ -1,0 +1,77 @@
+//! The simulator as the lab's runner.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use fanin_lab::Runner;
+use fanin_sim::Team;
+use fanin_simulate::one_core;
+use fanin_spec::{Base, Need, RunSpec, Scheme, Settings, Watch};
+use fanin_tables::{RunError, RunTables};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+
+/// The engine's name, equal on all workers: another engine's tables may differ.
+pub(crate) const ENGINE: &str = fanin_simulate::ENGINE;
+/// The runner of a lab's specs.
+pub(crate) const RUNNER: &dyn Runner = &Simulator;
+
+/// The simulator.
+struct Simulator;
+
+impl Runner for Simulator {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        under_its_law(spec, || fanin_simulate::run(spec, stop))
+    }
+
+    fn run_on(
+        &self,
+        spec: &RunSpec,
+        cores: NonZeroUsize,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&dyn Fn() -> f64),
+    ) -> Result<RunTables, RunError> {
+        match one_core(spec) {
+            None if cores > NonZeroUsize::MIN => on_cores(spec, cores, stop),
+            // A caller's algorithm wraps its run.
+            _ if spec.scheme.foreign().is_some() => self.run(spec, stop),
+            _ => fanin_simulate::run_telling(spec, stop, tell),
+        }
+    }
+
+    fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        under_its_law(spec, || fanin_simulate::watch(spec, watch, stop))
+    }
+
+    fn need(&self, scheme: &Scheme, settings: &Settings) -> Need {
+        fanin_simulate::need(scheme, settings)
+    }
+}
+
+/// Runs a spec on several cores if that pays; on one if no thread can be started.
+fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
+    match ThreadPoolBuilder::new().num_threads(cores.get()).build() {
+        Ok(pool) => pool.install(|| fanin_simulate::run_in_parts(spec, cores, &SideBySide, stop)),
+        Err(_) => fanin_simulate::run(spec, stop),
+    }
+}
+
+/// The threads of the current pool.
+struct SideBySide;
+
+impl Team for SideBySide {
+    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
+        parts.par_iter_mut().with_max_len(1).for_each(serve);
+    }
+}
+
+/// Runs a spec; an algorithm of the caller's wraps the run.
+pub(crate) fn under_its_law<T: Send>(
+    spec: &RunSpec,
+    run: impl FnOnce() -> Result<T, RunError> + Send,
+) -> Result<T, RunError> {
+    let Base::Foreign(law) = spec.scheme.base else { return run() };
+    let (mut run, mut came) = (Some(run), None);
+    law.source().during(&mut || came = run.take().map(|run| run())).map_err(RunError::Raised)?;
+    came.unwrap_or(Err(RunError::Stopped))
+}

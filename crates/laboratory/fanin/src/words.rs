@@ -1,0 +1,212 @@
+//! Building blocks of scenarios: schemes and their parts, keys, fabrics, TCP profiles, switches, and limits of the model.
+
+pub use crate::schema::schema;
+pub use fanin_model::headers as closed_forms;
+pub use fanin_spec::{
+    Chip, DCQCN_PROFILES, ELSEWHERE, Elsewhere, FabricKind, KeyDoc, Kind, LIMITS, Limit, REGISTRY, Scheme, Settings,
+    Stack,
+};
+
+use std::collections::BTreeMap;
+
+use fanin_spec::{Literal, dcqcn_keys};
+use serde_json::{Map, Value, json};
+
+/// The fabrics with descriptions.
+pub const FABRICS: [(&str, &str); 4] = [
+    ("star", "one switch; each host has its own link to it"),
+    ("leaf-spine", "racks whose switches each have a link to every spine"),
+    ("fat-tree", "pods of racks, each pod with its own spines, joined by cores"),
+    ("edges", "any network of switches, given by its links (fabric.edges)"),
+];
+
+/// All building blocks as one object: the output of `fanin list --json`.
+pub fn listed() -> Value {
+    let said = |name: &str, says: &str| json!({"name": name, "says": says});
+    json!({
+        "schemes": REGISTRY.iter()
+            .map(|e| json!({"name": e.name, "aliases": e.aliases, "says": e.says}))
+            .collect::<Vec<_>>(),
+        "workloads": Kind::all().iter().map(|(kind, says)| said(kind.word(), says)).collect::<Vec<_>>(),
+        "fabrics": FABRICS.iter().map(|(name, says)| said(name, says)).collect::<Vec<_>>(),
+        "switches": Chip::all().iter().map(|(chip, says)| said(chip.word(), says)).collect::<Vec<_>>(),
+        "stacks": Stack::all().iter().map(|(stack, says)| said(stack.word(), says)).collect::<Vec<_>>(),
+        "cards": DCQCN_PROFILES.iter().map(|(_, word, says)| said(word, says)).collect::<Vec<_>>(),
+    })
+}
+
+/// A subject of `fanin explain`.
+pub enum Subject {
+    /// All keys of a scenario.
+    Scenario,
+    /// The closed forms.
+    Model,
+    /// All limits of the simulator.
+    Limits,
+    /// One of them.
+    Limit(&'static Limit),
+    /// A feature with another name.
+    Elsewhere(&'static Elsewhere),
+    /// A scheme.
+    Scheme(Scheme),
+    /// A value of a key: a workload, a fabric, a switch or a TCP profile.
+    Value {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        word: &'static str,
+        /// Its description.
+        says: &'static str,
+    },
+    /// A key, the keys of a section, or keys of the same name in several sections.
+    Keys(Vec<KeyDoc>),
+}
+
+impl Subject {
+    /// The subject that a word names.
+    ///
+    /// # Errors
+    /// An unknown subject; the message lists the known ones.
+    pub fn named(text: &str) -> Result<Subject, String> {
+        match text {
+            "scenario" => return Ok(Subject::Scenario),
+            "model" => return Ok(Subject::Model),
+            "limits" => return Ok(Subject::Limits),
+            _ => {}
+        }
+        let what = match Scheme::parse(text) {
+            Ok(scheme) => return Ok(Subject::Scheme(scheme)),
+            Err(what) => what,
+        };
+        let elsewhere = || Elsewhere::named(text).map(Subject::Elsewhere);
+        let known = Limit::named(text).map(Subject::Limit).or_else(elsewhere);
+        known.or_else(|| value(text)).or_else(|| keys_named(text)).ok_or_else(|| {
+            format!(
+                "{what}; other subjects: a key (tcp.rto_min) or a section of the file (tcp), a workload, fabric, switch or TCP \
+                 profile of `fanin list`, scenario (the file), model (the closed forms), limits (features that are not modelled)"
+            )
+        })
+    }
+}
+
+/// The value of a key that a word names.
+fn value(text: &str) -> Option<Subject> {
+    let workloads = Kind::all().into_iter().map(|(kind, says)| ("workload.kind", kind.word(), says));
+    let fabrics = FABRICS.into_iter().map(|(word, says)| ("fabric.kind", word, says));
+    let switches = Chip::all().into_iter().map(|(chip, says)| ("switch.profile", chip.word(), says));
+    let stacks = Stack::all().into_iter().map(|(stack, says)| ("tcp.profile", stack.word(), says));
+    let cards = DCQCN_PROFILES.into_iter().map(|(_, word, says)| ("dcqcn.profile", word, says));
+    let mut all = workloads.chain(fabrics).chain(switches).chain(stacks).chain(cards);
+    let (key, word, says) = all.find(|(_, word, _)| word.eq_ignore_ascii_case(text))?;
+    Some(Subject::Value { key, word, says })
+}
+
+/// The key with this path or name, or the keys of this section.
+fn keys_named(text: &str) -> Option<Subject> {
+    let is_meant = |doc: &KeyDoc| doc.path == text || doc.path.split('.').any(|part| part == text);
+    let keys: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(is_meant).collect();
+    (!keys.is_empty()).then_some(Subject::Keys(keys))
+}
+
+/// Explains a subject: the output of `fanin explain --json`.
+///
+/// # Errors
+/// An unknown subject; the message lists the known ones.
+pub fn explained(subject: &str) -> Result<Value, String> {
+    Ok(match Subject::named(subject)? {
+        Subject::Scenario => json!({"keys": keys(&Settings::default().docs())}),
+        Subject::Model => {
+            let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
+            json!({"forms": closed_forms().iter().map(form).collect::<Vec<_>>()})
+        }
+        Subject::Limits => json!({
+            "limits": LIMITS.iter().map(limit).collect::<Vec<_>>(),
+            "elsewhere": ELSEWHERE.iter().map(elsewhere).collect::<Vec<_>>(),
+        }),
+        Subject::Limit(known) => limit(known),
+        Subject::Elsewhere(known) => elsewhere(known),
+        Subject::Scheme(known) => scheme(&known),
+        Subject::Value { key, word, says } => json!({"key": key, "value": word, "says": says}),
+        Subject::Keys(known) => json!({"keys": keys(&known)}),
+    })
+}
+
+/// The algorithms of a scheme: their names and headers.
+pub fn laws(scheme: &Scheme) -> impl Iterator<Item = (&'static str, String)> {
+    let files = scheme.rows().into_iter().flat_map(|row| row.laws);
+    files.map(|file| (file.law, marked(file.text)))
+}
+
+/// The `//!` lines that a file begins with, without those marks.
+pub fn marked(file: &str) -> String {
+    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// One line about a scheme.
+pub fn says(scheme: &Scheme) -> String {
+    let name = scheme.to_string();
+    let entry = REGISTRY.iter().find(|e| e.name == name);
+    entry.map_or("a combination without a description".into(), |e| e.says.to_string())
+}
+
+/// The keys of the scheme's own sections; `dctcp` brings `ect = "all"`.
+pub fn own_keys(scheme: &Scheme) -> Vec<KeyDoc> {
+    let sections = scheme.sections();
+    let own = |doc: &KeyDoc| doc.path.split_once('.').is_some_and(|(section, _)| sections.contains(&section));
+    Settings::default().docs().into_iter().filter(own).collect()
+}
+
+fn scheme(scheme: &Scheme) -> Value {
+    let laws: Vec<Value> = laws(scheme).map(|(law, header)| json!({"name": law, "header": header})).collect();
+    json!({
+        "scheme": scheme.to_string(),
+        "says": says(scheme),
+        "laws": laws,
+        "keys": keys(&own_keys(scheme)),
+        "profiles": profiles(scheme).map(|profile| (profile.word.to_string(), json!(profile.sets.into_iter().collect::<BTreeMap<_, _>>()))).collect::<Map<_, _>>(),
+    })
+}
+
+/// A value of a key that sets other keys.
+pub struct Profile {
+    /// The key.
+    pub key: &'static str,
+    /// Its value.
+    pub word: &'static str,
+    /// Its meaning.
+    pub says: &'static str,
+    /// The keys that it sets, with their values.
+    pub sets: Vec<(&'static str, Literal)>,
+}
+
+/// The profiles of a scheme's transport.
+pub fn profiles(scheme: &Scheme) -> impl Iterator<Item = Profile> {
+    let stacks = Stack::all().into_iter().map(|(stack, says)| Profile {
+        key: "tcp.profile",
+        word: stack.word(),
+        says: says.trim(),
+        sets: stack.sets(),
+    });
+    let cards = DCQCN_PROFILES.into_iter().map(|(profile, word, says)| Profile {
+        key: "dcqcn.profile",
+        word,
+        says,
+        sets: dcqcn_keys(profile),
+    });
+    let (is_tcp, has_dcqcn) = (scheme.is_tcp(), scheme.sections().contains(&"dcqcn"));
+    stacks.filter(move |_| is_tcp).chain(cards.filter(move |_| has_dcqcn))
+}
+
+fn keys(docs: &[KeyDoc]) -> Vec<Value> {
+    let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "range": doc.range, "default": doc.default, "says": doc.doc, "workloads": doc.workloads});
+    docs.iter().map(key).collect()
+}
+
+fn elsewhere(elsewhere: &Elsewhere) -> Value {
+    json!({"names": elsewhere.names, "says": elsewhere.says})
+}
+
+fn limit(limit: &Limit) -> Value {
+    json!({"name": limit.name, "also": limit.also, "missing": limit.missing, "so": limit.so, "near": limit.near})
+}

@@ -1,0 +1,81 @@
+//! A comparison's page: plain HTML text and charts.
+
+use super::Report;
+use super::page::{Page, text};
+use fanin_lab::Verdict;
+use fanin_lab::figures::capital;
+
+impl Report {
+    /// The page, a self-contained file.
+    pub fn html(&self) -> String {
+        // The data has only numbers and strings, which JSON can always represent.
+        let data = serde_json::to_string(self).unwrap_or_default();
+        let charts = "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
+        let [head, warnings, findings] = [self.head(), self.warnings(), self.findings()];
+        let body = format!("{head}<main>\n{warnings}{findings}{charts}{}</main>\n", self.origin());
+        Page { title: &format!("{}: fanin", self.title), body: &body, data: &data }.html()
+    }
+
+    fn head(&self) -> String {
+        let lines: Vec<String> = self.setting.iter().chain(&self.notes).map(|line| text(line)).collect();
+        format!(
+            "<header>\n<p class=\"kicker\">fanin compare · {}</p>\n<h1>{}</h1>\n<p class=\"setting\">{}</p>\n</header>\n",
+            text(&self.scenario),
+            text(&self.title),
+            lines.join("<br>")
+        )
+    }
+
+    fn warnings(&self) -> String {
+        if self.warnings.is_empty() {
+            return String::new();
+        }
+        let items: String = self.warnings.iter().map(|warning| format!("<li>{}</li>\n", text(warning))).collect();
+        format!(
+            "<section aria-labelledby=\"warnings\">\n<h2 id=\"warnings\">Settings to check</h2>\n\
+             <ul class=\"warnings\">\n{items}</ul>\n</section>\n"
+        )
+    }
+
+    fn findings(&self) -> String {
+        let mut html = String::from("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
+        for finding in &self.findings {
+            let (class, chip) = match finding.verdict {
+                Verdict::Sustains => ("sustains", "sustains"),
+                Verdict::Slow => ("slow", "slow"),
+                Verdict::Degrades => ("degrades", "degrades"),
+                Verdict::Collapsed => ("collapsed", "collapses"),
+                Verdict::Open => ("open", "open"),
+                Verdict::Overall => ("overall", ""),
+            };
+            let head = match &finding.scheme {
+                Some(scheme) => format!(
+                    "<span class=\"chip {class}\">{chip}</span> <b class=\"scheme\">{}</b> {}",
+                    text(scheme),
+                    text(&finding.head)
+                ),
+                None => format!("<b>{}</b>", text(&capital(&finding.head))),
+            };
+            html += &format!(
+                "<div class=\"finding {class}\"><p class=\"head\">{head}</p><p>{}</p></div>\n",
+                text(&finding.says)
+            );
+        }
+        html + "</section>\n"
+    }
+
+    fn origin(&self) -> String {
+        format!(
+            "<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Reproduce this report</h2>\n\
+         <p>This command gives byte-identical results on any machine and with any number of threads:</p>\n\
+             <pre tabindex=\"0\" class=\"command\">{}</pre>\n\
+         <p>fanin {}; resolved scenario <code>{}</code>. The folder of this page has the tables of every run.</p>\n\
+             <h3>The scenario, {}</h3>\n<pre tabindex=\"0\">{}</pre>\n</section>\n",
+            text(&self.command),
+            text(&self.fanin),
+            text(&self.hash),
+            text(&self.scenario),
+            text(&self.scenario_text)
+        )
+    }
+}

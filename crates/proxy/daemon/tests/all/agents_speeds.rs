@@ -1,0 +1,103 @@
+//! Load and speeds of hubs, and front ends that share them.
+
+use std::fs;
+use std::io::Write;
+use std::time::Duration;
+
+use fanin_daemon::RunningAgent;
+
+use super::agents::{Manners, PLAIN, Tier, swarm};
+use crate::support::{Client, Manner, connect, now, wait_until};
+
+/// How long a multiget of all keys takes.
+fn took(client: &mut Client, keys: &[String]) -> Duration {
+    let begun = now();
+    assert_eq!(client.get(keys), (keys.to_vec(), "END".to_owned()));
+    begun.elapsed()
+}
+
+fn gets(agent: &Option<RunningAgent>) -> u64 {
+    agent.as_ref().unwrap().counters().hub_gets.get()
+}
+
+#[test]
+fn section_3_1_loaded_agent_is_no_hub() {
+    let of_agents = "plaintext = true\nobjects = 100\ntimeout = \"20 s\"\n";
+    let of_pool = "plaintext = true\ntimeout = \"2 s\"\n";
+    let tier = Tier::start(4, &Manners { racks: 1, of_agents, of_pool });
+    // Nobody but the other front end needs the last server, which does not answer.
+    let keys: Vec<String> = tier.filled(60, &[100]).into_iter().filter(|key| !tier.servers[3].has(key)).collect();
+    tier.servers[3].set(Manner::Hangs);
+    let mut client = tier.client(0);
+    let hubs = |client: &mut Client| {
+        let before: Vec<u64> = tier.agents.iter().map(gets).collect();
+        assert_eq!(client.get(&keys).0, keys);
+        let after: Vec<u64> = tier.agents.iter().map(gets).collect();
+        (0..4).filter(|agent| after[*agent] > before[*agent]).collect::<Vec<usize>>()
+    };
+    let first = hubs(&mut client)[0];
+    let unknown: Vec<String> = (0..95).map(|number| format!("unknown-{number}")).collect();
+    let busy = |agent: usize| {
+        let before = gets(&tier.agents[agent]);
+        let mut stream = connect(tier.agents[agent].as_ref().unwrap().listens().ip().unwrap());
+        stream.write_all(&swarm(9, &tier.servers[3], &unknown)).unwrap();
+        wait_until("it is a hub for another front end", || gets(&tier.agents[agent]) > before);
+        stream
+    };
+    let of_first = busy(first);
+    wait_until("it has room for five objects", || !hubs(&mut client).contains(&first));
+    // The choice changes when the load does.
+    drop(of_first);
+    let others: Vec<_> = (0..3).filter(|agent| *agent != first).map(busy).collect();
+    wait_until("it is chosen again", || hubs(&mut client).contains(&first));
+    drop(others);
+}
+
+#[test]
+fn section_3_2_2_full_port_slows_hubs_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let queue = folder.path().join("queue");
+    fs::write(&queue, "0\n").unwrap();
+    let of_pool = format!(
+        "plaintext = true\nlink = \"20 Mbit/s\"\ntimeout = \"20 s\"\nsicc = {{ buffer = \"64 KiB\", queue = \"{}\" }}\n",
+        queue.display()
+    );
+    let tier = Tier::start(4, &Manners { of_pool: &of_pool, ..PLAIN });
+    let (keys, mut client) = (tier.filled(400, &[1000]), tier.client(0));
+    took(&mut client, &keys);
+    let free = took(&mut client, &keys);
+    fs::write(&queue, "65536\n").unwrap();
+    let full = took(&mut client, &keys);
+    // 400 kB at 20 Mbit/s take 160 ms; equation 5 takes up to a fifth of the rate each period.
+    assert!((140..1000).contains(&free.as_millis()), "{free:?}");
+    assert!(full > free * 2, "{free:?}, {full:?} with a full port");
+    fs::write(&queue, "nonsense").unwrap();
+    took(&mut client, &keys);
+    assert!(took(&mut client, &keys) < full, "a queue that is not known counts as empty");
+}
+
+#[test]
+fn section_3_2_2_front_ends_share_a_hub_equally() {
+    // Each pool is a front end of its own.
+    let of_agents = "plaintext = true\nlink = \"20 Mbit/s\"\n";
+    let tier = Tier::start(1, &Manners { racks: 1, of_agents, of_pool: "plaintext = true\ntimeout = \"20 s\"\n" });
+    let keys = tier.filled(400, &[1000]);
+    let agent = tier.agents[0].as_ref().unwrap().listens().ip().unwrap();
+    let mut client = tier.client(0);
+    took(&mut client, &keys);
+    let alone = took(&mut client, &keys);
+    assert!((140..1000).contains(&alone.as_millis()), "400 kB at 20 Mbit/s: {alone:?}");
+    // A second front end asks for much more at the same time.
+    let mut greedy = connect(agent);
+    let many: Vec<String> = keys.iter().cycle().take(4000).cloned().collect();
+    greedy.write_all(&swarm(9, &tier.servers[0], &many)).unwrap();
+    let reader = std::thread::spawn(move || std::io::copy(&mut greedy, &mut std::io::sink()));
+    std::thread::sleep(Duration::from_millis(100));
+    let shared = took(&mut client, &keys);
+    assert!(shared > alone * 3 / 2 && shared < alone * 3, "{alone:?} alone, {shared:?} beside another");
+    // A few keys of a third one end long before.
+    let few = took(&mut client, &keys[..10]);
+    assert!(few < alone / 2, "{few:?} for ten keys");
+    tier.agents[0].as_ref().unwrap().stop();
+    drop(reader.join());
+}

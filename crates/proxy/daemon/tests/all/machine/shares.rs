@@ -1,0 +1,150 @@
+//! Shares of tenants and of requests: those who take much, or do not go on, do not keep others from being served.
+
+use std::fs;
+
+use super::MS;
+use super::site::{Site, pool};
+
+const SECOND: u64 = 1000 * MS;
+
+/// A client from an address.
+fn client_from(site: &Site, address: &str) -> usize {
+    let client = site.world.borrow_mut().client(usize::MAX / 2);
+    site.world.borrow_mut().connections[client].from = Some(address.parse().unwrap());
+    client
+}
+
+#[test]
+fn server_that_sends_much_is_not_late() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool("timeout = \"400 ms\"\non_down = \"miss\"\n"));
+    let writer = site.world.borrow_mut().client(usize::MAX / 2);
+    let value = vec![b'v'; 1 << 20];
+    for number in 0..40 {
+        site.send(writer, format!("set {number} 0 0 {}\r\n", value.len()).as_bytes());
+        site.send(writer, &[&value[..], b"\r\n"].concat());
+        (0..4).for_each(|_| {
+            site.turn();
+            site.serve(usize::MAX);
+        });
+    }
+    assert_eq!(site.said(writer), b"STORED\r\n".repeat(40));
+    // Each of these requests 40 MB, which come at 20 MB a second from each server.
+    let keys: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+    let readers: Vec<usize> = (0..3).map(|_| site.world.borrow_mut().client(usize::MAX / 2)).collect();
+    readers.iter().for_each(|reader| site.send(*reader, format!("get {}\r\n", keys.join(" ")).as_bytes()));
+    let mut got = vec![0; readers.len()];
+    for _ in 0..200 {
+        site.now += 50 * MS;
+        site.turn();
+        site.serve(1 << 20);
+        for (reader, got) in readers.iter().zip(&mut got) {
+            *got += site.said(*reader).len();
+        }
+    }
+    assert!(got.iter().all(|bytes| *bytes > 40 << 20), "{got:?}");
+    assert_eq!([site.figure("server_failures"), site.figure("errors_timeout"), site.figure("get_misses")], [0; 3]);
+    assert!(!site.world.borrow().gave_up());
+}
+
+#[test]
+fn unfinished_requests_do_not_keep_others_from_storing() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &format!("memory = \"32 MiB\"\n{}", pool("")));
+    for attackers in 0..2500 {
+        let attacker = site.world.borrow_mut().client(usize::MAX / 2);
+        site.send(attacker, format!("set {attackers} 0 0 100000\r\n{}", "v".repeat(16_000)).as_bytes());
+        if attackers % 50 == 0 {
+            site.turn();
+        }
+    }
+    let large = "v".repeat(200_000);
+    for round in 0..10 {
+        let client = site.world.borrow_mut().client(usize::MAX / 2);
+        let text = format!("set large 0 0 200000\r\n{large}\r\n");
+        // It comes in pieces.
+        for piece in text.as_bytes().chunks(20_000) {
+            site.send(client, piece);
+            site.now += 100 * MS;
+            site.turn();
+            site.serve(usize::MAX);
+        }
+        (0..30).for_each(|_| {
+            site.now += 50 * MS;
+            site.turn();
+            site.serve(usize::MAX);
+        });
+        assert_eq!(site.said(client).escape_ascii().to_string(), "STORED\\r\\n", "round {round}");
+    }
+    let before = site.figure("clients_unfinished") + site.figure("clients_cut_off");
+    // Those that are left have a deadline, although memory is not short any more.
+    for _ in 0..20 {
+        site.now += 2 * SECOND;
+        site.turn();
+    }
+    let closed = site.figure("clients_unfinished") + site.figure("clients_cut_off");
+    assert!(before > 500 && closed == 2500, "{before}, {closed}");
+}
+
+#[test]
+fn slow_value_has_its_time() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool(""));
+    let client = site.world.borrow_mut().client(usize::MAX / 2);
+    site.send(client, b"set a 0 0 1000000\r\n");
+    // Forty kilobytes a second.
+    for _ in 0..25 {
+        site.send(client, &[b'v'; 40_000]);
+        site.now += SECOND;
+        site.turn();
+    }
+    site.send(client, b"\r\n");
+    (0..5).for_each(|_| {
+        site.turn();
+        site.serve(usize::MAX);
+    });
+    assert_eq!(site.said(client), b"STORED\r\n");
+    // One byte every few seconds is no progress.
+    site.send(client, b"set a 0 0 1000000\r\n");
+    for _ in 0..20 {
+        site.send(client, b"v");
+        site.now += 2 * SECOND;
+        site.turn();
+    }
+    assert!(site.is_closed(client));
+    assert_eq!(site.figure("clients_unfinished"), 1);
+}
+
+#[test]
+fn tenant_with_all_places_gives_way() {
+    let folder = super::in_memory();
+    let mut site = Site::front_for(folder.path(), &pool(""), 10);
+    let many: Vec<usize> = (0..20).map(|_| client_from(&site, "10.1.0.1")).collect();
+    (0..5).for_each(|_| site.turn());
+    assert_eq!(site.figure("curr_connections"), 10);
+    let few: Vec<usize> = (0..20).map(|_| client_from(&site, "10.1.0.2")).collect();
+    (0..5).for_each(|_| site.turn());
+    let served = |site: &Site, clients: &[usize]| clients.iter().filter(|client| !site.is_closed(**client)).count();
+    assert_eq!([served(&site, &many), served(&site, &few)], [5, 5]);
+    assert_eq!(site.figure("curr_connections"), 10);
+}
+
+#[test]
+fn password_guesses_are_few_a_second() {
+    let folder = super::in_memory();
+    fs::write(folder.path().join("users"), "ann:secret\n").unwrap();
+    let mut site = Site::front(folder.path(), &pool("auth = \"users\"\n"));
+    let guessers: Vec<usize> = (0..5).map(|_| client_from(&site, "10.1.0.1")).collect();
+    let guess = b"set a 0 0 10\r\nann guess1\r\n".repeat(50);
+    let other = client_from(&site, "10.1.0.2");
+    for _ in 0..100 {
+        guessers.iter().for_each(|client| site.send(*client, &guess));
+        site.now += 9 * MS;
+        site.turn();
+    }
+    let guesses = site.figure("auth_errors");
+    assert!((10..=40).contains(&guesses), "{guesses} in a second");
+    site.send(other, b"set a 0 0 10\r\nann secret\r\nmn\r\n");
+    (0..3).for_each(|_| site.turn());
+    assert_eq!(site.said(other), b"STORED\r\nMN\r\n", "another tenant does not wait for that");
+}

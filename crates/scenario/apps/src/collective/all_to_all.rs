@@ -1,0 +1,43 @@
+//! All-to-alls: every host sends a part to every other host, of one size or by a measured matrix.
+
+use fanin_spec::{RunSpec, Settings};
+
+use super::schedule::{Schedule, Transfer};
+
+/// The transfers of each all-to-all, which are used in turn.
+pub(super) fn schedules(spec: &RunSpec) -> Vec<Schedule> {
+    let settings = &spec.settings;
+    match &settings.inputs.matrix {
+        Some(matrix) => matrix
+            .operations()
+            .iter()
+            .map(|cells| {
+                let mut of = vec![Vec::new(); settings.hosts() as usize];
+                cells.iter().for_each(|cell| of[cell.from as usize].push((cell.to, cell.bytes)));
+                schedule(settings, &of)
+            })
+            .collect(),
+        None => {
+            let (hosts, bytes) = (settings.hosts(), settings.workload.fragment.0.map_or(0, |fragment| fragment.0));
+            let to_all = |from| (0..hosts).filter(|&to| to != from).map(|to| (to, bytes)).collect();
+            vec![schedule(settings, &(0..hosts).map(to_all).collect::<Vec<_>>())]
+        }
+    }
+}
+
+/// Every host sends to these; at most `in_flight` at once, beginning with the next host, so that no two begin with the same one.
+fn schedule(settings: &Settings, of: &[Vec<(u32, u64)>]) -> Schedule {
+    let at_once = settings.workload.in_flight.0.map_or(usize::MAX, |limit| limit as usize);
+    let hosts = settings.hosts();
+    let mut schedule = Schedule::default();
+    for (from, sends) in (0..hosts).zip(of) {
+        let mut sends = sends.clone();
+        sends.sort_by_key(|&(to, _)| (to + hosts - from) % hosts);
+        let mut numbers = Vec::new();
+        for (to, bytes) in sends {
+            let before = numbers.len().checked_sub(at_once).map(|earlier| numbers[earlier]);
+            numbers.push(schedule.add(Transfer { from, to, bytes }, before));
+        }
+    }
+    schedule.finish()
+}

@@ -1,0 +1,101 @@
+//! The calls of the engine's builder for a spec.
+
+use fanin_assemble::{changes, fabric, host_faults, rdma_settings, tcp_settings, uet_settings};
+use fanin_fabric::{Fabric, HostId};
+use fanin_rdma::QueuePair;
+use fanin_sim::{Builder, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Switches};
+use fanin_spec::{RateBased, RunSpec, TrimBased};
+use fanin_tcp::Endpoint as TcpEndpoint;
+use fanin_transport::Transport;
+use fanin_uet::Endpoint as UetEndpoint;
+use fanin_units::Time;
+
+use crate::ports::SpecPorts;
+
+/// The builder of a spec over any transport, whatever the spec's is, and any switches.
+pub fn builder<T: Transport>(spec: &RunSpec, transport: T::Settings, switches: Switches) -> Builder<T> {
+    let (settings, fabric) = (&spec.settings, fabric(spec));
+    let (tcp, faults) = (&settings.tcp, &settings.faults);
+    let clients = clients(spec, &fabric);
+    let jitter = settings.packet_jitter(&fabric);
+    let (changes, host_faults) = (changes(spec, &fabric), host_faults(spec, &fabric));
+    let mut builder = Builder::new(fabric, transport, SpecPorts::new(spec))
+        .seed(spec.seed)
+        .framing(settings.link.framing)
+        .switches(switches)
+        .jitter(jitter)
+        .faults(PacketFaults {
+            loss: faults.loss,
+            duplication: faults.duplication,
+            reordering: faults.reordering,
+            reordering_delay: faults.reordering_delay,
+        })
+        .changes(changes)
+        .host_faults(host_faults)
+        .clients(clients)
+        .connections(settings.volume(&spec.scheme).open as usize)
+        .replayed_by(replay(spec));
+    // A network card has timers of its own.
+    if spec.scheme.is_tcp() && tcp.tick > Time::ZERO {
+        builder = builder.ticks(HostTicks { period: tcp.tick, together: tcp.ticks_together });
+    }
+    if spec.scheme.ictcp {
+        builder = builder.receive_windows(ReceiveWindows {
+            settings: settings.laws.parts.ictcp,
+            mss: tcp.mss.0 as u32,
+            window: tcp.receive_window.0 as u32,
+        });
+    }
+    if settings.measure.latency {
+        builder = builder.measure_latencies();
+    }
+    if settings.measure.ports {
+        builder = builder.measure_ports();
+    }
+    builder
+}
+
+/// Hosts that wait for responses: the workload's clients if all its traffic goes to them.
+fn clients(spec: &RunSpec, fabric: &Fabric) -> Clients {
+    let settings = &spec.settings;
+    let to = |host| settings.round_trip(fabric, host, settings.full_packet());
+    let hosts = (0..settings.clients()).map(|client| HostId(settings.client_host(client)));
+    Clients {
+        converge_at: if settings.workload.kind.many_to_one() { hosts.collect() } else { Vec::new() },
+        round_trip: (1..=spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO),
+        serve: settings.clients_serve(),
+    }
+}
+
+/// TCP as a spec describes it.
+pub(crate) fn tcp(spec: &RunSpec) -> Builder<TcpEndpoint> {
+    builder(spec, tcp_settings(spec), Switches::default())
+}
+
+/// RDMA over lossless ports as a spec describes it.
+pub(crate) fn rdma(spec: &RunSpec, kind: RateBased) -> Builder<QueuePair> {
+    let flow_control = Some(Box::new(pauses(spec)) as _);
+    builder(spec, rdma_settings(spec, kind), Switches { by_class: true, flow_control, ..Switches::default() })
+}
+
+/// Ultra Ethernet's transport over ports that trim, as a spec describes it.
+pub(crate) fn uet(spec: &RunSpec, kind: TrimBased) -> Builder<UetEndpoint> {
+    let switches = Switches { trims: true, by_class: true, ..Switches::default() };
+    builder(spec, uet_settings(spec, kind), switches)
+}
+
+/// Priority flow control of a spec's switches.
+fn pauses(spec: &RunSpec) -> Pauses {
+    let (settings, fabric) = (&spec.settings, &fabric(spec));
+    let memory = |switch| settings.lossless_memory(fabric, switch).expect("a spec's memory has room for its links");
+    let slowest = fabric.links().iter().map(|link| link.rate).min();
+    let most = fabric.switches().map(|switch| settings.memory_of(fabric, switch)).max();
+    let drains_within = slowest.zip(most).map_or(Time::ZERO, |(rate, bytes)| rate.time_for(bytes));
+    Pauses::new(fabric, memory, drains_within)
+}
+
+/// The command that replays a run.
+fn replay(spec: &RunSpec) -> String {
+    let at: String = spec.point.0.iter().map(|c| format!(" --sweep {}=\"{}\"", c.key, c.shown())).collect();
+    format!("--schemes \"{}\"{at} --seeds 1 --first-seed {}", spec.label, spec.seed)
+}

@@ -1,0 +1,161 @@
+//! Runs of scenarios on the simulator: the settings of a [`RunSpec`] become the calls of a [`Builder`], and [`run`] gives its
+//! [`RunTables`].
+
+mod builder;
+mod need;
+mod ports;
+mod reasons;
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fanin_assemble::fabric;
+use fanin_fabric::HostId;
+use fanin_sim::{Applications, CapturedPacket, Departures, Simulation, TapPoint, Team};
+use fanin_spec::{RunSpec, Transport, Watch};
+use fanin_tables::{RunError, RunTables};
+
+pub use builder::builder;
+use builder::{rdma, tcp, uet};
+pub use need::need;
+pub use reasons::one_core;
+
+/// The engine's name: another engine's tables may differ.
+pub const ENGINE: &str = env!("FANIN_ENGINE");
+
+/// Evaluates an expression of the builder for a spec's transport.
+macro_rules! of_transport {
+    ($spec:ident, $builder:ident => $simulation:expr) => {
+        match $spec.scheme.transport {
+            Transport::Tcp => {
+                let $builder = tcp($spec);
+                $simulation
+            }
+            Transport::Rdma(kind) => {
+                let $builder = rdma($spec, kind);
+                $simulation
+            }
+            Transport::Uet(kind) => {
+                let $builder = uet($spec, kind);
+                $simulation
+            }
+        }
+    };
+}
+
+/// Begins a run of a spec.
+pub fn begin(spec: &RunSpec) -> Simulation {
+    begin_with(spec, Departures::Eager)
+}
+
+/// Begins a run with eager or lazy departures: both give the same tables.
+pub fn begin_with(spec: &RunSpec, departures: Departures) -> Simulation {
+    let applications = fanin_apps::applications(spec);
+    of_transport!(spec, builder => builder.departures(departures).start_all(applications))
+}
+
+/// Begins a run of other applications than those of the spec, over its network and transport.
+pub fn begin_applications(spec: &RunSpec, applications: Applications) -> Simulation {
+    of_transport!(spec, builder => builder.start_all(applications))
+}
+
+/// The number of hosts of a spec's network.
+pub fn hosts(spec: &RunSpec) -> u32 {
+    fabric(spec).hosts()
+}
+
+/// Begins a run that records the series and events selected by `watch`.
+pub fn begin_watched(spec: &RunSpec, watch: Watch) -> Simulation {
+    let applications = fanin_apps::applications(spec);
+    of_transport!(spec, builder => builder.watch(watch, applications))
+}
+
+/// Begins a run that captures every packet that crosses the links at a point; `None` if the fabric has no such point.
+pub fn begin_tapped(spec: &RunSpec, point: &TapPoint) -> Option<Simulation> {
+    let applications = fanin_apps::applications(spec);
+    of_transport!(spec, builder => builder.tap(point, applications))
+}
+
+/// Runs one spec; checks `stop` from time to time.
+///
+/// # Errors
+/// [`RunError`]; never because of the spec, which the scenario reader validates.
+pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+    run_with(spec, Departures::Eager, stop)
+}
+
+/// Runs one spec; `tell` receives from time to time a function that estimates the share of the run that is done.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_telling(
+    spec: &RunSpec,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&dyn Fn() -> f64),
+) -> Result<RunTables, RunError> {
+    let mut simulation = begin(spec);
+    simulation.run_while(&mut |simulation| {
+        tell(&|| need::share_done(spec, simulation.now(), || simulation.totals()));
+        !stop.load(Ordering::Relaxed)
+    })?;
+    simulation.finish()
+}
+
+/// Runs one spec in this many parts, which a team serves in parallel, or in one piece for the reasons of [`one_core`]: the tables are
+/// the same.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_parts(
+    spec: &RunSpec,
+    parts: NonZeroUsize,
+    team: &impl Team,
+    stop: &AtomicBool,
+) -> Result<RunTables, RunError> {
+    match one_core(spec) {
+        None if parts > NonZeroUsize::MIN => tcp(spec).run_in_parts(fanin_apps::applications(spec), parts, team, stop),
+        _ => run(spec, stop),
+    }
+}
+
+/// Runs one spec with eager or lazy departures: both give the same tables.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Result<RunTables, RunError> {
+    let mut simulation = begin_with(spec, departures);
+    simulation.run(stop)?;
+    simulation.finish()
+}
+
+/// Runs one spec and also returns the series and events selected by `watch`; the tables are the same.
+///
+/// # Errors
+/// As [`run`].
+pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+    let mut simulation = begin_watched(spec, watch);
+    simulation.run(stop)?;
+    simulation.finish()
+}
+
+/// Runs one spec and returns every packet that crosses the links at a point.
+///
+/// # Errors
+/// As [`run`]; `Ok(None)` if the fabric has no such point.
+pub fn tap(
+    spec: &RunSpec,
+    point: &TapPoint,
+    stop: &AtomicBool,
+) -> Result<Option<(RunTables, Vec<CapturedPacket>)>, RunError> {
+    let Some(mut simulation) = begin_tapped(spec, point) else { return Ok(None) };
+    simulation.run(stop)?;
+    let caught = simulation.caught();
+    Ok(Some((simulation.finish()?, caught)))
+}
+
+/// The names of the hosts and ports of a spec's network, for taps.
+pub fn tap_points(spec: &RunSpec) -> (Vec<String>, Vec<String>) {
+    let fabric = fabric(spec);
+    let hosts = (0..fabric.hosts()).map(|host| fabric.name(HostId(host).node())).collect();
+    (hosts, fabric.link_ids().map(|link| fabric.link_name(link)).collect())
+}

@@ -1,0 +1,90 @@
+//! A run on several cores: the tables of one core, byte for byte.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use crate::common::small::{all_schemes, settings_of};
+use crate::common::{run, spec, specs};
+use fanin_sim::Team;
+use fanin_simulate::{one_core, run_in_parts};
+use fanin_spec::{FabricKind, Kind, Optional, RunSpec, Settings, WarmUp};
+use fanin_tables::RunTables;
+use fanin_units::Time;
+use proptest::prelude::*;
+
+/// One thread per part.
+struct Threads;
+
+impl Team for Threads {
+    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
+        thread::scope(|scope| parts.iter_mut().for_each(|part| drop(scope.spawn(|| serve(part)))));
+    }
+}
+
+fn on(cores: usize, spec: &RunSpec) -> RunTables {
+    let cores = NonZeroUsize::new(cores).expect("some");
+    run_in_parts(spec, cores, &Threads, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+/// The same hosts in racks, close enough that parts exchange packets often.
+fn in_racks(mut s: Settings, fan_in: u32) -> Settings {
+    let (racks, hosts) = (2 + fan_in % 4, fan_in + 1 + s.workload.background);
+    s.fabric.kind = FabricKind::LeafSpine;
+    s.fabric.racks = Optional(Some(racks));
+    s.fabric.hosts_per_rack = Optional(Some(hosts.div_ceil(racks)));
+    s.fabric.spines = Optional(Some(1 + fan_in % 3));
+    s.link.delay = s.link.delay.max(Time::from_micros(1));
+    s
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(32) })]
+
+    #[test]
+    fn several_cores_give_the_same_tables(
+        (settings, fan_in) in settings_of(vec![Kind::Flows, Kind::Poisson, Kind::Shuffle]), seed: u64, cores in 2usize..5,
+        warm_up in prop::option::of(1u64..3_000),
+    ) {
+        let mut settings = in_racks(settings, fan_in);
+        if settings.workload.kind == Kind::Poisson {
+            // The network is sampled when the measured time begins.
+            settings.workload.warm_up = Optional(warm_up.map(|us| WarmUp::For(Time::from_micros(us))));
+        }
+        for spec in all_schemes(&settings, fan_in, seed) {
+            if !spec.scheme.ictcp && !spec.scheme.m21 && spec.scheme.is_tcp() {
+                prop_assert_eq!(one_core(&spec), None);
+            }
+            prop_assert_eq!(on(cores, &spec), run(&spec), "{}", spec.label);
+        }
+    }
+}
+
+#[test]
+fn busy_parts_run_on_threads() {
+    let text = "schemes = [\"newreno\", \"dctcp\", \"codel\", \"gss\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 5\nhosts_per_rack = 8\nspines = 3\n\
+        [link]\nrate = \"10 Gbit/s\"\ndelay = \"20 us\"\n[switch]\nbuffer = \"60 packets\"\n[tcp]\nprofile = \"linux\"\n\
+        [workload]\nkind = \"shuffle\"\nfragment = \"30 KB\"\nstart_jitter = \"1 ms\"\n";
+    for spec in specs(text, 39, 5) {
+        assert_eq!(one_core(&spec), None);
+        let one = run(&spec);
+        for cores in [2, 3] {
+            assert_eq!(on(cores, &spec), one, "{}", spec.label);
+        }
+    }
+}
+
+#[test]
+fn explains_runs_on_one_core() {
+    let why = |text: &str| one_core(&spec(&format!("schemes = [\"dctcp\"]\n{text}"), 8, 1)).expect("on one core");
+    let tree = "[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 3\nspines = 2\n";
+    assert_eq!(
+        why(&format!("{tree}[workload]\nkind = \"barrier\"\nfragment = \"9 KB\"\n")),
+        "its rounds are counted over all clients"
+    );
+    assert_eq!(why("[workload]\nkind = \"shuffle\"\nfragment = \"9 KB\"\n"), "its hosts are at one switch");
+    assert_eq!(
+        why(&format!("{tree}[link]\ndelay = \"100 ns\"\n[workload]\nkind = \"shuffle\"\nfragment = \"9 KB\"\n")),
+        "packets take at least 772 ns from rack to rack, less than the 1000 ns that parts need between synchronizations"
+    );
+}

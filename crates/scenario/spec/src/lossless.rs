@@ -1,0 +1,107 @@
+//! Lossless ports of RDMA: the memory of a switch, divided among the links into it.
+
+use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
+use fanin_laws::rate::rdma::HEADERS;
+use fanin_units::{Rate, Share, Time};
+
+use crate::problem::{Wrong, wrong};
+use crate::{RateBased, Scheme, Settings};
+
+impl Settings {
+    /// Bytes of a full data packet of RDMA in a buffer, with the longest headers of any scheme.
+    fn rdma_frame(&self) -> u64 {
+        let extra = RateBased::ALL.iter().map(|kind| kind.header_bytes()).max().unwrap_or(0);
+        u64::from(self.link.framing.frame(self.laws.rates.rdma.payload.0 as u32 + HEADERS + extra))
+    }
+
+    /// Headroom of a link into a switch.
+    fn headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
+        let link = fabric.link(id);
+        let own = self.laws.rates.pfc.headroom.map(|size| self.in_bytes(size));
+        own.unwrap_or_else(|| usual_headroom(link.rate, link.delay, self.needed_headroom(fabric, id)))
+    }
+
+    /// Headroom without which a link into a switch would lose packets.
+    fn needed_headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
+        let link = fabric.link(id);
+        let jitter = if fabric.is_host(link.from) { self.packet_jitter(fabric) } else { Time::ZERO };
+        needed_headroom(link.rate, link.delay, jitter, self.rdma_frame(), self.link.framing.on_wire(0).into())
+    }
+
+    /// The largest headroom of a link into a switch, and the largest that one needs, in bytes.
+    pub fn headrooms(&self) -> Option<(u64, u64)> {
+        let fabric = self.network().ok()?;
+        let switches = fabric.switches().flat_map(|switch| Settings::links_into(&fabric, switch));
+        let of = |id: LinkId| (self.headroom(&fabric, id), self.needed_headroom(&fabric, id));
+        switches.map(of).reduce(|(has, needs), (other, least)| (has.max(other), needs.max(least)))
+    }
+
+    /// A sender's least rate, and its key.
+    pub fn least_rate(&self, kind: RateBased) -> (&'static str, Rate) {
+        let (rates, line) = (&self.laws.rates, self.link.rate);
+        let share = |share: Share| Rate(share.part_of(line.0));
+        match kind {
+            RateBased::Dcqcn | RateBased::DcqcnWindow => ("dcqcn.min_rate", rates.dcqcn.min_rate.on(line)),
+            RateBased::Hpcc => ("hpcc.min_rate", share(rates.hpcc.min_rate)),
+            RateBased::Timely => ("timely.min_rate", share(rates.timely.min_rate)),
+            RateBased::RdmaDctcp => ("rdma_dctcp.min_rate", share(rates.rdma_dctcp.min_rate)),
+        }
+    }
+
+    /// Links into a switch.
+    fn links_into(fabric: &Fabric, switch: NodeId) -> impl Iterator<Item = LinkId> {
+        fabric.link_ids().filter(move |&id| fabric.link(id).to == switch)
+    }
+
+    /// Bytes of a switch's memory: `switch.shared_buffer`, or the buffers of its ports together.
+    pub fn memory_of(&self, fabric: &Fabric, switch: NodeId) -> u64 {
+        let links = Settings::links_into(fabric, switch).count() as u64;
+        self.switch
+            .shared_buffer
+            .0
+            .map_or_else(|| self.in_bytes(self.switch.buffer).saturating_mul(links), |memory| memory.0)
+    }
+
+    /// A switch's memory, divided among the links into it, each with its headroom; `None` if reserves and headrooms take all of it.
+    pub fn lossless_memory(&self, fabric: &Fabric, switch: NodeId) -> Option<(Memory, Vec<(LinkId, Held)>)> {
+        let (pfc, links) = (&self.laws.rates.pfc, Settings::links_into(fabric, switch).collect::<Vec<_>>());
+        let bytes = self.memory_of(fabric, switch);
+        let slowest = links.iter().map(|&id| fabric.link(id).rate).min().unwrap_or(Rate(1));
+        let memory = Memory::new(pfc, bytes, links.iter().map(|&id| self.headroom(fabric, id)))?;
+        let held = |id: LinkId| {
+            let times = (fabric.link(id).rate.0 / slowest.0.max(1)).max(1);
+            (id, Held::new(pfc, self.headroom(fabric, id), times))
+        };
+        Some((memory, links.into_iter().map(held).collect()))
+    }
+}
+
+/// Memories and headrooms suffice.
+pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    let Some(fabric) = s.network().ok().filter(|_| scheme.rdma().is_some()) else { return Ok(()) };
+    for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
+        let (link, has, needs) = (fabric.link(id), s.headroom(&fabric, id), s.needed_headroom(&fabric, id));
+        if has < needs {
+            let what = format!(
+                "`pfc.headroom` of {has} B loses packets after a pause: a link of {} and {} carries {needs} B until the pause takes \
+                 effect; use at least that, or remove the key",
+                link.rate, link.delay
+            );
+            return wrong(&["pfc.headroom", "link.delay", "link.rate"], what);
+        }
+    }
+    for switch in fabric.switches() {
+        if s.lossless_memory(&fabric, switch).is_none() {
+            let links = Settings::links_into(&fabric, switch).collect::<Vec<_>>();
+            let own: u64 = links.iter().map(|&id| s.headroom(&fabric, id) + s.laws.rates.pfc.reserved.0).sum();
+            let what = format!(
+                "reserves and headrooms of the {} links into {} take {own} B, all of its memory: use a larger `switch.shared_buffer`",
+                links.len(),
+                fabric.name(switch)
+            );
+            return wrong(&["switch.shared_buffer", "switch.buffer", "pfc.reserved", "pfc.headroom"], what);
+        }
+    }
+    Ok(())
+}

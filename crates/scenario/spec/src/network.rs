@@ -1,0 +1,182 @@
+//! Construction of the network: a star, a tree, or a list of edges.
+
+use std::ops::RangeInclusive;
+
+use fanin_fabric::{Edge, Fabric, HostId, Star, edges, star};
+use fanin_units::{Bytes, Rate, Time};
+
+use crate::{FabricKind, PacketJitter, Settings};
+
+/// Longest range of servers.
+const RANGE_MAX: u32 = 100_000;
+/// Maximum number of edges.
+const EDGES_MAX: usize = 1_000_000;
+
+/// An ACK without options at the IP layer.
+pub const PURE_ACK: Bytes = Bytes(40);
+
+impl Settings {
+    /// The network: host 0 is the client, followed by the other participants and the hosts of background flows.
+    ///
+    /// # Errors
+    /// An invalid or too small network, with a fix.
+    pub fn network(&self) -> Result<Fabric, String> {
+        self.network_of(self.hosts())
+    }
+
+    /// The network of this many hosts, plus those of background flows.
+    pub(crate) fn network_of(&self, hosts: u32) -> Result<Fabric, String> {
+        let servers = hosts - 1 + self.workload.background;
+        self.only_its_own_keys()?;
+        match self.fabric.kind {
+            FabricKind::Star => Ok(star(&Star {
+                servers,
+                rate: self.link.rate,
+                client_rate: self.link.client_rate.0.unwrap_or(self.link.rate),
+                delay: self.link.delay,
+            })),
+            FabricKind::LeafSpine | FabricKind::FatTree => self.of_tree(servers),
+            FabricKind::Edges => self.of_edges(servers),
+        }
+    }
+
+    /// Round-trip time between the client and a server's host with empty queues: a packet of this size to the client, and a pure ACK
+    /// back.
+    pub fn round_trip(&self, fabric: &Fabric, host: HostId, packet: Bytes) -> Time {
+        let one_way = |from, to, packet: Bytes| {
+            let bytes = self.link.framing.on_wire(packet.0 as u32).into();
+            let links = fabric.path(from, to);
+            links.map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
+        };
+        Time(one_way(host, HostId::CLIENT, packet) + one_way(HostId::CLIENT, host, PURE_ACK))
+    }
+
+    /// The largest packet jitter in this network.
+    pub fn packet_jitter(&self, fabric: &Fabric) -> Time {
+        let full = self.link.framing.on_wire(self.full_packet().0 as u32);
+        let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);
+        match self.host.packet_jitter {
+            PacketJitter::None => Time::ZERO,
+            PacketJitter::Transmission => slowest().map_or(Time::ZERO, |rate| rate.time_for(full.into())),
+            PacketJitter::UpTo(time) => time,
+        }
+    }
+
+    /// Refuses keys of other kinds of fabric.
+    fn only_its_own_keys(&self) -> Result<(), String> {
+        let f = &self.fabric;
+        let fat = &[FabricKind::FatTree][..];
+        let tree = &[FabricKind::LeafSpine, FabricKind::FatTree][..];
+        let keys = [
+            ("edges", !f.edges.is_empty(), &[FabricKind::Edges][..]),
+            ("racks", f.racks.0.is_some(), tree),
+            ("hosts_per_rack", f.hosts_per_rack.0.is_some(), tree),
+            ("spines", f.spines.0.is_some(), tree),
+            ("pods", f.pods.0.is_some(), fat),
+            ("arity", f.arity.0.is_some(), fat),
+            ("uplink_rate", f.uplink_rate.0.is_some(), tree),
+            ("oversubscription", f.oversubscription.0.is_some(), tree),
+        ];
+        match keys.iter().find(|(_, given, kinds)| *given && !kinds.contains(&f.kind)) {
+            None => Ok(()),
+            Some((key, _, kinds)) => {
+                let kinds: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.word())).collect();
+                let kind = f.kind.word();
+                Err(format!(
+                    "a {kind} has no `fabric.{key}`: set `fabric.kind = {}`, or remove the key",
+                    kinds.join(" or ")
+                ))
+            }
+        }
+    }
+
+    /// The highest number of a server among the edges.
+    pub(crate) fn named_servers(&self) -> Result<u32, String> {
+        Ok(highest_server(&self.all_edges()?))
+    }
+
+    fn all_edges(&self) -> Result<Vec<Edge>, String> {
+        let mut list = Vec::new();
+        for text in &self.fabric.edges {
+            list.extend(self.edge(text).map_err(|what| format!("`fabric.edges`, \"{text}\": {what}"))?);
+            if list.len() > EDGES_MAX {
+                return Err(format!("`fabric.edges`: more than {EDGES_MAX} edges"));
+            }
+        }
+        Ok(list)
+    }
+
+    fn of_edges(&self, servers: u32) -> Result<Fabric, String> {
+        let list = self.all_edges()?;
+        let named = highest_server(&list);
+        if named < servers {
+            return Err(format!(
+                "`fabric.edges` has {named} servers, but the scenario needs {servers}: lower the fan-in, or add server{}",
+                named + 1
+            ));
+        }
+        let hosts: Vec<String> =
+            std::iter::once("client".into()).chain((1..=named).map(|n| format!("server{n}"))).collect();
+        edges(&hosts, &list).map_err(|what| format!("`fabric.edges`: {what}"))
+    }
+
+    /// The edges of one text; several if it joins a range of servers to a switch.
+    fn edge(&self, text: &str) -> Result<Vec<Edge>, String> {
+        const FORM: &str = "use two nodes, then optionally a rate and a delay, such as \"tor1 core 10 Gbit/s 5 us\"";
+        let mut words = text.split_whitespace();
+        let (Some(one), Some(other)) = (words.next(), words.next()) else { return Err(FORM.into()) };
+        let rest: Vec<&str> = words.collect();
+        let of_client = [one, other].contains(&"client");
+        let rate = if of_client { self.link.client_rate.0.unwrap_or(self.link.rate) } else { self.link.rate };
+        let rate_of = |words: &[&str]| words.join(" ").parse::<Rate>().map_err(|why| format!("{why}; {FORM}"));
+        let time_of = |words: &[&str]| words.join(" ").parse::<Time>().map_err(|why| format!("{why}; {FORM}"));
+        let (rate, delay) = match rest.as_slice() {
+            [] => (rate, self.link.delay),
+            rest if rest[rest.len() - 1].ends_with("bit/s") => (rate_of(rest)?, self.link.delay),
+            rest => match rest.iter().position(|word| word.ends_with("bit/s")) {
+                Some(at) => (rate_of(&rest[..=at])?, time_of(&rest[at + 1..])?),
+                None => (rate, time_of(rest)?),
+            },
+        };
+        let (some, others) = (names(one)?, names(other)?);
+        if some.len().saturating_mul(others.len()) > EDGES_MAX {
+            return Err(format!("{} times {} edges: use at most {EDGES_MAX}", some.len(), others.len()));
+        }
+        let pairs = some.iter().flat_map(|a| others.iter().map(move |b| [a.clone(), b.clone()]));
+        Ok(pairs.map(|ends| Edge { ends, rate, delay }).collect())
+    }
+}
+
+/// The highest number of a server among these edges; 0 without any.
+fn highest_server(edges: &[Edge]) -> u32 {
+    edges.iter().flat_map(|edge| edge.ends.iter()).filter_map(|name| server(name)).max().unwrap_or(0)
+}
+
+/// The nodes that a word names: one, or a range of servers.
+fn names(word: &str) -> Result<Vec<String>, String> {
+    if word.contains("..") {
+        return Ok(servers_of(word)?.map(|n| format!("server{n}")).collect());
+    }
+    match word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        true => Ok(vec![word.into()]),
+        false => Err(format!("`{word}` is not a valid name: use letters, digits, - and _")),
+    }
+}
+
+/// The numbers of the servers that a word names: one, or a range.
+pub(crate) fn servers_of(word: &str) -> Result<RangeInclusive<u32>, String> {
+    let Some((first, last)) = word.split_once("..") else {
+        return server(word)
+            .map(|n| n..=n)
+            .ok_or_else(|| format!("`{word}` is not a server, such as server3 or server1..8"));
+    };
+    match (server(first), last.parse::<u32>()) {
+        (Some(first), Ok(last)) if first <= last && last - first < RANGE_MAX => Ok(first..=last),
+        _ => Err(format!("`{word}` is not a range of servers, such as server1..8")),
+    }
+}
+
+/// The number of a server's name.
+fn server(name: &str) -> Option<u32> {
+    name.strip_prefix("server")?.parse().ok().filter(|&n| n > 0)
+}

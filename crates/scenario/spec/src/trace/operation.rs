@@ -1,0 +1,48 @@
+//! Operations of a trace.
+
+use fanin_units::Time;
+use serde::{Deserialize, Serialize};
+
+/// Work of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Work {
+    /// A processor of the rank computes for so long; computations of one processor take turns.
+    Calc {
+        /// How long.
+        #[serde(with = "crate::packed::ps")]
+        time: Time,
+        /// The processor.
+        cpu: u32,
+    },
+    /// A message to another rank, whose receive has number `at` there. It ends with the message's last byte there.
+    Send {
+        /// The other rank.
+        to: u32,
+        /// At least one.
+        bytes: u64,
+        /// See above.
+        at: u32,
+    },
+    /// A message from another rank.
+    Receive,
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// Its work.
+    pub work: Work,
+    /// Operations of the rank that it waits for, and whether for their ends or only their starts.
+    pub waits: Vec<(u32, On)>,
+    /// Line in the file, counted from one.
+    pub(super) line: usize,
+}
+
+/// The event of another operation that one waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum On {
+    /// Its end (`requires`).
+    End,
+    /// Its start (`irequires`).
+    Start,
+}

@@ -1,0 +1,436 @@
+//! The program on this machine's kernel, in namespaces and a cgroup of its own.
+#![cfg(feature = "load")]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use fanin_testing::{wait_for, wait_until};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_fanin-kernel");
+/// Names of congestion controls are the whole kernel's, so that tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A machine of its own: network, mounts with bpffs, and a cgroup.
+struct Machine {
+    cgroup: PathBuf,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.cgroup);
+    }
+}
+
+impl Machine {
+    fn new(name: &str) -> Machine {
+        unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS).expect("namespaces");
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).expect("private");
+        mount(Some("bpf"), "/sys/fs/bpf", Some("bpf"), MsFlags::empty(), None::<&str>).expect("bpffs");
+        assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("ip").success());
+        let mounts = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
+        let mount = mounts.iter().find(|mount| Path::new(mount).join("cgroup.controllers").exists());
+        let cgroup = Path::new(mount.expect("cgroup v2")).join(format!("fanin-{name}-{}", std::process::id()));
+        fs::create_dir(&cgroup).expect("a cgroup");
+        Machine { cgroup }
+    }
+
+    fn canary(&self) -> String {
+        format!("cgroup={}", self.cgroup.display())
+    }
+
+    /// A server in the cgroup that responds with this many bytes, and its address.
+    fn serve(&self, bytes: usize) -> (Killed, String) {
+        // A connection belongs to the cgroup in which its listener began, so that the server joins before it listens.
+        let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.cgroup.display());
+        let mut command = Command::new("sh");
+        let (program, bytes) = (traffic_program(), bytes.to_string());
+        command.args(["-c", &join, "sh"]).arg(program).args(["serve", "127.0.0.1:0", &bytes]);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a server");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("an address");
+        (Killed(child), line.trim().to_string())
+    }
+}
+
+/// A process that is killed when dropped.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn traffic_program() -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name("examples").join("traffic");
+    assert!(program.is_file(), "build it: cargo build --features load --examples");
+    program
+}
+
+fn traffic(arguments: &[&str]) -> Command {
+    let mut command = Command::new(traffic_program());
+    command.args(arguments);
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().expect("the program runs")
+}
+
+fn says(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn refuses(arguments: &[&str], code: i32, why: &str) {
+    let output = run(arguments);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+    assert!(error.contains(why), "{arguments:?}: {error}");
+}
+
+fn is_registered(name: &str) -> bool {
+    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("names");
+    names.split_whitespace().any(|one| one == name)
+}
+
+/// Congestion controls of this namespace's connections from a local port.
+fn controls(address: &str) -> Vec<String> {
+    let output = Command::new("ss").args(["-tinH", "state", "established", "src", address]).output().expect("ss");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let known = |word: &&str| ["bbr", "cubic", "reno"].contains(word) || word.starts_with("fanin_");
+    text.lines().filter_map(|line| line.split_whitespace().find(known)).map(String::from).collect()
+}
+
+/// Runs a test on a machine of its own, on a thread, whose namespaces end with it.
+fn on_a_machine(name: &'static str, test: impl FnOnce(&Machine) + Send + 'static) {
+    if support::skips() {
+        return;
+    }
+    let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // Other runs of these tests on this machine take turns, too: any file will do that all of them see.
+    let machine = fs::File::open("/sys/kernel/btf/vmlinux").expect("the kernel's types");
+    machine.lock().expect("a lock");
+    thread::spawn(move || test(&Machine::new(name))).join().expect("the test passes");
+    drop((machine, turn));
+}
+
+/// Open connections of a server, one for each control that is asked for by a request.
+fn connection(address: &str) -> Killed {
+    let mut child = traffic(&["keep", address]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a client");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("it is connected");
+    Killed(child)
+}
+
+#[test]
+fn loads_selects_by_socket_and_unloads() {
+    on_a_machine("load", |_| {
+        assert!(says(&["load", "gss", "--over", "reno"]).contains("loaded as fanin_gss_reno"));
+        assert!(is_registered("fanin_gss_reno"), "it outlives its loader");
+        refuses(&["load", "gss", "--over", "reno"], 2, "loaded already");
+        assert!(says(&["status"]).contains("/sys/fs/bpf/fanin/fanin_gss_reno"));
+        let lines = says(&["list", "--json"]);
+        let listed: Value = serde_json::from_str(&lines).expect("JSON");
+        assert_eq!((&listed[0]["loaded"], &listed[1]["loaded"]), (&true.into(), &false.into()));
+        assert!(says(&["unload"]).contains("unloaded newreno+gss"));
+        assert!(!is_registered("fanin_gss_reno"));
+        assert_eq!(says(&["status"]), "nothing is loaded\n");
+        assert_eq!(says(&["unload"]), "nothing was loaded\n");
+    });
+}
+
+#[test]
+fn checks_name_a_missing_bpffs() {
+    on_a_machine("check", |_| {
+        assert!(says(&["check"]).contains("bpffs              ok"));
+        nix::mount::umount("/sys/fs/bpf").expect("it is unmounted");
+        refuses(&["check"], 3, "1 of 8 requirements");
+        refuses(&["load", "gss"], 3, "mount -t bpf bpf /sys/fs/bpf");
+        assert!(!is_registered("fanin_gss_cubic"));
+    });
+}
+
+#[test]
+fn selects_by_cgroup_until_unloaded() {
+    on_a_machine("select", |machine| {
+        let (_server, address) = machine.serve(1_000);
+        let before = connection(&address);
+        let cgroup = machine.cgroup.to_str().expect("a path");
+        says(&["load", "gss", "--over", "cubic", "--cgroup", cgroup]);
+        refuses(&["load", "gss", "--over", "cubic", "--cgroup", cgroup], 2, "selected for");
+        let during = connection(&address);
+        let mut found = controls(&address);
+        found.sort();
+        assert_eq!((found.len(), found[1].as_str()), (2, "fanin_gss_cubic"), "{found:?}");
+        says(&["unload"]);
+        let after = connection(&address);
+        let found = controls(&address);
+        assert_eq!(found.iter().filter(|name| *name == "fanin_gss_cubic").count(), 1, "{found:?}");
+        drop((before, during, after));
+    });
+}
+
+#[test]
+fn canary_ends_at_its_deadline() {
+    on_a_machine("deadline", |machine| {
+        let (_server, address) = machine.serve(100);
+        let canary = machine.canary();
+        let trial = thread::spawn(move || {
+            says(&["load", "gss", "--over", "reno", "--canary", &canary, "--for", "6s", "--json"])
+        });
+        wait_for_trial();
+        let asked = traffic(&["ask", &address, "200", "2"]).output().expect("requests");
+        assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), "40000");
+        let report: Value = serde_json::from_str(&trial.join().expect("the trial passes")).expect("JSON");
+        let count = |part: &str, key: &str| report[part][key].as_u64().expect("a count");
+        assert_eq!(report["ended"], "deadline", "{report}");
+        assert_eq!(report["verdict"], "no_difference", "{report}");
+        assert_eq!(count("treated", "connections") + count("untouched", "connections"), 400, "{report}");
+        assert!((120..=280).contains(&count("treated", "connections")), "about a half: {report}");
+        assert!(!is_registered("fanin_gss_reno"));
+    });
+}
+
+/// Waits until a trial runs.
+fn wait_for_trial() {
+    wait_until("a trial", || is_registered("fanin_gss_reno"));
+    // The cgroup's program is attached after the registration, and a connection to look for it would count in the trial.
+    thread::sleep(Duration::from_millis(300));
+}
+
+#[test]
+fn canary_is_taken_back_when_worse() {
+    on_a_machine("worse", |machine| {
+        // Ten segments: one window of ten, or windows of 2, 4 and 8.
+        assert!(Command::new("ip").args(["link", "set", "lo", "mtu", "1500"]).status().expect("ip").success());
+        let (_server, address) = machine.serve(14_000);
+        let canary = machine.canary();
+        let trial = thread::spawn(move || {
+            run(&["load", "gss", "--over", "reno", "--canary", &canary, "--for", "60s", "--json"])
+        });
+        wait_for_trial();
+        for _ in 0..40 {
+            let asked = traffic(&["ask", &address, "100", "2"]).output().expect("requests");
+            assert!(asked.status.success());
+            if !is_registered("fanin_gss_reno") {
+                break;
+            }
+        }
+        let output = trial.join().expect("the trial ends");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(1), "{report}");
+        assert_eq!((&report["ended"], &report["verdict"]), (&"worse".into(), &"worse".into()), "{report}");
+        assert_eq!(report["figures"][0]["figure"], "transfer time", "{report}");
+        assert!(!is_registered("fanin_gss_reno"));
+    });
+}
+
+#[test]
+fn kill_leaves_nothing_of_a_canary() {
+    on_a_machine("kill", |machine| {
+        let (_server, address) = machine.serve(1_000);
+        let canary = machine.canary();
+        let mut command = Command::new(PROGRAM);
+        command.args(["load", "gss", "--over", "reno", "--canary", &canary, "--for", "60s", "--share", "99%"]);
+        let mut trial = command.stdout(Stdio::null()).spawn().expect("a trial");
+        wait_for_trial();
+        let during: Vec<Killed> = (0..8).map(|_| connection(&address)).collect();
+        let treated = controls(&address).iter().filter(|name| *name == "fanin_gss_reno").count();
+        assert!(treated >= 5, "{treated} of 8, 99 % expected");
+        assert!(says(&["status"]).contains("held by a running program"));
+        refuses(&["load", "gss", "--over", "reno"], 2, "held by a running program");
+        trial.kill().expect("it is killed");
+        trial.wait().expect("it ends");
+        wait_until("the registration ends with its process", || !is_registered("fanin_gss_reno"));
+        drop(during);
+        let after: Vec<Killed> = (0..8).map(|_| connection(&address)).collect();
+        let found = controls(&address);
+        assert_eq!(found.iter().filter(|name| name.starts_with("fanin_")).count(), 0, "{found:?}");
+        drop(after);
+        says(&["load", "gss", "--over", "reno"]);
+        says(&["unload"]);
+    });
+}
+
+#[test]
+fn connections_return_at_the_end() {
+    on_a_machine("return", |machine| {
+        let (_server, address) = machine.serve(1_000);
+        let canary = machine.canary();
+        let mut command = Command::new(PROGRAM);
+        command.args(["load", "gss", "--over", "reno", "--canary", &canary, "--for", "3s", "--share", "99%", "--json"]);
+        let trial = command.stdout(Stdio::piped()).spawn().expect("a trial");
+        wait_for_trial();
+        let mut open = connection(&address);
+        assert_eq!(controls(&address), ["fanin_gss_reno"], "with 99 % chance");
+        // One request every 100 ms, so that a packet passes after the end.
+        for _ in 0..50 {
+            let input = open.0.stdin.as_mut().expect("a pipe");
+            input.write_all(b"\n").expect("a request");
+            thread::sleep(Duration::from_millis(100));
+        }
+        let output = trial.wait_with_output().expect("the trial ends");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((&report["returned"], &report["verdict"]), (&1.into(), &"too_few".into()), "{report}");
+        assert!(controls(&address).iter().all(|name| !name.starts_with("fanin_")), "{:?}", controls(&address));
+    });
+}
+
+#[test]
+fn bad_input_is_refused_with_a_remedy() {
+    refuses(&["load", "gss", "--canary", "cgroup=no/such/group", "--for", "1m"], 2, "no such cgroup");
+    refuses(&["load", "gss", "--canary", "/sys/fs/cgroup", "--for", "1m"], 2, "use cgroup=PATH");
+    refuses(&["load", "gss", "--canary", "cgroup=/tmp", "--for", "1m"], 2, "cgroup v2");
+    refuses(&["load", "gss", "--over", "vegas"], 2, "possible values");
+    refuses(&["load", "gss", "--canary", "cgroup=/", "--for", "10"], 2, "90s, 10m or 1h");
+    refuses(&["load", "gss", "--json"], 2, "--canary");
+    refuses(&["hold", "d2tcp"], 2, "use newreno+gss");
+}
+
+#[test]
+fn says_that_it_needs_root() {
+    if support::skips() {
+        return;
+    }
+    let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("fanin-kernel");
+    fs::copy(PROGRAM, &copy).expect("a copy that others can read");
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    for arguments in [&["load", "gss"][..], &["status"], &["check"]] {
+        let output = Command::new(&copy).args(arguments).uid(65_534).gid(65_534).output().expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {text}");
+        assert!(text.contains("sudo"), "{arguments:?}: {text}");
+    }
+    drop(turn);
+}
+
+/// A server and a client with a router between them, in namespaces `s`, `c` and `r` below a /run of their own.
+const NETWORK: &str = "set -e
+for name in s c r; do ip netns add $name; done
+for name in s:1 c:2; do
+    host=${name%:*} net=10.7.${name#*:}
+    ip link add name to$host netns r type veth peer name eth0 netns $host
+    ip -n r addr add $net.1/24 dev to$host && ip -n r link set to$host up gso_max_segs 1
+    ip -n $host addr add $net.2/24 dev eth0 && ip -n $host link set eth0 up gso_max_segs 1
+    ip -n $host route add default via $net.1
+done
+ip netns exec r sysctl -qw net.ipv4.ip_forward=1
+ip netns exec r tc qdisc add dev toc root handle 1: htb default 1
+ip netns exec r tc class add dev toc parent 1: classid 1:1 htb rate 100mbit burst 1600 cburst 1600 quantum 1514
+ip netns exec r tc qdisc add dev toc parent 1:1 handle 10: bfifo limit 110000";
+
+fn within(namespace: &str, mut command: Command) -> Command {
+    let mut outer = Command::new("ip");
+    outer.args(["netns", "exec", namespace]).arg(command.get_program()).args(command.get_args());
+    command.stdin(Stdio::null());
+    outer
+}
+
+/// Congestion windows of the server's connections.
+fn windows() -> Vec<String> {
+    let output = Command::new("ip").args(["netns", "exec", "s", "ss", "-tinH"]).output();
+    let text = String::from_utf8_lossy(&output.expect("ss").stdout).into_owned();
+    text.split_whitespace().filter_map(|word| word.strip_prefix("cwnd:")).map(String::from).collect()
+}
+
+/// A program that holds others, and answers a line with its counters.
+fn hold(arguments: &[&str]) -> Killed {
+    let mut command = Command::new(PROGRAM);
+    command.arg("hold").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut held = Killed(command.spawn().expect("it starts"));
+    assert_eq!(line_of(&mut held), "ready");
+    held
+}
+
+fn line_of(held: &mut Killed) -> String {
+    let mut line = Vec::new();
+    let output = held.0.stdout.as_mut().expect("a pipe");
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        std::io::Read::read_exact(output, &mut byte).expect("a line");
+        line.extend(byte);
+    }
+    String::from_utf8(line).expect("text").trim().to_string()
+}
+
+fn counters_of(held: &mut Killed) -> Value {
+    held.0.stdin.as_mut().expect("a pipe").write_all(b"\n").expect("a line");
+    serde_json::from_str(&line_of(held)).expect("JSON")
+}
+
+/// Connections of long transfers from the server to the client.
+fn transfers(count: usize) -> Vec<Killed> {
+    let mut processes =
+        vec![Killed(within("s", traffic(&["serve", "10.7.1.2:5000", "100000000"])).spawn().expect("a server"))];
+    thread::sleep(Duration::from_millis(300));
+    for _ in 0..count {
+        let ask = within("c", traffic(&["ask", "10.7.1.2:5000", "1", "1"])).stdout(Stdio::null()).spawn();
+        processes.push(Killed(ask.expect("a client")));
+    }
+    processes
+}
+
+fn builds_network() {
+    mount(Some("run"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>).expect("a /run of its own");
+    assert!(Command::new("sh").args(["-c", NETWORK]).status().expect("sh").success(), "the network");
+}
+
+/// Selects a congestion control on both hosts.
+fn selects_by_route(name: &str) {
+    for (host, router) in [("s", "10.7.1.1"), ("c", "10.7.2.1")] {
+        let route = ["-n", host, "route", "change", "default", "via", router, "congctl", name];
+        assert!(Command::new("ip").args(route).status().expect("ip").success(), "{host}");
+    }
+}
+
+#[test]
+fn routers_assign_windows_that_senders_keep() {
+    on_a_machine("m21", |_| {
+        builds_network();
+        let hosts = ["--m21-host", "/run/netns/s", "--m21-host", "/run/netns/c"];
+        let mut held = hold(&[&["--m21-port", "/run/netns/r:toc:100000"][..], &hosts].concat());
+        selects_by_route("reno");
+        let processes = transfers(2);
+        // (100,000 - 42 * 2) / 2 B, less 8 B of the option, in segments of 1,448 B.
+        wait_for("both windows", || if windows() == ["34", "34"] { Ok(()) } else { Err(windows()) });
+        drop(processes);
+        let counters = counters_of(&mut held);
+        let [written, clamped, failed] = [0, 1, 2].map(|place| counters["m21_host"][place].as_u64().expect("a count"));
+        assert!(written > 100 && clamped >= 2 && failed == 0, "{counters}");
+        assert!(counters["m21_port"][0][2].as_u64() > Some(100) && counters["m21_port"][0][3] == 0, "{counters}");
+    });
+}
+
+#[test]
+fn ports_mark_above_their_threshold() {
+    on_a_machine("marks", |_| {
+        builds_network();
+        let mut held = hold(&["dctcp", "--mark", "/run/netns/r:toc:30000"]);
+        selects_by_route("fanin_dctcp");
+        let processes = transfers(1);
+        thread::sleep(Duration::from_millis(1_500));
+        let window: u32 = windows()[0].parse().expect("a number");
+        // 30,000 B are 20 frames; a window of 110,000 B would fill the buffer.
+        assert!((12..=30).contains(&window), "{window}");
+        assert!(counters_of(&mut held)["mark"][0][0].as_u64() > Some(100), "marks");
+        drop(processes);
+    });
+}
