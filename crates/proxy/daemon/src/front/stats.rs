@@ -87,7 +87,7 @@ impl<N: Net> Front<N> {
         for server in self.upstreams.current_servers() {
             let of_server = |metric, text| Figure { subject: Subject::Server(&server.label), ..word(metric, text) };
             figures.push(of_server(list::SERVER, server.state()));
-            figures.extend(server.failure().map(|failure| of_server(list::FAILURE, failure)));
+            figures.extend(server.refusal().map(|refusal| of_server(list::FAILURE, refusal)));
         }
         figures
     }

@@ -79,8 +79,9 @@ pub struct Server<S> {
     thread: usize,
     shared: Arc<ServerState>,
     state: State<S>,
-    /// Reason of the last failure, if its network has one.
+    /// Reason of this connection's failure, if its network has one; and of the last one's, until another connection is open.
     failure: Option<String>,
+    refusal: Option<String>,
     /// Number of connections so far: after a reconnect the server may have restarted.
     life: u64,
     asked: VecDeque<Ask>,
@@ -132,6 +133,7 @@ impl<S> Server<S> {
             shared,
             state: State::Down { until: AT_ONCE },
             failure: None,
+            refusal: None,
             life: 0,
             asked: VecDeque::new(),
             charge: Charge::default(),
@@ -232,7 +234,6 @@ impl<S> Server<S> {
 
     /// Starts to connect; returns whether that worked.
     pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, token: Token, now: Nanos) -> bool {
-        self.failure = None;
         let opening = net.connect(&self.target).and_then(|stream| net.add(stream, token, true));
         let waits = self.is_first_try();
         opening.map(|socket| self.state = State::Opening { socket, since: now, waits }).is_ok()
@@ -249,6 +250,7 @@ impl<S> Server<S> {
         if !opens? {
             return Ok(false);
         }
+        self.refusal = None;
         let down = State::Down { until: AT_ONCE };
         if let State::Opening { socket, waits, .. } = std::mem::replace(&mut self.state, down) {
             self.state = State::Open(socket);
@@ -257,9 +259,14 @@ impl<S> Server<S> {
         Ok(true)
     }
 
-    /// Reason of the last failure, if its network has one, such as an invalid certificate.
+    /// Reason of this connection's failure, if its network has one, such as an invalid certificate.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// The same of the last connection that failed, while none is open.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// Whether it is connecting.
@@ -305,6 +312,7 @@ impl<S> Server<S> {
     /// connection is opened again if requests wait for it; if it was never open, they fail, too.
     pub fn close(&mut self, now: Nanos, random: u64) -> (Option<S>, VecDeque<Ask>) {
         let mut asked = std::mem::take(&mut self.asked);
+        self.refusal = self.failure.take();
         let stood = matches!(self.state, State::Open(_));
         let is_retired = self.is_retired();
         let pause = self.backoff.fail(random);
