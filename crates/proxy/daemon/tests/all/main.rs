@@ -1,19 +1,16 @@
-//! Tests of the front end in one binary, to save link time. Socket tests run once with each event loop.
-
-#![allow(clippy::duplicate_mod, reason = "socket tests run once with each event loop")]
+//! Tests of the front end in one binary, to save link time.
 
 mod agent_settings;
 mod certificates;
 mod store;
 mod support;
 
-mod by_default;
-mod by_epoll;
 mod import;
 mod machine;
 mod migration;
 #[cfg(feature = "opentelemetry")]
 mod opentelemetry;
+mod over_sockets;
 mod routing;
 mod schedule;
 mod security;

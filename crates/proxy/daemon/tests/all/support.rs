@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_types, reason = "these servers and clients wait for one another, as simple programs do")]
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -18,11 +19,34 @@ pub use fanin_testing::{LIMIT, own_address, wait_until};
 /// Timeout of test pools: a server that hangs costs a test this much, and on a busy machine one that responds takes less.
 pub const TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Variable that is set for the tests over sockets with epoll.
+pub const EPOLL: &str = "FANIN_TEST_EPOLL";
+
+/// The setting of the event loop, in a configuration.
+pub const EVENT_LOOP: EventLoop = EventLoop;
+
+/// Writes the setting: none for the default.
+#[derive(Clone, Copy, Debug)]
+pub struct EventLoop;
+
+impl EventLoop {
+    #[expect(clippy::disallowed_methods, reason = "one test starts the others with it")]
+    pub fn is_epoll(self) -> bool {
+        std::env::var_os(EPOLL).is_some()
+    }
+}
+
+impl fmt::Display for EventLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_epoll() { "event_loop = \"epoll\"\n" } else { "" })
+    }
+}
+
 /// A server's response to `get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Answers,
-    /// None.
+    /// None as long as this lasts; those that are owed come afterwards, in order, as from a process that was stopped.
     Hangs,
     /// After this many milliseconds.
     Slow(u64),
@@ -51,7 +75,7 @@ type Items = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
 /// A server with basic commands.
 pub struct Server {
     pub address: SocketAddr,
-    pub manner: Arc<Mutex<Manner>>,
+    manner: Arc<Mutex<Manner>>,
     items: Items,
     printed: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
@@ -138,10 +162,13 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: 
         let mut at = 0;
         while let Next::Request(request, line) = lines.next(&bytes[at..], &limits) {
             let mut took = line;
+            if matches!(request, Request::Get(_) | Request::Keyed(_) | Request::Stats(_) | Request::Version) {
+                while *manner.lock().unwrap() == Manner::Hangs {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
             let manner = *manner.lock().unwrap();
             match request {
-                Request::Get(_) | Request::Keyed(_) | Request::Stats(_) | Request::Version
-                    if manner == Manner::Hangs => {}
                 Request::Get(get) => answer(&mut stream, manner, items, get.keys())?,
                 Request::Store(store) => {
                     let follow = store.follow as usize;
@@ -282,12 +309,12 @@ impl Cluster {
 }
 
 /// Starts a front end with one thread, in a folder. Each pool is `listen = "127.0.0.1:0"` with these settings.
-pub fn front(folder: &Path, event_loop: &str, pools: &[String]) -> Running {
+pub fn front(folder: &Path, pools: &[String]) -> Running {
     let pools = pools.iter().enumerate().map(|(number, pool)| {
         // Port 0 differs by host, since two pools may not have the same address.
         format!("[[pool]]\nname = \"p{number}\"\nlisten = \"127.0.0.{}:0\"\ntimeout = \"2 s\"\n{pool}\n", number + 1)
     });
-    let text = format!("threads = 1\n{event_loop}{}", pools.collect::<String>());
+    let text = format!("threads = 1\n{EVENT_LOOP}{}", pools.collect::<String>());
     let settings = Settings::of_file(&folder.join("front.toml").display().to_string(), &text);
     fanin_daemon::start(&settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use fanin_daemon::{Running, Settings};
 use scopeguard::defer;
 
-use super::{EVENT_LOOP, cluster};
+use super::cluster;
 use crate::migration::model::Model;
-use crate::support::{Client, LIMIT, TIMEOUT, now, value, wait_until};
+use crate::support::{Client, EVENT_LOOP, LIMIT, TIMEOUT, now, value, wait_until};
 
 /// Servers, and a front end with two threads.
 fn replicated(servers: usize, of_pool: &str) -> (Vec<Model>, Running) {

@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use fanin_daemon::Settings;
 use fanin_daemon::routing::{Hash, Placement, Router, Weighted};
 
-use super::EVENT_LOOP;
 use super::agents::{start_agent, write_racks};
 use crate::migration::model::Model;
 use crate::migration::{keys, table, write_plan, write_stage};
-use crate::support::{Client, own_address, wait_until};
+use crate::support::{Client, EVENT_LOOP, own_address, wait_until};
 
 const SERVERS: usize = 4;
 

@@ -9,8 +9,8 @@ use fanin_daemon::incast::{Prediction, Predictor, Workload};
 use fanin_daemon::settings::Pool;
 use fanin_units::Time;
 
-use super::{EVENT_LOOP, cluster};
-use crate::support::{Cluster, wait_until};
+use super::cluster;
+use crate::support::{Cluster, EVENT_LOOP, wait_until};
 
 const INCAST: &str = "incast = { buffer = \"64 KiB\", rto_min = \"200 ms\", keys = 10, value = \"1 KiB\" }\n";
 

@@ -14,10 +14,9 @@ use fanin_testing::wait_for;
 use scopeguard::defer;
 use tempfile::TempDir;
 
-use super::EVENT_LOOP;
 use super::agents::{start_agent, write_racks};
 use crate::migration::model::Model;
-use crate::support::{Client, now, own_address, value, wait_until};
+use crate::support::{Client, EVENT_LOOP, now, own_address, value, wait_until};
 
 /// Servers in two racks with replicas, agents, and a front end for each of these algorithms.
 struct Tier {

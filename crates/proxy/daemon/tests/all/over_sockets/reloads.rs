@@ -9,8 +9,8 @@ use fanin_daemon::Settings;
 use fanin_testing::wait_until;
 use scopeguard::defer;
 
-use super::{EVENT_LOOP, cluster};
-use crate::support::{Client, own_address, value};
+use super::cluster;
+use crate::support::{Client, EVENT_LOOP, own_address, value};
 
 /// Settings with a pool of some servers at each address.
 fn settings(pools: &[(SocketAddr, &[SocketAddr])], of_pool: &str) -> Settings {

@@ -15,9 +15,9 @@ use fanin_testing::LIMIT;
 use scopeguard::defer;
 use sha2::{Digest, Sha256};
 
-use super::{EVENT_LOOP, cluster};
+use super::cluster;
 use crate::certificates::{self, folder};
-use crate::support::{Client, Cluster, connect, now, own_address, value, wait_until};
+use crate::support::{Client, Cluster, EVENT_LOOP, connect, now, own_address, value, wait_until};
 
 fn settings(at: &str, servers: &Cluster, threads: usize, more: &str, of_pool: &str) -> Settings {
     let servers: Vec<String> = servers.servers.iter().map(|server| format!("\"{}\"", server.address)).collect();

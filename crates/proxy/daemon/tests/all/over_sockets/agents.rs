@@ -20,9 +20,9 @@ use rustls::version::TLS13;
 use rustls::{ClientConnection, StreamOwned};
 use tempfile::TempDir;
 
-use super::{EVENT_LOOP, metrics};
+use super::metrics;
 use crate::certificates::{Authority, VALID, client_config, folder};
-use crate::support::{Client, Manner, Server, connect, now, own_address, value, wait_until};
+use crate::support::{Client, EVENT_LOOP, Manner, Server, connect, now, own_address, value, wait_until};
 
 /// Servers in racks with an agent beside each, and a front end with two pools: the first with hubs, the second without.
 pub struct Tier {

@@ -10,9 +10,8 @@ use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConnection, HandshakeKind};
 
-use super::EVENT_LOOP;
 use crate::certificates::{Authority, EXPIRED, Identity, VALID, client, client_config, folder, open, server};
-use crate::support::{Client, Manner, Server, connect, front, now, value, wait_until};
+use crate::support::{Client, EVENT_LOOP, Manner, Server, connect, front, now, value, wait_until};
 
 const TLS: &str = "tls = { certificate = \"front.pem\", key = \"front-key.pem\" }";
 
@@ -36,10 +35,9 @@ fn answer(client: &mut Client<crate::certificates::Tls>) -> Option<String> {
 fn encrypts_on_both_sides() {
     let ((folder, authority), server) = (folder(), Server::start());
     // Two front ends in a row: one encrypts towards the other.
-    let inner =
-        front(folder.path(), EVENT_LOOP, &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
+    let inner = front(folder.path(), &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
     let to_inner = format!("{}server_tls = {{ ca = \"ca.pem\" }}\n", servers(address(&inner, 0)));
-    let outer = front(folder.path(), EVENT_LOOP, &[format!("{to_inner}{TLS}"), to_inner]);
+    let outer = front(folder.path(), &[format!("{to_inner}{TLS}"), to_inner]);
     let mut clients: Vec<_> = (0..4).map(|_| client(address(&outer, 0), &authority)).collect();
     for (number, client) in clients.iter_mut().enumerate() {
         let keys: Vec<String> = (0..40).map(|key| format!("{key}-{number}")).collect();
@@ -83,7 +81,7 @@ fn reload_replaces_certificates() {
 #[test]
 fn slow_reader_gets_everything() {
     let ((folder, authority), server) = (folder(), Server::start());
-    let front = front(folder.path(), EVENT_LOOP, &[format!("{}{TLS}", servers(server.address))]);
+    let front = front(folder.path(), &[format!("{}{TLS}", servers(server.address))]);
     let mut client = client(address(&front, 0), &authority);
     let keys: Vec<String> = (0..8).map(|key| format!("{key}-key")).collect();
     keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 900_000)), "STORED"));
@@ -107,7 +105,7 @@ fn requires_certificate_and_name() {
             servers(server.address)
         ),
     ];
-    let front = front(folder.path(), EVENT_LOOP, &pools);
+    let front = front(folder.path(), &pools);
     let other = Authority::new("Other CA", VALID);
     let mut plain = Client::to(address(&front, 0));
     let tries = |pool: usize, own: Option<&Identity>, version| {
@@ -141,7 +139,7 @@ fn expired_certificate_does_not_resume() {
     let ((folder, authority), server) = (folder(), Server::start());
     let mutual = "tls = { certificate = \"front.pem\", key = \"front-key.pem\", client_ca = \"ca.pem\" }\n";
     let pools = [format!("{}{mutual}", servers(server.address)), servers(server.address)];
-    let front = front(folder.path(), EVENT_LOOP, &pools);
+    let front = front(folder.path(), &pools);
     let unix = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let end = unix() + 4;
     let own = authority.issue_until("web", &["web.test"], end);
@@ -164,8 +162,7 @@ fn expired_certificate_does_not_resume() {
 #[test]
 fn resumes_sessions() {
     let ((folder, authority), server) = (folder(), Server::start());
-    let front =
-        front(folder.path(), EVENT_LOOP, &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
+    let front = front(folder.path(), &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
     for version in [&TLS12, &TLS13] {
         let config = Arc::new(client_config(&authority, None, &[version]));
         for kind in [HandshakeKind::Full, HandshakeKind::Resumed, HandshakeKind::Resumed] {
@@ -178,11 +175,8 @@ fn resumes_sessions() {
     assert_eq!((plain.figure("tls_handshakes"), plain.figure("tls_resumed")), (6, 4));
     // Towards servers: a connection that is opened again resumes.
     let inner = server_with_tls(&authority);
-    let outer = crate::support::front(
-        folder.path(),
-        EVENT_LOOP,
-        &[format!("{}server_tls = {{ ca = \"ca.pem\" }}\n", servers(inner))],
-    );
+    let outer =
+        crate::support::front(folder.path(), &[format!("{}server_tls = {{ ca = \"ca.pem\" }}\n", servers(inner))]);
     let mut plain = Client::to(address(&outer, 0));
     for _ in 0..3 {
         plain.ask("get a\r\n");
@@ -201,8 +195,7 @@ fn server_with_tls(authority: &Authority) -> SocketAddr {
 #[test]
 fn refuses_clients_without_tls() {
     let ((folder, authority), server) = (folder(), Server::start());
-    let front =
-        front(folder.path(), EVENT_LOOP, &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
+    let front = front(folder.path(), &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
     let mut plain = Client::to(address(&front, 1));
     for (number, text) in ["get a\r\n", "GET / HTTP/1.1\r\n\r\n", "\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}"].iter().enumerate() {
         let mut client = Client::to(address(&front, 0));
@@ -228,7 +221,7 @@ fn refuses_clients_without_tls() {
 #[test]
 fn handshake_works_in_single_bytes() {
     let ((folder, authority), server) = (folder(), Server::start());
-    let front = front(folder.path(), EVENT_LOOP, &[format!("{}{TLS}", servers(server.address))]);
+    let front = front(folder.path(), &[format!("{}{TLS}", servers(server.address))]);
     for version in [&TLS12, &TLS13] {
         let config = Arc::new(client_config(&authority, None, &[version]));
         let name = ServerName::from(address(&front, 0).ip());
@@ -255,8 +248,7 @@ fn handshake_works_in_single_bytes() {
 #[test]
 fn flood_of_handshakes_delays_nobody() {
     let ((folder, authority), server) = (folder(), Server::start());
-    let front =
-        front(folder.path(), EVENT_LOOP, &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
+    let front = front(folder.path(), &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
     let mut plain = Client::to(address(&front, 1));
     assert_eq!(plain.set("a", &value("a", 10)), "STORED");
     let config = Arc::new(client_config(&authority, None, &[&TLS13]));
@@ -287,7 +279,7 @@ fn reports_why_a_server_is_refused() {
         (plain_server.address, "it does not use TLS"),
     ] {
         let pool = format!("{}server_tls = {{ ca = \"ca.pem\" }}\n", servers(address_of_server));
-        let front = front(folder.path(), EVENT_LOOP, &[pool]);
+        let front = front(folder.path(), &[pool]);
         let mut client = Client::to(address(&front, 0));
         plain_server.set(Manner::Garbage);
         assert!(client.ask("get a\r\n").starts_with("SERVER_ERROR server"), "{why}");
@@ -301,7 +293,7 @@ fn reports_why_a_server_is_refused() {
     // By its own name it is accepted.
     let named = own(&authority, &["cache.test"], VALID);
     let pool = format!("{}server_tls = {{ ca = \"ca.pem\", name = \"cache.test\" }}\n", servers(named));
-    let front = front(folder.path(), EVENT_LOOP, &[pool]);
+    let front = front(folder.path(), &[pool]);
     assert_eq!(Client::to(address(&front, 0)).ask("get a\r\n"), "END");
 }
 
@@ -310,10 +302,9 @@ fn shows_own_certificate_to_servers() {
     let ((folder, authority), server) = (folder(), Server::start());
     authority.issue("outer", &["outer.test"], VALID).write(folder.path(), "outer");
     let mutual = "tls = { certificate = \"front.pem\", key = \"front-key.pem\", client_ca = \"ca.pem\", allow_names = [\"outer.test\"] }";
-    let inner = front(folder.path(), EVENT_LOOP, &[format!("{}{mutual}", servers(server.address))]);
+    let inner = front(folder.path(), &[format!("{}{mutual}", servers(server.address))]);
     let with = |more: &str| format!("{}server_tls = {{ ca = \"ca.pem\"{more} }}\n", servers(address(&inner, 0)));
-    let outer =
-        front(folder.path(), EVENT_LOOP, &[with(", certificate = \"outer.pem\", key = \"outer-key.pem\""), with("")]);
+    let outer = front(folder.path(), &[with(", certificate = \"outer.pem\", key = \"outer-key.pem\""), with("")]);
     assert_eq!(Client::to(address(&outer, 0)).set("a", "b"), "STORED");
     let mut refused = Client::to(address(&outer, 1));
     assert!(refused.ask("get a\r\n").starts_with("SERVER_ERROR"));

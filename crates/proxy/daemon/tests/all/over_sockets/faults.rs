@@ -312,7 +312,7 @@ fn hung_server_costs_two_timeouts_until_it_responds() {
     let keys = cluster.filled(20);
     let hung = cluster.keys_of(0, &keys);
     let mut client = cluster.client();
-    *cluster.servers[0].manner.lock().unwrap() = Manner::Hangs;
+    cluster.servers[0].set(Manner::Hangs);
     let errors: Vec<String> = (0..2).map(|_| client.ask(&format!("get {}\r\n", hung[0]))).collect();
     assert!(errors.iter().all(|error| error.contains("in time")), "{errors:?}");
     // From now on only probes wait for it.
@@ -325,7 +325,7 @@ fn hung_server_costs_two_timeouts_until_it_responds() {
         requests += 1;
     }
     assert!(requests > 1, "{requests}");
-    *cluster.servers[0].manner.lock().unwrap() = Manner::Answers;
+    cluster.servers[0].set(Manner::Answers);
     wait_until("it is back", || client.get(&hung).1 == "END");
     assert_eq!(client.get(&hung).0, hung);
 }

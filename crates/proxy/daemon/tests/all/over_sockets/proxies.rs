@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use fanin_daemon::Running;
 use fanin_testing::LIMIT;
 
-use super::EVENT_LOOP;
 use crate::certificates::{client_config, folder, open};
 use crate::support::{Client, Server, connect, front, wait_until};
 
@@ -45,7 +44,7 @@ fn requires_header() {
     let servers = format!("servers = [\"{}\"]\n", server.address);
     let proxied = format!("{servers}proxy_protocol = true\n");
     let tls = "tls = { certificate = \"front.pem\", key = \"front-key.pem\" }\n";
-    let front = front(folder.path(), EVENT_LOOP, &[servers, proxied.clone(), format!("{proxied}{tls}")]);
+    let front = front(folder.path(), &[servers, proxied.clone(), format!("{proxied}{tls}")]);
     let mut six = [0; 36];
     six[15] = 1;
     let tlvs = [&[192, 0, 2, 7, 10, 0, 0, 1, 1, 2, 3, 4][..], &[4, 0, 200], &[0; 200]].concat();
@@ -95,7 +94,6 @@ fn access_list_acts_on_address_and_header() {
     let with = |allow: &str| format!("{servers}allow = [{allow}]\n");
     let front = front(
         folder.path(),
-        EVENT_LOOP,
         &[
             with("\"127.0.0.0/8\""),
             with("\"192.0.2.0/24\", \"::1\", \"127.0.0.9\""),

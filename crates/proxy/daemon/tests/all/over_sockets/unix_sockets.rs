@@ -7,8 +7,7 @@ use std::path::Path;
 
 use fanin_daemon::{Running, Settings};
 
-use super::EVENT_LOOP;
-use crate::support::{Client, Server, value};
+use crate::support::{Client, EVENT_LOOP, Server, value};
 
 fn text(listen: &Path, servers: &str) -> String {
     let listen = listen.display();

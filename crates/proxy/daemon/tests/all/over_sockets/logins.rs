@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 
 use fanin_daemon::Running;
 
-use super::EVENT_LOOP;
 use crate::certificates::{client, folder};
 use crate::support::{Client, Server, front, value, wait_until};
 
@@ -26,7 +25,7 @@ fn serves_users_only() {
     let tls = "tls = { certificate = \"front.pem\", key = \"front-key.pem\" }\n";
     let auth = "auth = \"users\"\n";
     let pools = [servers.clone(), format!("{servers}{auth}"), format!("{servers}{auth}{tls}")];
-    let front = front(folder.path(), EVENT_LOOP, &pools);
+    let front = front(folder.path(), &pools);
     let mut plain = Client::to(address(&front, 0));
     assert_eq!(plain.set("a", &value("a", 100_000)), "STORED");
     let mut ann = Client::to(address(&front, 1));
@@ -64,11 +63,10 @@ fn logs_in_to_servers() {
     }
     let tls = "tls = { certificate = \"front.pem\", key = \"front-key.pem\" }\n";
     let servers = format!("servers = [\"{}\"]\nauth = \"users\"\n", server.address);
-    let inner = front(folder.path(), EVENT_LOOP, &[servers.clone(), format!("{servers}{tls}")]);
+    let inner = front(folder.path(), &[servers.clone(), format!("{servers}{tls}")]);
     let with = |pool: usize, more: &str| format!("servers = [\"{}\"]\n{more}", address(&inner, pool));
     let outer = front(
         folder.path(),
-        EVENT_LOOP,
         &[
             with(0, "server_auth = \"ann\"\n"),
             with(1, "server_auth = \"ann\"\nserver_tls = { ca = \"ca.pem\" }\n"),
@@ -88,7 +86,7 @@ fn logs_in_to_servers() {
     assert_eq!(failure.as_deref(), Some("login failed: CLIENT_ERROR authentication failure"));
     assert!(refused.figure("server_auth_failed") > 0);
     // Without a login, the server's refusals do not reach other requests.
-    let bare = front(folder.path(), EVENT_LOOP, &[with(0, "")]);
+    let bare = front(folder.path(), &[with(0, "")]);
     let mut client = Client::to(address(&bare, 0));
     assert!(client.ask("get a\r\n").contains("ERROR"));
 }
