@@ -14,9 +14,8 @@ cannot() {
 deny() { cargo deny --locked --log-level error "$@"; }
 
 scripts/setup.sh deny || cannot "cargo-deny cannot be installed here"
-cargo fetch --quiet --locked && cargo fetch --quiet --locked --manifest-path python/Cargo.toml || cannot "the libraries cannot be fetched here"
+cargo fetch --quiet --locked || cannot "the libraries cannot be fetched here"
 deny check licenses bans sources
-deny --manifest-path python/Cargo.toml --config deny.toml check licenses bans sources
 if why=$(timeout 120 cargo deny --log-level error fetch db 2>&1); then
     deny --offline check advisories
 else

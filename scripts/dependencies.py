@@ -97,10 +97,9 @@ ALLOWED = {
     ),
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin fanin-daemon", "anstream anstyle clap clap_complete indicatif sd-notify serde_json signal-hook terminal_size textwrap"),
-    # The library as Python calls it, and the program; not of the workspace, whose tests need no Python.
-    "fanin-python": ("fanin fanin-cli", "arrow-array arrow-schema pyo3 serde_json"),
+    # The library as Python calls it, and the program. The others turn on features only.
+    "fanin-python": ("fanin fanin-cli fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }
-MANIFESTS = ["Cargo.toml", "python/Cargo.toml"]
 # Tests may also use these, and the workspace crates that their own crate may use.
 ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-units hex insta pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
@@ -116,11 +115,8 @@ SYSTEMS = set("env fs io net os process thread time".split())
 
 
 def packages():
-    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked", "--manifest-path"]
-    found = []
-    for manifest in MANIFESTS:
-        out = subprocess.run([*command, manifest], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-        found += json.loads(out)["packages"]
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    found = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)["packages"]
     return sorted(found, key=lambda p: p["name"])
 
 
@@ -141,7 +137,8 @@ def arrows(package):
         if other not in allowed:
             yield f"{name} may not depend on {other} ({kind}): see scripts/dependencies.py"
         word = (dependency["rename"] or other).replace("-", "_")
-        if kind == "normal" and not re.search(rf"\b{word}\b(::|;)", text):
+        # An optional one may turn on features only.
+        if kind == "normal" and not dependency["optional"] and not re.search(rf"\b{word}\b(::|;)", text):
             yield f"{name} depends on {other} but does not use it"
 
 

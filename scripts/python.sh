@@ -2,7 +2,7 @@
 # Builds the Python package's wheel once, holds it to the stable ABI, types and style, tests it beside the program, and looks at it in a
 # fresh environment of every CPython from 3.10 on that is found. Missing tools are installed under target/python first; `tools` does only that.
 # `build` builds and installs alone, for measurements. `quick` is the part of `make test`: built like its tests, and without the slow parts
-# (Dask, notebooks, comparison of files with the program's, Ctrl-C by the clock, clippy). If its tools cannot be installed, it prints the reason
+# (Dask, notebooks, comparison of files with the program's, Ctrl-C by the clock). If its tools cannot be installed, it prints the reason
 # and passes.
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,18 +36,15 @@ PATH=$tools/bin:$PATH
 export CARGO_TARGET_DIR="$root/cargo"
 [ "$what" != quick ] || CARGO_TARGET_DIR=$PWD/target
 
-python python/scripts/locks.py
 rm -rf "$root/wheels"
-release=--release
-[ "$what" != quick ] || release=
-# shellcheck disable=SC2086 # it is one word or none
-quietly maturin build $release --locked --manifest-path python/Cargo.toml --out "$root/wheels"
+as="--release"
+[ "$what" != quick ] || as="--profile test --features as-tested"
+# shellcheck disable=SC2086 # they are words
+quietly maturin build $as --locked --manifest-path python/Cargo.toml --out "$root/wheels"
 wheel=$(ls "$root"/wheels/*.whl)
 quietly python -m pip install --disable-pip-version-check --no-deps --force-reinstall "$wheel"
 [ "$what" != build ] || exit 0
 
-cargo fmt --manifest-path python/Cargo.toml --check
-[ "$what" = quick ] || cargo clippy --quiet --locked --manifest-path python/Cargo.toml --all-targets -- -D warnings
 ruff check --quiet --config python/pyproject.toml python bench/python
 ruff format --quiet --config python/pyproject.toml --check python bench/python
 (cd python && mypy)
