@@ -81,6 +81,8 @@ ALLOWED = {
         "fanin-fanout fanin-memcache fanin-placement fanin-plan-files fanin-ring fanin-roles fanin-units",
         "async-trait bytes crc32fast hmac http-body-util hyper hyper-util ipnet jsonc-parser libm listenfd md-5 mio nix opentelemetry opentelemetry-appender-tracing opentelemetry-http opentelemetry-otlp opentelemetry_sdk ppp procfs prometheus-client prost rand rustix rustls saphyr-parser serde serde_json sha2 siphasher socket2 strsim subtle thiserror tokio toml tracing tracing-subscriber x509-parser zeroize",
     ),
+    # The proxy as a program.
+    "fanin-proxy": ("fanin-daemon", "clap sd-notify serde_json signal-hook"),
     # The engine in a browser's workers.
     "fanin-browser": (
         "fanin-advise fanin-diagnose fanin-lab fanin-report fanin-simulate fanin-spec fanin-tables",
@@ -96,7 +98,7 @@ ALLOWED = {
         "crc32fast etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
-    "fanin-cli": ("fanin fanin-daemon", "anstream anstyle clap clap_complete indicatif sd-notify serde_json signal-hook terminal_size textwrap"),
+    "fanin-cli": ("fanin fanin-daemon fanin-proxy", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     # The library as Python calls it, and the program. The others turn on features only.
     "fanin-python": ("fanin fanin-cli fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }

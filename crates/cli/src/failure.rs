@@ -45,9 +45,16 @@ impl Failure {
 
     /// The failure for an error of standard output.
     pub fn from_stdout(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::Unread,
-            _ => Failure::Environment(format!("cannot write to standard output: {error}")),
+        fanin_proxy::Failure::from_stdout(error).into()
+    }
+}
+
+impl From<fanin_proxy::Failure> for Failure {
+    fn from(failure: fanin_proxy::Failure) -> Failure {
+        match failure {
+            fanin_proxy::Failure::Input(text) => Failure::Input(text),
+            fanin_proxy::Failure::Environment(text) => Failure::Environment(text),
+            fanin_proxy::Failure::Unread => Failure::Unread,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod advice;
 mod advise;
-mod agent;
 mod arguments;
 mod cache;
 mod chart;
@@ -16,7 +15,6 @@ mod failure;
 mod figures;
 mod front;
 mod front_advice;
-mod handover;
 mod incast;
 mod kernel;
 mod list;
@@ -29,7 +27,6 @@ mod reproduce;
 mod run;
 #[cfg(test)]
 mod sample;
-mod service;
 mod signal;
 mod spread;
 mod starter;
@@ -88,7 +85,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
-        Command::Agent(arguments) => agent::agent(&arguments),
+        Command::Agent(arguments) => front::agent(&arguments),
         Command::Front(arguments) => front::front(&arguments),
         Command::Kernel(arguments) => Err(kernel::kernel(&arguments)),
         Command::List(arguments) => list::list(&arguments),

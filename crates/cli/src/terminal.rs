@@ -1,6 +1,6 @@
 //! Standard output: width, line folding and printing.
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{self, IsTerminal, Write, stdout};
 
 use crate::closed;
 use crate::failure::Failure;
@@ -8,9 +8,14 @@ use crate::figures::{lines_of, shown};
 
 /// Prints to standard output, without colours unless it is a terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
-    closed::check().map_err(Failure::from_stdout)?;
+    write(text).map_err(Failure::from_stdout)
+}
+
+/// Prints, and returns the error of standard output.
+pub fn write(text: &str) -> io::Result<()> {
+    closed::check()?;
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 /// Output width: COLUMNS, else the terminal's, else 100; at least 50.

@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fanin::{Bytes, Gathering, Rate, Time};
 
 use daemons::KERNEL_HELP;
-pub use daemons::{AgentArguments, FrontArguments, KernelArguments};
+pub use daemons::{FrontArguments, KernelArguments};
+use fanin_proxy::AgentArguments;
 use values::{device, jobs, method, percentage, period, rate, size, step};
 
 /// The version, with the commit of the build if known.

@@ -15,7 +15,6 @@ use fanin::{CurrentPlacement, Effect, Error, Gathering, Plan, PlanOptions, Plann
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, bytes, clean, large, three, time};
-use crate::front;
 use crate::load::{Asked, Loaded, load, read};
 use crate::starter::cluster_of_demo;
 use crate::stop;
@@ -86,7 +85,7 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
 
 /// The hash rule of a front end.
 fn rule(file: &Path) -> Result<Rule, Failure> {
-    let settings = front::settings(file)?;
+    let settings = fanin_proxy::settings_of_file(file)?;
     let [pool] = &settings.pools[..] else {
         let pools = settings.pools.len();
         return Err(Failure::Input(format!("{}: has {pools} pools; use a file with one pool", file.display())));

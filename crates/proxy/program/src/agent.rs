@@ -1,36 +1,38 @@
-//! `fanin agent`: data server and hub beside a memcached, stopped by signals.
+//! The agent: data server and hub beside a memcached, stopped by signals.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
 use fanin_daemon::start_agent;
 use fanin_daemon::{AgentSettings, messages};
 use sd_notify::NotifyState;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::AgentArguments;
 use crate::failure::Failure;
 use crate::service::{read_file, tell_systemd};
-use crate::{stop, terminal};
+use crate::{Program, signals};
 
 /// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-pub fn agent(arguments: &AgentArguments) -> Result<(), Failure> {
+/// Runs the agent until it is stopped, or checks its configuration.
+///
+/// # Errors
+/// [`Failure`].
+pub fn agent(arguments: &AgentArguments, program: &dyn Program) -> Result<(), Failure> {
     let text = read_file(&arguments.config)?;
     let settings = AgentSettings::of_file(&arguments.config.display().to_string(), &text)
         .map_err(|problem| Failure::Input(problem.to_string()))?;
     if arguments.check {
         settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
-        return terminal::say(&format!("configuration OK: {}\n", summary(&settings)));
+        return program.say(&format!("configuration OK: {}\n", summary(&settings)));
     }
-    stop::listen_to(&[SIGINT, SIGTERM])?;
+    signals::on_stop()?;
     let running =
         start_agent(settings).map_err(|error| Failure::Environment(format!("cannot start the agent: {error}")))?;
-    terminal::say(&format!("the agent listens on {}: {}\n", running.listens(), summary(running.settings())))?;
+    program.say(&format!("the agent listens on {}: {}\n", running.listens(), summary(running.settings())))?;
     tell_systemd(&[NotifyState::Ready]);
-    while !stop::STOP.load(Relaxed) && !running.has_failed() {
+    while !signals::has_stopped() && !running.has_failed() {
         thread::sleep(LOOK);
     }
     tell_systemd(&[NotifyState::Stopping]);
