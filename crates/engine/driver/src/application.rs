@@ -61,7 +61,7 @@ pub trait View {
     fn ideal(&self, _from: HostId, _to: HostId, _bytes: u64) -> Option<Time> {
         None
     }
-    /// The rate at which a host sends.
+    /// The rate at which a host sends, over all of its links.
     fn rate(&self, host: HostId) -> Rate;
     /// How long a host now takes for work that takes `span` at full speed.
     fn at_work(&self, host: HostId, span: Time) -> Time;

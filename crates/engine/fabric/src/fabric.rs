@@ -1,10 +1,13 @@
 //! A network: nodes, links, and routing.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::iter::successors;
 
+use fanin_units::Rate;
+
 use crate::edges::{self, Edge};
-use crate::ids::{HostId, Link, LinkId, NodeId, mix};
+use crate::ids::{HostId, Link, LinkId, NodeId};
 use crate::routes::Routes;
 use crate::star::{self, Star};
 use crate::tree::{self, Tree};
@@ -28,15 +31,19 @@ pub const TIERS: [&str; 11] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fabric {
     hosts: u32,
+    /// Number of links to hosts, which come first; that of hosts if each has one.
+    downlinks: u32,
     links: Vec<Link>,
     routes: Routes,
     /// By node; stars and trees compute them.
     names: Vec<String>,
+    /// The first link to each host, by host; empty if every host has one.
+    first_links: Vec<u32>,
 }
 
 /// Builds a star.
 pub fn star(star: &Star) -> Fabric {
-    Fabric { hosts: star.servers + 1, links: star::links(star), routes: Routes::Star, names: Vec::new() }
+    Fabric::with_one_link_each(star.servers + 1, star::links(star), Routes::Star)
 }
 
 /// Builds a tree.
@@ -45,7 +52,7 @@ pub fn star(star: &Star) -> Fabric {
 /// The problem and its solution.
 pub fn tree(tree: &Tree) -> Result<Fabric, String> {
     let plan = tree::plan(tree)?;
-    Ok(Fabric { hosts: plan.hosts(), links: plan.links(), routes: Routes::Tree(plan), names: Vec::new() })
+    Ok(Fabric::with_one_link_each(plan.hosts(), plan.links(), Routes::Tree(plan)))
 }
 
 /// Builds a network of edges. `hosts` has the hosts' names by number; every other name is a switch.
@@ -53,11 +60,17 @@ pub fn tree(tree: &Tree) -> Result<Fabric, String> {
 /// # Errors
 /// The problem and its solution.
 pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
-    let edges::Read { names, links, table } = edges::read(hosts, edges)?;
-    Ok(Fabric { hosts: hosts.len() as u32, links, routes: Routes::Table(table), names })
+    let edges::Read { names, links, table, first_links } = edges::read(hosts, edges)?;
+    let hosts = hosts.len() as u32;
+    let downlinks = links.partition_point(|link| link.to.0 < hosts) as u32;
+    Ok(Fabric { hosts, downlinks, links, routes: Routes::Table(table), names, first_links })
 }
 
 impl Fabric {
+    fn with_one_link_each(hosts: u32, links: Vec<Link>, routes: Routes) -> Fabric {
+        Fabric { hosts, downlinks: hosts, links, routes, names: Vec::new(), first_links: Vec::new() }
+    }
+
     /// The number of hosts.
     pub fn hosts(&self) -> u32 {
         self.hosts
@@ -97,41 +110,109 @@ impl Fabric {
         node.0 < self.hosts
     }
 
-    /// The link on which a host sends.
+    /// Whether every host has one link. Only a list of edges has hosts with several.
+    #[inline(always)]
+    pub fn has_one_link_each(&self) -> bool {
+        self.downlinks == self.hosts
+    }
+
+    /// The link on which a host sends; of several, the first one.
     #[inline]
     pub fn uplink(&self, HostId(host): HostId) -> LinkId {
         debug_assert!(host < self.hosts);
         LinkId(match self.routes.whole() {
             Routes::Star => self.hosts + host,
             Routes::Tree(tree) => tree.uplink(host),
+            Routes::Table(_) if !self.has_one_link_each() => self.reverse(self.downlink(HostId(host))).0,
             // A host has one link, whatever the destination.
             Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
             Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
         })
     }
 
-    /// The link on which a host receives: hosts come first, each has one link, and links are numbered by receiver.
+    /// The link on which a host sends a flow to another host. Of several, the flow's hash selects one on a shortest path, as at switches; it
+    /// is only computed if the host has several. A flow whose link fails uses another one until that is up again.
+    #[inline]
+    pub fn uplink_to(&self, from: HostId, to: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        match self.has_one_link_each() {
+            true => self.uplink(from),
+            false => self.uplink_of_several(from, to, flow_hash()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn uplink_of_several(&self, from: HostId, to: HostId, flow_hash: u64) -> LinkId {
+        let Routes::Table(table) = self.routes.whole() else { unreachable!("only lists of edges have such hosts") };
+        if from == to {
+            return self.uplink(from);
+        }
+        let usual = table.next_hop(from.node(), to, || flow_hash);
+        match &self.routes {
+            Routes::Degraded(degraded) if !degraded.leads(&self.links, usual, to) => {
+                degraded.next_hop(&self.links, from.node(), to, flow_hash)
+            }
+            _ => usual,
+        }
+    }
+
+    /// The link on which a host receives; of several, the first one. Hosts come first, and links are numbered by receiver.
     #[inline]
     pub fn downlink(&self, HostId(host): HostId) -> LinkId {
         debug_assert!(host < self.hosts);
-        LinkId(host)
+        match self.has_one_link_each() {
+            true => LinkId(host),
+            false => LinkId(self.first_links[host as usize]),
+        }
+    }
+
+    /// All links on which a host receives.
+    pub fn downlinks(&self, host: HostId) -> impl Iterator<Item = LinkId> + Clone + use<> {
+        let end = match host.0 + 1 < self.hosts {
+            true => self.downlink(HostId(host.0 + 1)).0,
+            false => self.downlinks,
+        };
+        (self.downlink(host).0..end).map(LinkId)
+    }
+
+    /// All links on which a host sends.
+    pub fn uplinks(&self, host: HostId) -> impl Iterator<Item = LinkId> {
+        self.downlinks(host).map(|link| self.reverse(link))
+    }
+
+    /// Total rate of a host's links, in each direction.
+    pub fn host_rate(&self, host: HostId) -> Rate {
+        Rate(self.downlinks(host).map(|link| self.link(link).rate.0).sum())
     }
 
     /// The link in the opposite direction; of several between two nodes, the one at the same place.
     pub fn reverse(&self, link: LinkId) -> LinkId {
-        // Links are numbered by receiver, then by sender.
-        let first = |to, from| self.links.partition_point(|other| (other.to, other.from) < (to, from));
         let Link { from, to, .. } = *self.link(link);
-        LinkId((first(from, to) + link.index() - first(to, from)) as u32)
+        LinkId((self.first_link(to, from) + link.index() - self.first_link(from, to)) as u32)
+    }
+
+    /// Place of the first link between two nodes: links are numbered by receiver, then by sender.
+    fn first_link(&self, from: NodeId, to: NodeId) -> usize {
+        self.links.partition_point(|other| (other.to, other.from) < (to, from))
     }
 
     /// Whether a link leads to a host.
     #[inline(always)]
     pub fn is_downlink(&self, link: LinkId) -> bool {
-        link.0 < self.hosts
+        link.0 < self.downlinks
     }
 
-    /// Number of a host's switch, the same for all hosts of a rack.
+    /// The host at the end of a link to one.
+    #[inline(always)]
+    pub fn host_at(&self, link: LinkId) -> HostId {
+        debug_assert!(self.is_downlink(link));
+        match self.has_one_link_each() {
+            true => HostId(link.0),
+            false => HostId(self.link(link).to.0),
+        }
+    }
+
+    /// Number of a host's switch, the same for all hosts of a rack; of several switches, the first one.
     pub fn rack(&self, host: HostId) -> u32 {
         self.link(self.uplink(host)).to.0 - self.hosts
     }
@@ -152,13 +233,22 @@ impl Fabric {
         }
     }
 
-    /// Links from other switches into a host's rack.
+    /// Links from other switches into a host's rack: to all of its switches.
     pub fn into_rack(&self, host: HostId) -> impl Iterator<Item = LinkId> {
-        let switch = self.link(self.uplink(host)).to;
-        // Links are numbered by receiver.
-        let first = self.links.partition_point(|link| link.to < switch);
-        let last = self.links.partition_point(|link| link.to <= switch);
-        (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
+        let switches = self.downlinks(host).map(|link| self.link(link).from);
+        let mut last = None;
+        let others = switches.clone().filter(move |&switch| last.replace(switch) != Some(switch));
+        let into = move |switch| {
+            // Links are numbered by receiver.
+            let first = self.links.partition_point(|link| link.to < switch);
+            let last = self.links.partition_point(|link| link.to <= switch);
+            (first as u32..last as u32).map(LinkId)
+        };
+        let is_own = move |from| switches.clone().any(|switch| switch == from);
+        others.flat_map(into).filter(move |&link| {
+            let from = self.link(link).from;
+            !self.is_host(from) && !is_own(from)
+        })
     }
 
     /// Next hop of a packet towards a host, from the switch at the end of a link. The flow's hash selects among equal-cost links, and is
@@ -186,10 +276,7 @@ impl Fabric {
     fn next_hop_elsewhere(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         match &self.routes {
             Routes::Star | Routes::Tree(_) => unreachable!("these were first"),
-            Routes::Table(table) => LinkId(match table.next_hops(switch.0, host.0) {
-                [only] => *only,
-                several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],
-            }),
+            Routes::Table(table) => table.next_hop(switch, host, flow_hash),
             Routes::Degraded(degraded) => degraded.next_hop(&self.links, switch, host, flow_hash()),
         }
     }
@@ -197,15 +284,30 @@ impl Fabric {
     /// Links on a flow's path.
     pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
         let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| self.next_hop(link, to, || flow_hash));
-        successors(Some(self.uplink(from)), next)
+        successors(Some(self.uplink_to(from, to, || flow_hash)), next)
     }
 
-    /// Links on a path between two hosts; one of the equal-cost paths.
+    /// Links on a path between two hosts; one of the equal-cost paths. Where hosts have several links, each node takes its fastest.
     pub fn path(&self, from: HostId, to: HostId) -> impl Iterator<Item = &Link> {
-        self.way(from, to, 0).map(|link| self.link(link))
+        let one_each = self.has_one_link_each() || from == to;
+        let first = if one_each { self.uplink(from) } else { self.fastest(from.node(), to) };
+        let hop = move |link| match one_each {
+            true => self.next_hop(link, to, || 0),
+            false => self.fastest(self.link(link).to, to),
+        };
+        let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| hop(link));
+        successors(Some(first), next).map(|link| self.link(link))
+    }
+
+    /// The fastest link from a node towards a host; of equally fast ones the shortest, then the first.
+    fn fastest(&self, node: NodeId, to: HostId) -> LinkId {
+        let ways = self.routes.ways(node, to);
+        let rank = |id: &LinkId| (Reverse(self.link(*id).rate), self.link(*id).delay);
+        ways.into_iter().min_by_key(rank).unwrap_or_else(|| unreachable!("every host reaches every other"))
     }
 
     /// Maximum total rate, in bit/s, of equal senders to one host, with flows spread evenly over equal-cost paths: that of the bottleneck.
+    /// Where hosts have several links, flows are spread by the links' rates, so that unequal links of a host add up.
     pub fn gather_rate(&self, senders: impl Iterator<Item = HostId>, to: HostId) -> f64 {
         let mut load = vec![0.0; self.links.len()];
         let senders: Vec<(HostId, f64)> = senders.map(|sender| (sender, 1.0)).collect();
@@ -231,22 +333,26 @@ impl Fabric {
     /// Adds each link's share of the senders' flows to one host.
     fn spread(&self, senders: &[(HostId, f64)], to: HostId, load: &mut [f64]) {
         let mut flow: BTreeMap<NodeId, f64> = BTreeMap::new();
+        let mut divide = |share: f64, ways: &[LinkId], flow: &mut BTreeMap<NodeId, f64>| {
+            let weight = |link: LinkId| if self.has_one_link_each() { 1.0 } else { self.link(link).rate.0 as f64 };
+            let all: f64 = ways.iter().map(|&way| weight(way)).sum();
+            for &way in ways {
+                let part = share * weight(way) / all;
+                load[way.index()] += part;
+                *flow.entry(self.link(way).to).or_default() += part;
+            }
+        };
         for &(sender, share) in senders {
-            let uplink = self.uplink(sender);
-            load[uplink.index()] += share;
-            *flow.entry(self.link(uplink).to).or_default() += share;
+            match self.has_one_link_each() || sender == to {
+                true => divide(share, &[self.uplink(sender)], &mut flow),
+                false => divide(share, &self.routes.ways(sender.node(), to), &mut flow),
+            }
         }
         // Hop by hop, to merge flows at switches.
         while !flow.is_empty() {
             for (switch, share) in std::mem::take(&mut flow) {
-                if self.is_host(switch) {
-                    continue;
-                }
-                let ways = self.routes.ways(switch, to);
-                for way in &ways {
-                    let part = share / ways.len() as f64;
-                    load[way.index()] += part;
-                    *flow.entry(self.link(*way).to).or_default() += part;
+                if !self.is_host(switch) {
+                    divide(share, &self.routes.ways(switch, to), &mut flow);
                 }
             }
         }
@@ -268,28 +374,41 @@ impl Fabric {
         }
     }
 
-    /// The two links, one per direction, between two named nodes.
+    /// The two links, one per direction, between two named nodes. Of several, it is the first, or with `#2` after the second name the second,
+    /// and so on.
     ///
     /// # Errors
     /// A name is unknown, or there is no link.
     pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
+        let (last, number) = numbered(names[1])?;
+        let names = [names[0], last];
         let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last.0 + 1);
         let [one, other] = names.map(|name| (0..nodes).map(NodeId).find(|&node| self.name(node) == name));
         let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| format!("nothing is called `{name}` here"));
         let (one, other) = (known(one, names[0])?, known(other, names[1])?);
         let link = |from, to| {
-            let place = self.links.iter().position(|link| (link.from, link.to) == (from, to));
-            place
-                .map(|place| LinkId(place as u32))
-                .ok_or_else(|| format!("no link joins `{}` and `{}`", names[0], names[1]))
+            let first = self.first_link(from, to);
+            let joining = self.links[first..].iter().take_while(|link| (link.from, link.to) == (from, to)).count();
+            match joining {
+                0 => Err(format!("no link joins `{}` and `{}`", names[0], names[1])),
+                _ if number > joining => {
+                    Err(format!("link {number} of `{}` and `{}`: there are {joining}", names[0], names[1]))
+                }
+                _ => Ok(LinkId((first + number - 1) as u32)),
+            }
         };
         Ok([link(one, other)?, link(other, one)?])
     }
 
-    /// Name of a link: `switch>client`.
-    pub fn link_name(&self, link: LinkId) -> String {
-        let link = self.link(link);
-        format!("{}>{}", self.name(link.from), self.name(link.to))
+    /// Name of a link: `switch>client`. The second of several links between a host and a switch is `switch>client#2`.
+    pub fn link_name(&self, id: LinkId) -> String {
+        let Link { from, to, .. } = *self.link(id);
+        let name = format!("{}>{}", self.name(from), self.name(to));
+        let is_of_host = self.is_host(from) || self.is_host(to);
+        match id.index() - self.first_link(from, to) {
+            later @ 1.. if is_of_host => format!("{name}#{}", later + 1),
+            _ => name,
+        }
     }
 
     /// Tier of the port of a link: one of [`TIERS`].
@@ -310,10 +429,18 @@ impl Fabric {
     }
 }
 
+/// A node's name without the number of a link after it, and that number, from 1.
+fn numbered(name: &str) -> Result<(&str, usize), String> {
+    let Some((node, number)) = name.split_once('#') else { return Ok((name, 1)) };
+    let number = number.parse().ok().filter(|&number| number > 0);
+    let number = number.ok_or_else(|| format!("`{name}`: use a number from 1 after #, such as `{node}#2`"))?;
+    Ok((node, number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanin_units::{Rate, Time};
+    use fanin_units::Time;
 
     const GBIT: u64 = 1_000_000_000;
 

@@ -60,7 +60,7 @@ impl Routes {
 }
 
 impl Degraded {
-    /// The link from a switch towards a host that the hash selects among the remaining ones.
+    /// The link from a node towards a host that the hash selects among the remaining ones.
     #[cold]
     pub fn next_hop(&self, links: &[Link], switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
         let ways = self.whole.ways(switch, host);
@@ -71,7 +71,7 @@ impl Degraded {
     }
 
     /// Whether a link leads to a host over links that are up.
-    fn leads(&self, links: &[Link], link: LinkId, host: HostId) -> bool {
+    pub fn leads(&self, links: &[Link], link: LinkId, host: HostId) -> bool {
         let next = links[link.index()].to;
         !self.down.contains(&link)
             && (next == host.node()

@@ -31,8 +31,7 @@ impl<P: Probe, T: Transport> View for World<P, T> {
     }
 
     fn rate(&self, host: HostId) -> Rate {
-        let fabric = &self.net.fabric;
-        fabric.link(fabric.uplink(host)).rate
+        self.net.fabric.host_rate(host)
     }
 
     fn at_work(&self, host: HostId, span: Time) -> Time {
@@ -59,10 +58,10 @@ impl<P: Probe, T: Transport> View for World<P, T> {
 
     fn queue_into_rack(&self, host: HostId) -> Option<(u64, u64)> {
         let of = &self.config().ports;
-        let ports = self.net.fabric.into_rack(host);
+        let mut ports = self.net.fabric.into_rack(host);
         let queue = |link: LinkId| self.net.links[link.index()].queue_at(self.now);
         let buffer = |link: LinkId| of.buffer(self.net.fabric.link(link).rate);
-        ports.into_iter().try_fold((0, 0), |(queued, room), link| Some((queued + queue(link), room + buffer(link)?)))
+        ports.try_fold((0, 0), |(queued, room), link| Some((queued + queue(link), room + buffer(link)?)))
     }
 
     fn rate_into_rack(&self, host: HostId) -> Rate {

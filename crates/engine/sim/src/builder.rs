@@ -169,7 +169,7 @@ impl<T: Transport> Builder<T> {
 
     /// Begins a run that records the series and events selected by `watch`; the tables are the same.
     pub fn watch(self, watch: Watch, applications: Applications) -> Simulation {
-        let recorder = Recorder::new(watch, self.fabric.downlink(HostId::CLIENT));
+        let recorder = Recorder::new(watch, self.fabric.downlinks(HostId::CLIENT));
         self.observe(Some(recorder), applications)
     }
 

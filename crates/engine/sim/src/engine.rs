@@ -181,7 +181,7 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
         match event {
             Event::Departure(link) => self.world.net.depart(now, link),
             Event::Pause(link, frame) => self.world.net.pause(now, link, frame),
-            Event::Change(number) => self.world.net.change(now, number),
+            Event::Change(number) => self.world.change(number),
             Event::Fault(number) => self.apply_host_fault(number),
             Event::Late(link) => self.come_late(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),

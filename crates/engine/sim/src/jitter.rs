@@ -1,7 +1,7 @@
 //! Jitter of hosts' packets, without reordering.
 
 use fanin_driver::{Purpose, SmallStream};
-use fanin_fabric::{Fabric, LinkId};
+use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_units::Time;
 
 use crate::event::ArrivalOrder;
@@ -27,11 +27,18 @@ pub(crate) struct Jitter {
 impl Jitter {
     /// Hosts with delays of up to `most`.
     pub fn new(most: Time, fabric: &Fabric, seed: u64) -> Jitter {
-        let of = |link: &fanin_fabric::Link| {
-            let most = if fabric.is_host(link.from) { most } else { Time::ZERO };
-            Late { stream: SmallStream::new(seed, Purpose::Packet, link.from.0), most, latest: 0 }
+        let of = |id: LinkId| {
+            let from = fabric.link(id).from;
+            let is_of_host = fabric.is_host(from);
+            let number = match is_of_host && fabric.uplink(HostId(from.0)) != id {
+                // Another link of a host: after the numbers of all first ones.
+                true => fabric.hosts() + id.0,
+                false => from.0,
+            };
+            let most = if is_of_host { most } else { Time::ZERO };
+            Late { stream: SmallStream::new(seed, Purpose::Packet, number), most, latest: 0 }
         };
-        let links = if most == Time::ZERO { Vec::new() } else { fabric.links().iter().map(of).collect() };
+        let links = if most == Time::ZERO { Vec::new() } else { fabric.link_ids().map(of).collect() };
         Jitter { links }
     }
 
@@ -53,7 +60,7 @@ impl Jitter {
 
 #[cfg(test)]
 mod tests {
-    use fanin_fabric::{HostId, Star, star};
+    use fanin_fabric::{Star, star};
     use fanin_units::Rate;
 
     use super::*;

@@ -232,6 +232,29 @@ impl<P: Probe> Net<P> {
         self.ends[slot.index()].lost
     }
 
+    /// The link on which a host sends packets to an endpoint at another one.
+    pub fn uplink_to(&self, from: HostId, to: HostId, endpoint: EndpointId) -> LinkId {
+        self.fabric.uplink_to(from, to, || self.flow_seed ^ u64::from(endpoint.number()))
+    }
+
+    /// Time of a turn at a host. A transport grants at the rate of one link, and a host receives over all of its links.
+    pub fn turn_of(&self, host: HostId, takes: Time) -> Time {
+        if self.fabric.has_one_link_each() {
+            return takes;
+        }
+        let fastest = self.fabric.downlinks(host).map(|link| self.fabric.link(link).rate.0).max().unwrap_or(1);
+        let all = self.fabric.host_rate(host).0.max(1);
+        Time((u128::from(takes.0) * u128::from(fastest) / u128::from(all)) as u64)
+    }
+
+    /// The link on which a host of several sends a packet that takes a path of its own; other packets of the flow leave by `link`.
+    #[cold]
+    #[inline(never)]
+    fn sprayed(&self, link: LinkId, packet: &InFlight) -> LinkId {
+        let from = HostId(self.fabric.link(link).from.0);
+        self.fabric.uplink_to(from, self.host_of(packet.to), || self.path_of(packet))
+    }
+
     /// The host of the endpoint in a slot.
     pub fn host_of(&self, slot: Slot) -> HostId {
         self.host_of[slot.index()]
@@ -623,9 +646,13 @@ impl<P: Probe, T: Transport> Wire for Uplink<'_, P, T> {
         let beside = self.net.metadata.keep(beside);
         let packet = Packet { bytes: self.net.framing.frame(packet.bytes), ..packet };
         let packet = InFlight { to: self.peer, beside, sent: stamp(self.now.0), packet };
+        let link = match T::SPRAYS && !self.net.fabric.has_one_link_each() {
+            true => self.net.sprayed(self.link, &packet),
+            false => self.link,
+        };
         match T::REPORTS_STARTS {
-            true => self.net.put_reporting(self.now.0, self.link, &packet),
-            false => self.net.enqueue(self.now.0, self.link, &packet, None),
+            true => self.net.put_reporting(self.now.0, link, &packet),
+            false => self.net.enqueue(self.now.0, link, &packet, None),
         }
     }
 }

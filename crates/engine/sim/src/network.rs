@@ -130,7 +130,7 @@ impl Config {
 
     /// Whether a link changes, or its host fails: departures cannot be computed in advance.
     pub fn is_fickle(&self, id: LinkId, fabric: &Fabric) -> bool {
-        self.changes(id) || self.host_faults.iter().any(|fault| fabric.uplink(fault.host) == id)
+        self.changes(id) || self.host_faults.iter().any(|fault| fabric.link(id).from == fault.host.node())
     }
 
     /// Whether a link changes.

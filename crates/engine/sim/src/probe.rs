@@ -167,7 +167,7 @@ impl<const LARGE: bool> Probe for NoProbe<LARGE> {
     const LARGE: bool = LARGE;
 }
 
-/// Quantities at the client's port that are recorded over time.
+/// Quantities at the client's port that are recorded over time. If the client has several, the longest queue counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     /// Its queue.
@@ -215,7 +215,8 @@ pub(crate) struct Recorder {
     watch: Watch,
     /// Start of the first round, where the tables' clock starts.
     began: Time,
-    client_port: LinkId,
+    /// The client's ports, and the queue of each.
+    client_ports: Vec<(LinkId, u64)>,
     /// By [`Level`].
     levels: [Option<Peak>; 3],
     limits: BTreeMap<EndpointId, Stand>,
@@ -231,9 +232,17 @@ enum Sample {
 }
 
 impl Recorder {
-    pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
+    pub fn new(watch: Watch, client_ports: impl Iterator<Item = LinkId>) -> Recorder {
         let (limits, samples, happenings) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Recorder { watch, began: Time::ZERO, client_port, levels: [None; 3], limits, samples, happenings }
+        let client_ports = client_ports.map(|port| (port, 0)).collect();
+        Recorder { watch, began: Time::ZERO, client_ports, levels: [None; 3], limits, samples, happenings }
+    }
+
+    /// Names of the client's ports, or of their switches.
+    fn names(&self, name: impl Fn(LinkId) -> String) -> String {
+        let mut names: Vec<String> = self.client_ports.iter().map(|&(port, _)| name(port)).collect();
+        names.dedup();
+        names.join(" ")
     }
 
     fn step_of(&self, now: Time) -> Option<u64> {
@@ -268,12 +277,13 @@ impl Recorder {
             ..SampleRow::default()
         };
         let bytes = |row: SampleRow, bytes: u64| vec![SampleRow { value_bytes: Some(bytes), ..row }];
-        let port = || fabric.link_name(self.client_port);
         match *sample {
             Sample::Level(time, level @ Level::Memory, used) => {
-                bytes(row(time, level.word(), fabric.name(fabric.link(self.client_port).from)), used)
+                bytes(row(time, level.word(), self.names(|port| fabric.name(fabric.link(port).from))), used)
             }
-            Sample::Level(time, level, queue) => bytes(row(time, level.word(), port()), queue),
+            Sample::Level(time, level, queue) => {
+                bytes(row(time, level.word(), self.names(|port| fabric.link_name(port))), queue)
+            }
             Sample::Limit(_, endpoint, _) if !watched(endpoint) => Vec::new(),
             Sample::Limit(time, endpoint, SendLimit::Window { bytes: window, ssthresh }) => {
                 let mut rows = bytes(row(time, "cwnd", host(endpoint)), window);
@@ -321,15 +331,20 @@ impl Probe for Recorder {
     const ON: bool = true;
 
     fn port(&mut self, now: Time, id: LinkId, port: &Link) {
-        if id == self.client_port {
-            self.stand(now, Level::Queue, port.queue_bytes());
+        if let Some((_, queue)) = self.client_ports.iter_mut().find(|(client_port, _)| *client_port == id) {
+            *queue = port.queue_bytes();
+            let longest = self.client_ports.iter().map(|&(_, queue)| queue).max().unwrap_or(0);
+            self.stand(now, Level::Queue, longest);
         }
     }
 
     fn memory(&mut self, now: Time, memory: Memory<'_>) {
-        if memory.is_of(self.client_port) {
-            self.stand(now, Level::Threshold, memory.threshold(self.client_port));
-            self.stand(now, Level::Memory, memory.used());
+        for at in 0..self.client_ports.len() {
+            let (port, _) = self.client_ports[at];
+            if memory.is_of(port) {
+                self.stand(now, Level::Threshold, memory.threshold(port));
+                self.stand(now, Level::Memory, memory.used());
+            }
         }
     }
 

@@ -73,7 +73,7 @@ impl Receivers {
             over.connection.close(host);
         }
         let ReceiveWindows { settings, mss, window } = &self.windows;
-        let new = || Host::new(settings, fabric.link(fabric.downlink(host)).rate, *mss);
+        let new = || Host::new(settings, fabric.host_rate(host), *mss);
         let law = self.hosts.entry(host.0).or_insert_with(new);
         let connection = Connection::new(law, *window);
         self.ends[slot.index()] = Some(End { host: host.0, connection, round_trip: RoundTrip::UNKNOWN });

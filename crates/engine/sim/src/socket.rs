@@ -21,7 +21,7 @@ pub(crate) struct Socket<T> {
     /// When its entry in the timer queue is due: at its deadline or before.
     pub armed: Time,
     pub id: EndpointId,
-    /// Outgoing link of its host.
+    /// The link of its host on which it sends.
     pub uplink: LinkId,
     /// Data touched once per message.
     messages: Box<MessageQueue>,
@@ -269,9 +269,9 @@ impl<L: Places, T: Transport> Sockets<L, T> {
         self.book.slots().map(|slots| slots.map(|slot| self.ends.seen_at(slot)))
     }
 
-    /// Call `act` for each endpoint of an open connection.
-    pub fn each(&mut self, mut act: impl FnMut(&mut Socket<T>)) {
-        self.book.slots().flatten().for_each(|slot| act(self.ends.at(slot)));
+    /// Call `act` for each endpoint of an open connection, with its slot.
+    pub fn each(&mut self, mut act: impl FnMut(Slot, &mut Socket<T>)) {
+        self.book.slots().flatten().for_each(|slot| act(slot, self.ends.at(slot)));
     }
 
     /// As [`ConnectionTable::give_back`].

@@ -103,9 +103,10 @@ impl<P: Probe, T: Transport> Evidence<'_, P, T> {
     /// The next timer of the client's connections with unacknowledged data: it has not fired, and nothing was sent for most of
     /// the stall.
     fn timer_that_runs(&self, client: HostId, from: Time) -> Cause {
-        let (uplink, most) = (self.net.fabric.uplink(client), Time(from.0.midpoint(self.now.0)));
+        let most = Time(from.0.midpoint(self.now.0));
+        let is_at_client = |end: &Socket<T>| self.net.fabric.link(end.uplink).from == client.node();
         let is_own = |[opener, answerer]: &[&Socket<T>; 2]| {
-            opener.uplink == uplink || answerer.uplink == uplink && self.stalls.waits.counts(false)
+            is_at_client(opener) || is_at_client(answerer) && self.stalls.waits.counts(false)
         };
         let own = self.sockets.connections().filter(is_own);
         let own =

@@ -109,7 +109,7 @@ fn longest_queue<P: Probe, T: Transport>(world: &World<P, T>) -> u64 {
             let at_switches = fabric.link_ids().filter(|&link| !fabric.is_host(fabric.link(link).from));
             at_switches.map(longest).max().unwrap_or(0)
         }
-        hosts => hosts.iter().map(|&host| longest(fabric.downlink(host))).max().unwrap_or(0),
+        hosts => hosts.iter().flat_map(|&host| fabric.downlinks(host)).map(longest).max().unwrap_or(0),
     }
 }
 

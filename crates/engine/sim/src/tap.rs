@@ -47,7 +47,8 @@ impl Tap {
             }
             TapPoint::Host(name) => {
                 let host = (0..fabric.hosts()).map(HostId).find(|host| fabric.name(host.node()) == *name)?;
-                vec![(fabric.downlink(host), true), (fabric.uplink(host), false)]
+                let received = fabric.downlinks(host).map(|link| (link, true));
+                received.chain(fabric.uplinks(host).map(|link| (link, false))).collect()
             }
         };
         let delays = fabric.links().iter().map(|link| link.delay).collect();

@@ -22,7 +22,7 @@ impl Ticks {
         Ticks { tick: period, together, seed }
     }
 
-    /// When the host behind this link serves a timer due at `due`.
+    /// When the host with this first outgoing link serves a timer due at `due`.
     pub fn next(&self, due: Time, host: LinkId) -> Time {
         let of = if self.together { 0 } else { host.0 };
         let phase = SmallStream::new(self.seed, Purpose::Tick, of).up_to(self.tick);

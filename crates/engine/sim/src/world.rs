@@ -157,9 +157,9 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     #[inline(always)]
     fn take(&mut self, link: LinkId, packet: &InFlight, beside: Metadata<'_>) -> Progress {
-        // The link to a host has the host's number.
-        if let Some(from) = self.stalls.waits.heard(self.now, HostId(link.0), packet.to.is_opener()) {
-            self.stall_ends(HostId(link.0), from, packet);
+        let host = self.net.fabric.host_at(link);
+        if let Some(from) = self.stalls.waits.heard(self.now, host, packet.to.is_opener()) {
+            self.stall_ends(host, from, packet);
         }
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.has_payload());
@@ -206,7 +206,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         {
             self.with(slot, |endpoint, call| takes = endpoint.take_turn(call, how));
         }
-        let at = self.turns.took(self.now, host, takes);
+        let at = self.turns.took(self.now, host, self.net.turn_of(host, takes));
         at.into_iter().for_each(|at| self.net.events.push_far(Key::turn(at.0, host)));
     }
 
@@ -240,7 +240,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// A packet has reached its host: prefetch for one some distance behind it.
     #[inline(always)]
     pub fn fetch_behind(&self, link: LinkId) {
-        self.net.links[self.net.fabric.uplink(HostId(link.0)).index()].fetch_port();
+        self.net.links[self.net.fabric.uplink(self.net.fabric.host_at(link)).index()].fetch_port();
         if let Some(packet) = self.net.links[link.index()].fetch_queue(AHEAD) {
             self.sockets.ends.fetch(packet.to);
         }
@@ -311,7 +311,10 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// Arm its timer for that deadline; with clock ticks, it is served at one.
     fn arm_for(&mut self, slot: Slot, deadline: Time) {
         let socket = self.sockets.at(slot);
-        let at = self.ticks.as_ref().map_or(deadline, |ticks| ticks.next(deadline, socket.uplink));
+        let fabric = &self.net.fabric;
+        // All links of a host tick as its first one.
+        let first = || fabric.uplink(HostId(fabric.link(socket.uplink).from.0));
+        let at = self.ticks.as_ref().map_or(deadline, |ticks| ticks.next(deadline, first()));
         if at < socket.armed {
             socket.armed = at;
             self.net.events.push_far(Key::endpoint(at.0, socket.id, slot));
@@ -361,7 +364,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         self.sockets.give_back(|slot| self.net.lost(slot));
         let (connection, slots) = self.sockets.book.open(owner);
         for (slot, (id, (host, peer))) in slots.into_iter().zip(ends_of(connection, from, to)) {
-            self.sockets.ends.put(slot, self.new_socket(id, host));
+            self.sockets.ends.put(slot, self.new_socket(id, host, peer));
             self.net.add_endpoint(slot, id, host, peer);
         }
         if let Some(receivers) = &mut self.receivers {
@@ -374,9 +377,20 @@ impl<P: Probe, T: Transport> World<P, T> {
         (connection, slots)
     }
 
-    /// A new endpoint at a host.
-    pub fn new_socket(&self, id: EndpointId, host: HostId) -> Socket<T> {
-        Socket::new(T::new(&self.transport), id, self.net.fabric.uplink(host))
+    /// A new endpoint at a host, whose peer is at another one.
+    pub fn new_socket(&self, id: EndpointId, host: HostId, peer: HostId) -> Socket<T> {
+        Socket::new(T::new(&self.transport), id, self.net.uplink_to(host, peer, id.peer()))
+    }
+
+    /// A link fails, heals or changes its rate. Flows of hosts with several links leave one that has failed, or return.
+    pub fn change(&mut self, number: u32) {
+        self.net.change(self.now.0, number);
+        if !self.net.fabric.has_one_link_each() {
+            let net = &self.net;
+            self.sockets.each(|slot, socket| {
+                socket.uplink = net.uplink_to(net.host_of(slot), net.host_of(slot.peer()), socket.id.peer());
+            });
+        }
     }
 
     /// Establish a persistent connection between two hosts, for flows of a kind.
@@ -405,10 +419,10 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// A host forgets its connections. Packets that arrive afterwards are answered when it returns.
     pub fn crash(&mut self, host: HostId) {
-        let uplink = self.net.fabric.uplink(host);
-        self.sockets.each(|socket| {
+        let net = &self.net;
+        self.sockets.each(|slot, socket| {
             let endpoint = &mut socket.endpoint;
-            if socket.uplink == uplink && !matches!(endpoint.phase(), Phase::Listening | Phase::Finished) {
+            if net.host_of(slot) == host && !matches!(endpoint.phase(), Phase::Listening | Phase::Finished) {
                 endpoint.abort();
             }
         });
@@ -490,7 +504,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         self.begun = Some(self.now);
         let Clients { converge_at, round_trip, .. } = &self.net.config().clients;
         if let Some(&host) = converge_at.first() {
-            self.net.incasts = Incasts::new(self.net.fabric.downlink(host), *round_trip);
+            self.net.incasts = Incasts::new(self.net.fabric.downlinks(host), *round_trip);
         }
     }
 

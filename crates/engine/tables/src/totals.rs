@@ -33,7 +33,7 @@ table! {
         stalls: u64,
         /// Total duration of stalls.
         stalled_ps: u64,
-        /// Incast events at the client's port in a many-to-one workload: sequences of drops, each within an idle round trip of the previous one.
+        /// Incast events at the client's port, or at the ports of all its links, in a many-to-one workload: sequences of drops, each within an idle round trip of the previous one.
         incasts: u64,
         /// Payload of background traffic delivered in order in the measured time.
         background_bytes: u64,

@@ -11,7 +11,7 @@ table! {
         time_ps: u64,
         /// `queue`, and by the transport `cwnd` and `ssthresh` (windows), `rate`, or `credit` (from the receiver); with shared memory at the client's switch, also `threshold` (the port's limit) and `memory` (shared memory in use).
         series: String,
-        /// Port, host or switch, such as `switch>client` or `server3`.
+        /// Port, host or switch, such as `switch>client` or `server3`. A client with several links has all their ports here, with spaces between: `queue` is that of the longest, `threshold` the lowest.
         of: String,
         /// Value within the step that starts at this time: the largest queue or memory use, the lowest threshold, or the last window or credit; `ssthresh` is 4294967295 until the first loss. Empty for rates.
         value_bytes: Option<u64>,

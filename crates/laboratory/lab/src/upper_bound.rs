@@ -146,15 +146,33 @@ impl<'a> Of<'a> {
         self.way_s(client, server, ack) + self.way_s(server, client, packet)
     }
 
-    fn link(&self, client: HostId) -> f64 {
-        self.fabric.link(self.fabric.downlink(client)).rate.0 as f64
+    /// Total rate of a host's links.
+    fn link(&self, host: HostId) -> f64 {
+        self.fabric.host_rate(host).0 as f64
+    }
+
+    /// Maximum rate of a flow alone, which uses one link of each host unless its packets take paths of their own.
+    fn alone(&self, from: HostId, to: HostId) -> f64 {
+        match self.fabric.has_one_link_each() || self.scheme.uet().is_none() {
+            true => self.fabric.path(from, to).map(|link| link.rate.0 as f64).fold(f64::INFINITY, f64::min),
+            false => self.fabric.gather_rate(std::iter::once(from), to),
+        }
+    }
+
+    /// Maximum total rate of senders with a connection each.
+    fn gather_rate(&self, senders: impl Iterator<Item = HostId> + Clone, to: HostId) -> f64 {
+        let all = self.fabric.gather_rate(senders.clone(), to);
+        match self.fabric.has_one_link_each() {
+            true => all,
+            false => all.min(senders.map(|sender| self.alone(sender, to)).sum()),
+        }
     }
 
     /// Long flows: line rate after the first handshake.
     fn endless(&self) -> UpperBound {
         let s = self.s;
         let (client, servers) = (HostId::CLIENT, (1..=s.servers()).map(HostId));
-        let rate = self.fabric.gather_rate(servers.clone(), client).min(self.link(client));
+        let rate = self.gather_rate(servers.clone(), client).min(self.link(client));
         let nearest =
             servers.map(|server| self.round_trip_s(client, server, self.packets.ack)).fold(f64::INFINITY, f64::min);
         let windows = f64::from(s.servers()) * self.receive_window() * 8.0 / nearest;
@@ -227,7 +245,7 @@ impl<'a> Of<'a> {
             segment: self.segment(),
             header: self.header(),
             least: self.packet(1) as f64,
-            rate: self.fabric.gather_rate(servers.iter().copied(), client),
+            rate: self.gather_rate(servers.iter().copied(), client),
             alone: near.alone,
             link: self.link(client),
             ask_s,
@@ -253,8 +271,8 @@ impl<'a> Of<'a> {
         let (ack, full) = (s.link.framing.on_wire(self.packets.ack.0 as u32).into(), self.packets.payload.0);
         let last = self.packet(if request == 0 { 0 } else { (request - 1) % full + 1 });
         let before = (request.max(1) - 1) / full * self.packet(full);
-        let uplink = self.fabric.link(self.fabric.uplink(client)).rate;
-        let before_s = uplink.time_for(before).as_secs_f64();
+        let uplinks = self.fabric.host_rate(client);
+        let before_s = uplinks.time_for(before).as_secs_f64();
         let first = self.packet(payload);
         let of = |server: HostId| {
             let back: Vec<_> = self.fabric.path(server, client).collect();
@@ -266,8 +284,8 @@ impl<'a> Of<'a> {
                 ack_s: self.way_s(client, server, ack),
                 way_s: back.iter().map(|link| link.delay.as_secs_f64()).sum(),
                 first_s: all_but_last.iter().map(|link| link.rate.time_for(first).as_secs_f64()).sum(),
-                request_s: uplink.time_for(before + last).as_secs_f64(),
-                alone: back.iter().map(|link| link.rate.0 as f64).fold(f64::INFINITY, f64::min),
+                request_s: uplinks.time_for(before + last).as_secs_f64(),
+                alone: self.alone(server, client),
             }
         };
         servers.iter().map(|&server| of(server)).reduce(Nearest::and).unwrap_or_default()
@@ -290,8 +308,7 @@ impl<'a> Of<'a> {
         let s = self.s;
         let of = |client| (0..s.servers()).map(move |id| s.server_host(client, id));
         let servers: BTreeSet<u32> = (0..s.clients()).flat_map(of).collect();
-        let rate = |&server| self.fabric.link(self.fabric.uplink(HostId(server))).rate.0 as f64;
-        servers.iter().map(rate).sum::<f64>() * self.payload_share() / 1e6
+        servers.iter().map(|&server| self.link(HostId(server))).sum::<f64>() * self.payload_share() / 1e6
     }
 
     /// Total rate into the clients' racks, if all of their servers are in other racks.
@@ -350,14 +367,14 @@ impl<'a> Of<'a> {
             segment: self.segment(),
             header: self.header(),
             least: self.packet(1) as f64,
-            rate: self.fabric.gather_rate(all.iter().copied(), client),
+            rate: self.gather_rate(all.iter().copied(), client),
             alone: near.alone,
             link: self.link(client),
             ask_s: near.ack_s + if new { near.round_trip_s } else { 0.0 },
             way_s: near.way_s,
             first_s: near.first_s,
             round_trip_s: near.window_s,
-            request_s: requests * 8.0 / self.fabric.link(self.fabric.uplink(client)).rate.0 as f64 / f64::from(servers),
+            request_s: requests * 8.0 / self.link(client) / f64::from(servers),
             work_s: s.host.service_time.as_secs_f64(),
             starts: Starts([s.host.service_jitter.as_secs_f64(), late, late, 0.0, 0.0, 0.0]),
             from_first: false,
@@ -491,6 +508,28 @@ mod tests {
                     [workload]\nfragment = \"146 KB\"";
         let thin = allowed(core, 8).unwrap();
         assert!(thin < 100.0 && thin > 95.0, "{thin}");
+    }
+
+    #[test]
+    fn links_of_a_host_add_up_and_a_flow_has_one() {
+        let line = 1_000.0 * 1_460.0 / 1_502.0;
+        let on = |edges: &str, workload: &str, fan_in| {
+            allowed(&format!("[fabric]\nkind = \"edges\"\nedges = [{edges}]\n[workload]\n{workload}"), fan_in).unwrap()
+        };
+        let (both, long) =
+            ("\"client a\", \"client b\", \"server1..8 a\", \"server1..8 b\"", "kind = \"long\"\nwarm_up = \"1 ms\"");
+        let [one, eight] = [1, 8].map(|fan_in| on(both, long, fan_in));
+        assert!((one / line - 1.0).abs() < 1e-9 && (eight / line - 2.0).abs() < 1e-9, "{one} and {eight}");
+        // The servers' only links lead to one switch, and so to one link of the client.
+        let apart = on("\"client a\", \"client b\", \"server1..8 a\"", long, 8);
+        assert!((apart / line - 1.0).abs() < 1e-9, "{apart}");
+        let read = "fragment = \"146 KB\"\nduration = \"100 s\"";
+        let alone = on("\"client a\", \"server1..8 a\"", read, 1);
+        assert!((on(both, read, 1) / alone - 1.0).abs() < 0.01, "{alone}");
+        assert!((on(both, read, 8) / on("\"client a\", \"server1..8 a\"", read, 8) - 2.0).abs() < 0.05);
+        // The fast one of two unequal links.
+        let unequal = on("\"client a\", \"client b 10 Gbit/s\", \"server1..8 a\", \"server1..8 b 10 Gbit/s\"", long, 1);
+        assert!((unequal / line - 10.0).abs() < 1e-6, "{unequal}");
     }
 
     #[test]

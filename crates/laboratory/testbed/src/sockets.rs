@@ -370,8 +370,7 @@ impl View for Sockets {
     }
 
     fn rate(&self, host: HostId) -> Rate {
-        let fabric = &self.network.plan.fabric;
-        fabric.link(fabric.uplink(host)).rate
+        self.network.plan.fabric.host_rate(host)
     }
 
     fn at_work(&self, _host: HostId, span: Time) -> Time {

@@ -76,10 +76,11 @@ fn packet(s: &Settings) -> (u32, u32) {
     (room, s.link.framing.on_wire(s.full_packet().0 as u32) - room)
 }
 
-/// Rate of a host's link.
+/// Total rate of a host's links.
 fn capacity(spec: &RunSpec, host: HostId) -> Rate {
-    match host {
-        HostId::CLIENT => spec.settings.link.client_rate.0.unwrap_or(spec.settings.link.rate),
-        _ => spec.settings.link.rate,
-    }
+    let s = &spec.settings;
+    s.rate_of_several_links(host).unwrap_or(match host {
+        HostId::CLIENT => s.link.client_rate.0.unwrap_or(s.link.rate),
+        _ => s.link.rate,
+    })
 }

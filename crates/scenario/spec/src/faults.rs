@@ -74,7 +74,8 @@ fn host(name: &str, fabric: &Fabric) -> Result<HostId, String> {
 
 fn pace(share: &str, host: HostId, fabric: &Fabric) -> Result<Share, String> {
     let pace: Share = share.parse().map_err(|why| format!("{why}; use a share above 0 and at most 1"))?;
-    let rate = Rate(pace.part_of(fabric.link(fabric.uplink(host)).rate.0));
+    let slowest = fabric.uplinks(host).map(|link| fabric.link(link).rate.0).min().unwrap_or(0);
+    let rate = Rate(pace.part_of(slowest));
     match (pace.is_zero(), rate < RATE_MIN) {
         (true, _) => Err("a host slowed to zero never sends: use \"crashes\", or a share above 0".into()),
         (false, true) => Err(format!("its link would be at {rate}: use at least {RATE_MIN}")),

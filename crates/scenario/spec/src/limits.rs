@@ -186,9 +186,9 @@ pub const LIMITS: &[Limit] = &[
     Limit {
         name: "several-links",
         also: &["multi-homed", "multihomed", "multi-rail", "dual-homed", "bond", "bonding", "lag", "mlag"],
-        missing: "hosts with several links; a host has one",
-        so: "results do not show traffic that moves among the network cards of a server, or a card that fails",
-        near: "a server with eight cards is eight hosts, each on the switch of its rail (fabric.kind = \"edges\"); links inside a server are not modelled",
+        missing: "links inside a server, and several links of a host in other fabrics than lists of edges; a flow keeps the link that its hash selects, whatever the load",
+        so: "results do not show traffic between the network cards of a server, or cards chosen by the application, as collectives on rails do",
+        near: "put a host on several edges (fabric.kind = \"edges\"); a server whose traffic is bound to its cards is several hosts, each on the switch of its rail",
     },
     Limit {
         name: "cut-through",

@@ -1,5 +1,6 @@
 //! Construction of the network: a star, a tree, or a list of edges.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use fanin_fabric::{Edge, Fabric, HostId, Star, edges, star};
@@ -95,6 +96,27 @@ impl Settings {
         Ok(highest_server(&self.all_edges()?))
     }
 
+    /// Total rate of a host's links if hosts have several; each edge may have a rate of its own.
+    pub fn rate_of_several_links(&self, HostId(host): HostId) -> Option<Rate> {
+        self.rates_of_several_links()?.get(&host).copied().map(Rate)
+    }
+
+    /// Total rate of each host's links in bits per second, by host; `None` unless a host has several.
+    pub(crate) fn rates_of_several_links(&self) -> Option<BTreeMap<u32, u64>> {
+        if self.fabric.kind != FabricKind::Edges {
+            return None;
+        }
+        let (mut rates, mut links) = (BTreeMap::new(), 0);
+        for Edge { ends, rate, .. } in self.all_edges().ok()? {
+            for host in ends.iter().filter_map(|name| if name == "client" { Some(0) } else { server(name) }) {
+                let all: &mut u64 = rates.entry(host).or_default();
+                *all = all.saturating_add(rate.0);
+                links += 1;
+            }
+        }
+        (links > rates.len()).then_some(rates)
+    }
+
     fn all_edges(&self) -> Result<Vec<Edge>, String> {
         let mut list = Vec::new();
         for text in &self.fabric.edges {
@@ -179,4 +201,53 @@ pub(crate) fn servers_of(word: &str) -> Result<RangeInclusive<u32>, String> {
 /// The number of a server's name.
 fn server(name: &str) -> Option<u32> {
     name.strip_prefix("server")?.parse().ok().filter(|&n| n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    fn on(edges: &[&str], kind: Kind) -> Settings {
+        let mut settings = Settings::default();
+        (settings.fabric.kind, settings.workload.kind, settings.workload.fan_in) = (FabricKind::Edges, kind, 2);
+        settings.fabric.edges = edges.iter().map(ToString::to_string).collect();
+        settings
+    }
+
+    #[test]
+    fn rates_of_several_links_add_up() {
+        const GBIT: u64 = 1_000_000_000;
+        let edges = ["client a", "client b 4 Gbit/s", "server1..2 a", "server2 b 2 Gbit/s"];
+        let [client, all] = [Kind::Barrier, Kind::Shuffle].map(|kind| on(&edges, kind).line_rate());
+        assert_eq!((client, all), (5 * GBIT, 9 * GBIT));
+        let settings = on(&edges, Kind::Barrier);
+        assert_eq!(settings.rate_of_several_links(HostId(2)), Some(Rate(3 * GBIT)));
+        let fabric = settings.network().expect("a network");
+        assert!(
+            (0..3).all(|host| settings.rate_of_several_links(HostId(host)) == Some(fabric.host_rate(HostId(host))))
+        );
+        assert_eq!(settings.capacities(&fabric, 2)[1], settings.usual_capacity(Rate(3 * GBIT)));
+    }
+
+    #[test]
+    fn edges_rates_of_one_link_each_count_nowhere() {
+        let edges = ["client a 4 Gbit/s", "server1..2 a"];
+        assert_eq!(on(&edges, Kind::Barrier).line_rate(), Settings::default().link.rate.0);
+        assert_eq!(on(&edges, Kind::Barrier).rate_of_several_links(HostId(0)), None);
+    }
+
+    #[test]
+    fn faults_and_changes_name_hosts_with_several_links() {
+        let mut settings = on(&["client a", "client a", "server1..2 a", "server1 b", "a b"], Kind::Barrier);
+        settings.faults.hosts = vec!["1 ms server1 slows to 0.5".into()];
+        settings.fabric.changes = vec!["2 ms client a#2 down".into()];
+        let fabric = settings.network().expect("a network");
+        assert_eq!(settings.host_faults(&fabric).map(|faults| faults.len()), Ok(1));
+        let changes = settings.changes(&fabric).expect("a change");
+        assert_eq!(changes[0].links.map(|link| fabric.link_name(link)), ["client>a#2", "a>client#2"]);
+        settings.fabric.changes = vec!["2 ms client a#3 down".into()];
+        let why = settings.changes(&fabric).expect_err("two links");
+        assert_eq!(why, "`fabric.changes`, \"2 ms client a#3 down\": link 3 of `client` and `a`: there are 2");
+    }
 }

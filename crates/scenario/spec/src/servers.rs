@@ -45,9 +45,9 @@ impl Differs {
 }
 
 impl Settings {
-    /// Capacity of each of the first servers per period of `picc`. A server's link limits the bytes that it sends.
+    /// Capacity of each of the first servers per period of `picc`. A server's links limit the bytes that it sends.
     pub fn capacities(&self, fabric: &Fabric, servers: u32) -> Vec<Resources> {
-        let rate = |host| fabric.link(fabric.uplink(HostId(host))).rate;
+        let rate = |host| fabric.host_rate(HostId(host));
         let mut all: Vec<Resources> = (1..=servers).map(|host| self.usual_capacity(rate(host))).collect();
         // Validated with the settings.
         for differs in self.key_value.servers.iter().filter_map(|line| Differs::parse(line).ok()) {

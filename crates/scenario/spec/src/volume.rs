@@ -159,7 +159,7 @@ impl Settings {
             return ((hosts - 1.0) * usual + client, usual.max(client));
         }
         let Ok(fabric) = self.network() else { return (0.0, 0.0) };
-        let rates = (0..self.hosts()).map(|host| fabric.link(fabric.uplink(HostId(host))).rate.0 as f64);
+        let rates = (0..self.hosts()).map(|host| fabric.host_rate(HostId(host)).0 as f64);
         rates.fold((0.0, 0.0), |(all, most), rate| (all + rate, rate.max(most)))
     }
 
@@ -191,7 +191,11 @@ impl Settings {
         let v = &self.service;
         let headers = PACKETS_OF_A_QUERY * f64::from(self.link.framing.on_wire(HEADERS));
         let bytes = f64::from(v.fan_out) * ((v.answer.0 + v.request.0) as f64 + headers);
-        f64::from(self.hosts()) * self.link.rate.0 as f64 / (8.0 * bytes)
+        let all = match self.rates_of_several_links() {
+            Some(rates) => (0..self.hosts()).filter_map(|host| rates.get(&host)).map(|&rate| rate as f64).sum(),
+            None => f64::from(self.hosts()) * self.link.rate.0 as f64,
+        };
+        all / (8.0 * bytes)
     }
 }
 

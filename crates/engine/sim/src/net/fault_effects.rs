@@ -68,8 +68,7 @@ impl<P: Probe> Net<P> {
     /// A host crashes, returns or changes its speed.
     pub fn apply_host_fault(&mut self, now: u64, number: u32) -> HostFault {
         let fault = self.ports.config.host_faults[number as usize];
-        let uplink = self.fabric.uplink(fault.host);
-        let link = &mut self.links[uplink.index()];
+        let uplinks: Vec<LinkId> = self.fabric.uplinks(fault.host).collect();
         let Some(faults) = &mut self.faults else { return fault };
         let host = &mut faults.hosts[fault.host.0 as usize];
         host.on_host_fault = Some(Time(now));
@@ -77,14 +76,19 @@ impl<P: Probe> Net<P> {
             HostState::Returned => host.down = false,
             HostState::Slowed(pace) => {
                 host.pace = pace;
-                link.set_rate(Rate(pace.part_of(host.rate.0)));
+                for uplink in uplinks {
+                    let rate = faults.rates.get(&uplink).copied().unwrap_or(self.fabric.link(uplink).rate);
+                    self.links[uplink.index()].set_rate(Rate(pace.part_of(rate.0)));
+                }
             }
             HostState::Crashed => {
                 host.down = true;
-                for Cleared { packet, .. } in link.clear() {
-                    self.lose_by_fault(now, uplink, &packet, Lost::WithHost);
+                for uplink in uplinks {
+                    for Cleared { packet, .. } in self.links[uplink.index()].clear() {
+                        self.lose_by_fault(now, uplink, &packet, Lost::WithHost);
+                    }
+                    self.probe.port(Time(now), uplink, &self.links[uplink.index()]);
                 }
-                self.probe.port(Time(now), uplink, &self.links[uplink.index()]);
             }
         }
         fault
@@ -93,12 +97,12 @@ impl<P: Probe> Net<P> {
     /// Set a link's rate from the next packet on, scaled by a slow host's speed.
     pub(super) fn set_rate(&mut self, id: LinkId, rate: Rate) {
         let from = self.fabric.link(id).from;
-        let host = self.faults.as_mut().and_then(|faults| faults.hosts.get_mut(from.index()));
-        let rate = host.map_or(rate, |host| {
-            host.rate = rate;
-            Rate(host.pace.part_of(rate.0))
+        let pace = self.faults.as_deref_mut().and_then(|Faults { hosts, rates, .. }| {
+            let host = hosts.get(from.index())?;
+            rates.insert(id, rate);
+            Some(host.pace)
         });
-        self.links[id.index()].set_rate(rate);
+        self.links[id.index()].set_rate(pace.map_or(rate, |pace| Rate(pace.part_of(rate.0))));
     }
 
     /// Whether a host is down.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fanin_driver::{ConnectionId, EndpointId, Purpose, SmallStream};
-use fanin_fabric::{Fabric, HostId, LinkId};
+use fanin_fabric::{Fabric, LinkId};
 use fanin_units::{Rate, Share, Time};
 
 use crate::network::{Config, PacketFaults};
@@ -54,8 +54,6 @@ pub(super) struct Host {
     /// Time of its last crash, return or change of speed.
     pub on_host_fault: Option<Time>,
     pub pace: Share,
-    /// Link rate at full speed.
-    pub rate: Rate,
 }
 
 /// Random faults of a packet.
@@ -82,6 +80,8 @@ impl Host {
 pub(crate) struct Faults {
     pub(super) settings: PacketFaults,
     pub(super) hosts: Vec<Host>,
+    /// Rates at full speed of hosts' links that have changed.
+    pub(super) rates: BTreeMap<LinkId, Rate>,
     /// Delayed packets by the link that they crossed, earliest first.
     pub(super) late: BTreeMap<LinkId, VecDeque<(u64, InFlight)>>,
     pub(super) counts: ByLink,
@@ -103,11 +103,10 @@ impl Faults {
             down: false,
             on_host_fault: None,
             pace: Share::of(1, 1),
-            rate: fabric.link(fabric.uplink(HostId(number))).rate,
         };
         let hosts = (0..fabric.hosts()).map(host).collect();
-        let (late, counts, last_lost) = Default::default();
-        Some(Box::new(Faults { settings: config.faults, hosts, late, counts, last_lost }))
+        let (rates, late, counts, last_lost) = Default::default();
+        Some(Box::new(Faults { settings: config.faults, hosts, rates, late, counts, last_lost }))
     }
 
     /// A packet for an endpoint is lost.

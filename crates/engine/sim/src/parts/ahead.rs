@@ -120,7 +120,7 @@ impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, T, LARGE> {
         self.world.sockets.book.give_back(end, lost);
         let (connection, slots) = self.world.sockets.book.open(Owner::WORKLOAD);
         for (slot, (id, (host, from))) in slots.into_iter().zip(ends_of(connection, from, to)) {
-            let socket = self.world.new_socket(id, host);
+            let socket = self.world.new_socket(id, host, from);
             parts[borders.of_host(host)].running.world.sockets.ends.put(slot, socket);
             self.world.net.know(slot, id, host);
             parts.iter_mut().for_each(|part| part.running.world.net.know(slot, id, host));

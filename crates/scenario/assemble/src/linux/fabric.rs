@@ -44,6 +44,11 @@ pub struct LinuxFabric {
 pub fn linux_fabric(spec: &RunSpec) -> Result<LinuxFabric, Unsupported> {
     unsupported::check_any(spec)?;
     let (fabric, mtu, s) = (network::fabric(spec), mtu(spec), &spec.settings);
+    if let Some(host) = (0..fabric.hosts()).map(HostId).find(|&host| fabric.downlinks(host).count() > 1) {
+        let value = format!("{} on {} edges", fabric.name(host.node()), fabric.downlinks(host).count());
+        let why = "a host of the testbed has one link: keep one edge for each host, or simulate the scenario only";
+        return Err(Unsupported::new("fabric.edges", value, why));
+    }
     let queue = |link: &Link| match fabric.is_host(link.from) {
         true => Ok(Qdisc::of_host(s.host.buffer.0, mtu)),
         false => Qdisc::of_port(spec, link.rate, mtu),

@@ -221,6 +221,25 @@ fn says_what_to_do() {
 }
 
 #[test]
+fn refuses_hosts_with_several_links() {
+    let edges = "fabric.edges=[\"client a\", \"client b\", \"server1..2 a\", \"server1 b\"]";
+    let refused = linux_fabric(&spec(INSTANT, "cubic", 2, &["fabric.kind=edges", edges])).expect_err("two links");
+    assert_eq!(
+        refused.to_string(),
+        "Linux has no `fabric.edges` of client on 2 edges: a host of the testbed has one link: keep one edge for each host, or simulate the scenario only"
+    );
+    assert!(
+        linux_fabric(&spec(
+            INSTANT,
+            "cubic",
+            2,
+            &["fabric.kind=edges", "fabric.edges=[\"client a\", \"server1..2 a\"]"]
+        ))
+        .is_ok()
+    );
+}
+
+#[test]
 fn programs_have_names_ports_and_the_first_window() {
     let gentle = linux_fabric(&spec(INSTANT, "cubic+gss", 2, &[])).expect("a program has it");
     assert_eq!((gentle.congestion_control, gentle.allots.len()), ("fanin_gss_cubic", 0));

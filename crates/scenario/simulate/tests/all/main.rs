@@ -33,6 +33,7 @@ mod pulls;
 mod rdma;
 mod sawtooth;
 mod service;
+mod several_links;
 mod stalls;
 mod stepping;
 mod swift;

@@ -37,7 +37,7 @@ section! {
     FabricSettings in "fabric" {
         /// Topology of the network.
         kind: FabricKind = FabricKind::Star,
-        /// Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40 Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches.
+        /// Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40 Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches. A host on several edges has that number of links, each with a queue of its own: each flow uses one of those on a shortest path, by its hash, and no path leads through a host. The second link between the same host and switch is named tor1>server1#2.
         edges: Vec<String> = Vec::new(),
         /// Number of racks of a leaf-spine or fat-tree fabric; each has one switch.
         racks: Optional<u32> = Optional::NONE,
@@ -54,7 +54,7 @@ section! {
         uplink_rate: Optional<Rate> = Optional::NONE,
         /// Total rate of a rack's hosts divided by the total rate of its uplinks, a whole number; it determines uplink_rate.
         oversubscription: Optional<u32> = Optional::NONE,
-        /// Links that fail, recover or change their rate, in both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". Packets queued at a failing link are lost; flows move at once to the remaining paths of equal length.
+        /// Links that fail, recover or change their rate, in both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down"; "server1 tor1#2" is the second of several links between the same nodes. Packets queued at a failing link are lost; flows move at once to the remaining paths of equal length.
         changes: Vec<String> = Vec::new(),
         /// Number of hosts, including the client: the participants of an any-to-any workload, or the hosts that Poisson flows and a service run between; "none": as many as the workload needs.
         #[needs(AnyHosts)]

@@ -354,6 +354,13 @@ impl Settings {
 
     /// The largest possible throughput of a workload in bits per second: the total rate of its clients' links, or of all hosts' links.
     pub fn line_rate(&self) -> u64 {
+        if let Some(rates) = self.rates_of_several_links() {
+            let rate = |host: u32| rates.get(&host).copied().unwrap_or(0);
+            return match self.workload.kind.many_to_one() {
+                true => (0..self.clients()).map(|client| rate(self.client_host(client))).sum(),
+                false => (0..self.hosts()).map(rate).sum(),
+            };
+        }
         let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
         match self.workload.kind.many_to_one() {
             true => client.saturating_add(self.link.rate.0.saturating_mul((self.clients() - 1).into())),
