@@ -18,8 +18,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// The system refuses a handler.
 pub fn on(signals: &[i32], work: impl Fn(i32) + Send + 'static) -> Result<(), Failure> {
     let heeded = signals.iter().copied().filter(|signal| !is_ignored(*signal));
-    let mut signals = Signals::new(heeded)
-        .map_err(|error| Failure::Environment(format!("cannot listen for signals: {error}")))?;
+    let mut signals =
+        Signals::new(heeded).map_err(|error| Failure::Environment(format!("cannot listen for signals: {error}")))?;
     thread::spawn(move || signals.forever().for_each(work));
     Ok(())
 }
