@@ -371,6 +371,12 @@ mod tests {
         assert_eq!(fabric.gather_rate([HostId(1)].into_iter(), HostId(0)), 4e9);
         assert_eq!(fabric.path(HostId(1), HostId(0)).map(|link| link.rate).min(), Some(Rate(3_000_000_000)));
         assert_eq!(fabric.gather_rate([HostId(2)].into_iter(), HostId(0)), 1e9);
+        // By the faster link of the sender, the bottleneck is 1 Gbit/s, by the slower one 2 Gbit/s.
+        let of = |a: &str, b: &str, gbit: u64| Edge { rate: Rate(gbit * 1_000_000_000), ..edge(a, b) };
+        let crossed = [of("h0", "a", 3), of("h0", "b", 2), of("h1", "a", 1), of("h1", "b", 4)];
+        let crossed = edges(&hosts(2), &crossed).expect("one network");
+        let rates: Vec<u64> = crossed.path(HostId(0), HostId(1)).map(|link| link.rate.0 / 1_000_000_000).collect();
+        assert_eq!(rates, [2, 4]);
         // 8 Gbit over 4 Gbit/s.
         assert_eq!(fabric.least_time_s([((HostId(1), HostId(0)), 8e9)].into_iter()), 2.0);
     }

@@ -8,6 +8,7 @@ use fanin_units::Rate;
 
 use crate::edges::{self, Edge};
 use crate::ids::{HostId, Link, LinkId, NodeId};
+use crate::max_flow::max_flow;
 use crate::routes::Routes;
 use crate::star::{self, Star};
 use crate::tree::{self, Tree};
@@ -287,28 +288,50 @@ impl Fabric {
         successors(Some(self.uplink_to(from, to, || flow_hash)), next)
     }
 
-    /// Links on a path between two hosts; one of the equal-cost paths. Where hosts have several links, each node takes its fastest.
+    /// Links on a path between two hosts; one of the equal-cost paths. Where hosts have several links, it is the one with the fastest
+    /// bottleneck, and of those the one with the least delay.
     pub fn path(&self, from: HostId, to: HostId) -> impl Iterator<Item = &Link> {
-        let one_each = self.has_one_link_each() || from == to;
-        let first = if one_each { self.uplink(from) } else { self.fastest(from.node(), to) };
-        let hop = move |link| match one_each {
-            true => self.next_hop(link, to, || 0),
-            false => self.fastest(self.link(link).to, to),
+        let mut widest = BTreeMap::new();
+        if !self.has_one_link_each() && from != to {
+            self.find_widest(from.node(), to, &mut widest);
+        }
+        let first = widest.get(&from.node()).map_or_else(|| self.uplink(from), |hop: &Hop| hop.link);
+        let next = move |&link: &LinkId| {
+            let of_widest = widest.get(&self.link(link).to).map(|hop| hop.link);
+            (!self.is_downlink(link)).then(|| of_widest.unwrap_or_else(|| self.next_hop(link, to, || 0)))
         };
-        let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| hop(link));
         successors(Some(first), next).map(|link| self.link(link))
     }
 
-    /// The fastest link from a node towards a host; of equally fast ones the shortest, then the first.
-    fn fastest(&self, node: NodeId, to: HostId) -> LinkId {
-        let ways = self.routes.ways(node, to);
-        let rank = |id: &LinkId| (Reverse(self.link(*id).rate), self.link(*id).delay);
-        ways.into_iter().min_by_key(rank).unwrap_or_else(|| unreachable!("every host reaches every other"))
+    /// Finds the next hop of the widest path towards a host, from a node and from all others behind it.
+    fn find_widest(&self, node: NodeId, to: HostId, found: &mut BTreeMap<NodeId, Hop>) -> (Rate, Reverse<u64>) {
+        if node == to.node() {
+            return (Rate(u64::MAX), Reverse(0));
+        }
+        if let Some(hop) = found.get(&node) {
+            return hop.rank;
+        }
+        let mut best: Option<Hop> = None;
+        for id in self.routes.ways(node, to) {
+            let Link { to: next, rate, delay, .. } = *self.link(id);
+            let (behind, Reverse(delay_behind)) = self.find_widest(next, to, found);
+            let rank = (rate.min(behind), Reverse(delay.0.saturating_add(delay_behind)));
+            if best.is_none_or(|best| rank > best.rank) {
+                best = Some(Hop { link: id, rank });
+            }
+        }
+        let best = best.unwrap_or_else(|| unreachable!("every host reaches every other"));
+        found.insert(node, best);
+        best.rank
     }
 
     /// Maximum total rate, in bit/s, of equal senders to one host, with flows spread evenly over equal-cost paths: that of the bottleneck.
-    /// Where hosts have several links, flows are spread by the links' rates, so that unequal links of a host add up.
+    /// Where hosts have several links, it is the maximum flow of the network, however senders and paths divide it.
     pub fn gather_rate(&self, senders: impl Iterator<Item = HostId>, to: HostId) -> f64 {
+        if !self.has_one_link_each() {
+            let ways = |node| self.routes.ways(node, to);
+            return max_flow(&self.links, ways, senders.map(HostId::node), to.node()) as f64;
+        }
         let mut load = vec![0.0; self.links.len()];
         let senders: Vec<(HostId, f64)> = senders.map(|sender| (sender, 1.0)).collect();
         self.spread(&senders, to, &mut load);
@@ -317,7 +340,7 @@ impl Fabric {
     }
 
     /// Time in which the busiest link sends its part of these bits, given as sender, receiver and number, with flows spread evenly over
-    /// equal-cost paths.
+    /// equal-cost paths, or by the rates of the next links where hosts have several.
     pub fn least_time_s(&self, demands: impl Iterator<Item = ((HostId, HostId), f64)>) -> f64 {
         let mut by_receiver: BTreeMap<HostId, Vec<(HostId, f64)>> = BTreeMap::new();
         for ((from, to), bits) in demands.filter(|((from, to), _)| from != to) {
@@ -427,6 +450,13 @@ impl Fabric {
     pub fn set_up(&mut self, link: LinkId, up: bool) {
         self.routes = std::mem::replace(&mut self.routes, Routes::Star).set_up(link, up);
     }
+}
+
+/// The next hop of a path, with the rate of the path's bottleneck, and its delay.
+#[derive(Clone, Copy)]
+struct Hop {
+    link: LinkId,
+    rank: (Rate, Reverse<u64>),
 }
 
 /// A node's name without the number of a link after it, and that number, from 1.

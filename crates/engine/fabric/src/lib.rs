@@ -18,6 +18,7 @@ mod edges;
 mod fabric;
 mod framing;
 mod ids;
+mod max_flow;
 mod routes;
 mod star;
 mod tree;

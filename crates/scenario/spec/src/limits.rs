@@ -73,6 +73,10 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`fabric.kind = \"edges\"` is any network of switches, given by its links (`fabric.edges`); packets take its shortest paths only",
     },
     Elsewhere {
+        names: &["multi-homed", "multihomed", "dual-homed", "bond", "bonding", "lag", "mlag", "lacp"],
+        says: "a host on several edges (`fabric.kind = \"edges\"`, `fabric.edges`) has as many links; each flow uses one of them, by its hash",
+    },
+    Elsewhere {
         names: &["lossy", "lossy-ethernet", "drop-tail", "droptail"],
         says: "ports drop what exceeds `switch.buffer` under every scheme of TCP; RDMA's schemes have lossless ports only (`fanin explain infiniband`)",
     },
@@ -185,10 +189,10 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "several-links",
-        also: &["multi-homed", "multihomed", "multi-rail", "dual-homed", "bond", "bonding", "lag", "mlag"],
-        missing: "links inside a server, and several links of a host in other fabrics than lists of edges; a flow keeps the link that its hash selects, whatever the load",
-        so: "results do not show traffic between the network cards of a server, or cards chosen by the application, as collectives on rails do",
-        near: "put a host on several edges (fabric.kind = \"edges\"); a server whose traffic is bound to its cards is several hosts, each on the switch of its rail",
+        also: &["multi-rail"],
+        missing: "links inside a server, and applications that choose among a host's links; a flow keeps the link that its hash selects, whatever the load",
+        so: "results do not show traffic between the network cards of a server, or collectives that keep each card's traffic on its rail",
+        near: "a host on several edges (fabric.kind = \"edges\") has as many links; or model each card as a host of its own, on the switch of its rail",
     },
     Limit {
         name: "cut-through",

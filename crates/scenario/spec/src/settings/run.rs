@@ -17,7 +17,7 @@ section! {
         #[needs(Reordering)]
             #[range(Time(1)..=Time::from_secs(10), "a delay of zero reorders nothing")]
         reordering_delay: Time = Time::from_micros(100),
-        /// Hosts that crash, return or slow down: a time, a host, then crashes, returns or slows to a share, such as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". A crash removes the host's connections and its port's queue, and packets to it are lost until it returns; it then answers unknown segments with a reset. A slow host sends at that share of its link's rate and needs proportionally longer for a service or task; "slows to 1" ends this.
+        /// Hosts that crash, return or slow down: a time, a host, then crashes, returns or slows to a share, such as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". A crash removes the host's connections and its ports' queues, and packets to it are lost until it returns; it then answers unknown segments with a reset. A slow host sends at that share of its links' rates and needs proportionally longer for a service or task; "slows to 1" ends this.
         hosts: Vec<String> = Vec::new(),
     }
 }

@@ -179,7 +179,7 @@ section! {
         /// Bursts: either a table with the header gap_us,fan_in,bytes, played in order and repeated, each starting that long after the previous one started; or a table with the header of,value,cdf with points of the distributions of gap_us, fan_in and bytes, interpolated linearly, from which each burst is drawn. A burst's bytes are divided evenly among its servers, which are drawn for each burst.
         #[only(Bursts)]
         bursts: Optional<FilePath> = Optional::NONE,
-        /// Poisson flows between client and servers, as the poisson workload or in the background of another one: mean payload offered by each host, as a share of its link rate.
+        /// Poisson flows between client and servers, as the poisson workload or in the background of another one: mean payload offered by each host, as a share of the total rate of its links.
             #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" disables Poisson flows")]
         load: Optional<Share> = Optional::NONE,
         /// Sizes of Poisson flows: a published distribution, or a file with lines `bytes percent`, the cumulative percentage of flows up to that size, interpolated linearly.
