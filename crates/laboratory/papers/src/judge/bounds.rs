@@ -2,13 +2,10 @@
 
 use super::seen::{NOTHING, Range, Seen, Verdict, figure, nothing, with_half};
 use crate::curve::{Axes, Curve, Point};
-use serde::Deserialize;
-
 use fanin_lab::stats::{Interval, mean};
 
 /// Which of several ratios has to meet a factor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// Each of them.
     Each,

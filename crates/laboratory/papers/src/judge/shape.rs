@@ -2,13 +2,10 @@
 
 use super::seen::{Range, Seen, Verdict, figure, nothing};
 use crate::curve::Curve;
-use serde::Deserialize;
-
 use fanin_lab::stats::{Fit, Interval, six_digits, slope};
 
 /// The form of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The slope's 95 % interval lies above zero.
     Rises,
