@@ -7,6 +7,7 @@ use clap::Args;
 
 /// The proxy's arguments, and what only a program with the simulator can do.
 #[derive(Args)]
+#[group(skip)]
 pub struct FrontArguments {
     #[command(flatten)]
     pub proxy: fanin_proxy::FrontArguments,

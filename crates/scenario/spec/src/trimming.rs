@@ -27,9 +27,16 @@ impl Settings {
     }
 }
 
-/// Every port holds a full packet: one that exceeds an empty port would be trimmed each time that it is sent.
+/// Credit takes no bonds, and every port holds a full packet: one that exceeds an empty port would be trimmed each time that it is sent.
 pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(kind) = scheme.uet() else { return Ok(()) };
+    if kind != TrimBased::Nscc && s.has_bonds() {
+        let what = format!(
+            "`fabric.edges` joins a host and a switch several times, which {scheme} does not support: put these links of the host on \
+             different switches, or use nscc"
+        );
+        return wrong(&["fabric.edges"], what);
+    }
     let needs = Bytes(s.link.framing.frame(HEADERS + kind.payload(&s.laws.uet)).into());
     let classes = s.port_classes().filter_map(|class| Some(("switch.ports", class.buffer?)));
     let small = |&(_, buffer): &(&str, QueueSize)| s.in_bytes(buffer) < needs.0;
