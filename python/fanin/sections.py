@@ -42,7 +42,9 @@ class Fabric(TypedDict, total=False):
     edges: list[str]
     """Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40
     Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8;
-    other names are switches. Use a list of strings. Default: []."""
+    other names are switches. A host on several edges has that number of links, each with a queue of its own:
+    each flow uses one of those on a shortest path, by its hash, and no path leads through a host. The second
+    link between the same host and switch is named tor1>server1#2. Use a list of strings. Default: []."""
     racks: int | str
     """Number of racks of a leaf-spine or fat-tree fabric; each has one switch. Use a whole number, or "none".
     Default: "none"."""
@@ -67,8 +69,9 @@ class Fabric(TypedDict, total=False):
     uplink_rate. Use a whole number, or "none". Default: "none"."""
     changes: list[str]
     """Links that fail, recover or change their rate, in both directions: a time, two nodes, then down, up or
-    a rate, such as "10 ms leaf1 spine1 down". Packets queued at a failing link are lost; flows move at once
-    to the remaining paths of equal length. Use a list of strings. Default: []."""
+    a rate, such as "10 ms leaf1 spine1 down"; "server1 tor1#2" is the second of several links between the
+    same nodes. Packets queued at a failing link are lost; flows move at once to the remaining paths of equal
+    length. Use a list of strings. Default: []."""
     hosts: int | str
     """Number of hosts, including the client: the participants of an any-to-any workload, or the hosts that
     Poisson flows and a service run between; "none": as many as the workload needs. Use a whole number, or
@@ -373,8 +376,8 @@ class Workload(TypedDict, total=False):
     file, relative to the scenario's, or "none". Default: "none"."""
     load: float | str
     """Poisson flows between client and servers, as the poisson workload or in the background of another one:
-    mean payload offered by each host, as a share of its link rate. Use a share above 0 and at most 1, such as
-    0.5 or "50 %", or "none"; above 0 and at most 1. Default: "none"."""
+    mean payload offered by each host, as a share of the total rate of its links. Use a share above 0 and at
+    most 1, such as 0.5 or "50 %", or "none"; above 0 and at most 1. Default: "none"."""
     sizes: str
     """Sizes of Poisson flows: a published distribution, or a file with lines `bytes percent`, the cumulative
     percentage of flows up to that size, interpolated linearly. Use "web-search", "data-mining", "hadoop", or
@@ -606,9 +609,10 @@ class Faults(TypedDict, total=False):
     hosts: list[str]
     """Hosts that crash, return or slow down: a time, a host, then crashes, returns or slows to a share, such
     as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". A crash removes the
-    host's connections and its port's queue, and packets to it are lost until it returns; it then answers
-    unknown segments with a reset. A slow host sends at that share of its link's rate and needs proportionally
-    longer for a service or task; "slows to 1" ends this. Use a list of strings. Default: []."""
+    host's connections and its ports' queues, and packets to it are lost until it returns; it then answers
+    unknown segments with a reset. A slow host sends at that share of its links' rates and needs
+    proportionally longer for a service or task; "slows to 1" ends this. Use a list of strings. Default:
+    []."""
 
 
 class Measure(TypedDict, total=False):

@@ -73,7 +73,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`fabric.kind = \"edges\"` is any network of switches, given by its links (`fabric.edges`); packets take its shortest paths only",
     },
     Elsewhere {
-        names: &["multi-homed", "multihomed", "dual-homed", "bond", "bonding", "lag", "mlag", "lacp"],
+        names: &["multi-homed", "multihomed", "dual-homed", "bond", "bonding", "lag", "mlag"],
         says: "a host on several edges (`fabric.kind = \"edges\"`, `fabric.edges`) has as many links; each flow uses one of them, by its hash",
     },
     Elsewhere {
