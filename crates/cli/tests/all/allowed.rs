@@ -208,6 +208,44 @@ fn one_persistent_connection_is_within_10_percent_of_the_bound() {
     }
 }
 
+/// Hosts with one to three links each, of different rates, so that a flow may have a fast or a slow one.
+#[test]
+fn no_run_over_several_links_exceeds_the_upper_bound() {
+    const ANY: [&str; 6] = ["newreno", "dctcp", "cubic", "dcqcn", "nscc", "eqds"];
+    let mut near = 0;
+    for case in 0..120 {
+        let mut draws = Draws(5_000 + case);
+        let kind = draws.one_of(&["barrier", "one-shot", "long", "web-search"]);
+        let size = match kind {
+            "long" => String::new(),
+            _ => format!("fragment = \"{}\"\n", draws.one_of(&["100 B", "20 KB", "300 KB"])),
+        };
+        let fan_in = draws.one_of(&[1, 2, 8, 20]);
+        let mut edges = vec!["a core 100 Gbit/s".to_string(), "b core 100 Gbit/s".into(), "c core 100 Gbit/s".into()];
+        for host in 0..=fan_in {
+            let name = if host == 0 { "client".into() } else { format!("server{host}") };
+            let links = draws.one_of(&[1, 2, 3]);
+            edges.extend(
+                (0..links).map(|_| {
+                    format!("{name} {} {} Gbit/s", draws.one_of(&["a", "b", "c"]), draws.one_of(&[10, 10, 25]))
+                }),
+            );
+        }
+        let text = format!(
+            "schemes = [\"{}\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"{} us\"\n[host]\npacket_jitter = \"none\"\n\
+             [fabric]\nkind = \"edges\"\nedges = {edges:?}\n[switch]\nshared_buffer = \"64 MiB\"\n\
+             [workload]\nkind = \"{kind}\"\n{size}duration = \"4 ms\"\nqueries = 3\n[sweep]\nfan_in = [{fan_in}]\n",
+            ANY[case as usize % ANY.len()],
+            draws.one_of(&[1, 5]),
+        );
+        let Some((goodputs, Some(allowed), _)) = ran(&text, 1) else { continue };
+        let share = goodputs[0] / allowed;
+        assert!(share <= 1.0 + ROUNDING, "case {case}: {share} of {allowed} Mbit/s\n{text}");
+        near += u32::from(share > 0.8);
+    }
+    assert!(near > 20, "{near} come near");
+}
+
 /// RDMA and Ultra Ethernet, whose packets and first bytes differ from TCP's.
 #[test]
 fn no_transport_exceeds_the_upper_bound() {
