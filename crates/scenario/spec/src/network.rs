@@ -117,15 +117,6 @@ impl Settings {
         (links > rates.len()).then_some(rates)
     }
 
-    /// Whether several edges join the same two nodes.
-    pub(crate) fn has_bonds(&self) -> bool {
-        let mut pairs: Vec<[String; 2]> =
-            self.all_edges().unwrap_or_default().into_iter().map(|edge| edge.ends).collect();
-        pairs.iter_mut().for_each(|ends| ends.sort());
-        pairs.sort();
-        pairs.windows(2).any(|two| two[0] == two[1])
-    }
-
     fn all_edges(&self) -> Result<Vec<Edge>, String> {
         let mut list = Vec::new();
         for text in &self.fabric.edges {

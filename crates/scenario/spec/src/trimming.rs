@@ -27,13 +27,13 @@ impl Settings {
     }
 }
 
-/// Credit takes no bonds, and every port holds a full packet: one that exceeds an empty port would be trimmed each time that it is sent.
+/// With credit every host has one link. Every port holds a full packet: one that exceeds an empty port would be trimmed each time that it is
+/// sent.
 pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(kind) = scheme.uet() else { return Ok(()) };
-    if kind != TrimBased::Nscc && s.has_bonds() {
+    if kind != TrimBased::Nscc && s.rates_of_several_links().is_some() {
         let what = format!(
-            "`fabric.edges` joins a host and a switch several times, which {scheme} does not support: put these links of the host on \
-             different switches, or use nscc"
+            "`fabric.edges` has hosts with several links, which {scheme} does not support: give each host one edge, or use nscc"
         );
         return wrong(&["fabric.edges"], what);
     }
