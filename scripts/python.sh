@@ -38,7 +38,7 @@ export CARGO_TARGET_DIR="$root/cargo"
 
 rm -rf "$root/wheels"
 as="--release"
-[ "$what" != quick ] || as="--profile test --features as-tested"
+[ "$what" != quick ] || as="--features as-tested"
 # shellcheck disable=SC2086 # they are words
 quietly maturin build $as --locked --manifest-path python/Cargo.toml --out "$root/wheels"
 wheel=$(ls "$root"/wheels/*.whl)
