@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-browser python-test lint texts benches check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
+.PHONY: help build demo test test-rust test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -51,10 +51,6 @@ texts:
 	@scripts/spelling.sh or-skip
 	@python3 scripts/function_sizes.py
 	@python3 scripts/parameters.py
-
-# They are compiled with the tests' libraries.
-benches:
-	@cargo test --workspace --locked --benches --no-run
 
 check: ## run everything required before a release: .ci/run, long tests, licences, cost of a packet, validation table, web bundle, fuzzers
 	@.ci/run
