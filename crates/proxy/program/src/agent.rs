@@ -9,8 +9,9 @@ use sd_notify::NotifyState;
 
 use crate::arguments::AgentArguments;
 use crate::failure::Failure;
+use crate::program::Program;
 use crate::service::{read_file, tell_systemd};
-use crate::{Program, signals};
+use crate::signals;
 
 /// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);

@@ -13,8 +13,9 @@ use signal_hook::consts::SIGHUP;
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
+use crate::program::Program;
 use crate::service::{places, read_file, tell_systemd};
-use crate::{Program, handover, signals};
+use crate::{handover, signals};
 
 /// Whether a reload was requested by a signal.
 static RELOAD: AtomicBool = AtomicBool::new(false);

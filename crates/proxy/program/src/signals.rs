@@ -8,7 +8,7 @@ use std::thread;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
