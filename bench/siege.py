@@ -1,38 +1,76 @@
 #!/usr/bin/env python3
-"""`fanin front` besieged, before the system's memcached and before the newest release: clients that send anything, and others that watch.
+"""`fanin front` under siege, with the system's memcached and with the newest release: clients that attack, and others that watch.
 
-Attackers smuggle commands behind lengths of which two servers make two things, make keys that hold answers and have them printed, list
-them, send bytes at random, lines cut anywhere, values without their end, huge lists of keys in bursts, large values of one server, and
-deletions of keys that nobody has; they half-close, leave and read nothing. Watchers set and get keys of their own: any value that is not the one they set last, any error, any connection to a server
-that was given up, any answer that takes longer than the pool's timeout is a failure. At the end the memory is held against its bound.
+There are four pools: all servers at once, a sliding window, TLS, and hubs, with an agent beside each server. Attackers smuggle commands
+behind ambiguous lengths, make keys that contain responses and have them printed, list keys, send random bytes, lines cut anywhere, values
+without their end, large multigets in bursts, large values of one server, and deletions of unknown keys; they half-close, leave and read
+nothing. They send random bytes to agents, leave in the middle of handshakes, and send TLS key updates without end, as clients and as a
+memcached with TLS.
+
+Watchers set and get keys of their own, some without waiting for the response to a change. A failure is any value other than the one they
+set last, any error, a response later than the pool's timeout, a connection to a server that is closed, a thread's iteration of more than
+250 ms, and memory beyond the budget of the front end or of an agent.
 
     siege.py [--seconds S] [--seed N]
 """
 
 import argparse
 import base64
+import os
 import pathlib
 import random
+import re
+import signal
 import socket
+import ssl
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
-from stands import FANIN, ended, figures, memcached, memcacheds, resident, start
+from stands import FANIN, certificates, ended, figures, memcached, memcacheds, resident, start
 
 FIRST = 23500
-SERVERS = 4
+SERVERS = range(FIRST + 10, FIRST + 14)
+AGENTS = range(FIRST + 20, FIRST + 24)
+# Pools by number, from port FIRST on.
+POOLS = ["all", "window", "tls", "hubs"]
+TLS, HUBS = POOLS.index("tls"), POOLS.index("hubs")
+# A pool of one memcached that sends TLS key updates without end, and the metrics' port.
+ENDLESS, ENDLESS_SERVER, METRICS = FIRST + 5, FIRST + 30, FIRST + 6
 MEMORY = 128 << 20
+# Bytes of memory beyond the budget, and seconds of an iteration.
+SLACK, LONGEST = 4 << 20, 0.25
 TIMEOUT = 1.0
 ESTABLISHED = "01"
 EVIL = b"EVIL!"
+ATTACKERS, WATCHERS = 6, 8
 
 
-def config(port, servers):
-    listed = ", ".join(f'"127.0.0.1:{server}"' for server in servers)
-    return (f'memory = "{MEMORY >> 20} MiB"\n[[pool]]\nlisten = "127.0.0.1:{port}"\nservers = [{listed}]\n'
-            f'[[pool]]\nname = "window"\nlisten = "127.0.0.1:{port + 1}"\nmultiget = "sliding-window"\nservers = [{listed}]\n')
+def config(folder):
+    listed = ", ".join(f'"127.0.0.1:{server}"' for server in SERVERS)
+    settings = ["", 'multiget = "sliding-window"', 'tls = { certificate = "own.pem", key = "own.key" }',
+                'multiget = "sicc"\nracks = "racks.toml"\nplaintext = true']
+    pools = [f'[[pool]]\nname = "{name}"\nlisten = "127.0.0.1:{FIRST + number}"\nservers = [{listed}]\n{more}\n'
+             for number, (name, more) in enumerate(zip(POOLS, settings))]
+    endless = (f'[[pool]]\nname = "endless"\nlisten = "127.0.0.1:{ENDLESS}"\nservers = ["127.0.0.1:{ENDLESS_SERVER}"]\n'
+               f'server_tls = {{ ca = "ca.pem" }}\n')
+    text = f'memory = "{MEMORY >> 20} MiB"\nthreads = 2\n[metrics]\nlisten = "127.0.0.1:{METRICS}"\n' + "".join(pools) + endless
+    (folder / "front.toml").write_text(text)
+    racks = [f'[[server]]\nmemcached = "127.0.0.1:{server}"\nagent = "127.0.0.1:{agent}"\nrack = "r{number % 2}"\n'
+             for number, (server, agent) in enumerate(zip(SERVERS, AGENTS))]
+    (folder / "racks.toml").write_text("".join(racks))
+    for server, agent in zip(SERVERS, AGENTS):
+        (folder / f"agent{agent}.toml").write_text(f'listen = "127.0.0.1:{agent}"\nmemcached = "127.0.0.1:{server}"\nracks = "racks.toml"\n'
+                                                   f'plaintext = true\nmemory = "{MEMORY >> 20} MiB"\n')
+
+
+def connect(pool, context):
+    """A connection to a pool, by its number."""
+    s = socket.create_connection(("127.0.0.1", FIRST + pool), 5)
+    return context.wrap_socket(s, server_hostname="127.0.0.1") if pool == TLS else s
 
 
 def hidden(r):
@@ -104,20 +142,47 @@ def burst(r):
 
 
 class Attacker(threading.Thread):
-    def __init__(self, seed, port, stop):
+    def __init__(self, seed, context, stop):
         super().__init__(daemon=True)
-        self.random, self.port, self.stop, self.sent = random.Random(seed), port, stop, 0
+        self.random, self.context, self.stop, self.sent = random.Random(seed), context, stop, 0
 
     def run(self):
         while not self.stop.is_set():
             try:
-                self.once()
+                kind = self.random.choices([self.once, self.stranger, self.handshake], [10, 1, 1])[0]
+                kind()
             except OSError:
                 pass
 
+    def stranger(self):
+        """Random bytes to an agent, or a connection that never greets."""
+        r = self.random
+        with socket.create_connection(("127.0.0.1", r.choice(AGENTS)), 5) as s:
+            s.settimeout(0.02)
+            for _ in range(r.randrange(5)):
+                s.sendall(r.randbytes(r.randrange(1, 5000)))
+                self.drain(s)
+            self.sent += 1
+
+    def handshake(self):
+        """The beginning of a TLS handshake, or something else where one should be."""
+        r = self.random
+        with socket.create_connection(("127.0.0.1", FIRST + TLS), 5) as s:
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = self.context.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+            try:
+                tls.do_handshake()
+            except ssl.SSLWantReadError:
+                pass
+            hello = outgoing.read()
+            s.sendall(r.choice([hello[:r.randrange(len(hello))], hello, r.randbytes(200), b"get a\r\n"]))
+            s.settimeout(0.02)
+            self.drain(s)
+            self.sent += 1
+
     def once(self):
         r = self.random
-        with socket.create_connection(("127.0.0.1", self.port + r.randrange(2)), 5) as s:
+        with connect(r.randrange(len(POOLS)), self.context) as s:
             s.settimeout(0.02)
             reads = r.random() < 0.8
             for _ in range(r.randrange(1, 30)):
@@ -140,17 +205,48 @@ class Attacker(threading.Thread):
             pass
 
 
+class KeyUpdates(threading.Thread):
+    """TLS key updates without end: from a client, and from a memcached that the pool `endless` asks."""
+
+    def __init__(self, folder, stop):
+        super().__init__(daemon=True)
+        self.folder, self.stop, self.begun = folder, stop, 0
+
+    def run(self):
+        # `K` asks the other side to update its keys, too.
+        server = f"yes K | openssl s_server -accept {ENDLESS_SERVER} -cert own.pem -key own.key"
+        client = f"yes K | openssl s_client -connect 127.0.0.1:{FIRST + TLS} -CAfile ca.pem"
+        running = {server: None, client: None}
+        while not self.stop.wait(0.5):
+            for command, process in running.items():
+                if process is None or process.poll() is not None:
+                    running[command] = subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True,
+                                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    self.begun += 1
+            try:
+                with socket.create_connection(("127.0.0.1", ENDLESS), 5) as s:
+                    s.settimeout(0.5)
+                    s.sendall(b"get a\r\n")
+                    s.recv(100)
+            except OSError:
+                pass
+        for process in running.values():
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 class Watcher(threading.Thread):
     """Sets and gets keys that nobody else has."""
 
-    def __init__(self, number, port, stop):
+    def __init__(self, number, context, stop):
         super().__init__(daemon=True)
-        self.random, self.number, self.port, self.stop = random.Random(number), number, port + number % 2, stop
+        self.random, self.number, self.context, self.stop = random.Random(number), number, context, stop
         self.asked, self.wrong, self.longest, self.kept = 0, None, 0.0, {}
 
     def run(self):
+        pool = self.number % len(POOLS)
         try:
-            with socket.create_connection(("127.0.0.1", self.port), 5) as s:
+            with connect(pool, self.context) as s:
                 s.settimeout(10)
                 file = s.makefile("rwb")
                 while not self.stop.is_set() and not self.wrong:
@@ -160,19 +256,22 @@ class Watcher(threading.Thread):
                     self.asked += 1
         except OSError as error:
             self.wrong = f"the connection broke: {error}"
+        if self.wrong:
+            self.wrong = f"pool {POOLS[pool]}: {self.wrong}"
 
     def one(self, file):
         r = self.random
         # Watched keys have known names, so that attackers can guess at them, but each watcher its own.
-        key = b"watched:%d" % (r.randrange(20) * 5 + self.number % 5)
+        key = b"watched:%d" % (r.randrange(20) * WATCHERS + self.number)
         what = r.choice(["set", "noreply", "get", "get", "many", "mg"])
         value = b"%s=%d" % (key, r.randrange(1 << 40))
         if what == "noreply":
-            # It reads its own write, as pymemcache does by default.
-            file.write(b"set %s 0 0 %d noreply\r\n%s\r\nget %s\r\n" % (key, len(value), value, key))
+            # It reads its own changes, as pymemcache does by default: a multiget, which hubs may answer.
+            others = [k for k in r.sample(sorted(self.kept), min(len(self.kept), 5)) if k != key]
+            file.write(b"set %s 0 0 %d noreply\r\n%s\r\nget %s\r\n" % (key, len(value), value, b" ".join([key, *others])))
             file.flush()
             self.kept[key] = value
-            right = b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (key, len(value), value)
+            right = b"".join(b"VALUE %s 0 %d\r\n%s\r\n" % (k, len(self.kept[k]), self.kept[k]) for k in [key, *others]) + b"END\r\n"
             got = file.read(len(right))
             return None if got == right else f"get {key} after a set without a response: {got}"
         if what == "set":
@@ -204,56 +303,74 @@ class Watcher(threading.Thread):
         return None
 
 
-def connections(servers):
-    """The front end's connections to these ports, each by its own port and the server's."""
+def connections(pid):
+    """The front end's connections to servers, each by its own port and the server's."""
+    own = {line.readlink().name for line in pathlib.Path(f"/proc/{pid}/fd").iterdir() if str(line.readlink()).startswith("socket:")}
     rows = (line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:])
-    ends = ([int(address.split(":")[1], 16) for address in row[1:3]] for row in rows if row[3] == ESTABLISHED)
-    return {(own, server) for own, server in ends if server in servers}
+    ends = ([int(address.split(":")[1], 16) for address in row[1:3]] for row in rows if row[3] == ESTABLISHED and f"socket:[{row[9]}]" in own)
+    return {(port, server) for port, server in ends if server in SERVERS}
+
+
+def long_iterations():
+    """Iterations of the front end's threads of more than LONGEST, and the bound of the last class that has any, s."""
+    text = urllib.request.urlopen(f"http://127.0.0.1:{METRICS}/metrics", timeout=10).read().decode()
+    rows = re.findall(r'^fanin_loop_iteration_seconds_bucket\{.*le="([^"]+)"\} (\d+)$', text, re.M)
+    counts = sorted((float(bound), int(count)) for bound, count in rows)
+    total = counts[-1][1]
+    short = max(count for bound, count in counts if bound <= LONGEST)
+    return total - short, next(bound for bound, count in counts if count == total)
 
 
 def besiege(name, program, seconds, seed):
     """Faults that a siege of `fanin front` finds in front of this memcached."""
-    with tempfile.TemporaryDirectory() as folder, ended([]) as processes:
-        servers = range(FIRST + 10, FIRST + 10 + SERVERS)
-        processes.extend(memcached(port, program) for port in servers)
-        file = pathlib.Path(folder) / "front.toml"
-        file.write_text(config(FIRST, servers))
-        proxy = start(FIRST, FANIN, "front", "--config", file, "--threads", 2)
-        processes.append(proxy)
-        time.sleep(0.5)
-        before = connections(servers)
+    with tempfile.TemporaryDirectory() as path, ended([]) as processes:
+        folder = pathlib.Path(path)
+        certificates(folder)
+        config(folder)
+        context = ssl.create_default_context(cafile=folder / "ca.pem")
+        processes.extend(memcached(port, program) for port in SERVERS)
+        agents = [start(port, FANIN, "agent", "--config", folder / f"agent{port}.toml") for port in AGENTS]
+        proxy = start(FIRST, FANIN, "front", "--config", folder / "front.toml")
+        processes += [proxy, *agents]
         with socket.create_connection(("127.0.0.1", FIRST), 5) as s:
             for number in range(2000):
                 s.sendall(b"set burst:%d 0 0 100 noreply\r\n%s\r\n" % (number, b"b" * 100))
             s.sendall(b"mn\r\n")
             assert s.recv(100) == b"MN\r\n"
-        stop = threading.Event()
-        watchers = [Watcher(number, FIRST, stop) for number in range(5)]
-        attackers = [Attacker(seed * 1000 + number, FIRST, stop) for number in range(6)]
-        for one in watchers + attackers:
+        time.sleep(1)
+        before, stop = connections(proxy.pid), threading.Event()
+        idle = {process: resident(process.pid) for process in (proxy, *agents)}
+        watchers = [Watcher(number, context, stop) for number in range(WATCHERS)]
+        attackers = [Attacker(seed * 1000 + number, context, stop) for number in range(ATTACKERS)]
+        updates = KeyUpdates(folder, stop)
+        for one in (*watchers, *attackers, updates):
             one.start()
-        begun, most = time.time(), 0
-        while time.time() - begun < seconds and not any(one.wrong for one in watchers) and proxy.poll() is None:
+        begun, most = time.time(), dict(idle)
+        while time.time() - begun < seconds and not any(one.wrong for one in watchers) and all(one.poll() is None for one in idle):
             time.sleep(0.2)
-            most = max(most, resident(proxy.pid))
+            most = {process: max(most[process], resident(process.pid)) for process in idle if process.poll() is None}
         stop.set()
-        for one in watchers + attackers:
+        for one in (*watchers, *attackers, updates):
             one.join(20)
         found = [one.wrong for one in watchers if one.wrong]
-        if proxy.poll() is not None:
-            return [*found, f"the front end ended with {proxy.returncode}"]
+        if codes := [one.poll() for one in idle if one.poll() is not None]:
+            return [*found, f"the front end or an agent ended with {codes}"]
         after = figures(FIRST)
-        # As they are where a thread panics. Counters say nothing of that: clients reset them.
-        if gone := before - connections(servers):
-            found.append(f"{len(gone)} of {len(before)} connections to servers were given up: {after}")
-        if most > MEMORY / 1e6 + 64:
-            found.append(f"{most:.0f} MB of memory")
-        longest = max(one.longest for one in watchers)
+        # As they are where a thread panics. Counters do not show that: clients reset them.
+        if gone := before - connections(proxy.pid):
+            found.append(f"{len(gone)} of {len(before)} connections to servers were closed: {after}")
+        budget = (MEMORY + SLACK) / 1e6
+        grown = [most[process] - idle[process] for process in idle]
+        found += [f"{of:.0f} MB of memory in {where}, over {budget:.0f}" for where, of in zip(("the front end", *["an agent"] * 4), grown) if of > budget]
+        longest, (iterations, bound) = max(one.longest for one in watchers), long_iterations()
         if longest > TIMEOUT:
-            found.append(f"an answer took {longest:.2f} s")
+            found.append(f"a response took {longest:.2f} s")
+        if iterations:
+            found.append(f"{iterations} iterations of more than {LONGEST} s, the longest of at most {bound} s")
         time.sleep(1)
-        print(f"{name}: {sum(one.sent for one in attackers)} attacks, {sum(one.asked for one in watchers)} answers watched, the longest {longest * 1e3:.0f} ms; "
-              f"{most:.0f} MB at most, {resident(proxy.pid):.0f} when idle; {len(before)} connections to servers, {len(gone)} given up", flush=True)
+        print(f"{name}: {sum(one.sent for one in attackers)} attacks, {updates.begun} endless connections, {sum(one.asked for one in watchers)} responses "
+              f"watched, the longest {longest * 1e3:.0f} ms; iterations of at most {bound * 1e3:.0f} ms; memory: front end {grown[0]:.0f} MB, agents "
+              f"{max(grown[1:]):.0f} MB; {len(before)} connections to servers, {len(gone)} closed", flush=True)
         return [f"{name}: {one}" for one in found]
 
 
@@ -264,7 +381,7 @@ def main():
     options = parser.parse_args()
     versions = memcacheds()
     wrong = [one for name, program in versions.items() for one in besiege(name, program, options.seconds / len(versions), options.seed)]
-    print("\n".join(wrong) or "no false answer, no error, no connection given up")
+    print("\n".join(wrong) or "no wrong response, no error, no connection closed, no long iteration, memory within its budget")
     sys.exit(bool(wrong))
 
 

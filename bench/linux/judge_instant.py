@@ -77,7 +77,7 @@ def fanin(point, seeds, sets, variants):
 
 
 def verdict(goodput, allowed):
-    return "holds" if goodput >= HOLDS * allowed else "sags" if goodput >= HALF * allowed else "collapses"
+    return "sustains" if goodput >= HOLDS * allowed else "degrades" if goodput >= HALF * allowed else "collapses"
 
 
 def off(value, span, tolerance):
@@ -93,7 +93,7 @@ def judge(point, row):
     runs = list(point["kernel"].values())
     spans = {name: (min(run[name] for run in runs), max(run[name] for run in runs)) for name in ("goodput_mbps", "p99_round_ms")}
     verdicts = [verdict(run["goodput_mbps"], row["allowed"]) for run in runs]
-    region = {("holds",): "below", ("collapses",): "past"}.get(tuple(sorted(set(verdicts))), "at")
+    region = {("sustains",): "below", ("collapses",): "past"}.get(tuple(sorted(set(verdicts))), "at")
     mine = row["goodput"]
     return {
         "region": region, "span": spans["goodput_mbps"], "fanin": mine, "p99_span": spans["p99_round_ms"], "p99": row["p99"],

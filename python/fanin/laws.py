@@ -33,8 +33,8 @@ Class = TypeVar("Class", bound=type[Any])
 LAWS: dict[str, type[Any]] = {}
 _known: set[bytes] = set()
 _at_work = threading.Lock()
-# The present and the former name of a trait.
-PRESENT, FORMER = "is_delay_based", "gives_way"
+# The present name of a trait, by the former one.
+[(FORMER, PRESENT)] = dict(gives_way="is_delay_based").items()
 
 
 class Law:

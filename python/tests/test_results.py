@@ -164,7 +164,7 @@ def test_pauses_are_in_rows_findings_and_a_table():
     assert 0 < pauses["share"] <= 1
     assert rows["nscc"]["pauses"] is None
     assert "Switches pause links" in comparison.verdict("dcqcn").says
-    assert (comparison.verdict("dcqcn").verdict == "holds") == (pauses["share"] < 0.1)
+    assert (comparison.verdict("dcqcn").verdict == "sustains") == (pauses["share"] < 0.1)
     frame = polars.DataFrame(comparison.table("pauses"))
     assert frame["pauses"].sum() == pauses["count"]
     assert all(0.2 < row["goodput_mbps"]["mean"] / row["allowed_mbps"] <= 1 for row in rows.values())

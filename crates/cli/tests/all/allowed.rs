@@ -211,7 +211,7 @@ fn one_persistent_connection_is_within_10_percent_of_the_bound() {
 /// Hosts with one to three links each, of different rates, so that a flow may have a fast or a slow one.
 #[test]
 fn no_run_over_several_links_exceeds_the_upper_bound() {
-    const ANY: [&str; 5] = ["newreno", "dctcp", "cubic", "dcqcn", "nscc"];
+    const ANY: [&str; 8] = ["newreno", "dctcp", "cubic", "dcqcn", "nscc", "rccc", "eqds", "ndp"];
     let mut near = 0;
     for case in 0..120 {
         let mut draws = Draws(5_000 + case);

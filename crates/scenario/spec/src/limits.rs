@@ -120,9 +120,9 @@ pub const LIMITS: &[Limit] = &[
     Limit {
         name: "bbr",
         also: &["bbr2", "bbrv2", "bbr3", "bbrv3", "pacing", "fq", "copa"],
-        missing: "bandwidth models and pacing; a sender transmits all that its window allows back to back",
+        missing: "models of a path's bandwidth, and pacing of TCP: a TCP sender other than Swift transmits all that its window allows back to back",
         so: "bursts are as large as windows allow, so buffers overflow earlier than with paced senders",
-        near: "gss sends less at the start, m21 caps the window; neither paces",
+        near: "gss sends less at the start, m21 caps the window; swift paces below one packet per round trip",
     },
     Limit {
         name: "homa",

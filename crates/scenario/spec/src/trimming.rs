@@ -31,12 +31,6 @@ impl Settings {
 /// sent.
 pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(kind) = scheme.uet() else { return Ok(()) };
-    if kind != TrimBased::Nscc && s.rates_of_several_links().is_some() {
-        let what = format!(
-            "`fabric.edges` has hosts with several links, which {scheme} does not support: give each host one edge, or use nscc"
-        );
-        return wrong(&["fabric.edges"], what);
-    }
     let needs = Bytes(s.link.framing.frame(HEADERS + kind.payload(&s.laws.uet)).into());
     let classes = s.port_classes().filter_map(|class| Some(("switch.ports", class.buffer?)));
     let small = |&(_, buffer): &(&str, QueueSize)| s.in_bytes(buffer) < needs.0;

@@ -65,6 +65,17 @@ fn pause_lets_the_packet_on_the_wire_complete() {
 }
 
 #[test]
+fn packet_waits_behind_one_that_is_due_to_leave_now() {
+    let mut link = lazy(Law::UNLIMITED);
+    offer(&mut link, 0, &packet(0, 0));
+    offer(&mut link, US, &packet(1, 0));
+    // The wire is free at 10 us, but the departure of the queued packet comes later in that instant.
+    assert_eq!(offer(&mut link, 10 * US, &packet(2, 0)), LinkAction::Nothing);
+    assert!(link.depart(10 * US).left.is_some());
+    assert_eq!((order(&link), link.queue_bytes()), (vec![0, 1, 2], 1_250));
+}
+
+#[test]
 fn pauses_before_a_departure_schedule_it_once() {
     let mut link = lazy(Law::UNLIMITED);
     offer(&mut link, 0, &packet(0, 0));

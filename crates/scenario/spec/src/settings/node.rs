@@ -26,7 +26,7 @@ section! {
         /// Memory reserved for each port and not shared.
         #[needs(Memory)]
         reserved: Bytes = Bytes(0),
-        /// Memory set aside for features that are not modelled, such as headroom for packets in flight after a pause (PFC).
+        /// Memory set aside and used by no port, such as the headroom of lossless classes that the scenario leaves out.
         #[needs(Memory)]
         headroom: Bytes = Bytes(0),
         /// Overrides for ports of a given rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB": `ecn_threshold.k`, `buffer` or both.
