@@ -96,8 +96,14 @@ impl Room {
         self.ends(come);
     }
 
+    /// A response ends. Its missing keys count as values without bytes.
+    pub fn response_ends(&mut self, rest: Expected) {
+        (0..rest.values.min(WEIGHT as u32)).for_each(|_| self.weighted -= self.weighted / WEIGHT);
+        self.ends(rest);
+    }
+
     /// Nothing more comes of this.
-    pub fn ends(&mut self, rest: Expected) {
+    fn ends(&mut self, rest: Expected) {
         self.values -= rest.values as usize;
         self.bytes -= rest.bytes as usize;
     }
@@ -142,6 +148,17 @@ mod tests {
 
     fn values(values: u32, bytes: usize) -> Expected {
         Expected { values, bytes: bytes as u32 }
+    }
+
+    #[test]
+    fn misses_are_small() {
+        let mut room = Room::default();
+        for _ in 0..10 {
+            room.expect(values(100, 0));
+            room.response_ends(values(100, 0));
+        }
+        room.expect(values(1, 0));
+        assert!(room.suffices(values(1 << 20, 0)) && !room.suffices(values(1, 9 << 20)));
     }
 
     #[test]

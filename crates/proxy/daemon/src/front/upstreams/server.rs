@@ -543,7 +543,7 @@ impl<S> Server<S> {
     pub fn pop(&mut self) {
         if let Some(ask) = self.asked.pop_front() {
             self.notes.take(ask.note);
-            self.room.ends(ask.expects);
+            self.room.response_ends(ask.expects);
             self.shares.remove(ask.tenant, ask.bytes);
             self.given_up = self.given_up.saturating_sub(1);
         }

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use fanin_daemon::machine::Value;
+
 use super::MS;
-use super::site::{Site, pool};
+use super::site::{Process, Site, pool};
 
 const SECOND: u64 = 1000 * MS;
 
@@ -81,6 +83,8 @@ fn server_that_sends_slowly_is_busy_and_stays() {
     assert_eq!([slow, waits].map(|client| asked(&site, client)), [late.to_owned(), format!("{late}MN\r\n")]);
     assert_eq!(asked(&site, writer), "", "a change in a pool with failover waits for its server");
     assert!(site.figure("errors_timeout") == 2 && site.figure("server_failures") == 0);
+    let Process::Front(front) = &site.process else { panic!("an agent") };
+    assert!(front.figures().iter().any(|figure| matches!(figure.value, Value::Text("busy"))));
     // The rest of the late responses is dropped; the next ones belong to their requests.
     site.send(server, b"\r\nEND\r\nEND\r\nSTORED\r\n");
     site.turn();
