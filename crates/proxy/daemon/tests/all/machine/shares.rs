@@ -162,12 +162,6 @@ fn requests_behind_a_waiting_get_keep_their_order() {
     let second = said(&site);
     let (get, set) = (second.find("get a"), second.find("set a"));
     assert!(get.is_some() && set.is_some() && get < set, "{second}");
-    // They fail if there is no room for too long, without harm for the connection.
-    let requests = second.matches("get b").count();
-    assert!(requests < 128, "{requests}");
-    site.now += 500 * MS;
-    site.turn();
-    assert!(site.figure("errors_timeout") > 0);
 }
 
 #[test]
