@@ -3,7 +3,8 @@
 
     agents.py cost [--seconds S]          CPU of front end and agents for a key in multigets of 100 and 1,000, and of an idle agent
     agents.py strangers [--count N]       connections that never greet: an agent's memory, and requests meanwhile
-    agents.py soak [--seconds S]          requests while agents and the planner that moves keys are killed: versions, errors, memory
+    agents.py soak [--seconds S]          requests while agents and the planner that moves keys are killed: versions, own changes without a
+                                          reply, errors, memory, servers that fail
 
 Exits with 1 if a figure is out of its bounds. Uses 30 ports from PORTS (23500) on.
 """
@@ -22,7 +23,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from stands import FANIN, ended, memcached, resident, start, wait
+from stands import FANIN, ended, figures, memcached, resident, start, wait
 
 BASE = int(os.environ.get("PORTS", "23500"))
 SERVERS = list(range(BASE + 1, BASE + 9))
@@ -36,6 +37,8 @@ LARGE_PAGE, CLIENTS = 1_000, 4
 LARGE = 2_000
 # Seconds between faults of a soak.
 FAULTS = 10
+# Memory limits of front end and agents, MiB, and how much more the processes may grow.
+FRONT_MEMORY, AGENT_MEMORY, SLACK = 64, 32, 4
 
 
 def listed(ports):
@@ -45,7 +48,7 @@ def listed(ports):
 def agent(folder, number):
     config = folder / f"agent{number}.toml"
     config.write_text(f'listen = "127.0.0.1:{AGENTS[number]}"\nmemcached = "127.0.0.1:{SERVERS[number]}"\n'
-                      f'racks = "racks.toml"\nplaintext = true\npeers = 20000\n')
+                      f'racks = "racks.toml"\nplaintext = true\npeers = 20000\nmemory = "{AGENT_MEMORY} MiB"\n')
     return start(AGENTS[number], FANIN, "agent", "--config", config)
 
 
@@ -59,7 +62,7 @@ def stand(folder):
     pools = [f'[[pool]]\nname = "{how}"\nlisten = "127.0.0.1:{port}"\nservers = [{listed(SERVERS)}]\nmultiget = "{how}"\n'
              for how, port in FRONTS.items()]
     pools[0] += 'racks = "racks.toml"\nplaintext = true\n'
-    (folder / "front.toml").write_text("threads = 1\n" + "".join(pools))
+    (folder / "front.toml").write_text(f'threads = 1\nmemory = "{FRONT_MEMORY} MiB"\n' + "".join(pools))
     front = start(FRONTS["sicc"], FANIN, "front", "--config", folder / "front.toml")
     return servers, agents, front
 
@@ -186,6 +189,33 @@ class Soak:
     def key(self, number):
         return b"%d-%s" % (number, self.prefix)
 
+    def change_and_read(self, port, first):
+        """Sets and deletes without a reply, each followed at once by a multiget of its page, which must show this client's own changes."""
+        client, chance, versions = Client(port), random.Random(first), {}
+        while not self.over:
+            page = chance.randrange(KEYS // OF_PAGE) * OF_PAGE
+            numbers = range(page, page + OF_PAGE)
+            own = [number for number in numbers if number % 2 == first]
+            changes = []
+            for number in chance.sample(own, chance.randrange(1, 10)):
+                version = versions[number] = abs(versions.get(number, 0)) + 1
+                if chance.random() < 0.3:
+                    versions[number] = -version
+                    changes.append(b"delete %s noreply\r\n" % self.key(number))
+                else:
+                    changes.append(b"set %s 0 0 %d noreply\r\n%0*d\r\n" % (self.key(number), SIZE, SIZE, version))
+            client.socket.sendall(b"".join(changes))
+            found, error = client.get([self.key(number) for number in numbers])
+            self.errors += error is not None
+            for number in own:
+                value, version = found.get(self.key(number)), versions.get(number, 0)
+                if value is None:
+                    self.missing += error is None and version > 0
+                elif int(value) != version:
+                    self.wrong = f"{self.key(number)} is {int(value)}, though its client had last sent {version}; a negative one is a delete"
+            self.reads += 1
+            time.sleep(0.01)
+
     def write(self, port, first):
         client, version = Client(port), 0
         while not self.over:
@@ -217,13 +247,21 @@ class Soak:
             time.sleep(0.03)
 
 
+def failed_servers():
+    """Servers of the pool with hubs that the front end does not use, though none of them has failed, and failed connections to servers."""
+    states = figures(FRONTS["sicc"])
+    failed = {f"{name} {state}" for name, state in states.items() if name.endswith(":state") and state not in ("up", "busy")}
+    return failed | ({"a connection to a server"} if int(states["server_failures"]) else set())
+
+
 def soak(folder, options):
     chance, memory = random.Random(1), []
     # Pools with a plan and pools without one do not share keys.
-    through_hubs, moving = Soak(b"hub"), Soak(b"moved")
+    through_hubs, moving, own = Soak(b"hub"), Soak(b"moved"), Soak(b"own")
     with ended([]) as processes:
         servers, agents, front = stand(folder)
         processes += servers
+        idle = [resident(front.pid), max(resident(of.pid) for of in agents)]
         planned = "".join(f'[[pool]]\nname = "p{port}"\nlisten = "127.0.0.1:{port}"\nservers = [{listed(SERVERS)}]\nplan = "plans"\n' for port in PLANNED)
         (folder / "plain.toml").write_text(f'[[pool]]\nlisten = "127.0.0.1:1"\nservers = [{listed(SERVERS)}]\n')
         (folder / "planned.toml").write_text('threads = 1\n[log]\nfile = "asked.csv"\nshare = "20 %"\nsize = "4 MiB"\n' + planned)
@@ -245,9 +283,12 @@ def soak(folder, options):
             targets = [(work.read, one, 1), (work.read, other, 2), (work.write, one, 0), (work.write, other, 1)]
             for target, *arguments in targets:
                 threading.Thread(target=target, args=arguments, daemon=True).start()
-        begun = faulted = time.monotonic()
-        while time.monotonic() - begun < options.seconds and not (through_hubs.wrong or moving.wrong):
+        for first in range(2):
+            threading.Thread(target=own.change_and_read, args=(FRONTS["sicc"], first), daemon=True).start()
+        begun, faulted, failed = time.monotonic(), time.monotonic(), set()
+        while time.monotonic() - begun < options.seconds and not (through_hubs.wrong or moving.wrong or own.wrong):
             time.sleep(1)
+            failed |= failed_servers()
             memory.append((resident(front.pid), max(resident(of.pid) for of in agents), resident(mover.pid), resident(plans.pid)))
             if time.monotonic() - faulted > FAULTS:
                 faulted, number = time.monotonic(), chance.randrange(len(agents))
@@ -259,17 +300,23 @@ def soak(folder, options):
                     plans.kill()
                     plans.wait()
                     plans = planner()
-        through_hubs.over = moving.over = True
+        through_hubs.over = moving.over = own.over = True
         processes += [front, mover, plans, *agents]
     half = len(memory) // 2
-    for name, work in (("through hubs", through_hubs), ("while keys move", moving)):
+    for name, work in (("through hubs", through_hubs), ("own changes through hubs", own), ("while keys move", moving)):
         print(f"{name}: {work.reads} multigets, {work.errors} errors, {work.missing} keys missing")
     print((folder / "periods").read_text())
     peaks = [[max(of) for of in zip(*part)] for part in (memory[:half], memory[half:])]
     for name, early, late in zip(("front end", "agents", "front end with a plan", "planner"), *peaks):
         print(f"{name}: {early:.1f} MB at most in the first half, {late:.1f} MB in the second")
-    grows = any(late > early * 1.25 + 2 for early, late in zip(*peaks))
-    return through_hubs.wrong or moving.wrong or ("memory grows" if grows else "fits")
+    # The first plans take a minute.
+    grows = options.seconds >= 300 and any(late > early * 1.25 + 2 for early, late in zip(*peaks))
+    limits = [first + (limit + SLACK) * 1.048576 for first, limit in zip(idle, (FRONT_MEMORY, AGENT_MEMORY))]
+    exceeds = any(max(of) > limit for of, limit in zip(zip(*peaks), limits))
+    wrong = [work.wrong for work in (through_hubs, moving, own) if work.wrong]
+    wrong += ["memory grows"] * grows + ["memory exceeds its limit"] * exceeds
+    wrong += [f"servers without a fault failed: {sorted(failed)}"] if failed else []
+    return "; ".join(wrong) or "fits"
 
 
 def main():

@@ -4,7 +4,8 @@
 Clients set, get, ask for many keys and delete, by a pool that asks all servers at once, by one with a sliding window, and by one with TLS;
 every value carries its key. A pool moves its keys by one plan after another; their values carry versions, and nobody may read one that is
 older than the last answered write. So do the values of a pool with `on_down = "next"` and of one with `replicas = 2`; there, nobody may
-read an older one than anybody has read before, either.
+read an older one than anybody has read before, either. Clients of a pool without faults send changes without a reply and multigets in one pipeline,
+and must see exactly their own changes.
 
 Meanwhile a server is killed and comes back, or is stopped for a while; the front end is killed and starts again; the stage file is lost.
 Every two or three seconds the front end reloads changed settings: a pool comes or goes, and another one, whose clients nothing may fail,
@@ -34,8 +35,8 @@ import tempfile
 import threading
 import time
 
-from soak_clients import BUSY, CLIENTS, EVENTS, MOVED, Client, FailoverClient, Mover, SteadyClient, TlsClient, event
-from soak_front import EXTRA, FAILOVER, Front, PLANNED, POOLS, SERVERS, STEADY, TLS
+from soak_clients import BUSY, CLIENTS, EVENTS, MOVED, Client, FailoverClient, Mover, NoreplyClient, SteadyClient, TlsClient, event
+from soak_front import EXTRA, FAILOVER, Front, NOREPLY, PLANNED, POOLS, SERVERS, STEADY, TLS
 from stands import certificates, figures, memcached, memcacheds
 
 
@@ -198,6 +199,7 @@ def run(seconds, front, servers, begin, planner, stop):
     """Load and faults; returns whatever was wrong."""
     clients = [Client(seed, port, stop, front) for seed, port in enumerate(list(POOLS) * 3)]
     clients += [TlsClient(seed, TLS, stop, front) for seed in range(10, 12)] + [SteadyClient(seed, EXTRA, stop, front) for seed in range(20, 23)]
+    clients += [NoreplyClient(seed, NOREPLY, stop, front) for seed in range(4)]
     clients += [Mover(seed, PLANNED, stop, front) for seed in range(4)]
     clients += [FailoverClient(number, name, stop, front) for name in FAILOVER for number in range(CLIENTS)]
     reloader, faults, tenths = Reloader(front, stop), Faults(front, servers, begin, seconds), 0

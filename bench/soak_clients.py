@@ -191,3 +191,59 @@ class Mover(Client):
                 EVENTS.extend(self.history[key])
                 self.wrong = f"key {key}: version {version} was read, {before[keys.index(key)]} had been answered"
         self.errors += told.startswith(b"SERVER_ERROR")
+
+
+class NoreplyClient(Client):
+    """Of the pool whose servers neither fail nor change. It sends changes that nobody acknowledges and multigets of the same keys in one
+    pipeline, as pymemcache does with its defaults: each multiget returns exactly what its connection has written before."""
+
+    KEYS, MOST_CHANGES = 50, 20
+    current, connections = None, 0
+
+    def one(self, file):
+        # Changes of a connection that broke may be executed later, so each connection has its own keys.
+        if file is not self.current:
+            self.current, self.versions = file, [0] * self.KEYS
+            self.connections += 1
+        pipeline, expected = [], []
+        for _ in range(self.random.randrange(1, 4)):
+            changed = set()
+            for _ in range(self.random.randrange(self.MOST_CHANGES)):
+                changed.add(key := self.random.randrange(self.KEYS))
+                pipeline.append(self.change(key))
+            page = list(changed | set(self.random.sample(range(self.KEYS), 10)))
+            pipeline.append(b"get %s\r\n" % b" ".join(map(self.key, page)))
+            expected.append((changed, {self.key(key): (key, self.versions[key]) for key in page}))
+        self.asked += len(pipeline)
+        file.write(b"".join(pipeline))
+        file.flush()
+        for changed, page in expected:
+            self.check(file, changed, page)
+
+    def key(self, number):
+        return b"%d-%d-%d-noreply" % (self.seed, self.connections, number)
+
+    def change(self, number):
+        """Bytes of a set or, for a negative version, a delete."""
+        version = abs(self.versions[number]) + 1
+        if self.random.random() < 0.3:
+            self.versions[number] = -version
+            return b"delete %s noreply\r\n" % self.key(number)
+        self.versions[number] = version
+        data = b"%d/" % version + b"x" * self.random.choice([1, 100, 5_000])
+        return b"set %s 0 0 %d noreply\r\n%s\r\n" % (self.key(number), len(data), data)
+
+    def check(self, file, changed, page):
+        while (said := line(file)).startswith(b"VALUE "):
+            _, name, _, size = said.split()
+            data = file.read(int(size) + 2)
+            key, version = page.pop(name, (None, None))
+            if version is None or not data.startswith(b"%d/" % version):
+                self.wrong = f"{name} is {data[:20]} instead of version {version}; a negative one is deleted"
+        if said != b"END\r\n":
+            self.errors += 1
+            self.wrong = f"a multiget of a steady server failed: {said}"
+        # A server without memory may drop keys, but not the latest.
+        lost = [(key, version) for key, version in page.values() if version > 0 and key in changed]
+        if lost and said == b"END\r\n":
+            self.wrong = f"keys and versions that this connection had just set are missing: {lost}"

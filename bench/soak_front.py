@@ -17,7 +17,7 @@ SERVERS = list(range(23401, 23417))
 # Servers without faults, towards which the front end speaks TLS. Reloads change the weights of the first, and add and remove the others.
 STEADY = list(range(23440, 23444))
 POOLS = {23420: "one-all", 23421: "sliding-window"}
-PLANNED, TLS, NEXT, REPLICAS, EXTRA, GUEST = range(23422, 23428)
+PLANNED, TLS, NEXT, REPLICAS, EXTRA, GUEST, NOREPLY = range(23422, 23429)
 FAILOVER = {"next": NEXT, "replicas": REPLICAS}
 KEYS = 200
 # Seconds for the clients with TLS, who stay in the old process.
@@ -68,6 +68,7 @@ class Front:
         # Its requests must not fail, however busy this machine is.
         steady = f'timeout = "5 s"\nserver_tls = {{ ca = "{self.folder}/ca.pem" }}'
         text += pool("extra", EXTRA, servers, steady)
+        text += pool("noreply", NOREPLY, STEADY, steady)
         self.has_guest = not self.has_guest
         if self.has_guest:
             text += pool("guest", GUEST, STEADY[:1], steady)

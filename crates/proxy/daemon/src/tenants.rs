@@ -63,7 +63,10 @@ pub struct Tenant {
     requests: AtomicU64,
     /// Clients closed because of it.
     closed: AtomicU64,
-    /// Until when its wrong passwords have been paid.
+    /// Memory of its clients, as they last reported it.
+    memory: AtomicUsize,
+    /// Its wrong passwords, and until when they have been paid.
+    guesses: AtomicU64,
     guessed: AtomicU64,
 }
 
@@ -74,12 +77,15 @@ pub struct TenantFigures {
     pub clients: usize,
     pub requests: u64,
     pub closed: u64,
+    pub memory: usize,
+    pub guesses: u64,
 }
 
 impl Tenant {
     fn new(name: String, number: u32) -> Arc<Tenant> {
-        let (clients, requests, closed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Tenant { name, number, clients, requests, closed, guessed: AtomicU64::new(0) })
+        let [clients, memory] = [0; 2].map(AtomicUsize::new);
+        let [requests, closed, guesses, guessed] = [0; 4].map(AtomicU64::new);
+        Arc::new(Tenant { name, number, clients, requests, closed, memory, guesses, guessed })
     }
 
     /// Number of its clients.
@@ -97,6 +103,11 @@ impl Tenant {
         self.closed.fetch_add(1, Relaxed);
     }
 
+    /// The memory of one of its clients has changed.
+    pub fn holds_instead(&self, before: usize, now: usize) {
+        self.memory.fetch_add(now.wrapping_sub(before), Relaxed);
+    }
+
     /// When the next password may be compared.
     pub fn next_guess(&self) -> Nanos {
         self.guessed.load(Relaxed).saturating_sub(GUESSES_AHEAD)
@@ -104,13 +115,15 @@ impl Tenant {
 
     /// Counts a wrong password.
     pub fn has_guessed(&self, now: Nanos) {
+        self.guesses.fetch_add(1, Relaxed);
         // Another thread may have done the same.
         let _ = self.guessed.fetch_update(Relaxed, Relaxed, |until| Some(until.max(now) + GUESS));
     }
 
     fn figures(&self) -> TenantFigures {
-        let (requests, closed) = (self.requests.load(Relaxed), self.closed.load(Relaxed));
-        TenantFigures { name: self.name.clone(), clients: self.clients(), requests, closed }
+        let [requests, closed, guesses] = [&self.requests, &self.closed, &self.guesses].map(|one| one.load(Relaxed));
+        let (name, memory) = (self.name.clone(), self.memory.load(Relaxed));
+        TenantFigures { name, clients: self.clients(), requests, closed, memory, guesses }
     }
 }
 
@@ -224,12 +237,14 @@ impl Tenants {
         self.clients.load(Relaxed)
     }
 
-    /// Figures of the tenants with most clients and of those with most requests, at most `most` of each.
+    /// Figures of the tenants with most clients, requests, memory and wrong passwords, at most `most` of each.
     pub fn largest(&self, most: usize) -> Vec<TenantFigures> {
         let mut all: Vec<TenantFigures> = self.known().tenants.values().map(|tenant| tenant.figures()).collect();
         all.push(self.others.figures());
         let mut largest: Vec<TenantFigures> = Vec::new();
-        for by in [|one: &TenantFigures| one.clients as u64, |one: &TenantFigures| one.requests] {
+        let orders: [fn(&TenantFigures) -> u64; 4] =
+            [|one| one.clients as u64, |one| one.requests, |one| one.memory as u64, |one| one.guesses];
+        for by in orders {
             all.sort_by_key(|one| std::cmp::Reverse(by(one)));
             largest.extend(all.iter().filter(|one| by(one) > 0).take(most).cloned());
         }
@@ -280,6 +295,19 @@ mod tests {
         tenants.of(address("10.0.0.1")).has_requested(7);
         let names = tenants.largest(5).into_iter().map(|one| (one.name, one.clients, one.requests)).collect::<Vec<_>>();
         assert_eq!(names, [("10.0.0.1".to_owned(), 0, 7), ("UNIX socket".to_owned(), 1, 0)]);
+    }
+
+    #[test]
+    fn largest_tenants_have_most_of_something() {
+        let tenants = Tenants::default();
+        let all: Vec<_> = (0..9u32).map(|number| tenants.of(Identity::Address(IpAddr::V4(number.into())))).collect();
+        all[1].holds_instead(0, 5000);
+        all[1].holds_instead(5000, 100);
+        all[2].holds_instead(0, 50);
+        (0..3).for_each(|_| all[3].has_guessed(0));
+        let figures = tenants.largest(1);
+        let figures: Vec<_> = figures.iter().map(|one| (&one.name[..], one.memory, one.guesses)).collect();
+        assert_eq!(figures, [("0.0.0.1", 100, 0), ("0.0.0.3", 0, 3)]);
     }
 
     #[test]

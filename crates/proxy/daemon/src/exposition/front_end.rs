@@ -11,7 +11,6 @@ use super::{incast, process};
 use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
 use crate::server_error::ServerError;
 use crate::shared::{PoolState, Shared};
-use crate::tenants::TenantFigures;
 
 /// A front end's metrics.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub struct FrontEndMetrics {
     stop: Arc<AtomicBool>,
 }
 
-/// Number of reported tenants with most clients, and of those with most requests.
+/// Number of reported tenants with most clients; with most requests, memory, and failed logins.
 const TENANTS: usize = 20;
 
 /// Names of counters whose name in `stats` is memcached's, or short.
@@ -113,7 +112,7 @@ impl FrontEndMetrics {
         families
     }
 
-    /// The tenants with most clients and with most requests.
+    /// The tenants with most clients, requests, memory, and failed logins.
     fn of_tenants(&self) -> Vec<Family> {
         let mut clients = family("fanin_tenant_clients", "Clients of the largest tenants", MetricType::Gauge);
         let mut requests = family("fanin_tenant_requests", "Requests of the largest tenants", MetricType::Counter);
@@ -122,13 +121,19 @@ impl FrontEndMetrics {
             "Clients of the largest tenants that were refused or closed because they took too much or too long",
             MetricType::Counter,
         );
-        for TenantFigures { name, clients: now, requests: all, closed: cut } in self.shared.tenants.largest(TENANTS) {
-            let of = [("tenant", &name[..])];
-            clients.number(&of, now as f64);
-            requests.number(&of, all as f64);
-            closed.number(&of, cut as f64);
+        let mut memory =
+            family("fanin_tenant_memory_bytes", "Memory of the largest tenants' clients", MetricType::Gauge);
+        let mut logins =
+            family("fanin_tenant_failed_logins", "Wrong passwords of the largest tenants", MetricType::Counter);
+        for one in self.shared.tenants.largest(TENANTS) {
+            let of = [("tenant", &one.name[..])];
+            clients.number(&of, one.clients as f64);
+            requests.number(&of, one.requests as f64);
+            closed.number(&of, one.closed as f64);
+            memory.number(&of, one.memory as f64);
+            logins.number(&of, one.guesses as f64);
         }
-        vec![clients, requests, closed]
+        vec![clients, requests, closed, memory, logins]
     }
 
     /// The most requested keys, at most this many.

@@ -21,5 +21,5 @@ mod server_state;
 mod transitions;
 
 pub use members::{MOST_REPLICAS, Members, Phase, Route};
-pub use server_state::{Entry, ServerState};
+pub use server_state::{Entry, Reserved, ServerState};
 pub use transitions::Failover;

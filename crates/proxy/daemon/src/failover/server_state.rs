@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::metrics::ServerFigures;
 
-/// Most keys. A tenant may use as much as is free, so that none can fill it; its changes are refused then. A part is for notes that cannot
-/// be refused; if that is full, the server is flushed when it returns.
+/// Most keys. A tenant may use as much as is free, so that none can fill it: each of its changes reserves a place, in case it fails, and is
+/// refused without one. A part is for the front end's own notes; if that is full, the server is flushed when it returns.
 const MOST_KEYS: usize = 1 << 18;
 const OWN_KEYS: usize = MOST_KEYS / 8;
 
@@ -76,6 +76,11 @@ impl ServerState {
         Arc::strong_count(&self.unfinished) > 1
     }
 
+    /// A place in its journal for a change of a tenant, if there is one.
+    pub fn reserve(self: &Arc<ServerState>, tenant: u32) -> Option<Reserved> {
+        self.journal().reserve(tenant).then(|| Reserved { server: self.clone(), tenant })
+    }
+
     /// Keys to delete before it is read again.
     pub fn journal(&self) -> MutexGuard<'_, Journal> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
@@ -107,12 +112,27 @@ impl ServerState {
     }
 }
 
+/// A place in a server's journal for a change that is not complete, until dropped.
+#[derive(Debug)]
+pub struct Reserved {
+    server: Arc<ServerState>,
+    pub tenant: u32,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.server.journal().release(self.tenant);
+    }
+}
+
 /// Keys to delete at a server.
 #[derive(Debug, Default)]
 pub struct Journal {
     keys: BTreeMap<SentKey, Noted>,
-    /// Number of keys by tenant.
+    /// Number of keys by tenant, and of reserved places; and the number of all these places.
     of_tenants: BTreeMap<u32, usize>,
+    reserved_of: BTreeMap<u32, usize>,
+    reserved: usize,
     /// Keys that are being deleted.
     taken: Vec<Entry>,
     /// Whether everything must be deleted.
@@ -127,25 +147,62 @@ impl Journal {
     #[must_use]
     pub fn add(&mut self, key: &[u8], base64: bool, other: Option<&Arc<ServerState>>, tenant: Option<u32>) -> bool {
         let key = (key.to_vec(), base64);
-        if !self.keys.contains_key(&key) {
-            let free = MOST_KEYS.saturating_sub(self.keys.len());
-            let is_full = match tenant {
-                Some(tenant) => self.of_tenants.get(&tenant).copied().unwrap_or(0) >= free.saturating_sub(OWN_KEYS),
-                None => free == 0,
-            };
-            if is_full {
-                return false;
-            }
+        let has_place = match tenant {
+            _ if self.keys.contains_key(&key) => true,
+            Some(tenant) => self.has_place(tenant),
+            None => self.free() > 0,
+        };
+        if has_place {
+            self.insert(key, other, tenant);
+        }
+        has_place
+    }
+
+    /// Adds a key for which the tenant has reserved a place.
+    pub fn add_reserved(&mut self, key: &[u8], base64: bool, tenant: u32) {
+        self.insert((key.to_vec(), base64), None, Some(tenant));
+    }
+
+    fn insert(&mut self, key: SentKey, other: Option<&Arc<ServerState>>, tenant: Option<u32>) {
+        let noted = self.keys.entry(key).or_insert_with(|| {
             tenant.into_iter().for_each(|tenant| *self.of_tenants.entry(tenant).or_default() += 1);
-            self.keys.insert(key.clone(), Noted { others: Vec::new(), tenant });
-        }
-        let others = &mut self.keys.entry(key).or_default().others;
+            Noted { others: Vec::new(), tenant }
+        });
         if let Some(other) = other.map(Arc::downgrade)
-            && !others.iter().any(|known| known.ptr_eq(&other))
+            && !noted.others.iter().any(|known| known.ptr_eq(&other))
         {
-            others.push(other);
+            noted.others.push(other);
         }
-        true
+    }
+
+    /// Number of places that are neither used nor reserved.
+    fn free(&self) -> usize {
+        MOST_KEYS.saturating_sub(self.keys.len() + self.reserved)
+    }
+
+    /// Whether a tenant may use another place.
+    fn has_place(&self, tenant: u32) -> bool {
+        let used = [&self.of_tenants, &self.reserved_of].map(|of| of.get(&tenant).copied().unwrap_or(0));
+        used.iter().sum::<usize>() < self.free().saturating_sub(OWN_KEYS)
+    }
+
+    fn reserve(&mut self, tenant: u32) -> bool {
+        let has_place = self.has_place(tenant);
+        if has_place {
+            *self.reserved_of.entry(tenant).or_default() += 1;
+            self.reserved += 1;
+        }
+        has_place
+    }
+
+    fn release(&mut self, tenant: u32) {
+        self.reserved -= 1;
+        if let Some(reserved) = self.reserved_of.get_mut(&tenant) {
+            *reserved -= 1;
+            if *reserved == 0 {
+                self.reserved_of.remove(&tenant);
+            }
+        }
     }
 
     /// Has everything deleted at this server. Only keys for other servers are kept.
@@ -250,6 +307,27 @@ mod tests {
     }
 
     #[test]
+    fn failed_changes_have_reserved_places() {
+        let server = Arc::<ServerState>::default();
+        let reserve = |tenant: u32| std::iter::from_fn(|| server.reserve(tenant)).take(MOST_KEYS).collect::<Vec<_>>();
+        let (first, second) = (reserve(1), reserve(2));
+        assert_eq!([first.len(), second.len()], [(MOST_KEYS - OWN_KEYS) / 2, (MOST_KEYS - OWN_KEYS) / 4]);
+        assert!(!server.journal().add(b"refused", false, None, Some(1)));
+        // All of them fail.
+        for (number, place) in first.iter().chain(&second).enumerate() {
+            server.journal().add_reserved(&number.to_be_bytes(), false, place.tenant);
+        }
+        drop((first, second));
+        assert_eq!(server.journal().len(), (MOST_KEYS - OWN_KEYS) / 4 * 3);
+        assert!(server.reserve(1).is_none() && server.reserve(3).is_some());
+        assert!((0..OWN_KEYS as u32).all(|key| server.journal().add(&key.to_be_bytes(), true, None, None)));
+        let mut journal = server.journal();
+        journal.take(MOST_KEYS);
+        journal.has_deleted();
+        assert!(journal.is_clear() && journal.reserved == 0 && journal.reserved_of.is_empty());
+    }
+
+    #[test]
     fn no_tenant_fills_it() {
         let mut journal = Journal::default();
         let mut fill = |tenant: u32| {
@@ -261,7 +339,7 @@ mod tests {
             [first, second, third],
             [(MOST_KEYS - OWN_KEYS) / 2, (MOST_KEYS - OWN_KEYS) / 4, (MOST_KEYS - OWN_KEYS) / 8]
         );
-        assert!(journal.add(b"own", false, None, None), "what cannot be refused has its place");
+        assert!(journal.add(b"own", false, None, None), "the front end's own notes have their place");
         journal.take(MOST_KEYS);
         journal.has_deleted();
         assert!(journal.of_tenants.is_empty() && journal.is_clear());

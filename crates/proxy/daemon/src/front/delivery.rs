@@ -17,6 +17,10 @@ pub const TOO_LARGE: &str = "SERVER_ERROR value exceeds this front end's limit\r
 impl<N: Net> Front<N> {
     /// Counts a value of this size, with its line and without, for the destination; returns whether it expects the key there, if it knows.
     pub(super) fn expects_value(&mut self, ask: &Ask, key: &[u8], size: usize, value: usize) -> Option<bool> {
+        if matches!(ask.to, Destination::GivenUp) {
+            // Its keys are not known any more.
+            return Some(true);
+        }
         let Destination::Batch { get, batch } = ask.to else {
             self.clients.get_mut(ask.client).into_iter().for_each(|client| client.has_seen(1, value));
             return None;
@@ -29,6 +33,7 @@ impl<N: Net> Front<N> {
     /// Delivers response bytes.
     pub(super) fn deliver(&mut self, ask: &Ask, bytes: &[u8]) {
         match ask.to {
+            Destination::GivenUp => {}
             _ if ask.hushed => {}
             Destination::Batch { get, batch } => {
                 if self.multigets.hold(get, batch, bytes)
@@ -68,7 +73,7 @@ impl<N: Net> Front<N> {
             | Destination::Direct(_)
             | Destination::KeyMigration(_) => self.deliver(ask, line),
             Destination::KeyOfBatch(read) => self.primary_reads.receives_line(read, line),
-            Destination::Probe => {}
+            Destination::Probe | Destination::GivenUp => {}
             Destination::Purge { of, .. } if response::is_error(line) => self.purge_refused(of as usize),
             Destination::Purge { .. } => {}
             Destination::Every | Destination::Flush { .. } => {
@@ -112,6 +117,7 @@ impl<N: Net> Front<N> {
         }
         self.primary_reads.ends(ask);
         match ask.to {
+            Destination::GivenUp => return,
             Destination::Joined(get) => {
                 let (who, held) = self.coalescing.over(get);
                 let held = Rc::new(held);
@@ -149,7 +155,7 @@ impl<N: Net> Front<N> {
         if let Destination::Purge { of, round } = ask.to {
             return self.purge_fails(of as usize, round, server);
         }
-        if !matches!(ask.to, Destination::Probe) {
+        if !matches!(ask.to, Destination::Probe | Destination::GivenUp) {
             self.counters.failed(trouble);
         }
         if self.asks_again(ask, trouble, closes) {
@@ -163,7 +169,7 @@ impl<N: Net> Front<N> {
         let misses = ask.shape == Shape::Values && pool.is_some_and(|pool| pool.misses(trouble));
         let text = if misses { text::END } else { trouble.text() };
         match ask.to {
-            Destination::Probe | Destination::Purge { .. } => return,
+            Destination::Probe | Destination::Purge { .. } | Destination::GivenUp => return,
             Destination::KeyMigration(migration) => return self.migration_fails(migration, trouble),
             Destination::Direct(direct) => return self.direct_ends(direct, Some(trouble)),
             Destination::KeyOfBatch(read) => return self.key_of_batch_ends(read, (!misses).then_some(text)),

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use fanin_memcache::{Command, Flags, Keyed, Meta, Shape};
 
 use super::Front;
+use super::clients::Client;
 use super::multigets::Multiget;
 use super::upstreams::ask::{Ask, Destination, Recipient};
+use super::upstreams::room::Waiter;
 use super::upstreams::server::Server;
 use crate::clock::Nanos;
 use crate::failover::{Entry, Failover, Phase};
@@ -60,10 +62,18 @@ impl<N: Net> Front<N> {
         let from = self.upstreams.server(server);
         let held =
             (self.fails_over(server) && from.is_open() && from.has_changes()).then(|| from.state_of_all().unfinished());
-        let (socket, asked) = self.upstreams.close(server, self.now);
-        for (.., get) in self.upstreams.server_mut(server).take_waiting() {
-            self.multigets.get_mut(get).into_iter().for_each(Multiget::leaves_list);
-            self.ask_batches(get);
+        let (socket, mut asked) = self.upstreams.close(server, self.now);
+        for waiter in self.upstreams.server_mut(server).take_waiting() {
+            match waiter {
+                Waiter::Batch(get) => {
+                    self.multigets.get_mut(get).into_iter().for_each(Multiget::leaves_list);
+                    self.ask_batches(get);
+                }
+                Waiter::Get(get) => {
+                    self.clients.get_mut(get.ask.client).into_iter().for_each(Client::get_is_sent);
+                    asked.push_back(get.ask);
+                }
+            }
         }
         match (socket, held) {
             (Some(socket), Some(held)) => self.net.finish(socket, held),

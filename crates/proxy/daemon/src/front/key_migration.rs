@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fanin_memcache::{Keyed, response};
 
 use super::upstreams::ask::Ask;
-use crate::failover::Members;
+use crate::failover::{Members, Reserved};
 use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
 use crate::migration::{KeyMove, MigrationState, Moves, Side, Stage};
@@ -89,6 +89,15 @@ pub struct KeyFailover {
     pub deletes: Vec<usize>,
     /// Servers that get the new value then.
     pub copies: Vec<usize>,
+    /// Places in the journals of these servers and the primary, in case they fail.
+    pub reserved: Vec<Reserved>,
+}
+
+impl KeyFailover {
+    /// The tenant whose change it is, if it has a place in the journals.
+    pub fn tenant(&self) -> Option<u32> {
+        self.reserved.first().map(|reserved| reserved.tenant)
+    }
 }
 
 /// The same get at two replicas.

@@ -2,8 +2,9 @@
 //!
 //! Tenants share it: a tenant that holds less than its fair share has no limit. Above three quarters of the limit, clients of others that
 //! hold more than the mean of their tenant send no new requests. At the limit, servers are not read either, and clients are closed: first
-//! those that have begun a request and sent nothing more for a second, the oldest first; then the largest of tenants above their share. The
-//! same happens to those of the first kind, or else to the largest one, if the first measure has not helped for a second.
+//! those that have begun a request and sent nothing more for a second, of the tenant that holds most by such ones; then the largest of tenants
+//! above their share. Below the limit, the first measure may not have helped for a second: then those of the first kind are closed until it
+//! does, or else the largest one.
 //!
 //! A client is charged for its unparsed input, its unread output, its pending responses, and its requests to servers.
 
@@ -88,7 +89,7 @@ pub struct Limits {
 pub struct Excess {
     /// Only those that hold more than this.
     pub above: usize,
-    /// All of them until memory suffices, or one.
+    /// All of them until memory suffices, or one, besides those that do not finish a request.
     pub all: bool,
 }
 
@@ -211,8 +212,9 @@ impl Limits {
     }
 
     /// Whether enough is free again after closing clients.
-    pub fn is_relieved(&self, net: &impl Net) -> bool {
-        self.all_held(net) < self.shared.memory.most / FREED * (FREED - 1)
+    pub fn is_relieved(&self, net: &impl Net, excess: Excess) -> bool {
+        let most = self.shared.memory.most;
+        self.all_held(net) < if excess.all { most / FREED * (FREED - 1) } else { most / 4 * 3 }
     }
 
     /// A client has been closed because memory was short.

@@ -33,6 +33,8 @@ mod through_hubs;
 pub mod upstreams;
 mod writing;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
@@ -254,8 +256,9 @@ impl<N: Net> Front<N> {
             if self.upstreams.server(server).has_timed_out(self.now) {
                 self.server_fails(server, ServerError::Timeout, false);
             }
+            self.give_up_late(server);
             self.fail_expired_requests(server);
-            self.ask_waiting_batches(server);
+            self.ask_waiting(server);
         }
         self.check_for_late();
         self.hub_timers();
@@ -311,6 +314,14 @@ impl<N: Net> Front<N> {
         }
     }
 
+    /// Clients get timeouts for late requests of a server that goes on to respond: it is busy, not down.
+    fn give_up_late(&mut self, server: usize) {
+        while let Some(ask) = self.upstreams.server_mut(server).give_up(self.now) {
+            self.count_refusal(server, ServerError::Busy);
+            self.fails(server, &ask, ServerError::Timeout, false);
+        }
+    }
+
     /// Reports on stderr that a server is down, or up again, once for all threads.
     fn report_state(&mut self, server: usize, trouble: Option<ServerError>) {
         let from = self.upstreams.server(server);
@@ -338,7 +349,8 @@ impl<N: Net> Front<N> {
             return;
         }
         let pool = &self.upstreams.pool_of(server).shared.settings.name;
-        let state = if busy { "busy: requests are refused, since too many wait for it" } else { "not busy any more" };
+        let state =
+            if busy { "busy: requests are refused or late, since too many wait for it" } else { "not busy any more" };
         let address = from.target.address_now().to_string();
         self.net.report(&Report::Server { pool, server: &from.name, address: &address, state, up: !busy });
     }
@@ -366,7 +378,7 @@ impl<N: Net> Front<N> {
         let (clients, servers) = self.limits.take_delayed();
         clients.into_iter().for_each(|id| self.clients.mark(id));
         for server in servers {
-            self.upstreams.server_mut(server).reads_again();
+            self.upstreams.server_mut(server).resume(self.now);
             self.read_server(server);
         }
     }
@@ -377,7 +389,7 @@ impl<N: Net> Front<N> {
         let Some(excess) = self.limits.excess(&self.net, self.now) else { return self.limits.trim_if_freed(self.now) };
         self.multigets.spare().clear();
         for id in self.clients_to_close(excess) {
-            if excess.all && self.limits.is_relieved(&self.net) {
+            if self.limits.is_relieved(&self.net, excess) {
                 break;
             }
             self.counters.clients_cut_off.add(1);
@@ -389,25 +401,49 @@ impl<N: Net> Front<N> {
     }
 }
 
+/// A client that does not finish a request, and since when.
+struct Stalled {
+    tenant: u32,
+    since: Nanos,
+    holds: usize,
+    id: Id,
+}
+
+/// Such clients, the oldest of the tenant that holds most by those left first.
+fn in_turn(mut stalled: Vec<Stalled>) -> Vec<Id> {
+    let mut left = BTreeMap::<u32, usize>::new();
+    stalled.iter().for_each(|one| *left.entry(one.tenant).or_default() += one.holds);
+    stalled.sort_unstable_by_key(|one| one.since);
+    let mut in_turn = Vec::with_capacity(stalled.len());
+    for Stalled { tenant, since, holds, id } in stalled {
+        let left = left.entry(tenant).or_default();
+        in_turn.push((Reverse(*left), since, id));
+        *left -= holds;
+    }
+    in_turn.sort_unstable_by_key(|(left, since, _)| (*left, *since));
+    in_turn.into_iter().map(|(.., id)| id).collect()
+}
+
 impl<N: Net> Front<N> {
-    /// Clients to close because memory is short, in order: those that do not finish a request, the oldest first; then the largest, those of
-    /// large tenants before others.
+    /// Clients to close because memory is short, in order: those that do not finish a request, of the tenant that holds most by such ones, the
+    /// oldest first; then the largest, those of large tenants before others.
     fn clients_to_close(&self, excess: Excess) -> Vec<Id> {
         let (mut stalled, mut large) = (Vec::new(), Vec::new());
         for (id, client) in self.clients.all() {
             let holds = client.holds() + client.holds_in(&self.net);
             match client.unfinished().filter(|one| one.since + STALLED <= self.now) {
-                Some(unfinished) => stalled.push((unfinished.since, id)),
+                Some(unfinished) => {
+                    stalled.push(Stalled { tenant: client.tenant().number, since: unfinished.since, holds, id })
+                }
                 None if holds > excess.above => {
-                    large.push(((!self.limits.is_large(client.tenant()), std::cmp::Reverse(holds)), id));
+                    large.push(((!self.limits.is_large(client.tenant()), Reverse(holds)), id));
                 }
                 None => {}
             }
         }
-        stalled.sort_unstable_by_key(|(since, _)| *since);
         large.sort_unstable_by_key(|(order, _)| *order);
         large.truncate(if excess.all { large.len() } else { usize::from(stalled.is_empty()) });
-        stalled.into_iter().map(|(_, id)| id).chain(large.into_iter().map(|(_, id)| id)).collect()
+        in_turn(stalled).into_iter().chain(large.into_iter().map(|(_, id)| id)).collect()
     }
 
     /// Closes a client that takes too much, or too long.

@@ -16,7 +16,7 @@ use crate::migration::{KeyMove, LEASE, Location, Side, Stage};
 use crate::net::Net;
 use crate::server_error::ServerError;
 
-/// Above this number of migrations, none starts that no client waits for.
+/// Above this number of migrations, none starts that no client waits for, and none between replicas gets a lease.
 const ENOUGH: usize = 4096;
 
 impl<N: Net> Front<N> {
@@ -117,14 +117,19 @@ impl<N: Net> Front<N> {
 
     /// Sends the next request of a migration.
     pub(super) fn take_step(&mut self, id: Id, step: Step) {
+        let has_many = self.migrations.len() > ENOUGH;
         let Some(migration) = self.migrations.get_mut(id) else { return };
         migration.begin_step(step);
         let (old, new) = migration.servers;
         match step {
             Step::Change => self.ask_change(id),
             Step::Clear(side) => self.ask_step(id, if side == Side::Old { old } else { new }, Meta::Delete, "", None),
-            // A server that may become the primary gets no lease.
-            Step::Copy if migration.key_move.stage == Stage::Move && !self.upstreams.server(old).is_out() => {
+            // A server that may become the primary gets no lease. Of replicas, there are no more than the journals have places for if servers fail.
+            Step::Copy
+                if migration.key_move.stage == Stage::Move
+                    && !self.upstreams.server(old).is_out()
+                    && (migration.members.is_none() || !has_many) =>
+            {
                 self.ask_step(id, new, Meta::Get, &format!("f v c N{LEASE}"), None);
             }
             Step::Copy => self.ask_step(id, new, Meta::Get, "f v c", None),

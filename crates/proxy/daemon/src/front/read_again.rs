@@ -3,9 +3,11 @@
 use fanin_memcache::Shape;
 
 use super::Front;
+use super::clients::ClientLoad;
 use super::multigets::Settled;
 use super::primary_reads::{PAUSE, PrimaryRead, TIMEOUTS};
 use super::upstreams::ask::{Ask, Destination, Recipient};
+use super::upstreams::shares::NOBODY;
 use crate::memory::Buffer;
 use crate::memory::table::Id;
 use crate::net::Net;
@@ -87,7 +89,9 @@ impl<N: Net> Front<N> {
             let (ask, pool) = (read.ask, self.upstreams.pool(read.pool));
             let server = pool.server(pool.place(&read.key).authority());
             let to = self.upstreams.server(server);
-            if to.accepts(0, 0) == Err(ServerError::Down) && ask.at + TIMEOUTS * to.timeout > self.now {
+            if to.accepts(ClientLoad::default(), NOBODY) == Err(ServerError::Down)
+                && ask.at + TIMEOUTS * to.timeout > self.now
+            {
                 self.primary_reads.wait(id, self.now + PAUSE);
                 continue;
             }

@@ -17,7 +17,7 @@ use super::key_migration::{Change, FirstStep, KeyFailover, KeyMigration, Outcome
 use super::multigets::Retrieval;
 use super::upstreams::ask::{Ask, Destination};
 use super::upstreams::hedges::Hedges;
-use crate::failover::Route;
+use crate::failover::{Reserved, Route};
 use crate::memory::table::Id;
 use crate::metrics::Class;
 use crate::migration::KeyMove;
@@ -51,7 +51,7 @@ impl<N: Net> Front<N> {
         self.delete_next_copy(id);
     }
 
-    /// A change of a key; and whether the servers that are away have a note of it.
+    /// A change of a key; and whether the servers that are away have a note of it, and the others a place for one.
     fn begin_change(
         &mut self,
         pool: usize,
@@ -65,11 +65,12 @@ impl<N: Net> Front<N> {
         let route = members.route(&from.router, key);
         let open = members.has_replicas().then(|| (group, OpenWrite::new(&self.shared.writes, group)));
         let tenant = self.clients.get(owner.client).map(|client| client.tenant().number);
-        let is_noted = self.note_absent(pool, &route, sent, open.is_none(), tenant);
+        let reserved = tenant.map_or(Some(Vec::new()), |tenant| self.reserve(pool, &route, tenant));
+        let is_noted = reserved.is_some() && self.note_absent(pool, &route, sent, open.is_none(), tenant);
         let [deletes, copies] = [&route.deletes, &route.copies].map(|of| self.slots(pool, of));
         let key_move = KeyMove::between_replicas(route.primary, route.primary);
         let mut migration = self.replica_migration(owner, pool, sent.bytes.to_vec(), sent.base64, key_move, first);
-        migration.failover = Some(KeyFailover { open, deletes, copies });
+        migration.failover = Some(KeyFailover { open, deletes, copies, reserved: reserved.unwrap_or_default() });
         (self.migrations.insert(migration), is_noted)
     }
 
@@ -86,6 +87,13 @@ impl<N: Net> Front<N> {
             all &= absent.journal().add(key.bytes, key.base64, moved_to, tenant);
         }
         all
+    }
+
+    /// Places in the journals of the servers that change a key, if all have one.
+    fn reserve(&self, pool: usize, route: &Route, tenant: u32) -> Option<Vec<Reserved>> {
+        let servers = std::iter::once(&route.primary).chain(&route.deletes);
+        let slots = servers.map(|server| self.upstreams.pool(pool).server(*server));
+        slots.map(|slot| self.upstreams.server(slot).state_of_all().reserve(tenant)).collect()
     }
 
     fn slots(&self, pool: usize, servers: &[usize]) -> Vec<usize> {
@@ -195,8 +203,13 @@ impl<N: Net> Front<N> {
     /// Whether a server has executed a change of a key is not known: it leaves, and deletes the key before it is read again.
     fn key_is_uncertain(&mut self, id: Id, server: usize) {
         let Some(migration) = self.migrations.get(id) else { return };
-        let group = migration.failover.as_ref().and_then(|failover| failover.open.as_ref()).map(|(group, _)| *group);
-        note(self.upstreams.server(server).state_of_all(), &migration.key, migration.base64);
+        let of_change = migration.failover.as_ref();
+        let group = of_change.and_then(|failover| failover.open.as_ref()).map(|(group, _)| *group);
+        let state = self.upstreams.server(server).state_of_all();
+        match of_change.and_then(KeyFailover::tenant) {
+            Some(tenant) => state.journal().add_reserved(&migration.key, migration.base64, tenant),
+            None => note(state, &migration.key, migration.base64),
+        }
         if let Some((failover, number)) = self.failover_of(server) {
             let open = group.map(|group| OpenWrite::new(&self.shared.writes, group));
             self.fail_member(server, &failover, number, open);

@@ -7,11 +7,13 @@
 use fanin_memcache::{Command, Every, Get, Keyed, LONGEST_KEY, Next, Request, Shape, Store, text};
 use fanin_ring::Event;
 
-use super::clients::{ClientLoad, Kind};
+use super::clients::{Client, ClientLoad, Kind};
 use super::counting::class;
 use super::key_migration::{Change, SentKey, changes};
 use super::multigets::{Multiget, Origin};
-use super::upstreams::ask::{Ask, Destination, Recipient};
+use super::upstreams::ask::{Ask, Destination, Expected, Recipient};
+use super::upstreams::room::{Waiter, WaitingGet};
+use super::upstreams::shares::NOBODY;
 use super::writing::ENOUGH;
 use super::{Front, READ};
 use crate::log::{Logged, Tap};
@@ -33,6 +35,13 @@ enum Waits {
     Blocked,
     /// Memory is short.
     ForMemory,
+}
+
+/// Turn of a get that has waited for room at a server, maybe for too long.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    server: usize,
+    has_waited_too_long: bool,
 }
 
 /// 1. Bytes of a client arrive.
@@ -426,12 +435,30 @@ impl<N: Net> Front<N> {
         Ask::new(Recipient { client: id, number }, to, shape, self.now)
     }
 
-    /// Sends a request; it fails if the server does not accept it.
+    /// Sends a request, a get when there is room for its response; it fails if the server does not accept it.
     pub(super) fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
         let client = self.clients.get_mut(ask.client);
+        let tenant = client.as_ref().map_or(NOBODY, |client| client.tenant().number);
+        let expects = match &client {
+            _ if !ask.reads() => Expected::default(),
+            Some(client) => client.expects(1),
+            None => Expected { values: 1, bytes: 0 },
+        };
+        let ask = Ask { expects, tenant, ..ask };
+        let to = self.upstreams.server_mut(server);
+        if ask.reads() && to.must_wait(expects, false) {
+            client.into_iter().for_each(Client::get_waits);
+            let get = WaitingGet::new(ask, note, bytes);
+            return to.wait(self.now, expects, Waiter::Get(Box::new(get)));
+        }
+        self.send(server, ask, note, bytes);
+    }
+
+    /// Sends a request, whether there is room for its response or not.
+    fn send(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
+        let client = self.clients.get_mut(ask.client);
         let load = client.as_ref().map_or(ClientLoad::default(), |client| client.responses.load());
-        let expects = client.as_ref().filter(|_| ask.shape == Shape::Values).map_or(0, |client| client.expects(1));
-        match self.upstreams.queue(server, load, Ask { expects, ..ask }, note, bytes) {
+        match self.upstreams.queue(server, load, ask, note, bytes) {
             Ok(()) => {
                 if let Some(client) = client {
                     client.responses.asks(ask.number, bytes.iter().map(|bytes| bytes.len()).sum());
@@ -450,9 +477,9 @@ impl<N: Net> Front<N> {
         self.ask_next_batches(get, None);
     }
 
-    /// The same; at one server, it is its turn among those that wait.
-    fn ask_next_batches(&mut self, get: Id, turn_at: Option<usize>) {
-        while let Some(room) = self.room_for_batch(get, turn_at) {
+    /// The same; at one server, it is its turn.
+    fn ask_next_batches(&mut self, get: Id, turn: Option<Turn>) {
+        while let Some(room) = self.room_for_batch(get, turn) {
             let Some(recipient) = self.recipient(get) else { return };
             let (Some(multiget), Some(client)) = (self.multigets.get_mut(get), self.clients.get_mut(recipient.client))
             else {
@@ -471,7 +498,7 @@ impl<N: Net> Front<N> {
             }
             let server = from.server(multiget.server_of(batch));
             let mut ask = Ask::new(recipient, Destination::Batch { get, batch }, Shape::Values, self.now);
-            ask.expects = client.expects(multiget.keys_of(batch));
+            (ask.expects, ask.tenant) = (client.expects(multiget.keys_of(batch)), client.tenant().number);
             let queued = match room {
                 true => self.upstreams.queue(server, client.responses.load(), ask, &[], &[multiget.request(batch)]),
                 false => Err(ServerError::Busy),
@@ -490,22 +517,21 @@ impl<N: Net> Front<N> {
 
     /// Whether the next batch of a multiget finds room at its server; none if it has to wait, for that or for its client. It does not wait
     /// for longer than the timeout.
-    fn room_for_batch(&mut self, get: Id, turn_at: Option<usize>) -> Option<bool> {
+    fn room_for_batch(&mut self, get: Id, turn: Option<Turn>) -> Option<bool> {
         let multiget = self.multigets.get_mut(get)?;
         let client = self.clients.get(multiget.client).filter(|client| client.responses.unsent() < ENOUGH)?;
         let Some((server, keys)) = multiget.next_server() else { return Some(true) };
         let server = self.upstreams.pool(client.pool()).server(server);
-        let (to, bytes) = (self.upstreams.server_mut(server), client.expects(keys));
-        let is_first = turn_at == Some(server) || to.has_nobody_waiting();
-        if is_first && to.has_room(bytes) || !to.is_open() {
+        let (to, expects) = (self.upstreams.server_mut(server), client.expects(keys));
+        let turn = turn.filter(|turn| turn.server == server);
+        if !to.must_wait(expects, turn.is_some()) {
             return Some(true);
         }
-        let since = multiget.waits_for_room(self.now);
-        if since + to.timeout <= self.now {
+        if turn.is_some_and(|turn| turn.has_waited_too_long) {
             return Some(false);
         }
         if multiget.enters_list() {
-            to.wait(since, bytes, get);
+            to.wait(self.now, expects, Waiter::Batch(get));
         }
         None
     }
@@ -526,13 +552,26 @@ impl<N: Net> Front<N> {
         self.clients.mark(id);
     }
 
-    /// Sends batches that have waited for room at a server, and fails those that have waited for too long.
-    pub(super) fn ask_waiting_batches(&mut self, server: usize) {
-        loop {
-            let from = self.upstreams.server_mut(server);
-            let Some(get) = from.expired_waiting(self.now).or_else(|| from.next_waiting()) else { return };
-            self.multigets.get_mut(get).into_iter().for_each(Multiget::leaves_list);
-            self.ask_next_batches(get, Some(server));
+    /// Sends gets that have waited for room at a server, and fails those that have waited for too long.
+    pub(super) fn ask_waiting(&mut self, server: usize) {
+        while let Some((waiter, has_waited_too_long)) = self.upstreams.server_mut(server).next_waiting(self.now) {
+            match waiter {
+                Waiter::Batch(get) => {
+                    self.multigets.get_mut(get).into_iter().for_each(Multiget::leaves_list);
+                    self.ask_next_batches(get, Some(Turn { server, has_waited_too_long }));
+                }
+                Waiter::Get(get) => {
+                    let (ask, (note, request)) = (get.ask, get.text());
+                    self.clients.get_mut(ask.client).into_iter().for_each(Client::get_is_sent);
+                    self.clients.mark(ask.client);
+                    if has_waited_too_long {
+                        self.count_refusal(server, ServerError::Busy);
+                        self.fails(server, &ask, ServerError::Busy, false);
+                    } else {
+                        self.send(server, Ask { at: self.now, ..ask }, note, &[request]);
+                    }
+                }
+            }
         }
     }
 }
@@ -567,7 +606,7 @@ impl<N: Net> Front<N> {
     pub(super) fn read_server(&mut self, server: usize) {
         loop {
             if self.limits.is_spent(&self.net) {
-                if self.upstreams.server_mut(server).read_again() {
+                if self.upstreams.server_mut(server).pause(self.now) {
                     self.limits.delay_server(server);
                 }
                 return;
@@ -578,7 +617,7 @@ impl<N: Net> Front<N> {
             if bytes.len() < there + READ / 4 {
                 bytes.resize(there + READ, 0);
             }
-            let result = from.read(&mut self.net, &mut bytes[there..]);
+            let result = from.read(&mut self.net, &mut bytes[there..], self.now);
             let read = result.map(|result| self.handle_read(server, result, there, &mut bytes));
             self.scratch.bytes = bytes;
             match read {
@@ -604,7 +643,7 @@ impl<N: Net> Front<N> {
         self.has_written(&ask);
         self.count_response(server, &ask);
         self.deliver_end(server, &ask);
-        self.ask_waiting_batches(server);
+        self.ask_waiting(server);
         if self.upstreams.server_mut(server).is_no_longer_busy() {
             self.report_busy(server, false);
         }

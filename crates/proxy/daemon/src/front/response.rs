@@ -153,6 +153,7 @@ impl<N: Net> Front<N> {
     fn wants(&mut self, server: usize, ask: Ask, line: &[u8], key: &[u8], follow: u32) -> Result<Ask, Broken> {
         let too_large = follow > self.upstreams.server(server).longest_answer;
         let size = if too_large { 0 } else { line.len() + follow as usize };
+        self.upstreams.server_mut(server).value_comes(follow as usize);
         let expected = self.expects_value(&ask, key, size, follow as usize);
         let right = match (ask.shape, expected) {
             (Shape::Meta { .. }, _) => return self.prepare_meta(server, ask, line),

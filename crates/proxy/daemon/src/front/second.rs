@@ -3,8 +3,9 @@
 use fanin_memcache::Shape;
 
 use super::Front;
-use super::clients::Kind;
+use super::clients::{ClientLoad, Kind};
 use super::upstreams::ask::{Ask, Destination, Recipient};
+use super::upstreams::shares::NOBODY;
 use crate::memory::table::Id;
 use crate::metrics::Class;
 use crate::net::Net;
@@ -65,8 +66,10 @@ impl<N: Net> Front<N> {
 
     /// Sends a single request on a server's second connection; it fails if the server does not accept it.
     pub(super) fn ask_alone(&mut self, server: usize, ask: Ask, line: &[u8]) {
-        let unanswered = self.clients.get(ask.client).map_or(0, |client| client.responses.load().requests);
-        if let Err(trouble) = self.upstreams.queue_single(server, unanswered, ask, line) {
+        let client = self.clients.get(ask.client);
+        let load = client.map_or(ClientLoad::default(), |client| client.responses.load());
+        let ask = Ask { tenant: client.map_or(NOBODY, |client| client.tenant().number), ..ask };
+        if let Err(trouble) = self.upstreams.queue_single(server, load, ask, line) {
             self.fails(server, &ask, trouble, false);
         }
     }

@@ -47,6 +47,7 @@ impl<N: Net> Front<N> {
         }
         let before = client.progress();
         self.resume_client(id);
+        self.clients.get_mut(id).into_iter().for_each(|client| client.report_memory(&self.net));
         if self.departs(id) {
             return;
         }

@@ -17,7 +17,7 @@ use super::racks::{AgentAuth, AgentAuthInFile, Racks, contradiction};
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::text::{in_lines, unread};
 use super::types::Problem;
-use super::values::{LINKS, Written, Wrong, address, bounded, quantity, right, whole, word};
+use super::values::{LINKS, Written, Wrong, address, bounded, host, quantity, right, whole, word};
 use crate::messages;
 use crate::net::sockets::EventLoop;
 use crate::net::{Address, Entry, Target};
@@ -137,13 +137,13 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
     let entry = Arc::new(security::entry(entry, &listen, files)?);
     let server_tls = file.server_tls.map(|tls| ServerTls::of(tls, files)).transpose()?;
     let user = file.server_auth.map(|path| security::server_user(&path, files)).transpose()?.map(Arc::new);
-    let target = |address: &Address| {
-        let host = address.ip().map(|address| address.ip().to_string());
-        let tls = server_tls.as_ref().map(|tls| tls.of_server(host.as_deref())).transpose()?;
-        Ok(Arc::new(Target { tls, user: user.clone(), ..Target::new(address.clone(), None) }))
+    let target = |address: &Address, host: Option<&str>| {
+        let tls = server_tls.as_ref().map(|tls| tls.of_server(host)).transpose()?;
+        Ok(Arc::new(Target { tls, user: user.clone(), ..Target::new(address.clone(), host) }))
     };
-    let memcached_target = target(&memcached)?;
-    let memcacheds = racks.servers.iter().map(|server| target(&server.memcached)).collect::<Result<_, Wrong>>()?;
+    let memcached_target = target(&memcached, host(file.memcached.get_ref()))?;
+    let of_racks = racks.servers.iter().map(|server| target(&server.memcached, server.host.as_deref()));
+    let memcacheds = of_racks.collect::<Result<_, Wrong>>()?;
     Ok(AgentSettings {
         listen,
         entry,

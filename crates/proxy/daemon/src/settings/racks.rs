@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::security::{Files, ServerTls, ServerTlsInFile};
-use super::values::{Wrong, address, line_of};
+use super::values::{Wrong, address, host, line_of};
 use crate::net::{Address, Target};
 use crate::peers::secret::{LEAST, PeerSecret};
 use crate::routing::Hash;
@@ -28,6 +28,8 @@ pub struct Racks {
 pub struct RackServer {
     /// Address of its memcached.
     pub memcached: Address,
+    /// Its host in the file, if it has one.
+    pub host: Option<String>,
     /// The agent beside it, if there is one.
     pub agent: Option<Arc<Target>>,
     /// Its rack; racks are numbered in the order of the file.
@@ -153,9 +155,9 @@ impl Racks {
                 racks.len() - 1
             });
             let agent = agent.map(|agent| target(&agent, auth.tls.as_ref())).transpose()?;
-            let node = node_of(&name);
+            let (node, host) = (node_of(&name), host(&name).map(str::to_owned));
             let memcached = at(&memcached)?;
-            let server = RackServer { memcached, agent, rack: rack as u32, node };
+            let server = RackServer { memcached, host, agent, rack: rack as u32, node };
             servers.iter().try_for_each(|other| differ(other, &server, &name, &place))?;
             servers.push(server);
         }
@@ -185,8 +187,7 @@ fn at(text: &Spanned<String>) -> Result<Address, Wrong> {
 /// An agent to connect to.
 fn target(text: &Spanned<String>, tls: Option<&ServerTls>) -> Result<Arc<Target>, Wrong> {
     let address = at(text)?;
-    let host = text.get_ref().rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']));
-    let host = host.filter(|_| address.ip().is_some());
+    let host = host(text.get_ref());
     let tls = tls.map(|tls| tls.of_server(host)).transpose().map_err(|Wrong(_, why)| Wrong(Some(text.span()), why))?;
     Ok(Arc::new(Target { tls, ..Target::new(address, host) }))
 }

@@ -126,6 +126,12 @@ pub fn address(text: &str) -> Result<Address, String> {
     resolve(text).map(Address::Ip).ok_or_else(wrong)
 }
 
+/// The host in an address, if it has one.
+pub fn host(text: &str) -> Option<&str> {
+    let (host, _) = text.rsplit_once(':').filter(|_| !text.starts_with(UNIX))?;
+    Some(host.trim_matches(['[', ']']))
+}
+
 /// Resolves `host:port`.
 pub fn ip_address(text: &str) -> Result<SocketAddr, String> {
     resolve(text).ok_or_else(|| format!("`{text}` is not an address: use host:port, such as 127.0.0.1:11211"))

@@ -45,6 +45,25 @@ fn agent_finds_its_server_and_rack() {
 }
 
 #[test]
+fn names_of_memcacheds_are_looked_up_again() {
+    let named = |text: &str| text.replace("memcached = \"127.0.0.1:", "memcached = \"localhost:");
+    let settings = agent(&named(RACKS), &format!("{}plaintext = true\n", named(AGENT))).unwrap();
+    let servers = settings.memcacheds.iter().chain([&settings.memcached]);
+    assert_eq!(servers.filter(|server| server.host.is_some()).count(), 4);
+    let settings = agent(RACKS, &format!("{AGENT}plaintext = true\n")).unwrap();
+    assert!(settings.memcached.host.is_none(), "there is nothing to look up");
+    // With TLS, certificates have the names.
+    let (folder, _) = crate::certificates::folder();
+    fs::write(folder.path().join("racks.toml"), named(RACKS)).unwrap();
+    let text = format!("{}plaintext = true\nserver_tls = {{ ca = \"ca.pem\" }}\n", named(AGENT));
+    let name = folder.path().join("agent.toml").display().to_string();
+    let settings = AgentSettings::of_file(&name, &text).unwrap();
+    for server in settings.memcacheds.iter().chain([&settings.memcached]) {
+        assert!(format!("{server:?}").contains("localhost"), "{server:?}");
+    }
+}
+
+#[test]
 fn agent_numbers_do_not_depend_on_the_order() {
     let one = agent(RACKS, &format!("{AGENT}plaintext = true\n")).unwrap();
     let servers: Vec<&str> = RACKS.split("\n\n").collect();

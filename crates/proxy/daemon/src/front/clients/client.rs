@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::input::{Input, Unfinished};
 use super::responses::{FIRST_ASKED, Responses};
 use crate::clock::Nanos;
+use crate::front::upstreams::ask::Expected;
 use crate::memory::table::Id;
 use crate::metrics::Class;
 use crate::net::Net;
@@ -15,15 +16,40 @@ use crate::tenants::{Identity, Tenant};
 const ENOUGH_ASKED: usize = 4 << 20;
 const LEAST_KEYS: usize = 16;
 const MOST_KEYS: usize = 1024;
+/// Least change of a client's memory that is reported to its tenant.
+const WORTH_A_REPORT: usize = 4 << 10;
 /// Assumed mean for a client without values so far.
 const FIRST_MEAN: usize = ENOUGH_ASKED / FIRST_ASKED;
+
+/// A client's tenant, and the memory that was last reported to it.
+#[derive(Debug)]
+struct Account {
+    tenant: Arc<Tenant>,
+    reported: usize,
+}
+
+impl Account {
+    /// The client has this much memory.
+    fn report(&mut self, holds: usize) {
+        if holds.abs_diff(self.reported) >= WORTH_A_REPORT {
+            self.tenant.holds_instead(self.reported, holds);
+            self.reported = holds;
+        }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.tenant.holds_instead(self.reported, 0);
+    }
+}
 
 /// A client.
 #[derive(Debug)]
 pub struct Client<S> {
     socket: S,
     pool: usize,
-    tenant: Arc<Tenant>,
+    account: Account,
     pub input: Input,
     pub responses: Responses,
     /// A multiget with unsent batches: later requests must wait.
@@ -32,8 +58,11 @@ pub struct Client<S> {
     alone: bool,
     /// None is read before the responses to all gets are complete.
     after_gets: bool,
-    /// Moving average of value lengths.
+    /// Gets that wait for room at their servers: later requests must wait.
+    waiting_gets: u32,
+    /// Moving average of value lengths, and whether there has been a value.
     mean_value: usize,
+    has_values: bool,
     /// Time of the last request or response.
     active: Nanos,
     /// Whether it is in the list for the end of this loop iteration.
@@ -45,13 +74,15 @@ impl<S> Client<S> {
         Client {
             socket,
             pool,
-            tenant,
+            account: Account { tenant, reported: 0 },
             input: Input::default(),
             responses: Responses::new(),
             unfinished_multiget: None,
             alone: false,
             after_gets: false,
+            waiting_gets: 0,
             mean_value: FIRST_MEAN,
+            has_values: false,
             active: now,
             marked: false,
         }
@@ -62,13 +93,13 @@ impl<S> Client<S> {
     }
 
     pub fn tenant(&self) -> &Tenant {
-        &self.tenant
+        &self.account.tenant
     }
 
     /// Belongs to this tenant from now on.
     pub fn belongs_to<N: Net<Socket = S>>(&mut self, net: &mut N, tenant: Arc<Tenant>) {
         net.belongs_to(&mut self.socket, tenant.clone());
-        self.tenant = tenant;
+        self.account = Account { tenant, reported: 0 };
     }
 
     /// Who it is, once that is known better than by its connection.
@@ -160,9 +191,20 @@ impl<S> Client<S> {
         (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
     }
 
-    /// Estimated bytes of this many values.
-    pub fn expects(&self, values: usize) -> usize {
-        values * self.mean_value
+    /// Estimate of this many values; without earlier ones, their number.
+    pub fn expects(&self, values: usize) -> Expected {
+        let bytes = if self.has_values { values * self.mean_value } else { 0 };
+        Expected { values: values as u32, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
+    }
+
+    /// A get waits for room at its server.
+    pub fn get_waits(&mut self) {
+        self.waiting_gets += 1;
+    }
+
+    /// Such a get is sent, or has failed.
+    pub fn get_is_sent(&mut self) {
+        self.waiting_gets -= 1;
     }
 
     /// Updates the mean with values received or stored.
@@ -170,6 +212,7 @@ impl<S> Client<S> {
         if let Some(size) = bytes.checked_div(values) {
             // A long list counts as eight values.
             let weight = values.min(8);
+            self.has_values = true;
             self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
         }
     }
@@ -177,6 +220,7 @@ impl<S> Client<S> {
     /// Whether its next request must wait for pending responses.
     pub fn is_blocked(&self) -> bool {
         self.unfinished_multiget.is_some()
+            || self.waiting_gets > 0
             || self.alone && self.responses.waits_for_answers()
             || self.after_gets && self.responses.waits_for_gets()
             || self.responses.is_full(self.keys_at_once())
@@ -198,6 +242,12 @@ impl<S> Client<S> {
     /// Memory that it takes.
     pub fn holds(&self) -> usize {
         self.input.holds() + self.responses.holds()
+    }
+
+    /// Reports its memory to its tenant, if that has changed by much.
+    pub fn report_memory<N: Net<Socket = S>>(&mut self, net: &N) {
+        let holds = self.holds() + self.holds_in(net);
+        self.account.report(holds);
     }
 
     /// Memory that its connection takes in its network.

@@ -48,8 +48,7 @@ pub struct Multiget {
     schedule: Schedule,
     /// Whether a check for late batches is scheduled.
     is_watched: bool,
-    /// Since when its next batch has waited for room at its server, and whether it is in that server's list.
-    room_since: Option<Nanos>,
+    /// Whether its next batch waits for room at its server.
     is_listed: bool,
     /// The migration by which its keys were located, if some are moving; and the kind of retrieval.
     plan_state: Option<Arc<MigrationState>>,
@@ -145,7 +144,6 @@ impl Multiget {
             since: origin.since,
             schedule: Schedule::new(window, left),
             is_watched: false,
-            room_since: None,
             is_listed: false,
             plan_state: pool.plan_state().filter(|_| moving).cloned(),
             has_replicas: pool.has_replicas(),
@@ -183,7 +181,6 @@ impl Multiget {
     pub fn next_batch(&mut self, now: Nanos) -> Option<u32> {
         loop {
             let batch = self.schedule.ask(span(self.since, now))?;
-            self.room_since = None;
             if self.batches[batch as usize].waits == 0 {
                 return Some(batch);
             }
@@ -196,11 +193,6 @@ impl Multiget {
     pub fn next_server(&self) -> Option<(usize, usize)> {
         let batch = self.batches.get(self.schedule.next()? as usize).filter(|batch| batch.waits == 0)?;
         Some((batch.server as usize, batch.count))
-    }
-
-    /// Its next batch waits for room at its server; returns since when.
-    pub fn waits_for_room(&mut self, now: Nanos) -> Nanos {
-        *self.room_since.get_or_insert(now)
     }
 
     /// It enters a server's list of those that wait; returns whether it was not there.

@@ -2,6 +2,7 @@
 
 use fanin_memcache::{Meta, Shape};
 
+use super::shares::NOBODY;
 use crate::clock::Nanos;
 use crate::memory::table::Id;
 
@@ -32,6 +33,22 @@ pub enum Destination {
     Purge { of: u32, round: u32 },
     /// Nowhere: the client gets this text when the response is there.
     Instead(&'static str),
+    /// Nowhere: the client has got a timeout.
+    GivenUp,
+}
+
+/// Estimate of responses: the number of their values, and their bytes by the mean of the client's earlier values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    pub values: u32,
+    pub bytes: u32,
+}
+
+/// Progress of a connection to a server: time by which its bytes delay deadlines, and time in which the front end did not read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    pub credit: Nanos,
+    pub paused: Nanos,
 }
 
 /// The pending response that a request is for: a client, and the response's number.
@@ -69,9 +86,12 @@ pub struct Ask {
     pub changes: bool,
     /// Bytes of the response, on the second connection.
     pub come: usize,
-    /// Bytes of the response, estimated; and how much longer it may take because of those that its connection has received.
-    pub expects: usize,
-    pub credit: Nanos,
+    /// The response, estimated, and the progress of the connection before it.
+    pub expects: Expected,
+    pub progress: Progress,
+    /// The tenant's number, or that of nobody, and the length of the request.
+    pub tenant: u32,
+    pub bytes: u32,
     /// The group of the key that it writes.
     pub writes: Option<u16>,
     /// A migration that continues after it.
@@ -102,8 +122,10 @@ impl Ask {
             hushed: false,
             changes: false,
             come: 0,
-            expects: 0,
-            credit: 0,
+            expects: Expected::default(),
+            progress: Progress::default(),
+            tenant: NOBODY,
+            bytes: 0,
             writes: None,
             then: None,
             again: None,
@@ -113,6 +135,25 @@ impl Ask {
     /// The pending response that it is for.
     pub fn recipient(&self) -> Recipient {
         Recipient { client: self.client, number: self.number }
+    }
+
+    /// Whether it only reads values.
+    pub fn reads(&self) -> bool {
+        let gets = matches!(self.shape, Shape::Values | Shape::Meta { command: Meta::Get, .. });
+        gets && !self.changes && self.then.is_none()
+    }
+
+    /// Whether the client may get a timeout while its server goes on to respond to earlier requests.
+    pub fn may_be_given_up(&self) -> bool {
+        let to = matches!(
+            self.to,
+            Destination::Relay { quiet: false }
+                | Destination::Joined(_)
+                | Destination::Batch { .. }
+                | Destination::Direct(_)
+                | Destination::KeyOfBatch(_)
+        );
+        to && !self.changes && self.then.is_none()
     }
 
     /// Whether the client suppresses this response to its meta command: a miss, or success.

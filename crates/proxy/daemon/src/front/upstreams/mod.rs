@@ -9,7 +9,9 @@
 pub mod ask;
 pub mod hedges;
 pub mod pool;
+pub mod room;
 pub mod server;
+pub mod shares;
 pub mod streamed_value;
 
 use std::collections::VecDeque;
@@ -141,7 +143,7 @@ impl<S> Upstreams<S> {
         bytes: &[&[u8]],
     ) -> Result<(), ServerError> {
         let to = &mut self.servers[server];
-        if let Err(trouble) = to.accepts(load.bytes, load.requests)
+        if let Err(trouble) = to.accepts(load, ask.tenant)
             && !(ask.changes && to.takes_deletions())
         {
             return Err(trouble);
@@ -151,13 +153,13 @@ impl<S> Upstreams<S> {
         Ok(())
     }
 
-    /// Queues a single request of a client with this many requests outstanding, for the second connection of a server.
+    /// Queues a single request of a client with this load, for the second connection of a server.
     ///
     /// # Errors
     /// The server does not accept it.
-    pub fn queue_single(&mut self, server: usize, unanswered: usize, ask: Ask, line: &[u8]) -> Result<(), ServerError> {
+    pub fn queue_single(&mut self, server: usize, load: ClientLoad, ask: Ask, line: &[u8]) -> Result<(), ServerError> {
         let second = server + 1;
-        self.servers[second].accepts(0, unanswered)?;
+        self.servers[second].accepts(load, ask.tenant)?;
         self.servers[second].queue_single(ask, line);
         self.has_singles = true;
         self.send_next_single(second, ask.at);

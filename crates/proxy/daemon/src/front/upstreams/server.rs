@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use fanin_memcache::{Cursor, Piece, Shape};
 
-use super::ask::Ask;
+use super::ask::{Ask, Destination, Expected, Progress};
+use super::room::{Room, Waiter};
+use super::shares::Shares;
 use super::streamed_value::StreamedValue;
 use crate::clock::{Nanos, nanos};
 use crate::failover::Phase;
+use crate::front::clients::ClientLoad;
 use crate::memory::bytes::Bytes;
-use crate::memory::table::Id;
 use crate::memory::{Buffer, Charge};
 use crate::metrics::ServerFigures;
 use crate::net::backoff::{Backoff, FIRST_PAUSE};
@@ -26,20 +28,19 @@ use crate::shared::ServerState;
 
 /// Limits of a server's queue: unsent bytes, unanswered requests, and requests for its second connection. A client may use as much as is
 /// free, so the largest are refused first and others always find space (the dynamic threshold of Choudhury and Hahne, 1998, with a
-/// factor of one).
+/// factor of one). So do tenants, with a larger factor: one alone has almost the whole queue, and others find space.
 const MOST_WAITS: usize = 16 << 20;
 const MOST_ASKED: usize = 1 << 17;
 const MOST_ALONE: usize = 1 << 10;
-/// Estimated bytes of unanswered responses above which a batch of a multiget waits, so that others find a short queue.
-const ENOUGH_EXPECTED: usize = 8 << 20;
-/// Slowest rate, in bytes per second, at which a server may send without being late: a response may take longer than the timeout by the time
-/// that the bytes received meanwhile take at this rate, but not longer than this number of timeouts.
+const TENANT_FACTOR: usize = 7;
+/// Slowest rate, in bytes per second, at which responses are not late: one may take longer than the timeout by the time that the bytes
+/// received meanwhile take at this rate, but not longer than this number of timeouts. A connection does not fail while bytes come.
 const SLOWEST: u64 = 4 << 20;
 const MOST_TIMEOUTS: u64 = 8;
 /// A client may always use this many bytes.
 const LEAST_WAITS: usize = 16 << 10;
 /// Maximum growth step of a request list.
-const LARGEST_STEP: usize = 8192;
+const LARGEST_STEP: usize = 4096;
 /// Longest response on the second connection.
 const LONGEST_ALONE: usize = 4 << 20;
 /// Time of the next attempt for a connection that requests wait for.
@@ -86,11 +87,14 @@ pub struct Server<S> {
     life: u64,
     asked: VecDeque<Ask>,
     charge: Charge,
-    /// Estimated bytes of the responses to them, and multigets with a batch that waits until these are fewer: since when, for which bytes.
-    expects: usize,
-    waiting: VecDeque<(Nanos, usize, Id)>,
-    /// Time by which responses may be later, because of the bytes received so far.
-    credit: Nanos,
+    /// Number of them, from the first, whose deadline has passed.
+    given_up: usize,
+    /// Tenants' shares of them, and the room for their responses.
+    shares: Shares,
+    room: Room,
+    /// Time by which responses may be later; and when bytes last came, or the front end began to read again.
+    progress: Progress,
+    progressed: Nanos,
     /// Whether it has refused a request since its queue was last empty.
     is_busy: bool,
     /// Notes of the outstanding requests, concatenated.
@@ -112,9 +116,9 @@ pub struct Server<S> {
     /// It has answered this thread.
     has_answered: bool,
     out: Outgoing,
-    /// Whether it is in the list to write at the end of this loop iteration, and in the list to read when there is memory.
+    /// Whether it is in the list to write at the end of this loop iteration, and since when in the list to read when there is memory.
     marked: bool,
-    again: bool,
+    paused: Option<Nanos>,
     backoff: Backoff,
 }
 
@@ -137,9 +141,11 @@ impl<S> Server<S> {
             life: 0,
             asked: VecDeque::new(),
             charge: Charge::default(),
-            expects: 0,
-            waiting: VecDeque::new(),
-            credit: 0,
+            given_up: 0,
+            shares: Shares::default(),
+            room: Room::default(),
+            progress: Progress::default(),
+            progressed: 0,
             is_busy: false,
             notes: Bytes::default(),
             alone: None,
@@ -153,7 +159,7 @@ impl<S> Server<S> {
             has_answered: false,
             out: Outgoing::default(),
             marked: false,
-            again: false,
+            paused: None,
             backoff: Backoff::default(),
         }
     }
@@ -184,7 +190,7 @@ impl<S> Server<S> {
 
     /// Whether it can be forgotten: no request is outstanding or waits.
     pub fn is_through(&self) -> bool {
-        let has_queue = !self.waiting.is_empty() || self.alone.as_ref().is_some_and(|alone| !alone.is_empty());
+        let has_queue = !self.room.has_nobody_waiting() || self.alone.as_ref().is_some_and(|alone| !alone.is_empty());
         self.front().is_none() && !has_queue && self.out.left() == 0
     }
 
@@ -280,11 +286,19 @@ impl<S> Server<S> {
     }
 
     /// Reads once, unless it is not open; returns also whether to read again.
-    pub fn read<N: Net<Socket = S>>(&mut self, net: &mut N, into: &mut [u8]) -> Option<io::Result<Received>> {
+    pub fn read<N: Net<Socket = S>>(
+        &mut self,
+        net: &mut N,
+        into: &mut [u8],
+        now: Nanos,
+    ) -> Option<io::Result<Received>> {
         let State::Open(socket) = &mut self.state else { return None };
         let received = net.read(socket, into);
         match &received {
-            Ok(received) => self.credit += received.count as u64 * 1_000_000_000 / SLOWEST,
+            Ok(received) => {
+                self.progress.credit += received.count as u64 * 1_000_000_000 / SLOWEST;
+                self.progressed = now;
+            }
             Err(_) => self.failure = reason(&received),
         }
         Some(received.map(|received| Received { more: received.more || self.ending, ..received }))
@@ -340,7 +354,9 @@ impl<S> Server<S> {
         (self.cursor, self.passing, self.notes) = (Cursor::default(), None, Bytes::default());
         (self.rest, self.out, self.ending) = (Buffer::default(), Outgoing::default(), false);
         self.charge = Charge::default();
-        (self.expects, self.credit, self.is_busy) = (0, 0, false);
+        (self.progress, self.given_up, self.is_busy) = (Progress::default(), 0, false);
+        self.shares.clear();
+        self.room.close();
         (socket, asked)
     }
 
@@ -354,20 +370,46 @@ impl<S> Server<S> {
         matches!(self.state, State::Down { until } if until <= now)
     }
 
-    /// When a response is late: the timeout after its request, and later if the connection has received many bytes meanwhile.
-    fn late_at(&self, ask: &Ask) -> Nanos {
-        let credit = self.credit.saturating_sub(ask.credit).min((MOST_TIMEOUTS - 1) * self.timeout);
-        ask.at + self.timeout + credit
+    /// When something is late that began at a time, after this progress: the timeout later, and by the progress since.
+    fn late_at(&self, since: Nanos, before: Progress) -> Nanos {
+        let credit = self.progress.credit.saturating_sub(before.credit).min((MOST_TIMEOUTS - 1) * self.timeout);
+        since + self.timeout + credit + self.progress.paused.saturating_sub(before.paused)
     }
 
-    /// Whether an attempt to connect or the first outstanding request has taken too long.
-    pub fn has_timed_out(&self, now: Nanos) -> bool {
-        let late_at = match &self.state {
+    /// When the connection has failed: an attempt to connect has taken too long, or nothing has come for the timeout although a request is
+    /// outstanding and the front end reads.
+    fn fails_at(&self) -> Option<Nanos> {
+        match &self.state {
             State::Opening { since, .. } => Some(since + self.timeout),
-            State::Open(_) => self.front().map(|ask| self.late_at(ask)),
-            State::Down { .. } => None,
-        };
-        late_at.is_some_and(|at| at <= now)
+            State::Open(_) if self.paused.is_none() => {
+                self.front().map(|ask| ask.at.max(self.progressed) + self.timeout)
+            }
+            State::Open(_) | State::Down { .. } => None,
+        }
+    }
+
+    /// Whether the connection has failed by that.
+    pub fn has_timed_out(&self, now: Nanos) -> bool {
+        self.fails_at().is_some_and(|at| at <= now)
+    }
+
+    /// When the first request is late that has not been given up.
+    fn gives_up_at(&self) -> Option<Nanos> {
+        let next = self.asked.get(self.given_up).filter(|_| self.paused.is_none() && self.alone.is_none());
+        next.map(|ask| self.late_at(ask.at, ask.progress))
+    }
+
+    /// A late request, if its client may get a timeout now; the response is dropped when it comes.
+    pub fn give_up(&mut self, now: Nanos) -> Option<Ask> {
+        while self.gives_up_at().is_some_and(|at| at <= now) {
+            let ask = &mut self.asked[self.given_up];
+            self.given_up += 1;
+            if ask.may_be_given_up() {
+                let given_up = Ask { to: Destination::GivenUp, again: None, ..*ask };
+                return Some(std::mem::replace(ask, given_up));
+            }
+        }
+        None
     }
 
     /// The next time at which there is work without an event; a stopping front end opens no shared connections.
@@ -376,27 +418,40 @@ impl<S> Server<S> {
         let waiting = self.alone.as_ref().and_then(|alone| alone.front()).map(|(ask, _)| ask.at + timeout);
         let state = match self.state {
             State::Down { until } => (until < Nanos::MAX && (!stopping || self.alone.is_some())).then_some(until),
-            State::Opening { since, .. } => Some(since + timeout),
-            State::Open(_) => self.front().map(|ask| self.late_at(ask)),
+            State::Opening { .. } | State::Open(_) => self.fails_at(),
         };
-        let batch = self.waiting.front().map(|(since, ..)| since + timeout);
-        state.into_iter().chain(waiting).chain(batch).min()
+        state.into_iter().chain(waiting).chain(self.gives_up_at()).chain(self.waits_until()).min()
     }
 
     // Requests.
 
-    /// Whether it accepts a request of a client with this many bytes and requests outstanding; or why not.
+    /// Whether clients' requests may be queued here.
+    fn takes_requests(&self) -> bool {
+        let is_open = matches!(self.state, State::Open(_) | State::Opening { waits: true, .. });
+        is_open && !self.is_doubtful && !self.is_out
+    }
+
+    /// Whether it accepts a request of a client with this load, and of its tenant; or why not.
     #[inline]
-    pub fn accepts(&self, under_way: usize, unanswered: usize) -> Result<(), ServerError> {
+    pub fn accepts(&self, load: ClientLoad, tenant: u32) -> Result<(), ServerError> {
         let is_full = match (&self.alone, &self.state) {
             (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => {
                 return Err(ServerError::Down);
             }
             _ if self.is_out => return Err(ServerError::Down),
-            (Some(alone), _) => alone.len() + unanswered > MOST_ALONE,
-            (None, State::Open(_) | State::Opening { waits: true, .. }) if !self.is_doubtful => {
-                let room = MOST_WAITS.saturating_sub(self.out.left());
-                under_way > room.max(LEAST_WAITS) || self.out.left() > 2 * MOST_WAITS || self.asked.len() >= MOST_ASKED
+            (Some(alone), _) => {
+                let of_tenant = alone.iter().filter(|(ask, _)| ask.tenant == tenant).count();
+                let free = MOST_ALONE.saturating_sub(alone.len());
+                load.requests > free || of_tenant >= TENANT_FACTOR * free
+            }
+            (None, _) if self.takes_requests() => {
+                let room = MOST_WAITS.saturating_sub(self.out.left()).max(LEAST_WAITS);
+                let (free, share) = (MOST_ASKED.saturating_sub(self.asked.len()), self.shares.of(tenant));
+                load.bytes > room
+                    || self.out.left() > 2 * MOST_WAITS
+                    || free == 0
+                    || share.bytes > TENANT_FACTOR * room
+                    || share.requests >= TENANT_FACTOR * free
             }
             _ => return Err(ServerError::Down),
         };
@@ -415,40 +470,47 @@ impl<S> Server<S> {
             self.asked.reserve_exact(self.asked.len().clamp(4, LARGEST_STEP));
             self.charge.set(self.asked.capacity() * size_of::<Ask>());
         }
-        self.expects += ask.expects;
-        self.asked.push_back(Ask { note: note.len(), credit: self.credit, ..ask });
+        self.room.expect(ask.expects);
+        let bytes = bytes.iter().map(|bytes| bytes.len() as u32).sum();
+        self.shares.add(ask.tenant, bytes);
+        self.asked.push_back(Ask { note: note.len(), progress: self.progress, bytes, ..ask });
     }
 
-    /// Whether a response of this estimated size finds a short queue.
-    pub fn has_room(&self, bytes: usize) -> bool {
-        self.expects == 0 || self.expects + bytes <= ENOUGH_EXPECTED
+    /// Whether a get has to wait for room for its response; with `turn`, it is the first of those that wait.
+    #[inline]
+    pub fn must_wait(&self, expected: Expected, turn: bool) -> bool {
+        let finds_room = (turn || self.room.has_nobody_waiting()) && self.room.suffices(expected);
+        !finds_room && self.takes_requests()
     }
 
-    /// Whether no batch waits for room.
-    pub fn has_nobody_waiting(&self) -> bool {
-        self.waiting.is_empty()
+    /// A get waits for room for its response.
+    pub fn wait(&mut self, now: Nanos, expected: Expected, waiter: Waiter) {
+        self.room.wait(now, self.progress, expected, waiter);
     }
 
-    /// A batch of a multiget waits for room for its response.
-    pub fn wait(&mut self, now: Nanos, bytes: usize, get: Id) {
-        self.waiting.push_back((now, bytes, get));
+    /// Until when the first of those that wait does so.
+    fn waits_until(&self) -> Option<Nanos> {
+        let first = self.room.first().filter(|_| self.paused.is_none())?;
+        Some(self.late_at(first.since, first.progress))
     }
 
-    /// The next multiget whose batch may be sent now.
-    pub fn next_waiting(&mut self) -> Option<Id> {
-        let (_, bytes, _) = *self.waiting.front()?;
-        self.has_room(bytes).then(|| self.waiting.pop_front()).flatten().map(|(.., get)| get)
+    /// The next that waits and finds room, or has waited for too long, which is also returned.
+    pub fn next_waiting(&mut self, now: Nanos) -> Option<(Waiter, bool)> {
+        let too_long = self.waits_until().is_some_and(|at| at <= now);
+        self.room.take_first(too_long).map(|waiter| (waiter, too_long))
     }
 
-    /// A multiget whose batch has waited longer than the timeout.
-    pub fn expired_waiting(&mut self, now: Nanos) -> Option<Id> {
-        let timeout = self.timeout;
-        self.waiting.pop_front_if(|(since, ..)| *since + timeout <= now).map(|(.., get)| get)
+    /// Those that wait, after the connection has failed.
+    pub fn take_waiting(&mut self) -> impl Iterator<Item = Waiter> + use<S> {
+        self.room.take_all()
     }
 
-    /// The multigets that wait, after the connection has failed.
-    pub fn take_waiting(&mut self) -> VecDeque<(Nanos, usize, Id)> {
-        std::mem::take(&mut self.waiting)
+    /// A value of this size begins in the first response.
+    #[inline]
+    pub fn value_comes(&mut self, size: usize) {
+        if let Some(ask) = self.asked.front_mut() {
+            self.room.value_comes(&mut ask.expects, size);
+        }
     }
 
     /// It has refused a request; returns whether that is new.
@@ -458,7 +520,7 @@ impl<S> Server<S> {
 
     /// Whether it was busy, and has answered everything.
     pub fn is_no_longer_busy(&mut self) -> bool {
-        self.asked.is_empty() && self.waiting.is_empty() && std::mem::take(&mut self.is_busy)
+        self.asked.is_empty() && self.room.has_nobody_waiting() && std::mem::take(&mut self.is_busy)
     }
 
     /// The first outstanding request.
@@ -481,7 +543,9 @@ impl<S> Server<S> {
     pub fn pop(&mut self) {
         if let Some(ask) = self.asked.pop_front() {
             self.notes.take(ask.note);
-            self.expects -= ask.expects;
+            self.room.response_ends(ask.expects);
+            self.shares.remove(ask.tenant, ask.bytes);
+            self.given_up = self.given_up.saturating_sub(1);
         }
         if self.asked.is_empty() && self.asked.capacity() > LARGEST_STEP {
             self.asked.shrink_to(LARGEST_STEP);
@@ -648,14 +712,19 @@ impl<S> Server<S> {
         self.marked = false;
     }
 
-    /// Marks it to be read again; returns whether it was not marked.
-    pub fn read_again(&mut self) -> bool {
-        !std::mem::replace(&mut self.again, true)
+    /// Marks it to be read again later; returns whether it was not marked.
+    pub fn pause(&mut self, now: Nanos) -> bool {
+        let is_new = self.paused.is_none();
+        self.paused.get_or_insert(now);
+        is_new
     }
 
-    /// Removes that mark.
-    pub fn reads_again(&mut self) {
-        self.again = false;
+    /// Removes that mark: deadlines are as much later as it was not read.
+    pub fn resume(&mut self, now: Nanos) {
+        if let Some(since) = self.paused.take() {
+            self.progress.paused += now.saturating_sub(since);
+            self.progressed = now;
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use fanin_daemon::machine::Value;
+
 use super::MS;
-use super::site::{Site, pool};
+use super::site::{Process, Site, pool};
 
 const SECOND: u64 = 1000 * MS;
 
@@ -47,6 +49,121 @@ fn server_that_sends_much_is_not_late() {
     assert!(!site.world.borrow().gave_up());
 }
 
+/// Lets the servers answer everything that is outstanding.
+fn settle(site: &mut Site) {
+    (0..10).for_each(|_| {
+        site.turn();
+        site.serve(usize::MAX);
+    });
+}
+
+#[test]
+fn server_that_sends_slowly_is_busy_and_stays() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool("timeout = \"400 ms\"\non_down = \"next\"\n"));
+    settle(&mut site);
+    let [slow, waits, writer] = [(); 3].map(|()| site.world.borrow_mut().client(usize::MAX / 2));
+    site.send(slow, b"get a\r\n");
+    (0..2).for_each(|_| site.turn());
+    let servers = [0, 1].map(|server| site.connect_to_server(server));
+    let asked = |site: &Site, server: usize| String::from_utf8(site.said(server)).unwrap();
+    let [first, second] = servers.map(|server| asked(&site, server));
+    assert_eq!(format!("{first}{second}"), "get a\r\n");
+    let server = servers[usize::from(first.is_empty())];
+    site.send(waits, b"get a\r\nmn\r\n");
+    site.send(writer, b"set a 0 0 1\r\nx\r\n");
+    // A kilobyte in each timeout, for many of them.
+    site.send(server, b"VALUE a 0 40000\r\n");
+    for _ in 0..40 {
+        site.now += 350 * MS;
+        site.send(server, &[b'v'; 1000]);
+        site.turn();
+    }
+    let late = "SERVER_ERROR server did not answer in time\r\n";
+    assert_eq!([slow, waits].map(|client| asked(&site, client)), [late.to_owned(), format!("{late}MN\r\n")]);
+    assert_eq!(asked(&site, writer), "", "a change in a pool with failover waits for its server");
+    assert!(site.figure("errors_timeout") == 2 && site.figure("server_failures") == 0);
+    let Process::Front(front) = &site.process else { panic!("an agent") };
+    assert!(front.figures().iter().any(|figure| matches!(figure.value, Value::Text("busy"))));
+    // The rest of the late responses is dropped; the next ones belong to their requests.
+    site.send(server, b"\r\nEND\r\nEND\r\nSTORED\r\n");
+    site.turn();
+    assert_eq!([slow, waits, writer].map(|client| asked(&site, client)), ["", "", "STORED\r\n"]);
+    asked(&site, server);
+    site.send(waits, b"get a\r\n");
+    site.turn();
+    assert_eq!(asked(&site, server), "get a\r\n");
+    site.send(server, b"VALUE a 0 1\r\nx\r\nEND\r\n");
+    site.turn();
+    assert_eq!(asked(&site, waits), "VALUE a 0 1\r\nx\r\nEND\r\n");
+    // Silence is a failure.
+    site.send(waits, b"get a\r\n");
+    site.turn();
+    site.now += 401 * MS;
+    site.turn();
+    assert_eq!((asked(&site, waits).as_str(), site.figure("server_failures")), (late, 1));
+}
+
+#[test]
+fn unanswered_bytes_of_single_gets_are_bounded() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool("").replace(", \"10.0.0.2:1\"", ""));
+    let writer = site.world.borrow_mut().client(usize::MAX / 2);
+    let value = vec![b'v'; 1_000_000];
+    site.send(writer, &[b"set a 0 0 1000000\r\n", &value[..], b"\r\n"].concat());
+    settle(&mut site);
+    // The server's mean is known from others.
+    for _ in 0..100 {
+        site.send(writer, b"get a\r\n");
+        (0..4).for_each(|_| {
+            site.turn();
+            site.serve(usize::MAX);
+            site.said(writer);
+        });
+    }
+    let server = site.connect_to_server(0);
+    for command in ["get a", "mg a v"] {
+        let readers: Vec<usize> = (0..100).map(|_| site.world.borrow_mut().client(usize::MAX / 2)).collect();
+        readers.iter().for_each(|reader| site.send(*reader, format!("{command}\r\n").as_bytes()));
+        (0..3).for_each(|_| site.turn());
+        let outstanding = site.world.borrow().connections[server].outbox.iter().filter(|byte| **byte == b'\n').count();
+        assert!((5..=12).contains(&outstanding), "{outstanding} of {command}");
+        let mut got = vec![0; readers.len()];
+        for _ in 0..100 {
+            site.serve(4_000_000);
+            site.turn();
+            readers.iter().zip(&mut got).for_each(|(reader, got)| *got += site.said(*reader).len());
+        }
+        assert!(got.iter().all(|bytes| *bytes > value.len()), "{command}: {got:?}");
+    }
+    assert_eq!([site.figure("server_failures"), site.figure("errors_busy")], [0, 0]);
+}
+
+#[test]
+fn requests_behind_a_waiting_get_keep_their_order() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool("timeout = \"400 ms\"\n").replace(", \"10.0.0.2:1\"", ""));
+    let [many, one] = [(); 2].map(|()| site.world.borrow_mut().client(usize::MAX / 2));
+    site.turn();
+    // By the first mean of the server, 128 values fill the room.
+    site.send(many, &b"get b\r\n".repeat(64));
+    site.send(many, &b"get b\r\n".repeat(64));
+    let others: Vec<usize> = (0..3).map(|_| site.world.borrow_mut().client(usize::MAX / 2)).collect();
+    others.iter().for_each(|other| site.send(*other, &b"get b\r\n".repeat(64)));
+    (0..2).for_each(|_| site.turn());
+    site.send(one, b"get a\r\nset a 0 0 1\r\nx\r\nget a\r\n");
+    (0..2).for_each(|_| site.turn());
+    let server = site.connect_to_server(0);
+    let said = |site: &Site| String::from_utf8(site.said(server)).unwrap();
+    let first = said(&site);
+    assert_eq!(first, "get b\r\n".repeat(128));
+    site.send(server, &b"END\r\n".repeat(128));
+    site.turn();
+    let second = said(&site);
+    let (get, set) = (second.find("get a"), second.find("set a"));
+    assert!(get.is_some() && set.is_some() && get < set, "{second}");
+}
+
 #[test]
 fn unfinished_requests_do_not_keep_others_from_storing() {
     let folder = super::in_memory();
@@ -84,6 +201,32 @@ fn unfinished_requests_do_not_keep_others_from_storing() {
     }
     let closed = site.figure("clients_unfinished") + site.figure("clients_cut_off");
     assert!(before > 500 && closed == 2500, "{before}, {closed}");
+}
+
+#[test]
+fn unfinished_requests_of_the_largest_tenant_go_first() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &format!("memory = \"32 MiB\"\n{}", pool("")));
+    let unfinished = |site: &Site, address: &str| {
+        let client = client_from(site, address);
+        site.send(client, format!("set a 0 0 100000\r\n{}", "v".repeat(16_000)).as_bytes());
+        client
+    };
+    // These are older, but few.
+    let few: Vec<usize> = (0..20).map(|_| unfinished(&site, "10.1.0.2")).collect();
+    (0..5).for_each(|_| site.turn());
+    for number in 0..1800 {
+        unfinished(&site, "10.1.0.1");
+        if number % 50 == 0 {
+            site.turn();
+        }
+    }
+    for _ in 0..40 {
+        site.now += 100 * MS;
+        site.turn();
+    }
+    assert!(site.figure("clients_cut_off") > 100, "{}", site.figure("clients_cut_off"));
+    assert!(few.iter().all(|client| !site.is_closed(*client)));
 }
 
 #[test]

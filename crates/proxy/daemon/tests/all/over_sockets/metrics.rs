@@ -266,3 +266,24 @@ fn slow_connections_keep_nobody_away() {
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     drop(slow);
 }
+
+#[test]
+fn memory_and_failed_logins_are_counted_by_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    std::fs::write(&users, "ann:secret\n").unwrap();
+    let more = "[metrics]\nlisten = \"127.0.0.1:0\"\n";
+    let cluster = cluster(1, more, &format!("auth = \"{}\"\n", users.display()));
+    let mut guesser = cluster.client();
+    assert!(guesser.ask("set a 0 0 9\r\nann wrong\r\n").starts_with("CLIENT_ERROR"));
+    let mut large = cluster.client();
+    assert_eq!(large.ask("set a 0 0 10\r\nann secret\r\n"), "STORED");
+    large.send(&format!("set large 0 0 900000\r\n{}", "v".repeat(500_000)));
+    let memory = "fanin_tenant_memory_bytes{tenant=\"user ann\"}";
+    let found = wait(&cluster, |found| found.get(memory).is_some_and(|bytes| *bytes >= 500_000.0));
+    let guesses =
+        |(name, count): (&String, &f64)| name.starts_with("fanin_tenant_failed_logins_total{") && *count == 1.0;
+    assert!(found.iter().any(guesses), "{found:?}");
+    drop(large);
+    wait(&cluster, |found| found.get(memory).is_none_or(|bytes| *bytes == 0.0));
+}
