@@ -76,3 +76,14 @@ fn instructions_come_from_the_front_end_of_the_request() {
     }
     assert_eq!(sent(&mut machine, &cluster, ME, object(TAG, 0)), [to_front_end(object(TAG, 0))]);
 }
+
+#[test]
+fn agents_look_nothing_up_for_others() {
+    let (mut machine, cluster) = hub();
+    let key = Numbered(3);
+    for body in [Body::Get(key), Body::Pass { key, asker: FRONT_END, hops: 1 }] {
+        for from in [STRANGER, CHILD, FRONT_END] {
+            assert_eq!(sent(&mut machine, &cluster, from, Message { tag: TAG, index: 1, body }), [], "{body:?}");
+        }
+    }
+}

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use fanin_memcache::{Cursor, Piece, Shape, response};
-use fanin_roles::data_server::Lookup;
 use fanin_roles::wire::ItemKey;
 use fanin_roles::{Body, Tag};
 
@@ -19,14 +18,8 @@ use crate::peers::{ItemBody, READ, item};
 /// Most keys of a command.
 const KEYS: usize = 64;
 
-/// Who gets a result.
-#[derive(Clone, Debug)]
-pub enum Asker {
-    /// The hub of this agent, for an object of a request.
-    Hub(Tag, u32),
-    /// The data server of this agent.
-    DataServer(Lookup<ItemKey>),
-}
+/// The object of a request at this agent's hub for which a key is requested.
+pub type Asker = (Tag, u32);
 
 /// Results of gets: an object, a miss, or lost if the memcached does not answer or its value is too large.
 pub type Results = Vec<(Asker, ItemBody)>;

@@ -1,4 +1,4 @@
-//! Agent: data server and hub of `roles` beside a memcached. It has no sockets and no clock; the caller passes events and time, and
+//! Agent: hub of `roles` beside a memcached. It has no sockets and no clock; the caller passes events and time, and
 //! [`Net`] has the connections.
 //!
 //! Front ends connect to it, and agents to one another where hubs form a tree. As a hub it asks the servers of its rack directly.
@@ -302,16 +302,16 @@ impl<N: Net> Agent<N> {
                 match output {
                     Output::Send { to, message: Message { tag, index, body: Body::Get(key) }, .. } => {
                         self.counters.hub_gets.add(1);
-                        self.fetch(self.settings.racks.of_node(to), key, Asker::Hub(tag, index));
+                        self.fetch(self.settings.racks.of_node(to), key, (tag, index));
                     }
                     Output::Send { to, message, .. } if to == self.me => self.local.push(message),
                     Output::Send { to, message, .. } => self.send(to, &message),
-                    Output::Look(lookup) => {
-                        self.counters.gets.add(1);
-                        self.fetch(Some(self.settings.server), lookup.key.clone(), Asker::DataServer(lookup));
-                    }
-                    // An agent has no front end.
-                    Output::Answer { .. } | Output::Miss { .. } | Output::Fail { .. } | Output::Done { .. } => {}
+                    // An agent has no front end, and looks nothing up for others.
+                    Output::Look(_)
+                    | Output::Answer { .. }
+                    | Output::Miss { .. }
+                    | Output::Fail { .. }
+                    | Output::Done { .. } => {}
                 }
             }
             if self.out.is_empty() {
@@ -329,8 +329,7 @@ impl<N: Net> Agent<N> {
 
     /// Asks a memcached of the racks.
     fn fetch(&mut self, server: Option<usize>, key: ItemKey, asker: Asker) {
-        let asked =
-            server.and_then(|server| Some((server, self.memcacheds[server].get(key, asker.clone(), self.now)?)));
+        let asked = server.and_then(|server| Some((server, self.memcacheds[server].get(key, asker, self.now)?)));
         match asked {
             Some((server, true)) => self.marked_memcacheds.push(server),
             Some((_, false)) => {}
@@ -353,18 +352,9 @@ impl<N: Net> Agent<N> {
         self.act();
     }
 
-    /// Gives a result to the role that asked.
-    fn answer(&mut self, asker: Asker, found: ItemBody) {
-        match (asker, found) {
-            (Asker::Hub(tag, index), body) => self.local.push(Message { tag, index, body }),
-            (Asker::DataServer(lookup), Body::Object(item)) => {
-                self.machine.found(self.time(), &lookup, Some(item), &mut self.out);
-            }
-            (Asker::DataServer(lookup), Body::Miss) => {
-                self.machine.found(self.time(), &lookup, None, &mut self.out);
-            }
-            (Asker::DataServer(lookup), _) => self.machine.lookup_failed(self.time(), &lookup, &mut self.out),
-        }
+    /// Gives a result to the hub.
+    fn answer(&mut self, (tag, index): Asker, body: ItemBody) {
+        self.local.push(Message { tag, index, body });
     }
 
     /// Sends a message to another node: over its connection, or as to an agent over a new one.
