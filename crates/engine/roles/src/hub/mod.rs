@@ -307,6 +307,17 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         Some(&mut slot.gathering)
     }
 
+    /// Forgets requests of earlier incarnations of a front end; returns whether this request is of none.
+    fn forget_before(&mut self, tag: Tag) -> bool {
+        let others = || self.of_front_end(tag.origin).map(|key| (key, self.gatherings[&key].gathering.tag));
+        if others().any(|(_, other)| tag.is_before(other)) {
+            return false;
+        }
+        let old: Vec<Key> = others().filter(|(_, other)| other.is_before(tag)).map(|(key, _)| key).collect();
+        old.into_iter().for_each(|key| self.forget(key));
+        true
+    }
+
     /// Open requests of a front end.
     fn of_front_end(&self, node: Node) -> impl Iterator<Item = Key> {
         self.gatherings.range((node, 0)..=(node, u32::MAX)).map(|(key, _)| *key)
@@ -318,12 +329,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             (gathering.rate, gathering.left) = (swarm.rate, swarm.all);
             return self.set_parent(key(tag), swarm.parent);
         }
-        let others = || self.of_front_end(tag.origin).map(|key| (key, self.gatherings[&key].gathering.tag));
-        if others().any(|(_, other)| tag.is_before(other)) {
+        if self.params.limits.is_some() {
+            // Tags are random, and this number has been used before.
+            self.forget(key(tag));
+        } else if !self.forget_before(tag) {
             return;
         }
-        let old: Vec<Key> = others().filter(|(_, other)| other.is_before(tag)).map(|(key, _)| key).collect();
-        old.into_iter().for_each(|key| self.forget(key));
         let state = size_of::<Slot<K, V>>() as u64 + size_of::<Gathering<K, V>>() as u64;
         if !self.front_ends.take(tag.origin, 1, state) {
             // Its objects are lost, and the front end gets them elsewhere.

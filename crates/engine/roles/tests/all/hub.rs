@@ -7,7 +7,7 @@ use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::{Bytes, Rate, Time};
 
 const FRONT_END: Node = Node(100);
-const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3 };
+const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3, nonce: 0 };
 
 /// The hub on machine 1, and its output since the last check.
 struct At {
@@ -343,6 +343,18 @@ fn ignores_messages_of_earlier_incarnation() {
     assert!(!at.hub.waits_for(TAG, 0));
 }
 
+#[test]
+fn real_hub_takes_random_tags() {
+    let mut at = limited(1 << 20, Rate(1_000_000_000));
+    for (epoch, nonce) in [(9, 4), (3, 4), (60_000, 4), (9, 5)] {
+        let tag = Tag { request: u32::from(epoch), epoch, nonce, ..TAG };
+        at.told(Time::ZERO, tag, swarm(FRONT_END, Rate(0), 1));
+        at.told_of(Time::ZERO, tag, 0, ask(0, 2));
+        assert!(at.hub.waits_for(tag, 0), "{tag:?}");
+    }
+    assert_eq!(at.hub.open_requests(), 3, "a new request takes the place of one with its number");
+}
+
 fn limits(waiting: u64, link: Rate) -> hub::Limits {
     hub::Limits { waiting: Bytes(waiting), link, requests: 100, state: Bytes(1 << 20) }
 }
@@ -352,7 +364,7 @@ fn limited(waiting: u64, link: Rate) -> At {
     At::new(|params| params.limits = Some(limits(waiting, link)))
 }
 
-const OTHER: Tag = Tag { origin: Node(200), request: 1, epoch: 0 };
+const OTHER: Tag = Tag { origin: Node(200), request: 1, epoch: 0, nonce: 0 };
 
 #[test]
 fn limited_hub_asks_for_requests_by_turns() {
@@ -403,7 +415,11 @@ fn front_end_leaves_requests_and_memory_for_others() {
         let open = |at: &mut At, origin: u32| {
             let before = at.hub.open_requests();
             for request in 0..1_000 {
-                at.told(Time::ZERO, Tag { origin: Node(origin), request, epoch: 0 }, swarm(Node(origin), Rate(0), 1));
+                at.told(
+                    Time::ZERO,
+                    Tag { origin: Node(origin), request, epoch: 0, nonce: 0 },
+                    swarm(Node(origin), Rate(0), 1),
+                );
             }
             at.hub.open_requests() - before
         };
@@ -411,7 +427,7 @@ fn front_end_leaves_requests_and_memory_for_others() {
         assert!(first >= 4 && second >= first / 4 && second > 0, "{first} and {second}");
         assert!(at.hub.memory() < state && at.hub.open_requests() < requests as usize);
         // Objects of a request for which there was no room are lost; the front end gets them elsewhere.
-        let refused = Tag { origin: Node(100), request: 999, epoch: 0 };
+        let refused = Tag { origin: Node(100), request: 999, epoch: 0, nonce: 0 };
         at.told_of(Time::ZERO, refused, 0, ask(0, 2));
         assert_eq!(at.bodies(), [(100, 0, Body::Lost)]);
         // Memory returns with the front end's end.

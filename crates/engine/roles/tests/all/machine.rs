@@ -12,7 +12,7 @@ const ME: Node = Node(1);
 const CHILD: Node = Node(9);
 const FRONT_END: Node = Node(100);
 const STRANGER: Node = Node(101);
-const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3 };
+const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3, nonce: 0 };
 
 /// A hub that has requested object 0 from its own rack, and waits for object 1 through a child.
 fn hub() -> (Machine<Numbered, Size>, Cluster) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fanin_memcache::Shape;
 use fanin_ring::Event;
-use fanin_roles::wire::{Item, ItemKey, Key};
+use fanin_roles::wire::{Item, ItemKey, Key, OBJECTS};
 use fanin_roles::{Body, Message, Node, Output, Tag};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -32,7 +32,8 @@ impl<N: Net> Front<N> {
         if !self.hubs.has(slot) {
             return;
         }
-        let Some(keys) = self.keys_for_hubs(slot, get).filter(|keys| !keys.is_empty()) else { return };
+        let fits = |keys: &Vec<HubKey>| (1..=OBJECTS).contains(&keys.len());
+        let Some(keys) = self.keys_for_hubs(slot, get).filter(fits) else { return };
         let Some(multiget) = self.multigets.get_mut(get) else { return };
         for batch in keys.chunk_by(|one, other| one.0.0 == other.0.0) {
             multiget.waits_for(batch[0].0.0, batch.len());

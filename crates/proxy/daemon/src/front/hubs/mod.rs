@@ -266,7 +266,7 @@ impl<S> Hubs<S> {
         }
     }
 
-    /// Adds the hubs of a pool, if it has some and they are not there; `random` makes the front end's number and incarnation.
+    /// Adds the hubs of a pool, if it has some and they are not there; `random` makes the front end's number.
     pub fn install<N: Net<Socket = S>>(&mut self, net: &mut N, slot: usize, state: &Arc<PoolState>, random: u64) {
         if self.pools.get(&slot).is_some_and(|hubs| Arc::ptr_eq(&hubs.state, state)) {
             return;
@@ -292,8 +292,7 @@ impl<S> Hubs<S> {
         let timeout = state.settings.timeout;
         let params = front_end::Params {
             me,
-            // Two front ends that drew one number must not take each other's answers.
-            epoch: (random >> 32) as u16,
+            epoch: 0,
             capacity: state.settings.link,
             method: RequestMethod::Swarms {
                 parts: settings.parts,

@@ -22,7 +22,7 @@ fn message(tag: Tag, index: u32, body: Body<ItemKey, Item>) -> Vec<u8> {
 }
 
 fn tag(origin: Node) -> Tag {
-    Tag { origin, request: 1, epoch: 0 }
+    Tag { origin, request: 1, epoch: 0, nonce: 0 }
 }
 
 fn swarm(origin: Node) -> Vec<u8> {

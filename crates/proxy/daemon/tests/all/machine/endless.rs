@@ -104,7 +104,7 @@ const FRONT_END: Node = Node(1 << 31 | 5);
 
 fn message(body: Body<ItemKey, fanin_roles::wire::Item>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Message { tag: Tag { origin: FRONT_END, request: 1, epoch: 0 }, index: 0, body }.put(&mut bytes);
+    Message { tag: Tag { origin: FRONT_END, request: 1, epoch: 0, nonce: 0 }, index: 0, body }.put(&mut bytes);
     bytes
 }
 
