@@ -225,7 +225,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
             Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Pass { .. } => {}
-            Body::Speed(_) | Body::Withdraw | Body::Over | Body::Load(_) => {}
+            Body::Speed(_) | Body::Withdraw | Body::Over | Body::Load(_) | Body::Child(_) => {}
         }
     }
 

@@ -63,6 +63,9 @@ pub struct Gathering<K, V> {
     pub rate: Rate,
     /// Limit while the machine is busy.
     pub strained: Option<Rate>,
+    /// Whether the front end has made this a hub of the request, not only named its children; and these, on a real machine.
+    pub is_made: bool,
+    pub children: BTreeSet<Node>,
     /// Missing objects, children's included.
     pub left: u32,
     /// Indices of the objects in the order in which they were requested, apart from them for cache efficiency.
@@ -110,6 +113,8 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
             parent: swarm.parent,
             rate: swarm.rate,
             strained: None,
+            is_made: true,
+            children: BTreeSet::new(),
             left: swarm.all,
             indices: Vec::new(),
             unsorted: BTreeMap::new(),

@@ -21,6 +21,9 @@ use gathering::{Gathering, Object, Slot, Stage};
 
 type Key = (Node, u32);
 
+/// Memory of a child's number, in a tree that may be half empty.
+const CHILD: u64 = 16;
+
 /// State of a hub.
 #[derive(Clone, Debug)]
 pub struct Hub<K, V> {
@@ -69,10 +72,12 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         gathering.is_some_and(|g| g.find(index).is_some_and(|place| g.objects[place].is_out()))
     }
 
-    /// Whether the front end asked it for this object, so that no other hub sends it.
-    pub fn was_asked(&self, tag: Tag, index: u32) -> bool {
-        let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
-        gathering.is_some_and(|gathering| gathering.find(index).is_some())
+    /// Whether it takes an object from another hub: from one that the front end has named, if this one was not asked for the object
+    /// itself. Objects of requests that it does not know are reported as lost.
+    pub fn takes(&self, from: Node, tag: Tag, index: u32) -> bool {
+        let gathering =
+            self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag && g.is_made);
+        gathering.is_none_or(|gathering| gathering.children.contains(&from) && gathering.find(index).is_none())
     }
 
     /// Number of missing objects over all requests.
@@ -200,7 +205,24 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                     self.forget(key(tag));
                 }
             }
+            Body::Child(child) => self.add_child(now, tag, child),
             Body::Get(_) | Body::Pass { .. } | Body::Withdrawn | Body::Load(_) => {}
+        }
+    }
+
+    /// Another hub may send through this one, which is about to become a hub of the request.
+    fn add_child(&mut self, now: Time, tag: Tag, child: Node) {
+        if self.of(tag, now).is_none() {
+            self.gather(now, tag, &Swarm { parent: tag.origin, rate: Rate(0), own: 0, all: 0 });
+            self.of(tag, now).into_iter().for_each(|gathering| gathering.is_made = false);
+        }
+        let is_known = self.of(tag, now).is_none_or(|gathering| gathering.children.contains(&child));
+        if !is_known
+            && self.front_ends.take(tag.origin, 0, CHILD)
+            && let Some(gathering) = self.of(tag, now)
+        {
+            gathering.children.insert(child);
+            gathering.state += CHILD;
         }
     }
 
@@ -326,7 +348,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Becomes the hub of a swarm, or gets a new destination.
     fn gather(&mut self, now: Time, tag: Tag, swarm: &Swarm) {
         if let Some(gathering) = self.of(tag, now) {
-            (gathering.rate, gathering.left) = (swarm.rate, swarm.all);
+            (gathering.rate, gathering.left, gathering.is_made) = (swarm.rate, swarm.all, true);
             return self.set_parent(key(tag), swarm.parent);
         }
         if self.params.limits.is_some() {
@@ -429,7 +451,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         let has_room = self.front_ends.has_room(tag.origin, Gathering::<K, V>::memory_of(1, message.len() as u64));
         // A real hub does not pass on what it cannot attribute.
         let lost = Message { tag, index, body: Body::Lost };
-        let Some(gathering) = self.of(tag, now) else {
+        let Some(gathering) = self.of(tag, now).filter(|gathering| gathering.is_made) else {
             // A child was faster than the front end, or the hub has restarted.
             let message = if params.limits.is_some() { lost } else { message };
             out.push(Output::Send { to: tag.origin, message, more: false });

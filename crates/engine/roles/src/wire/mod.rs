@@ -95,6 +95,8 @@ pub enum Body<K, V> {
     Over,
     /// Agent to front end, of no request: how busy it is. The host handles it.
     Load(Load),
+    /// Front end to hub, before its [`Body::Swarm`]: this hub will send through you. In simulations, any may.
+    Child(Node),
 }
 
 /// A report of an agent.
@@ -238,6 +240,7 @@ impl<K: Part, V: Part> Message<K, V> {
                 Body::Pass { key, .. } => 5 + key.len(),
                 Body::Object(value) => value.len(),
                 Body::Speed(_) | Body::Load(_) => 8,
+                Body::Child(_) => 4,
                 Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => 0,
             }
     }
@@ -256,6 +259,7 @@ impl<K: Part, V: Part> Message<K, V> {
             Body::Over => 10,
             Body::Pass { .. } => 11,
             Body::Load(_) => 12,
+            Body::Child(_) => 13,
         }
     }
 
@@ -286,6 +290,7 @@ impl<K: Part, V: Part> Message<K, V> {
             }
             Body::Object(value) => value.put(out),
             Body::Speed(rate) => out.copy(&rate.0.to_be_bytes()),
+            Body::Child(child) => out.copy(&child.0.to_be_bytes()),
             Body::Load(Load { spare, round_trip }) => {
                 out.copy(&spare.to_be_bytes());
                 out.copy(&round_trip.to_be_bytes());
@@ -345,6 +350,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed
             8 => Body::Withdraw,
             9 => Body::Withdrawn,
             10 => Body::Over,
+            13 => Body::Child(Node(fields.word()?)),
             12 => Body::Load(Load { spare: fields.word()?, round_trip: fields.word()? }),
             _ => {
                 let (asker, hops) = (Node(fields.word()?), fields.byte()?);
@@ -354,7 +360,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed
         fields.0.is_empty().then_some(body)
     };
     match kind {
-        1..=12 => read().ok_or(Malformed::Body),
+        1..=13 => read().ok_or(Malformed::Body),
         other => Err(Malformed::Kind(other)),
     }
 }

@@ -26,6 +26,7 @@ fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
         }),
         proptest::collection::vec(any::<u8>(), 0..2_000).prop_map(|value| Body::Object(value.into())),
         any::<u64>().prop_map(|rate| Body::Speed(Rate(rate))),
+        any::<u32>().prop_map(|child| Body::Child(Node(child))),
         any::<(u32, u32)>().prop_map(|(spare, round_trip)| Body::Load(Load { spare, round_trip })),
         (0..5usize)
             .prop_map(|bare| { [Body::Miss, Body::Lost, Body::Withdraw, Body::Withdrawn, Body::Over][bare].clone() }),
@@ -80,7 +81,7 @@ proptest! {
     #[test]
     fn any_bytes_decode_or_are_refused(
         sound in any::<bool>(),
-        kind in 0..13u8,
+        kind in 0..14u8,
         length in 0..64u32,
         mut bytes in proptest::collection::vec(any::<u8>(), 0..96),
     ) {
@@ -112,7 +113,7 @@ fn refused(at: usize, byte: u8) -> Malformed {
 fn refuses_each_malformation() {
     assert_eq!(refused(0, 1), Malformed::Version(1));
     assert_eq!(Real::take(&Bytes::from_static(&[9])), Err(Malformed::Version(9)), "before more of it is there");
-    assert_eq!(refused(1, 13), Malformed::Kind(13));
+    assert_eq!(refused(1, 14), Malformed::Kind(14));
     assert_eq!(refused(HEADER + 3, b'x'), Malformed::Body);
     assert_eq!(refused(1, 7), Malformed::Body, "a speed is eight bytes");
     assert_eq!(refused(1, 5), Malformed::Body, "a miss has none");

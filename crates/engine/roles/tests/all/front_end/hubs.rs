@@ -432,3 +432,13 @@ fn tags_of_real_requests_are_random() {
         assert_eq!(at.out.is_empty(), wrong != tag, "{wrong:?}");
     }
 }
+
+#[test]
+fn agents_learn_the_hubs_below_them() {
+    let mut at = At::new(asks_agents(1), Cluster::of(10, &[&[11], &[11], &[21], &[31]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    let sent = at.sent();
+    let of_root: Vec<_> = sent.iter().filter(|(to, ..)| *to == 31).map(|(.., body)| *body).collect();
+    assert!(matches!(of_root[..3], [Body::Child(Node(11)), Body::Child(Node(21)), Body::Swarm(_)]), "{of_root:?}");
+    assert_eq!(sent.iter().filter(|(.., body)| matches!(body, Body::Child(_))).count(), 2);
+}
