@@ -120,6 +120,9 @@ pub struct FrontEnd<K> {
 }
 
 impl<K: Part + Clone> FrontEnd<K> {
+    /// Memory of an object of a request, apart from its key's own.
+    pub const OBJECT: usize = size_of::<ObjectRequest<K>>();
+
     /// A front end without requests.
     pub fn new(params: Params) -> FrontEnd<K> {
         let planned = Planned::new(params.capacity);

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_units::Rate;
 
-use super::Key;
-use super::gathering::Gathering;
+use super::gathering::{Gathering, Key};
 use super::params::Limits;
 use crate::wire::{Node, Part};
 
@@ -174,8 +173,8 @@ impl FrontEnds {
     }
 
     /// Whose turns a request has.
-    fn lane(&self, (node, _): Key) -> Node {
-        if self.limits.is_some() { node } else { Node(0) }
+    fn lane(&self, key: Key) -> Node {
+        if self.limits.is_some() { key.0 } else { Node(0) }
     }
 
     /// A request has queued objects: it has a turn after the others of its front end. Returns its number.

@@ -9,6 +9,9 @@ use super::params::Params;
 use crate::wire::{Body, Message, Node, Part, Swarm, Tag};
 use crate::{Output, Outputs};
 
+/// A request: its front end and its number.
+pub type Key = (Node, u32);
+
 /// Stage of an object at a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {

@@ -17,9 +17,7 @@ use crate::{Output, Outputs};
 pub use params::{Limits, Params};
 
 use front_ends::FrontEnds;
-use gathering::{Gathering, Object, Slot, Stage};
-
-type Key = (Node, u32);
+use gathering::{Gathering, Key, Object, Slot, Stage};
 
 /// Memory of a child's number, in a tree that may be half empty.
 const CHILD: u64 = 16;

@@ -371,7 +371,8 @@ impl<N: Net> Agent<N> {
     }
 
     /// Gives a result to the hub.
-    fn answer(&mut self, (tag, index): Asker, body: ItemBody) {
+    fn answer(&mut self, asker: Asker, body: ItemBody) {
+        let (tag, index) = asker;
         self.local.push(Message { tag, index, body });
     }
 

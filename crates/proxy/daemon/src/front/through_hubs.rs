@@ -46,9 +46,11 @@ impl<N: Net> Front<N> {
         let wanted = keys.iter().map(|(_, key)| key.clone());
         let pool = self.upstreams.pool(slot);
         let members = pool.members().clone();
+        let has_entries = pool.has_replicas() || pool.plan_state().is_some();
+        let replicas = if has_entries { pool.shared.settings.replicas } else { 0 };
         let Some(number) = self.hubs.ask(slot, pool, self.now, wanted, &mut draw) else { return };
         if let Some(hubs) = self.hubs.get_mut(slot) {
-            hubs.requests.insert(number, HubRequest { get, keys, members, trouble: None });
+            hubs.requests.insert(number, HubRequest::new(get, keys, members, replicas));
         }
         self.act_for_hubs(slot);
     }

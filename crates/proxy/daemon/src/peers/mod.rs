@@ -27,7 +27,7 @@ pub type ItemBody = Body<ItemKey, Item>;
 
 /// Time for a peer's greeting.
 pub const GREETING: Nanos = 10_000_000_000;
-/// Time in which an unfinished message has to end, or to grow by so many bytes.
+/// Time in which an unfinished message has to end, or to grow by this number of bytes.
 pub const PROGRESS: Nanos = 10_000_000_000;
 const GROWS_BY: usize = 64 << 10;
 /// Bytes per read.

@@ -25,8 +25,10 @@ fn tag(origin: Node) -> Tag {
     Tag { origin, request: 1, epoch: 0, nonce: 0 }
 }
 
+/// A request, in which the front end is a hub, too.
 fn swarm(origin: Node) -> Vec<u8> {
-    message(tag(origin), 0, Body::Swarm(Swarm { parent: origin, rate: Rate(0), own: 1, all: 1 }))
+    let swarm = Body::Swarm(Swarm { parent: origin, rate: Rate(0), own: 1, all: 1 });
+    [Body::Child(origin), swarm].into_iter().flat_map(|body| message(tag(origin), 0, body)).collect()
 }
 
 /// A peer that greets as this node; without room for output it reads nothing.
