@@ -444,7 +444,7 @@ fn responses_that_wait_are_memory_of_their_front_end() {
     let unasked = |at: &mut At, tag: Tag, body: Body<Numbered, Size>| {
         at.told(Time::ZERO, tag, swarm(tag.origin, Rate(0), 1));
         at.hub.stop_sending(tag.origin);
-        (0..100_000).for_each(|index| at.told_of(Time::ZERO, tag, index, body.clone()));
+        (0..100_000).for_each(|index| at.told_of(Time::ZERO, tag, index, body));
         at.hub.memory_of(tag.origin)
     };
     // Objects of other hubs for which there is no room are lost; the front end gets them elsewhere.
