@@ -71,7 +71,7 @@ fn serves() -> impl FnMut() -> u32 {
     move || {
         for index in 0..10_000 {
             out.clear();
-            let tag = fanin_roles::Tag { origin: Node(0), request: 1, epoch: 0 };
+            let tag = fanin_roles::Tag { origin: Node(0), request: 1, epoch: 0, nonce: 0 };
             let lookup = Lookup { asker: Node(5), tag, index, key: Numbered(index.into()), hops: HOPS };
             server.handle_request(lookup, &mut out);
             server.found(Time::ZERO, &lookup, Some(Size(100)), &mut out);

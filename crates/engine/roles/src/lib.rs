@@ -10,7 +10,7 @@
 //! use fanin_roles::wire::{Body, HEADER, Item, Key, Message, Node, Tag};
 //!
 //! let key = Key::new(Bytes::from_static(b"key")).expect("a key of memcached");
-//! let tag = Tag { origin: Node(1), request: 2, epoch: 1 };
+//! let tag = Tag { origin: Node(1), request: 2, epoch: 1, nonce: 0 };
 //! let message = Message::<Key, Item> { tag, index: 0, body: Body::Get(key) };
 //! assert_eq!(message.len(), HEADER + 3);
 //! ```

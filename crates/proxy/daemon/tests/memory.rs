@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fanin_daemon::Settings;
 use fanin_daemon::machine::{Address, Entry, Front, Net, Outgoing, Received, Shared, Target, Token, begin, charged};
+use fanin_daemon::settings::racks::node_of;
 use fanin_memcache::{Limits, Lines, Next, Request};
+use fanin_roles::wire::{Hello, VERSION};
 use sha2::{Digest, Sha256};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use world::{Scripted, World};
@@ -200,8 +202,18 @@ fn serve(world: &mut World, talks: &mut Vec<(Vec<u8>, Lines)>, servers: Servers)
         if connection.server.is_none() || connection.closed {
             continue;
         }
-        if !connection.open {
+        let opens = !connection.open;
+        if opens {
             connection.opens(true);
+        }
+        if let Some(agent) = connection.server.filter(|server| *server >= 2) {
+            // It greets, and nothing more.
+            let node = node_of(&format!("10.0.0.{}:1", agent - 1));
+            let mut hello = Vec::new();
+            Hello { version: VERSION, node, proves: false }.put(&mut hello);
+            connection.send(if opens { &hello } else { b"" });
+            connection.outbox.clear();
+            continue;
         }
         read.extend(connection.outbox.drain(..));
         let size = match servers {
@@ -244,9 +256,12 @@ fn suffers(attack: &Attack) -> [usize; 3] {
         "threads = 1\nmemory = \"32 MiB\"\n[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"10.0.0.1:1\", \"10.0.0.2:1\"]\n{}\n",
         attack.of_pool.replace("FOLDER", &folder.path().display().to_string())
     );
+    let racks = "[[server]]\nmemcached = \"10.0.0.1:1\"\nagent = \"10.0.1.1:1\"\nrack = \"a\"\n\
+                 [[server]]\nmemcached = \"10.0.0.2:1\"\nagent = \"10.0.1.2:1\"\nrack = \"b\"\n";
+    std::fs::write(folder.path().join("racks.toml"), racks).unwrap();
     let settings = Settings::of_file("case.toml", &text).unwrap();
-    let addresses: Vec<_> =
-        settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap()).collect();
+    let servers = settings.pools[0].servers.iter().map(|server| server.target.address.ip().unwrap());
+    let addresses: Vec<_> = servers.chain(["10.0.1.1:1", "10.0.1.2:1"].map(|agent| agent.parse().unwrap())).collect();
     let world = Rc::new(RefCell::new(World::new(&addresses)));
     let shared = Arc::new(Shared::new(&settings, 100_000));
     drop(begin(&settings, &shared).unwrap());
@@ -287,8 +302,30 @@ fn list(client: usize) -> Vec<u8> {
     format!("get {}\r\n", keys.join(" ")).into()
 }
 
+const PLAIN: Attack =
+    Attack { name: "", clients: 0, says: list, room: 0, servers: Servers::Values(1_000_000), of_pool: "" };
+
+/// Attacks on pools with hubs.
+fn attacks_on_hubs() -> Vec<Attack> {
+    vec![
+        Attack {
+            name: "lists for hubs that hang",
+            clients: 2000,
+            of_pool: "multiget = \"sicc\"\nracks = \"FOLDER/racks.toml\"\nplaintext = true\ntimeout = \"60 s\"",
+            ..PLAIN
+        },
+        Attack {
+            name: "lists with replicas for hubs that hang",
+            clients: 2000,
+            of_pool: "multiget = \"sicc-balanced\"\nracks = \"FOLDER/racks.toml\"\nplaintext = true\ntimeout = \"60 s\"\n\
+                      replicas = 2",
+            ..PLAIN
+        },
+    ]
+}
+
 fn attacks() -> Vec<Attack> {
-    let plain = Attack { name: "", clients: 0, says: list, room: 0, servers: Servers::Values(1_000_000), of_pool: "" };
+    let plain = PLAIN;
     vec![
         Attack {
             name: "many equal gets are joined",
@@ -356,7 +393,7 @@ static TURN: Mutex<()> = Mutex::new(());
 #[test]
 fn attacks_stay_within_memory_limit() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    for attack in &attacks() {
+    for attack in attacks().iter().chain(&attacks_on_hubs()) {
         let [most, end, uncharged] = suffers(attack);
         println!("{}: {most} bytes at most, {end} in the end, {uncharged} not charged", attack.name);
         assert!(

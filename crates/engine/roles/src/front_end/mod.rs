@@ -65,7 +65,7 @@ impl RequestMethod {
 pub struct Params {
     /// This machine.
     pub me: Node,
-    /// Its incarnation.
+    /// Its incarnation; without effect with `agents`.
     pub epoch: u16,
     /// Rate of its downlink: B_d.
     pub capacity: Rate,
@@ -81,8 +81,8 @@ pub struct Params {
     pub timeout: Option<Time>,
     /// Number of attempts per object.
     pub tries: u8,
-    /// Whether hubs are apart from the data servers on their machines: they send heartbeats ([`FrontEnd::hears`]), and a lost hub is no lost
-    /// data server.
+    /// Whether hubs are apart from the data servers on their machines: they send heartbeats ([`FrontEnd::hears`]), a lost hub is no lost
+    /// data server, and tags of requests are random.
     pub agents: bool,
 }
 
@@ -120,6 +120,9 @@ pub struct FrontEnd<K> {
 }
 
 impl<K: Part + Clone> FrontEnd<K> {
+    /// Memory of an object of a request, apart from its key's own.
+    pub const OBJECT: usize = size_of::<ObjectRequest<K>>();
+
     /// A front end without requests.
     pub fn new(params: Params) -> FrontEnd<K> {
         let planned = Planned::new(params.capacity);
@@ -150,9 +153,8 @@ impl<K: Part + Clone> FrontEnd<K> {
         draw: Draw<'_>,
         out: &mut Outputs<K, V>,
     ) -> u32 {
-        let number = self.next;
-        self.next = self.next.wrapping_add(1);
-        let tag = Tag { origin: self.params.me, request: number, epoch: self.params.epoch };
+        let tag = self.next_tag(draw);
+        let number = tag.request;
         self.gone.retain(|_, until| *until > now);
         let object_request =
             |key| ObjectRequest { key, holder: Node(0), via: 0, state: State::NotRequested, tries: 1, redirected: 0 };
@@ -174,6 +176,21 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
         self.end_if_done(now, number, out);
         number
+    }
+
+    /// The tag of a new request: the next number, or a random one.
+    fn next_tag(&mut self, draw: Draw<'_>) -> Tag {
+        let Params { me, epoch, agents, .. } = self.params;
+        if !agents {
+            self.next = self.next.wrapping_add(1);
+            return Tag { origin: me, request: self.next.wrapping_sub(1), epoch, nonce: 0 };
+        }
+        let mut bits = || draw(1 << 16);
+        let mut request = bits() << 16 | bits();
+        while self.requests.contains_key(&request) {
+            request = request.wrapping_add(1);
+        }
+        Tag { origin: me, request, epoch: bits() as u16, nonce: bits() as u16 }
     }
 
     /// Handles a message.
@@ -211,7 +228,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
             Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Pass { .. } => {}
-            Body::Speed(_) | Body::Withdraw | Body::Over | Body::Load(_) => {}
+            Body::Speed(_) | Body::Withdraw | Body::Over | Body::Load(_) | Body::Child(_) => {}
         }
     }
 

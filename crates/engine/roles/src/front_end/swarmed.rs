@@ -49,7 +49,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Makes a machine a hub, with the number of objects that will come through it.
+    /// Makes a machine a hub, with the number of objects that will come through it. An agent learns the hubs below it first.
     pub(super) fn make_hub<V>(&self, number: u32, via: u32, all: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number) else { return };
         let path = &request.paths[via as usize];
@@ -58,6 +58,11 @@ impl<K: Part + Clone> FrontEnd<K> {
             Some(parent) => (request.paths[parent as usize].node, self.rate_below(request, parent)),
         };
         let rate = if self.paces() { rate } else { Rate(0) };
+        let children = request.paths.iter().filter(|path| self.params.agents && path.parent == Some(via) && !path.gone);
+        for child in children {
+            let message = Message { tag: request.tag, index: 0, body: Body::Child(child.node) };
+            out.push(Output::Send { to: path.node, message, more: true });
+        }
         let body = Body::Swarm(Swarm { parent, rate, own: path.missing, all });
         out.push(Output::Send { to: path.node, message: Message { tag: request.tag, index: 0, body }, more: true });
     }

@@ -4,11 +4,11 @@
 //! Its outstanding bytes stay under a window, or its rack's responses would cause incast themselves. Responses of its children are
 //! forwarded the same way, without parsing.
 
+mod front_ends;
 mod gathering;
 mod params;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_units::{Rate, Time};
 
@@ -16,9 +16,11 @@ use crate::wire::{Body, Message, Node, Part, Swarm, Tag};
 use crate::{Output, Outputs};
 pub use params::{Limits, Params};
 
-use gathering::{Gathering, Object, Slot, Stage};
+use front_ends::FrontEnds;
+use gathering::{Gathering, Key, Object, Slot, Stage};
 
-type Key = (Node, u32);
+/// Memory of a child's number, in a tree that may be half empty.
+const CHILD: u64 = 16;
 
 /// State of a hub.
 #[derive(Clone, Debug)]
@@ -29,22 +31,16 @@ pub struct Hub<K, V> {
     /// Number of outstanding objects of other machines.
     out: u32,
     gatherings: BTreeMap<Key, Slot<K, V>>,
-    /// Requests with queued objects, in turn.
-    hungry: VecDeque<Key>,
-    /// Open requests and their memory by front end, and their sum, if they are limited.
-    held: BTreeMap<Node, Held>,
-    all_held: Held,
+    /// Requests by when they are due, and by destination.
+    alarms: BTreeSet<(Time, Key)>,
+    by_parent: BTreeSet<(Node, Key)>,
+    front_ends: FrontEnds,
     /// Destinations that take nothing for now.
     stopped: BTreeSet<Node>,
     /// Lower bound of the next due time.
     alarm: Time,
-}
-
-/// Open requests, and their memory in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Held {
-    requests: u32,
-    state: u64,
+    /// Requests that are due: an emptied list, which is reused.
+    due: Vec<Key>,
 }
 
 fn key(tag: Tag) -> Key {
@@ -59,24 +55,27 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             mean: params.mean_object.0,
             out: 0,
             gatherings: BTreeMap::new(),
-            hungry: VecDeque::new(),
-            held: BTreeMap::new(),
-            all_held: Held::default(),
+            alarms: BTreeSet::new(),
+            by_parent: BTreeSet::new(),
+            front_ends: FrontEnds::new(params.limits),
             stopped: BTreeSet::new(),
             alarm: Time::NEVER,
+            due: Vec::new(),
         }
     }
 
     /// Whether it waits for this object, so that other roles on its machine ignore the response.
     pub fn waits_for(&self, tag: Tag, index: u32) -> bool {
         let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
-        gathering.is_some_and(|g| g.find(index).is_ok_and(|place| g.objects[place].is_out()))
+        gathering.is_some_and(|g| g.find(index).is_some_and(|place| g.objects[place].is_out()))
     }
 
-    /// Whether the front end asked it for this object, so that no other hub sends it.
-    pub fn was_asked(&self, tag: Tag, index: u32) -> bool {
-        let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
-        gathering.is_some_and(|gathering| gathering.find(index).is_ok())
+    /// Whether it takes an object from another hub: from one that the front end has named, if this one was not asked for the object
+    /// itself. Objects of requests that it does not know are reported as lost.
+    pub fn takes(&self, from: Node, tag: Tag, index: u32) -> bool {
+        let gathering =
+            self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag && g.is_made);
+        gathering.is_none_or(|gathering| gathering.children.contains(&from) && gathering.find(index).is_none())
     }
 
     /// Number of missing objects over all requests.
@@ -92,7 +91,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Whether objects of this request are missing or wait to be sent.
     pub fn owes(&self, tag: Tag) -> bool {
         let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
-        gathering.is_some_and(|g| g.left > 0 || !g.waiting.is_empty())
+        gathering.is_some_and(|g| g.left > 0 || g.is_busy())
     }
 
     /// Number of requests.
@@ -100,9 +99,14 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.gatherings.len()
     }
 
-    /// Memory of the open requests, if it is limited.
-    pub fn state_bytes(&self) -> u64 {
-        self.all_held.state
+    /// Memory of the open requests and of what waits for their front ends, if it is limited.
+    pub fn memory(&self) -> u64 {
+        self.front_ends.memory()
+    }
+
+    /// The same of one front end.
+    pub fn memory_of(&self, front_end: Node) -> u64 {
+        self.front_ends.memory_of(front_end)
     }
 
     /// Bytes that wait to be sent.
@@ -110,12 +114,17 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         self.gatherings.values().map(|slot| slot.gathering.waiting_bytes).sum()
     }
 
+    /// Requests whose responses go to a machine.
+    fn to(&self, parent: Node) -> impl Iterator<Item = Key> {
+        let first = (parent, (Node(0), 0));
+        self.by_parent.range(first..).take_while(move |(to, _)| *to == parent).map(|(_, key)| *key)
+    }
+
     /// Sum of the speeds at which it sends to a machine; none if it sends nothing, or without a limit.
     pub fn speed_to(&self, to: Node) -> Option<Rate> {
-        let requests = self.gatherings.values().map(|slot| &slot.gathering).filter(|gathering| gathering.parent == to);
         let mut sum = None;
-        for gathering in requests {
-            match gathering.speed() {
+        for gathering in self.to(to).filter_map(|key| Some(&self.gatherings.get(&key)?.gathering)) {
+            match gathering.speed(self.front_ends.share(gathering.tag.origin)) {
                 Rate(0) => return None,
                 Rate(speed) => sum = Some(Rate(sum.unwrap_or(Rate(0)).0 + speed)),
             }
@@ -126,21 +135,37 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Stops to send to a machine, which does not take more for now.
     pub fn stop_sending(&mut self, to: Node) {
         self.stopped.insert(to);
-        self.set_stopped(to, true);
+        for key in self.to(to).collect::<Vec<_>>() {
+            self.gatherings.get_mut(&key).into_iter().for_each(|slot| slot.gathering.is_stopped = true);
+        }
     }
 
     /// Sends to a machine again.
     pub fn send_again(&mut self, now: Time, to: Node, out: &mut Outputs<K, V>) {
         if self.stopped.remove(&to) {
-            self.set_stopped(to, false);
-            self.gatherings.values_mut().filter(|slot| slot.gathering.parent == to).for_each(|slot| slot.alarm = now);
+            for key in self.to(to).collect::<Vec<_>>() {
+                self.gatherings.get_mut(&key).into_iter().for_each(|slot| slot.gathering.is_stopped = false);
+                self.set_alarm(key, now);
+            }
             self.go_on(now, out);
         }
     }
 
-    fn set_stopped(&mut self, to: Node, is_stopped: bool) {
-        let to_it = self.gatherings.values_mut().filter(|slot| slot.gathering.parent == to);
-        to_it.for_each(|slot| slot.gathering.is_stopped = is_stopped);
+    /// Sets when a request is due.
+    fn set_alarm(&mut self, key: Key, at: Time) {
+        let Some(slot) = self.gatherings.get_mut(&key).filter(|slot| slot.alarm != at) else { return };
+        self.alarms.remove(&(slot.alarm, key));
+        self.alarms.insert((at, key));
+        slot.alarm = at;
+    }
+
+    /// Sends responses of a request that are due, and finds the next due time.
+    fn send(&mut self, now: Time, key: Key, out: &mut Outputs<K, V>) {
+        let Some(Slot { gathering, .. }) = self.gatherings.get_mut(&key) else { return };
+        gathering.send(now, &self.params, self.front_ends.share(key.0), out);
+        self.front_ends.count(gathering);
+        let alarm = gathering.alarm(&self.params, self.front_ends.share(key.0));
+        self.set_alarm(key, alarm);
     }
 
     /// Handles a message.
@@ -148,11 +173,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         let tag = message.tag;
         self.take(now, message, out);
         self.ask(now, out);
-        self.split_link();
-        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
-            slot.send(now, &self.params, out);
-            self.alarm = self.alarm.min(slot.alarm);
-        }
+        self.send(now, key(tag), out);
+        self.alarm = self.gatherings.get(&key(tag)).map_or(self.alarm, |slot| self.alarm.min(slot.alarm));
         self.ask_if_room(now, out);
     }
 
@@ -160,9 +182,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     pub(crate) fn take_in(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
         let tag = message.tag;
         self.take(now, message, out);
-        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
-            slot.alarm = now;
-        }
+        self.set_alarm(key(tag), now);
     }
 
     /// Takes a message in, without what follows from it.
@@ -183,61 +203,108 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                     self.forget(key(tag));
                 }
             }
+            Body::Child(child) => self.add_child(now, tag, child),
             Body::Get(_) | Body::Pass { .. } | Body::Withdrawn | Body::Load(_) => {}
         }
     }
 
-    /// Handles the loss of a machine: its responses are lost, and its own requests are dropped.
+    /// Another hub may send through this one, which is about to become a hub of the request.
+    fn add_child(&mut self, now: Time, tag: Tag, child: Node) {
+        if self.of(tag, now).is_none() {
+            self.gather(now, tag, &Swarm { parent: tag.origin, rate: Rate(0), own: 0, all: 0 });
+            self.of(tag, now).into_iter().for_each(|gathering| gathering.is_made = false);
+        }
+        let is_known = self.of(tag, now).is_none_or(|gathering| gathering.children.contains(&child));
+        if !is_known
+            && self.front_ends.take(tag.origin, 0, CHILD)
+            && let Some(gathering) = self.of(tag, now)
+        {
+            gathering.children.insert(child);
+            gathering.state += CHILD;
+        }
+    }
+
+    /// Handles the loss of a machine: its responses are lost, and its own requests are dropped. A real machine's servers are no peers.
     pub fn gone(&mut self, now: Time, peer: Node, out: &mut Outputs<K, V>) {
-        self.forget_all(|gathering| gathering.tag.origin == peer);
-        for Slot { alarm, gathering } in self.gatherings.values_mut() {
-            *alarm = now;
-            for place in 0..gathering.objects.len() {
-                let object = &gathering.objects[place];
-                if object.holder == peer && object.is_out() {
-                    self.out -= gathering.give_up(now, place, &self.params);
-                }
+        for key in self.of_front_end(peer).collect::<Vec<_>>() {
+            self.forget(key);
+        }
+        if self.params.limits.is_none() {
+            for key in self.gatherings.keys().copied().collect::<Vec<_>>() {
+                self.holder_gone(now, key, peer);
+                self.set_alarm(key, now);
             }
         }
         self.go_on(now, out);
     }
 
+    /// Gives up the objects of a request that a lost server has.
+    fn holder_gone(&mut self, now: Time, key: Key, peer: Node) {
+        let Some(Slot { gathering, .. }) = self.gatherings.get_mut(&key) else { return };
+        for place in gathering.in_order() {
+            let object = &gathering.objects[place];
+            if object.holder == peer && object.is_out() {
+                self.out -= gathering.give_up(now, place, &self.params);
+            }
+        }
+    }
+
     /// The connection to another hub is gone, and maybe responses with it: the front end learns which those may be, and gets the others
     /// directly.
     pub fn parent_lost(&mut self, now: Time, parent: Node, out: &mut Outputs<K, V>) {
-        let below = |slot: &&mut Slot<K, V>| slot.gathering.parent == parent && slot.gathering.tag.origin != parent;
-        for Slot { alarm, gathering } in self.gatherings.values_mut().filter(below) {
-            let origin = gathering.tag.origin;
-            (gathering.parent, gathering.is_stopped) = (origin, self.stopped.contains(&origin));
-            *alarm = now;
-            let sent = |index: &u32| !gathering.waiting.iter().any(|waiting| waiting.message.index == *index);
-            let over =
-                gathering.indices.iter().zip(&gathering.objects).filter(|(_, object)| object.stage == Stage::Over);
-            for &index in over.map(|(index, _)| index).filter(|index| sent(index)) {
-                let message = Message { tag: gathering.tag, index, body: Body::Lost };
+        for key in self.to(parent).filter(|(origin, _)| *origin != parent).collect::<Vec<_>>() {
+            let origin = key.0;
+            self.set_parent(key, origin);
+            self.set_alarm(key, now);
+            let Some(Slot { gathering, .. }) = self.gatherings.get(&key) else { continue };
+            let is_sent = |place: &usize| {
+                gathering.objects[*place].stage == Stage::Over && !gathering.has_waiting(gathering.index(*place))
+            };
+            for place in gathering.in_order().into_iter().filter(is_sent) {
+                let message = Message { tag: gathering.tag, index: gathering.index(place), body: Body::Lost };
                 out.push(Output::Send { to: origin, message, more: false });
             }
         }
         self.go_on(now, out);
     }
 
+    /// Sends the responses of a request to another machine.
+    fn set_parent(&mut self, key: Key, parent: Node) {
+        let Some(Slot { gathering, .. }) = self.gatherings.get_mut(&key) else { return };
+        self.by_parent.remove(&(gathering.parent, key));
+        self.by_parent.insert((parent, key));
+        (gathering.parent, gathering.is_stopped) = (parent, self.stopped.contains(&parent));
+    }
+
+    /// Takes the list of requests that are due, sorted.
+    fn take_due(&mut self, now: Time) -> Vec<Key> {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        due.extend(self.alarms.iter().take_while(|(at, _)| *at <= now).map(|(_, key)| *key));
+        due.sort_unstable();
+        due
+    }
+
     /// Does work that is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
         let Params { forget, timeout, .. } = self.params;
-        let is_due = |slot: &&mut Slot<K, V>| slot.alarm <= now;
-        let mut any_old = false;
-        for Slot { gathering, .. } in self.gatherings.values_mut().filter(is_due) {
-            any_old |= gathering.heard.saturating_add(forget) <= now;
+        let due = self.take_due(now);
+        for key in &due {
+            let Some(Slot { gathering, .. }) = self.gatherings.get_mut(key) else { continue };
             while let Some(&(at, place)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(timeout) <= now) {
                 gathering.asked.pop_front();
                 if gathering.is_out_since(at, place) {
                     self.out -= gathering.give_up(now, place as usize, &self.params);
                 }
             }
+            self.front_ends.count(gathering);
         }
-        if any_old {
-            self.forget_all(|gathering| gathering.heard.saturating_add(forget) <= now);
+        for key in &due {
+            if self.gatherings.get(key).is_some_and(|slot| slot.gathering.heard.saturating_add(forget) <= now) {
+                self.forget(*key);
+            }
         }
+        self.due = due;
         self.go_on(now, out);
     }
 
@@ -260,59 +327,53 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         Some(&mut slot.gathering)
     }
 
+    /// Forgets requests of earlier incarnations of a front end; returns whether this request is of none.
+    fn forget_before(&mut self, tag: Tag) -> bool {
+        let others = || self.of_front_end(tag.origin).map(|key| (key, self.gatherings[&key].gathering.tag));
+        if others().any(|(_, other)| tag.is_before(other)) {
+            return false;
+        }
+        let old: Vec<Key> = others().filter(|(_, other)| other.is_before(tag)).map(|(key, _)| key).collect();
+        old.into_iter().for_each(|key| self.forget(key));
+        true
+    }
+
+    /// Open requests of a front end.
+    fn of_front_end(&self, node: Node) -> impl Iterator<Item = Key> {
+        self.gatherings.range((node, 0)..=(node, u32::MAX)).map(|(key, _)| *key)
+    }
+
     /// Becomes the hub of a swarm, or gets a new destination.
     fn gather(&mut self, now: Time, tag: Tag, swarm: &Swarm) {
-        let is_stopped = self.stopped.contains(&swarm.parent);
         if let Some(gathering) = self.of(tag, now) {
-            (gathering.parent, gathering.rate) = (swarm.parent, swarm.rate);
-            (gathering.left, gathering.is_stopped) = (swarm.all, is_stopped);
+            (gathering.rate, gathering.left, gathering.is_made) = (swarm.rate, swarm.all, true);
+            return self.set_parent(key(tag), swarm.parent);
+        }
+        if self.params.limits.is_some() {
+            // Tags are random, and this number has been used before.
+            self.forget(key(tag));
+        } else if !self.forget_before(tag) {
             return;
         }
-        let ours = (tag.origin, 0)..=(tag.origin, u32::MAX);
-        if self.gatherings.range(ours.clone()).any(|(_, slot)| tag.is_before(slot.gathering.tag)) {
-            return;
-        }
-        let is_old = |(_, slot): &(&Key, &Slot<K, V>)| slot.gathering.tag.is_before(tag);
-        let old: Vec<Key> = self.gatherings.range(ours).filter(is_old).map(|(key, _)| *key).collect();
-        old.into_iter().for_each(|key| self.forget(key));
-        let memory = Held { requests: 1, state: size_of::<Slot<K, V>>() as u64 + size_of::<Gathering<K, V>>() as u64 };
-        if !self.hold(tag.origin, memory) {
+        let state = size_of::<Slot<K, V>>() as u64 + size_of::<Gathering<K, V>>() as u64;
+        if !self.front_ends.take(tag.origin, 1, state) {
             // Its objects are lost, and the front end gets them elsewhere.
             return;
         }
-        let gathering = Gathering { state: memory.state, ..Gathering::new(tag, swarm, is_stopped, now) };
+        let is_stopped = self.stopped.contains(&swarm.parent);
+        let mut gathering = Gathering::new(tag, swarm, is_stopped, now);
+        gathering.state = state;
+        self.alarms.insert((now, key(tag)));
+        self.by_parent.insert((swarm.parent, key(tag)));
         self.gatherings.insert(key(tag), Slot { alarm: now, gathering: Box::new(gathering) });
-    }
-
-    /// Takes memory for a front end, if it may have more: no more than is free, so that one front end leaves memory for others.
-    fn hold(&mut self, front_end: Node, more: Held) -> bool {
-        let Some(limits) = self.params.limits else { return true };
-        let its = self.held.get(&front_end).copied().unwrap_or_default();
-        let fits = its.requests + more.requests <= limits.requests.saturating_sub(self.all_held.requests)
-            && its.state + more.state <= limits.state.0.saturating_sub(self.all_held.state);
-        if fits {
-            for held in [self.held.entry(front_end).or_default(), &mut self.all_held] {
-                *held = Held { requests: held.requests + more.requests, state: held.state + more.state };
-            }
-        }
-        fits
-    }
-
-    fn release(&mut self, front_end: Node, less: Held) {
-        let Entry::Occupied(mut its) = self.held.entry(front_end) else { return };
-        for held in [its.get_mut(), &mut self.all_held] {
-            *held = Held { requests: held.requests - less.requests, state: held.state - less.state };
-        }
-        if its.get().requests == 0 {
-            its.remove();
-        }
     }
 
     fn want(&mut self, now: Time, tag: Tag, index: u32, key: K, holder: Node, out: &mut Outputs<K, V>) {
         let params = self.params;
-        let more = (size_of::<Object<K>>() + size_of::<u32>() + key.len()) as u64;
+        // Lists have room for twice as many entries at most.
+        let more = (2 * size_of::<(Object<K>, [u32; 4], (Time, u32))>() + key.len()) as u64;
         let is_known = self.gatherings.get(&self::key(tag)).is_some_and(|slot| slot.gathering.tag == tag);
-        let fits = is_known && self.hold(tag.origin, Held { requests: 0, state: more });
+        let fits = is_known && self.front_ends.take(tag.origin, 0, more);
         let Some(gathering) = self.of(tag, now).filter(|_| fits) else {
             // The hub has lost the swarm in a restart, or had no memory for it.
             let message = Message { tag, index, body: Body::Lost };
@@ -321,16 +382,13 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         };
         gathering.state += if params.limits.is_some() { more } else { 0 };
         let place = match gathering.find(index) {
-            Err(place) => {
-                gathering.insert(place, index, Object { key, holder, stage: Stage::Over });
-                place
-            }
-            Ok(place) => {
+            None => gathering.add(index, Object { key, holder, stage: Stage::Over }),
+            Some(place) => {
                 match gathering.objects[place].stage {
                     Stage::Wanted | Stage::Requested(_) => return,
                     // The response is outstanding.
                     Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Requested(at),
-                    Stage::Over if gathering.waiting.iter().any(|waiting| waiting.message.index == index) => {
+                    Stage::Over if gathering.has_waiting(index) => {
                         return gathering.left = gathering.left.saturating_sub(1);
                     }
                     Stage::Over => gathering.objects[place].holder = holder,
@@ -346,113 +404,117 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                 true => gathering.wanted.push_front(place as u32),
                 false => gathering.wanted.push_back(place as u32),
             }
-            if !std::mem::replace(&mut gathering.hungry, true) {
-                self.hungry.push_back((tag.origin, tag.request));
+            if gathering.hungry.is_none() {
+                let turn = self.front_ends.line_up(self::key(tag));
+                self.of(tag, now).into_iter().for_each(|gathering| gathering.hungry = Some(turn));
             }
         }
     }
 
     /// Sends requests as the window allows.
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let (limits, mut skipped) = (self.params.limits, 0);
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
-            let Some(key) = self.hungry.front() else { return };
-            if limits.is_some_and(|limits| !self.has_room(key.0, limits)) {
-                // Others may have room.
-                skipped += 1;
-                if skipped >= self.hungry.len() {
-                    return;
-                }
-                self.hungry.rotate_left(1);
-                continue;
-            }
-            let Some(Slot { alarm, gathering }) = self.gatherings.get_mut(key) else {
-                self.hungry.pop_front();
+            let Some(key) = self.front_ends.turn() else { return };
+            let Some(Slot { alarm, gathering }) = self.gatherings.get_mut(&key) else {
+                self.front_ends.leave();
                 continue;
             };
             let Some(place) = gathering.wanted.pop_front() else {
-                gathering.hungry = false;
-                self.hungry.pop_front();
+                gathering.hungry = None;
+                self.front_ends.leave();
                 continue;
             };
             let place = place as usize;
             if gathering.objects[place].stage == Stage::Wanted {
                 out.push(gathering.ask(now, place));
                 self.out += 1;
-                *alarm = now.saturating_add(self.params.timeout).min(*alarm);
-                self.alarm = self.alarm.min(*alarm);
-                skipped = 0;
-                if limits.is_some() {
-                    // The next request's turn.
-                    self.hungry.rotate_left(1);
+                if let Some(turn) = self.front_ends.pass_turn() {
+                    gathering.hungry = Some(turn);
                 }
+                let alarm = now.saturating_add(self.params.timeout).min(*alarm);
+                self.alarm = self.alarm.min(alarm);
+                self.set_alarm(key, alarm);
             }
         }
     }
 
     /// Forwards a response of a server or a child.
     fn arrived(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
-        let params = self.params;
-        if let Body::Object(value) = &message.body {
+        let (params, tag, index) = (self.params, message.tag, message.index);
+        if let Body::Object(value) = &message.body
+            && (params.limits.is_none() || self.waits_for(tag, index))
+        {
             self.mean = ((self.mean * 7 + value.len() as u64) / 8).max(1);
         }
-        let Some(gathering) = self.of(message.tag, now) else {
-            // A child was faster than the front end, or the hub has restarted. A real one does not pass on what it cannot attribute.
-            let message = if params.limits.is_some() { Message { body: Body::Lost, ..message } } else { message };
-            out.push(Output::Send { to: message.tag.origin, message, more: false });
+        let has_room = self.front_ends.has_room(tag.origin, Gathering::<K, V>::memory_of(1, message.len() as u64));
+        // A real hub does not pass on what it cannot attribute.
+        let lost = Message { tag, index, body: Body::Lost };
+        let Some(gathering) = self.of(tag, now).filter(|gathering| gathering.is_made) else {
+            // A child was faster than the front end, or the hub has restarted.
+            let message = if params.limits.is_some() { lost } else { message };
+            out.push(Output::Send { to: tag.origin, message, more: false });
             return;
         };
         let (mut freed, mut wanted) = (0, true);
-        if let Some(place) = gathering.find(message.index).ok().filter(|place| gathering.objects[*place].is_out()) {
-            let object = &mut gathering.objects[place];
-            freed = u32::from(params.counts(object.holder));
-            wanted = matches!(object.stage, Stage::Requested(_));
-            object.stage = Stage::Over;
-            gathering.pass_over_what_came();
+        match gathering.find(index) {
+            Some(place) if gathering.objects[place].is_out() => {
+                let object = &mut gathering.objects[place];
+                freed = u32::from(params.counts(object.holder));
+                wanted = matches!(object.stage, Stage::Requested(_));
+                object.stage = Stage::Over;
+                gathering.pass_over_what_came();
+            }
+            Some(_) => {}
+            None if has_room => {}
+            None => {
+                gathering.left = gathering.left.saturating_sub(1);
+                out.push(Output::Send { to: tag.origin, message: lost, more: false });
+                return;
+            }
         }
         if wanted {
             gathering.left = gathering.left.saturating_sub(1);
             gathering.keep(now, message, &params);
         }
         self.out -= freed;
+        self.count(key(tag));
     }
 
     /// Withdraws an object, which the front end requests elsewhere, unless it has been sent.
     fn withdraw(&mut self, now: Time, tag: Tag, index: u32, out: &mut Outputs<K, V>) {
         let params = self.params;
         let Some(gathering) = self.of(tag, now) else { return };
-        let found = gathering.find(index).ok().map(|place| &mut gathering.objects[place].stage);
-        match found {
+        match gathering.find(index).map(|place| &mut gathering.objects[place].stage) {
             Some(stage @ (Stage::Requested(_) | Stage::Wanted)) => {
                 *stage = if let Stage::Requested(at) = *stage { Stage::Unwanted(at) } else { Stage::Over };
                 gathering.left = gathering.left.saturating_sub(1);
             }
             _ => {
-                let waits = gathering.waiting.iter().position(|waiting| waiting.message.index == index);
-                let Some(place) = waits else { return };
-                let removed = gathering.waiting.remove(place);
-                gathering.waiting_bytes -= removed.map_or(0, |waiting| waiting.len.into());
-                gathering.fill(&params);
+                if !gathering.remove_waiting(index, &params) {
+                    return;
+                }
             }
         }
         out.push(Output::Send { to: tag.origin, message: Message { tag, index, body: Body::Withdrawn }, more: false });
+        self.count(key(tag));
     }
 
-    fn forget_all(&mut self, old: impl Fn(&Gathering<K, V>) -> bool) {
-        while let Some(key) = self.gatherings.iter().find(|(_, slot)| old(&slot.gathering)).map(|(key, _)| *key) {
-            self.forget(key);
-        }
+    /// Counts the responses of a request that wait.
+    fn count(&mut self, key: Key) {
+        self.gatherings.get_mut(&key).into_iter().for_each(|slot| self.front_ends.count(&mut slot.gathering));
     }
 
     fn forget(&mut self, key: Key) {
-        if let Some(Slot { gathering, .. }) = self.gatherings.remove(&key) {
-            self.release(key.0, Held { requests: 1, state: gathering.state });
+        if let Some(Slot { alarm, mut gathering }) = self.gatherings.remove(&key) {
+            self.alarms.remove(&(alarm, key));
+            self.by_parent.remove(&(gathering.parent, key));
+            self.front_ends.release(&mut gathering);
             let params = self.params;
             let counted = |object: &&Object<K>| params.counts(object.holder) && object.is_out();
             self.out -= gathering.objects.iter().filter(counted).count() as u32;
         }
         if self.gatherings.is_empty() {
-            self.hungry.clear();
+            self.front_ends.clear();
             self.alarm = Time::NEVER;
         }
     }
@@ -460,14 +522,10 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Sends requests and responses that are due, and finds the next due time.
     pub(crate) fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
         self.ask(now, out);
-        self.split_link();
-        self.alarm = Time::NEVER;
-        for slot in self.gatherings.values_mut() {
-            if slot.alarm <= now {
-                slot.send(now, &self.params, out);
-            }
-            self.alarm = self.alarm.min(slot.alarm);
-        }
+        let due = self.take_due(now);
+        due.iter().for_each(|key| self.send(now, *key, out));
+        self.due = due;
+        self.alarm = self.alarms.first().map_or(Time::NEVER, |(at, _)| *at);
         self.ask_if_room(now, out);
     }
 
@@ -475,28 +533,6 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     fn ask_if_room(&mut self, now: Time, out: &mut Outputs<K, V>) {
         if self.params.limits.is_some() {
             self.ask(now, out);
-        }
-    }
-
-    /// Whether a front end may have more responses that wait: no more than is free, so that one that does not read leaves room for others.
-    fn has_room(&self, front_end: Node, limits: Limits) -> bool {
-        let its = self.gatherings.range((front_end, 0)..=(front_end, u32::MAX));
-        let its: u64 = its.map(|(_, slot)| slot.gathering.waiting_bytes).sum();
-        its <= limits.waiting.0.saturating_sub(self.waiting_bytes())
-    }
-
-    /// Splits the link among the front ends that responses wait for, and each share among their requests.
-    fn split_link(&mut self) {
-        let Some(Limits { link, .. }) = self.params.limits else { return };
-        let busy = |slot: &&Slot<K, V>| !slot.gathering.waiting.is_empty();
-        let mut requests: BTreeMap<Node, u64> = BTreeMap::new();
-        for slot in self.gatherings.values().filter(busy) {
-            *requests.entry(slot.gathering.tag.origin).or_default() += 1;
-        }
-        let front_ends = requests.len() as u64;
-        for slot in self.gatherings.values_mut() {
-            let of_front_end = requests.get(&slot.gathering.tag.origin).copied().unwrap_or(1);
-            slot.gathering.share = Some(Rate(link.0 / (front_ends.max(1) * of_front_end)));
         }
     }
 }

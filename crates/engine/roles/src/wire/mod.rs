@@ -5,12 +5,12 @@
 //! ```text
 //!  0        1        2                 4
 //! +--------+--------+-----------------+-----------------------------------+
-//! | version| kind   | epoch           | length of what follows the header |
-//! +--------+--------+-----------------+-----------------------------------+
-//! | origin: the front end             | request                           |
-//! +-----------------------------------+-----------------------------------+
-//! | index: the object in its request  |  big-endian throughout
-//! +-----------------------------------+
+//! | version| kind   | epoch           | origin: the front end             |
+//! +--------+--------+-----------------+-----------------+-----------------+
+//! | request                           | nonce           | length of what  |
+//! +--------+--------------------------+-----------------+-----------------+
+//! | follows| index: the object in its request  |  big-endian throughout
+//! +--------+-----------------------------------+
 //! ```
 
 mod hello;
@@ -23,17 +23,20 @@ pub use hello::{Hello, NotHello};
 pub use parts::{Item, ItemKey, Key, Numbered, Size};
 
 /// Protocol version.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// Length of the header.
 pub const HEADER: usize = 20;
 /// Maximum length of a message, header included.
 pub const LONGEST: usize = 1 << 24;
+/// Maximum number of objects of a request.
+pub const OBJECTS: usize = 1 << 24;
 
 /// A machine, by its number in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u32);
 
-/// Identity of a request.
+/// Identity of a request. On real machines, number, incarnation and nonce are 64 random bits for each request: nobody can guess the tag of
+/// another one's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag {
     /// The front end.
@@ -42,6 +45,8 @@ pub struct Tag {
     pub request: u32,
     /// Incarnation of the front end: messages of an earlier one are late.
     pub epoch: u16,
+    /// Zero in simulations.
+    pub nonce: u16,
 }
 
 impl Tag {
@@ -90,6 +95,8 @@ pub enum Body<K, V> {
     Over,
     /// Agent to front end, of no request: how busy it is. The host handles it.
     Load(Load),
+    /// Front end to hub, before its [`Body::Swarm`]: this hub will send through you. In simulations, any may.
+    Child(Node),
 }
 
 /// A report of an agent.
@@ -215,7 +222,7 @@ impl core::error::Error for Malformed {}
 /// Length of the first message, if its header is there.
 pub fn encoded_len(bytes: &[u8]) -> Option<usize> {
     let head = bytes.first_chunk::<HEADER>()?;
-    Some(HEADER + u32::from_be_bytes([head[4], head[5], head[6], head[7]]) as usize)
+    Some(HEADER + u32::from_be_bytes([0, head[14], head[15], head[16]]) as usize)
 }
 
 /// Result of decoding: a message and its length; `None`: more bytes are needed.
@@ -233,6 +240,7 @@ impl<K: Part, V: Part> Message<K, V> {
                 Body::Pass { key, .. } => 5 + key.len(),
                 Body::Object(value) => value.len(),
                 Body::Speed(_) | Body::Load(_) => 8,
+                Body::Child(_) => 4,
                 Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => 0,
             }
     }
@@ -251,6 +259,7 @@ impl<K: Part, V: Part> Message<K, V> {
             Body::Over => 10,
             Body::Pass { .. } => 11,
             Body::Load(_) => 12,
+            Body::Child(_) => 13,
         }
     }
 
@@ -258,8 +267,10 @@ impl<K: Part, V: Part> Message<K, V> {
     pub fn put(&self, out: &mut impl Sink) {
         out.copy(&[VERSION, self.kind()]);
         out.copy(&self.tag.epoch.to_be_bytes());
-        let words = [(self.len() - HEADER) as u32, self.tag.origin.0, self.tag.request, self.index];
-        words.iter().for_each(|word| out.copy(&word.to_be_bytes()));
+        out.copy(&self.tag.origin.0.to_be_bytes());
+        out.copy(&self.tag.request.to_be_bytes());
+        out.copy(&self.tag.nonce.to_be_bytes());
+        [(self.len() - HEADER) as u32, self.index].iter().for_each(|number| out.copy(&number.to_be_bytes()[1..]));
         match &self.body {
             Body::Swarm(Swarm { parent, rate, own, all }) => {
                 out.copy(&parent.0.to_be_bytes());
@@ -279,6 +290,7 @@ impl<K: Part, V: Part> Message<K, V> {
             }
             Body::Object(value) => value.put(out),
             Body::Speed(rate) => out.copy(&rate.0.to_be_bytes()),
+            Body::Child(child) => out.copy(&child.0.to_be_bytes()),
             Body::Load(Load { spare, round_trip }) => {
                 out.copy(&spare.to_be_bytes());
                 out.copy(&round_trip.to_be_bytes());
@@ -302,17 +314,18 @@ impl<K: Part, V: Part> Message<K, V> {
         if head[0] != VERSION {
             return Err(Malformed::Version(head[0]));
         }
-        let length = word(4) as usize;
+        let three = |at: usize| u32::from_be_bytes([0, head[at], head[at + 1], head[at + 2]]);
+        let length = three(14) as usize;
         if length > LONGEST - HEADER {
-            return Err(Malformed::TooLong(word(4)));
+            return Err(Malformed::TooLong(three(14)));
         }
         if rest.len() < length {
             return Ok(None);
         }
-        let epoch = u16::from_be_bytes([head[2], head[3]]);
-        let tag = Tag { origin: Node(word(8)), request: word(12), epoch };
+        let half = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let tag = Tag { origin: Node(word(4)), request: word(8), epoch: half(2), nonce: half(12) };
         let body = body(head[1], bytes.slice(HEADER..HEADER + length))?;
-        Ok(Some((Message { tag, index: word(16), body }, HEADER + length)))
+        Ok(Some((Message { tag, index: three(17), body }, HEADER + length)))
     }
 }
 
@@ -337,6 +350,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed
             8 => Body::Withdraw,
             9 => Body::Withdrawn,
             10 => Body::Over,
+            13 => Body::Child(Node(fields.word()?)),
             12 => Body::Load(Load { spare: fields.word()?, round_trip: fields.word()? }),
             _ => {
                 let (asker, hops) = (Node(fields.word()?), fields.byte()?);
@@ -346,7 +360,7 @@ fn body<K: Part, V: Part>(kind: u8, rest: Bytes) -> Result<Body<K, V>, Malformed
         fields.0.is_empty().then_some(body)
     };
     match kind {
-        1..=12 => read().ok_or(Malformed::Body),
+        1..=13 => read().ok_or(Malformed::Body),
         other => Err(Malformed::Kind(other)),
     }
 }

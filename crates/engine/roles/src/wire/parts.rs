@@ -84,7 +84,7 @@ impl Part for Key {
     }
 }
 
-/// A value of real traffic: a decoded one is a part of the buffer that was read, and no hop copies it.
+/// A value of real traffic: a decoded one is a part of the buffer that was read.
 impl Part for Bytes {
     fn len(&self) -> usize {
         Bytes::len(self)
@@ -136,8 +136,15 @@ pub struct Item {
     pub flags: u32,
     /// CAS unique.
     pub cas: Option<u64>,
-    /// The value. A decoded one is a part of the buffer that was read, and no hop copies it.
+    /// The value. A decoded one is a part of the buffer that was read.
     pub value: Bytes,
+}
+
+impl Item {
+    /// The same in memory of its own, so that it keeps no other part of the buffer.
+    pub fn detached(&self) -> Item {
+        Item { value: Bytes::copy_from_slice(&self.value), ..*self }
+    }
 }
 
 impl Part for Item {

@@ -6,7 +6,7 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::Time;
 
-const TAG: Tag = Tag { origin: Node(5), request: 7, epoch: 0 };
+const TAG: Tag = Tag { origin: Node(5), request: 7, epoch: 0, nonce: 0 };
 
 /// A server on machine 1 with this limit.
 fn server(most: u32, order: Order) -> DataServer<Numbered, Size> {

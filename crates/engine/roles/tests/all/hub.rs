@@ -7,7 +7,7 @@ use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::{Bytes, Rate, Time};
 
 const FRONT_END: Node = Node(100);
-const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3 };
+const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3, nonce: 0 };
 
 /// The hub on machine 1, and its output since the last check.
 struct At {
@@ -343,6 +343,18 @@ fn ignores_messages_of_earlier_incarnation() {
     assert!(!at.hub.waits_for(TAG, 0));
 }
 
+#[test]
+fn real_hub_takes_random_tags() {
+    let mut at = limited(1 << 20, Rate(1_000_000_000));
+    for (epoch, nonce) in [(9, 4), (3, 4), (60_000, 4), (9, 5)] {
+        let tag = Tag { request: u32::from(epoch), epoch, nonce, ..TAG };
+        at.told(Time::ZERO, tag, swarm(FRONT_END, Rate(0), 1));
+        at.told_of(Time::ZERO, tag, 0, ask(0, 2));
+        assert!(at.hub.waits_for(tag, 0), "{tag:?}");
+    }
+    assert_eq!(at.hub.open_requests(), 3, "a new request takes the place of one with its number");
+}
+
 fn limits(waiting: u64, link: Rate) -> hub::Limits {
     hub::Limits { waiting: Bytes(waiting), link, requests: 100, state: Bytes(1 << 20) }
 }
@@ -352,7 +364,7 @@ fn limited(waiting: u64, link: Rate) -> At {
     At::new(|params| params.limits = Some(limits(waiting, link)))
 }
 
-const OTHER: Tag = Tag { origin: Node(200), request: 1, epoch: 0 };
+const OTHER: Tag = Tag { origin: Node(200), request: 1, epoch: 0, nonce: 0 };
 
 #[test]
 fn limited_hub_asks_for_requests_by_turns() {
@@ -403,22 +415,94 @@ fn front_end_leaves_requests_and_memory_for_others() {
         let open = |at: &mut At, origin: u32| {
             let before = at.hub.open_requests();
             for request in 0..1_000 {
-                at.told(Time::ZERO, Tag { origin: Node(origin), request, epoch: 0 }, swarm(Node(origin), Rate(0), 1));
+                at.told(
+                    Time::ZERO,
+                    Tag { origin: Node(origin), request, epoch: 0, nonce: 0 },
+                    swarm(Node(origin), Rate(0), 1),
+                );
             }
             at.hub.open_requests() - before
         };
         let (first, second) = (open(&mut at, 100), open(&mut at, 200));
         assert!(first >= 4 && second >= first / 4 && second > 0, "{first} and {second}");
-        assert!(at.hub.state_bytes() < state && at.hub.open_requests() < requests as usize);
+        assert!(at.hub.memory() < state && at.hub.open_requests() < requests as usize);
         // Objects of a request for which there was no room are lost; the front end gets them elsewhere.
-        let refused = Tag { origin: Node(100), request: 999, epoch: 0 };
+        let refused = Tag { origin: Node(100), request: 999, epoch: 0, nonce: 0 };
         at.told_of(Time::ZERO, refused, 0, ask(0, 2));
         assert_eq!(at.bodies(), [(100, 0, Body::Lost)]);
         // Memory returns with the front end's end.
         at.hub.gone(Time::ZERO, Node(100), &mut at.out);
         at.hub.gone(Time::ZERO, Node(200), &mut at.out);
-        assert_eq!((at.hub.state_bytes(), at.hub.open_requests()), (0, 0));
+        assert_eq!((at.hub.memory(), at.hub.open_requests()), (0, 0));
     }
+}
+
+#[test]
+fn responses_that_wait_are_memory_of_their_front_end() {
+    let limit = 1 << 20;
+    let mut at = limited(limit, Rate(1_000_000_000));
+    let unasked = |at: &mut At, tag: Tag, body: Body<Numbered, Size>| {
+        at.told(Time::ZERO, tag, swarm(tag.origin, Rate(0), 1));
+        at.hub.stop_sending(tag.origin);
+        (0..100_000).for_each(|index| at.told_of(Time::ZERO, tag, index, body));
+        at.hub.memory_of(tag.origin)
+    };
+    // Objects of other hubs for which there is no room are lost; the front end gets them elsewhere.
+    let first = unasked(&mut at, TAG, Body::Object(Size(1_000)));
+    let lost = at.bodies().iter().filter(|(to, _, body)| (*to, *body) == (FRONT_END.0, Body::Lost)).count();
+    assert!((limit / 4..limit * 3 / 5).contains(&first) && lost > 99_000, "{first} B, {lost} lost");
+    // A miss takes more memory than it has bytes.
+    let second = unasked(&mut at, OTHER, Body::Miss);
+    assert!((limit / 8..limit * 2 / 5).contains(&second), "{second} B");
+    assert!(at.hub.waiting_bytes() * 10 < second * 9 + first * 10);
+    assert_eq!(at.hub.memory(), first + second);
+    at.hub.gone(Time::ZERO, FRONT_END, &mut at.out);
+    assert_eq!(at.hub.memory(), second);
+    at.told(Time::ZERO, OTHER, Body::Over);
+    assert_eq!(at.hub.memory(), 0);
+}
+
+#[test]
+fn ended_requests_leave_nothing_behind() {
+    let mut at = limited(1 << 20, Rate(1_000_000_000));
+    at.told(Time::ZERO, OTHER, swarm(OTHER.origin, Rate(0), 100));
+    // The window is full.
+    (0..100).for_each(|index| at.told_of(Time::ZERO, OTHER, index, ask(index, 2)));
+    let mut sizes = Vec::new();
+    for request in 0..2_000 {
+        let tag = Tag { request, ..TAG };
+        at.told(Time::ZERO, tag, swarm(FRONT_END, Rate(0), 1));
+        at.told_of(Time::ZERO, tag, 0, ask(0, 2));
+        at.told(Time::ZERO, tag, Body::Over);
+        sizes.push(format!("{:?}", at.hub).len());
+    }
+    assert!(sizes[1_999] < sizes[0] + 100, "{} B, then {}", sizes[0], sizes[1_999]);
+}
+
+#[test]
+fn front_end_without_room_waits_for_it_alone() {
+    let mut at = limited(4_000, Rate(1_000_000_000));
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 20));
+    at.told(Time::ZERO, OTHER, swarm(OTHER.origin, Rate(0), 20));
+    at.hub.stop_sending(FRONT_END);
+    at.asked(Time::ZERO, (0..20).map(|index| (index, 2)));
+    assert_eq!(at.gets().len(), 4);
+    (0..4).for_each(|index| at.comes(us(1), index, 500));
+    let more = at.gets();
+    assert!(more.len() < 4, "{more:?}: nothing of it is sent");
+    more.iter().for_each(|(_, index)| at.comes(us(1), *index, 500));
+    assert_eq!(at.gets(), []);
+    // The other one's objects come one after another.
+    for index in 0..20 {
+        at.told_of(us(1), OTHER, index, ask(index, 3));
+        assert_eq!(at.gets(), [(3, index)]);
+        at.told_of(us(1), OTHER, index, Body::Miss);
+        at.due(us(200 * u64::from(index + 1)));
+        assert_eq!(at.packets(), [(200, vec![index])]);
+    }
+    at.hub.send_again(ms(10), FRONT_END, &mut at.out);
+    at.due(ms(11));
+    assert_eq!(at.gets().len(), 4, "it has room again");
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
         }),
         proptest::collection::vec(any::<u8>(), 0..2_000).prop_map(|value| Body::Object(value.into())),
         any::<u64>().prop_map(|rate| Body::Speed(Rate(rate))),
+        any::<u32>().prop_map(|child| Body::Child(Node(child))),
         any::<(u32, u32)>().prop_map(|(spare, round_trip)| Body::Load(Load { spare, round_trip })),
         (0..5usize)
             .prop_map(|bare| { [Body::Miss, Body::Lost, Body::Withdraw, Body::Withdrawn, Body::Over][bare].clone() }),
@@ -33,10 +34,8 @@ fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
 }
 
 fn message() -> impl Strategy<Value = Real> {
-    (any::<(u32, u32, u16, u32)>(), body()).prop_map(|((origin, request, epoch, index), body)| Message {
-        tag: Tag { origin: Node(origin), request, epoch },
-        index,
-        body,
+    (any::<(u32, u32, u16, u16)>(), 0..1u32 << 24, body()).prop_map(|((origin, request, epoch, nonce), index, body)| {
+        Message { tag: Tag { origin: Node(origin), request, epoch, nonce }, index, body }
     })
 }
 
@@ -82,13 +81,14 @@ proptest! {
     #[test]
     fn any_bytes_decode_or_are_refused(
         sound in any::<bool>(),
-        kind in 0..13u8,
+        kind in 0..14u8,
         length in 0..64u32,
         mut bytes in proptest::collection::vec(any::<u8>(), 0..96),
     ) {
         if sound && bytes.len() >= 8 {
             (bytes[0], bytes[1]) = (VERSION, kind);
-            bytes[4..8].copy_from_slice(&length.to_be_bytes());
+            bytes.resize(bytes.len().max(HEADER), 0);
+            bytes[14..17].copy_from_slice(&length.to_be_bytes()[1..]);
         }
         let bytes = Bytes::from(bytes);
         match Real::take(&bytes) {
@@ -100,8 +100,11 @@ proptest! {
 }
 
 fn refused(at: usize, byte: u8) -> Malformed {
-    let mut bytes =
-        put(&Message { tag: Tag { origin: Node(1), request: 2, epoch: 3 }, index: 4, body: Body::Get(Numbered(5)) });
+    let mut bytes = put(&Message {
+        tag: Tag { origin: Node(1), request: 2, epoch: 3, nonce: 0 },
+        index: 4,
+        body: Body::Get(Numbered(5)),
+    });
     bytes[at] = byte;
     Real::take(&bytes.into()).expect_err("it is no message")
 }
@@ -110,8 +113,7 @@ fn refused(at: usize, byte: u8) -> Malformed {
 fn refuses_each_malformation() {
     assert_eq!(refused(0, 1), Malformed::Version(1));
     assert_eq!(Real::take(&Bytes::from_static(&[9])), Err(Malformed::Version(9)), "before more of it is there");
-    assert_eq!(refused(1, 13), Malformed::Kind(13));
-    assert_eq!(refused(4, 1), Malformed::TooLong((1 << 24) + 16));
+    assert_eq!(refused(1, 14), Malformed::Kind(14));
     assert_eq!(refused(HEADER + 3, b'x'), Malformed::Body);
     assert_eq!(refused(1, 7), Malformed::Body, "a speed is eight bytes");
     assert_eq!(refused(1, 5), Malformed::Body, "a miss has none");
@@ -119,8 +121,19 @@ fn refuses_each_malformation() {
 }
 
 #[test]
+fn refuses_too_long_messages() {
+    let mut bytes =
+        put(&Message { tag: Tag { origin: Node(1), request: 2, epoch: 3, nonce: 0 }, index: 4, body: Body::Miss });
+    for (length, is_too_long) in [(LONGEST - HEADER, false), (LONGEST - HEADER + 1, true)] {
+        bytes[14..17].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
+        let refused = Real::take(&bytes.clone().into()) == Err(Malformed::TooLong(length as u32));
+        assert_eq!(refused, is_too_long, "{length}");
+    }
+}
+
+#[test]
 fn simulated_value_has_real_length() {
-    let tag = Tag { origin: Node(1), request: 2, epoch: 3 };
+    let tag = Tag { origin: Node(1), request: 2, epoch: 3, nonce: 0 };
     let simulated: Message<Numbered, Size> = Message { tag, index: 4, body: Body::Object(Size(500)) };
     let real = Message { tag, index: 4, body: Body::Object(vec![7; 500].into()) };
     assert_eq!((simulated.len(), real.len()), (HEADER + 500, put(&real).len()));
@@ -132,7 +145,7 @@ fn simulated_value_has_real_length() {
 #[test]
 fn key_is_sixteen_hex_digits() {
     let bytes = put(&Message {
-        tag: Tag { origin: Node(0), request: 0, epoch: 0 },
+        tag: Tag { origin: Node(0), request: 0, epoch: 0, nonce: 0 },
         index: 0,
         body: Body::Get(Numbered(0x0123_4567_89ab_cdef)),
     });
@@ -142,7 +155,7 @@ fn key_is_sixteen_hex_digits() {
 #[test]
 fn values_are_passed_on_without_a_copy() {
     let read = Bytes::from(put(&Message {
-        tag: Tag { origin: Node(1), request: 2, epoch: 3 },
+        tag: Tag { origin: Node(1), request: 2, epoch: 3, nonce: 0 },
         index: 4,
         body: Body::Object(vec![7; 500].into()),
     }));
@@ -156,11 +169,11 @@ fn values_are_passed_on_without_a_copy() {
 
 #[test]
 fn refuses_keys_that_memcached_does_not_take() {
-    let tag = Tag { origin: Node(1), request: 2, epoch: 3 };
+    let tag = Tag { origin: Node(1), request: 2, epoch: 3, nonce: 0 };
     let received = |key: &[u8]| {
         let mut bytes = put(&Message { tag, index: 4, body: Body::Get(Numbered(5)) });
         bytes.truncate(HEADER);
-        bytes[4..8].copy_from_slice(&(key.len() as u32).to_be_bytes());
+        bytes[14..17].copy_from_slice(&(key.len() as u32).to_be_bytes()[1..]);
         bytes.extend_from_slice(key);
         Message::<Key, Bytes>::take(&bytes.into()).map(|taken| taken.is_some())
     };

@@ -60,7 +60,7 @@ impl Gathers {
     /// Runs several requests at once; returns the number of messages.
     pub fn requests(&mut self, requests: u32, objects: u32) -> u32 {
         let tags: Vec<Tag> = (0..requests)
-            .map(|front_end| Tag { origin: Node(1_000 + front_end), request: self.next, epoch: 0 })
+            .map(|front_end| Tag { origin: Node(1_000 + front_end), request: self.next, epoch: 0, nonce: 0 })
             .collect();
         self.next += 1;
         let swarm = Swarm { parent: Node(9), rate: Rate(10_000_000_000), own: objects, all: objects };

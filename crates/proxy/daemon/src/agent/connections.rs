@@ -3,6 +3,7 @@
 use std::io;
 
 use fanin_ring::Event;
+use fanin_roles::hub::Hub;
 use fanin_roles::{Body, Node};
 use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -13,7 +14,7 @@ use crate::clock::Nanos;
 use crate::memory::charged;
 use crate::memory::table::Id;
 use crate::net::{ACCEPT_PAUSE, Net, Token};
-use crate::peers::{GREETING, ItemMessage, Peer, PeerError};
+use crate::peers::{GREETING, ItemMessage, PROGRESS, Peer, PeerError};
 use crate::settings::racks::FRONT_ENDS;
 
 /// Unsent bytes up to which it sends again.
@@ -25,6 +26,15 @@ const BETWEEN_TEXTS: Nanos = 1_000_000_000;
 fn is_valid_for(certificate: &[u8], name: &ServerName<'_>) -> bool {
     let certificate = CertificateDer::from(certificate);
     ParsedCertificate::try_from(&certificate).is_ok_and(|certificate| verify_server_name(&certificate, name).is_ok())
+}
+
+/// Copies the key or value of a message, which may be kept for longer than the rest of the buffer.
+fn detach(message: &mut ItemMessage) {
+    match &mut message.body {
+        Body::Ask { key, .. } => key.key = key.key.detached(),
+        Body::Object(item) => *item = item.detached(),
+        _ => {}
+    }
 }
 
 impl<N: Net> Agent<N> {
@@ -103,11 +113,8 @@ impl<N: Net> Agent<N> {
                     self.send_early(from);
                 }
             }
-            for message in &mut messages {
-                if let Body::Ask { key, .. } = &mut message.body {
-                    key.key = key.key.detached();
-                }
-            }
+            self.watch(id);
+            messages.iter_mut().for_each(detach);
             let hub = self.machine.hub();
             let ends_early = |message: &ItemMessage| {
                 matches!(message.body, Body::Over) && hub.is_some_and(|hub| hub.owes(message.tag))
@@ -145,7 +152,7 @@ impl<N: Net> Agent<N> {
     }
 
     /// A connection has failed: closes it, and says why unless the peer has just gone.
-    fn peer_fails(&mut self, id: Id, error: &PeerError) {
+    pub(super) fn peer_fails(&mut self, id: Id, error: &PeerError) {
         let is_refused = !matches!(error, PeerError::Io(_) | PeerError::Closed);
         if is_refused {
             self.counters.peers_refused.add(1);
@@ -220,17 +227,53 @@ impl<N: Net> Agent<N> {
         }
     }
 
-    /// At the limit, closes the peer with most output.
-    pub(super) fn limit_memory(&mut self) {
-        let held = charged().wrapping_sub(self.charged_before) as u64 + self.net.held() as u64;
-        self.counters.memory_bytes.set(held);
-        if held < self.settings.memory.0 {
-            return;
+    /// Watches the progress of a peer's message, if that is unfinished.
+    pub(super) fn watch(&mut self, id: Id) {
+        if self.peers.get_mut(id).is_some_and(Peer::watch) {
+            self.unfinished.push_back((self.now + PROGRESS, id));
         }
-        let most = self.peers.ids().into_iter().max_by_key(|id| self.peers.get(*id).map_or(0, Peer::unsent));
-        if let Some(id) = most {
+    }
+
+    /// Memory that peers, servers and the hub take.
+    fn held(&mut self) -> u64 {
+        let of_hub = self.machine.hub().map_or(0, Hub::memory) as usize;
+        self.hub_memory.set(of_hub + self.early_bytes);
+        charged().wrapping_sub(self.charged_before) as u64 + self.net.held() as u64
+    }
+
+    /// At the limit, closes peers until there is room.
+    pub(super) fn limit_memory(&mut self) {
+        let mut held = self.held();
+        while held >= self.settings.memory.0
+            && let Some(id) = self.largest()
+        {
             self.counters.peers_cut_off.add(1);
             self.close(id);
+            held = self.held();
         }
+        self.counters.memory_bytes.set(held);
+    }
+
+    /// The peer that takes most memory: for an unfinished message if all of these take more than all output, else for its output and its
+    /// requests. Many unfinished messages thus end no front end that reads its responses.
+    fn largest(&self) -> Option<Id> {
+        let hub = self.machine.hub();
+        let of_hub = |id: Id, peer: &Peer<N::Socket>| {
+            let node = peer.node().filter(|node| self.by_node.get(node) == Some(&id));
+            hub.zip(node).map_or(0, |(hub, node)| hub.memory_of(node) as usize)
+        };
+        let peers: Vec<(Id, usize, usize)> = self
+            .peers
+            .ids()
+            .into_iter()
+            .filter_map(|id| {
+                let peer = self.peers.get(id)?;
+                Some((id, peer.unfinished(), peer.output() + of_hub(id, peer)))
+            })
+            .collect();
+        let sum = |of: fn(&(Id, usize, usize)) -> usize| peers.iter().map(of).sum::<usize>();
+        let is_input = sum(|(_, input, _)| *input) > sum(|(.., output)| *output);
+        let most = peers.iter().max_by_key(|(_, input, output)| if is_input { *input } else { *output });
+        most.map(|(id, ..)| *id)
     }
 }

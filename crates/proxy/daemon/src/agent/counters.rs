@@ -29,7 +29,6 @@ counters! {
     Counter peers_greeted: "Connections of front ends and other agents.";
     Counter peers_refused: "Connections refused: no greeting, another version, another node, or too many.";
     Counter peers_cut_off: "Peers closed because memory was short.";
-    Counter gets: "Keys looked up as a data server.";
     Counter hub_gets: "Keys requested from servers of the rack as a hub.";
     Counter hub_objects: "Values sent on as a hub.";
     Counter stalls: "Loop iterations of over a second.";

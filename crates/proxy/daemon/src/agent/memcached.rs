@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use fanin_memcache::{Cursor, Piece, Shape, response};
-use fanin_roles::data_server::Lookup;
 use fanin_roles::wire::ItemKey;
 use fanin_roles::{Body, Tag};
 
@@ -19,14 +18,8 @@ use crate::peers::{ItemBody, READ, item};
 /// Most keys of a command.
 const KEYS: usize = 64;
 
-/// Who gets a result.
-#[derive(Clone, Debug)]
-pub enum Asker {
-    /// The hub of this agent, for an object of a request.
-    Hub(Tag, u32),
-    /// The data server of this agent.
-    DataServer(Lookup<ItemKey>),
-}
+/// The object of a request at this agent's hub for which a key is requested.
+pub type Asker = (Tag, u32);
 
 /// Results of gets: an object, a miss, or lost if the memcached does not answer or its value is too large.
 pub type Results = Vec<(Asker, ItemBody)>;
@@ -68,7 +61,10 @@ pub struct Memcached<S> {
     rest: BytesMut,
     needs: usize,
     skips: usize,
+    /// Memory of those bytes, and of the gets that have no result.
     charge: Charge,
+    of_gets: Charge,
+    gets: usize,
     marked: bool,
 }
 
@@ -93,6 +89,8 @@ impl<S> Memcached<S> {
             needs: 0,
             skips: 0,
             charge: Charge::default(),
+            of_gets: Charge::default(),
+            gets: 0,
             marked: false,
         }
     }
@@ -103,7 +101,14 @@ impl<S> Memcached<S> {
             return None;
         }
         self.queue.push(Get { key, asker });
+        self.has_gets(self.gets + 1);
         Some(!std::mem::replace(&mut self.marked, true))
+    }
+
+    /// Counts the gets that have no result, in lists that may be half empty.
+    fn has_gets(&mut self, gets: usize) {
+        self.gets = gets;
+        self.of_gets.set(2 * gets * size_of::<Get>());
     }
 
     /// Sends the queued gets, and connects first if needed.
@@ -195,7 +200,7 @@ impl<S> Memcached<S> {
         }
     }
 
-    /// Takes the results in the bytes that were read. A value is a part of them.
+    /// Takes the results in the bytes that were read. A value has memory of its own: it may wait for longer than the others.
     fn parse(&mut self, found: &mut Results) -> Result<(), Failed> {
         let skipped = self.skips.min(self.rest.len());
         self.skips -= skipped;
@@ -226,12 +231,13 @@ impl<S> Memcached<S> {
                     if !bytes[..end].ends_with(b"\r\n") {
                         return Err(Failed);
                     }
-                    let item = item(line, bytes.slice(value..end - 2)).ok_or(Failed)?;
+                    let item = item(line, Bytes::copy_from_slice(&bytes[value..end - 2])).ok_or(Failed)?;
                     found.push((get.asker, Body::Object(item)));
                     at = end;
                 }
                 Piece::Line { line, .. } => {
                     let command = self.sent.pop_front().ok_or(Failed)?;
+                    self.has_gets(self.gets - command.gets.len());
                     let rest = if response::is_error(line) { Body::Lost } else { Body::Miss };
                     found.extend(command.gets.into_iter().map(|get| (get.asker, rest.clone())));
                     self.backoff.succeed();
@@ -240,7 +246,8 @@ impl<S> Memcached<S> {
                 Piece::Broken => return Err(Failed),
             }
         }
-        self.rest.extend_from_slice(&bytes[at..]);
+        // The large buffer is not kept for the rest.
+        self.rest = BytesMut::from(&bytes[at..]);
         Ok(())
     }
 
@@ -249,7 +256,9 @@ impl<S> Memcached<S> {
         let gets = &mut self.sent.front_mut().ok_or(Failed)?.gets;
         let before = gets.iter().position(|get| get.key.key.bytes()[..] == *key).ok_or(Failed)?;
         found.extend(gets.drain(..before).map(|get| (get.asker, Body::Miss)));
-        gets.pop_front().ok_or(Failed)
+        let get = gets.pop_front().ok_or(Failed);
+        self.has_gets(self.gets - before - 1);
+        get
     }
 
     /// The next time at which there is work without an event.
@@ -267,6 +276,7 @@ impl<S> Memcached<S> {
         found.extend(gets.map(|get| (get.asker, Body::Lost)));
         (self.out, self.cursor, self.rest) = (Outgoing::default(), Cursor::default(), BytesMut::new());
         (self.needs, self.skips, self.charge) = (0, 0, Charge::default());
+        self.has_gets(0);
         match std::mem::replace(&mut self.state, State::Down { until: now + self.backoff.fail(random) }) {
             State::Down { .. } => None,
             State::Opening { socket, .. } | State::Open(socket) => Some(socket),

@@ -1,4 +1,4 @@
-//! Agent: data server and hub of `roles` beside a memcached. It has no sockets and no clock; the caller passes events and time, and
+//! Agent: hub of `roles` beside a memcached. It has no sockets and no clock; the caller passes events and time, and
 //! [`Net`] has the connections.
 //!
 //! Front ends connect to it, and agents to one another where hubs form a tree. As a hub it asks the servers of its rack directly.
@@ -25,7 +25,7 @@ use crate::clock::{Nanos, nanos, reaches, span};
 use crate::memory::table::{Id, Table};
 use crate::memory::{Charge, charged};
 use crate::net::{Net, Token};
-use crate::peers::{GREETING, ItemBody, ItemMessage, Peer, READ};
+use crate::peers::{GREETING, ItemBody, ItemMessage, Peer, PeerError, READ};
 use crate::pulse::Work;
 use crate::settings::AgentSettings;
 use crate::settings::racks::FRONT_ENDS;
@@ -45,7 +45,7 @@ const STOPS_AT: usize = 256 << 10;
 const EARLY: usize = 1 << 20;
 /// Share of the memory limit that may wait at a hub.
 const WAITING: u64 = 4;
-/// Share of the memory limit for open requests at a hub, and the number of these: handling a message looks at each.
+/// Share of the memory limit for open requests at a hub, and the number of these.
 const STATE: u64 = 8;
 const REQUESTS: u32 = 8_192;
 /// Size that an object is assumed to have until some are known.
@@ -63,12 +63,15 @@ pub struct Agent<N: Net> {
     out: Outputs<ItemKey, Item>,
     /// Messages for front ends that have not greeted yet, and when they came.
     early: VecDeque<(Nanos, Node, ItemMessage)>,
+    early_bytes: usize,
     /// Messages from this agent to itself.
     local: Vec<ItemMessage>,
     peers: Table<Peer<N::Socket>>,
     by_node: BTreeMap<Node, Id>,
     /// When each peer has to have greeted.
     greetings: VecDeque<(Nanos, Id)>,
+    /// When the progress of unfinished messages is due.
+    unfinished: VecDeque<(Nanos, Id)>,
     /// Peers to write to.
     marked: Vec<Id>,
     /// Peers to which the hub does not send for now.
@@ -78,8 +81,8 @@ pub struct Agent<N: Net> {
     marked_memcacheds: Vec<usize>,
     found: Results,
     load: MachineLoad,
-    /// Memory of the hub's open requests.
-    hub_state: Charge,
+    /// Memory of the hub's open requests, of responses that wait, and of early messages.
+    hub_memory: Charge,
     /// The last report to each front end that has greeted, when that was, and when the next one is due at the latest.
     reports: BTreeMap<Node, Option<Load>>,
     reported: Nanos,
@@ -141,17 +144,19 @@ impl<N: Net> Agent<N> {
             machine: Machine::new(params(&settings)),
             out: Vec::new(),
             early: VecDeque::new(),
+            early_bytes: 0,
             local: Vec::new(),
             peers: Table::default(),
             by_node: BTreeMap::new(),
             greetings: VecDeque::new(),
+            unfinished: VecDeque::new(),
             marked: Vec::new(),
             stopped: Vec::new(),
             memcacheds: memcacheds.collect(),
             marked_memcacheds: Vec::new(),
             found: Vec::new(),
             load: MachineLoad::new(settings.objects),
-            hub_state: Charge::default(),
+            hub_memory: Charge::default(),
             reports: BTreeMap::new(),
             reported: 0,
             report_at: 0,
@@ -181,7 +186,6 @@ impl<N: Net> Agent<N> {
             self.flush();
             self.go_on_sending();
         }
-        self.hub_state.set(self.machine.hub().map_or(0, |hub| hub.state_bytes() as usize));
         self.limit_memory();
         self.counters.peers.set(self.peers.len() as u64);
         self.counters.hub_requests.set(self.machine.hub().map_or(0, Hub::open_requests) as u64);
@@ -195,7 +199,8 @@ impl<N: Net> Agent<N> {
         let machine = reaches(self.machine.deadline());
         let memcacheds = self.memcacheds.iter().filter_map(Memcached::next_due);
         let greeting = self.greetings.front().map(|(at, _)| *at);
-        let own = [machine, self.net.next_due(), self.accept_at, greeting, self.report_due()];
+        let unfinished = self.unfinished.front().map(|(at, _)| *at);
+        let own = [machine, self.net.next_due(), self.accept_at, greeting, unfinished, self.report_due()];
         let next = own.into_iter().flatten().chain(memcacheds).min();
         next.map(|at| at.saturating_sub(self.now))
     }
@@ -258,10 +263,23 @@ impl<N: Net> Agent<N> {
                 self.close(id);
             }
         }
+        while let Some((_, id)) = self.unfinished.pop_front_if(|(at, _)| *at <= self.now) {
+            let Some(peer) = self.peers.get_mut(id) else { continue };
+            if peer.has_progressed() {
+                self.watch(id);
+            } else {
+                self.peer_fails(id, &PeerError::Unfinished);
+            }
+        }
         if self.accept_at.take_if(|at| *at <= self.now).is_some() {
             self.accept();
         }
     }
+}
+
+/// Memory of a message for a front end that has not greeted yet, in a list that may be half empty.
+fn early_bytes(message: &ItemMessage) -> usize {
+    2 * size_of::<(Nanos, Node, ItemMessage)>() + message.len()
 }
 
 /// Settings of the roles.
@@ -302,16 +320,16 @@ impl<N: Net> Agent<N> {
                 match output {
                     Output::Send { to, message: Message { tag, index, body: Body::Get(key) }, .. } => {
                         self.counters.hub_gets.add(1);
-                        self.fetch(self.settings.racks.of_node(to), key, Asker::Hub(tag, index));
+                        self.fetch(self.settings.racks.of_node(to), key, (tag, index));
                     }
                     Output::Send { to, message, .. } if to == self.me => self.local.push(message),
                     Output::Send { to, message, .. } => self.send(to, &message),
-                    Output::Look(lookup) => {
-                        self.counters.gets.add(1);
-                        self.fetch(Some(self.settings.server), lookup.key.clone(), Asker::DataServer(lookup));
-                    }
-                    // An agent has no front end.
-                    Output::Answer { .. } | Output::Miss { .. } | Output::Fail { .. } | Output::Done { .. } => {}
+                    // An agent has no front end, and looks nothing up for others.
+                    Output::Look(_)
+                    | Output::Answer { .. }
+                    | Output::Miss { .. }
+                    | Output::Fail { .. }
+                    | Output::Done { .. } => {}
                 }
             }
             if self.out.is_empty() {
@@ -329,8 +347,7 @@ impl<N: Net> Agent<N> {
 
     /// Asks a memcached of the racks.
     fn fetch(&mut self, server: Option<usize>, key: ItemKey, asker: Asker) {
-        let asked =
-            server.and_then(|server| Some((server, self.memcacheds[server].get(key, asker.clone(), self.now)?)));
+        let asked = server.and_then(|server| Some((server, self.memcacheds[server].get(key, asker, self.now)?)));
         match asked {
             Some((server, true)) => self.marked_memcacheds.push(server),
             Some((_, false)) => {}
@@ -353,18 +370,10 @@ impl<N: Net> Agent<N> {
         self.act();
     }
 
-    /// Gives a result to the role that asked.
-    fn answer(&mut self, asker: Asker, found: ItemBody) {
-        match (asker, found) {
-            (Asker::Hub(tag, index), body) => self.local.push(Message { tag, index, body }),
-            (Asker::DataServer(lookup), Body::Object(item)) => {
-                self.machine.found(self.time(), &lookup, Some(item), &mut self.out);
-            }
-            (Asker::DataServer(lookup), Body::Miss) => {
-                self.machine.found(self.time(), &lookup, None, &mut self.out);
-            }
-            (Asker::DataServer(lookup), _) => self.machine.lookup_failed(self.time(), &lookup, &mut self.out),
-        }
+    /// Gives a result to the hub.
+    fn answer(&mut self, asker: Asker, body: ItemBody) {
+        let (tag, index) = asker;
+        self.local.push(Message { tag, index, body });
     }
 
     /// Sends a message to another node: over its connection, or as to an agent over a new one.
@@ -391,8 +400,11 @@ impl<N: Net> Agent<N> {
     /// Keeps a message for a front end whose greeting has not been read yet: another hub was faster.
     fn keep_early(&mut self, to: Node, message: &ItemMessage) {
         let now = self.now;
-        while self.early.pop_front_if(|(at, ..)| *at + GREETING <= now).is_some() {}
-        if self.early.iter().map(|(.., message)| message.len()).sum::<usize>() + message.len() <= EARLY {
+        while let Some((.., old)) = self.early.pop_front_if(|(at, ..)| *at + GREETING <= now) {
+            self.early_bytes -= early_bytes(&old);
+        }
+        if self.early_bytes + early_bytes(message) <= EARLY {
+            self.early_bytes += early_bytes(message);
             self.early.push_back((now, to, message.clone()));
         }
     }
@@ -402,6 +414,7 @@ impl<N: Net> Agent<N> {
         let early = std::mem::take(&mut self.early).into_iter();
         let (its, others): (VecDeque<_>, VecDeque<_>) = early.partition(|(_, node, _)| *node == to);
         self.early = others;
+        self.early_bytes -= its.iter().map(|(.., message)| early_bytes(message)).sum::<usize>();
         its.iter().for_each(|(.., message)| self.send(to, message));
     }
 

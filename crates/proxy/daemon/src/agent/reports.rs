@@ -37,7 +37,7 @@ impl<N: Net> Agent<N> {
             let load = Load { spare, round_trip: peer.round_trip(&self.net) };
             let is_hub = self.machine.hub().is_some_and(|hub: &Hub<_, _>| hub.serves(node));
             if is_hub || self.load.has_changed(*last, load) {
-                let tag = Tag { origin: node, request: 0, epoch: 0 };
+                let tag = Tag { origin: node, request: 0, epoch: 0, nonce: 0 };
                 peer.put(&Message { tag, index: 0, body: Body::Load(load) });
                 *last = Some(load);
                 self.mark(id);

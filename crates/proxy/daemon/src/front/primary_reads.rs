@@ -20,7 +20,7 @@ pub const TIMEOUTS: u64 = 3;
 pub struct PrimaryRead {
     pub ask: Ask,
     pub pool: usize,
-    pub key: Vec<u8>,
+    pub key: Buffer,
     /// The note, then the request.
     pub text: Buffer,
     /// The key's place in its batch, and the value.

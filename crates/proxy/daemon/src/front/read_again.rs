@@ -39,7 +39,7 @@ impl<N: Net> Front<N> {
         self.primary_reads.table.insert(PrimaryRead {
             ask,
             pool,
-            key: key.to_vec(),
+            key: key.to_vec().into(),
             text,
             of_batch,
             value: Buffer::default(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fanin_memcache::Shape;
 use fanin_ring::Event;
-use fanin_roles::wire::{Item, ItemKey, Key};
+use fanin_roles::wire::{Item, ItemKey, Key, OBJECTS};
 use fanin_roles::{Body, Message, Node, Output, Tag};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -32,7 +32,8 @@ impl<N: Net> Front<N> {
         if !self.hubs.has(slot) {
             return;
         }
-        let Some(keys) = self.keys_for_hubs(slot, get).filter(|keys| !keys.is_empty()) else { return };
+        let fits = |keys: &Vec<HubKey>| (1..=OBJECTS).contains(&keys.len());
+        let Some(keys) = self.keys_for_hubs(slot, get).filter(fits) else { return };
         let Some(multiget) = self.multigets.get_mut(get) else { return };
         for batch in keys.chunk_by(|one, other| one.0.0 == other.0.0) {
             multiget.waits_for(batch[0].0.0, batch.len());
@@ -45,9 +46,11 @@ impl<N: Net> Front<N> {
         let wanted = keys.iter().map(|(_, key)| key.clone());
         let pool = self.upstreams.pool(slot);
         let members = pool.members().clone();
+        let has_entries = pool.has_replicas() || pool.plan_state().is_some();
+        let replicas = if has_entries { pool.shared.settings.replicas } else { 0 };
         let Some(number) = self.hubs.ask(slot, pool, self.now, wanted, &mut draw) else { return };
         if let Some(hubs) = self.hubs.get_mut(slot) {
-            hubs.requests.insert(number, HubRequest { get, keys, members, trouble: None });
+            hubs.requests.insert(number, HubRequest::new(get, keys, members, replicas));
         }
         self.act_for_hubs(slot);
     }

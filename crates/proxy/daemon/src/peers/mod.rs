@@ -27,6 +27,9 @@ pub type ItemBody = Body<ItemKey, Item>;
 
 /// Time for a peer's greeting.
 pub const GREETING: Nanos = 10_000_000_000;
+/// Time in which an unfinished message has to end, or to grow by this number of bytes.
+pub const PROGRESS: Nanos = 10_000_000_000;
+const GROWS_BY: usize = 64 << 10;
 /// Bytes per read.
 pub const READ: usize = 128 << 10;
 
@@ -49,6 +52,8 @@ pub enum PeerError {
     Secret,
     /// It sent an invalid message.
     Malformed(Malformed),
+    /// It does not send the rest of a message.
+    Unfinished,
 }
 
 impl std::fmt::Display for PeerError {
@@ -76,6 +81,7 @@ impl std::fmt::Display for PeerError {
                 f.write_str("it does not know the secret of this one; use the same agent_secret on all hosts")
             }
             PeerError::Malformed(error) => error.fmt(f),
+            PeerError::Unfinished => f.write_str("it does not finish a message"),
         }
     }
 }
@@ -96,6 +102,8 @@ pub struct Peer<S> {
     rest: BytesMut,
     needs: usize,
     charge: Charge,
+    /// Bytes of the unfinished message that have to be there for its progress, while that is watched.
+    expected: Option<usize>,
     /// Whether the peer has closed its side.
     ending: bool,
     /// Whether it is in a list of those to write to.
@@ -150,6 +158,7 @@ impl<S> Peer<S> {
             rest: BytesMut::new(),
             needs: 0,
             charge: Charge::default(),
+            expected: None,
             ending: false,
             marked: false,
             paced: None,
@@ -198,6 +207,31 @@ impl<S> Peer<S> {
     /// Bytes to send.
     pub fn unsent(&self) -> usize {
         self.out.left()
+    }
+
+    /// Memory of its output.
+    pub fn output(&self) -> usize {
+        self.out.holds()
+    }
+
+    /// Memory of its unfinished message.
+    pub fn unfinished(&self) -> usize {
+        self.rest.capacity()
+    }
+
+    /// Watches the progress of an unfinished message; returns whether it was not watched.
+    pub fn watch(&mut self) -> bool {
+        let begins = self.expected.is_none() && !self.rest.is_empty();
+        if begins {
+            self.expected = Some(self.rest.len() + GROWS_BY);
+        }
+        begins
+    }
+
+    /// Ends that; returns whether the message has ended or grown enough.
+    pub fn has_progressed(&mut self) -> bool {
+        let expected = self.expected.take().unwrap_or(0);
+        self.rest.is_empty() || self.rest.len() >= expected
     }
 
     /// Round-trip time of its connection in microseconds, as TCP measures it; zero: unknown.
@@ -328,11 +362,14 @@ impl<S> Peer<S> {
         let mut at = 0;
         while let Some((message, len)) = Message::take(&bytes.slice(at..)).map_err(PeerError::Malformed)? {
             messages.push(message);
+            // The next one has begun.
+            self.expected = self.expected.map(|_| 0);
             net.works(&mut self.socket, MESSAGE);
             at += len;
         }
         self.needs = wire::encoded_len(&bytes[at..]).unwrap_or(0);
-        self.rest.extend_from_slice(&bytes[at..]);
+        // The large buffer is not kept for the rest.
+        self.rest = BytesMut::from(&bytes[at..]);
         self.charge.set(self.rest.capacity());
         Ok(())
     }

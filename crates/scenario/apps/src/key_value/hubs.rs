@@ -117,7 +117,13 @@ impl Hubs {
                     hop.left = hop.left.min(now);
                 }
             }
-            Body::Pass { .. } | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over | Body::Load(_) => {}
+            Body::Pass { .. }
+            | Body::Lost
+            | Body::Withdraw
+            | Body::Withdrawn
+            | Body::Over
+            | Body::Load(_)
+            | Body::Child(_) => {}
         }
     }
 

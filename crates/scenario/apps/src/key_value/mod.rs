@@ -242,7 +242,7 @@ impl KeyValue {
 
     /// A request of a front end since its last crash.
     fn tag(&self, origin: Node, request: u32) -> Tag {
-        Tag { origin, request, epoch: self.hosts[origin.0 as usize].lives }
+        Tag { origin, request, epoch: self.hosts[origin.0 as usize].lives, nonce: 0 }
     }
 
     /// Execute the actions of a role at a host.

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::still::Still;
 
-    const TAG: Tag = Tag { origin: Node(0), request: 7, epoch: 0 };
+    const TAG: Tag = Tag { origin: Node(0), request: 7, epoch: 0, nonce: 0 };
 
     fn messages() -> Vec<Message> {
         vec![Message { tag: TAG, index: 0, body: Body::Over }]

@@ -3,7 +3,7 @@
 use fanin_fanout::sicc;
 use fanin_roles::front_end::{Params, RequestMethod};
 use fanin_roles::wire::{Numbered, Size, Swarm};
-use fanin_roles::{Body, Node};
+use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::{Rate, Time};
 
 use super::{At, DONE, Sent, answer, fail};
@@ -398,4 +398,47 @@ fn agents_answer_for_objects_that_they_were_asked_for_alone() {
     }
     at.comes(ms(2), 11, 0);
     assert_eq!(at.said().len(), 1);
+}
+
+#[test]
+fn tags_of_real_requests_are_random() {
+    let mut at = At::new(asks_agents(2), Cluster::of(10, &[&[11]]));
+    let mut drawn = 0x9e37_79b9_u32;
+    let mut draw = |below: u32| {
+        drawn = drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (drawn >> 8) % below
+    };
+    let mut tags: Vec<Tag> = Vec::new();
+    for _ in 0..100 {
+        at.front_end.ask(Time::ZERO, [Numbered(0)], Time::NEVER, &at.cluster, &mut draw, &mut at.out);
+        let Some(Output::Send { message: Message { tag, .. }, .. }) = at.out.last() else { panic!("{:?}", at.out) };
+        tags.push(*tag);
+    }
+    // Each of the 64 bits has both values.
+    let bits = |tag: &Tag| u64::from(tag.request) << 32 | u64::from(tag.epoch) << 16 | u64::from(tag.nonce);
+    assert_eq!(tags.iter().map(bits).fold(0, |sum, bits| sum | bits), u64::MAX);
+    assert_eq!(tags.iter().map(bits).fold(u64::MAX, |sum, bits| sum & bits), 0);
+    // A response with a tag of which a part is wrong is ignored.
+    at.said();
+    let tag = tags[7];
+    for wrong in [
+        Tag { request: tag.request ^ 1, ..tag },
+        Tag { epoch: tag.epoch ^ 1, ..tag },
+        Tag { nonce: tag.nonce ^ 1, ..tag },
+        tag,
+    ] {
+        let message = Message { tag: wrong, index: 0, body: Body::Object(Size(1)) };
+        at.front_end.handle(Time::ZERO, Node(11), message, &at.cluster, &mut at.out);
+        assert_eq!(at.out.is_empty(), wrong != tag, "{wrong:?}");
+    }
+}
+
+#[test]
+fn agents_learn_the_hubs_below_them() {
+    let mut at = At::new(asks_agents(1), Cluster::of(10, &[&[11], &[11], &[21], &[31]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    let sent = at.sent();
+    let of_root: Vec<_> = sent.iter().filter(|(to, ..)| *to == 31).map(|(.., body)| *body).collect();
+    assert!(matches!(of_root[..3], [Body::Child(Node(11)), Body::Child(Node(21)), Body::Swarm(_)]), "{of_root:?}");
+    assert_eq!(sent.iter().filter(|(.., body)| matches!(body, Body::Child(_))).count(), 2);
 }

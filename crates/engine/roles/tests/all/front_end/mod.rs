@@ -32,7 +32,7 @@ impl At {
     }
 
     pub(super) fn hears(&mut self, now: Time, from: u32, request: u32, index: u32, body: Body<Numbered, Size>) {
-        let message = Message { tag: Tag { origin: Node(0), request, epoch: 0 }, index, body };
+        let message = Message { tag: Tag { origin: Node(0), request, epoch: 0, nonce: 0 }, index, body };
         self.front_end.handle(now, Node(from), message, &self.cluster, &mut self.out);
         assert!(self.front_end.adds_up());
     }

@@ -19,6 +19,7 @@ use super::upstreams::pool::Pool;
 use crate::agent::SEGMENT;
 use crate::clock::{Nanos, nanos, reaches, span};
 use crate::failover::Members;
+use crate::memory::Charge;
 use crate::memory::table::{Id, Table};
 use crate::net::{Net, Token};
 use crate::peers::ItemMessage;
@@ -39,6 +40,9 @@ const LONGEST_NUMBER: u64 = 64;
 const WAITS: Nanos = 5_000_000;
 /// Attempts for a key.
 const TRIES: u8 = 3;
+
+/// Memory of a small block apart from its bytes: a key has one, and one for its sharing.
+const BLOCK: usize = 32;
 
 /// Place of a key in a multiget: its batch, and its place in that; and a key with its place.
 pub type Place = (u32, u32);
@@ -65,6 +69,21 @@ pub struct HubRequest {
     pub members: Arc<Members>,
     /// The last failure of a server that was asked for a key directly.
     pub trouble: Option<ServerError>,
+    /// Its memory.
+    _charge: Charge,
+}
+
+impl HubRequest {
+    /// A request for keys of a multiget. Each key with replicas has an entry of its own with this many servers.
+    pub fn new(get: Id, keys: Vec<HubKey>, members: Arc<Members>, replicas: usize) -> HubRequest {
+        // The entries are in a tree that may be half empty.
+        let of_entry = 2 * size_of::<(ItemKey, u32, Vec<Node>)>() + replicas * size_of::<Node>() + BLOCK;
+        let of_key = FrontEnd::<ItemKey>::OBJECT + 2 * BLOCK + if replicas > 0 { of_entry } else { 0 };
+        let own: usize = keys.iter().map(|(_, key)| key.key.bytes().len()).sum();
+        let mut charge = Charge::default();
+        charge.set(keys.capacity() * size_of::<HubKey>() + keys.len() * of_key + own);
+        HubRequest { get, keys, members, trouble: None, _charge: charge }
+    }
 }
 
 /// Hubs of a pool.
@@ -266,7 +285,7 @@ impl<S> Hubs<S> {
         }
     }
 
-    /// Adds the hubs of a pool, if it has some and they are not there; `random` makes the front end's number and incarnation.
+    /// Adds the hubs of a pool, if it has some and they are not there; `random` makes the front end's number.
     pub fn install<N: Net<Socket = S>>(&mut self, net: &mut N, slot: usize, state: &Arc<PoolState>, random: u64) {
         if self.pools.get(&slot).is_some_and(|hubs| Arc::ptr_eq(&hubs.state, state)) {
             return;
@@ -292,8 +311,7 @@ impl<S> Hubs<S> {
         let timeout = state.settings.timeout;
         let params = front_end::Params {
             me,
-            // Two front ends that drew one number must not take each other's answers.
-            epoch: (random >> 32) as u16,
+            epoch: 0,
             capacity: state.settings.link,
             method: RequestMethod::Swarms {
                 parts: settings.parts,

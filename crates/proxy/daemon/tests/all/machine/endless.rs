@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use fanin_roles::wire::{Hello, ItemKey, Load, VERSION};
+use fanin_roles::wire::{Hello, ItemKey, Load, Swarm, VERSION};
 use fanin_roles::{Body, Message, Node, Tag};
+use fanin_units::Rate;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{AeadKey, Iv, OutboundChunks, OutboundPlainMessage};
 use rustls::crypto::ring::{cipher_suite, default_provider};
@@ -98,9 +99,12 @@ fn hello(node: u32) -> Vec<u8> {
     bytes
 }
 
+/// The node of a front end.
+const FRONT_END: Node = Node(1 << 31 | 5);
+
 fn message(body: Body<ItemKey, fanin_roles::wire::Item>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Message { tag: Tag { origin: Node(7), request: 1, epoch: 0 }, index: 0, body }.put(&mut bytes);
+    Message { tag: Tag { origin: FRONT_END, request: 1, epoch: 0, nonce: 0 }, index: 0, body }.put(&mut bytes);
     bytes
 }
 
@@ -126,7 +130,7 @@ fn peers_of_an_agent() {
         let floods = site.world.borrow_mut().client(usize::MAX / 2);
         site.turn();
         if greets {
-            site.send(floods, &hello(1 << 31 | 5));
+            site.send(floods, &hello(FRONT_END.0));
         }
         site.floods(floods, repeats(&text));
         let other = site.world.borrow_mut().client(usize::MAX / 2);
@@ -280,11 +284,13 @@ fn memcacheds_of_an_agent() {
     authority.issue("front", &["10.0.0.1"], certificates::VALID).write(folder.path(), "front");
     for with_tls in [false, true] {
         let tls = if with_tls { "server_tls = { ca = \"ca.pem\" }\n" } else { "" };
+        let holder = agent_settings(folder.path(), tls).node();
         let mut site = Site::agent(folder.path(), tls);
         let peer = site.world.borrow_mut().client(usize::MAX / 2);
         site.turn();
         let key = ItemKey { with_cas: false, key: fanin_roles::wire::Key::new(b"key"[..].into()).unwrap() };
-        site.send(peer, &[hello(1 << 31 | 5), message(Body::Get(key))].concat());
+        let swarm = message(Body::Swarm(Swarm { parent: FRONT_END, rate: Rate(0), own: 1, all: 1 }));
+        site.send(peer, &[hello(FRONT_END.0), swarm, message(Body::Ask { key, holder })].concat());
         let server = site.connect_to_server(0);
         if with_tls {
             let secrets = Arc::new(Secrets::default());

@@ -4,6 +4,7 @@
 //! A failing case prints its number; `CASES=1 FIRST=<number>` runs it alone.
 
 mod actors;
+mod agent_memory;
 mod agents;
 mod any_bytes;
 mod decorated;

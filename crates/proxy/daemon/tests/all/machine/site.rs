@@ -34,6 +34,8 @@ pub struct Site {
     pub world: world::Shared,
     pub process: Process,
     pub now: u64,
+    /// Of an agent.
+    pub agent_counters: Arc<AgentCounters>,
     /// By connection: bytes that the server's end has read, and their parser.
     talks: BTreeMap<usize, (Vec<u8>, Lines)>,
     store: Store,
@@ -57,6 +59,7 @@ impl Site {
             world,
             process: Process::Front(Box::new(front)),
             now: 0,
+            agent_counters: Arc::default(),
             talks: BTreeMap::new(),
             store: Store::default(),
         }
@@ -66,11 +69,12 @@ impl Site {
         let settings = agent_settings(folder, memcached);
         let (world, counters) = (world(), Arc::new(AgentCounters::default()));
         let net = Secure::new(Scripted(world.clone()), Arc::default());
-        let agent = Agent::new(net, Arc::new(settings), counters, Arc::new(AtomicBool::new(false))).unwrap();
+        let agent = Agent::new(net, Arc::new(settings), counters.clone(), Arc::new(AtomicBool::new(false))).unwrap();
         Site {
             world,
             process: Process::Agent(Box::new(agent)),
             now: 0,
+            agent_counters: counters,
             talks: BTreeMap::new(),
             store: Store::default(),
         }

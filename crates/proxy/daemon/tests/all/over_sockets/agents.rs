@@ -325,7 +325,7 @@ pub fn hello(version: u8, node: u32) -> Vec<u8> {
 /// A front end's greeting, and its request for keys of a server through the agent that gets this.
 pub fn swarm(front_end: u32, server: &Server, keys: &[String]) -> Vec<u8> {
     let (me, holder) = (Node(1 << 31 | front_end), node_of(&server.address.to_string()));
-    let (tag, count) = (Tag { origin: me, request: 1, epoch: 0 }, keys.len() as u32);
+    let (tag, count) = (Tag { origin: me, request: 1, epoch: 0, nonce: 0 }, keys.len() as u32);
     let mut bytes = hello(VERSION, me.0);
     let swarm = Swarm { parent: me, rate: Rate(0), own: count, all: count };
     Message::<ItemKey, Item> { tag, index: 0, body: Body::Swarm(swarm) }.put(&mut bytes);
@@ -480,7 +480,7 @@ fn beyond_open_requests_of_one_peer_leave_room_for_others() {
     let mut bytes = hello(VERSION, me.0);
     let key = Bytes::from("k".repeat(250));
     for request in 0..20_000 {
-        let tag = Tag { origin: me, request, epoch: 0 };
+        let tag = Tag { origin: me, request, epoch: 0, nonce: 0 };
         let swarm = Swarm { parent: me, rate: Rate(0), own: 4, all: 4 };
         Message::<ItemKey, Item> { tag, index: 0, body: Body::Swarm(swarm) }.put(&mut bytes);
         for index in 0..4 {
