@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use fanin_units::{Rate, Time};
 
+use crate::error::Error;
 use crate::ids::{HostId, Link, LinkId, NodeId, mix};
 
 /// A bidirectional link.
@@ -21,16 +22,16 @@ pub struct Edge {
 ///
 /// # Errors
 /// The problem and its solution.
-pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, String> {
+pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, Error> {
     let mut names = hosts.to_vec();
     let mut ends = Vec::with_capacity(edges.len());
     for edge in edges {
         let [a, b] = [0, 1].map(|end| number(&edge.ends[end], &mut names));
         if a == b {
-            return Err(format!("`{}` is joined to itself; an edge has two ends", edge.ends[0]));
+            return Err(Error::SelfLoop(edge.ends[0].clone()));
         }
         if edge.rate.0 == 0 {
-            return Err(format!("the edge from {} to {} has a rate of zero", edge.ends[0], edge.ends[1]));
+            return Err(Error::NoRate(edge.ends.clone()));
         }
         ends.push((a, b));
     }
@@ -48,26 +49,23 @@ pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, String> {
     if !first_links.is_empty()
         && let Some((edge, _)) = edges.iter().zip(&ends).find(|(_, (a, b))| *a < count && *b < count)
     {
-        let [one, other] = &edge.ends;
-        return Err(format!("the edge from {one} to {other} joins two hosts; join each of them to a switch"));
+        return Err(Error::JoinsHosts(edge.ends.clone()));
     }
     let table = Table::new(count, names.len() as u32, &links).map_err(|(from, to)| {
-        let through_hosts = if first_links.is_empty() { "" } else { ", and no path leads through a host" };
-        let [from, to] = [from, to].map(|node| &names[node as usize]);
-        format!("no way from `{from}` to `{to}`: the edges are not one network{through_hosts}")
+        let [from, to] = [from, to].map(|node| names[node as usize].clone());
+        Error::Apart { from, to, hosts_forward: first_links.is_empty() }
     })?;
     Ok(Read { names, links, table, first_links })
 }
 
 /// The first link to each host, by host; empty if every host has one.
-fn first_links(names: &[String], hosts: u32, links: &[Link]) -> Result<Vec<u32>, String> {
+fn first_links(names: &[String], hosts: u32, links: &[Link]) -> Result<Vec<u32>, Error> {
     // Links are sorted by receiver, hosts first.
     let mut firsts = Vec::with_capacity(hosts as usize);
     for host in 0..hosts {
         let first = links.partition_point(|link| link.to.0 < host);
         if links.get(first).is_none_or(|link| link.to.0 != host) {
-            let name = &names[host as usize];
-            return Err(format!("`{name}` is on no edge; every host has one, such as \"{name} switch\""));
+            return Err(Error::NoEdge(names[host as usize].clone()));
         }
         firsts.push(first as u32);
     }
@@ -212,7 +210,7 @@ mod tests {
             (2, vec![edge("h0", "s"), edge("h1", "t")], "no way from `h0` to `h1`: the edges are not one network"),
         ];
         for (count, list, what) in cases {
-            assert_eq!(edges(&hosts(count), &list).expect_err(what), what);
+            assert_eq!(edges(&hosts(count), &list).expect_err(what).to_string(), what);
         }
     }
 
@@ -342,7 +340,10 @@ mod tests {
         // Links between switches keep a common name.
         let of_hosts = ["s>h0", "s>h0#2", "s>h1", "h0>s", "h0>s#2", "h1>s"];
         assert_eq!(names, [&of_hosts[..], &["t>s", "t>s", "s>t", "s>t"]].concat());
-        let named = |ends: [&str; 2]| fabric.between(ends).map(|links| links.map(|link| fabric.link_name(link)));
+        let named = |ends: [&str; 2]| {
+            let links = fabric.between(ends).map_err(String::from)?;
+            Ok::<_, String>(links.map(|link| fabric.link_name(link)))
+        };
         assert_eq!(named(["h0", "s"]), Ok(["h0>s".into(), "s>h0".into()]));
         assert_eq!(named(["h0", "s#2"]), Ok(["h0>s#2".into(), "s>h0#2".into()]));
         assert_eq!(named(["s", "h0#2"]), Ok(["s>h0#2".into(), "h0>s#2".into()]));

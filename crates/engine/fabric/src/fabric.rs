@@ -7,6 +7,7 @@ use std::iter::successors;
 use fanin_units::Rate;
 
 use crate::edges::{self, Edge};
+use crate::error::Error;
 use crate::ids::{HostId, Link, LinkId, NodeId};
 use crate::max_flow::max_flow;
 use crate::routes::Routes;
@@ -51,7 +52,7 @@ pub fn star(star: &Star) -> Fabric {
 ///
 /// # Errors
 /// The problem and its solution.
-pub fn tree(tree: &Tree) -> Result<Fabric, String> {
+pub fn tree(tree: &Tree) -> Result<Fabric, Error> {
     let plan = tree::plan(tree)?;
     Ok(Fabric::with_one_link_each(plan.hosts(), plan.links(), Routes::Tree(plan)))
 }
@@ -60,7 +61,7 @@ pub fn tree(tree: &Tree) -> Result<Fabric, String> {
 ///
 /// # Errors
 /// The problem and its solution.
-pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
+pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, Error> {
     let edges::Read { names, links, table, first_links } = edges::read(hosts, edges)?;
     let hosts = hosts.len() as u32;
     let downlinks = links.partition_point(|link| link.to.0 < hosts) as u32;
@@ -402,21 +403,20 @@ impl Fabric {
     ///
     /// # Errors
     /// A name is unknown, or there is no link.
-    pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
+    pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], Error> {
         let (last, number) = numbered(names[1])?;
         let names = [names[0], last];
         let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last.0 + 1);
         let [one, other] = names.map(|name| (0..nodes).map(NodeId).find(|&node| self.name(node) == name));
-        let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| format!("nothing is called `{name}` here"));
+        let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| Error::UnknownNode(name.to_owned()));
         let (one, other) = (known(one, names[0])?, known(other, names[1])?);
+        let nodes = || names.map(str::to_owned);
         let link = |from, to| {
             let first = self.first_link(from, to);
             let joining = self.links[first..].iter().take_while(|link| (link.from, link.to) == (from, to)).count();
             match joining {
-                0 => Err(format!("no link joins `{}` and `{}`", names[0], names[1])),
-                _ if number > joining => {
-                    Err(format!("link {number} of `{}` and `{}`: there are {joining}", names[0], names[1]))
-                }
+                0 => Err(Error::NoLink(nodes())),
+                _ if number > joining => Err(Error::NoSuchLink { nodes: nodes(), number, links: joining }),
                 _ => Ok(LinkId((first + number - 1) as u32)),
             }
         };
@@ -460,10 +460,10 @@ struct Hop {
 }
 
 /// A node's name without the number of a link after it, and that number, from 1.
-fn numbered(name: &str) -> Result<(&str, usize), String> {
+fn numbered(name: &str) -> Result<(&str, usize), Error> {
     let Some((node, number)) = name.split_once('#') else { return Ok((name, 1)) };
     let number = number.parse().ok().filter(|&number| number > 0);
-    let number = number.ok_or_else(|| format!("`{name}`: use a number from 1 after #, such as `{node}#2`"))?;
+    let number = number.ok_or_else(|| Error::LinkNumber { name: name.to_owned(), node: node.to_owned() })?;
     Ok((node, number))
 }
 

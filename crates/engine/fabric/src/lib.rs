@@ -15,6 +15,7 @@
 
 mod changes;
 mod edges;
+mod error;
 mod fabric;
 mod framing;
 mod ids;
@@ -25,6 +26,7 @@ mod tree;
 
 pub use changes::{Change, HostFault, HostState, State};
 pub use edges::Edge;
+pub use error::Error;
 pub use fabric::{Fabric, TIERS, edges, star, tree};
 pub use framing::Framing;
 pub use ids::{HostId, Link, LinkId, NodeId};

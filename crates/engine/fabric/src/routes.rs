@@ -84,7 +84,7 @@ mod tests {
     use fanin_units::{Rate, Time};
     use proptest::prelude::*;
 
-    use crate::{Fabric, HostId, LinkId, Placement, Tree, tree};
+    use crate::{Error, Fabric, HostId, LinkId, Placement, Tree, tree};
 
     fn leaves(spines: u32) -> Fabric {
         let (rate, delay) = (Rate(1_000_000_000), Time::from_micros(5));
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn refuses_unknown_names_and_missing_links() {
         let fabric = leaves(2);
-        assert_eq!(fabric.between(["leaf9", "spine1"]), Err("nothing is called `leaf9` here".into()));
-        assert_eq!(fabric.between(["leaf1", "leaf2"]), Err("no link joins `leaf1` and `leaf2`".into()));
+        assert_eq!(fabric.between(["leaf9", "spine1"]), Err(Error::UnknownNode("leaf9".into())));
+        assert_eq!(fabric.between(["leaf1", "leaf2"]), Err(Error::NoLink(["leaf1".into(), "leaf2".into()])));
     }
 }

@@ -5,6 +5,7 @@
 
 use fanin_units::{Rate, Time};
 
+use crate::error::Error;
 use crate::ids::{Link, NodeId, mix};
 
 /// Parameters of a tree.
@@ -55,28 +56,28 @@ enum Tier {
 ///
 /// # Errors
 /// The problem and its solution.
-pub(crate) fn plan(tree: &Tree) -> Result<Plan, String> {
+pub(crate) fn plan(tree: &Tree) -> Result<Plan, Error> {
     for (count, what) in
         [(tree.pods, "pod"), (tree.racks, "rack a pod"), (tree.hosts, "host a rack"), (tree.spines, "spine")]
     {
         if count == 0 {
-            return Err(format!("a tree has at least one {what}"));
+            return Err(Error::Empty(what));
         }
     }
     if (tree.pods > 1) != (tree.cores > 0) {
-        return Err(format!("{} pods and {} cores a spine: cores join several pods", tree.pods, tree.cores));
+        return Err(Error::Cores { pods: tree.pods, cores: tree.cores });
     }
     let wide = [tree.pods, tree.racks, tree.hosts].iter().try_fold(1u32, |all, &n| all.checked_mul(n));
     let core = [tree.pods, tree.spines, tree.racks.max(tree.cores)].iter().try_fold(1u32, |all, &n| all.checked_mul(n));
     match (wide, core) {
         (Some(hosts), Some(links)) if hosts <= LARGEST && links <= LARGEST => {}
-        _ => return Err(format!("more than {LARGEST} hosts or links between switches")),
+        _ => return Err(Error::TooLarge),
     }
     Ok(Plan { tree: *tree, hosts: tree.all_hosts(), switches: tree.switches() })
 }
 
 /// Maximum number of hosts, and of links between switches.
-const LARGEST: u32 = 4_000_000;
+pub(crate) const LARGEST: u32 = 4_000_000;
 
 impl Tree {
     fn all_racks(&self) -> u32 {

@@ -36,6 +36,7 @@ pub struct Gathering {
 
 /// Reason why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PlanError {
     /// Invalid settings.
     Settings(String),

@@ -7,12 +7,15 @@
 //! let table = "key,server,was\nuser:1,2,1\n";
 //! let mut rows = Reader::new(table.as_bytes(), Form::Written, 3)?;
 //! assert_eq!(rows.next_row()?.expect("a row").server, Some(1), "counted from zero");
-//! # Ok::<(), String>(())
+//! # Ok::<(), fanin_plan_files::Error>(())
 //! ```
 
+mod error;
 pub mod key_name;
 pub mod placement;
 pub mod plan;
+
+pub use error::Error;
 
 /// Printable form of the first bytes of a text, for error messages.
 pub fn printable(text: &[u8]) -> String {

@@ -7,6 +7,8 @@ use std::path::Path;
 use csv::{ByteRecord, ReaderBuilder};
 use sha2::{Digest, Sha256};
 
+use crate::error::Error;
+
 /// Name of the file.
 pub const FILE: &str = "placement.csv";
 /// Its columns.
@@ -52,23 +54,17 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// The columns are wrong, or reading fails.
-    pub fn new(table: R, form: Form, servers: u32) -> Result<Reader<R>, String> {
+    pub fn new(table: R, form: Form, servers: u32) -> Result<Reader<R>, Error> {
         let mut table = ReaderBuilder::new().from_reader(table);
-        let header = table.byte_headers().map_err(|error| error.to_string())?;
+        let header = table.byte_headers()?;
         let place = |name: &str| header.iter().position(|field| field.trim_ascii() == name.as_bytes());
         let (key, server, was) = match form {
             Form::Written if header.iter().eq(COLUMNS.map(str::as_bytes)) => (0, 1, Some(2)),
-            Form::Written => return Err(format!("line 1: use the columns {}", COLUMNS.join(","))),
-            Form::Listed => {
-                match (place("key"), place("server")) {
-                    (Some(key), Some(server)) => (key, server, None),
-                    _ => {
-                        return Err("line 1: no columns key and server: use the header key,server and a line for each replica, \
-                                such as user:7,3"
-                        .to_owned());
-                    }
-                }
-            }
+            Form::Written => return Err(Error::NotWritten(&COLUMNS)),
+            Form::Listed => match (place("key"), place("server")) {
+                (Some(key), Some(server)) => (key, server, None),
+                _ => return Err(Error::NoColumns),
+            },
         };
         Ok(Reader { table, record: ByteRecord::new(), form, key, server, was, servers })
     }
@@ -77,8 +73,8 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// The row is invalid, or reading fails.
-    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, String> {
-        if !self.table.read_byte_record(&mut self.record).map_err(|error| error.to_string())? {
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Error> {
+        if !self.table.read_byte_record(&mut self.record)? {
             return Ok(None);
         }
         let line = self.record.position().map_or(0, csv::Position::line);
@@ -91,7 +87,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(Row { line, key: &self.record[self.key], server, was }))
     }
 
-    fn number(&self, text: &[u8], line: u64) -> Result<u32, String> {
+    fn number(&self, text: &[u8], line: u64) -> Result<u32, Error> {
         let (word, whose) = match self.form {
             Form::Written => (text, ""),
             Form::Listed => {
@@ -100,8 +96,12 @@ impl<R: Read> Reader<R> {
         };
         let number = str::from_utf8(word).ok().and_then(|text| text.parse::<u32>().ok());
         let found = number.filter(|number| (1..=self.servers).contains(number));
-        found.map(|number| number - 1).ok_or_else(|| {
-            format!("line {line}: `{}` is not a server{whose}: use 1 to {}", crate::printable(text), self.servers)
+        let name = || crate::printable(text);
+        found.map(|number| number - 1).ok_or_else(|| Error::NoServer {
+            line,
+            name: name(),
+            whose,
+            servers: self.servers,
         })
     }
 }
@@ -118,21 +118,18 @@ pub fn is_empty(path: &Path) -> io::Result<bool> {
 ///
 /// # Errors
 /// The digest is another one; else the error of `read`.
-pub fn read_verified<T>(
+pub fn read_verified<T, E: From<Error>>(
     path: &Path,
     digest: &str,
-    read: impl FnOnce(&mut dyn Read) -> Result<T, String>,
-) -> Result<T, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    read: impl FnOnce(&mut dyn Read) -> Result<T, E>,
+) -> Result<T, E> {
+    let file = File::open(path).map_err(Error::from)?;
     let mut digesting = Digesting { file: BufReader::new(file), digest: Sha256::new() };
     let result = read(&mut digesting);
-    io::copy(&mut digesting, &mut io::sink()).map_err(|error| error.to_string())?;
+    io::copy(&mut digesting, &mut io::sink()).map_err(Error::from)?;
     // This error explains all others.
     if hex::encode(digesting.digest.finalize()) != digest {
-        return Err(format!(
-            "the digest does not match {}: the file is damaged or incomplete; use the folder of a plan's --out",
-            crate::plan::FILE
-        ));
+        return Err(Error::Digest.into());
     }
     result
 }
@@ -209,7 +206,7 @@ mod tests {
 
     type Found = Vec<(Vec<u8>, Option<u32>, Option<u32>)>;
 
-    fn rows(table: impl Read, form: Form) -> Result<Found, String> {
+    fn rows(table: impl Read, form: Form) -> Result<Found, Error> {
         let (mut reader, mut found) = (Reader::new(table, form, 4)?, Vec::new());
         while let Some(row) = reader.next_row()? {
             found.push((row.key.to_vec(), row.server, row.was));
@@ -232,7 +229,7 @@ mod tests {
         std::fs::write(&path, "key,server,was\n").unwrap();
         assert!(is_empty(&path).unwrap());
         std::fs::write(&path, "key,server,was\n\"a,b\",1,4\n").unwrap();
-        assert!(read(&digest).unwrap_err().contains("does not match plan.json"));
+        assert!(read(&digest).unwrap_err().to_string().contains("does not match plan.json"));
     }
 
     #[test]
@@ -240,8 +237,9 @@ mod tests {
         let table = "server,x, key\nserver2,0,a\n 3 ,0,b\n";
         let found = rows(table.as_bytes(), Form::Listed).unwrap();
         assert_eq!(found, [(b"a".to_vec(), Some(1), None), (b"b".to_vec(), Some(2), None)]);
-        assert_eq!(rows(table.as_bytes(), Form::Written).unwrap_err(), "line 1: use the columns key,server,was");
+        let not_written = rows(table.as_bytes(), Form::Written).unwrap_err();
+        assert_eq!(not_written.to_string(), "line 1: use the columns key,server,was");
         let wrong = rows("key,server\na,5\n".as_bytes(), Form::Listed).unwrap_err();
-        assert_eq!(wrong, "line 2: `5` is not a server of this cluster: use 1 to 4");
+        assert_eq!(wrong.to_string(), "line 2: `5` is not a server of this cluster: use 1 to 4");
     }
 }

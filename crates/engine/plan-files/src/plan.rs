@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::error::Error;
+
 /// Name of the file.
 pub const FILE: &str = "plan.json";
 /// Keys that are read again.
@@ -38,12 +40,12 @@ impl PlanFile {
     ///
     /// # Errors
     /// The file cannot be read, or is not a plan.
-    pub fn read(path: &Path) -> Result<PlanFile, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let plan: Value = serde_json::from_str(&text).map_err(|error| format!("not a plan: {error}"))?;
+    pub fn read(path: &Path) -> Result<PlanFile, Error> {
+        let text = std::fs::read_to_string(path)?;
+        let plan: Value = serde_json::from_str(&text)?;
         let number = |key: &str| plan.get(CLUSTER)?.get(key)?.as_u64();
         let (Some(servers), Some(replicas)) = (number("servers"), number("replicas")) else {
-            return Err("the plan does not name its cluster; use a folder that `fanin plan --out` wrote".to_owned());
+            return Err(Error::NoCluster);
         };
         let names = plan.get(SERVERS).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         Ok(PlanFile {
@@ -88,6 +90,6 @@ mod tests {
         assert_eq!((read.servers, read.replicas, read.digest.as_deref()), (3, 1, Some("0123")));
         assert_eq!((read.cluster, read.names.join(" ")), (cluster(&[2, 1], 1), "a b c".to_owned()));
         std::fs::write(&path, "{\"cluster\": {\"servers\": \"2\", \"replicas\": 1}}").unwrap();
-        assert!(PlanFile::read(&path).unwrap_err().contains("does not name its cluster"));
+        assert!(PlanFile::read(&path).unwrap_err().to_string().contains("does not name its cluster"));
     }
 }

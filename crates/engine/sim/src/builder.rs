@@ -196,7 +196,7 @@ impl<T: Transport> Builder<T> {
             true => parts::run(self.running(NoProbe::<true>, applications), parts, team, stop),
             false => parts::run(self.running(NoProbe::<false>, applications), parts, team, stop),
         };
-        tables?.map_err(|what| broken(&what, &replay))
+        tables?.map_err(|imbalance| broken(&imbalance, &replay))
     }
 
     /// A run with a recorder, if given, and the measurements of ports.

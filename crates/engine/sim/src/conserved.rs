@@ -1,9 +1,31 @@
 //! Conservation checks at the end of a run, in release builds too: nothing is lost, and nothing appears. (`pools.rs` checks shared
 //! memory at any time.)
 
+use std::fmt;
+
 use fanin_driver::EndpointId;
 use fanin_tables::{FaultRow, RunTables, Totals};
 use fanin_transport::Written;
+
+/// Something that a run has not conserved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Imbalance {
+    of: &'static str,
+    account: String,
+}
+
+impl Imbalance {
+    /// Of the memory that ports share.
+    pub fn of_ports(account: String) -> Imbalance {
+        Imbalance { of: "bytes in shared memory", account }
+    }
+}
+
+impl fmt::Display for Imbalance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} are not conserved: {}", self.of, self.account)
+    }
+}
 
 /// The bytes of one end of a connection.
 pub(crate) struct Account {
@@ -20,27 +42,27 @@ pub(crate) struct Account {
 /// connection.
 pub(crate) fn check(
     tables: &RunTables,
-    broken: Option<&str>,
+    broken: Option<&Imbalance>,
     mut connections: impl Iterator<Item = [Account; 2]>,
     [sent, received, under_way]: [u64; 3],
-) -> Result<(), String> {
+) -> Result<(), Imbalance> {
     packets(&tables.totals, &tables.faults)?;
-    if let Some(what) = broken {
-        return Err(what.into());
+    if let Some(imbalance) = broken {
+        return Err(imbalance.clone());
     }
     connections.try_for_each(connection)?;
     messages(sent, received, under_way)
 }
 
 /// Check that both ends of a connection account for the written bytes.
-pub(crate) fn connection([one, other]: [Account; 2]) -> Result<(), String> {
+pub(crate) fn connection([one, other]: [Account; 2]) -> Result<(), Imbalance> {
     let check = |from: &Account, to: &Account| bytes(from.id, from.written, from.own, to.delivered);
     check(&one, &other)?;
     check(&other, &one)
 }
 
 /// Every packet that was sent or duplicated by a fault was delivered, dropped, lost by a fault, or is in flight.
-fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), String> {
+fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), Imbalance> {
     let &Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
         totals;
     let lost: u64 = faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum();
@@ -54,7 +76,7 @@ fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), String> {
 
 /// Written bytes equal the endpoint's total; its peer has delivered at most what was sent and at least what the endpoint knows
 /// to be acknowledged. Undelivered bytes are still outstanding.
-fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Result<(), String> {
+fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Result<(), Imbalance> {
     let in_order = own.acked <= delivered && delivered <= own.sent && own.sent <= own.total;
     held(own.total == written && in_order, "bytes", || {
         let Written { total, sent, acked } = own;
@@ -67,19 +89,23 @@ fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Re
 }
 
 /// Every message that an application sent was reported to its receiver or is in flight.
-fn messages(sent: u64, received: u64, under_way: u64) -> Result<(), String> {
+fn messages(sent: u64, received: u64, under_way: u64) -> Result<(), Imbalance> {
     held(sent == received + under_way, "messages", || {
         format!("{sent} sent, {received} received, {under_way} under way")
     })
 }
 
-fn held(is_so: bool, of: &str, what: impl FnOnce() -> String) -> Result<(), String> {
-    if is_so { Ok(()) } else { Err(format!("{of} are not conserved: {}", what())) }
+fn held(is_so: bool, of: &'static str, account: impl FnOnce() -> String) -> Result<(), Imbalance> {
+    if is_so { Ok(()) } else { Err(Imbalance { of, account: account() }) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn said_of(result: Result<(), Imbalance>) -> String {
+        result.expect_err("an imbalance").to_string()
+    }
 
     #[test]
     fn detects_a_missing_packet() {
@@ -87,7 +113,7 @@ mod tests {
             Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
         assert_eq!(packets(&whole, &[]), Ok(()));
         let said = "packets are not conserved: 9 sent, 5 delivered, 2 dropped, 1 under way";
-        assert_eq!(packets(&Totals { drops: 2, ..whole }, &[]), Err(said.into()));
+        assert_eq!(said_of(packets(&Totals { drops: 2, ..whole }, &[])), said);
     }
 
     #[test]
@@ -97,7 +123,7 @@ mod tests {
         let faults = FaultRow { lost_packets: 3, crashed_packets: 1, duplicated_packets: 4, ..FaultRow::default() };
         assert_eq!(packets(&whole, std::slice::from_ref(&faults)), Ok(()));
         let said = "packets are not conserved: 9 sent, 5 delivered, 3 dropped, 1 under way, 3 doubled, 4 lost";
-        assert_eq!(packets(&whole, &[FaultRow { duplicated_packets: 3, ..faults }]), Err(said.into()));
+        assert_eq!(said_of(packets(&whole, &[FaultRow { duplicated_packets: 3, ..faults }])), said);
     }
 
     #[test]
@@ -107,7 +133,7 @@ mod tests {
             assert_eq!(bytes(EndpointId::new(4), 100, own, delivered), Ok(()));
         }
         for (written, delivered) in [(100, 49), (100, 71), (101, 60), (99, 60)] {
-            let what = bytes(EndpointId::new(4), written, own, delivered).expect_err("does not add up");
+            let what = said_of(bytes(EndpointId::new(4), written, own, delivered));
             assert!(what.starts_with("bytes are not conserved: endpoint 4: "), "{what}");
         }
         assert!(bytes(EndpointId::new(4), 100, Written { sent: 101, ..own }, 60).is_err());
@@ -117,6 +143,6 @@ mod tests {
     fn detects_an_unreported_message() {
         assert_eq!(messages(7, 5, 2), Ok(()));
         let said = "messages are not conserved: 7 sent, 5 received, 1 under way";
-        assert_eq!(messages(7, 5, 1), Err(said.into()));
+        assert_eq!(said_of(messages(7, 5, 1)), said);
     }
 }

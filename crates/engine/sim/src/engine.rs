@@ -6,7 +6,7 @@ use fanin_tables::{RunTables, Totals};
 use fanin_transport::{Progress, Transport};
 use fanin_units::Time;
 
-use crate::conserved;
+use crate::conserved::{self, Imbalance};
 use crate::event::{Event, Key, Timer};
 use crate::packet::{CapturedPacket, InFlight};
 use crate::probe::Probe;
@@ -30,7 +30,7 @@ pub(crate) trait Steps {
     /// The packets captured since the last call.
     fn caught(&mut self) -> Vec<CapturedPacket>;
     /// The tables so far, or the conservation error.
-    fn finish(self: Box<Self>) -> Result<RunTables, String>;
+    fn finish(self: Box<Self>) -> Result<RunTables, Imbalance>;
 }
 
 /// Receives events of a world.
@@ -247,7 +247,7 @@ impl<P: Probe, T: Transport> Running<P, T, Applications> {
     }
 
     /// The tables so far, or the conservation error.
-    pub fn end(mut self) -> Result<RunTables, String> {
+    pub fn end(mut self) -> Result<RunTables, Imbalance> {
         let net = &mut self.world.net;
         net.probe.run_ends(self.world.now);
         let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
@@ -258,7 +258,7 @@ impl<P: Probe, T: Transport> Running<P, T, Applications> {
         let messages = [self.world.messages_sent, self.world.messages_told, under_way];
         conserved::check(&tables, sockets.broken(), accounts, messages)?;
         if let Some(what) = self.world.net.broken() {
-            return Err(format!("what ports share is not conserved: {what}"));
+            return Err(Imbalance::of_ports(what));
         }
         Ok(RunTables { samples, events, ..tables })
     }
@@ -291,7 +291,7 @@ impl<P: Probe, T: Transport> Steps for Running<P, T, Applications> {
         net.probe.caught(&net.fabric, &net.hosts)
     }
 
-    fn finish(self: Box<Self>) -> Result<RunTables, String> {
+    fn finish(self: Box<Self>) -> Result<RunTables, Imbalance> {
         self.end()
     }
 }

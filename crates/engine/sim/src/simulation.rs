@@ -6,6 +6,7 @@ use fanin_driver::Meaning;
 use fanin_tables::{RunError, RunTables, Totals};
 use fanin_units::Time;
 
+use crate::conserved::Imbalance;
 use crate::engine::Steps;
 use crate::packet::CapturedPacket;
 
@@ -88,11 +89,11 @@ impl Simulation {
     /// [`RunError::Broken`] if a conservation check fails.
     pub fn finish(self) -> Result<RunTables, RunError> {
         let Simulation { steps, replay } = self;
-        steps.finish().map_err(|what| broken(&what, &replay))
+        steps.finish().map_err(|imbalance| broken(&imbalance, &replay))
     }
 }
 
 /// A failed conservation check.
-pub(crate) fn broken(what: &str, replay: &str) -> RunError {
-    RunError::Broken(format!("{what}; replay: {replay}"))
+pub(crate) fn broken(imbalance: &Imbalance, replay: &str) -> RunError {
+    RunError::Broken(format!("{imbalance}; replay: {replay}"))
 }

@@ -7,7 +7,7 @@ use fanin_fabric::LinkId;
 use fanin_transport::{Phase, Transport};
 use fanin_units::Time;
 
-use crate::conserved::{self, Account};
+use crate::conserved::{self, Account, Imbalance};
 use crate::fetch::fetch;
 use crate::places::{Every, Few, Places};
 use crate::since::Sums;
@@ -152,7 +152,7 @@ pub(crate) struct ConnectionTable {
     /// Sums of closed connections: the workload's, and background traffic's.
     over: [Sums; 2],
     /// The first conservation error of a closed connection.
-    broken: Option<String>,
+    broken: Option<Imbalance>,
 }
 
 const OVER: u32 = u32::MAX;
@@ -229,8 +229,8 @@ impl ConnectionTable {
                 self.closing.push_back(connection);
                 continue;
             }
-            if let Err(what) = conserved::connection(ends.map(Socket::account)) {
-                self.broken.get_or_insert(what);
+            if let Err(imbalance) = conserved::connection(ends.map(Socket::account)) {
+                self.broken.get_or_insert(imbalance);
             }
             let sums = &mut self.over[usize::from(ends[0].owner() != Owner::WORKLOAD)];
             *sums = ends.into_iter().fold(*sums, |sums, end| sums.and(Sums::of(&end.endpoint)));
@@ -280,8 +280,8 @@ impl<L: Places, T: Transport> Sockets<L, T> {
     }
 
     /// The first conservation error so far.
-    pub fn broken(&self) -> Option<&str> {
-        self.book.broken.as_deref()
+    pub fn broken(&self) -> Option<&Imbalance> {
+        self.book.broken.as_ref()
     }
 
     /// Sums of the workload's endpoints, and of background traffic's.

@@ -13,6 +13,7 @@ use crate::probe::Probe;
 
 /// Location of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TapPoint {
     /// All packets that a host sends and receives, by its name, such as `client` or `server3`.
     Host(String),

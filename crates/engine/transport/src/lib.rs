@@ -5,6 +5,29 @@
 //! not bytes.
 //!
 //! `fanin-tcp` is the first implementation; `docs/adding-a-transport.md` says how to add another.
+//!
+//! ```
+//! use fanin_transport::{Class, Metadata, Packet, Wire};
+//!
+//! /// A port that holds 4,000 B, and trims packets that exceed it to their headers.
+//! #[derive(Default)]
+//! struct Port(Vec<Packet>);
+//!
+//! impl Wire for Port {
+//!     fn send(&mut self, mut packet: Packet, _metadata: Metadata<'_>) {
+//!         if self.0.iter().map(|queued| queued.bytes).sum::<u32>() + packet.bytes > 4_000 {
+//!             packet.trim(64);
+//!         }
+//!         self.0.push(packet);
+//!     }
+//! }
+//!
+//! let mut port = Port::default();
+//! for _ in 0..3 {
+//!     port.send(Packet { bytes: 1_500, payload: 1_460, class: Class::new(1), ..Packet::default() }, Metadata::default());
+//! }
+//! assert_eq!(port.0.iter().map(|packet| (packet.bytes, packet.payload)).collect::<Vec<_>>(), [(1_500, 1_460), (1_500, 1_460), (64, 0)]);
+//! ```
 
 mod packet;
 mod progress;

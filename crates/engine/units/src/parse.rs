@@ -12,6 +12,7 @@ pub(crate) struct Unit {
 
 /// Reason why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ParseError {
     /// No number at the start.
     NoNumber,

@@ -153,7 +153,7 @@ impl<'a> Of<'a> {
 
     /// Maximum rate of a flow alone, which uses one link of each host unless its packets take paths of their own.
     fn alone(&self, from: HostId, to: HostId) -> f64 {
-        match self.fabric.has_one_link_each() || self.scheme.uet().is_none() {
+        match self.fabric.has_one_link_each() || !self.scheme.transport.sprays() {
             true => self.fabric.path(from, to).map(|link| link.rate.0 as f64).fold(f64::INFINITY, f64::min),
             false => self.fabric.gather_rate(std::iter::once(from), to),
         }

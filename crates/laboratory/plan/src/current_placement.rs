@@ -90,7 +90,8 @@ pub(crate) fn identity(cluster: &Cluster, replicas: usize) -> Value {
 fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), PlanningError> {
     let path = folder.join(plan::FILE);
     let refused = |what: String| PlanningError::CurrentPlacement { path: path.clone(), what };
-    let (here, there) = (identity(cluster, replicas), PlanFile::read(&path).map_err(refused)?.cluster);
+    let (here, there) =
+        (identity(cluster, replicas), PlanFile::read(&path).map_err(|error| refused(error.into()))?.cluster);
     if there == here {
         return Ok(());
     }
@@ -144,9 +145,10 @@ fn read(
 ) -> Result<StoredObjects, PlanningError> {
     let refused = |what: String| PlanningError::CurrentPlacement { path: path.into(), what };
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    let mut reader = placement::Reader::new(file, form, cluster.racks.len() as u32).map_err(refused)?;
+    let mut reader =
+        placement::Reader::new(file, form, cluster.racks.len() as u32).map_err(|error| refused(error.into()))?;
     let mut homes: Vec<Vec<Server>> = vec![Vec::new(); catalogue.len()];
-    while let Some(row) = reader.next_row().map_err(refused)? {
+    while let Some(row) = reader.next_row().map_err(|error| refused(error.into()))? {
         let Some((object, server)) = catalogue.number(row.key).zip(row.server) else { continue };
         let theirs = &mut homes[object as usize];
         let server = Server(server);

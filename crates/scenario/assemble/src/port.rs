@@ -3,7 +3,7 @@
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::trimming::Trim;
 use fanin_laws::port::{self, Place};
-use fanin_spec::{HostQueue, RunSpec, Transport};
+use fanin_spec::{HostQueue, RunSpec};
 use fanin_units::{QueueSize, Rate};
 
 /// Queue discipline of a host's transmit queue on a link of this rate, with switch buffers of `buffer`.
@@ -32,21 +32,10 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
     let place = place(spec, rate, buffer);
     let m21 = || ManyToOne::new(s.laws.parts.m21.offer, s.in_bytes(place.buffer));
     port::Law {
-        limit: limit(spec, place.buffer),
+        limit: spec.scheme.transport.port_limit(&spec.settings, place.buffer),
         discipline: spec.scheme.discipline.start(&laws, &place),
         many_to_one: spec.scheme.m21.then(m21),
         ..port::Law::UNLIMITED
-    }
-}
-
-/// Limit of a switch port's queue.
-fn limit(spec: &RunSpec, buffer: QueueSize) -> Option<QueueSize> {
-    match spec.scheme.transport {
-        Transport::Tcp => Some(buffer),
-        // Pauses bound the queue of a lossless port.
-        Transport::Rdma(_) => None,
-        // Headers that wait beside data are no packets of this queue.
-        Transport::Uet(_) => Some(QueueSize::Bytes(spec.settings.in_bytes(buffer))),
     }
 }
 
@@ -55,10 +44,9 @@ pub fn port_trim(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> Trim {
     spec.settings.laws.ports.trimming.trim(&place(spec, rate, buffer))
 }
 
-/// Buffer of a switch port without an override: ports that trim have short queues of their own, also where the switch shares memory.
+/// Buffer of a switch port without an override.
 pub fn port_buffer(spec: &RunSpec) -> QueueSize {
-    let s = &spec.settings;
-    spec.scheme.uet().map_or_else(|| s.port_buffer(), |kind| s.trimming_queue(kind))
+    spec.scheme.transport.port_buffer(&spec.settings)
 }
 
 fn place(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> Place {

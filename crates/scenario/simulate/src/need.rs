@@ -4,7 +4,7 @@
 use std::mem::size_of;
 
 use fanin_sim::{CONNECTION_BYTES, HOST_BYTES};
-use fanin_spec::{HostId, Memory, Need, RunSpec, Scheme, Settings, Transport};
+use fanin_spec::{HostId, Memory, Need, RunSpec, Scheme, Settings};
 use fanin_tables::{FlowRow, Totals};
 use fanin_units::Time;
 
@@ -14,11 +14,6 @@ const OVER: f64 = 100.0;
 const RUN_S: f64 = 20e-6;
 const HOST_S: f64 = 100e-9;
 const CONNECTION_S: f64 = 2e-6;
-/// Seconds per data packet and link of its path: TCP; RDMA, each of whose packets is acknowledged and paced; Ultra Ethernet, which also trims
-/// packets and sends them again.
-const TCP_S: f64 = 0.1e-6;
-const RDMA_S: f64 = 0.25e-6;
-const UET_S: f64 = 0.4e-6;
 
 /// Estimate for a run of a scheme with these settings.
 pub fn need(scheme: &Scheme, settings: &Settings) -> Need {
@@ -44,16 +39,7 @@ pub fn need(scheme: &Scheme, settings: &Settings) -> Need {
         cpu_s: RUN_S
             + volume.hosts * HOST_S
             + volume.connections * CONNECTION_S
-            + volume.packets * links(settings) * link_s(scheme),
-    }
-}
-
-/// Seconds per data packet and link.
-fn link_s(scheme: &Scheme) -> f64 {
-    match scheme.transport {
-        Transport::Tcp => TCP_S,
-        Transport::Rdma(_) => RDMA_S,
-        Transport::Uet(_) => UET_S,
+            + volume.packets * links(settings) * scheme.transport.packet_s(),
     }
 }
 

@@ -42,8 +42,7 @@ fn of_settings(spec: &RunSpec, fabric: &Fabric) -> Option<&'static str> {
         }
         () if !changes(spec, fabric).is_empty() => Some("links change"),
         () if matches!(spec.scheme.base, Base::Foreign(_)) => Some("its congestion control is the caller's own"),
-        () if spec.scheme.rdma().is_some() => Some("its switches pause one another's links"),
-        () if spec.scheme.uet().is_some() => Some("its packets take any path"),
+        () if spec.scheme.transport.one_core().is_some() => spec.scheme.transport.one_core(),
         () if spec.scheme.m21 => Some("its ports identify flows by slots that later flows reuse"),
         () if spec.scheme.ictcp => Some("its hosts set receive windows"),
         () if settings.measure.latency || settings.measure.ports => Some("it measures latencies or ports"),

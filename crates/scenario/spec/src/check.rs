@@ -15,9 +15,7 @@ use crate::problem::{Problem, Wrong, wrong};
 use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::volume::what_would_fit;
-use crate::{
-    FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, WarmUp, lossless, servers, switch, trimming,
-};
+use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, WarmUp, servers, switch};
 
 /// Keys that determine the fabric.
 const FABRIC: [&str; 10] = [
@@ -91,8 +89,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     network(s)?;
     switch::shared(s)?;
     switch::ports(s)?;
-    lossless::check(scheme, s)?;
-    trimming::check(scheme, s)?;
+    scheme.transport.properties().check(scheme, s)?;
     racks(scheme, s)?;
     laws(scheme, s)
 }

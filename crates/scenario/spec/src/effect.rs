@@ -37,8 +37,7 @@ impl Scenario {
             };
             let doubts = folded(variant)
                 .into_iter()
-                .chain(rates_above_link(variant))
-                .chain(short_queue(variant))
+                .chain(variant.scheme.transport.properties().doubts(variant))
                 .filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {
@@ -139,33 +138,13 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     {
         return Some(format!("[{section}] applies to schemes such as {owner}, none of which is selected"));
     }
-    if let Some(why) = unused_without_tcp(scheme, &key.path) {
+    if let Some(why) = scheme.transport.properties().ignores(&key.path) {
         return Some(why.into());
     }
     let own = settings.of_laws().into_iter().find(|law| law.name() == section);
     let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
     let unmet = key.need.and_then(|need| unmet(need, scheme, settings));
     idle.or(unmet).map(str::to_string)
-}
-
-/// Why hosts without TCP do not use a key; `None` if they do.
-fn unused_without_tcp(scheme: &Scheme, path: &str) -> Option<&'static str> {
-    if scheme.is_tcp() {
-        return None;
-    }
-    match path {
-        // Counts packets of buffers and thresholds.
-        "tcp.mss" => None,
-        "switch.alpha" | "switch.reserved" | "switch.headroom" if scheme.rdma().is_some() => {
-            Some("lossless ports divide their memory by `[pfc]`")
-        }
-        "switch.alpha" | "switch.reserved" | "switch.headroom" if scheme.uet().is_some() => {
-            Some("ports that trim have queues of their own, `trimming.queue`")
-        }
-        "host.buffer" | "host.queue" => Some("a network card takes one packet of each sender at a time"),
-        path if path.starts_with("tcp.") => Some("none of these schemes uses TCP"),
-        _ => None,
-    }
 }
 
 /// Values that work but probably not as intended, with their keys.
@@ -194,39 +173,6 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     let hasty = hasty_timeout(s).filter(|_| scheme.is_tcp());
     let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty].into_iter().chain(periods);
     all.flatten().collect()
-}
-
-/// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
-fn rates_above_link(variant: &Variant) -> Option<Wrong> {
-    let kind = variant.scheme.rdma()?;
-    let (path, _) = variant.points.first()?.settings.least_rate(kind);
-    let rate = |s: &Settings| s.least_rate(kind).1;
-    let link = |s: &Settings| s.link.client_rate.0.unwrap_or(s.link.rate);
-    let adds_up = |s: &Settings| rate(s).0.saturating_mul(s.servers().into()) > link(s).0;
-    let s = variant.points.iter().map(|at| &at.settings).find(|s| s.workload.kind.many_to_one() && adds_up(s))?;
-    let what = format!(
-        "{} senders at the least rate of {} (`{path}`) send more than the client's link of {}, so that only pauses hold them back: use \
-         fewer senders, or a lower least rate",
-        s.servers(),
-        rate(s),
-        link(s)
-    );
-    Some(Wrong { paths: vec![path, "link.rate"], what })
-}
-
-/// A queue of less than a bandwidth-delay product, which empties while senders wait for the next round trip.
-fn short_queue(variant: &Variant) -> Option<Wrong> {
-    let kind = variant.scheme.uet()?;
-    let short = |s: &Settings| {
-        let (queue, pipe) = (s.trimming_queue(kind), s.uet_pipe(kind)?);
-        (s.in_bytes(queue) < pipe.0).then_some((queue, pipe))
-    };
-    let (queue, pipe) = variant.points.iter().find_map(|at| short(&at.settings))?;
-    let what = format!(
-        "ports trim what exceeds {queue}, less than one bandwidth-delay product of {pipe}, for which Ultra Ethernet is meant: use a \
-         `trimming.queue` of at least that"
-    );
-    Some(Wrong { paths: vec!["trimming.queue", "switch.buffer", "link.rate", "link.delay"], what })
 }
 
 /// A threshold that no queue exceeds, since a packet that is admitted leaves one packet less below the buffer.

@@ -49,8 +49,8 @@ mod stacks;
 mod sweep;
 mod switch;
 mod trace;
+mod transports;
 mod trees;
-mod trimming;
 mod volume;
 mod workload;
 
@@ -83,7 +83,7 @@ pub use plan::Plan;
 pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
 pub use pulls::{Pull, Pulls};
-pub use registry::{REGISTRY, Scheme, Transport};
+pub use registry::{REGISTRY, Scheme};
 pub use requests::Requests;
 pub use run::{At, RunParts, RunSpec, Variant, VariantParts};
 pub use scenario::{Reader, Scenario};
@@ -97,6 +97,7 @@ pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;
 pub use switch::PortClass;
 pub use trace::{On, Operation, Progress, Trace, Work};
+pub use transports::Transport;
 pub use volume::{Memory, Need, Volume, what_would_fit};
 
 /// Algorithms supplied by the caller.

@@ -5,8 +5,7 @@ use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
 use fanin_laws::rate::rdma::HEADERS;
 use fanin_units::{Rate, Share, Time};
 
-use crate::problem::{Wrong, wrong};
-use crate::{RateBased, Scheme, Settings};
+use crate::{RateBased, Settings};
 
 impl Settings {
     /// Bytes of a full data packet of RDMA in a buffer, with the longest headers of any scheme.
@@ -16,14 +15,14 @@ impl Settings {
     }
 
     /// Headroom of a link into a switch.
-    fn headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
+    pub(crate) fn headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
         let link = fabric.link(id);
         let own = self.laws.rates.pfc.headroom.map(|size| self.in_bytes(size));
         own.unwrap_or_else(|| usual_headroom(link.rate, link.delay, self.needed_headroom(fabric, id)))
     }
 
     /// Headroom without which a link into a switch would lose packets.
-    fn needed_headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
+    pub(crate) fn needed_headroom(&self, fabric: &Fabric, id: LinkId) -> u64 {
         let link = fabric.link(id);
         let jitter = if fabric.is_host(link.from) { self.packet_jitter(fabric) } else { Time::ZERO };
         needed_headroom(link.rate, link.delay, jitter, self.rdma_frame(), self.link.framing.on_wire(0).into())
@@ -50,7 +49,7 @@ impl Settings {
     }
 
     /// Links into a switch.
-    fn links_into(fabric: &Fabric, switch: NodeId) -> impl Iterator<Item = LinkId> {
+    pub(crate) fn links_into(fabric: &Fabric, switch: NodeId) -> impl Iterator<Item = LinkId> {
         fabric.link_ids().filter(move |&id| fabric.link(id).to == switch)
     }
 
@@ -75,33 +74,4 @@ impl Settings {
         };
         Some((memory, links.into_iter().map(held).collect()))
     }
-}
-
-/// Memories and headrooms suffice.
-pub(crate) fn check(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
-    let Some(fabric) = s.network().ok().filter(|_| scheme.rdma().is_some()) else { return Ok(()) };
-    for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
-        let (link, has, needs) = (fabric.link(id), s.headroom(&fabric, id), s.needed_headroom(&fabric, id));
-        if has < needs {
-            let what = format!(
-                "`pfc.headroom` of {has} B loses packets after a pause: a link of {} and {} carries {needs} B until the pause takes \
-                 effect; use at least that, or remove the key",
-                link.rate, link.delay
-            );
-            return wrong(&["pfc.headroom", "link.delay", "link.rate"], what);
-        }
-    }
-    for switch in fabric.switches() {
-        if s.lossless_memory(&fabric, switch).is_none() {
-            let links = Settings::links_into(&fabric, switch).collect::<Vec<_>>();
-            let own: u64 = links.iter().map(|&id| s.headroom(&fabric, id) + s.laws.rates.pfc.reserved.0).sum();
-            let what = format!(
-                "reserves and headrooms of the {} links into {} take {own} B, all of its memory: use a larger `switch.shared_buffer`",
-                links.len(),
-                fabric.name(switch)
-            );
-            return wrong(&["switch.shared_buffer", "switch.buffer", "pfc.reserved", "pfc.headroom"], what);
-        }
-    }
-    Ok(())
 }

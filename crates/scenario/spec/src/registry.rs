@@ -9,7 +9,7 @@ use fanin_laws::row::Row;
 
 use crate::limits::hint;
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, RateBased, TrimBased, foreign};
+use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, Transport, foreign};
 
 /// A scheme: congestion control with its modifications, queue discipline, request scheduling and placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,36 +34,6 @@ pub struct Scheme {
     pub gathering: Option<Gathering>,
 }
 
-/// A transport, with its congestion control unless it is TCP's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// TCP.
-    Tcp,
-    /// RDMA over lossless ports.
-    Rdma(RateBased),
-    /// Ultra Ethernet's, or an ancestor of it, over ports that trim.
-    Uet(TrimBased),
-}
-
-impl Transport {
-    /// Its name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Transport::Tcp => "tcp",
-            Transport::Rdma(_) => "rdma",
-            Transport::Uet(_) => "uet",
-        }
-    }
-
-    fn row(self) -> Option<&'static Row> {
-        match self {
-            Transport::Tcp => None,
-            Transport::Rdma(kind) => Some(kind.row()),
-            Transport::Uet(kind) => Some(kind.row()),
-        }
-    }
-}
-
 /// Schemes that are documented and tested by name; other combinations of their parts also work.
 pub static REGISTRY: LazyLock<Vec<Offer>> = LazyLock::new(|| all_rows().flat_map(|row| row.offers).copied().collect());
 
@@ -80,12 +50,6 @@ fn bases() -> impl Iterator<Item = Base> {
 
 fn disciplines() -> impl Iterator<Item = Discipline> {
     Discipline::ALL.iter().copied()
-}
-
-/// The transports other than TCP, each with a congestion control.
-fn transports() -> impl Iterator<Item = Transport> {
-    let rdma = RateBased::ALL.iter().copied().map(Transport::Rdma);
-    rdma.chain(TrimBased::ALL.iter().copied().map(Transport::Uet))
 }
 
 /// The queue discipline that a congestion control implies.
@@ -122,7 +86,7 @@ impl Slot {
     fn of(word: &str) -> Option<Slot> {
         let base = || bases().find(|base| base.row().word == word).map(Slot::Sender);
         let has_word = |transport: &Transport| transport.row().is_some_and(|row| row.word == word);
-        let transport = || transports().find(has_word).map(Slot::Transport);
+        let transport = || Transport::others().find(has_word).map(Slot::Transport);
         let port = || disciplines().find(|discipline| discipline.row().word == word).map(Slot::Port);
         let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
         let gathering = || gatherings().find(|gathering| gathering.row().word == word).map(Slot::Gathering);
@@ -254,16 +218,6 @@ impl Scheme {
         self.transport == Transport::Tcp
     }
 
-    /// Its congestion control if its hosts use RDMA.
-    pub fn rdma(&self) -> Option<RateBased> {
-        if let Transport::Rdma(kind) = self.transport { Some(kind) } else { None }
-    }
-
-    /// Its congestion control if its hosts use Ultra Ethernet's transport or an ancestor of it.
-    pub fn uet(&self) -> Option<TrimBased> {
-        if let Transport::Uet(kind) = self.transport { Some(kind) } else { None }
-    }
-
     /// The row of its congestion control.
     fn sender(&self) -> &'static Row {
         self.transport.row().unwrap_or(self.base.row())
@@ -316,7 +270,8 @@ fn unknown_word(name: &str, word: &str) -> String {
         let near = did_you_mean(name, known.chain(brought));
         return format!("unknown scheme `{name}`{near}{}; the schemes are {}", hint(name), names.join(", "));
     }
-    let senders = bases().map(|base| base.row().word).chain(transports().filter_map(|own| Some(own.row()?.word)));
+    let senders =
+        bases().map(|base| base.row().word).chain(Transport::others().filter_map(|own| Some(own.row()?.word)));
     let known: Vec<&str> = senders.chain(brought).chain(Scheme::parts()).collect();
     let near = did_you_mean(word, known.iter().copied());
     format!("unknown part `{word}` of scheme `{name}`{near}{}; the parts are {}", hint(word), known.join(", "))

@@ -6,7 +6,7 @@ use fanin_laws::port::{Place, ecn_threshold};
 use fanin_units::{Bytes, QueueSize, Rate};
 
 use crate::problem::{Wrong, wrong};
-use crate::{Scheme, Settings, Transport};
+use crate::{Scheme, Settings};
 
 /// Overrides for ports with one link rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +95,9 @@ impl Settings {
 
     /// Limit of the client's port queue under a scheme; `None` if pauses bound it.
     pub fn client_limit(&self, scheme: &Scheme) -> Option<QueueSize> {
-        let class = || self.port_class(self.client_rate()).and_then(|class| class.buffer);
-        match scheme.transport {
-            Transport::Tcp => Some(self.client_buffer()),
-            Transport::Rdma(_) => None,
-            Transport::Uet(kind) => Some(class().unwrap_or_else(|| self.trimming_queue(kind))),
-        }
+        let class = self.port_class(self.client_rate()).and_then(|class| class.buffer);
+        let capacity = class.unwrap_or_else(|| scheme.transport.port_buffer(self));
+        scheme.transport.port_limit(self, capacity).map(|_| capacity)
     }
 
     /// Capacity of the queue of a port of this rate.

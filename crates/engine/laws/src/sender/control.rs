@@ -47,6 +47,7 @@ pub struct Congestion {
 
 /// Reason for a window reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cause {
     /// Loss, detected by duplicate ACKs or by the scoreboard.
     Loss,

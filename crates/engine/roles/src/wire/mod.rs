@@ -195,6 +195,7 @@ pub trait Part: Sized {
 
 /// Decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Malformed {
     /// Unsupported version.
     Version(u8),

@@ -22,6 +22,7 @@ use fanin_tables::{RunError, RunTables};
 use fanin_transport::Transport;
 use fanin_units::Time;
 
+use crate::conserved::Imbalance;
 use crate::engine::Running;
 use crate::event::{Event, Key};
 use crate::heap::Heap;
@@ -50,7 +51,7 @@ pub(crate) fn run<T: Transport, const LARGE: bool>(
     parts: NonZeroUsize,
     team: &impl Team,
     stop: &AtomicBool,
-) -> Result<Result<RunTables, String>, RunError> {
+) -> Result<Result<RunTables, Imbalance>, RunError> {
     let borders = Borders::new(whole.world.config().framing, &whole.world.net.fabric, parts.get());
     let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), team, served: 0 };
     while !run.whole.world.done {

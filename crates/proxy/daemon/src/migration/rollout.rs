@@ -79,7 +79,7 @@ impl Rollout {
             install(folder).map_err(failed)?;
         }
         let path = folder.join(plan::FILE);
-        let file = plan::PlanFile::read(&path).map_err(|what| unfit(&path, what))?;
+        let file = plan::PlanFile::read(&path).map_err(|error| unfit(&path, error.into()))?;
         let digest = file.digest.ok_or_else(|| unfit(&path, format!("it has no digest of {}", placement::FILE)))?;
         let is_empty = placement::is_empty(&folder.join(placement::FILE)).map_err(failed)?;
         if !is_empty && !folder.join(MEMORY).exists() {

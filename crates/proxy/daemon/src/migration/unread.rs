@@ -25,7 +25,7 @@ impl UnreadKeys {
         }
         let path = folder.join(placement::FILE);
         let file = File::open(&path).ok()?;
-        placement::read_verified(&path, &moves.digest, |_| Ok(())).ok()?;
+        placement::read_verified(&path, &moves.digest, |_| Ok::<_, fanin_plan_files::Error>(())).ok()?;
         placement::Reader::new(BufReader::new(file), Form::Written, servers).ok().map(UnreadKeys)
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use fanin_laws::port::many_to_one::Form;
 use fanin_laws::port::red;
-use fanin_spec::{FabricKind, Kind, RunSpec, Scenario, Scheme, Settings, Transport};
+use fanin_spec::{FabricKind, Kind, RunSpec, Scenario, Scheme, Settings};
 use fanin_units::Share;
 
 use super::host::kernels_name;
@@ -135,10 +135,8 @@ fn kernels_settings(scheme: Scheme, profile: &str) -> Settings {
 fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     let scheme = &spec.scheme;
     let refuse = |why: &str| Err(Unsupported::new("schemes", scheme.to_string(), why));
-    match scheme.transport {
-        Transport::Tcp => {}
-        Transport::Rdma(_) => return refuse("its TCP is no RDMA, and no queue discipline pauses a neighbour"),
-        Transport::Uet(_) => return refuse("it has no such transport, and no queue discipline trims packets"),
+    if let Some(why) = scheme.transport.lacks_in_linux() {
+        return refuse(why);
     }
     if scheme.ictcp {
         return refuse("its receivers do not control senders' windows (ICTCP)");
