@@ -1,7 +1,5 @@
 //! Errors of networks and of names in them.
 
-use crate::tree::LARGEST;
-
 /// A network that cannot be built, or a name that it does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -43,8 +41,8 @@ pub enum Error {
         cores: u32,
     },
     /// The tree is too large.
-    #[error("more than {LARGEST} hosts or links between switches")]
-    TooLarge,
+    #[error("more than {0} hosts or links between switches")]
+    TooLarge(u32),
     /// No node has this name.
     #[error("nothing is called `{0}` here")]
     UnknownNode(String),

@@ -71,13 +71,13 @@ pub(crate) fn plan(tree: &Tree) -> Result<Plan, Error> {
     let core = [tree.pods, tree.spines, tree.racks.max(tree.cores)].iter().try_fold(1u32, |all, &n| all.checked_mul(n));
     match (wide, core) {
         (Some(hosts), Some(links)) if hosts <= LARGEST && links <= LARGEST => {}
-        _ => return Err(Error::TooLarge),
+        _ => return Err(Error::TooLarge(LARGEST)),
     }
     Ok(Plan { tree: *tree, hosts: tree.all_hosts(), switches: tree.switches() })
 }
 
 /// Maximum number of hosts, and of links between switches.
-pub(crate) const LARGEST: u32 = 4_000_000;
+const LARGEST: u32 = 4_000_000;
 
 impl Tree {
     fn all_racks(&self) -> u32 {

@@ -2,8 +2,6 @@
 
 use std::io;
 
-use crate::plan;
-
 /// A file of a plan that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -35,11 +33,8 @@ pub enum Error {
         servers: u32,
     },
     /// The table is not the one that its plan describes.
-    #[error(
-        "the digest does not match {}: the file is damaged or incomplete; use the folder of a plan's --out",
-        plan::FILE
-    )]
-    Digest,
+    #[error("the digest does not match {0}: the file is damaged or incomplete; use the folder of a plan's --out")]
+    Digest(&'static str),
     /// It is not JSON.
     #[error("not a plan: {0}")]
     Json(#[from] serde_json::Error),

@@ -129,7 +129,7 @@ pub fn read_verified<T, E: From<Error>>(
     io::copy(&mut digesting, &mut io::sink()).map_err(Error::from)?;
     // This error explains all others.
     if hex::encode(digesting.digest.finalize()) != digest {
-        return Err(Error::Digest.into());
+        return Err(Error::Digest(crate::plan::FILE).into());
     }
     result
 }

@@ -35,9 +35,10 @@ impl Scenario {
                 let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
                 Some(Problem::new(&assigned.origin, what))
             };
+            let points: Vec<&Settings> = variant.points.iter().map(|at| &at.settings).collect();
             let doubts = folded(variant)
                 .into_iter()
-                .chain(variant.scheme.transport.properties().doubts(variant))
+                .chain(variant.scheme.transport.properties().doubts(&points))
                 .filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {

@@ -49,6 +49,7 @@ mod stacks;
 mod sweep;
 mod switch;
 mod trace;
+mod transport;
 mod transports;
 mod trees;
 mod volume;
@@ -97,7 +98,7 @@ pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;
 pub use switch::PortClass;
 pub use trace::{On, Operation, Progress, Trace, Work};
-pub use transports::Transport;
+pub use transport::Transport;
 pub use volume::{Memory, Need, Volume, what_would_fit};
 
 /// Algorithms supplied by the caller.

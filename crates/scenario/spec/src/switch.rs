@@ -5,8 +5,8 @@ use fanin_laws::dynamic_threshold::{DynamicThreshold, Memory};
 use fanin_laws::port::{Place, ecn_threshold};
 use fanin_units::{Bytes, QueueSize, Rate};
 
+use crate::Settings;
 use crate::problem::{Wrong, wrong};
-use crate::{Scheme, Settings};
 
 /// Overrides for ports with one link rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Settings {
     }
 
     /// Rate of the client's link.
-    fn client_rate(&self) -> Rate {
+    pub(crate) fn client_rate(&self) -> Rate {
         self.link.client_rate.0.unwrap_or(self.link.rate)
     }
 
@@ -91,13 +91,6 @@ impl Settings {
     /// Capacity of the client's port queue.
     pub fn client_buffer(&self) -> QueueSize {
         self.buffer_at(self.client_rate())
-    }
-
-    /// Limit of the client's port queue under a scheme; `None` if pauses bound it.
-    pub fn client_limit(&self, scheme: &Scheme) -> Option<QueueSize> {
-        let class = self.port_class(self.client_rate()).and_then(|class| class.buffer);
-        let capacity = class.unwrap_or_else(|| scheme.transport.port_buffer(self));
-        scheme.transport.port_limit(self, capacity).map(|_| capacity)
     }
 
     /// Capacity of the queue of a port of this rate.

@@ -1,49 +1,22 @@
-//! Transports of hosts. What a transport brings to a scenario (its packets, its ports, checks and warnings) is in a file of its own.
+//! What a transport brings to a scenario: its packets, its ports, checks and warnings, each transport's in a file of its own.
 
+mod properties;
 mod rdma;
 mod tcp;
 mod uet;
 
-use fanin_laws::row::Row;
 use fanin_units::{QueueSize, Time};
 
-use crate::problem::Wrong;
-use crate::{Packets, RateBased, Scheme, Settings, TrimBased, Variant};
-
-/// A transport, with its congestion control unless it is TCP's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// TCP.
-    Tcp,
-    /// RDMA over lossless ports.
-    Rdma(RateBased),
-    /// Ultra Ethernet's, or an ancestor of it, over ports that trim.
-    Uet(TrimBased),
-}
+use crate::{Packets, Scheme, Settings, Transport};
+pub(crate) use properties::Properties;
 
 impl Transport {
-    /// The transports other than TCP, each with a congestion control.
-    pub(crate) fn others() -> impl Iterator<Item = Transport> {
-        let rdma = RateBased::ALL.iter().copied().map(Transport::Rdma);
-        rdma.chain(TrimBased::ALL.iter().copied().map(Transport::Uet))
-    }
-
     pub(crate) fn properties(&self) -> &dyn Properties {
         match self {
             Transport::Tcp => &tcp::Tcp,
             Transport::Rdma(kind) => kind,
             Transport::Uet(kind) => kind,
         }
-    }
-
-    /// Its name in tables.
-    pub fn word(self) -> &'static str {
-        self.properties().word()
-    }
-
-    /// The row of its congestion control, unless it is TCP's.
-    pub(crate) fn row(self) -> Option<&'static Row> {
-        self.properties().row()
     }
 
     /// Whether every packet takes a path of its own.
@@ -77,50 +50,27 @@ impl Transport {
     }
 }
 
-/// What a transport brings to a scenario.
-pub(crate) trait Properties {
-    fn word(&self) -> &'static str;
-
-    fn row(&self) -> Option<&'static Row>;
-
-    fn packets(&self, s: &Settings) -> Packets;
-
-    /// How long a sender waits at least before it takes a packet for lost.
-    fn least_timeout(&self, s: &Settings) -> Time;
-
-    fn port_buffer(&self, s: &Settings) -> QueueSize {
-        s.port_buffer()
+impl Settings {
+    /// The packets of a scheme's hosts.
+    pub fn packets(&self, scheme: &Scheme) -> Packets {
+        scheme.transport.properties().packets(self)
     }
 
-    fn port_limit(&self, s: &Settings, capacity: QueueSize) -> Option<QueueSize>;
-
-    fn sprays(&self) -> bool {
-        false
+    /// Bytes on the wire of a full data packet of a scheme.
+    pub fn wire_packet(&self, scheme: &Scheme) -> u64 {
+        let Packets { payload, headers, .. } = self.packets(scheme);
+        self.link.framing.on_wire(payload.0 as u32 + headers).into()
     }
 
-    fn one_core(&self) -> Option<&'static str>;
+    /// How long a sender of a scheme waits at least before it takes a packet for lost.
+    pub fn least_timeout(&self, scheme: &Scheme) -> Time {
+        scheme.transport.properties().least_timeout(self)
+    }
 
-    fn lacks_in_linux(&self) -> Option<&'static str>;
-
-    fn packet_s(&self) -> f64;
-
-    /// Why it does not use a key; `None` if it does.
-    fn ignores(&self, path: &str) -> Option<&'static str>;
-
-    /// Values with which it cannot run.
-    fn check(&self, scheme: &Scheme, s: &Settings) -> Result<(), Wrong>;
-
-    /// Values that work but probably not as intended.
-    fn doubts(&self, variant: &Variant) -> Option<Wrong>;
-}
-
-/// Why a transport other than TCP does not use a key that TCP uses; `None` if it does.
-fn ignores_keys_of_tcp(path: &str) -> Option<&'static str> {
-    match path {
-        // Counts packets of buffers and thresholds.
-        "tcp.mss" => None,
-        "host.buffer" | "host.queue" => Some("a network card takes one packet of each sender at a time"),
-        path if path.starts_with("tcp.") => Some("none of these schemes uses TCP"),
-        _ => None,
+    /// Limit of the client's port queue under a scheme; `None` if pauses bound it.
+    pub fn client_limit(&self, scheme: &Scheme) -> Option<QueueSize> {
+        let class = self.port_class(self.client_rate()).and_then(|class| class.buffer);
+        let capacity = class.unwrap_or_else(|| scheme.transport.port_buffer(self));
+        scheme.transport.port_limit(self, capacity).map(|_| capacity)
     }
 }

@@ -1,12 +1,11 @@
 //! RDMA over lossless ports in a scenario.
 
 use fanin_laws::rate::rdma::HEADERS;
-use fanin_laws::row::Row;
 use fanin_units::{Bytes, QueueSize, Time};
 
-use super::{Properties, ignores_keys_of_tcp};
+use super::properties::{Properties, ignores_keys_of_tcp};
 use crate::problem::{Wrong, wrong};
-use crate::{Packets, RateBased, Scheme, Settings, Transport, Variant};
+use crate::{Packets, RateBased, Scheme, Settings, Transport};
 
 /// Bytes of an extended header for acknowledgements.
 const AETH: u32 = 4;
@@ -19,14 +18,6 @@ impl Scheme {
 }
 
 impl Properties for RateBased {
-    fn word(&self) -> &'static str {
-        "rdma"
-    }
-
-    fn row(&self) -> Option<&'static Row> {
-        Some(RateBased::row(*self))
-    }
-
     fn packets(&self, s: &Settings) -> Packets {
         let headers = HEADERS + self.header_bytes();
         Packets { payload: s.laws.rates.rdma.payload, headers, ack: Bytes((headers + AETH).into()) }
@@ -92,13 +83,13 @@ impl Properties for RateBased {
     }
 
     /// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
-    fn doubts(&self, variant: &Variant) -> Option<Wrong> {
+    fn doubts(&self, points: &[&Settings]) -> Option<Wrong> {
         let kind = *self;
-        let (path, _) = variant.points.first()?.settings.least_rate(kind);
+        let (path, _) = points.first()?.least_rate(kind);
         let rate = |s: &Settings| s.least_rate(kind).1;
         let link = |s: &Settings| s.link.client_rate.0.unwrap_or(s.link.rate);
         let adds_up = |s: &Settings| rate(s).0.saturating_mul(s.servers().into()) > link(s).0;
-        let s = variant.points.iter().map(|at| &at.settings).find(|s| s.workload.kind.many_to_one() && adds_up(s))?;
+        let s = points.iter().find(|s| s.workload.kind.many_to_one() && adds_up(s))?;
         let what = format!(
             "{} senders at the least rate of {} (`{path}`) send more than the client's link of {}, so that only pauses hold them back: use \
              fewer senders, or a lower least rate",

@@ -1,11 +1,10 @@
 //! TCP in a scenario.
 
-use fanin_laws::row::Row;
 use fanin_units::{QueueSize, Time};
 
-use super::Properties;
+use super::properties::Properties;
 use crate::problem::Wrong;
-use crate::{PURE_ACK, Packets, Scheme, Settings, Variant};
+use crate::{PURE_ACK, Packets, Scheme, Settings};
 
 /// Bytes of timestamps.
 const TIMESTAMPS: u32 = 12;
@@ -14,14 +13,6 @@ const TIMESTAMPS: u32 = 12;
 pub(super) struct Tcp;
 
 impl Properties for Tcp {
-    fn word(&self) -> &'static str {
-        "tcp"
-    }
-
-    fn row(&self) -> Option<&'static Row> {
-        None
-    }
-
     fn packets(&self, s: &Settings) -> Packets {
         let options = if s.tcp.timestamps { TIMESTAMPS } else { 0 };
         Packets { payload: s.tcp.mss, headers: PURE_ACK.0 as u32 + options, ack: PURE_ACK }
@@ -55,7 +46,7 @@ impl Properties for Tcp {
         Ok(())
     }
 
-    fn doubts(&self, _variant: &Variant) -> Option<Wrong> {
+    fn doubts(&self, _points: &[&Settings]) -> Option<Wrong> {
         None
     }
 }

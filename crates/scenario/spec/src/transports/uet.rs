@@ -1,12 +1,11 @@
 //! Ultra Ethernet, over ports that trim, in a scenario.
 
-use fanin_laws::row::Row;
 use fanin_laws::uet::transport::HEADERS;
 use fanin_units::{Bytes, QueueSize, Time};
 
-use super::{Properties, ignores_keys_of_tcp};
+use super::properties::{Properties, ignores_keys_of_tcp};
 use crate::problem::{Wrong, wrong};
-use crate::{Fabric, HostId, Packets, Scheme, Settings, Transport, TrimBased, Variant};
+use crate::{Fabric, HostId, Packets, Scheme, Settings, Transport, TrimBased};
 
 impl Settings {
     /// Longest round trip between the client and a server: a full packet and a header back.
@@ -37,14 +36,6 @@ impl Scheme {
 }
 
 impl Properties for TrimBased {
-    fn word(&self) -> &'static str {
-        "uet"
-    }
-
-    fn row(&self) -> Option<&'static Row> {
-        Some(TrimBased::row(*self))
-    }
-
     fn packets(&self, s: &Settings) -> Packets {
         Packets { payload: Bytes(self.payload(&s.laws.uet).into()), headers: HEADERS, ack: Bytes(HEADERS.into()) }
     }
@@ -106,13 +97,13 @@ impl Properties for TrimBased {
     }
 
     /// A queue of less than a bandwidth-delay product, which empties while senders wait for the next round trip.
-    fn doubts(&self, variant: &Variant) -> Option<Wrong> {
+    fn doubts(&self, points: &[&Settings]) -> Option<Wrong> {
         let kind = *self;
         let short = |s: &Settings| {
             let (queue, pipe) = (s.trimming_queue(kind), s.uet_pipe(kind)?);
             (s.in_bytes(queue) < pipe.0).then_some((queue, pipe))
         };
-        let (queue, pipe) = variant.points.iter().find_map(|at| short(&at.settings))?;
+        let (queue, pipe) = points.iter().find_map(|s| short(s))?;
         let what = format!(
             "ports trim what exceeds {queue}, less than one bandwidth-delay product of {pipe}, for which Ultra Ethernet is meant: use a \
              `trimming.queue` of at least that"
