@@ -16,6 +16,7 @@ set last, any error, a response later than the pool's timeout, a connection to a
 
 import argparse
 import base64
+import contextlib
 import os
 import pathlib
 import random
@@ -305,7 +306,11 @@ class Watcher(threading.Thread):
 
 def connections(pid):
     """The front end's connections to servers, each by its own port and the server's."""
-    own = {line.readlink().name for line in pathlib.Path(f"/proc/{pid}/fd").iterdir() if str(line.readlink()).startswith("socket:")}
+    own = set()
+    for file in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        # It may have been closed since.
+        with contextlib.suppress(OSError):
+            own.add(str(file.readlink()))
     rows = (line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:])
     ends = ([int(address.split(":")[1], 16) for address in row[1:3]] for row in rows if row[3] == ESTABLISHED and f"socket:[{row[9]}]" in own)
     return {(port, server) for port, server in ends if server in SERVERS}

@@ -187,6 +187,11 @@ impl<N: Net> Front<N> {
         if self.has_more() { 0 } else { delay }
     }
 
+    /// It has slept for as long as [`turn`](Front::turn) returned, which took this long.
+    pub fn has_delayed(&mut self, now: Nanos, took: Nanos) {
+        self.pace.has_lasted(now, took);
+    }
+
     /// How long it may wait for events.
     pub fn waits(&self) -> Option<Nanos> {
         if self.has_more() { Some(0) } else { self.next_due().map(|at| at.saturating_sub(self.now)) }

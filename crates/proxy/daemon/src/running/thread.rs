@@ -30,7 +30,10 @@ pub fn run(mut front: Front<Secure<Sockets>>, counters: &Counters) -> io::Result
         if delay > 0 {
             counters.naps.add(1);
             front.net().submit()?;
+            let from = clock.now();
             std::thread::sleep(duration(delay));
+            let to = clock.now();
+            front.has_delayed(to, to - from);
         }
     }
     Ok(())
