@@ -308,25 +308,22 @@ impl Link {
         (self.slots.len() - self.waiting as usize..self.slots.len()).find(leaves)
     }
 
-    /// Whether a packet may start now. Where a host has several links, one may leave at the time at which a packet of another is due to
-    /// leave: that one precedes.
-    #[inline(always)]
-    fn is_idle(&self, now: u64) -> bool {
-        self.busy_until <= now && self.waiting == 0
-    }
-
     /// Accept a packet, which may have an entry in `metadata`, or drop it.
+    ///
+    /// Where a host has several links, one may leave by a link at the time at which a queued one is due to leave: that one precedes.
     ///
     /// Inlined so that a packet is built in place: copying it whole from freshly written parts would wait for them.
     #[inline(always)]
     pub fn enqueue(&mut self, now: u64, packet: &InFlight, metadata: &mut PacketMetadata) -> LinkAction {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
+        let mut idle = self.busy_until <= now;
         if self.departures == Departures::Eager {
             self.settle(now);
         } else if self.held != 0 {
             return LinkAction::Held;
+        } else {
+            idle &= self.waiting == 0;
         }
-        let idle = self.is_idle(now);
         // Without a port, nothing is dropped or marked.
         let Some(port) = &mut self.port else { return self.take(now, packet, idle, false) };
         let idle_since = idle.then_some(Time(self.busy_until));
@@ -369,7 +366,7 @@ impl Link {
             self.count_lost(1);
             return (LinkAction::Nothing, Some((packet, Why::Down)));
         }
-        let idle = self.is_idle(now);
+        let idle = self.busy_until <= now && self.waiting == 0;
         let Some(Port { law: Law { limit, trim: Some(trim), .. }, stream, urgent_bytes, .. }) =
             self.port.as_deref_mut()
         else {
