@@ -2,7 +2,7 @@
 """Checks each crate's dependencies, that units, laws and fan-outs do not use the standard library, and that simulator and lab do not
 use an operating system, so that a browser can run and report a comparison.
 
-The permitted dependencies are those of docs/design.md: change both together. Clocks, hash
+The permitted dependencies are those of docs/crates.md: change both together. Clocks, hash
 containers' order, platform float functions and sockets are checked by clippy (clippy.toml).
 """
 
@@ -126,7 +126,7 @@ def arrows(package):
     """Faults of one crate's dependencies."""
     name = package["name"]
     if name not in ALLOWED:
-        yield f"{name} is not listed: add it to scripts/dependencies.py and docs/design.md"
+        yield f"{name} is not listed: add it to scripts/dependencies.py and docs/crates.md"
         return
     inside, outside = (set(part.split()) for part in ALLOWED[name])
     sources = pathlib.Path(package["manifest_path"]).parent / "src"
