@@ -75,7 +75,8 @@ mod tests {
     fn predicted(multiget: &str, buffer: &str) -> Prediction {
         let workload = Workload { keys: 300, servers: 32, value: 585 };
         // Without the limit of time, which a busy machine may reach.
-        let search = Search::new(&pool(multiget, buffer), workload, Arc::default());
+        let pool = pool(multiget, buffer);
+        let search = Search::new(&pool, workload, Arc::default());
         search.and_then(|mut search| search.predict()).unwrap()
     }
 
