@@ -104,8 +104,8 @@ class Switch(TypedDict, total=False):
     """Memory reserved for each port and not shared. Use bytes with their unit, such as "64 KiB" or "1460 B".
     Default: "0 B"."""
     headroom: str
-    """Memory set aside for features that are not modelled, such as headroom for packets in flight after a
-    pause (PFC). Use bytes with their unit, such as "64 KiB" or "1460 B". Default: "0 B"."""
+    """Memory set aside and used by no port, such as the headroom of lossless classes that the scenario leaves
+    out. Use bytes with their unit, such as "64 KiB" or "1460 B". Default: "0 B"."""
     ports: list[str]
     """Overrides for ports of a given rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB":
     `ecn_threshold.k`, `buffer` or both. Use a list of strings. Default: []."""

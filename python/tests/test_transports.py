@@ -17,7 +17,7 @@ SCENARIO = {
     "run": {"seeds": 2},
 }
 OF_TCP = ["TCP", "tcp.", "MSS", "RTOmin", "initial window", "slow start", "segment", "SACK", "ssthresh", "duplicate ACK", "delayed ACK"]
-SCHEMES = sorted(scheme["name"] for scheme in fanin.listed()["schemes"] if scheme["transport"] != "tcp")
+SCHEMES = ["dcqcn", "dcqcn-window", "hpcc", "timely", "rdma-dctcp", "nscc", "rccc", "eqds", "ndp"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
