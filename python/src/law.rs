@@ -264,6 +264,8 @@ impl Control for Connection {
             Cause::Loss => "loss",
             Cause::Timeout => "timeout",
             Cause::Ecn => "ecn",
+            // A cause that this package does not know yet.
+            _ => "other",
         };
         self.call(|py, methods| {
             let met = Met { now: at.now.0, flight: at.flight, una: at.una, srtt: at.srtt.0 };
