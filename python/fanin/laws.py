@@ -34,7 +34,7 @@ LAWS: dict[str, type[Any]] = {}
 _known: set[bytes] = set()
 _at_work = threading.Lock()
 # The present name of a trait, by the former one.
-[(FORMER, PRESENT)] = dict(gives_way="is_delay_based").items()
+[(FORMER, PRESENT)] = dict(gives_way="is_delay_based").items()  # noqa: C408
 
 
 class Law:
