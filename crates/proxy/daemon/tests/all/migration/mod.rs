@@ -60,7 +60,7 @@ impl Moving {
         let text = |front: usize| {
             format!(
                 "threads = 2\n[log]\nfile = \"{0}/asked{front}.csv\"\n{log}\n[[pool]]\nname = \"p\"\nlisten = \"127.0.0.{front}:0\"\n\
-                 timeout = \"2 s\"\nservers = [{1}]\nplan = \"{0}\"\n",
+                 timeout = \"5 s\"\nservers = [{1}]\nplan = \"{0}\"\n",
                 folder.path().display(),
                 listed.join(",")
             )

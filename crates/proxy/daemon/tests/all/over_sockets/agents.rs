@@ -46,8 +46,8 @@ pub const PLAIN: Manners<'_> =
 /// The same for servers that do not answer.
 pub const HURRIED: Manners<'_> = Manners {
     racks: 4,
-    of_agents: "plaintext = true\ntimeout = \"1 s\"\n",
-    of_pool: "plaintext = true\ntimeout = \"2 s\"\n",
+    of_agents: "plaintext = true\ntimeout = \"2 s\"\n",
+    of_pool: "plaintext = true\ntimeout = \"5 s\"\n",
 };
 
 impl Tier {
