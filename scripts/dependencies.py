@@ -22,7 +22,7 @@ ALLOWED = {
     "fanin-laws": ("fanin-units", "rand_core"),
     "fanin-fanout": ("fanin-laws fanin-units", ""),
     "fanin-placement": ("fanin-laws fanin-units", ""),
-    "fanin-fabric": ("fanin-units", ""),
+    "fanin-fabric": ("fanin-units", "thiserror"),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tables": ("", "serde thiserror"),
     "fanin-transport": ("fanin-laws fanin-units", ""),
@@ -32,7 +32,7 @@ ALLOWED = {
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", "bytes"),
     "fanin-memcache": ("", "base64 itoa memchr"),
     # The files of a placement plan, which the planner writes and the front end reads.
-    "fanin-plan-files": ("", "csv hex serde_json sha2"),
+    "fanin-plan-files": ("", "csv hex serde_json sha2 thiserror"),
     # What applications and those that drive them know of one another.
     "fanin-driver": ("fanin-fabric fanin-tables fanin-units", "libm rand_core rand_xoshiro"),
     # The engine: it knows no scenario, no scheme's name, and no transport but by its interface.
