@@ -4,7 +4,7 @@ import { comparison } from "../src/comparison";
 import type { Report } from "../src/data";
 import { el } from "../src/dom";
 
-const CHIPS: Record<string, string> = { sustains: "sustains", slow: "slow", degrades: "degrades", collapsed: "collapses", open: "open" };
+const CHIPS: Record<string, string> = { sustains: "sustains", slow: "is slow", paused: "is paused", degrades: "degrades", collapsed: "collapses", open: "open" };
 
 export function result(report: Report): HTMLElement[] {
   const { schemes, parts } = comparison(report);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fanin::Verdict;
 use fanin::advice::{Advice, Assumption, Goal, Line, Margin, Remedy, Standing, Syntax, Where};
 
 use crate::figures::{BOLD, GREY, RED, large, three, time};
@@ -108,10 +109,11 @@ fn standing(advice: &Advice, shown: Shown<'_>, text: &mut Text) {
         let round = standing.qct_ms.mean.map_or(String::new(), |ms| format!(", {least}{} per {per}", time(ms)));
         let many = standing.hosts.map_or(format!("{} servers", standing.servers), |hosts| format!("{hosts} hosts"));
         let pauses = standing.paused.map_or(String::new(), |paused| format!("; pauses take {paused}"));
+        let at = if standing.state == Verdict::Sustains { "" } else { " at" };
         format!(
-            "{} {colour}{} {many}{colour:#}: {} Mbit/s{allowed}{round}{pauses}",
+            "{} {colour}{}{at} {many}{colour:#}: {} Mbit/s{allowed}{round}{pauses}",
             standing.scheme,
-            verb(standing.state),
+            standing.state.verb(),
             three(standing.goodput_mbps.mean)
         )
     };
@@ -144,17 +146,6 @@ fn standing(advice: &Advice, shown: Shown<'_>, text: &mut Text) {
         if !shown.is_brief() {
             text.verbatim(2, &format!("{GREY}{}{GREY:#}", limit.run));
         }
-    }
-}
-
-/// A state in the words of the findings.
-fn verb(state: &str) -> &str {
-    match state {
-        "sustains" => "sustains",
-        "degrades" => "degrades at",
-        "collapsed" => "collapses at",
-        "paused" => "pauses",
-        _ => "is slow with",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use fanin::{Axis, Cause, Counter, State, Summary, SummaryRow, Variant, line_mbps, setting, state_at};
+use fanin::{Axis, Cause, Counter, Summary, SummaryRow, Variant, Verdict, line_mbps, setting, verdict_at};
 
 use crate::figures::{BOLD, GREY, bar, clean, count, padded, range, shown, three, time, two, wrap};
 
@@ -193,10 +193,10 @@ impl Panels<'_> {
 
     /// Bar, mean and interval: one character narrower than [`COLUMN`].
     fn goodput(&self, row: &SummaryRow) -> String {
-        let colour = match state_at(row) {
-            State::Sustains => GOOD,
-            State::Slow | State::Degrades => DOUBTFUL,
-            State::Collapsed => BAD,
+        let colour = match verdict_at(row) {
+            Verdict::Sustains => GOOD,
+            Verdict::Collapsed => BAD,
+            _ => DOUBTFUL,
         };
         let bar = bar(row.goodput_mbps.mean / self.scale.line_mbps, BAR);
         let (mean, known) = (self.scale.show(row.goodput_mbps.mean), self.scale.known(row));

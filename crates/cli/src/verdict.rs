@@ -27,7 +27,7 @@ fn verdict(finding: &Finding, width: usize) -> String {
 fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::Sustains => AnsiColor::Green,
-        Verdict::Slow | Verdict::Degrades => AnsiColor::Yellow,
+        Verdict::Slow | Verdict::Paused | Verdict::Degrades => AnsiColor::Yellow,
         Verdict::Collapsed => AnsiColor::Red,
         Verdict::Open | Verdict::Overall => return BOLD,
     };

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fanin::{CompareOptions, Lab, Scenario, State, Time, state_at};
+use fanin::{CompareOptions, Lab, Scenario, Time, Verdict, verdict_at};
 use fanin_daemon::incast::{Prediction, Workload};
 use fanin_daemon::settings::Pool;
 
 use super::scenario::{Multigets, text};
 
-/// State and mean time of simulated multigets.
-type Found = (State, Time);
+/// Verdict and mean time of simulated multigets.
+type Found = (Verdict, Time);
 
 /// A search for one pool.
 pub struct Search<'a> {
@@ -45,20 +45,26 @@ impl Search<'_> {
         let most = self.pool.servers.len() as u32;
         let all = own.wide(most, &self.workload);
         let widest = self.found(&all.unlimited())?.0;
-        if !is_impaired(widest) {
-            let (state, expected) = self.found(&own)?;
-            return Ok(Prediction { collapse: None, limit: None, unlimited, expected, sustains: !is_impaired(state) });
+        if !widest.is_impaired() {
+            let (verdict, expected) = self.found(&own)?;
+            return Ok(Prediction {
+                collapse: None,
+                limit: None,
+                unlimited,
+                expected,
+                sustains: !verdict.is_impaired(),
+            });
         }
-        let first_impaired = self.first(most, is_impaired)?;
+        let first_impaired = self.first(most, Verdict::is_impaired)?;
         let collapse = if is_collapsed(widest) { Some(self.first(most, is_collapsed)?) } else { None };
         let limit = self.limit(&all, first_impaired - 1)?;
-        let (state, expected) = self.found(&own.limited(limit))?;
-        Ok(Prediction { collapse, limit, unlimited, expected, sustains: !is_impaired(state) })
+        let (verdict, expected) = self.found(&own.limited(limit))?;
+        Ok(Prediction { collapse, limit, unlimited, expected, sustains: !verdict.is_impaired() })
     }
 
-    /// The smallest number of servers, at most `most`, with which unlimited multigets are in such a state, as they are with `most`. One
+    /// The smallest number of servers, at most `most`, with which unlimited multigets have such a verdict, as they have with `most`. One
     /// server is never tried.
-    fn first(&mut self, most: u32, is_such: fn(State) -> bool) -> Result<u32, String> {
+    fn first(&mut self, most: u32, is_such: fn(Verdict) -> bool) -> Result<u32, String> {
         let own = Multigets::of_pool(self.pool, &self.workload).unlimited();
         let (mut other, mut such) = (1, most.max(2));
         while such - other > 1 {
@@ -75,21 +81,21 @@ impl Search<'_> {
     /// algorithm has no limit, does not need one, or no limit prevents it.
     fn limit(&mut self, all: &Multigets, most: u32) -> Result<Option<u32>, String> {
         let has_limit = self.pool.window(None).window() < u32::MAX;
-        if !has_limit || !is_impaired(self.found(all)?.0) {
+        if !has_limit || !self.found(all)?.0.is_impaired() {
             return Ok(None);
         }
         let least = self.pool.window(Some(1)).window();
         let (mut good, mut bad) = (least, most.max(least) + 1);
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
-            match is_impaired(self.found(&all.limited(Some(middle)))?.0) {
+            match self.found(&all.limited(Some(middle)))?.0.is_impaired() {
                 true => bad = middle,
                 false => good = middle,
             }
         }
         // Other traffic takes a part of the buffer.
         let limit = (3 * good / 4).max(least);
-        Ok((!is_impaired(self.found(&all.limited(Some(limit)))?.0)).then_some(limit))
+        Ok((!self.found(&all.limited(Some(limit)))?.0.is_impaired()).then_some(limit))
     }
 
     /// Simulates multigets.
@@ -102,19 +108,14 @@ impl Search<'_> {
         let resolved = resolved.map_err(|error| error.to_string())?;
         let compared = self.lab.compare(&resolved, CompareOptions::default(), &mut |_| {});
         let compared = compared.map_err(|error| error.to_string())?;
-        let row = compared.summary().rows.first().and_then(|row| Some((state_at(row), row.qct_ms.mean?)));
-        let (state, mean) = row.ok_or("the simulation takes too long")?;
-        let found = (state, Time::from_micros((mean * 1e3) as u64));
+        let row = compared.summary().rows.first().and_then(|row| Some((verdict_at(row), row.qct_ms.mean?)));
+        let (verdict, mean) = row.ok_or("the simulation takes too long")?;
+        let found = (verdict, Time::from_micros((mean * 1e3) as u64));
         self.known.push((multigets.clone(), found));
         Ok(found)
     }
 }
 
-/// Whether losses or waits take much of the time.
-fn is_impaired(state: State) -> bool {
-    matches!(state, State::Degrades | State::Collapsed)
-}
-
-fn is_collapsed(state: State) -> bool {
-    state == State::Collapsed
+fn is_collapsed(verdict: Verdict) -> bool {
+    verdict == Verdict::Collapsed
 }

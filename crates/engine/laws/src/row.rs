@@ -19,6 +19,8 @@ pub struct Row {
     /// For a congestion control: whether every packet is to measure a round trip, so that `tcp.timestamps` is on and `tcp.delayed_ack`
     /// is 1 by default.
     pub times_packets: bool,
+    /// For a congestion control: its names in Linux; `None` if the kernel has none like it.
+    pub linux: Option<Linux>,
     /// Keys of other sections that only it reads.
     pub reads_keys: &'static [&'static str],
     /// The named schemes that include it.
@@ -35,6 +37,7 @@ impl Row {
         refuses: &[],
         is_delay_based: false,
         times_packets: false,
+        linux: None,
         reads_keys: &[],
         offers: &[],
     };
@@ -43,6 +46,15 @@ impl Row {
     pub fn brings(&self, word: &str) -> bool {
         self.brings.contains(&word)
     }
+}
+
+/// Names of a congestion control in Linux, as in net.ipv4.tcp_congestion_control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linux {
+    /// The kernel's own.
+    pub name: &'static str,
+    /// That with gentle slow start, which `fanin kernel` loads.
+    pub gentle: Option<&'static str>,
 }
 
 /// An algorithm's source file.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanin_lab::stats::Interval;
-use fanin_lab::{Broken, Slowest, Spread, SummaryRow, figures};
+use fanin_lab::{Broken, Slowest, Spread, SummaryRow, Verdict, figures};
 use fanin_spec::{Problem, Variant};
 use fanin_units::Time;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct Standing {
     /// Unit of the times: a round, an operation, or a pull.
     pub operation: &'static str,
     /// Whether it sustains goodput, is slow, degrades or has collapsed.
-    pub state: &'static str,
+    pub state: Verdict,
     /// Whether losses or waits take enough of its time to justify a change.
     pub impaired: bool,
     /// Goodput.

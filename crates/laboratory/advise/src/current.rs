@@ -2,7 +2,7 @@
 //! changes are compared.
 
 use fanin_lab::stats::Interval;
-use fanin_lab::{State, SummaryRow, figures};
+use fanin_lab::{SummaryRow, figures};
 use fanin_spec::Kind;
 use fanin_units::Time;
 
@@ -112,19 +112,12 @@ fn agree(own: &Trial, short: &Trial) -> bool {
 /// The state of a cluster from a trial's runs; `None` without runs.
 fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
     let (row, kind) = (trial.row()?, cluster.at().settings.workload.kind);
-    let state = match trial.state()? {
-        _ if trial.is_held_back() => "paused",
-        State::Sustains => "sustains",
-        State::Slow => "slow",
-        State::Degrades => "degrades",
-        State::Collapsed => "collapsed",
-    };
     Some(Standing {
         scheme: trial.variant.label.clone(),
         servers: cluster.servers,
         hosts: (!kind.many_to_one()).then_some(cluster.servers + 1),
         operation: operation(kind),
-        state,
+        state: trial.verdict()?,
         impaired: trial.is_impaired(),
         goodput_mbps: row.goodput_mbps,
         allowed_mbps: allowed(&row),

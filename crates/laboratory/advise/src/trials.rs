@@ -4,8 +4,8 @@ use core::fmt;
 
 use fanin_lab::stats::{Interval, mean_interval, six_digits};
 use fanin_lab::{
-    Batch, Broken, CompareOptions, Done, Least, Outcome, Runs, Session, State, SummaryRow, figures, paused_share,
-    state_at, summarise,
+    Batch, Broken, CompareOptions, Done, Least, Outcome, Runs, Session, SummaryRow, Verdict, figures, paused_share,
+    summarise, verdict_at,
 };
 use fanin_spec::{RunSpec, Settings, Variant};
 use fanin_tables::RunTables;
@@ -125,18 +125,12 @@ impl Trial {
 
     /// Whether rounds there are idle or lost, or pauses hold servers back.
     pub fn is_impaired(&self) -> bool {
-        use fanin_lab::State::{Collapsed, Degrades};
-        matches!(self.state(), Some(Collapsed | Degrades))
+        self.verdict().is_some_and(Verdict::is_impaired)
     }
 
-    /// Its state, as a comparison has it; `None` without runs.
-    pub fn state(&self) -> Option<State> {
-        Some(state_at(&self.row()?))
-    }
-
-    /// Whether pauses take a significant part of servers' time.
-    pub fn is_held_back(&self) -> bool {
-        self.row().is_some_and(|row| row.is_held_back())
+    /// Its verdict, as a comparison has it; `None` without runs.
+    pub fn verdict(&self) -> Option<Verdict> {
+        Some(verdict_at(&self.row()?))
     }
 }
 

@@ -8,6 +8,7 @@ mod rate;
 #[cfg(test)]
 mod sample;
 mod spread;
+mod verdict;
 mod why;
 
 use fanin_spec::Variant;
@@ -18,12 +19,13 @@ use crate::{Axis, Slowest, Summary, SummaryRow};
 use comparison::comparison;
 pub use curve::sure_onsets;
 use curve::{Curve, best_before, within_intervals};
-pub use finding::{Finding, Seen, Verdict};
-pub(crate) use judgement::state;
+pub use finding::{Finding, Seen};
+pub(crate) use judgement::verdict_if;
 use judgement::{Judged, judged, over_the_sweep, with_stalls};
-pub use judgement::{State, focus, state_at};
+pub use judgement::{focus, verdict_at};
 pub use rate::line_mbps;
 use rate::{rate, rate_alone};
+pub use verdict::Verdict;
 use why::{bound_by, first_drops, main_cause, named, room, why};
 
 /// All findings: one for the comparison of several schemes, then one per scheme.
@@ -57,7 +59,7 @@ pub fn start_decides(row: &SummaryRow) -> Option<&Slowest> {
 
 /// Whether a point's verdict would be better without some rounds.
 fn better_without(row: &SummaryRow, some: &Slowest) -> bool {
-    with_stalls(row, some.goodput_mbps) < judged(row).state
+    with_stalls(row, some.goodput_mbps) < judged(row).verdict
 }
 
 struct Subject<'a> {
@@ -152,7 +154,7 @@ impl Subject<'_> {
         let because =
             main_cause(row).map_or(String::new(), |cause| format!(", because rounds wait for {}", named(row, cause)));
         match best_before(&self.curve.rows, row)
-            .filter(|best| goodput < best.goodput_mbps.mean && judged(row).state > judged(best).state)
+            .filter(|best| goodput < best.goodput_mbps.mean && judged(row).verdict > judged(best).verdict)
         {
             Some(best) => {
                 let from = self.rate(best.goodput_mbps.mean);
@@ -200,7 +202,7 @@ impl Subject<'_> {
     /// A note on the collapse point of `--json` if it differs from the one above, or is within the intervals.
     fn onset(&self) -> String {
         let rows = &self.curve.rows;
-        let named = rows.iter().find(|row| judged(row).state == State::Collapsed).map(|row| row.place);
+        let named = rows.iter().find(|row| judged(row).verdict == Verdict::Collapsed).map(|row| row.place);
         let Some(row) = self.curve.onset.and_then(|place| rows.iter().find(|row| row.place == place)) else {
             return String::new();
         };

@@ -3,10 +3,10 @@
 use fanin_spec::{RunSpec, Variant};
 
 use crate::figures::three;
-use crate::findings::state;
-use crate::{Axis, Runs, State, Summary, SummaryRow};
+use crate::findings::verdict_if;
+use crate::{Axis, Runs, Summary, SummaryRow, Verdict};
 
-/// Ratios above this are not phase effects: goodput near a threshold between states, or slightly less fair flows.
+/// Ratios above this are not phase effects: goodput near a threshold between verdicts, or slightly less fair flows.
 const ALIKE: f64 = 0.8;
 
 /// Variants without jitter whose workload is judged, with jitter and one seed, to run in addition.
@@ -33,12 +33,12 @@ pub fn hang_on_phases(
         let row = summary.rows.iter().find(own)?;
         let there = |(spec, _): &(&RunSpec, _)| spec.label == row.scheme && spec.place == row.place;
         let goodputs = runs.finished().filter(there).map(|(_, tables)| tables.goodput_mbps());
-        let states: Vec<State> = goodputs.map(|mbps| state(row, mbps)).collect();
-        let now = state(jittery, jittery.goodput_mbps.mean);
+        let verdicts: Vec<Verdict> = goodputs.map(|mbps| verdict_if(row, mbps)).collect();
+        let now = verdict_if(jittery, jittery.goodput_mbps.mean);
         let [here, there] = [row, jittery].map(|row| three(row.goodput_mbps.mean));
         let [less, more] = [f64::min, f64::max].map(|of| of(row.goodput_mbps.mean, jittery.goodput_mbps.mean));
         let how = match row.jain.zip(jittery.jain).filter(|_| endless) {
-            _ if !states.contains(&now) && less < ALIKE * more => {
+            _ if !verdicts.contains(&now) && less < ALIKE * more => {
                 format!("reaches {here} Mbit/s, with jitter {there}")
             }
             Some((here, there)) if here < ALIKE * there => {

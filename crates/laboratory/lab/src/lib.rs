@@ -42,7 +42,7 @@ pub use background::{Background, Service};
 pub use causes::{Causes, Stalled};
 pub use compare::{Compared, compare};
 pub use findings::{
-    Finding, Seen, State, Verdict, findings, findings_with, focus, line_mbps, start_decides, state_at, sure_onsets,
+    Finding, Seen, Verdict, findings, findings_with, focus, line_mbps, start_decides, sure_onsets, verdict_at,
 };
 pub use jitter::with_jitter;
 pub use latency::Latency;

@@ -2,7 +2,6 @@
 
 use super::Report;
 use super::page::{Page, text};
-use fanin_lab::Verdict;
 use fanin_lab::figures::capital;
 
 impl Report {
@@ -40,14 +39,7 @@ impl Report {
     fn findings(&self) -> String {
         let mut html = String::from("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
         for finding in &self.findings {
-            let (class, chip) = match finding.verdict {
-                Verdict::Sustains => ("sustains", "sustains"),
-                Verdict::Slow => ("slow", "slow"),
-                Verdict::Degrades => ("degrades", "degrades"),
-                Verdict::Collapsed => ("collapsed", "collapses"),
-                Verdict::Open => ("open", "open"),
-                Verdict::Overall => ("overall", ""),
-            };
+            let (class, chip) = (finding.verdict.id(), finding.verdict.verb());
             let head = match &finding.scheme {
                 Some(scheme) => format!(
                     "<span class=\"chip {class}\">{chip}</span> <b class=\"scheme\">{}</b> {}",

@@ -123,6 +123,8 @@ pub const HOST: &[u8] = include_bytes!("../objects/host.bpf.o");
 
 #[cfg(test)]
 mod tests {
+    use fanin_laws::sender::Kind;
+
     use super::*;
 
     #[test]
@@ -131,6 +133,15 @@ mod tests {
             assert!(control.kernel_name.len() < 16 && control.map.len() < 16, "{control}");
             assert_eq!(Control::of_kernel_name(control.kernel_name), Some(&control));
             assert_eq!(Control::of_scheme(control.scheme), Some(&control));
+        }
+    }
+
+    #[test]
+    fn gentle_slow_start_has_the_names_of_the_algorithms_rows() {
+        for kind in Kind::ALL {
+            let row = kind.row();
+            let own = Control::of_scheme(&format!("{}+gss", row.word)).map(|control| control.kernel_name);
+            assert_eq!(own, row.linux.and_then(|linux| linux.gentle), "{}", row.word);
         }
     }
 }

@@ -28,7 +28,7 @@ use gentle_slow_start::GentleSlowStart;
 use max_cwnd::MaxCwnd;
 
 use crate::port::HeaderOption;
-use crate::row::{Offer, Row, Shown};
+use crate::row::{Linux, Offer, Row, Shown};
 use crate::settings::sections;
 
 sections! {
@@ -119,6 +119,7 @@ macro_rules! bases {
 bases! {
     /// RFC 5681 and 6582.
     NewReno in newreno from newreno {
+        linux: Some(Linux { name: "reno", gentle: Some("fanin_gss_reno") }),
         offers: &[Offer {
             name: "newreno",
             aliases: &["reno"],
@@ -127,6 +128,7 @@ bases! {
     }
     /// RFC 9438.
     Cubic in cubic from cubic {
+        linux: Some(Linux { name: "cubic", gentle: Some("fanin_gss_cubic") }),
         offers: &[Offer {
             name: "cubic",
             aliases: &[],
@@ -135,6 +137,7 @@ bases! {
     }
     /// RFC 8257.
     Dctcp in dctcp from dctcp {
+        linux: Some(Linux { name: "dctcp", gentle: Some("fanin_gss_dctcp") }),
         brings: &["ecn_threshold", "ecn"],
         offers: &[Offer { name: "dctcp", aliases: &[], says: "DCTCP over ports that mark above a threshold" }],
     }
@@ -159,6 +162,7 @@ bases! {
     }
     /// Brakmo and Peterson: by delay.
     Vegas in vegas from vegas {
+        linux: Some(Linux { name: "vegas", gentle: None }),
         is_delay_based: true,
         offers: &[Offer {
             name: "vegas",

@@ -1,7 +1,7 @@
 //! Commands for hosts: attributes of routes, sysctls, and jumbo frames. Names and values are those of [`fanin_assemble::linux()`].
 
 use fanin_assemble::{RouteAttribute, Sysctl, route_window_holds, socket_buffer};
-use fanin_spec::Settings;
+use fanin_spec::{Scheme, Settings};
 use fanin_units::{Bytes, Time};
 
 use super::{Addresses, Lines, PROTO, Saved, Where};
@@ -9,11 +9,9 @@ use crate::remedy::Change;
 
 /// The congestion control that gentle slow start extends, as `fanin kernel` has it, and the name of both in the kernel.
 fn gentle_slow_start(scheme: &str) -> Option<(&'static str, &'static str)> {
-    match scheme {
-        "newreno+gss" => Some(("reno", "fanin_gss_reno")),
-        "cubic+gss" => Some(("cubic", "fanin_gss_cubic")),
-        _ => None,
-    }
+    let scheme = Scheme::parse(scheme).ok().filter(|scheme| scheme.gss)?;
+    let linux = scheme.base.row().linux?;
+    Some((linux.name, linux.gentle?))
 }
 
 impl Lines {

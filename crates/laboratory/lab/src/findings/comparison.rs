@@ -1,8 +1,9 @@
 //! The finding that compares all schemes: which sustains the most, and best against worst.
 
-use super::finding::{Finding, Verdict};
-use super::judgement::{State, judged};
+use super::finding::Finding;
+use super::judgement::judged;
 use super::rate::rate;
+use super::verdict::Verdict;
 use crate::figures::{capital, count, three, time};
 use crate::{Axis, Summary, SummaryRow};
 
@@ -19,7 +20,7 @@ pub(super) fn comparison(summary: &Summary, found: &[Finding], line_mbps: f64, a
     let one_curve = summary.rows.first().is_some_and(|row| axis.curve(row).is_empty());
     let far = |label: &String| {
         let own = |place: &usize| summary.rows.iter().find(|row| row.place == *place && row.scheme == *label);
-        let holds = |row: &&SummaryRow| judged(row).state == State::Sustains;
+        let holds = |row: &&SummaryRow| judged(row).verdict == Verdict::Sustains;
         places.iter().map_while(own).take_while(holds).last()
     };
     let reached: Vec<(&String, Option<&SummaryRow>)> = labels.iter().map(|label| (*label, far(label))).collect();

@@ -3,7 +3,7 @@
 
 use fanin_tables::Counter;
 
-use super::finding::Verdict;
+use super::verdict::Verdict;
 use crate::{Axis, SummaryRow};
 
 /// Minimum share of the upper bound that counts as sustained.
@@ -14,26 +14,13 @@ const HALF: f64 = 0.5;
 const OFTEN: f64 = 0.3;
 /// A p99 of this many medians is far above them.
 pub(super) const FAR: f64 = 3.0;
-/// Maximum number of stretches listed in order; more are grouped by state.
+/// Maximum number of stretches listed in order; more are grouped by verdict.
 const MOST_STRETCHES: usize = 4;
 
-/// State of a goodput at a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    /// At least 80 % of the upper bound, and idle rounds are not the rule.
-    Sustains,
-    /// Less, without losses or stalls that explain it.
-    Slow,
-    /// Less, with losses; at least half if stalls or timeouts explain the deficit.
-    Degrades,
-    /// Less than half, and stalls or timeouts explain at least half of the deficit.
-    Collapsed,
-}
-
-/// A point's state by its mean, and whether its whole interval agrees.
+/// A point's verdict by its mean, and whether its whole interval agrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Judged {
-    pub state: State,
+    pub verdict: Verdict,
     pub sure: bool,
 }
 
@@ -75,42 +62,42 @@ pub(super) fn explains(row: &SummaryRow, ms: f64) -> bool {
     share.is_some_and(|share| ms / f64::from(row.clients.max(1)) >= HALF * share.missing_ms())
 }
 
-/// The state of a point if its mean goodput were `mbps`.
-pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
+/// The verdict on a point if its mean goodput were `mbps`.
+pub(crate) fn verdict_if(row: &SummaryRow, mbps: f64) -> Verdict {
     // A loss that nobody could see may have happened.
     let unseen = Counter::TROUBLE.iter().any(|&counter| !row.measures(counter));
     let losses = unseen || row.drops + row.lost + row.timeouts + row.stalls > 0.0;
     match Share::of(row, mbps) {
-        Some(share) if share.of_allowed >= HOLDS => State::Sustains,
+        Some(share) if share.of_allowed >= HOLDS => Verdict::Sustains,
         Some(share) if trouble_ms(row) >= HALF * share.missing_ms() && losses => {
             if share.of_allowed >= HALF {
-                State::Degrades
+                Verdict::Degrades
             } else {
-                State::Collapsed
+                Verdict::Collapsed
             }
         }
-        Some(_) if losses => State::Degrades,
-        Some(_) => State::Slow,
+        Some(_) if losses => Verdict::Degrades,
+        Some(_) => Verdict::Slow,
         None => by_times(row),
     }
 }
 
-/// The state without an upper bound, or by times: by the share of time in stalls and timeouts, and their frequency.
-fn by_times(row: &SummaryRow) -> State {
+/// The verdict without an upper bound, or by times: by the share of time in stalls and timeouts, and their frequency.
+fn by_times(row: &SummaryRow) -> Verdict {
     let whole_ms = match row.qct_ms.mean {
         Some(mean) => mean * (row.rounds + row.rounds_open) / f64::from(row.clients.max(1)),
         None => row.measured_ms,
     };
     match trouble_ms(row) {
-        trouble if trouble > 0.0 && trouble >= HALF * whole_ms => State::Collapsed,
-        _ if row.a_round(row.timeouts) >= OFTEN && row.begun() > 0.0 => State::Degrades,
-        _ => State::Sustains,
+        trouble if trouble > 0.0 && trouble >= HALF * whole_ms => Verdict::Collapsed,
+        _ if row.a_round(row.timeouts) >= OFTEN && row.begun() > 0.0 => Verdict::Degrades,
+        _ => Verdict::Sustains,
     }
 }
 
-/// State of a point by its mean.
-pub fn state_at(row: &SummaryRow) -> State {
-    judged(row).state
+/// Verdict on a point by its mean.
+pub fn verdict_at(row: &SummaryRow) -> Verdict {
+    judged(row).verdict
 }
 
 /// Judges a point.
@@ -118,24 +105,24 @@ pub(super) fn judged(row: &SummaryRow) -> Judged {
     let goodput = row.goodput_mbps;
     let by_goodput = with_stalls(row, goodput.mean);
     let sure = match by_goodput {
-        // Sure if the interval's other end is not a collapse, or has the same state.
-        State::Sustains => state(row, goodput.lo) < State::Collapsed,
+        // Sure if the interval's other end is not a collapse, or has the same verdict.
+        Verdict::Sustains => verdict_if(row, goodput.lo) < Verdict::Collapsed,
         worse => with_stalls(row, goodput.hi) == worse,
     };
-    Judged { state: by_goodput, sure }
+    Judged { verdict: by_goodput, sure }
 }
 
-/// The state of a goodput, degraded if idle rounds are the rule or pauses hold senders back: a paused link carries nothing to other hosts
-/// either. Requests that start at times of their own are sent however long others
+/// The verdict on a goodput. It is worse if idle rounds are the rule or pauses hold senders back: a paused link carries nothing to other
+/// hosts either. Requests that start at times of their own are sent however long others
 /// take, so that their times and timeouts count as well.
-pub(super) fn with_stalls(row: &SummaryRow, mbps: f64) -> State {
+pub(super) fn with_stalls(row: &SummaryRow, mbps: f64) -> Verdict {
     let still = row.begun() > 0.0 && row.a_round(row.stalls) >= OFTEN;
-    match state(row, mbps) {
-        State::Sustains | State::Slow if row.is_held_back() => State::Degrades,
-        State::Sustains if still || is_late(row) => State::Degrades,
-        state => state,
+    match verdict_if(row, mbps) {
+        verdict if verdict < Verdict::Collapsed && row.is_held_back() => Verdict::Paused,
+        Verdict::Sustains if still || is_late(row) => Verdict::Degrades,
+        verdict => verdict,
     }
-    .max(if row.open_loop { by_times(row) } else { State::Sustains })
+    .max(if row.open_loop { by_times(row) } else { Verdict::Sustains })
 }
 
 /// Whether timeouts decide the p99 of requests that start at times of their own.
@@ -147,19 +134,18 @@ fn is_late(row: &SummaryRow) -> bool {
 /// The row to describe: the first that collapses, else the first that degrades or is slow, else the last.
 pub fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
     let first = |wanted| rows.iter().copied().find(|row| judged(row) == wanted);
-    let of = |state| first(Judged { state, sure: true }).or_else(|| first(Judged { state, sure: false }));
-    let worst_first = [State::Collapsed, State::Degrades, State::Slow];
-    worst_first.into_iter().find_map(of).or_else(|| rows.last().copied())
+    let of = |verdict| first(Judged { verdict, sure: true }).or_else(|| first(Judged { verdict, sure: false }));
+    Verdict::OF_POINTS.into_iter().skip(1).rev().find_map(of).or_else(|| rows.last().copied())
 }
 
-/// Consecutive points with the same state.
+/// Consecutive points with the same verdict.
 struct Stretch {
     judged: Judged,
     from: String,
     to: String,
 }
 
-/// Verdict over a sweep, and a headline with the states of its points.
+/// Verdict over a sweep, and a headline with those of its points.
 pub(super) fn over_the_sweep(points: &[(String, Judged)], axis: &Axis) -> (Verdict, String) {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (tick, judged) in points {
@@ -171,35 +157,30 @@ pub(super) fn over_the_sweep(points: &[(String, Judged)], axis: &Axis) -> (Verdi
     (verdict(points), words(points, &stretches, axis))
 }
 
+/// The worst verdict that is sure of some point.
 fn verdict(points: &[(String, Judged)]) -> Verdict {
-    let any = |state, sure| points.iter().any(|(_, judged)| *judged == Judged { state, sure });
-    if any(State::Collapsed, true) {
-        Verdict::Collapsed
-    } else if any(State::Degrades, true) {
-        Verdict::Degrades
-    } else if any(State::Slow, true) {
-        Verdict::Slow
-    } else if points.iter().any(|(_, judged)| !judged.sure) {
-        Verdict::Open
-    } else {
-        Verdict::Sustains
+    let sure = points.iter().filter(|(_, judged)| judged.sure).map(|(_, judged)| judged.verdict).max();
+    match sure {
+        Some(worst) if worst > Verdict::Sustains => worst,
+        _ if points.iter().any(|(_, judged)| !judged.sure) => Verdict::Open,
+        _ => Verdict::Sustains,
     }
 }
 
 fn words(points: &[(String, Judged)], stretches: &[Stretch], axis: &Axis) -> String {
     let noun = axis.noun();
     match stretches {
-        [only] if points.len() == 1 && only.judged.state == State::Sustains => {
+        [only] if points.len() == 1 && only.judged.verdict == Verdict::Sustains => {
             format!("{} {}, the only {noun} tried", verb(only.judged, true), only.from)
         }
         [only] if points.len() == 1 => {
             format!("{} {}, the only {noun} tried", verb(only.judged, true), axis.at(&only.from))
         }
-        [only] if only.judged.state == State::Sustains => {
+        [only] if only.judged.verdict == Verdict::Sustains => {
             format!("{} {}, the {} {noun} tried", verb(only.judged, true), only.to, axis.last())
         }
         [only] => format!("{} at every {noun} tried", verb(only.judged, true)),
-        several if several.len() > MOST_STRETCHES => by_state(several),
+        several if several.len() > MOST_STRETCHES => by_verdict(several),
         several => {
             let last = several.len() - 1;
             let parts = several.iter().enumerate().map(|(i, stretch)| describe(stretch, i == 0, i == last));
@@ -208,54 +189,49 @@ fn words(points: &[(String, Judged)], stretches: &[Stretch], axis: &Axis) -> Str
     }
 }
 
-/// Lists the stretches of each state.
-fn by_state(stretches: &[Stretch]) -> String {
-    let mut states: Vec<Judged> = Vec::new();
+/// Lists the stretches of each verdict.
+fn by_verdict(stretches: &[Stretch]) -> String {
+    let mut verdicts: Vec<Judged> = Vec::new();
     for stretch in stretches {
-        if !states.contains(&stretch.judged) {
-            states.push(stretch.judged);
+        if !verdicts.contains(&stretch.judged) {
+            verdicts.push(stretch.judged);
         }
     }
-    states.sort_by_key(|judged| (judged.state, !judged.sure));
+    verdicts.sort_by_key(|judged| (judged.verdict, !judged.sure));
     let range = |Stretch { from, to, .. }: &Stretch| if from == to { from.clone() } else { format!("{from} to {to}") };
-    let of_state = |judged: &Judged| {
+    let of_verdict = |judged: &Judged| {
         let own = stretches.iter().filter(|stretch| stretch.judged == *judged);
         let mut ranges: Vec<String> = own.map(range).collect();
         let last = ranges.pop().unwrap_or_default();
         let all = if ranges.is_empty() { last } else { format!("{} and {last}", ranges.join(", ")) };
-        match judged.state {
-            State::Sustains => format!("{} {all}", verb(*judged, true)),
+        match judged.verdict {
+            Verdict::Sustains => format!("{} {all}", verb(*judged, true)),
             _ => format!("{} at {all}", verb(*judged, true)),
         }
     };
-    states.iter().map(of_state).collect::<Vec<_>>().join(", ")
+    verdicts.iter().map(of_verdict).collect::<Vec<_>>().join(", ")
 }
 
 fn describe(stretch: &Stretch, first: bool, last: bool) -> String {
     let Stretch { judged, from, to } = stretch;
     let verb = verb(*judged, first);
-    match judged.state {
-        State::Sustains if first => format!("{verb} {to}"),
+    match judged.verdict {
+        Verdict::Sustains if first => format!("{verb} {to}"),
         // A collapse lasts until the next stretch.
-        State::Collapsed if !first => format!("{verb} at {from}"),
+        Verdict::Collapsed if !first => format!("{verb} at {from}"),
         _ if from == to => format!("{verb} at {from}"),
         _ if last => format!("{verb} from {from} on"),
         _ => format!("{verb} from {from} to {to}"),
     }
 }
 
-fn verb(Judged { state, sure }: Judged, first: bool) -> &'static str {
-    match (state, sure) {
-        (State::Sustains, true) if first => "sustains",
-        (State::Sustains, false) if first => "may sustain",
-        (State::Sustains, true) => "recovers",
-        (State::Sustains, false) => "may recover",
-        (State::Slow, true) => "is slow",
-        (State::Slow, false) => "may be slow",
-        (State::Degrades, true) => "degrades",
-        (State::Degrades, false) => "may degrade",
-        (State::Collapsed, true) => "collapses",
-        (State::Collapsed, false) => "may collapse",
+fn verb(Judged { verdict, sure }: Judged, first: bool) -> String {
+    let recovers = verdict == Verdict::Sustains && !first;
+    match sure {
+        true if recovers => "recovers".into(),
+        false if recovers => "may recover".into(),
+        true => verdict.verb().into(),
+        false => format!("may {}", verdict.infinitive()),
     }
 }
 
@@ -281,10 +257,10 @@ mod tests {
     #[test]
     fn compares_points_with_the_upper_bound() {
         let of = |mbps: f64| judged(&at(mbps, mbps, mbps));
-        assert_eq!(of(720.0), Judged { state: State::Sustains, sure: true });
-        assert_eq!(of(719.0), Judged { state: State::Degrades, sure: true });
-        assert_eq!(of(450.0), Judged { state: State::Degrades, sure: true });
-        assert_eq!(of(449.0), Judged { state: State::Collapsed, sure: true });
+        assert_eq!(of(720.0), Judged { verdict: Verdict::Sustains, sure: true });
+        assert_eq!(of(719.0), Judged { verdict: Verdict::Degrades, sure: true });
+        assert_eq!(of(450.0), Judged { verdict: Verdict::Degrades, sure: true });
+        assert_eq!(of(449.0), Judged { verdict: Verdict::Collapsed, sure: true });
     }
 
     #[test]
@@ -292,11 +268,11 @@ mod tests {
         // Two thirds are missing of 200 ms: 67 explain half of it.
         let at = |stalled_ms: f64, drops: f64| {
             let row = at(300.0, 290.0, 310.0);
-            judged(&SummaryRow { stalls: f64::from(u8::from(stalled_ms > 0.0)), stalled_ms, drops, ..row }).state
+            judged(&SummaryRow { stalls: f64::from(u8::from(stalled_ms > 0.0)), stalled_ms, drops, ..row }).verdict
         };
         assert_eq!(
             [at(67.0, 9.0), at(66.0, 9.0), at(0.0, 9.0), at(0.0, 0.0)],
-            [State::Collapsed, State::Degrades, State::Degrades, State::Slow]
+            [Verdict::Collapsed, Verdict::Degrades, Verdict::Degrades, Verdict::Slow]
         );
     }
 
@@ -305,12 +281,12 @@ mod tests {
         let none = |trouble_ms: f64, timeouts: f64| {
             let row = at(300.0, 290.0, 310.0);
             let (stalled_ms, repair_ms, stalls) = (0.0, trouble_ms, 0.0);
-            judged(&SummaryRow { allowed_mbps: None, stalled_ms, stalls, repair_ms, timeouts, ..row }).state
+            judged(&SummaryRow { allowed_mbps: None, stalled_ms, stalls, repair_ms, timeouts, ..row }).verdict
         };
         // Ten rounds of 20 ms.
         assert_eq!(
             [none(0.0, 0.0), none(50.0, 3.0), none(100.0, 3.0)],
-            [State::Sustains, State::Degrades, State::Collapsed]
+            [Verdict::Sustains, Verdict::Degrades, Verdict::Collapsed]
         );
     }
 
@@ -331,9 +307,12 @@ mod tests {
                 stalls: 0.0,
                 ..row
             })
-            .state
+            .verdict
         };
-        assert_eq!([of(16.0, 0.0), of(9.0, 0.0), of(9.0, 60.0)], [State::Sustains, State::Slow, State::Collapsed]);
+        assert_eq!(
+            [of(16.0, 0.0), of(9.0, 0.0), of(9.0, 60.0)],
+            [Verdict::Sustains, Verdict::Slow, Verdict::Collapsed]
+        );
     }
 
     #[test]
@@ -341,13 +320,13 @@ mod tests {
         let of = |open_loop, timeouts, p99| {
             let row = SummaryRow { stalls: 0.0, stalled_ms: 0.0, ..at(890.0, 880.0, 899.0) };
             let qct_ms = crate::Spread { p99: Some(p99), ..row.qct_ms };
-            judged(&SummaryRow { open_loop, timeouts, qct_ms, ..row }).state
+            judged(&SummaryRow { open_loop, timeouts, qct_ms, ..row }).verdict
         };
         // Ten requests, of which 6.4 have a timeout; then one slow one, with and without a timeout.
-        assert_eq!([of(false, 64.0, 40.0), of(true, 64.0, 40.0)], [State::Sustains, State::Degrades]);
+        assert_eq!([of(false, 64.0, 40.0), of(true, 64.0, 40.0)], [Verdict::Sustains, Verdict::Degrades]);
         assert_eq!(
             [of(true, 1.0, 59.0), of(true, 1.0, 60.0), of(true, 0.0, 60.0)],
-            [State::Sustains, State::Degrades, State::Sustains]
+            [Verdict::Sustains, Verdict::Degrades, Verdict::Sustains]
         );
         let row = SummaryRow {
             open_loop: true,
@@ -357,50 +336,50 @@ mod tests {
             stalled_ms: 0.0,
             ..at(890.0, 880.0, 899.0)
         };
-        assert_eq!(judged(&row).state, State::Collapsed, "half of the requests' time is that of timeouts");
+        assert_eq!(judged(&row).verdict, Verdict::Collapsed, "half of the requests' time is that of timeouts");
     }
 
     #[test]
     fn a_run_that_delivers_nothing_does_not_sustain() {
         let nothing = SummaryRow { allowed_mbps: None, stalls: 0.0, stalled_ms: 0.0, ..at(0.0, 0.0, 0.0) };
-        assert_eq!(judged(&nothing).state, State::Slow);
+        assert_eq!(judged(&nothing).verdict, Verdict::Slow);
         let idle = SummaryRow { stalls: 1.0, stalled_ms: nothing.measured_ms, ..nothing };
-        assert_eq!(judged(&idle).state, State::Collapsed);
+        assert_eq!(judged(&idle).verdict, Verdict::Collapsed);
     }
 
     #[test]
     fn verdict_needs_a_clear_interval() {
-        assert_eq!(judged(&at(400.0, 100.0, 500.0)), Judged { state: State::Collapsed, sure: false });
-        assert_eq!(judged(&at(400.0, 100.0, 449.0)), Judged { state: State::Collapsed, sure: true });
-        assert_eq!(judged(&at(500.0, 400.0, 719.0)), Judged { state: State::Degrades, sure: true });
-        assert_eq!(judged(&at(500.0, 400.0, 730.0)), Judged { state: State::Degrades, sure: false });
-        assert_eq!(judged(&at(800.0, 300.0, 890.0)), Judged { state: State::Sustains, sure: false });
-        assert_eq!(judged(&at(800.0, 500.0, 890.0)), Judged { state: State::Sustains, sure: true });
+        assert_eq!(judged(&at(400.0, 100.0, 500.0)), Judged { verdict: Verdict::Collapsed, sure: false });
+        assert_eq!(judged(&at(400.0, 100.0, 449.0)), Judged { verdict: Verdict::Collapsed, sure: true });
+        assert_eq!(judged(&at(500.0, 400.0, 719.0)), Judged { verdict: Verdict::Degrades, sure: true });
+        assert_eq!(judged(&at(500.0, 400.0, 730.0)), Judged { verdict: Verdict::Degrades, sure: false });
+        assert_eq!(judged(&at(800.0, 300.0, 890.0)), Judged { verdict: Verdict::Sustains, sure: false });
+        assert_eq!(judged(&at(800.0, 500.0, 890.0)), Judged { verdict: Verdict::Sustains, sure: true });
     }
 
     #[test]
     fn scheme_idle_in_every_third_round_does_not_sustain() {
         let still = SummaryRow { stalls: 3.5, ..at(880.0, 870.0, 890.0) };
-        assert_eq!(judged(&still).state, State::Degrades, "ten rounds begun");
+        assert_eq!(judged(&still).verdict, Verdict::Degrades, "ten rounds begun");
         let seldom = SummaryRow { stalls: 1.0, ..at(880.0, 870.0, 890.0) };
-        assert_eq!(judged(&seldom).state, State::Sustains);
+        assert_eq!(judged(&seldom).verdict, Verdict::Sustains);
     }
 
     fn swept(states: &str) -> (Verdict, String) {
         let judged = |word| match word {
-            'H' => Judged { state: State::Sustains, sure: true },
-            'h' => Judged { state: State::Sustains, sure: false },
-            'S' => Judged { state: State::Degrades, sure: true },
-            's' => Judged { state: State::Degrades, sure: false },
-            'C' => Judged { state: State::Collapsed, sure: true },
-            _ => Judged { state: State::Collapsed, sure: false },
+            'H' => Judged { verdict: Verdict::Sustains, sure: true },
+            'h' => Judged { verdict: Verdict::Sustains, sure: false },
+            'S' => Judged { verdict: Verdict::Degrades, sure: true },
+            's' => Judged { verdict: Verdict::Degrades, sure: false },
+            'C' => Judged { verdict: Verdict::Collapsed, sure: true },
+            _ => Judged { verdict: Verdict::Collapsed, sure: false },
         };
         let points: Vec<_> = states.chars().zip(1..).map(|(word, n)| ((1 << n).to_string(), judged(word))).collect();
         over_the_sweep(&points, &Axis::of(&[]))
     }
 
     #[test]
-    fn headlines_give_the_state_of_every_point() {
+    fn headlines_give_the_verdict_on_every_point() {
         for (states, verdict, words) in [
             ("H", Verdict::Sustains, "sustains 2, the only fan-in tried"),
             ("C", Verdict::Collapsed, "collapses with 2 senders, the only fan-in tried"),

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::finding::{Finding, Verdict};
+use super::finding::Finding;
+use super::verdict::Verdict;
 use super::why::paused;
 use crate::figures::{count, three, time};
 use crate::{Slowdown, Summary, SummaryRow};

@@ -4,7 +4,8 @@ use fanin_spec::Variant;
 use fanin_tables::{Cause, Counter};
 
 use super::finding::Seen;
-use super::judgement::{FAR, State, explains, judged};
+use super::judgement::{FAR, explains, judged};
+use super::verdict::Verdict;
 use crate::figures::{count, shown, three, time};
 use crate::{Axis, Squeezed, SummaryRow};
 
@@ -191,7 +192,7 @@ const WORTH_A_WORD: f64 = 0.05;
 /// The cause whose idle time alone explains at least half of the deficit of a point that does not sustain its load.
 pub(super) fn main_cause(row: &SummaryRow) -> Option<Cause> {
     let (cause, of) = row.stalls_by_cause.longest_first().into_iter().next()?;
-    let bad = matches!(judged(row).state, State::Degrades | State::Collapsed) && row.qct_ms.mean.is_some();
+    let bad = judged(row).verdict.is_impaired() && row.qct_ms.mean.is_some();
     (bad && explains(row, of.ms)).then_some(cause)
 }
 
@@ -215,7 +216,7 @@ fn causes(row: &SummaryRow) -> String {
 
 /// The limit of a goodput that neither losses nor stalls explain.
 pub(super) fn bound_by(row: &SummaryRow, variant: &Variant) -> String {
-    if judged(row).state != State::Slow {
+    if judged(row).verdict != Verdict::Slow {
         return String::new();
     }
     if row.marks > 0.0 {

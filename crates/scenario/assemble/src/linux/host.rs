@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fanin_spec::{Base, RunSpec, Scheme, Settings, Stack};
+use fanin_spec::{RunSpec, Scheme, Settings, Stack};
 use fanin_units::Time;
 
 /// MTU of a device unless set.
@@ -126,16 +126,8 @@ pub fn socket_buffer(segments: u64) -> (u64, u64) {
 /// The kernel's name of a scheme's congestion control; `None` if the kernel has none like it. Names with gentle slow start are those that
 /// `fanin kernel` loads.
 pub(super) fn kernels_name(scheme: Scheme) -> Option<&'static str> {
-    match (scheme.base, scheme.gss) {
-        (Base::NewReno, false) => Some("reno"),
-        (Base::Cubic, false) => Some("cubic"),
-        (Base::Dctcp, false) => Some("dctcp"),
-        (Base::Vegas, false) => Some("vegas"),
-        (Base::NewReno, true) => Some("fanin_gss_reno"),
-        (Base::Cubic, true) => Some("fanin_gss_cubic"),
-        (Base::Dctcp, true) => Some("fanin_gss_dctcp"),
-        _ => None,
-    }
+    let linux = scheme.base.row().linux?;
+    if scheme.gss { linux.gentle } else { Some(linux.name) }
 }
 
 /// The kernel's name of a run's congestion control.
