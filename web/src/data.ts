@@ -568,7 +568,7 @@ export type Timeline = { scheme: string,
   says: string, };
 
 /** Verdict on a scheme. JSON uses the names of the variants. */
-export type Verdict = "sustains" | "slow" | "degrades" | "collapsed" | "open" | "overall";
+export type Verdict = "sustains" | "slow" | "paused" | "degrades" | "collapsed" | "open" | "overall";
 
 /** A period in which a server, or the client at the other end, receives nothing until a timer fires. */
 export type Wait = { from_us: number, to_us: number,

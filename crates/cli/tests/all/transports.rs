@@ -107,7 +107,7 @@ fn comparisons_and_reports_speak_of_the_transport_in_force() {
             assert!(share > 0.2 && share <= 1.0 + 1e-9, "{name}: {share} of the upper bound");
             let [paused, verdict] = [&row["pauses"]["share"], &report["findings"][0]["verdict"]];
             assert!(
-                paused.as_f64().unwrap_or(0.0) < 0.1 || verdict == "degrades" || verdict == "collapses",
+                paused.as_f64().unwrap_or(0.0) < 0.1 || verdict == "paused" || verdict == "collapsed",
                 "{name}: {row}"
             );
         }

@@ -104,7 +104,7 @@ const COMPARE: Fields = &[
     (
         "findings[].verdict",
         "text",
-        "`sustains`, `slow`, `degrades`, `collapsed` or `open` (`reading-the-report.md`); `overall` for the comparison of all schemes.",
+        "`sustains`, `slow`, `paused`, `degrades`, `collapsed` or `open` (`reading-the-report.md`); `overall` for the comparison of all schemes.",
     ),
     ("findings[].head", "text", "Summary of the finding."),
     ("findings[].says", "text", "Explanation of the finding."),

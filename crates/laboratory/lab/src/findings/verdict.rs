@@ -1,4 +1,4 @@
-//! The words for what happens to a scheme's load.
+//! Verdicts on schemes: identifiers and verbs.
 
 /// Verdict on a scheme, at one point or over a sweep. A later variant of the first five is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -39,7 +39,7 @@ impl Verdict {
         }
     }
 
-    /// What the scheme does, in the third person; `open` and `overall` have no verb.
+    /// Its verb in the third person; `open` and `overall` have none.
     pub fn verb(self) -> &'static str {
         match self {
             Verdict::Sustains => "sustains",
