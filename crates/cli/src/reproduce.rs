@@ -201,8 +201,8 @@ fn told(card: &Scorecard) -> String {
     }
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
-        "{} of {} claims hold, {} are undecided, {} are fragile (their verdict depends on parameters that the paper leaves open), not counting repeats \
-         and the project's own claims; {:.1} s, {:.1} s CPU, {} cached runs\n",
+        "{} of {} claims hold, {} are undecided, {} are fragile (their verdict depends on parameters that the paper leaves open), not counting repeats, \
+         claims that were not read in the paper itself, and the project's own; {:.1} s, {:.1} s CPU, {} cached runs\n",
         count.held, count.all, count.undecided, count.fragile, card.wall_s, card.cpu_s, card.cached_runs
     )
 }
@@ -219,14 +219,18 @@ fn told_claim(claim: &ScoredClaim) -> String {
     let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
     let repeats = claim.repeats.as_ref().map_or(String::new(), |id| format!(", repeats {}", clean(id)));
     let own = if claim.own { ", the project's own" } else { "" };
-    let mut text =
-        format!("  {colour}{}{colour:#} {}{fragile}{repeats}{own}\n", claim.verdict.word(), clean(&claim.id));
+    let read_from = claim.read_from.says().map_or(String::new(), |says| format!(", {says}"));
+    let mut text = format!(
+        "  {colour}{}{colour:#} {}{fragile}{repeats}{own}{read_from}\n",
+        claim.verdict.word(),
+        clean(&claim.id)
+    );
     text += &lines(&claim.says);
     let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
     text += &format!("{GREY}{}{GREY:#}", lines(&seen));
     text += &claim.open_words().map_or(String::new(), |words| lines(&words));
-    let words = [&claim.why, &claim.note].into_iter().flatten();
-    text + &words.map(|words| lines(words)).collect::<String>()
+    let words = [claim.cause_words(), claim.note.clone()].into_iter().flatten();
+    text + &words.map(|words| lines(&words)).collect::<String>()
 }
 
 impl From<PaperProblem> for Failure {

@@ -1,6 +1,6 @@
 //! Parsing and validation of claims: the keys of each class.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::judge::{Bound, MUCH, Range, Shape, Takes, Test, Verdict};
 use super::measure::Measure;
@@ -13,6 +13,30 @@ pub struct Without {
     pub set: Vec<String>,
     /// The claim's verdict under these settings.
     pub verdict: Verdict,
+}
+
+/// Where a claim was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadFrom {
+    /// In the paper's own text.
+    #[default]
+    Paper,
+    /// In another text about the paper, such as its authors' page of results.
+    Elsewhere,
+    /// In no text: it is quoted from memory.
+    Memory,
+}
+
+impl ReadFrom {
+    /// A note for readers; `None` for the paper's own text.
+    pub fn says(self) -> Option<&'static str> {
+        match self {
+            ReadFrom::Paper => None,
+            ReadFrom::Elsewhere => Some("from another source than the paper"),
+            ReadFrom::Memory => Some("quoted from memory"),
+        }
+    }
 }
 
 /// The keys of all classes.
@@ -29,6 +53,8 @@ pub(super) struct RawClaim {
     pub note: Option<String>,
     pub repeats: Option<String>,
     pub own: Option<bool>,
+    #[serde(default)]
+    pub read_from: ReadFrom,
     curve: Option<OneOrMore<String>>,
     above: Option<OneOrMore<String>>,
     below: Option<OneOrMore<String>>,

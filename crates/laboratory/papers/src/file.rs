@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use super::along::Along;
 use super::apart::Apart;
-use super::claim::{RawClaim, Without};
+use super::claim::{RawClaim, ReadFrom, Without};
 use super::judge::Test;
 use super::measure::{Measure, Over};
 use super::setting::Setting;
@@ -159,12 +159,14 @@ pub struct Claim {
     pub repeats: Option<String>,
     /// Whether it is the project's own claim, absent from the paper: it is shown, but not counted.
     pub own: bool,
+    /// Where it was read: only claims that were read in the paper count.
+    pub read_from: ReadFrom,
 }
 
 impl Claim {
     /// Whether it counts among the paper's claims.
     pub fn counts(&self) -> bool {
-        self.repeats.is_none() && !self.own
+        self.repeats.is_none() && !self.own && self.read_from == ReadFrom::Paper
     }
 }
 
@@ -402,8 +404,9 @@ fn read_figure(
         source.gives(measure).map_err(|what| problem(format!("uses {what}")))?;
         let xs = matches!(measure.over(), Over::FanIn | Over::Flows).then(|| source.xs());
         let test = Test::read(&raw, &source.curves(), xs.as_deref()).map_err(problem)?;
-        let RawClaim { id, says, r#where: place, why, without, note, repeats, own, .. } = raw;
-        claims.push(Claim { measure, id, says, place, test, why, without, note, repeats, own: own.unwrap_or(false) });
+        let RawClaim { id, says, r#where: place, why, without, note, repeats, own, read_from, .. } = raw;
+        let own = own.unwrap_or(false);
+        claims.push(Claim { measure, id, says, place, test, why, without, note, repeats, own, read_from });
     }
     if claims.is_empty() {
         return Err(reader.problem(at, format!("figure `{id}` has no claim: add at least one")));

@@ -23,7 +23,7 @@ mod typescript;
 
 pub use along::Along;
 pub use apart::Apart;
-pub use claim::Without;
+pub use claim::{ReadFrom, Without};
 pub use curve::Curve;
 pub use draw::Measured;
 pub use expected::{Changed, Expected};

@@ -236,7 +236,7 @@ fn overview(card: &Scorecard) -> String {
          <th scope=\"col\">claims held</th><th scope=\"col\">fragile</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
          <p class=\"note\">A claim’s class sets its tolerance. A claim is undecided if these seeds cannot decide it, and fragile \
          if it holds and fails within the plausible ranges of parameters that the paper leaves open. Claims that repeat another’s \
-         measurement, and the project’s own claims, are not counted.</p>\n</section>\n"
+         measurement, claims that were not read in the paper itself, and the project’s own claims are not counted.</p>\n</section>\n"
     )
 }
 
@@ -271,7 +271,10 @@ fn claim_html(claim: &ScoredClaim) -> String {
     if claim.own {
         chips += &chip("repeats", "added by the project");
     }
-    let depends_on = claim.open_words();
+    if let Some(says) = claim.read_from.says() {
+        chips += &chip("repeats", says);
+    }
+    let (cause, depends_on) = (claim.cause_words(), claim.open_words());
     let words = |class: &str, words: &str| match words {
         "" => String::new(),
         words => format!("<p class=\"{class}\">{}</p>", prose(words)),
@@ -288,7 +291,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
         text(&claim.expected),
         claim.class,
         text(&claim.r#where),
-        words("why", claim.why.as_deref().unwrap_or_default()),
+        words("why", cause.as_deref().unwrap_or_default()),
         words("why", claim.note.as_deref().unwrap_or_default()),
         words("hangs", depends_on.as_deref().unwrap_or_default()),
     )

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::claim::ReadFrom;
 use super::judge::Verdict;
 use super::reproduced::{JudgedClaim, Mode, Reproduced, Spared};
 use fanin_lab::stats::six_digits;
@@ -76,6 +77,9 @@ pub struct ScoredClaim {
     /// The cause, only if it does not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether a run without that cause has been recorded; only with a cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause_tested: Option<bool>,
     /// A remark that applies to any verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -85,12 +89,20 @@ pub struct ScoredClaim {
     /// Whether it is the project's own claim, which is not counted; absent for the paper's claims.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
+    /// Where it was read: only claims that were read in the paper count.
+    pub read_from: ReadFrom,
 }
 
 impl ScoredClaim {
     /// Whether it counts among the paper's claims.
     pub fn counts(&self) -> bool {
-        self.repeats.is_none() && !self.own
+        self.repeats.is_none() && !self.own && self.read_from == ReadFrom::Paper
+    }
+
+    /// The cause with whether a run tested it; `None` if it passes or nobody knows the cause.
+    pub fn cause_words(&self) -> Option<String> {
+        let tested = if self.cause_tested == Some(true) { "" } else { " (Not tested by a run without this cause.)" };
+        self.why.as_ref().map(|why| format!("{why}{tested}"))
     }
 
     /// The verdict under other values of the open parameters; `None` if it never changes.
@@ -179,6 +191,7 @@ impl Scorecard {
 fn score(judged: &JudgedClaim) -> ScoredClaim {
     let depends_on = |(setting, &verdict): (&String, &Verdict)| OpenSetting { setting: setting.clone(), verdict };
     let JudgedClaim { claim, judgement, hanging, .. } = judged;
+    let why = claim.why.clone().filter(|_| judgement.verdict != Verdict::Pass);
     ScoredClaim {
         id: claim.id.clone(),
         says: claim.says.clone(),
@@ -190,9 +203,11 @@ fn score(judged: &JudgedClaim) -> ScoredClaim {
         robust: hanging.as_ref().map(|hanging| !hanging.fragile()),
         baseline: hanging.as_ref().map(|hanging| hanging.here),
         depends_on: hanging.iter().flat_map(|hanging| &hanging.there).map(depends_on).collect(),
-        why: claim.why.clone().filter(|_| judgement.verdict != Verdict::Pass),
+        cause_tested: why.as_ref().map(|_| claim.without.is_some()),
+        why,
         note: claim.note.clone(),
         repeats: claim.repeats.clone(),
         own: claim.own,
+        read_from: claim.read_from,
     }
 }

@@ -209,6 +209,11 @@ const SCORECARD: Fields = &[
         "text",
         "Cause of a failure, or of an undecided verdict that more seeds would not decide; present only then.",
     ),
+    (
+        "papers[].figures[].claims[].cause_tested",
+        "true, false",
+        "Whether a run without that cause has been recorded; present only with `why`.",
+    ),
     ("papers[].figures[].claims[].note", "text", "Remark that applies to any verdict; present only if there is one."),
     (
         "papers[].figures[].claims[].repeats",
@@ -219,6 +224,11 @@ const SCORECARD: Fields = &[
         "papers[].figures[].claims[].own",
         "true",
         "Claim of this project about something that the paper does not state; it does not count. Present only then.",
+    ),
+    (
+        "papers[].figures[].claims[].read_from",
+        "text",
+        "Where the claim was read: `paper`, `elsewhere` or `memory`. Only those read in the paper count.",
     ),
 ];
 
