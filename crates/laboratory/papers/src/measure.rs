@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_spec::RunSpec;
-use fanin_tables::{FlowKind, FlowRow, GatheringRow, PortRow, QueryRow, RequestRow, RunTables, TaskRow};
+use fanin_tables::{FlowKind, FlowRow, GatheringRow, LatencyRow, PortRow, QueryRow, RequestRow, RunTables, TaskRow};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -146,6 +146,10 @@ measures! { |spec, tables|
         let sum: u128 = rows().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
         (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
     };
+    /// Mean time of a data packet from host to host, plus that of an ACK, us; requires `measure.latency`.
+    RoundTripUs, "round trip, us", run = round_trip_us(tables, |data| data.mean_ps);
+    /// The 99.9th percentile of the time of data packets, plus the mean of ACKs, us; requires `measure.latency`.
+    RoundTripP999Us, "99.9th percentile of round trips, us", run = round_trip_us(tables, |data| data.p999_ps);
     /// 99th percentile of the slowdown of the workload's flows of at most 100 KB; unfinished ones count with the time until the end.
     ShortSlowdownP99, "99th percentile of the slowdown of flows to 100 KB, times", run =
         slowdowns(tables, 0, 100_000).map(|times| times.p99 as f64 / 1e3);
@@ -279,6 +283,12 @@ fn times(queries: impl Iterator<Item = (Option<u64>, Option<u64>)> + Clone) -> O
     let mut ended: Vec<u64> = queries.clone().filter_map(|(took, _)| took).collect();
     let mut open: Vec<u64> = queries.filter_map(|(_, waited)| waited).collect();
     percentiles_with_open(&mut ended, &mut open).map(|(times, _)| times)
+}
+
+/// A time of the workload's data packets plus the mean time of its ACKs, us.
+fn round_trip_us(tables: &RunTables, of_data: fn(&LatencyRow) -> u64) -> Option<f64> {
+    let row = |what: &str| tables.latency.iter().find(|row| row.what == what && row.packets > 0);
+    Some((of_data(row("data")?) + row("ack")?.mean_ps) as f64 / 1e6)
 }
 
 /// Percentiles of the slowdowns of the workload's own flows of over `from` and up to `to` bytes, in thousandths.
