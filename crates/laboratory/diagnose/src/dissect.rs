@@ -1,4 +1,8 @@
 //! Dissection of frames into TCP segments: link layers, tunnels, IP and TCP. Frames may be truncated.
+//!
+//! etherparse (0.21) reads no truncated TCP header, stops at an option that it does not know, such as Multipath TCP's, and has neither
+//! GRE, VXLAN nor Linux's second cooked header. Captures have all of these, so tests use etherparse to build frames, and this file reads
+//! them.
 
 use crate::capture::Frame;
 

@@ -55,7 +55,7 @@ impl Shaped for Causes {
     fn parts(of: &Figure) -> Vec<Part> {
         let of_cause = |(cause, says): &(Cause, &str)| {
             let word = cause.word();
-            let count = of.marked(&format!("{word}.count"), format!("Stalls with this cause: {says}"));
+            let count = of.marked(&format!("{word}.count"), format!("Number of stalls with this cause. {says}"));
             let ms = of.marked(&format!("{word}.ms"), "Their total duration in a run.".into());
             let name = word.replace('-', "_");
             let [counts, times] = [format!("stalls_{name}"), format!("stalled_{name}_ms")].map(Some);

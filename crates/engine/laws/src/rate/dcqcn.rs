@@ -35,7 +35,7 @@ words! {
 params! {
     /// DCQCN; the defaults are those of NVIDIA's network cards.
     dcqcn {
-        /// Whose settings: NVIDIA's network cards with their defaults ("connectx"), or the simulator of HPCC's authors ("ns-3"). Sets the keys that `fanin explain dcqcn` lists; explicit keys override it.
+        /// The default settings of NVIDIA's network cards ("connectx"), or of the simulator of HPCC's authors ("ns-3"). Sets the keys that `fanin explain dcqcn` lists; explicit keys override it.
         profile: Profile = Profile::ConnectX,
         /// Weight of a new sample in alpha.
         #[range(Share::of(1, 1 << 16).., "it would never move alpha; the usual value is \"1/256\"")]
@@ -58,7 +58,7 @@ params! {
         additive: SendRate = SendRate::Of(Rate(5_000_000)),
         /// Increase of the target in later steps.
         hyper: SendRate = SendRate::Of(Rate(50_000_000)),
-        /// Least rate of a sender, at least a millionth of the link's. Senders at once times this rate above the link's are held back by pauses alone.
+        /// Least rate of a sender, at least a millionth of the link's. If all senders together exceed the link at this rate, only pauses slow them.
         min_rate: SendRate = SendRate::Of(Rate(1_000_000)),
         /// The target follows the rate at every cut, even if nothing was raised since the last one.
         clamp_target: bool = false,
