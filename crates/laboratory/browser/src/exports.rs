@@ -86,7 +86,7 @@ impl State {
             1 => {
                 let [scenario, path, value]: [String; 3] =
                     serde_json::from_slice(request).map_err(|error| error.to_string())?;
-                set_value(&scenario, &path, &value).map(String::into_bytes)
+                Ok(set_value(&scenario, &path, &value)?.into_bytes())
             }
             2 | 3 => Ok(self.step(text()?, argument, operation == 3)),
             4 => self.runs.get(argument as usize).cloned().ok_or_else(|| "no such run".to_owned()),

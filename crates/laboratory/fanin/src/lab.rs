@@ -235,7 +235,7 @@ mod tests {
             ("sicc", "built-in"),
             ("A b", "not a valid"),
         ] {
-            assert!(brought(name).unwrap_err().contains(why), "{name}");
+            assert!(brought(name).unwrap_err().to_string().contains(why), "{name}");
         }
         brought("bbr").unwrap();
         assert_eq!(compared(&Lab::default(), "bbr+m21").finished(), [4, 4]);

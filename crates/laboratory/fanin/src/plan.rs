@@ -86,7 +86,7 @@ impl Lab {
             let settings = listed(variant.settings.clone(), advice, after, reorders);
             Variant::new("plan", usual, settings).map(|variant| variant.at(0, 1)).transpose()
         });
-        let specs = specs.collect::<Result<Vec<_>, String>>().map_err(Error::Asked)?;
+        let specs = specs.collect::<Result<Vec<_>, _>>().map_err(|invalid| Error::Asked(invalid.into()))?;
         let batch = Batch { specs: &specs, watch: None };
         let mut progress = |progress| hear(Update::Progress(progress));
         let outcome = self.with_executor(|executor| execute(executor, batch, &mut progress))?;

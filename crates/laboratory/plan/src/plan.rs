@@ -534,7 +534,7 @@ impl Asking {
 
 /// The servers of a scenario's network, without the client.
 fn cluster(settings: &Settings) -> Result<Cluster, PlanningError> {
-    let fabric = settings.network().map_err(PlanningError::Cluster)?;
+    let fabric = settings.network().map_err(|invalid| PlanningError::Cluster(invalid.into()))?;
     let racks: Vec<u32> = (1..=settings.servers()).map(|host| fabric.rack(HostId(host))).collect();
     let capacities = settings.capacities(&fabric, settings.servers());
     Ok(Cluster { racks, capacities })

@@ -2,12 +2,14 @@
 
 use toml_edit::{DocumentMut, Item, TableLike};
 
+use crate::Invalid;
+
 /// Sets a value, or with an empty one removes it; the rest of the text stays as it is. `path` is `section.key`, or `schemes` or
 /// `title`. Numbers, lists and truth values are written as they are, other values in quotes.
 ///
 /// # Errors
 /// A text that is not TOML, or has no section of this name.
-pub fn set_value(text: &str, path: &str, value: &str) -> Result<String, String> {
+pub fn set_value(text: &str, path: &str, value: &str) -> Result<String, Invalid> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let (section, key) = path.split_once('.').unwrap_or(("", path));
     let table: &mut dyn TableLike = match section {

@@ -82,7 +82,7 @@ pub use packed::Packed;
 pub use packets::Packets;
 pub use plan::Plan;
 pub use point::{Coordinate, FAN_IN, Point};
-pub use problem::{Origin, Problem};
+pub use problem::{Invalid, Origin, Problem};
 pub use pulls::{Pull, Pulls};
 pub use registry::{REGISTRY, Scheme};
 pub use requests::Requests;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use fanin_fabric::{Edge, Fabric, HostId, Star, edges, star};
 use fanin_units::{Bytes, Rate, Time};
 
-use crate::{FabricKind, PacketJitter, Settings};
+use crate::{FabricKind, Invalid, PacketJitter, Settings};
 
 /// Longest range of servers.
 const RANGE_MAX: u32 = 100_000;
@@ -21,8 +21,8 @@ impl Settings {
     ///
     /// # Errors
     /// An invalid or too small network, with a fix.
-    pub fn network(&self) -> Result<Fabric, String> {
-        self.network_of(self.hosts())
+    pub fn network(&self) -> Result<Fabric, Invalid> {
+        Ok(self.network_of(self.hosts())?)
     }
 
     /// The network of this many hosts, plus those of background flows.

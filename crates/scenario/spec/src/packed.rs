@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::loose_literal;
-use crate::{Inputs, Scheme, Settings, Variant};
+use crate::{Inputs, Invalid, Scheme, Settings, Variant};
 
 /// Scheme and settings shared by runs that differ only in their seeds, without the contents of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,11 +31,11 @@ impl Packed {
     ///
     /// # Errors
     /// Data that this engine did not pack.
-    pub fn unpack(&self, inputs: Inputs) -> Result<Variant, String> {
+    pub fn unpack(&self, inputs: Inputs) -> Result<Variant, Invalid> {
         let mut settings = Settings { inputs, ..Settings::default() };
         for [section, key, value] in &self.set {
             if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key.as_str())) {
-                return Err(format!("unknown key `{section}.{key}`"));
+                return Err(format!("unknown key `{section}.{key}`").into());
             }
             settings.set(section, key, &loose_literal(value))?;
         }

@@ -45,6 +45,29 @@ impl Problem {
     }
 }
 
+/// An invalid value: what is wrong and what to do. The caller knows its location.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(String);
+
+impl From<String> for Invalid {
+    fn from(what: String) -> Invalid {
+        Invalid(what)
+    }
+}
+
+impl From<&str> for Invalid {
+    fn from(what: &str) -> Invalid {
+        Invalid(what.into())
+    }
+}
+
+impl From<Invalid> for String {
+    fn from(Invalid(what): Invalid) -> String {
+        what
+    }
+}
+
 /// An error in settings, with the keys involved.
 pub(crate) struct Wrong {
     pub paths: Vec<&'static str>,

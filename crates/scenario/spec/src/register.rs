@@ -3,6 +3,7 @@
 use fanin_laws::row::Row;
 use fanin_laws::sender::foreign::{Named, Source};
 
+use crate::Invalid;
 use crate::foreign;
 use crate::registry::{ECN, is_word};
 
@@ -19,13 +20,13 @@ pub struct Traits {
 ///
 /// # Errors
 /// An invalid name.
-pub fn register(name: &str, traits: Traits, source: Box<dyn Source>) -> Result<(), String> {
+pub fn register(name: &str, traits: Traits, source: Box<dyn Source>) -> Result<(), Invalid> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
-        return Err(format!("`{name}` is not a valid algorithm name; use lowercase letters, digits, `-` or `_`"));
+        return Err(format!("`{name}` is not a valid algorithm name; use lowercase letters, digits, `-` or `_`").into());
     }
     if is_word(name) {
-        return Err(format!("`{name}` is the name of a built-in algorithm; choose another name"));
+        return Err(format!("`{name}` is the name of a built-in algorithm; choose another name").into());
     }
     let brings: &[&str] = if traits.ecn { &["ecn_threshold", ECN] } else { &[] };
     let word = Box::leak(name.to_string().into_boxed_str());

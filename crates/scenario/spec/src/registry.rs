@@ -9,7 +9,7 @@ use fanin_laws::row::Row;
 
 use crate::limits::hint;
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, Transport, foreign};
+use crate::{Base, Discipline, FanOut, Gathering, Invalid, Limit, Offer, Transport, foreign};
 
 /// A scheme: congestion control with its modifications, queue discipline, request scheduling and placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,12 +121,12 @@ impl Scheme {
     ///
     /// # Errors
     /// Unknown words and words that cannot be combined, with alternatives.
-    pub fn parse(name: &str) -> Result<Scheme, String> {
+    pub fn parse(name: &str) -> Result<Scheme, Invalid> {
         let name = name.to_ascii_lowercase();
         let name = name.as_str();
         let of_house = name.split('+').filter(|part| foreign::called(part).is_none());
         if let Some((part, limit)) = of_house.filter_map(|part| Some((part, Limit::named(part)?))).next() {
-            return Err(limit.told(part));
+            return Err(limit.told(part).into());
         }
         // An alias may be the whole name, or one word of a longer name.
         let aliased = |name: &'static str, whole| if whole || !name.contains('+') { Some(name) } else { None };
@@ -136,18 +136,18 @@ impl Scheme {
         };
         let mut slots: Vec<(&str, Slot)> = Vec::new();
         for word in known(name, true).split('+').map(|word| known(word, false)) {
-            let Some(slot) = Slot::of(word) else { return Err(unknown_word(name, word)) };
+            let Some(slot) = Slot::of(word) else { return Err(unknown_word(name, word).into()) };
             if slots.iter().any(|(_, other)| *other == slot) {
-                return Err(format!("scheme `{name}` has `{word}` twice"));
+                return Err(format!("scheme `{name}` has `{word}` twice").into());
             }
             if slots.iter().any(|(_, other)| other.name() == slot.name()) {
-                return Err(format!("scheme `{name}` has two {}; use only one", slot.name()));
+                return Err(format!("scheme `{name}` has two {}; use only one", slot.name()).into());
             }
             slots.push((word, slot));
         }
         let scheme = Scheme::of(&slots);
         match scheme.refused() {
-            Some(why) => Err(format!("scheme `{name}` cannot work: {why}")),
+            Some(why) => Err(format!("scheme `{name}` cannot work: {why}").into()),
             None => Ok(scheme),
         }
     }

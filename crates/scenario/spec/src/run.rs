@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use crate::check;
 use crate::problem::Wrong;
-use crate::{PacketJitter, Point, Scheme, Settings};
+use crate::{Invalid, PacketJitter, Point, Scheme, Settings};
 
 /// A scheme with all settings resolved and validated at every point of the sweep. Read-only: it dereferences to [`VariantParts`].
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl Variant {
     ///
     /// # Errors
     /// Settings that cannot work, with a fix.
-    pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Variant, String> {
+    pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Variant, Invalid> {
         let at = At { point: Point::of_fan_in(settings.servers()), settings };
         at.checked(&scheme).map_err(|wrong| wrong.what)?;
         at.list_fits().map_err(|problem| problem.to_string())?;

@@ -137,7 +137,7 @@ fn carried_out(runner: &dyn Runner, engine: &str, batch: RunBatch, stop: &Atomic
         servers,
     });
     let unpack = |(packed, place): &(Packed, usize)| {
-        packed.unpack(inputs.get(*place).cloned().ok_or("the contents of a file are missing")?)
+        packed.unpack(inputs.get(*place).cloned().ok_or("the contents of a file are missing")?).map_err(String::from)
     };
     let variants = settings.iter().map(unpack).collect::<Result<Vec<_>, String>>()?;
     let cache = cache.filter(|_| watch.is_none()).map(|folder| Cache::new(folder, engine));

@@ -10,7 +10,7 @@ fn settings() -> Settings {
 }
 
 fn variant(settings: Settings) -> Result<Variant, String> {
-    Variant::new("any", Scheme::parse("newreno").unwrap(), settings)
+    Ok(Variant::new("any", Scheme::parse("newreno").unwrap(), settings)?)
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn ways(before: &[(&str, &str)], path: &str, value: &str) -> [(&'static str, Res
         Ok(scenario)
     });
     let own = parsed(&file(before, &[(path, value)]));
-    let written = set_value(&file(before, &[]), path, value).and_then(|text| parsed(&text));
+    let written = set_value(&file(before, &[]), path, value).map_err(String::from).and_then(|text| parsed(&text));
     [
         ("file", in_file),
         ("argument", resolved(argued)),
