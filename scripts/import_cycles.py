@@ -17,10 +17,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The size of a strongly connected part without a cycle: a file by itself.
 MOST = 1
 
-# Modules of a crate from the lowest to the highest: values and counters, the network, state, settings, then the parts that run.
+# Modules of a crate from the lowest to the highest. Among crates, scripts/dependencies.py has the order.
 LAYERS = {
-    "daemon": "memory clock token routing server_error writes pulse metrics prediction messages tenants net failover log migration peers settings "
-    "handover incast shared watchdog agent front exposition running",
+    "core": "clock memory prediction server_error token tenants pulse",
+    "observe": "metrics messages log exposition",
+    "state": "handover incast shared",
+    "daemon": "exposition running",
 }
 
 DECLARED = re.compile(r"^[ \t]*(?:pub(?:\([a-z: ]+\))?\s+)?mod\s+(\w+)\s*;", re.M)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fanin::{Draft, Scenario, Wanted};
 use fanin_daemon::Settings;
 use fanin_daemon::control::{self, Command};
-use fanin_daemon::incast::{Predicted, Predictor, Workload};
+use fanin_daemon::incast::{Predicted, Predictor, Workload, assumed_workload};
 use fanin_daemon::messages::IncastReport;
 use fanin_daemon::settings::Pool;
 
@@ -47,7 +47,7 @@ fn observed(settings: &Settings) -> Result<BTreeMap<String, Workload>, Failure> 
 }
 
 fn advise_pool(pool: &Pool, observed: Option<&Workload>, folder: Option<&Path>) -> Result<(), Failure> {
-    let Some(workload) = observed.copied().or_else(|| Workload::assumed(pool)) else { return Ok(()) };
+    let Some(workload) = observed.copied().or_else(|| assumed_workload(pool)) else { return Ok(()) };
     let prediction = Simulated
         .predict(pool, &workload, &STOP)
         .map_err(|why| Failure::Environment(format!("{}: incast cannot be predicted: {why}", pool.name)))?;

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use prometheus_client::metrics::MetricType;
 
-use super::family::{Family, family, gauge};
-use super::process;
-use super::source::{Source, build_info};
-use crate::agent::AgentCounters;
-use crate::clock::unix;
-use crate::metrics::{Metric, MetricKind};
+use fanin_proxy_agent::AgentCounters;
+use fanin_proxy_core::clock::unix;
+use fanin_proxy_observe::exposition::process;
+use fanin_proxy_observe::exposition::{Family, family, gauge};
+use fanin_proxy_observe::exposition::{Source, build_info};
+use fanin_proxy_observe::metrics::{Metric, MetricKind};
 
 /// An agent's metrics.
 #[derive(Debug)]

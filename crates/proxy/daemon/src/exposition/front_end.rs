@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use prometheus_client::metrics::MetricType;
 
-use super::family::{Family, family, gauge};
-use super::source::{Source, build_info};
-use super::{incast, process};
-use crate::metrics::{Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys};
-use crate::server_error::ServerError;
-use crate::shared::{PoolState, Shared};
+use super::incast;
+use fanin_proxy_core::server_error::ServerError;
+use fanin_proxy_observe::exposition::process;
+use fanin_proxy_observe::exposition::{Family, family, gauge};
+use fanin_proxy_observe::exposition::{Source, build_info};
+use fanin_proxy_observe::metrics::{
+    Class, Counters, Distribution, Metric, MetricKind, Multigets, ServerFigures, Sizes, hot_keys,
+};
+use fanin_proxy_state::shared::{PoolState, Shared};
 
 /// A front end's metrics.
 #[derive(Debug)]

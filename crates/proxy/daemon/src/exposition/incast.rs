@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use prometheus_client::metrics::MetricType;
 
-use super::family::{Family, family};
-use crate::incast::{IncastState, Predicted};
-use crate::metrics::{Metric, list};
-use crate::shared::PoolState;
+use fanin_proxy_observe::exposition::{Family, family};
+use fanin_proxy_observe::metrics::{Metric, list};
+use fanin_proxy_state::incast::{IncastState, Predicted};
+use fanin_proxy_state::shared::PoolState;
 
 /// Metrics of pools with `incast`.
 pub fn families(pools: &[Arc<PoolState>]) -> Vec<Family> {

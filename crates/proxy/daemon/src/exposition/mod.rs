@@ -1,16 +1,8 @@
-//! Metrics for Prometheus, over HTTP in a thread of its own.
-//!
-//! A scrape sums the threads' counters; nothing is computed before. Counters have one writer each, so that a scrape never delays a request.
+//! Metrics of a front end and of an agent. A scrape sums the threads' counters; nothing is computed before.
 
 mod agent;
-mod family;
 mod front_end;
-mod http;
 mod incast;
-mod process;
-mod protobuf;
-mod source;
 
 pub use agent::AgentMetrics;
 pub use front_end::FrontEndMetrics;
-pub use http::{HttpThread, listen};

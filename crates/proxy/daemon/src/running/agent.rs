@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 use super::listeners::Listeners;
-use crate::agent::{Agent, AgentCounters};
-use crate::clock::{Clock, duration};
-use crate::exposition::{self, AgentMetrics, HttpThread};
-use crate::memory::Memory;
-use crate::messages;
-use crate::metrics::Counters;
-use crate::net::secure::Secure;
-use crate::net::sockets::{Sockets, Waker};
-use crate::net::{Address, Net};
-use crate::settings::AgentSettings;
-use crate::watchdog::Watchdog;
+use crate::exposition::AgentMetrics;
+use crate::running::watchdog::Watchdog;
+use fanin_proxy_agent::{Agent, AgentCounters};
+use fanin_proxy_config::AgentSettings;
+use fanin_proxy_core::clock::{Clock, duration};
+use fanin_proxy_core::memory::Memory;
+use fanin_proxy_net::secure::Secure;
+use fanin_proxy_net::sockets::{Sockets, Waker};
+use fanin_proxy_net::{Address, Net};
+use fanin_proxy_observe::exposition::{self, HttpThread};
+use fanin_proxy_observe::messages;
+use fanin_proxy_observe::metrics::Counters;
 
 /// A running agent.
 pub struct RunningAgent {

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, getsockopt, shutdown, sockopt::PeerCredentials};
 
-use crate::handover::VERSION;
-use crate::net::Address;
+use fanin_proxy_net::Address;
+use fanin_proxy_state::handover::VERSION;
 
 /// Time in which the other side must send its line.
 const LINE_TIME: Duration = Duration::from_secs(2);

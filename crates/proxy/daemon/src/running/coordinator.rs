@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use fanin_plan_files::{placement, plan};
 
-use crate::clock::{Clock, Nanos, nanos};
-use crate::messages;
-use crate::migration::plan::{InvalidPlan, Reader, STAGE, stage};
-use crate::migration::unread::UnreadKeys;
-use crate::migration::{LEASE, MigrationState, Moves, PoolPlan, Stage};
-use crate::routing::Router;
-use crate::settings::{Plan, Pool, Problem, Settings};
-use crate::shared::Shared;
+use fanin_proxy_config::{Plan, Pool, Problem, Settings};
+use fanin_proxy_core::clock::{Clock, Nanos, nanos};
+use fanin_proxy_migration::plan::{InvalidPlan, Reader, STAGE, stage};
+use fanin_proxy_migration::unread::UnreadKeys;
+use fanin_proxy_migration::{LEASE, MigrationState, Moves, PoolPlan, Stage};
+use fanin_proxy_observe::messages;
+use fanin_proxy_routing::Router;
+use fanin_proxy_state::shared::Shared;
 
 /// Interval between checks of the files.
 const LOOK: Duration = Duration::from_millis(250);

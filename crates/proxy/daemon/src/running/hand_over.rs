@@ -9,10 +9,10 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use super::coordinator::MigrationThread;
 use super::{INSTALL_TIME, Running};
-use crate::handover::{Departures, Kind, Link, Offer, Released, Started, deliver};
-use crate::log::Writer;
-use crate::messages;
-use crate::settings::MetricsSettings;
+use fanin_proxy_config::MetricsSettings;
+use fanin_proxy_observe::log::Writer;
+use fanin_proxy_observe::messages;
+use fanin_proxy_state::handover::{Departures, Kind, Link, Offer, Released, Started, deliver};
 
 /// Refusal of a front end whose own predecessor still has clients.
 const BUSY: &str = "it still takes over clients itself; try again when its predecessor has ended, which `drain` limits";

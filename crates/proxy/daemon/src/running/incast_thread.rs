@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use crate::clock::{Clock, Nanos};
-use crate::incast::{IncastState, Predicted, Predictor, Workload};
-use crate::messages::{self, IncastReport, Report};
-use crate::shared::{PoolState, Shared};
+use fanin_proxy_core::clock::{Clock, Nanos};
+use fanin_proxy_observe::messages::{self, IncastReport, Report};
+use fanin_proxy_state::incast::{IncastState, Predicted, Predictor, Workload, assumed_workload};
+use fanin_proxy_state::shared::{PoolState, Shared};
 
 /// Time between two looks at the observations.
 const LOOK: Duration = Duration::from_millis(200);
@@ -96,7 +96,7 @@ fn look(
     clock: &Clock,
     stop: &AtomicBool,
 ) {
-    let Some(assumed) = Workload::assumed(&pool.settings) else { return };
+    let Some(assumed) = assumed_workload(&pool.settings) else { return };
     state.set_round_trip(round_trip(pool));
     state.end_period(&assumed);
     let observed = state.observed().map(|observed| observed.workload);
@@ -151,11 +151,16 @@ fn round_trip(pool: &PoolState) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::incast::state::tests::settings;
+    use fanin_proxy_config::Incast;
+    use fanin_units::{Bytes, Rate, Time};
 
     #[test]
     fn failed_prediction_is_repeated_after_a_pause() {
-        let state = Arc::new(IncastState::new(settings(), 1, None));
+        let millis = Time::from_millis(1);
+        let (buffer, link) = (Bytes(1 << 16), Rate(200_000_000));
+        let incast =
+            Incast { buffer, rto_min: Time::from_millis(200), link, rtt: millis, keys: 10, value: Bytes(1000) };
+        let state = Arc::new(IncastState::new(incast, 1, None));
         let workload = Workload { keys: 10, servers: 2, value: 1025 };
         let last = |observed, failed| Last { state: state.clone(), basis: Basis { workload, observed }, at: 1, failed };
         // The multigets are the same now; they may be observed instead of assumed.

@@ -15,9 +15,9 @@ use procfs::process::FDTarget;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::socket_file::SocketFile;
-use crate::handover::{OfferedSocket, Origin};
-use crate::net::Address;
-use crate::net::stream::Listener;
+use fanin_proxy_net::Address;
+use fanin_proxy_net::stream::Listener;
+use fanin_proxy_state::handover::{OfferedSocket, Origin};
 
 /// Maximum number of connections that wait for accept.
 const BACKLOG: i32 = 4096;

@@ -9,11 +9,11 @@ use socket2::Socket;
 
 use super::control::request_take_over;
 use super::{Inherited, Running, start_with};
-use crate::handover::{Arrival, Kind, Link, Offer, OfferedSocket, PoolName, Released, Started};
-use crate::messages;
-use crate::net::Address;
-use crate::settings::Settings;
-use crate::shared::Shared;
+use fanin_proxy_config::Settings;
+use fanin_proxy_net::Address;
+use fanin_proxy_observe::messages;
+use fanin_proxy_state::handover::{Arrival, Kind, Link, Offer, OfferedSocket, PoolName, Released, Started};
+use fanin_proxy_state::shared::Shared;
 
 /// A running front end that offers its sockets.
 #[derive(Debug)]

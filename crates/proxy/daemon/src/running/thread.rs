@@ -4,11 +4,11 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use crate::clock::{Clock, duration};
-use crate::front::Front;
-use crate::metrics::Counters;
-use crate::net::secure::Secure;
-use crate::net::sockets::Sockets;
+use fanin_proxy_core::clock::{Clock, duration};
+use fanin_proxy_front::Front;
+use fanin_proxy_net::secure::Secure;
+use fanin_proxy_net::sockets::Sockets;
+use fanin_proxy_observe::metrics::Counters;
 
 /// Pause before a restart.
 const PAUSE: Duration = Duration::from_millis(100);

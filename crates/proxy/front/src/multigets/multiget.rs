@@ -1,0 +1,565 @@
+//! A multiget: its keys, the server of each, their results, and the progress of writing them to the client.
+//!
+//! All keys of one server are a batch: one command, whose response is held until its keys are next, since a response follows the order of
+//! the keys, as in memcached. All work is linear in the keys; buffers are reused.
+
+use std::sync::Arc;
+
+use fanin_fanout::Window;
+use fanin_memcache::{Get, LONGEST_KEY};
+use fanin_placement::Server as Replica;
+
+use super::batch::{Batch, Settled};
+use super::schedule::Schedule;
+use super::spare::{Spare, Tables};
+use crate::upstreams::ask::Recipient;
+use crate::upstreams::pool::Pool;
+use fanin_proxy_core::clock::{Nanos, nanos, span};
+use fanin_proxy_core::memory::table::Id;
+use fanin_proxy_core::memory::{Buffer, Charge};
+use fanin_proxy_migration::{Location, MigrationState};
+use fanin_proxy_state::incast::EndedMultiget;
+
+/// Kind of retrieval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retrieval {
+    /// Values.
+    Plain,
+    /// With CAS unique.
+    WithCas,
+    /// With a new time to live.
+    Touch,
+}
+
+/// End of a request.
+const END: &[u8] = b"\r\n";
+/// Result of a miss; a hit has its size.
+const MISSED: u32 = 0;
+
+/// A multiget.
+#[derive(Debug)]
+pub struct Multiget {
+    /// The client and its request.
+    pub client: Id,
+    pub number: u64,
+    /// When it began, and time zero of its schedule.
+    begun: Nanos,
+    since: Nanos,
+    schedule: Schedule,
+    /// Whether a check for late batches is scheduled.
+    is_watched: bool,
+    /// Whether its next batch waits for room at its server.
+    is_listed: bool,
+    /// The migration by which its keys were located, if some are moving; and the kind of retrieval.
+    plan_state: Option<Arc<MigrationState>>,
+    asked: Retrieval,
+    /// Whether keys have replicas: a server's misses and failures are not final.
+    has_replicas: bool,
+    /// Number of its query in the log, if logged.
+    logged: Option<u64>,
+    batches: Vec<Batch>,
+    /// Requests of the batches, concatenated.
+    text: Vec<u8>,
+    /// Batch of each key.
+    of_key: Vec<u16>,
+    /// Result of each key, batch by batch.
+    sizes: Vec<u32>,
+    written: usize,
+    /// Batches not finished.
+    left: u32,
+    /// The batch that ended last, and when.
+    ended: (u32, Nanos),
+    /// First error.
+    failed: Option<&'static str>,
+    /// Whether it is the last part of the client's list of keys.
+    last: bool,
+    charge: Charge,
+}
+
+/// The request of a client that a multiget is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    pub recipient: Recipient,
+    /// Its number in the log, if it is logged.
+    pub logged: Option<u64>,
+    pub begun: Nanos,
+    /// Start of the pool's time for concurrency limits.
+    pub since: Nanos,
+}
+
+impl Retrieval {
+    fn of(get: &Get<'_>) -> Retrieval {
+        match (get.time, get.unique) {
+            (Some(_), _) => Retrieval::Touch,
+            (None, true) => Retrieval::WithCas,
+            (None, false) => Retrieval::Plain,
+        }
+    }
+}
+
+impl Multiget {
+    /// Builds the batches of a request's first keys, up to a maximum number, in the order of their first keys; returns the remaining keys,
+    /// if any. None if a key is too long.
+    pub fn new<'a>(
+        get: &Get<'a>,
+        most: usize,
+        origin: Origin,
+        window: Window,
+        pool: &Pool,
+        chosen: Option<Vec<Replica>>,
+        spare: &mut Spare,
+    ) -> Option<(Multiget, Option<Get<'a>>)> {
+        let (Tables { mut text, mut of_key, mut sizes, charge }, mut batches) = spare.tables(pool.servers().len());
+        let (asked, mut moving) = (Retrieval::of(get), false);
+        let mut keys = get.keys();
+        let mut chosen = chosen.unwrap_or_default().into_iter();
+        for key in keys.by_ref().take(most) {
+            if key.len() > LONGEST_KEY {
+                spare.take_back(Tables { text, of_key, sizes, charge }, batches);
+                return None;
+            }
+            let (place, plainly) = (pool.place(key), asked == Retrieval::Plain);
+            moving |= matches!(place, Location::Moving(_));
+            let server = chosen.next().map_or_else(|| place.asked_of(plainly), |replica| replica.0 as usize);
+            let number = &mut spare.of_server[server];
+            if *number == u16::MAX {
+                *number = batches.len() as u16;
+                batches.push(Batch { server: server as u32, ..Batch::default() });
+            }
+            let batch = &mut batches[*number as usize];
+            if pool.is_unclear(&place, plainly) {
+                batch.unclear.push(batch.count as u32);
+            }
+            batch.count += 1;
+            batch.asked.end += 1 + key.len();
+            of_key.push(*number);
+        }
+        lay_out(get, spare.head_of(get), &mut batches, &mut text, &of_key, &mut sizes);
+        let left = batches.len() as u32;
+        let last = keys.clone().next().is_none();
+        let mut multiget = Multiget {
+            client: origin.recipient.client,
+            number: origin.recipient.number,
+            begun: origin.begun,
+            since: origin.since,
+            schedule: Schedule::new(window, left),
+            is_watched: false,
+            is_listed: false,
+            plan_state: pool.plan_state().filter(|_| moving).cloned(),
+            has_replicas: pool.has_replicas(),
+            asked,
+            logged: origin.logged,
+            batches,
+            text,
+            of_key,
+            sizes,
+            written: 0,
+            left,
+            ended: (0, 0),
+            failed: None,
+            last,
+            charge,
+        };
+        multiget.charge.set(multiget.tables());
+        Some((multiget, (!last).then(|| get.of(&keys))))
+    }
+
+    /// Memory of its tables, without values.
+    pub fn tables(&self) -> usize {
+        let of_batches = size_of::<Batch>() * self.batches.capacity() + Schedule::BATCH * self.batches.len();
+        self.text.capacity() + 2 * self.of_key.capacity() + 4 * self.sizes.capacity() + of_batches
+    }
+
+    // Schedule.
+
+    /// When it began.
+    pub fn begun(&self) -> Nanos {
+        self.begun
+    }
+
+    /// The next batch to request, if the concurrency limit allows one.
+    pub fn next_batch(&mut self, now: Nanos) -> Option<u32> {
+        loop {
+            let batch = self.schedule.ask(span(self.since, now))?;
+            if self.batches[batch as usize].waits == 0 {
+                return Some(batch);
+            }
+            // Its keys have been requested from hubs.
+            self.schedule.lost(batch);
+        }
+    }
+
+    /// The server of the next batch, in its pool, and the number of its keys; none if it is not requested there.
+    pub fn next_server(&self) -> Option<(usize, usize)> {
+        let batch = self.batches.get(self.schedule.next()? as usize).filter(|batch| batch.waits == 0)?;
+        Some((batch.server as usize, batch.count))
+    }
+
+    /// It enters a server's list of those that wait; returns whether it was not there.
+    pub fn enters_list(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_listed, true)
+    }
+
+    /// It is not in a server's list any more.
+    pub fn leaves_list(&mut self) {
+        self.is_listed = false;
+    }
+
+    /// Whether every batch has been requested.
+    pub fn has_asked_all(&self) -> bool {
+        self.schedule.has_asked_all()
+    }
+
+    /// The server of a batch, in its pool.
+    pub fn server_of(&self, batch: u32) -> usize {
+        self.batches[batch as usize].server as usize
+    }
+
+    /// When to check for late batches, if the concurrency limit uses that and no check is scheduled. The caller schedules it.
+    pub fn watch(&mut self) -> Option<Nanos> {
+        let late_at = if self.is_watched { None } else { self.schedule.late_at() }?;
+        self.is_watched = true;
+        Some(self.since + nanos(late_at))
+    }
+
+    /// Reports late batches to the concurrency limit, when the check is due.
+    pub fn report_late(&mut self, now: Nanos) {
+        self.is_watched = false;
+        self.schedule.report_late(span(self.since, now));
+    }
+
+    /// Ends a batch with a complete response; returns the number and bytes of its values.
+    pub fn answered(&mut self, batch: u32, now: Nanos) -> (usize, usize) {
+        let bytes = self.bytes_of(batch);
+        self.schedule.answered(span(self.since, now), batch, bytes);
+        self.ended = (batch, now);
+        self.end(batch, true, None);
+        (self.batches[batch as usize].found, bytes as usize)
+    }
+
+    /// Ends a batch whose server has failed; without an error its keys are misses.
+    pub fn lost(&mut self, batch: u32, now: Nanos, failed: Option<&'static str>) {
+        self.schedule.lost(batch);
+        self.ended = (batch, now);
+        self.end(batch, false, failed);
+    }
+
+    /// The server of the batch that ended last, in its pool; when that batch was requested, and when it ended.
+    pub fn slowest(&self) -> (usize, Nanos, Nanos) {
+        let (batch, ended) = self.ended;
+        let asked = self.schedule.asked_at(batch).map_or(ended, |asked| self.since + nanos(asked));
+        (self.server_of(batch), asked, ended)
+    }
+
+    /// Its figures, when its last batch has ended.
+    pub fn ended(&self) -> EndedMultiget {
+        EndedMultiget {
+            keys: self.keys(),
+            servers: self.batches(),
+            values: self.batches.iter().map(|batch| batch.found).sum(),
+            bytes: self.bytes(),
+            took: self.ended.1.saturating_sub(self.begun),
+        }
+    }
+
+    /// Time zero and concurrency limit, for the pool's next multiget.
+    pub fn window(&self) -> (Nanos, Window) {
+        (self.since, self.schedule.window())
+    }
+
+    // Keys and results.
+
+    /// The plan by which its keys were located, if some are moving.
+    pub fn plan_state(&self) -> Option<Arc<MigrationState>> {
+        self.plan_state.clone()
+    }
+
+    /// Whether a batch's results may change until it ends.
+    fn is_provisional(&self) -> bool {
+        self.plan_state.is_some() || self.has_replicas
+    }
+
+    /// Whether keys have replicas.
+    pub fn has_replicas(&self) -> bool {
+        self.has_replicas
+    }
+
+    /// Forgets the values of a batch.
+    pub fn forget_values(&mut self, batch: u32) {
+        let batch = &self.batches[batch as usize];
+        self.sizes[batch.first..batch.first + batch.count].fill(MISSED);
+    }
+
+    /// Kind of retrieval.
+    pub fn retrieval(&self) -> Retrieval {
+        self.asked
+    }
+
+    /// Number of its query in the log, if logged.
+    pub fn logged(&self) -> Option<u64> {
+        self.logged
+    }
+
+    /// Whether batches are missing.
+    pub fn is_unfinished(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Whether it is the last part of the client's list of keys.
+    pub fn is_last(&self) -> bool {
+        self.last
+    }
+
+    /// Its error, if any.
+    pub fn failure(&self) -> Option<&'static str> {
+        self.failed
+    }
+
+    /// Replaces its error.
+    pub fn fail(&mut self, text: &'static str) {
+        self.failed = Some(text);
+    }
+
+    /// Sets its error, unless there is one.
+    pub fn fail_first(&mut self, text: Option<&'static str>) {
+        self.failed = self.failed.or(text);
+    }
+
+    /// A key, by its number.
+    pub fn key(&self, number: usize) -> Option<&[u8]> {
+        let batch = &self.batches[usize::from(*self.of_key.get(number)?)];
+        let keys = self.text.get(batch.asked.clone())?.strip_suffix(END)?;
+        let before = self.of_key[..number].iter().filter(|of| **of == self.of_key[number]).count();
+        keys.rsplit(|byte| *byte == b' ').nth(batch.count - 1 - before)
+    }
+
+    /// Number of batches: as many as servers.
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Its concurrency limit, if it has one.
+    pub fn limit(&self) -> Option<u32> {
+        let limit = self.schedule.window().window();
+        (limit < u32::MAX).then_some(limit)
+    }
+
+    /// Response bytes of all batches.
+    pub fn bytes(&self) -> usize {
+        (0..self.batches.len()).map(|batch| self.bytes_of(batch as u32) as usize).sum()
+    }
+
+    /// Number of keys of a batch.
+    pub fn keys_of(&self, batch: u32) -> usize {
+        self.batches[batch as usize].count
+    }
+
+    /// Number of keys.
+    pub fn keys(&self) -> usize {
+        self.of_key.len()
+    }
+
+    /// Request of a batch.
+    pub fn request(&self, batch: u32) -> &[u8] {
+        &self.text[self.batches[batch as usize].asked.clone()]
+    }
+
+    /// Records a value of this size, line included, whose bytes follow in [`Multiget::hold`]. Returns whether the key is valid here; keys
+    /// before it are misses.
+    #[must_use]
+    #[inline]
+    pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
+        let batch = &mut self.batches[batch as usize];
+        let keys_end = batch.asked.end - END.len();
+        while batch.come < batch.count {
+            // A key is a word: it may have any byte but space and newline, also a carriage return.
+            let rest = &self.text[batch.next_key..keys_end];
+            let is_it = rest.starts_with(key) && rest.get(key.len()).is_none_or(|byte| *byte == b' ');
+            let word = || rest.iter().position(|byte| *byte == b' ').unwrap_or(rest.len());
+            let len = if is_it { key.len() } else { word() };
+            self.sizes[batch.first + batch.come] = if is_it { size } else { MISSED };
+            batch.come += 1;
+            batch.next_key = (batch.next_key + len + 1).min(keys_end);
+            if is_it {
+                batch.found += 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes response bytes of a batch.
+    #[inline]
+    pub fn hold(&mut self, batch: u32, bytes: &[u8], spare: &mut Spare) {
+        let held = &mut self.batches[batch as usize].held;
+        if held.capacity() == 0 {
+            *held = spare.buffer(false);
+        }
+        held.extend(bytes);
+    }
+
+    /// Ends a batch. If it is not whole, its missing keys are misses, and `failed` is the error for the client.
+    pub fn end(&mut self, batch: u32, whole: bool, failed: Option<&'static str>) {
+        self.failed = self.failed.or(failed);
+        let is_provisional = self.is_provisional();
+        let batch = &mut self.batches[batch as usize];
+        if std::mem::replace(&mut batch.over, true) {
+            return;
+        }
+        self.left -= 1;
+        let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
+        if !whole && is_provisional {
+            // These have not been checked for values older than the plan.
+            sizes.fill(MISSED);
+        } else if !whole && batch.come > 0 {
+            // The last value may be incomplete.
+            let before: usize = sizes[..batch.come - 1].iter().map(|size| *size as usize).sum();
+            if before + sizes[batch.come - 1] as usize > batch.held.len() {
+                sizes[batch.come - 1] = MISSED;
+            }
+        }
+        sizes[batch.come..].fill(MISSED);
+        batch.come = batch.count;
+        if self.left == 0 {
+            // A client that does not read must not delay a stage.
+            self.plan_state = None;
+        }
+    }
+
+    /// Keys of a batch whose server was not known to be clear at the request.
+    pub fn unclear(&mut self, batch: u32) -> Vec<u32> {
+        std::mem::take(&mut self.batches[batch as usize].unclear)
+    }
+
+    /// Response bytes of a batch.
+    pub fn bytes_of(&self, batch: u32) -> u64 {
+        let batch = &self.batches[batch as usize];
+        (batch.held.len() + batch.more_bytes) as u64
+    }
+
+    /// Writes results in key order until `out` has `enough` bytes; returns whether all are written.
+    pub fn write(&mut self, out: &mut Buffer, enough: usize) -> bool {
+        let is_provisional = self.is_provisional();
+        while let Some(number) = self.of_key.get(self.written) {
+            if out.len() >= enough {
+                return false;
+            }
+            let batch = &mut self.batches[*number as usize];
+            if batch.written == batch.come || is_provisional && !batch.over {
+                return false;
+            }
+            let size = self.sizes[batch.first + batch.written] as usize;
+            // It may be incomplete.
+            let Some(answer) = batch.held.get(batch.written_bytes..batch.written_bytes + size) else { return false };
+            out.extend(answer);
+            batch.written += 1;
+            batch.written_bytes += size;
+            self.written += 1;
+        }
+        self.left == 0
+    }
+
+    /// Calls `each` for every key, by servers, with the size of its value.
+    pub fn each(&self, mut each: impl FnMut(&[u8], Option<u32>)) {
+        for batch in 0..self.batches.len() as u32 {
+            self.each_of(batch, |_, key, size| each(key, size));
+        }
+    }
+
+    /// The same for one batch, with each key's index.
+    pub fn each_of(&self, batch: u32, mut each: impl FnMut(u32, &[u8], Option<u32>)) {
+        let batch = &self.batches[batch as usize];
+        let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
+        let asked = self.text[batch.asked.clone()].strip_suffix(END).unwrap_or_default();
+        // After the command.
+        let keys = asked.rsplit(|byte| *byte == b' ').take(batch.count).collect::<Vec<_>>();
+        for (place, (key, size)) in (0..).zip(keys.into_iter().rev().zip(sizes)) {
+            let (line, rest) = held.split_at((*size as usize).min(held.len()));
+            held = rest;
+            each(place, key, value_size(line));
+        }
+    }
+
+    /// Whether a batch has ended.
+    pub fn is_over(&self, batch: u32) -> bool {
+        self.batches[batch as usize].over
+    }
+
+    /// Makes a batch wait for keys that are looked up elsewhere.
+    pub fn waits_for(&mut self, batch: u32, keys: usize) {
+        self.batches[batch as usize].waits = keys;
+    }
+
+    /// Records the result of such a key; returns whether it was the last. Then all results are merged.
+    #[must_use]
+    pub fn settle(&mut self, batch: u32, settled: (u32, Settled)) -> bool {
+        let batch = &mut self.batches[batch as usize];
+        if let Settled::Value(bytes) = &settled.1 {
+            batch.more_bytes += bytes.len();
+        }
+        batch.more.push(settled);
+        if batch.more.len() < batch.waits {
+            return false;
+        }
+        let (mut more, held) = (std::mem::take(&mut batch.more), std::mem::take(&mut batch.held));
+        more.sort_unstable_by_key(|(place, _)| *place);
+        let (mut more, mut at) = (more.into_iter().peekable(), 0);
+        batch.found = 0;
+        for (place, size) in self.sizes[batch.first..batch.first + batch.count].iter_mut().enumerate() {
+            let own = &held[at..at + *size as usize];
+            at += own.len();
+            match more.next_if(|(of, _)| *of as usize == place) {
+                Some((_, Settled::Value(bytes))) => {
+                    *size = bytes.len() as u32;
+                    batch.held.extend(&bytes);
+                }
+                Some((_, Settled::Missed)) => *size = MISSED,
+                _ => batch.held.extend(own),
+            }
+            batch.found += usize::from(*size != MISSED);
+        }
+        (batch.come, batch.more_bytes) = (batch.count, 0);
+        true
+    }
+
+    /// Returns its buffers.
+    pub fn over(self, spare: &mut Spare) {
+        let Multiget { text, of_key, sizes, charge, batches, .. } = self;
+        spare.take_back(Tables { text, of_key, sizes, charge }, batches);
+    }
+}
+
+/// Lays out the batches' requests and the space for results.
+fn lay_out(
+    get: &Get<'_>,
+    head: &[u8],
+    batches: &mut [Batch],
+    text: &mut Vec<u8>,
+    of_key: &[u16],
+    sizes: &mut Vec<u32>,
+) {
+    let (mut at, mut first) = (0, 0);
+    for batch in batches.iter_mut() {
+        let end = at + head.len() + batch.asked.end + END.len();
+        (batch.asked, batch.next_key, batch.first) = (at..end, at + head.len(), first);
+        (at, first) = (end, first + batch.count);
+    }
+    text.resize(at, b' ');
+    sizes.resize(first, MISSED);
+    for (key, number) in get.keys().zip(of_key) {
+        let batch = &mut batches[*number as usize];
+        text[batch.next_key + 1..][..key.len()].copy_from_slice(key);
+        batch.next_key += 1 + key.len();
+    }
+    for batch in batches {
+        text[batch.asked.start..][..head.len()].copy_from_slice(head);
+        text[batch.next_key..][..END.len()].copy_from_slice(END);
+        batch.next_key = batch.asked.start + head.len() + 1;
+    }
+}
+
+/// Size in a value's line, `VALUE key flags size`.
+fn value_size(answer: &[u8]) -> Option<u32> {
+    let line = answer.split(|byte| *byte == b'\r').next()?;
+    str::from_utf8(line.split(|byte| *byte == b' ').nth(3)?).ok()?.parse().ok()
+}

@@ -1,0 +1,7 @@
+//! Reports of the proxy: counters and histograms (`metrics`), messages for operators, the request log, and metrics over HTTP
+//! (`exposition`).
+
+pub mod exposition;
+pub mod log;
+pub mod messages;
+pub mod metrics;
