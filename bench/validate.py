@@ -16,6 +16,7 @@ from figures import RED, ROOT, compare, goodputs
 sys.path.insert(0, str(ROOT / "bench" / "linux"))
 
 import judge_instant
+import validate_roce
 
 TABLE = ROOT / "docs" / "validation.md"
 SEEDS_B = 120
@@ -350,7 +351,7 @@ figures are within their bounds.
 - Random points: `make linux-check SEED=k`. Of the 21 points of SEED=1 to 7, 20 are within bounds (2026-11-22). The other is Reno with 8 servers of 21 KiB into
   110 Mbit/s and 49 KiB: the kernel waits 200 ms in one of ten rounds (37.8 and 37.3 Mbit/s), as fanin does with some seeds (39 to 95).
 """
-    text += instant() + pair(pair_figures)
+    text += instant() + validate_roce.section() + pair(pair_figures)
     if found:
         text += "\n## What is outside, and why\n\n" + "\n".join(f"- {note}" for note in found) + "\n"
     return text, unnamed

@@ -19,6 +19,39 @@ fn are_told(cases: &[(&str, &str)]) {
 }
 
 #[test]
+fn refuses_cards_and_lossy_ports_that_cannot_work() {
+    are_told(&[
+        (
+            "[host.nic]\ndrain = \"2 Gbit/s\"\n",
+            "my.toml:2: `host.nic.drain` of 2 Gbit/s is not below the link's 1 Gbit/s",
+        ),
+        (
+            "[host.nic]\ndrain = \"900 Mbit/s\"\nbuffer = \"1 KB\"\n",
+            "my.toml:3: `host.nic.buffer` of 1 KB holds no full packet: use at least 1518 B",
+        ),
+        (
+            "[host.nic]\ndrain = \"900 Mbit/s\"\nnotify_at = \"1 MB\"\n",
+            "my.toml:3: `host.nic.notify_at` is not below `host.nic.buffer`",
+        ),
+        ("[host.nic]\nrate = \"1 Gbit/s\"\n", "my.toml:2: unknown key `nic.rate`"),
+        ("[host]\nnic = 1\n", "my.toml:2: unknown key `host.nic`"),
+    ]);
+    for (text, told) in [
+        ("[rdma]\nretries = 7\n", "my.toml:2: `rdma.retries` breaks connections, and a barrier workload would wait"),
+        ("[rdma]\nlocal_ack_timeout = 32\n", "my.toml:2: `rdma.local_ack_timeout` of 32: use at most 31"),
+        ("[rdma]\nwindow = \"500 B\"\n", "my.toml:2: an `rdma.window` of 500 B holds no packet of 1 KiB"),
+        (
+            "[pfc]\nenabled = false\n[switch]\nbuffer = \"2 KB\"\n[rdma]\npayload = \"4 KiB\"\n",
+            "my.toml:4: `switch.buffer`: 2 KB hold no full packet of RDMA, 4158 B",
+        ),
+    ] {
+        let place = Place::with(text);
+        let message = place.refuses(&["compare", "my.toml", "--schemes", "dcqcn", "--set", "workload.fragment=4 KiB"]);
+        assert!(message.contains(told), "{text:?} says {message}");
+    }
+}
+
+#[test]
 fn reports_errors_in_files_with_line_and_valid_form() {
     are_told(&[
         ("[link]\nrte = \"1 Gbit/s\"\n", "my.toml:2: unknown key `link.rte` (did you mean `link.rate`?)"),

@@ -16,6 +16,8 @@ use crate::settings::params;
 params! {
     /// Lossless ports: switches pause the links by which they fill (PFC, IEEE 802.1Qbb).
     pfc {
+        /// Whether switches pause links. Without, ports drop packets that exceed their buffers, as those of TCP do.
+        enabled: bool = true,
         /// Memory reserved for each link into a switch.
         reserved: Bytes = Bytes(4_096),
         /// Memory for packets that arrive over a link after it was paused; "auto": three times the link's rate by its delay, but at least the bytes of two delays, of a random delay of hosts' packets, and of three frames, one of them the pause.

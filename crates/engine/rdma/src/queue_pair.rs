@@ -7,8 +7,8 @@ use fanin_transport::{
 use fanin_units::Time;
 
 use crate::packet::{Header, Kind};
-use crate::receiver::{Receiver, Reply};
-use crate::sender::{Next, Sender};
+use crate::receiver::{Arrival, Receiver, Reply};
+use crate::sender::Sender;
 use crate::settings::Settings;
 
 /// One end of a connection.
@@ -28,18 +28,18 @@ pub struct QueuePair {
 type Calling<'a, 'b, W> = &'a mut Call<'b, Settings, W>;
 
 impl QueuePair {
-    fn transmit(&mut self, call: Calling<'_, '_, impl Wire>, header: Header, payload: u32, telemetry: Telemetry<'_>) {
+    fn transmit(&mut self, call: Calling<'_, '_, impl Wire>, header: Header, payload: u32, beside: Metadata<'_>) {
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         let bytes = match header.kind {
             Kind::Data | Kind::Close => call.settings.data_bytes(payload),
             _ => call.settings.ack_bytes(),
         };
-        call.wire.send(header.packet(bytes, payload as u16), Metadata { telemetry, ..Metadata::default() });
+        call.wire.send(header.packet(bytes, payload as u16), beside);
     }
 
     fn control(&mut self, call: Calling<'_, '_, impl Wire>, kind: Kind) {
         let header = Header { kind, at: 0, sent: call.now, notifies: false };
-        self.transmit(call, header, 0, Telemetry::None);
+        self.transmit(call, header, 0, Metadata::default());
     }
 
     /// Hands the next packet to the network card if it is time, and sets the timer.
@@ -60,7 +60,7 @@ impl QueuePair {
     fn send_next(&mut self, call: Calling<'_, '_, impl Wire>) {
         let Some(next) = self.sender.next(call.settings) else { return };
         self.sender.expire(call.now, call.settings);
-        let (at, payload) = (self.sender.next, if let Next::Data(bytes) = next { bytes } else { 0 });
+        let (at, payload) = (next.at, next.payload.unwrap_or(0));
         let kind = if payload > 0 { Kind::Data } else { Kind::Close };
         if self.sender.send(call.now, next) {
             self.stats.retransmits += 1;
@@ -68,38 +68,44 @@ impl QueuePair {
         let header = Header { kind, at, sent: call.now, notifies: false };
         let asks = call.settings.kind.has_telemetry() && payload > 0;
         let telemetry = if asks { Telemetry::Written(&[]) } else { Telemetry::None };
-        self.transmit(call, header, payload, telemetry);
+        self.transmit(call, header, payload, Metadata { telemetry, ..Metadata::default() });
     }
 
     /// Takes data, or the end of the stream, and replies.
     fn take(&mut self, call: Calling<'_, '_, impl Wire>, header: Header, packet: &Packet, metadata: Metadata<'_>) {
-        let bytes = if header.kind == Kind::Close { 1 } else { packet.payload.into() };
-        let reply = self.receiver.take(call.now, header.at, bytes, call.settings);
-        if reply == Reply::Ack {
-            self.stats.data_segments += u64::from(header.kind == Kind::Data);
-            self.receiver.closed |= header.kind == Kind::Close;
+        let ends = header.kind == Kind::Close;
+        let bytes = if ends { 1 } else { packet.payload.into() };
+        let reply = self.receiver.take(call.now, Arrival { at: header.at, bytes, ends }, call.settings);
+        if matches!(reply, Reply::Ack | Reply::Kept(_)) {
+            self.stats.data_segments += u64::from(!ends);
         }
-        let kind = match reply {
-            Reply::None => return,
-            Reply::Nack => Kind::Nack,
-            Reply::Ack | Reply::Again => Kind::Ack,
-        };
+        // The card's notification point sees packets whether or not they are in order.
         let notifies = packet.bits.any(Bits::CE) && self.receiver.notifies(call.now, call.settings);
+        let kind = match reply {
+            Reply::None if !notifies => return,
+            Reply::Nack | Reply::Kept(_) => Kind::Nack,
+            Reply::Ack | Reply::Again | Reply::None => Kind::Ack,
+        };
         let header = Header { kind, at: self.receiver.expected, sent: header.sent, notifies };
         let telemetry = match metadata.telemetry {
             Telemetry::None => Telemetry::None,
             of => Telemetry::Echo(of.hops()),
         };
-        self.transmit(call, header, 0, telemetry);
+        let kept = if let Reply::Kept(block) = reply { Some(block) } else { None };
+        self.transmit(call, header, 0, Metadata { telemetry, sack: kept.as_slice(), ..Metadata::default() });
     }
 
     fn acknowledged(&mut self, now: Time, header: Header, metadata: Metadata<'_>, settings: &Settings) {
         let rtt = self.sender.round_trip(now, header.at, header.sent);
         self.srtt = if self.srtt == Time::ZERO { rtt } else { Time(self.srtt.0 - self.srtt.0 / 8 + rtt.0 / 8) };
         self.sender.acknowledge(now, header.at, rtt, header.notifies, metadata.telemetry.hops(), settings);
-        if header.kind == Kind::Nack {
-            self.stats.fast_retransmits += 1;
-            self.sender.go_back(now);
+        match metadata.sack.first() {
+            Some(&block) => self.stats.fast_retransmits += u32::from(self.sender.kept(block, header.sent)),
+            None if header.kind == Kind::Nack => {
+                self.stats.fast_retransmits += 1;
+                self.sender.go_back(now, settings.recovery);
+            }
+            None => {}
         }
     }
 
@@ -146,7 +152,7 @@ impl Transport for QueuePair {
     }
 
     fn write(&mut self, call: Calling<'_, '_, impl Wire>, bytes: u64, _deadline: Time) {
-        self.sender.written += bytes;
+        self.sender.write(call.now, bytes, call.settings);
         self.go_on(call);
     }
 
@@ -197,7 +203,7 @@ impl Transport for QueuePair {
 
     fn started(&mut self, call: Calling<'_, '_, impl Wire>, payload: u32) {
         let wire_bytes = call.settings.data_bytes(payload) + call.settings.framing;
-        self.sender.started(call.now, wire_bytes);
+        self.sender.started(call.now, wire_bytes, call.settings);
         self.go_on(call);
     }
 
@@ -217,7 +223,12 @@ impl Transport for QueuePair {
         if self.times_out(call.settings.timeout) <= call.now {
             timer = Timer::Timeout;
             self.stats.timeouts += 1;
-            self.sender.go_back(call.now);
+            self.sender.timeouts += 1;
+            if call.settings.retries.is_some_and(|most| self.sender.timeouts > most) {
+                self.abort();
+                return Expiry { timer, progress: Progress::BROKEN };
+            }
+            self.sender.go_back(call.now, call.settings.recovery);
         }
         self.go_on(call);
         Expiry { timer, progress: Progress::NONE }
@@ -255,6 +266,10 @@ impl Transport for QueuePair {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn notified(&self) -> u64 {
+        self.sender.notified
     }
 
     fn full_payload(settings: &Settings) -> u32 {

@@ -1,19 +1,29 @@
-//! The sending half: go-back-N, paced.
+//! The sending half: go-back-N or selective repeat, paced.
 
 use std::collections::VecDeque;
 
+use fanin_laws::rate::rdma::Recovery;
 use fanin_laws::rate::{Ack, Control, Hop, Law};
+use fanin_transport::Block;
 use fanin_units::{Rate, Time};
 
-use crate::settings::Settings;
+use crate::blocks;
+use crate::settings::{Messages, Settings};
 
-/// The next thing to send.
+/// The next packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Payload, in bytes.
-    Data(u32),
-    /// The end of the stream.
-    Close,
+pub struct Next {
+    /// Its place in the stream.
+    pub at: u64,
+    /// Payload in bytes; none: the end of the stream.
+    pub payload: Option<u32>,
+}
+
+impl Next {
+    /// The end of the stream counts as one byte.
+    fn end(self) -> u64 {
+        self.at + self.payload.map_or(1, u64::from)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -32,10 +42,30 @@ pub struct Sender {
     pub ready_at: Time,
     /// Bytes on the wire of the last packet.
     last_bytes: u32,
+    /// Timeouts since something was last acknowledged.
+    pub timeouts: u32,
+    /// Congestion notifications received.
+    pub notified: u64,
     /// When something was last sent or acknowledged.
     pub moved_at: Time,
     /// Ends of packets that waited in the card, and how long: round trips are measured from their departure.
     waited: VecDeque<(u64, Time)>,
+    /// Places at which messages begin whose cost is still to come; empty if messages cost nothing.
+    begins: VecDeque<u64>,
+    /// Selective repeat.
+    repair: Repair,
+}
+
+/// State of selective repeat.
+#[derive(Clone, Debug, Default)]
+struct Repair {
+    /// Runs that the receiver has after the first missing byte.
+    kept: Vec<Block>,
+    /// Everything before it that the receiver does not have is lost.
+    lost_before: u64,
+    /// Holes before it have been sent again, the last one at that time.
+    sent_before: u64,
+    sent_at: Time,
 }
 
 impl Sender {
@@ -50,27 +80,76 @@ impl Sender {
             in_card: false,
             ready_at: Time::ZERO,
             last_bytes: 0,
+            timeouts: 0,
+            notified: 0,
             moved_at: Time::ZERO,
             waited: VecDeque::new(),
+            begins: VecDeque::new(),
+            repair: Repair::default(),
         }
+    }
+
+    /// The application writes more.
+    pub fn write(&mut self, now: Time, bytes: u64, settings: &Settings) {
+        let Messages { bytes: size, cost, .. } = settings.messages;
+        if cost > Time::ZERO && (size == 0 || self.written == 0) {
+            self.begins.push_back(self.written);
+        }
+        let was_idle = self.is_idle();
+        self.written += bytes;
+        // An idle queue pair takes the first message at once.
+        self.begin_message(now, if was_idle { Time::ZERO } else { cost }, settings);
+    }
+
+    /// If the next packet is a message's first, the card needs some time after the last one.
+    fn begin_message(&mut self, now: Time, cost: Time, settings: &Settings) {
+        let bytes = settings.messages.bytes;
+        if self.begins.front() != Some(&self.next) || self.next(settings).is_none() {
+            return;
+        }
+        self.begins.pop_front();
+        if bytes > 0 {
+            self.begins.push_back(self.next + bytes);
+        }
+        self.ready_at = self.ready_at.max(now).saturating_add(cost);
     }
 
     /// The next packet, if the window has room for it and none waits in the card.
     pub fn next(&self, settings: &Settings) -> Option<Next> {
-        if self.in_card || self.is_window_full(settings) {
+        if self.in_card {
             return None;
         }
-        match self.written - self.next.min(self.written) {
-            0 => (self.closing && self.next == self.written).then_some(Next::Close),
-            left => Some(Next::Data(left.min(settings.payload.into()) as u32)),
+        let Repair { kept, lost_before, sent_before, .. } = &self.repair;
+        if let Some(hole) = blocks::hole(kept, self.acked.max(*sent_before), *lost_before) {
+            return Some(self.packet(hole.start, hole.end.min(self.written), settings));
         }
+        if self.is_window_full(settings) {
+            return None;
+        }
+        let ends = self.next >= self.written;
+        (!ends || self.closing && self.next == self.written).then(|| self.packet(self.next, self.written, settings))
+    }
+
+    /// The packet at a place before `until`, or the end of the stream. None has bytes of two messages.
+    fn packet(&self, at: u64, until: u64, settings: &Settings) -> Next {
+        let mut bytes = until.saturating_sub(at).min(settings.payload.into());
+        if let Some(place) = at.checked_rem(settings.messages.bytes) {
+            bytes = bytes.min(settings.messages.bytes - place);
+        }
+        Next { at, payload: (bytes > 0).then_some(bytes as u32) }
     }
 
     fn is_window_full(&self, settings: &Settings) -> bool {
-        settings.window.is_some_and(|window| {
-            let at_rate = u128::from(window) * u128::from(self.law.rate().0) / u128::from(settings.line.0.max(1));
-            u128::from(self.next - self.acked) >= at_rate.max(1)
-        })
+        let Messages { bytes, depth, .. } = settings.messages;
+        if depth > 0 && self.next >= (self.acked / bytes + depth).saturating_mul(bytes) {
+            return true;
+        }
+        let in_flight = self.next - self.acked;
+        in_flight >= settings.most_in_flight
+            || settings.window.is_some_and(|window| {
+                let at_rate = u128::from(window) * u128::from(self.law.rate().0) / u128::from(settings.line.0.max(1));
+                u128::from(in_flight) >= at_rate.max(1)
+            })
     }
 
     /// Whether there is nothing to send or to be acknowledged.
@@ -83,27 +162,29 @@ impl Sender {
         self.acked < self.next
     }
 
-    /// The next packet goes to the network card; returns whether it was sent before.
-    pub fn send(&mut self, now: Time, next: Next) -> bool {
-        let again = self.next < self.fresh;
-        self.next += match next {
-            Next::Data(bytes) => bytes.into(),
-            Next::Close => 1,
-        };
+    /// The packet goes to the network card; returns whether it was sent before.
+    pub fn send(&mut self, now: Time, packet: Next) -> bool {
+        let again = packet.at < self.fresh;
+        if packet.at < self.next {
+            (self.repair.sent_before, self.repair.sent_at) = (packet.end(), now);
+        } else {
+            self.next = packet.end();
+        }
         self.fresh = self.fresh.max(self.next);
         // The end of the stream has no payload, whose departure would be reported.
-        (self.in_card, self.moved_at) = (matches!(next, Next::Data(_)), now);
+        (self.in_card, self.moved_at) = (packet.payload.is_some(), now);
         again
     }
 
     /// The packet has begun to leave the card.
-    pub fn started(&mut self, now: Time, wire_bytes: u32) {
+    pub fn started(&mut self, now: Time, wire_bytes: u32, settings: &Settings) {
         if self.in_card && now > self.moved_at {
             self.waited.push_back((self.next, now.since(self.moved_at)));
         }
         (self.in_card, self.last_bytes, self.moved_at) = (false, wire_bytes, now);
         self.law.sent(now, wire_bytes);
         self.ready_at = now.saturating_add(self.law.rate().time_for(wire_bytes.into()));
+        self.begin_message(now, settings.messages.cost, settings);
     }
 
     /// Time since a packet that ends at this byte began to leave; it was sent at some time.
@@ -120,14 +201,36 @@ impl Sender {
 
     /// Everything before `at` is acknowledged after a round trip, by a packet that reports a congestion mark or not.
     pub fn acknowledge(&mut self, now: Time, at: u64, rtt: Time, marked: bool, hops: &[Hop], settings: &Settings) {
+        self.notified += u64::from(marked);
         if at > self.acked {
-            (self.acked, self.moved_at) = (at, now);
+            (self.acked, self.moved_at, self.timeouts) = (at, now, 0);
             // A late acknowledgement after a timeout: nothing before it need be sent again.
             self.next = self.next.max(at);
+            if settings.recovery == Recovery::SelectiveRepeat {
+                blocks::end_after(&mut self.repair.kept, at);
+            }
         }
         let before = self.law.rate();
         self.law.acknowledge(&Ack { now, acked: at, next: self.next, packet: settings.payload, rtt, marked, hops });
         self.retime(now, before, settings);
+        self.begin_message(now, settings.messages.cost, settings);
+    }
+
+    /// The receiver has kept a packet that was sent at some time, with those of the block: missing ones before them are lost.
+    /// Returns whether that is news of a loss.
+    pub fn kept(&mut self, block: Block, sent: Time) -> bool {
+        let repair = &mut self.repair;
+        if block.start <= self.acked {
+            return false;
+        }
+        let is_news = block.start > repair.lost_before;
+        blocks::add(&mut repair.kept, block);
+        repair.lost_before = repair.lost_before.max(block.start);
+        // A packet that left after all holes has come: those that are still there are lost again.
+        if sent > repair.sent_at {
+            repair.sent_before = self.acked;
+        }
+        is_news
     }
 
     /// Serves the algorithm's timers.
@@ -147,9 +250,13 @@ impl Sender {
         self.ready_at = Time(at).max(now);
     }
 
-    /// Everything unacknowledged is to be sent again.
-    pub fn go_back(&mut self, now: Time) {
-        (self.next, self.moved_at) = (self.acked, now);
+    /// Everything unacknowledged is to be sent again, with selective repeat except for the runs that the receiver has.
+    pub fn go_back(&mut self, now: Time, recovery: Recovery) {
+        self.moved_at = now;
+        match recovery {
+            Recovery::GoBackN => self.next = self.acked,
+            Recovery::SelectiveRepeat => (self.repair.lost_before, self.repair.sent_before) = (self.next, self.acked),
+        }
         self.waited.clear();
     }
 }

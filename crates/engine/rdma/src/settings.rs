@@ -1,6 +1,6 @@
 //! Settings of all ends.
 
-use fanin_laws::rate::rdma::HEADERS;
+use fanin_laws::rate::rdma::{HEADERS, Recovery};
 use fanin_laws::rate::{Kind, Law, Place, Settings as Laws};
 use fanin_units::{Rate, Time};
 
@@ -24,12 +24,32 @@ pub struct Settings {
     pub line: Rate,
     /// Bytes in flight at that rate, if they are limited; at a lower rate, so much less.
     pub window: Option<u64>,
+    /// Most bytes in flight at any rate, the card's own limit.
+    pub most_in_flight: u64,
     /// Time without an acknowledgement after which everything unacknowledged is sent again.
     pub timeout: Time,
-    /// Least time between two requests for the same missing byte.
-    pub nack_interval: Time,
+    /// Timeouts in a row after which the connection breaks; `None`: never.
+    pub retries: Option<u32>,
+    /// Least time between two requests for the same missing byte; `None`: one for each burst of loss.
+    pub nack_interval: Option<Time>,
+    /// Packets that are sent again after a loss.
+    pub recovery: Recovery,
     /// Least time between two congestion notifications of a connection.
     pub cnp_interval: Time,
+    /// Messages into which a stream is divided.
+    pub messages: Messages,
+}
+
+/// Messages into which a stream is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// Bytes of each; zero: each write of the application is one.
+    pub bytes: u64,
+    /// Messages in flight; zero: any number. Zero unless they have a size.
+    pub depth: u64,
+    /// Time that the sending card needs between two messages of a queue pair: it begins the next one so long after the last packet of the
+    /// one before, or after the acknowledgement for which it waited.
+    pub cost: Time,
 }
 
 impl Settings {
@@ -44,9 +64,13 @@ impl Settings {
             framing: 0,
             line: place.line,
             window: kind.is_windowed().then_some(window),
+            most_in_flight: u64::MAX,
             timeout: Time::from_millis(4),
-            nack_interval: Time::from_micros(500),
+            retries: None,
+            nack_interval: Some(Time::from_micros(500)),
+            recovery: Recovery::GoBackN,
             cnp_interval: Time::ZERO,
+            messages: Messages::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use fanin_units::Time;
 
 use crate::engine::{self, Running};
 use crate::link::Departures;
-use crate::network::{Clients, Config, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
+use crate::network::{Card, Clients, Config, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
 use crate::occupancy::Occupancy;
 use crate::parts::{self, Team};
 use crate::probe::{NoProbe, Probe, Recorder, Watchers};
@@ -55,6 +55,8 @@ impl<T: Transport> Builder<T> {
             host_faults: Arc::default(),
             ticks: None,
             receive_windows: None,
+            card: None,
+            measures_pairs: false,
             clients: Clients::default(),
             connections: 0,
             measures_latencies: false,
@@ -114,6 +116,18 @@ impl<T: Transport> Builder<T> {
     /// Receive windows set by hosts.
     pub fn receive_windows(mut self, windows: ReceiveWindows) -> Builder<T> {
         self.config.receive_windows = Some(windows);
+        self
+    }
+
+    /// Network cards that drain their ingress buffers more slowly than links fill them.
+    pub fn card(mut self, card: Card) -> Builder<T> {
+        self.config.card = Some(card);
+        self
+    }
+
+    /// Measures every queue pair.
+    pub fn measure_pairs(mut self) -> Builder<T> {
+        self.config.measures_pairs = true;
         self
     }
 

@@ -46,7 +46,8 @@ pub(crate) fn check(
     mut connections: impl Iterator<Item = [Account; 2]>,
     [sent, received, under_way]: [u64; 3],
 ) -> Result<(), Imbalance> {
-    packets(&tables.totals, &tables.faults)?;
+    let in_cards = tables.cards.iter().map(|card| card.drops).sum();
+    packets(&tables.totals, in_cards, &tables.faults)?;
     if let Some(imbalance) = broken {
         return Err(imbalance.clone());
     }
@@ -61,10 +62,11 @@ pub(crate) fn connection([one, other]: [Account; 2]) -> Result<(), Imbalance> {
     check(&other, &one)
 }
 
-/// Every packet that was sent or duplicated by a fault was delivered, dropped, lost by a fault, or is in flight.
-fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), Imbalance> {
+/// Every packet that was sent or duplicated by a fault was delivered, dropped at a port or by a card, lost by a fault, or is in flight.
+fn packets(totals: &Totals, in_cards: u64, faults: &[FaultRow]) -> Result<(), Imbalance> {
     let &Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
         totals;
+    let drops = drops + in_cards;
     let lost: u64 = faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum();
     let doubled: u64 = faults.iter().map(|row| row.duplicated_packets).sum();
     let what = || {
@@ -111,9 +113,10 @@ mod tests {
     fn detects_a_missing_packet() {
         let whole =
             Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
-        assert_eq!(packets(&whole, &[]), Ok(()));
+        assert_eq!(packets(&whole, 0, &[]), Ok(()));
+        assert_eq!(packets(&Totals { drops: 1, ..whole }, 2, &[]), Ok(()), "two of them in a card");
         let said = "packets are not conserved: 9 sent, 5 delivered, 2 dropped, 1 under way";
-        assert_eq!(said_of(packets(&Totals { drops: 2, ..whole }, &[])), said);
+        assert_eq!(said_of(packets(&Totals { drops: 2, ..whole }, 0, &[])), said);
     }
 
     #[test]
@@ -121,9 +124,9 @@ mod tests {
         let whole =
             Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
         let faults = FaultRow { lost_packets: 3, crashed_packets: 1, duplicated_packets: 4, ..FaultRow::default() };
-        assert_eq!(packets(&whole, std::slice::from_ref(&faults)), Ok(()));
+        assert_eq!(packets(&whole, 0, std::slice::from_ref(&faults)), Ok(()));
         let said = "packets are not conserved: 9 sent, 5 delivered, 3 dropped, 1 under way, 3 doubled, 4 lost";
-        assert_eq!(said_of(packets(&whole, &[FaultRow { duplicated_packets: 3, ..faults }])), said);
+        assert_eq!(said_of(packets(&whole, 0, &[FaultRow { duplicated_packets: 3, ..faults }])), said);
     }
 
     #[test]

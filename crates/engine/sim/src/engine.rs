@@ -164,6 +164,14 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
         }
     }
 
+    /// A card has drained a packet.
+    #[inline(never)]
+    fn drained(&mut self, link: LinkId) {
+        if let Some(packet) = self.world.net.drained(link) {
+            self.receive(link, &packet);
+        }
+    }
+
     /// A host crashes, returns or changes its speed.
     #[cold]
     fn apply_host_fault(&mut self, number: u32) {
@@ -184,6 +192,7 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
             Event::Change(number) => self.world.change(number),
             Event::Fault(number) => self.apply_host_fault(number),
             Event::Late(link) => self.come_late(link),
+            Event::Drained(link) => self.drained(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
             Event::Turn(host) => self.world.take_turn(host),
             Event::App(timer) => self.observer.due(&mut self.world, timer),

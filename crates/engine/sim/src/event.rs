@@ -18,6 +18,8 @@ pub(crate) enum Event {
     Pause(LinkId, PauseFrame),
     /// A delayed packet arrives that crossed a link earlier.
     Late(LinkId),
+    /// A network card has drained the first packet that came by a link.
+    Drained(LinkId),
     /// The timer of the endpoint in a slot may be due, if the endpoint is still there.
     Endpoint(EndpointId, Slot),
     /// An end at a host has its turn.
@@ -62,6 +64,7 @@ const LATE: u64 = 1 << 33;
 const PAUSE: u64 = 1 << 34;
 const PAUSE_CLASS: u32 = 35;
 const PAUSE_ON: u64 = 1 << 38;
+const DRAINED: u64 = 1 << 39;
 const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
@@ -119,6 +122,11 @@ impl Key {
         Key::new(at, LATE | u64::from(link.0))
     }
 
+    /// Packets that a card has drained precede those that arrive at it.
+    pub fn drained(at: u64, link: LinkId) -> Key {
+        Key::new(at, DRAINED | u64::from(link.0))
+    }
+
     /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
     /// first, then by the link's number. (`docs/decisions/order-of-events.md` says why.)
     #[inline]
@@ -173,6 +181,7 @@ impl Key {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
                 Event::App(Timer { owner: Owner::new((rank >> 40) as u8), what })
             }
+            _ if rank & DRAINED != 0 => Event::Drained(LinkId(number)),
             _ if rank & PAUSE != 0 => {
                 let class = (rank >> PAUSE_CLASS) as u8 & 7;
                 Event::Pause(LinkId(number), PauseFrame { class, on: rank & PAUSE_ON != 0 })

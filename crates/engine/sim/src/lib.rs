@@ -59,7 +59,7 @@ pub use fanin_driver::{
 pub use fanin_tables::{FlowKind, FlowRow, QueryRow, RunError, RunTables, Totals};
 pub use flow_control::FlowControl;
 pub use link::{Departures, Queued};
-pub use network::{Clients, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
+pub use network::{Card, Clients, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
 pub use packet::{CapturedPacket, InFlight};
 pub use parts::{Team, one_core};
 pub use pauses::Pauses;

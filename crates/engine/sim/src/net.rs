@@ -1,5 +1,7 @@
 //! The network: links, packets on them, and the event queue.
 
+mod card_effects;
+mod cards;
 mod fault_effects;
 mod faults;
 mod parts;
@@ -29,6 +31,7 @@ use crate::ports::PortSetup;
 use crate::probe::{Dropped, Filled, LoggedEvent, LostPacket, Probe};
 use crate::slot::Slot;
 
+pub(crate) use cards::{CardCounts, Cards};
 pub(crate) use faults::{ByLink, Faults, Lost};
 
 /// Distance of prefetching in a queue, in packets.
@@ -73,6 +76,10 @@ pub(crate) struct Net<P> {
     pub framing: Framing,
     jitter: Jitter,
     faults: Option<Box<Faults>>,
+    /// Receiving cards that drain slowly, if any.
+    pub cards: Option<Box<Cards>>,
+    /// Whether anything but ports affects packets: faults or cards.
+    interferes: bool,
     /// Flow control at switches, if any.
     flow_control: Option<Box<dyn FlowControl>>,
     /// Whether switches trim, have classes, or control flow.
@@ -108,6 +115,8 @@ impl<P: Probe> Net<P> {
         let span = 2 * (longest + config.jitter.0);
         let jitter = Jitter::new(config.jitter, &fabric, flow_seed);
         let faults = Faults::new(config, &fabric);
+        let cards = Cards::new(config.card);
+        let interferes = faults.is_some() || cards.is_some();
         let pools = Pools::new(config.ports.as_ref(), &fabric);
         let pauses =
             flow_control.as_ref().map_or(PauseLog::default(), |control| PauseLog::new(control.drains_within()));
@@ -132,6 +141,8 @@ impl<P: Probe> Net<P> {
             framing,
             jitter,
             faults,
+            cards,
+            interferes,
             flow_seed,
             pauses,
             started: Vec::new(),
@@ -564,7 +575,16 @@ impl<P: Probe> Net<P> {
     /// A packet has arrived over a link: return it at a host, forward it at a switch.
     #[inline(always)]
     pub fn comes_out(&mut self, now: u64, link: LinkId, packet: &InFlight) -> bool {
-        (self.faults.is_none() || self.passes(now, link, packet)) && self.goes_no_further(now, link, packet)
+        match self.interferes {
+            true => self.comes_through(now, link, packet),
+            false => self.goes_no_further(now, link, packet),
+        }
+    }
+
+    /// The same in a network with faults or cards.
+    #[cold]
+    fn comes_through(&mut self, now: u64, link: LinkId, packet: &InFlight) -> bool {
+        (self.faults.is_none() || self.passes(now, link, packet)) && self.reaches_host(now, link, packet)
     }
 
     /// The same for a packet that no fault affects.
@@ -620,9 +640,10 @@ impl<P: Probe> Net<P> {
         Metadata { sack, notes, telemetry }
     }
 
-    /// Packets on links, in queues, and delayed.
+    /// Packets on links, in queues and cards, and delayed.
     pub fn in_flight(&self) -> u64 {
-        self.links.iter().map(|link| link.len() as u64).sum::<u64>() + self.late()
+        let in_cards = self.cards.as_ref().map_or(0, |cards| cards.packets());
+        self.links.iter().map(|link| link.len() as u64).sum::<u64>() + in_cards + self.late()
     }
 }
 

@@ -69,6 +69,17 @@ pub struct PacketFaults {
     pub reordering_delay: Time,
 }
 
+/// The receiving half of a host's network card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Bytes of its ingress buffer.
+    pub buffer: u64,
+    /// Rate at which it drains that, below the link's.
+    pub drain: Rate,
+    /// Bytes in the buffer beyond which it marks an ECN-capable packet, as a switch does, if it does.
+    pub notify_at: Option<u64>,
+}
+
 /// Clock ticks of hosts: with these, a timer is served at its host's next one.
 #[derive(Clone, Copy, Debug)]
 pub struct HostTicks {
@@ -115,6 +126,9 @@ pub(crate) struct Config {
     pub host_faults: Arc<[HostFault]>,
     pub ticks: Option<HostTicks>,
     pub receive_windows: Option<ReceiveWindows>,
+    pub card: Option<Card>,
+    /// Whether a run has a row for each queue pair.
+    pub measures_pairs: bool,
     pub clients: Clients,
     /// About how many connections are open at once.
     pub connections: usize,

@@ -76,6 +76,7 @@ impl Dropped {
             Why::Law(Drop::Early) => "early",
             Why::Law(Drop::NotEct) => "not_ect",
             Why::Down => "down",
+            Why::Card => "card",
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Counters at the start of the measured time: warm-up is excluded from all figures.
 
+use std::collections::BTreeMap;
+
+use fanin_driver::EndpointId;
 use fanin_fabric::LinkId;
 use fanin_transport::{Stats, Transport};
 use fanin_units::Time;
 
 use crate::link::{Counts, Link};
-use crate::net::ByLink;
+use crate::net::{ByLink, CardCounts};
 
 /// Sums of endpoints' counters.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,6 +112,25 @@ pub(crate) struct MeasurementStart {
     /// By link.
     pub ports: Vec<PortSums>,
     pub faults: ByLink,
+    pub cards: CardCounts,
+    /// By the connection's opener, if queue pairs are measured.
+    pub pairs: BTreeMap<EndpointId, PairCounts>,
+}
+
+/// Counts of a queue pair.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PairCounts {
+    pub sums: Sums,
+    pub notified: u64,
+    /// Payload delivered at the other end.
+    pub delivered: u64,
+}
+
+impl PairCounts {
+    /// Of a connection's sending end and its other one.
+    pub fn of(sender: &impl Transport, receiver: &impl Transport) -> PairCounts {
+        PairCounts { sums: Sums::of(sender), notified: sender.notified(), delivered: receiver.delivered() }
+    }
 }
 
 impl MeasurementStart {

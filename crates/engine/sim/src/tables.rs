@@ -1,14 +1,14 @@
 //! Tables of a run, from its counters.
 
-use fanin_driver::{Record, View};
+use fanin_driver::{EndpointId, Record, View};
 use fanin_fabric::LinkId;
-use fanin_tables::{Engine, PortRow, RunTables, StallRow, Totals};
+use fanin_tables::{Engine, PortRow, QueuePairRow, RunTables, StallRow, Totals};
 use fanin_transport::Transport;
 
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
-use crate::since::PortSums;
+use crate::since::{PairCounts, PortSums};
 use crate::stalls::Stall;
 use crate::world::World;
 
@@ -20,6 +20,8 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
+    let cards = world.net.card_rows(&world.since.cards);
+    let queue_pairs = queue_pairs(world);
     let pauses = world.net.pauses.rows(world.now, &world.net.fabric);
     let deadlocks = world.net.pauses.deadlocks(world.now, world.measured_from(), &world.net.fabric, &world.net.links);
     let (fabric, occupancy) = (&world.net.fabric, world.net.probe.occupancy());
@@ -49,6 +51,8 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
         latency,
         ports,
         faults,
+        cards,
+        queue_pairs,
         pauses,
         deadlocks,
         port_series,
@@ -70,6 +74,7 @@ pub(crate) fn totals<P: Probe, T: Transport>(world: &World<P, T>, record: &Recor
         || world.net.links.iter().zip(world.net.fabric.link_ids()).map(|(link, id)| since.port(id, link).counts);
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
     let lost_before: u64 = since.faults.values().map(|met| met.lost + met.crashed).sum();
+    let in_cards_before: u64 = since.cards.values().map(|card| card.drops).sum();
     let doubled_before: u64 = since.faults.values().map(|met| met.duplicated).sum();
     let stalls = world.evidence().all();
     Totals {
@@ -94,7 +99,7 @@ pub(crate) fn totals<P: Probe, T: Transport>(world: &World<P, T>, record: &Recor
         queue_max_bytes: longest_queue(world),
         // Packets in flight at the start of the measured time count as sent in it, so that packets are conserved.
         injected_packets: world.net.injected + doubled_before
-            - (since.delivered_packets + dropped_before + lost_before),
+            - (since.delivered_packets + dropped_before + in_cards_before + lost_before),
         delivered_packets: world.net.delivered - since.delivered_packets,
         in_flight_packets: world.net.in_flight(),
     }
@@ -111,6 +116,24 @@ fn longest_queue<P: Probe, T: Transport>(world: &World<P, T>) -> u64 {
         }
         hosts => hosts.iter().flat_map(|&host| fabric.downlinks(host)).map(longest).max().unwrap_or(0),
     }
+}
+
+fn queue_pairs<P: Probe, T: Transport>(world: &World<P, T>) -> Vec<QueuePairRow> {
+    let row = |(id, now): (EndpointId, PairCounts)| {
+        let before = world.since.pairs.get(&id).copied().unwrap_or_default();
+        let sums = now.sums.since(before.sums);
+        let [from_host, to_host] = world.hosts_of(id).map(|host| host.0.into());
+        QueuePairRow {
+            from_host,
+            to_host,
+            delivered_bytes: now.delivered - before.delivered,
+            resent_packets: sums.retransmits,
+            nacks: sums.fast_retransmits,
+            timeouts: sums.timeouts,
+            notifications: now.notified - before.notified,
+        }
+    };
+    world.pairs().map(row).collect()
 }
 
 fn ports<P: Probe, T: Transport>(world: &World<P, T>) -> Vec<PortRow> {

@@ -20,7 +20,7 @@ use crate::packet::InFlight;
 use crate::ports::PortSetup;
 use crate::probe::{LoggedEvent, Probe};
 use crate::receivers::Receivers;
-use crate::since::{MeasurementStart, PortSums};
+use crate::since::{MeasurementStart, PairCounts, PortSums};
 use crate::slot::Slot;
 use crate::socket::{Socket, Sockets};
 use crate::stall_causes::{Evidence, cause_of};
@@ -530,14 +530,34 @@ impl<P: Probe, T: Transport> World<P, T> {
             delivered_packets: self.net.delivered,
             ports: self.net.links.iter().map(PortSums::of).collect(),
             faults: self.net.met(),
+            cards: self.net.card_counts(),
+            pairs: self.pairs().collect(),
         };
         self.net.links.iter_mut().for_each(Link::forget_longest_queue);
         self.net.pauses.forget(self.now);
+        if let Some(cards) = &mut self.net.cards {
+            cards.forget();
+        }
         if let Some(latencies) = &mut self.latencies {
             latencies.forget();
         }
         self.stalls.forget(self.now);
         self.clock_starts();
+    }
+
+    /// The host of an endpoint of an open connection, and that of its peer.
+    pub fn hosts_of(&self, id: EndpointId) -> [HostId; 2] {
+        let slot = self.sockets.book.slot(id).expect("the connection is open");
+        [slot, slot.peer()].map(|slot| self.net.host_of(slot))
+    }
+
+    /// Counts of each queue pair that sends, if they are measured.
+    pub fn pairs(&self) -> impl Iterator<Item = (EndpointId, PairCounts)> {
+        let measured = self.config().measures_pairs;
+        let both =
+            self.sockets.connections().filter(move |_| measured).flat_map(|[one, other]| [[one, other], [other, one]]);
+        let sends = both.filter(|[from, _]| from.endpoint.written().total > 0);
+        sends.map(|[from, to]| (from.id, PairCounts::of(&from.endpoint, &to.endpoint)))
     }
 
     /// Tell the probe that a round or query has ended.

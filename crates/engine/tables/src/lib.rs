@@ -27,7 +27,8 @@ pub use column::{Cell, Column, ColumnType, Row};
 pub use counter::Counter;
 pub use flow_kind::FlowKind;
 pub use ports::{
-    DeadlockRow, FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow,
+    CardRow, DeadlockRow, FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow,
+    QueuePairRow,
 };
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
@@ -77,6 +78,10 @@ pub struct RunTables {
     pub ports: Vec<PortRow>,
     /// One row per link with fault-affected packets.
     pub faults: Vec<FaultRow>,
+    /// One row per receiving card; empty without `[host.nic]`.
+    pub cards: Vec<CardRow>,
+    /// One row per queue pair over ports that drop; empty for other transports and ports.
+    pub queue_pairs: Vec<QueuePairRow>,
     /// One row per paused link and cause; empty without lossless ports.
     pub pauses: Vec<PauseRow>,
     /// One row per cycle of links that pause one another for ever.

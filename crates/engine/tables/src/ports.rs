@@ -55,6 +55,44 @@ table! {
 }
 
 table! {
+    /// One receiving network card (`[host.nic]`). Its drops are not among those of `ports`.
+    CardRow in "cards" {
+        /// Its host.
+        host: String,
+        /// The link that fills it, as in `ports`.
+        port: String,
+        /// Packets that arrived.
+        packets: u64,
+        /// Packets that found its buffer full.
+        drops: u64,
+        /// Packets that it marked.
+        marks: u64,
+        /// Most bytes in its buffer.
+        queue_max_bytes: u64,
+    }
+}
+
+table! {
+    /// One queue pair that sent over ports that drop (`pfc.enabled = false`) and is still open at the end.
+    QueuePairRow in "queue_pairs" {
+        /// Sending host.
+        from_host: u64,
+        /// Receiving host.
+        to_host: u64,
+        /// Payload delivered in order in the measured time.
+        delivered_bytes: u64,
+        /// Data packets retransmitted in it.
+        resent_packets: u64,
+        /// Requests for missing packets that it received.
+        nacks: u64,
+        /// Timeouts.
+        timeouts: u64,
+        /// Congestion notifications that it received.
+        notifications: u64,
+    }
+}
+
+table! {
     /// One link whose sending end was paused, by the port whose queue caused it (priority flow control).
     PauseRow in "pauses" {
         /// Both ends of the paused link, as in `ports`.

@@ -37,9 +37,9 @@ table! {
         packet: String,
         /// For a drop or loss, its sequence number; for a timer, the first unacknowledged one; 32 bits, data starts at 1.
         seq: Option<u64>,
-        /// Reason of a drop: `full`, `early` (by the queue discipline), `not_ect` (to be marked, but not ECN-capable) or `down`.
+        /// Reason of a drop: `full`, `early` (by the queue discipline), `not_ect` (to be marked, but not ECN-capable), `down`, or `card` (the buffer of the receiving network card is full).
         why: String,
-        /// For a drop, the port's queue at that time.
+        /// For a drop, the port's queue at that time, or the card's.
         queue_bytes: Option<u64>,
         /// For a drop with shared memory, the port that held most of it.
         holder: String,

@@ -159,6 +159,11 @@ pub trait Transport: Sized + Send + 'static {
     /// Counters.
     fn stats(&self) -> Stats;
 
+    /// Congestion notifications that the sender has received as messages of their own.
+    fn notified(&self) -> u64 {
+        0
+    }
+
     /// Payload of a full packet, bytes.
     fn full_payload(settings: &Self::Settings) -> u32;
 

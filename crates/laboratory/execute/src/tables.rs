@@ -106,6 +106,8 @@ impl<'a> Tables<'a> {
             service,
             latency,
             faults,
+            cards,
+            queue_pairs,
             pauses,
             deadlocks,
             port_series,

@@ -24,6 +24,7 @@ mod notes;
 mod outcome;
 mod pauses;
 mod plan;
+mod queue_pairs;
 mod runner;
 mod session;
 mod setting;

@@ -15,6 +15,7 @@ use crate::latency::{Latency, latencies};
 use crate::least::Least;
 use crate::memories::{Memories, memories};
 use crate::pauses::{HELD_BACK, Pauses, pauses};
+use crate::queue_pairs;
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::slowest::{Slowest, cold, slowest};
 use crate::spread::{Spread, spread_with_open, workload_fcts};
@@ -223,6 +224,19 @@ measures! {
         /// Goodput at which the busiest link would carry the runs' flows without a break, if all of them were there from the start; absent
         /// if `allowed_mbps` is there, and without finished flows.
         ideal_mbps: Option<f64>, "Mbit/s" in Json = p.ideal_mbps();
+        /// Packets that receiving network cards dropped, mean over seeds.
+        card_drops: f64, "count" in Json = card_drops(&p.runs);
+        /// Bytes of frames on the client's link, without preambles and gaps, per what its rate carries in the measured time; mean over seeds,
+        /// with a 95 % CI. Absent, like the next four, unless RDMA runs over ports that drop.
+        wire_share: Option<Interval>, "share" in Json = p.of_all(queue_pairs::wire_share);
+        /// Packets that ports and cards dropped per packet that hosts sent, likewise.
+        lost_share: Option<Interval>, "share" in Json = p.of_all(queue_pairs::lost_share);
+        /// Packets sent again for each lost one, likewise; absent also if some run lost none.
+        resent_per_lost: Option<Interval>, "count" in Json = p.of_all(queue_pairs::resent_per_lost);
+        /// Smallest share of a sending host in the delivered bytes, likewise.
+        sender_share_min: Option<Interval>, "share" in Json = p.of_all(queue_pairs::sender_share_min);
+        /// Congestion notifications per second of each queue pair that received any, likewise.
+        cnps_per_qp_s: Option<Interval>, "1/s" in Json = p.of_all(queue_pairs::cnps_per_qp_s);
     }
 }
 
@@ -322,6 +336,12 @@ fn clients(s: &Settings) -> u32 {
 /// Number of hosts that send.
 fn senders(s: &Settings) -> u32 {
     if s.workload.kind.many_to_one() { s.servers() } else { s.hosts() }
+}
+
+/// Mean number of packets dropped by receiving cards.
+fn card_drops(runs: &[&RunTables]) -> f64 {
+    let of = |run: &&RunTables| run.cards.iter().map(|card| card.drops).sum::<u64>() as f64;
+    stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)
 }
 
 /// Mean number of packets lost by faults.

@@ -1,6 +1,6 @@
 //! Summary of the compared setting in two lines.
 
-use fanin_spec::{DCQCN_PROFILES, Discipline, RateBased, Settings, Swept, Transport, Variant, WarmUp};
+use fanin_spec::{DCQCN_PROFILES, Discipline, RateBased, Recovery, Settings, Swept, Transport, Variant, WarmUp};
 use fanin_units::{Bytes, QueueSize};
 
 use crate::figures::{clean, shown, three};
@@ -76,12 +76,13 @@ fn of_rdma(variants: &[&Variant]) -> Vec<String> {
         return Vec::new();
     }
     let memory = |s: &Settings| match s.switch.shared_buffer.0 {
+        _ if !s.laws.rates.pfc.enabled => buffer(s),
         Some(memory) => format!("{} shared by a switch's links", shown(QueueSize::Bytes(memory.0))),
         None => format!("{} for each link of a switch, shared", shown(s.switch.buffer)),
     };
     let mut settings = vec![
         same(variants, &memory, "memory"),
-        same(variants, &|s| format!("PFC alpha {}", s.laws.rates.pfc.alpha), "PFC alpha"),
+        same(variants, &pauses, "PFC"),
         same(variants, &|s| format!("payload {}", s.laws.rates.rdma.payload), "payload"),
     ];
     let has_dcqcn = |variant: &&&Variant| variant.scheme.sections().contains(&"dcqcn");
@@ -95,6 +96,15 @@ fn of_rdma(variants: &[&Variant]) -> Vec<String> {
         settings.push(same(&dcqcn, &least, "DCQCN's settings"));
     }
     settings
+}
+
+/// When switches pause links, or how queue pairs repair losses where they do not.
+fn pauses(s: &Settings) -> String {
+    match (s.laws.rates.pfc.enabled, s.laws.rates.rdma.recovery) {
+        (true, _) => format!("PFC alpha {}", s.laws.rates.pfc.alpha),
+        (false, Recovery::GoBackN) => format!("no PFC, go-back-N after {}", s.rdma_timeout()),
+        (false, Recovery::SelectiveRepeat) => format!("no PFC, selective repeat after {}", s.rdma_timeout()),
+    }
 }
 
 fn of_uet(variants: &[&Variant]) -> Vec<String> {
@@ -239,6 +249,10 @@ mod tests {
             format!(
                 "star: 100 Gbit/s, 1 us per link; {rdma}; PFC alpha 1/8; payload 1 KiB; DCQCN of connectx, least rate 1 Mbit/s"
             )
+        );
+        assert_eq!(
+            cluster("\"hpcc\"", "[switch]\nbuffer = \"1 MB\"\n[pfc]\nenabled = false"),
+            "star: 100 Gbit/s, 1 us per link; 1 MB per switch port; no PFC, go-back-N after 4 ms; payload 1 KiB"
         );
         let all = cluster("\"dctcp\", \"hpcc\", \"nscc\"", shared);
         for part in [

@@ -8,15 +8,17 @@ use fanin_units::Time;
 
 meanings! {
     pub(crate) enum Timer {
-        Open(server),
+        Open(flow),
         WarmUp,
         End,
     }
 }
 
 pub(crate) struct Long {
-    /// By server.
+    /// By flow: those of the first server come first.
     starts: Vec<Time>,
+    /// Flows of each server.
+    streams: u32,
     start_jitter: Time,
     warm_up: Option<WarmUp>,
     duration: Time,
@@ -34,10 +36,11 @@ struct Flow {
 impl Long {
     pub fn new(spec: &RunSpec) -> Long {
         let workload = &spec.settings.workload;
-        let start = |server| Stream::new(spec.seed, Purpose::Start, server).up_to(workload.start_jitter);
-        let starts = (0..spec.fan_in).map(start).collect();
+        let start = |flow| Stream::new(spec.seed, Purpose::Start, flow).up_to(workload.start_jitter);
+        let starts = (0..spec.fan_in * workload.streams).map(start).collect();
         Long {
             starts,
+            streams: workload.streams,
             start_jitter: workload.start_jitter,
             warm_up: workload.warm_up.0,
             duration: workload.duration,
@@ -50,8 +53,8 @@ impl Application for Long {
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
         driver.await_responses(&[HostId::CLIENT], self.start_jitter);
-        for (&at, server) in self.starts.iter().zip(0..) {
-            driver.after(at, Timer::Open(server).into());
+        for (&at, flow) in self.starts.iter().zip(0..) {
+            driver.after(at, Timer::Open(flow).into());
         }
         match self.warm_up {
             Some(WarmUp::For(time)) => {
@@ -66,7 +69,8 @@ impl Application for Long {
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning) {
         match Timer::from(timer) {
-            Timer::Open(server) => {
+            Timer::Open(flow) => {
+                let server = flow / self.streams;
                 let connection = driver.connect(HostId::server(server), HostId::CLIENT, FlowKind::Long);
                 driver.send_endlessly(connection.opener());
                 self.flows.push(Flow { server, connection, start: driver.now(), before: 0 });

@@ -4,10 +4,11 @@ use fanin_fabric::HostId;
 use fanin_laws::rate::Place;
 use fanin_laws::uet;
 use fanin_laws::uet::transport::HEADERS;
-use fanin_rdma::Settings as RdmaSettings;
+use fanin_rdma::{Messages, Settings as RdmaSettings};
 use fanin_spec::{RateBased, RunSpec, TrimBased};
 use fanin_tcp::Settings;
 use fanin_uet::Settings as UetSettings;
+use fanin_units::QueueSize;
 
 use crate::network::fabric;
 use crate::port::port_buffer;
@@ -26,13 +27,21 @@ pub fn rdma_settings(spec: &RunSpec, kind: RateBased) -> RdmaSettings {
     let (rdma, framing) = (&s.laws.rates.rdma, s.link.framing);
     let to = |host| s.round_trip(&fabric, HostId(host), rdma.payload);
     let rtt = (1..fabric.hosts()).map(to).max().unwrap_or_default();
+    let in_bytes = |size: QueueSize| match size {
+        QueueSize::Bytes(bytes) => bytes,
+        QueueSize::Packets(packets) => u64::from(packets) * rdma.payload.0,
+    };
     let settings = RdmaSettings::new(kind, &s.laws.rates, &Place { line: s.link.rate, rtt });
     let headers = settings.data_bytes(0);
     RdmaSettings {
         payload: rdma.payload.0 as u32,
         framing: framing.on_wire(headers) - headers,
-        timeout: rdma.timeout,
+        timeout: s.rdma_timeout(),
+        retries: (rdma.retries > 0).then_some(rdma.retries),
         nack_interval: rdma.nack_interval,
+        recovery: rdma.recovery,
+        most_in_flight: rdma.window.map_or(u64::MAX, in_bytes),
+        messages: Messages { bytes: rdma.message.0, depth: rdma.depth.into(), cost: s.nic.message_cost },
         cnp_interval: kind.cnp_interval(&s.laws.rates),
         ..settings
     }

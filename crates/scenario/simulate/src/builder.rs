@@ -3,7 +3,7 @@
 use fanin_assemble::{changes, fabric, host_faults, rdma_settings, tcp_settings, uet_settings};
 use fanin_fabric::{Fabric, HostId};
 use fanin_rdma::QueuePair;
-use fanin_sim::{Builder, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Switches};
+use fanin_sim::{Builder, Card, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Switches};
 use fanin_spec::{RateBased, RunSpec, TrimBased};
 use fanin_tcp::Endpoint as TcpEndpoint;
 use fanin_transport::Transport;
@@ -46,6 +46,10 @@ pub fn builder<T: Transport>(spec: &RunSpec, transport: T::Settings, switches: S
             window: tcp.receive_window.0 as u32,
         });
     }
+    if let Some(drain) = settings.nic.drain.0 {
+        let (buffer, notify_at) = (settings.nic.buffer.0, settings.nic.notify_at.0.map(|at| at.0));
+        builder = builder.card(Card { buffer, drain, notify_at });
+    }
     if settings.measure.latency {
         builder = builder.measure_latencies();
     }
@@ -72,10 +76,13 @@ pub(crate) fn tcp(spec: &RunSpec) -> Builder<TcpEndpoint> {
     builder(spec, tcp_settings(spec), Switches::default())
 }
 
-/// RDMA over lossless ports as a spec describes it.
+/// RDMA over lossless ports, or over ports that drop, as a spec describes it.
 pub(crate) fn rdma(spec: &RunSpec, kind: RateBased) -> Builder<QueuePair> {
-    let flow_control = Some(Box::new(pauses(spec)) as _);
-    builder(spec, rdma_settings(spec, kind), Switches { by_class: true, flow_control, ..Switches::default() })
+    let is_lossy = spec.settings.is_lossy_rdma(&spec.scheme);
+    let flow_control = (!is_lossy).then(|| Box::new(pauses(spec)) as _);
+    let switches = Switches { by_class: true, flow_control, ..Switches::default() };
+    let builder = builder(spec, rdma_settings(spec, kind), switches);
+    if is_lossy { builder.measure_pairs() } else { builder }
 }
 
 /// Ultra Ethernet's transport over ports that trim, as a spec describes it.

@@ -37,7 +37,8 @@ impl Ports for SpecPorts {
 
     fn memory(&self) -> Option<Memory> {
         // Lossless switches divide their memory by where packets come from, and ports that trim have short queues of their own.
-        self.spec.scheme.is_tcp().then(|| self.spec.settings.memory()).flatten()
+        let shares = self.spec.scheme.is_tcp() || self.spec.settings.is_lossy_rdma(&self.spec.scheme);
+        shares.then(|| self.spec.settings.memory()).flatten()
     }
 
     fn buffer(&self, rate: Rate) -> Option<u64> {

@@ -81,6 +81,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     segments(s)?;
     giving_up(s)?;
     buffers(s)?;
+    cards(scheme, s)?;
     workload(s)?;
     asking(scheme, s)?;
     servers::differ(s)?;
@@ -215,6 +216,30 @@ fn buffers(s: &Settings) -> Result<(), Wrong> {
             let what = format!("`{path}` is smaller than one packet: use at least {full} or 1 packet");
             return wrong(&[path, "tcp.mss"], what);
         }
+    }
+    Ok(())
+}
+
+/// A card drains below every link's rate, and its buffer holds a packet.
+fn cards(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    let Some(drain) = s.nic.drain.0 else { return Ok(()) };
+    let link = s.link.rate.min(s.link.client_rate.0.unwrap_or(s.link.rate));
+    if drain >= link {
+        let what = format!(
+            "`host.nic.drain` of {drain} is not below the link's {link}, so that the card's buffer would never fill: use a lower rate, or \
+             \"none\""
+        );
+        return wrong(&["nic.drain", "link.rate", "link.client_rate"], what);
+    }
+    let crate::Packets { payload, headers, .. } = s.packets(scheme);
+    let needs = Bytes(s.link.framing.frame(payload.0 as u32 + headers).into());
+    if s.nic.buffer < needs {
+        let what = format!("`host.nic.buffer` of {} holds no full packet: use at least {needs}", s.nic.buffer);
+        return wrong(&["nic.buffer", "rdma.payload"], what);
+    }
+    if s.nic.notify_at.0.is_some_and(|at| at >= s.nic.buffer) {
+        let what = "`host.nic.notify_at` is not below `host.nic.buffer`, so that the card would never mark: use less";
+        return wrong(&["nic.notify_at", "nic.buffer"], what);
     }
     Ok(())
 }

@@ -52,9 +52,17 @@ fn condition(need: Need) -> Condition {
         Need::AnyHosts => ANY_HOSTS,
         Need::Tree => TREE,
         Need::Generator => GENERATOR,
+        Need::Drain => DRAIN,
+        Need::Rdma => RDMA,
     }
 }
 
+const DRAIN: Condition = Condition {
+    met: |_, s| s.nic.drain.0.is_some(),
+    without: "`host.nic.drain` is not set, so that cards drain as fast as packets come",
+};
+const RDMA: Condition =
+    Condition { met: |scheme, _| scheme.rdma().is_some(), without: "only messages of RDMA have a cost in the card" };
 const RACKS: Condition = Condition {
     met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
     without: "this fabric has no racks; leaf-spine and fat-tree do",

@@ -84,6 +84,8 @@ pub(crate) enum Need {
     AnyHosts,
     Tree,
     Generator,
+    Drain,
+    Rdma,
 }
 
 /// Declares an enum whose values are words of a scenario, with aliases after bars. With `for`, declares words for an enum of another

@@ -139,7 +139,7 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     {
         return Some(format!("[{section}] applies to schemes such as {owner}, none of which is selected"));
     }
-    if let Some(why) = scheme.transport.properties().ignores(&key.path) {
+    if let Some(why) = scheme.transport.properties().ignores(settings, &key.path) {
         return Some(why.into());
     }
     let own = settings.of_laws().into_iter().find(|law| law.name() == section);

@@ -66,6 +66,7 @@ pub use fanin_fabric::{Fabric, Framing, HostId, State, TIERS};
 pub use fanin_fanout::Kind as FanOut;
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::rate::Kind as RateBased;
+pub use fanin_laws::rate::rdma::Recovery;
 pub use fanin_laws::row::Offer;
 pub use fanin_laws::sender::Kind as Base;
 pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};

@@ -58,7 +58,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
     },
     Elsewhere {
         names: &["rdma", "rocev2", "queue-pair"],
-        says: "schemes `dcqcn`, `dcqcn-window`, `hpcc`, `timely` and `rdma-dctcp` are RDMA over lossless Ethernet (docs/rdma.md)",
+        says: "schemes `dcqcn`, `dcqcn-window`, `hpcc`, `timely` and `rdma-dctcp` are RDMA over lossless Ethernet, or with `pfc.enabled = false` over ports that drop (docs/rdma.md)",
     },
     Elsewhere {
         names: &["uet", "receiver-driven", "credits", "packet-trimming"],
@@ -77,8 +77,30 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "a host on several edges (`fabric.kind = \"edges\"`, `fabric.edges`) has as many links; each flow uses one of them, by its hash",
     },
     Elsewhere {
-        names: &["lossy", "lossy-ethernet", "drop-tail", "droptail"],
-        says: "ports drop what exceeds `switch.buffer` under every scheme of TCP; RDMA's schemes have lossless ports only (`fanin explain infiniband`)",
+        names: &[
+            "lossy",
+            "lossy-ethernet",
+            "lossy roce",
+            "lossy-roce",
+            "pfc off",
+            "pfc-off",
+            "no pfc",
+            "no-pfc",
+            "without pfc",
+            "roce without pfc",
+            "roce-without-pfc",
+            "drop-tail",
+            "droptail",
+        ],
+        says: "ports drop what exceeds `switch.buffer` under every scheme of TCP, and under RDMA's schemes with `pfc.enabled = false` (docs/rdma.md; scenarios/roce-lossy.toml)",
+    },
+    Elsewhere {
+        names: &["selective-repeat", "irn", "go-back-n", "gobackn", "local-ack-timeout", "retry_cnt"],
+        says: "`rdma.recovery`, `rdma.local_ack_timeout`, `rdma.retries`: what queue pairs send again after a loss, and when (docs/rdma.md)",
+    },
+    Elsewhere {
+        names: &["nic", "network-card", "cnp", "notification-point", "host.nic", "ingress-buffer", "rx-buffer"],
+        says: "`[host.nic]`: a receiving card that drains more slowly than its link, drops, and marks itself (docs/rdma.md); `dcqcn.cnp_interval`",
     },
     Elsewhere {
         names: &["mixed", "coexistence", "background-traffic"],
@@ -112,10 +134,10 @@ pub(crate) fn hint(name: &str) -> String {
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "infiniband",
-        also: &["iwarp", "verbs", "selective-repeat", "irn"],
-        missing: "InfiniBand's credits between ports, and RDMA that retransmits single packets; rdma schemes are RoCEv2 with go-back-N over Ethernet's pauses",
-        so: "a lossy RDMA network looks worse here than with cards that retransmit selectively",
-        near: "dcqcn, hpcc and timely run over lossless ports (docs/rdma.md)",
+        also: &["iwarp", "verbs"],
+        missing: "InfiniBand's credits between ports; rdma schemes are RoCEv2 over Ethernet's pauses, or over ports that drop",
+        so: "results do not show InfiniBand's flow control, nor operations other than writes",
+        near: "dcqcn, hpcc and timely run over lossless ports, or with `pfc.enabled = false` over ports that drop (docs/rdma.md)",
     },
     Limit {
         name: "bbr",
@@ -175,8 +197,8 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "hosts",
-        also: &["cpu", "nic", "tso", "gso", "gro", "lro", "interrupts", "coalescing", "offload", "kernel"],
-        missing: "host processing; a host sends and receives packets at its link's rate, without delay or batching",
+        also: &["cpu", "tso", "gso", "gro", "lro", "interrupts", "coalescing", "offload", "kernel"],
+        missing: "host processing; a host sends and receives packets at its link's rate, without delay or batching, unless `[host.nic]` drains more slowly",
         so: "results at 100 Gbit/s and above describe the network only: a real host adds tens of microseconds, larger bursts and clustered ACKs",
         near: "host.service_time and host.service_jitter delay responses, host.packet_jitter delays packets, faults.hosts slows a host, tcp.delayed_ack reduces ACKs",
     },

@@ -97,6 +97,7 @@ impl Scenario {
             return Err(Problem::new(&origin, "write it as path.to.key=VALUE, such as link.rate=\"10 Gbit/s\""));
         };
         let path = path.trim();
+        let path = path.strip_prefix("host.").filter(|inner| inner.starts_with("nic.")).unwrap_or(path);
         let Some((section, key)) = path.split_once('.') else {
             return Err(Problem::new(&origin, unknown_path(path)));
         };
@@ -281,12 +282,21 @@ fn assignments(place: &Place, section: &str, table: &dyn TableLike) -> Result<Ve
     let mut found = Vec::new();
     for (key, item) in table.iter() {
         let origin = place.at(key_span(table, key));
+        if let (Some(inner), Some(_)) = (item.as_table_like(), inner_section(section, key)) {
+            found.extend(assignments(place, key, inner)?);
+            continue;
+        }
         if !keys.contains(&former::key(section, key)) {
             return Err(Problem::new(&origin, unknown_path(&format!("{section}.{key}"))));
         }
         found.push(Assignment::new(section, key, literal(item, &origin)?, origin));
     }
     Ok(found)
+}
+
+/// The section that is written inside of another one, such as `[host.nic]`.
+fn inner_section<'a>(section: &str, key: &'a str) -> Option<&'a str> {
+    (section == "host" && key == "nic").then_some(key)
 }
 
 fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<NamedScheme>, Problem> {

@@ -92,4 +92,6 @@ pub(crate) enum Why {
     Law(Drop),
     /// The link is down.
     Down,
+    /// By the receiving card, whose buffer is full.
+    Card,
 }

@@ -55,7 +55,7 @@ impl<P: Probe> Net<P> {
     #[cold]
     pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<InFlight> {
         let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
-        self.goes_no_further(now, link, &packet).then_some(packet)
+        self.reaches_host(now, link, &packet).then_some(packet)
     }
 
     /// Schedule host faults.

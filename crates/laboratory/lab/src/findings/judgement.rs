@@ -66,7 +66,7 @@ pub(super) fn explains(row: &SummaryRow, ms: f64) -> bool {
 pub(crate) fn verdict_if(row: &SummaryRow, mbps: f64) -> Verdict {
     // A loss that nobody could see may have happened.
     let unseen = Counter::TROUBLE.iter().any(|&counter| !row.measures(counter));
-    let losses = unseen || row.drops + row.lost + row.timeouts + row.stalls > 0.0;
+    let losses = unseen || row.drops + row.card_drops + row.lost + row.timeouts + row.stalls > 0.0;
     match Share::of(row, mbps) {
         Some(share) if share.of_allowed >= HOLDS => Verdict::Sustains,
         Some(share) if trouble_ms(row) >= HALF * share.missing_ms() && losses => {

@@ -72,7 +72,8 @@ fn of_a_run(row: &SummaryRow) -> String {
         true => " The counters of a run are unknown".into(),
         false => format!(" A run has {}", counts.join(", ")),
     };
-    let lost = if row.lost > 0.0 { format!(", {} packets lost by faults", count(row.lost)) } else { String::new() };
+    let some = |value: f64, what: &str| if value > 0.0 { format!(", {} {what}", count(value)) } else { String::new() };
+    let lost = some(row.card_drops, "packets dropped by receiving cards") + &some(row.lost, "packets lost by faults");
     let fair = row.jain.map_or(String::new(), |jain| format!("; Jain's index of their goodputs is {}", three(jain)));
     let still = match row.stalls {
         0.0 => String::new(),
@@ -92,7 +93,10 @@ fn of_a_round(row: &SummaryRow, mean: f64, variant: &Variant, seen: Option<&Seen
     }
     let least = variant.points[row.place].settings.least_timeout(&variant.scheme);
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
-    let mut text = format!(" An average round takes {mean}, with {number} of at least {least}.");
+    // Timeouts of many connections at once, while others send, add up to no idle time.
+    let waits = row.a_round(row.stalled_ms) * 1e9 >= least.0 as f64;
+    let of = if waits { format!(" of at least {least}") } else { String::new() };
+    let mut text = format!(" An average round takes {mean}, with {number}{of}.");
     text += &idle(row);
     text + &inside(row, seen)
 }
@@ -115,6 +119,9 @@ fn signs(row: &SummaryRow) -> String {
     }
     if row.lost > 0.0 {
         signs.push(some(row.lost, "packets lost by faults"));
+    }
+    if row.card_drops > 0.0 {
+        signs.push(some(row.card_drops, "packets dropped by receiving cards"));
     }
     if row.measures(Counter::Marks) {
         signs.push(some(row.marks, "marks"));

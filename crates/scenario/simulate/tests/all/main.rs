@@ -31,6 +31,7 @@ mod pools;
 mod properties;
 mod pulls;
 mod rdma;
+mod roce_lossy;
 mod sawtooth;
 mod service;
 mod several_links;

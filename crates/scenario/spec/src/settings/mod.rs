@@ -27,7 +27,7 @@ pub use fabric::{FabricKind, FabricSettings, Placement};
 pub use key_value::{KeyValue, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Windows};
 pub use link::{Frames, Link};
 pub use mapreduce::{MapReduce, Tell};
-pub use node::{Host, HostQueue, Switch};
+pub use node::{Host, HostQueue, Nic, Switch};
 pub use run::{Faults, Measure, Run};
 pub use service::Service;
 pub use tcp::{MaxAckDelay, Tcp};
@@ -204,6 +204,7 @@ settings! {
     fabric: FabricSettings,
     switch: Switch,
     host: Host,
+    nic: Nic,
     tcp: Tcp,
     workload: Workload,
     mapreduce: MapReduce,

@@ -1,7 +1,6 @@
 //! Settings of switches and hosts.
 
-use fanin_units::Ratio;
-use fanin_units::{Bytes, QueueSize, Time};
+use fanin_units::{Bytes, QueueSize, Rate, Ratio, Time};
 
 use crate::PacketJitter;
 use crate::chips::Chip;
@@ -61,5 +60,23 @@ section! {
         #[only(Barrier, WebSearch, Pulls, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_jitter: Time = Time::ZERO,
+    }
+}
+
+section! {
+    /// Network cards of hosts, written `[host.nic]`. They cost nothing and lose nothing unless a key is set.
+    Nic in "nic" {
+        /// Rate at which a card drains its ingress buffer, in bytes of frames, below the link's; "none": it drains as fast as packets come, and loses none.
+        drain: Optional<Rate> = Optional::NONE,
+        /// Its ingress buffer. Packets that find it full are dropped by the card, apart from the drops of ports.
+        #[needs(Drain)]
+        buffer: Bytes = Bytes(262_144),
+        /// Bytes in that buffer beyond which the card marks packets itself, so that it returns congestion notifications although no switch marks; "none": it marks none.
+        #[needs(Drain)]
+        notify_at: Optional<Bytes> = Optional::NONE,
+        /// Time that a sending card needs between two messages of a queue pair: it begins the next one so long after the last packet of the one before, or after the acknowledgement for which it waited. A queue pair that is idle begins at once.
+        #[needs(Rdma)]
+        #[range(..=Time::from_millis(1))]
+        message_cost: Time = Time::ZERO,
     }
 }

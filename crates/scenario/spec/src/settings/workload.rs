@@ -96,6 +96,10 @@ section! {
         /// Servers that respond to the client if `fan_in` is not swept; for an any-to-any workload, the default number of hosts other than the client.
         #[range(1..=FAN_IN_MAX)]
         fan_in: u32 = 16,
+        /// Connections of each server of a long workload, such as the queue pairs of an RDMA benchmark.
+        #[only(Long)]
+        #[range(1..=1_024)]
+        streams: u32 = 1,
         /// Number of clients, each with its own rounds, fan_in and queries.
         #[only(Barrier, WebSearch)]
         #[range(1..=CLIENTS_MAX)]

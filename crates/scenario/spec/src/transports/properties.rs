@@ -29,7 +29,7 @@ pub(crate) trait Properties {
     fn packet_s(&self) -> f64;
 
     /// Why it does not use a key; `None` if it does.
-    fn ignores(&self, path: &str) -> Option<&'static str>;
+    fn ignores(&self, s: &Settings, path: &str) -> Option<&'static str>;
 
     /// Values with which it cannot run.
     fn check(&self, scheme: &Scheme, s: &Settings) -> Result<(), Wrong>;

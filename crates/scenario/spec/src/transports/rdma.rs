@@ -1,11 +1,11 @@
-//! RDMA over lossless ports in a scenario.
+//! RDMA over lossless ports, or over ports that drop, in a scenario.
 
 use fanin_laws::rate::rdma::HEADERS;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use super::properties::{Properties, ignores_keys_of_tcp};
 use crate::problem::{Wrong, wrong};
-use crate::{Packets, RateBased, Scheme, Settings, Transport};
+use crate::{Kind, Packets, RateBased, Scheme, Settings, Transport};
 
 /// Bytes of an extended header for acknowledgements.
 const AETH: u32 = 4;
@@ -17,6 +17,50 @@ impl Scheme {
     }
 }
 
+impl Settings {
+    /// How long a queue pair waits for an acknowledgement (InfiniBand Architecture Specification 1.4, section 9.7.6.1.3).
+    pub fn rdma_timeout(&self) -> Time {
+        let rdma = &self.laws.rates.rdma;
+        match rdma.local_ack_timeout {
+            0 => rdma.timeout,
+            exponent => Time(4_096_000 << exponent),
+        }
+    }
+
+    /// Whether a scheme's queue pairs run over ports that drop.
+    pub fn is_lossy_rdma(&self, scheme: &Scheme) -> bool {
+        scheme.rdma().is_some() && !self.laws.rates.pfc.enabled
+    }
+
+    /// Connections break only where another server can be asked.
+    fn gives_up_with_a_way_out(&self) -> Result<(), Wrong> {
+        if self.laws.rates.rdma.retries == 0 || self.workload.kind == Kind::KeyValue {
+            return Ok(());
+        }
+        let what = format!(
+            "`rdma.retries` breaks connections, and a {} workload would wait forever for their data: use it with \
+             `workload.kind = \"key_value\"`, whose front ends try another server, or set it to 0",
+            self.workload.kind.word()
+        );
+        wrong(&["rdma.retries"], what)
+    }
+
+    /// Every port holds a full packet, or none would pass one that sends.
+    fn ports_hold_a_packet(&self, kind: RateBased) -> Result<(), Wrong> {
+        let needs = Bytes(
+            self.link.framing.frame(HEADERS + kind.header_bytes() + self.laws.rates.rdma.payload.0 as u32).into(),
+        );
+        let own = self.switch.shared_buffer.0.is_none().then_some(("switch.buffer", self.switch.buffer));
+        let classes = self.port_classes().filter_map(|class| Some(("switch.ports", class.buffer?)));
+        let small = |&(_, buffer): &(&str, QueueSize)| self.in_bytes(buffer) < needs.0;
+        let Some((path, buffer)) = classes.chain(own).find(small) else { return Ok(()) };
+        let what = format!(
+            "`{path}`: {buffer} hold no full packet of RDMA, {needs}: use a larger buffer, or a smaller `rdma.payload`"
+        );
+        wrong(&[path, "rdma.payload", "pfc.enabled"], what)
+    }
+}
+
 impl Properties for RateBased {
     fn packets(&self, s: &Settings) -> Packets {
         let headers = HEADERS + self.header_bytes();
@@ -24,15 +68,15 @@ impl Properties for RateBased {
     }
 
     fn least_timeout(&self, s: &Settings) -> Time {
-        s.laws.rates.rdma.timeout
+        s.rdma_timeout()
     }
 
-    fn port_limit(&self, _s: &Settings, _capacity: QueueSize) -> Option<QueueSize> {
-        None
+    fn port_limit(&self, s: &Settings, capacity: QueueSize) -> Option<QueueSize> {
+        (!s.laws.rates.pfc.enabled).then_some(capacity)
     }
 
     fn one_core(&self) -> Option<&'static str> {
-        Some("its switches pause one another's links")
+        Some("its hosts follow the departures of their packets")
     }
 
     fn lacks_in_linux(&self) -> Option<&'static str> {
@@ -44,8 +88,11 @@ impl Properties for RateBased {
         0.25e-6
     }
 
-    fn ignores(&self, path: &str) -> Option<&'static str> {
+    fn ignores(&self, s: &Settings, path: &str) -> Option<&'static str> {
         match path {
+            "pfc.enabled" => None,
+            _ if !s.laws.rates.pfc.enabled && path.starts_with("pfc.") => Some("`pfc.enabled` is off"),
+            "switch.alpha" | "switch.reserved" | "switch.headroom" if !s.laws.rates.pfc.enabled => None,
             "switch.alpha" | "switch.reserved" | "switch.headroom" => {
                 Some("lossless ports divide their memory by `[pfc]`")
             }
@@ -55,7 +102,11 @@ impl Properties for RateBased {
 
     /// Memories and headrooms suffice.
     fn check(&self, _scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+        s.gives_up_with_a_way_out()?;
         let Ok(fabric) = s.network() else { return Ok(()) };
+        if !s.laws.rates.pfc.enabled {
+            return s.ports_hold_a_packet(*self);
+        }
         for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
             let (link, has, needs) = (fabric.link(id), s.headroom(&fabric, id), s.needed_headroom(&fabric, id));
             if has < needs {

@@ -38,7 +38,7 @@ impl Properties for Tcp {
         0.1e-6
     }
 
-    fn ignores(&self, _path: &str) -> Option<&'static str> {
+    fn ignores(&self, _s: &Settings, _path: &str) -> Option<&'static str> {
         None
     }
 

@@ -71,7 +71,7 @@ impl Properties for TrimBased {
         0.4e-6
     }
 
-    fn ignores(&self, path: &str) -> Option<&'static str> {
+    fn ignores(&self, _s: &Settings, path: &str) -> Option<&'static str> {
         match path {
             "switch.alpha" | "switch.reserved" | "switch.headroom" => {
                 Some("ports that trim have queues of their own, `trimming.queue`")

@@ -8,7 +8,7 @@ pub(super) const FACTS: Facts = Facts {
     endless: true,
     payload: Payload::Own,
     leaves: Leaves::Time,
-    moves: |s| Moves { flows: s.servers().into(), ..Moves::default() },
+    moves: |s| Moves { flows: f64::from(s.servers()) * f64::from(s.workload.streams), ..Moves::default() },
     says: |s, _| format!("long flows for {}", s.workload.duration),
     ..Facts::READS
 };

@@ -1,81 +1,11 @@
 //! One end of a connection: its packets in response to packets and timers.
 
-use fanin_laws::rate::{Kind, Place, Settings as Laws};
-use fanin_rdma::{QueuePair, Settings};
-use fanin_transport::{Bits, Call, Metadata, Packet, Phase, Progress, Timer, Transport, Wire};
-use fanin_units::{Rate, Time};
+use fanin_laws::rate::Kind;
+use fanin_rdma::QueuePair;
+use fanin_transport::{Bits, Packet, Phase, Progress, Timer, Transport};
+use fanin_units::Time;
 
-const LINE: Rate = Rate(100_000_000_000);
-/// Time of a full packet of 1,044 B at the line's rate.
-const PACKET: Time = Time(83_520);
-
-#[derive(Default)]
-struct Outbox(Vec<Packet>);
-
-impl Wire for Outbox {
-    fn send(&mut self, packet: Packet, _: Metadata<'_>) {
-        self.0.push(packet);
-    }
-}
-
-/// One end with a clock.
-struct End {
-    settings: Settings,
-    end: QueuePair,
-    now: Time,
-}
-
-impl End {
-    /// An end of a persistent connection.
-    fn open(kind: Kind) -> End {
-        let settings = Settings::new(kind, &Laws::default(), &Place { line: LINE, rtt: Time::from_micros(4) });
-        let mut end = QueuePair::new(&settings);
-        end.stand(&settings, Time::ZERO, Time::from_micros(4));
-        End { settings, end, now: Time::ZERO }
-    }
-
-    /// A call's result, and the packets sent during it.
-    fn call<R>(&mut self, act: impl FnOnce(&mut QueuePair, &mut Call<'_, Settings, Outbox>) -> R) -> (R, Vec<Packet>) {
-        let mut outbox = Outbox::default();
-        let mut call = Call { settings: &self.settings, now: self.now, window: u32::MAX, wire: &mut outbox };
-        let result = act(&mut self.end, &mut call);
-        (result, outbox.0)
-    }
-
-    fn write(&mut self, bytes: u64) -> Vec<Packet> {
-        self.call(|end, call| end.write(call, bytes, Time::NEVER)).1
-    }
-
-    /// Its packet begins to leave; then the next one is sent when its timer is due.
-    fn departs(&mut self, payload: u16) -> Vec<Packet> {
-        self.call(|end, call| end.started(call, payload.into())).1
-    }
-
-    fn expire(&mut self) -> (Timer, Vec<Packet>) {
-        self.now = self.end.deadline();
-        let (expiry, sent) = self.call(|end, call| end.expire(call));
-        (expiry.timer, sent)
-    }
-
-    fn receive(&mut self, packet: &Packet) -> (Progress, Vec<Packet>) {
-        self.call(|end, call| end.receive(call, packet, Metadata::default()))
-    }
-
-    /// Sends a number of full packets, one after another.
-    fn send_all(&mut self, first: Vec<Packet>, count: usize) -> Vec<Packet> {
-        let mut sent = first;
-        while sent.len() < count {
-            let payload = sent[sent.len() - 1].payload;
-            assert!(self.departs(payload).is_empty(), "the next packet's time has not come");
-            sent.extend(self.expire().1);
-        }
-        sent
-    }
-}
-
-fn starts(packets: &[Packet]) -> Vec<u32> {
-    packets.iter().map(|packet| packet.body[0]).collect()
-}
+use crate::end::{End, PACKET, starts};
 
 #[test]
 fn packets_leave_one_by_one_at_the_line_rate() {

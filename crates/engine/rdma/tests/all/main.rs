@@ -1,0 +1,5 @@
+//! Tests of queue pairs.
+
+mod end;
+mod lossy;
+mod queue_pair;
