@@ -23,9 +23,10 @@ pub fn schema() -> Value {
 
 /// Every section with its keys; `[host.nic]` is inside of another one, too.
 fn sections(docs: &[KeyDoc]) -> Map<String, Value> {
-    let of = |section: &str| docs.iter().filter(move |doc| doc.section() == section);
-    let tables = Settings::sections().into_iter().map(|(section, says)| (section.into(), table(says, of(section))));
-    let mut tables: Map<String, Value> = tables.collect();
+    let mut tables = Map::new();
+    for (section, says) in Settings::sections() {
+        tables.insert(section.into(), table(says, docs.iter().filter(|doc| doc.section() == section)));
+    }
     let nic = tables["nic"].clone();
     tables["host"]["properties"]["nic"] = nic;
     tables
