@@ -134,6 +134,27 @@ class Host(TypedDict, total=False):
     at most 1000 s. Default: "0 s"."""
 
 
+class Nic(TypedDict, total=False):
+    """`[nic]` Network cards of hosts, written `[host.nic]`. They cost nothing and lose nothing unless a key
+    is set."""
+
+    drain: str
+    """Rate at which a card drains its ingress buffer, in bytes of frames, below the link's; "none": it drains
+    as fast as packets come, and loses none. Use a rate above zero with its unit, such as "10 Gbit/s", or
+    "none". Default: "none"."""
+    buffer: str
+    """Its ingress buffer. Packets that find it full are dropped by the card, apart from the drops of ports.
+    Use bytes with their unit, such as "64 KiB" or "1460 B". Default: "256 KiB"."""
+    notify_at: str
+    """Bytes in that buffer beyond which the card marks packets itself, so that it returns congestion
+    notifications although no switch marks; "none": it marks none. Use bytes with their unit, such as "256
+    KiB", or "none". Default: "none"."""
+    message_cost: str
+    """Time that a sending card needs between two messages of a queue pair: it begins the next one so long
+    after the last packet of the one before, or after the acknowledgement for which it waited. A queue pair
+    that is idle begins at once. Use a time with its unit, such as "25 us"; at most 1 ms. Default: "0 s"."""
+
+
 class Tcp(TypedDict, total=False):
     """`[tcp]` TCP of every host."""
 
@@ -278,6 +299,9 @@ class Workload(TypedDict, total=False):
     fan_in: int
     """Servers that respond to the client if `fan_in` is not swept; for an any-to-any workload, the default
     number of hosts other than the client. Use a whole number; 1 to 1000000. Default: 16."""
+    streams: int
+    """Connections of each server of a long workload, such as the queue pairs of an RDMA benchmark. Use a
+    whole number; 1 to 1024. Default: 1."""
     clients: int
     """Number of clients, each with its own rounds, fan_in and queries. Use a whole number; 1 to 4096.
     Default: 1."""
@@ -827,7 +851,7 @@ class RdmaDctcp(TypedDict, total=False):
 
 
 class Rdma(TypedDict, total=False):
-    """`[rdma]` RDMA's reliable connection (RoCEv2): go-back-N over lossless ports."""
+    """`[rdma]` RDMA's reliable connection (RoCEv2), over lossless ports unless `pfc.enabled` is off."""
 
     payload: str
     """Payload of a full packet. Use bytes with their unit, such as "64 KiB" or "1460 B"; 64 B to 16 KiB.
@@ -835,14 +859,36 @@ class Rdma(TypedDict, total=False):
     timeout: str
     """Time without an acknowledgement after which everything unacknowledged is sent again. Use a time with
     its unit, such as "25 us"; at least 10 us. Default: "4 ms"."""
+    local_ack_timeout: int
+    """Local ACK timeout as cards have it, in place of `timeout`: n for 4.096 us * 2^n; 0: `timeout` applies.
+    Use a whole number; 0 to 31. Default: 0."""
+    retries: int
+    """Timeouts in a row after which a connection breaks, as `retry_cnt` of cards; 0: never. For a key_value
+    workload only. Use a whole number; 0 to 255. Default: 0."""
     nack_interval: str
-    """Least time between two requests for the same missing packet. Use a time with its unit, such as "25 us".
-    Default: "500 us"."""
+    """Least time between two requests for the same missing packet; "none": one request for each burst of
+    loss, as cards have it, repeated only if the first packet that is sent again is lost, too. Use a time with
+    its unit, such as "40 ms", or "none". Default: "500 us"."""
+    recovery: str
+    """Packets that are sent again after a loss: everything from the first missing packet on, or the missing
+    packets only (IRN). Use "go-back-n" or "selective-repeat". Default: "go-back-n"."""
+    window: int | str
+    """Most bytes of a queue pair in flight; "auto": those of the scheme. Use a number of packets, or a size
+    with its unit, such as 20, "20 packets" or "64 KiB"; or "auto". Default: "auto"."""
+    message: str
+    """Size of the messages into which a stream of bytes is divided; 0 B: each write of the application is one
+    message. Use bytes with their unit, such as "64 KiB" or "1460 B"; at most 2 GiB. Default: "0 B"."""
+    depth: int
+    """Messages of a queue pair in flight, the depth of its send queue; 0: any number. Use a whole number.
+    Default: 0."""
 
 
 class Pfc(TypedDict, total=False):
     """`[pfc]` Lossless ports: switches pause the links by which they fill (PFC, IEEE 802.1Qbb)."""
 
+    enabled: bool
+    """Whether switches pause links. Without, ports drop packets that exceed their buffers, as those of TCP
+    do. Use true or false. Default: true."""
     reserved: str
     """Memory reserved for each link into a switch. Use bytes with their unit, such as "64 KiB" or "1460 B".
     Default: "4 KiB"."""
@@ -1224,6 +1270,7 @@ class ScenarioDict(TypedDict, total=False):
     fabric: Fabric
     switch: Switch
     host: Host
+    nic: Nic
     tcp: Tcp
     workload: Workload
     mapreduce: Mapreduce

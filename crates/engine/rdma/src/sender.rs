@@ -52,8 +52,8 @@ pub struct Sender {
     waited: VecDeque<(u64, Time)>,
     /// Places at which messages begin whose cost is still to come; empty if messages cost nothing.
     begins: VecDeque<u64>,
-    /// Selective repeat.
-    repair: Repair,
+    /// State of selective repeat, once something was lost.
+    repair: Option<Box<Repair>>,
 }
 
 /// State of selective repeat.
@@ -85,7 +85,7 @@ impl Sender {
             moved_at: Time::ZERO,
             waited: VecDeque::new(),
             begins: VecDeque::new(),
-            repair: Repair::default(),
+            repair: None,
         }
     }
 
@@ -119,8 +119,9 @@ impl Sender {
         if self.in_card {
             return None;
         }
-        let Repair { kept, lost_before, sent_before, .. } = &self.repair;
-        if let Some(hole) = blocks::hole(kept, self.acked.max(*sent_before), *lost_before) {
+        if let Some(repair) = &self.repair
+            && let Some(hole) = blocks::hole(&repair.kept, self.acked.max(repair.sent_before), repair.lost_before)
+        {
             return Some(self.packet(hole.start, hole.end.min(self.written), settings));
         }
         if self.is_window_full(settings) {
@@ -141,7 +142,7 @@ impl Sender {
 
     fn is_window_full(&self, settings: &Settings) -> bool {
         let Messages { bytes, depth, .. } = settings.messages;
-        if depth > 0 && self.next >= (self.acked / bytes + depth).saturating_mul(bytes) {
+        if depth > 0 && bytes > 0 && self.next >= (self.acked / bytes + depth).saturating_mul(bytes) {
             return true;
         }
         let in_flight = self.next - self.acked;
@@ -166,7 +167,8 @@ impl Sender {
     pub fn send(&mut self, now: Time, packet: Next) -> bool {
         let again = packet.at < self.fresh;
         if packet.at < self.next {
-            (self.repair.sent_before, self.repair.sent_at) = (packet.end(), now);
+            let repair = self.repair.get_or_insert_default();
+            (repair.sent_before, repair.sent_at) = (packet.end(), now);
         } else {
             self.next = packet.end();
         }
@@ -206,8 +208,8 @@ impl Sender {
             (self.acked, self.moved_at, self.timeouts) = (at, now, 0);
             // A late acknowledgement after a timeout: nothing before it need be sent again.
             self.next = self.next.max(at);
-            if settings.recovery == Recovery::SelectiveRepeat {
-                blocks::end_after(&mut self.repair.kept, at);
+            if let Some(repair) = &mut self.repair {
+                blocks::end_after(&mut repair.kept, at);
             }
         }
         let before = self.law.rate();
@@ -219,10 +221,10 @@ impl Sender {
     /// The receiver has kept a packet that was sent at some time, with those of the block: missing ones before them are lost.
     /// Returns whether that is news of a loss.
     pub fn kept(&mut self, block: Block, sent: Time) -> bool {
-        let repair = &mut self.repair;
         if block.start <= self.acked {
             return false;
         }
+        let repair = self.repair.get_or_insert_default();
         let is_news = block.start > repair.lost_before;
         blocks::add(&mut repair.kept, block);
         repair.lost_before = repair.lost_before.max(block.start);
@@ -255,7 +257,10 @@ impl Sender {
         self.moved_at = now;
         match recovery {
             Recovery::GoBackN => self.next = self.acked,
-            Recovery::SelectiveRepeat => (self.repair.lost_before, self.repair.sent_before) = (self.next, self.acked),
+            Recovery::SelectiveRepeat => {
+                let repair = self.repair.get_or_insert_default();
+                (repair.lost_before, repair.sent_before) = (self.next, self.acked);
+            }
         }
         self.waited.clear();
     }

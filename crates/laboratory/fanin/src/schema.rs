@@ -7,11 +7,9 @@ use serde_json::{Map, Value, json};
 /// fits together are checked by `fanin` alone.
 pub fn schema() -> Value {
     let docs = Settings::default().docs();
-    let mut properties = Map::new();
-    for (section, says) in Settings::sections() {
-        let own = docs.iter().filter(|doc| doc.section() == section);
-        properties.insert(section.into(), if section == "sweep" { sweep(says) } else { table(says, own) });
-    }
+    let mut properties = sections(&docs);
+    let swept = Settings::sections().into_iter().find(|(section, _)| *section == "sweep");
+    properties.extend(swept.map(|(section, says)| (section.into(), sweep(says))));
     properties.insert("title".into(), json!({"type": "string", "description": "Title of the report."}));
     properties.insert("schemes".into(), schemes(&docs));
     json!({
@@ -21,6 +19,17 @@ pub fn schema() -> Value {
         "properties": properties,
         "additionalProperties": false,
     })
+}
+
+/// Every section with its keys; `[host.nic]` is inside of another one, too.
+fn sections(docs: &[KeyDoc]) -> Map<String, Value> {
+    let mut tables = Map::new();
+    for (section, says) in Settings::sections() {
+        tables.insert(section.into(), table(says, docs.iter().filter(|doc| doc.section() == section)));
+    }
+    let nic = tables["nic"].clone();
+    tables["host"]["properties"]["nic"] = nic;
+    tables
 }
 
 /// A section with its keys.
@@ -45,9 +54,7 @@ fn schemes(docs: &[KeyDoc]) -> Value {
     // Combinations of parts are schemes, too.
     let scheme = json!({"anyOf": [{"enum": names}, {"type": "string"}]});
     let mut keys = Map::from_iter([("scheme".into(), scheme.clone()), ("label".into(), json!({"type": "string"}))]);
-    for (section, says) in Settings::sections() {
-        keys.insert(section.into(), table(says, docs.iter().filter(|doc| doc.section() == section)));
-    }
+    keys.extend(sections(docs));
     // Keys of [tcp] need no section there.
     keys.extend(docs.iter().filter(|doc| doc.section() == "tcp").map(|doc| (name(doc).to_string(), value(doc))));
     json!({

@@ -34,7 +34,7 @@ fn every_packet_is_acknowledged_and_gaps_are_reported_once() {
     let (_, nack) = receiver.receive(&data[2]);
     assert_eq!(starts(&nack), [1_000]);
     assert_eq!(reply(&mut receiver, &data[3]), []);
-    receiver.now = receiver.settings.nack_interval;
+    receiver.now = receiver.settings.nack_interval.expect("an interval");
     assert_eq!(reply(&mut receiver, &data[3]), [1_000]);
     assert_eq!(receiver.end.delivered(), 1_000);
     // The sender goes back to it.
