@@ -95,7 +95,9 @@ impl<N: Net> Front<N> {
                     parts.iter().for_each(|part| client.responses.put(ask.number, part));
                 }
             }
-            Destination::Instead(text) => self.deliver(ask, text.as_bytes()),
+            Destination::TooLarge { .. } => {
+                self.deliver(ask, ask.to.replacement().unwrap_or_default().as_bytes());
+            }
         }
     }
 
@@ -198,7 +200,7 @@ impl<N: Net> Front<N> {
             | Destination::Every
             | Destination::Flush { .. }
             | Destination::Listing(_)
-            | Destination::Instead(_) => {
+            | Destination::TooLarge { .. } => {
                 self.note_flush(server, ask);
                 self.counters.get_misses.add(u64::from(misses));
                 self.report_failure(ask, trouble, text);
@@ -215,7 +217,7 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(ask.client) else { return };
         match ask.to {
             Destination::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
-            Destination::Instead("") => {}
+            Destination::TooLarge { silent: true } => {}
             Destination::Every | Destination::Flush { .. } => {
                 client.responses.fail_of_every(ask.number, text.as_bytes());
             }

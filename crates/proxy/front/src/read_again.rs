@@ -35,7 +35,7 @@ impl<N: Net> Front<N> {
         let mut text = Buffer::default();
         text.extend(note);
         text.extend(request);
-        let ask = Ask { note: note.len(), ..ask };
+        let ask = Ask { note: note.len() as u32, ..ask };
         self.primary_reads.table.insert(PrimaryRead {
             ask,
             pool,
@@ -97,7 +97,7 @@ impl<N: Net> Front<N> {
             }
             self.counters.replicas_retried.add(1);
             let text = read.text.to_vec();
-            let (note, request) = text.split_at(ask.note);
+            let (note, request) = text.split_at(ask.note as usize);
             self.ask(server, Ask { at: self.now, again: Some(id), ..ask }, note, &[request]);
         }
     }

@@ -37,16 +37,16 @@ impl<N: Net> Front<N> {
     pub(super) fn refuse_value(&mut self, id: Id, keyed: &Keyed<'_>) {
         self.counters.requests.add(1);
         self.counters.errors_refused.add(1);
-        let text = if is_silent(keyed) { "" } else { text::TOO_LARGE };
+        let to = Destination::TooLarge { silent: is_silent(keyed) };
         if !keyed.forgets() {
-            return self.say(id, text);
+            return self.say(id, to.replacement().unwrap_or_default());
         }
         let base64: &[u8] = if keyed.base64() { b"b" } else { b"" };
         let command = match Flags::read(Meta::Delete, keyed.key, base64) {
             Ok(flags) if matches!(keyed.command, Command::Meta(..)) => Command::Meta(Meta::Delete, flags),
             _ => Command::Delete,
         };
-        self.ask_keyed(id, &Keyed { command, key: keyed.key, quiet: false }, Destination::Instead(text), None);
+        self.ask_keyed(id, &Keyed { command, key: keyed.key, quiet: false }, to, None);
     }
 
     /// Sends an error in the binary protocol.

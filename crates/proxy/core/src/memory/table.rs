@@ -1,5 +1,7 @@
 //! Slab. Indexes are reused, but an [`Id`] is not: one of a removed item finds nothing.
 
+use std::num::NonZeroU32;
+
 use super::Charge;
 
 /// Id of an item.
@@ -7,7 +9,8 @@ use super::Charge;
 pub struct Id {
     /// Its slot.
     pub index: u32,
-    life: u32,
+    /// Generation of the slot; not zero, so that an optional id is no larger.
+    life: NonZeroU32,
 }
 
 /// Maximum growth step, since memory may be short.
@@ -16,21 +19,21 @@ const LARGEST_STEP: usize = 1024;
 /// A slab.
 #[derive(Debug)]
 pub struct Table<T> {
-    places: Vec<(u32, Option<T>)>,
+    places: Vec<(NonZeroU32, Option<T>)>,
     free: Vec<u32>,
     /// Generation of a new slot.
-    first_life: u32,
+    first_life: NonZeroU32,
     charge: Charge,
 }
 
 impl Id {
     /// An id that no item ever has.
-    pub const NOBODY: Id = Id { index: u32::MAX, life: u32::MAX };
+    pub const NOBODY: Id = Id { index: u32::MAX, life: NonZeroU32::MAX };
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Table<T> {
-        Table { places: Vec::new(), free: Vec::new(), first_life: 0, charge: Charge::default() }
+        Table { places: Vec::new(), free: Vec::new(), first_life: NonZeroU32::MIN, charge: Charge::default() }
     }
 }
 
@@ -42,7 +45,7 @@ impl<T> Table<T> {
                 self.places.reserve_exact(self.places.len().clamp(4, LARGEST_STEP));
             }
             self.places.push((self.first_life, None));
-            self.charge.set(self.places.capacity() * size_of::<(u32, Option<T>)>());
+            self.charge.set(self.places.capacity() * size_of::<(NonZeroU32, Option<T>)>());
             self.places.len() as u32 - 1
         });
         let (life, place) = &mut self.places[index as usize];
@@ -72,11 +75,11 @@ impl<T> Table<T> {
     pub fn remove(&mut self, id: Id) -> Option<T> {
         let (life, place) = self.places.get_mut(id.index as usize).filter(|(life, _)| *life == id.life)?;
         let thing = place.take()?;
-        *life = life.wrapping_add(1);
+        *life = next(*life);
         self.free.push(id.index);
         if self.len() == 0 && self.places.len() > LARGEST_STEP {
             // An [`Id`] of a removed slot finds nothing in a new one.
-            self.first_life = self.places.iter().map(|(life, _)| *life).max().unwrap_or(0).wrapping_add(1);
+            self.first_life = self.places.iter().map(|(life, _)| *life).max().map_or(NonZeroU32::MIN, next);
             (self.places, self.free) = (Vec::new(), Vec::new());
             self.charge.set(0);
         }
@@ -99,4 +102,9 @@ impl<T> Table<T> {
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
+}
+
+/// The next generation of a slot.
+fn next(life: NonZeroU32) -> NonZeroU32 {
+    life.checked_add(1).unwrap_or(NonZeroU32::MIN)
 }

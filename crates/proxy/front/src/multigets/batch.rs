@@ -9,9 +9,9 @@ use fanin_proxy_core::memory::Buffer;
 pub struct Batch {
     /// The server.
     pub server: u32,
-    /// The request, as a range of the multiget's text, and the next key in it that may be answered.
+    /// The request, as a range of the multiget's text, and the end of its part with keys while that is laid out.
     pub asked: Range<usize>,
-    pub next_key: usize,
+    pub laid_out: usize,
     /// Index of its first key among all results, and the number of keys with results.
     pub first: usize,
     pub count: usize,

@@ -3,6 +3,7 @@
 //! All keys of one server are a batch: one command, whose response is held until its keys are next, since a response follows the order of
 //! the keys, as in memcached. All work is linear in the keys; buffers are reused.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use fanin_fanout::Window;
@@ -62,7 +63,8 @@ pub struct Multiget {
     text: Vec<u8>,
     /// Batch of each key.
     of_key: Vec<u16>,
-    /// Result of each key, batch by batch.
+    /// Place of each key in the text, batch by batch, and its result.
+    places: Vec<u32>,
     sizes: Vec<u32>,
     written: usize,
     /// Batches not finished.
@@ -109,13 +111,14 @@ impl Multiget {
         chosen: Option<Vec<Replica>>,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
-        let (Tables { mut text, mut of_key, mut sizes, charge }, mut batches) = spare.tables(pool.servers().len());
+        let (Tables { mut text, mut of_key, mut places, mut sizes, charge }, mut batches) =
+            spare.tables(pool.servers().len());
         let (asked, mut moving) = (Retrieval::of(get), false);
         let mut keys = get.keys();
         let mut chosen = chosen.unwrap_or_default().into_iter();
         for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
-                spare.take_back(Tables { text, of_key, sizes, charge }, batches);
+                spare.take_back(Tables { text, of_key, places, sizes, charge }, batches);
                 return None;
             }
             let (place, plainly) = (pool.place(key), asked == Retrieval::Plain);
@@ -134,7 +137,8 @@ impl Multiget {
             batch.asked.end += 1 + key.len();
             of_key.push(*number);
         }
-        lay_out(get, spare.head_of(get), &mut batches, &mut text, &of_key, &mut sizes);
+        lay_out(get, spare.head_of(get), &mut batches, &mut text, &of_key, &mut places);
+        sizes.resize(of_key.len(), MISSED);
         let left = batches.len() as u32;
         let last = keys.clone().next().is_none();
         let mut multiget = Multiget {
@@ -152,6 +156,7 @@ impl Multiget {
             batches,
             text,
             of_key,
+            places,
             sizes,
             written: 0,
             left,
@@ -167,7 +172,10 @@ impl Multiget {
     /// Memory of its tables, without values.
     pub fn tables(&self) -> usize {
         let of_batches = size_of::<Batch>() * self.batches.capacity() + Schedule::BATCH * self.batches.len();
-        self.text.capacity() + 2 * self.of_key.capacity() + 4 * self.sizes.capacity() + of_batches
+        self.text.capacity()
+            + 2 * self.of_key.capacity()
+            + 4 * (self.places.capacity() + self.sizes.capacity())
+            + of_batches
     }
 
     // Schedule.
@@ -327,10 +335,14 @@ impl Multiget {
 
     /// A key, by its number.
     pub fn key(&self, number: usize) -> Option<&[u8]> {
-        let batch = &self.batches[usize::from(*self.of_key.get(number)?)];
-        let keys = self.text.get(batch.asked.clone())?.strip_suffix(END)?;
-        let before = self.of_key[..number].iter().filter(|of| **of == self.of_key[number]).count();
-        keys.rsplit(|byte| *byte == b' ').nth(batch.count - 1 - before)
+        let of = *self.of_key.get(number)?;
+        let before = self.of_key[..number].iter().filter(|other| **other == of).count();
+        Some(self.key_of(&self.batches[usize::from(of)], before))
+    }
+
+    /// A key of a batch, by its place there.
+    fn key_of(&self, batch: &Batch, place: usize) -> &[u8] {
+        &self.text[range_of(batch, place, &self.places)]
     }
 
     /// Number of batches: as many as servers.
@@ -370,16 +382,10 @@ impl Multiget {
     #[inline]
     pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
         let batch = &mut self.batches[batch as usize];
-        let keys_end = batch.asked.end - END.len();
         while batch.come < batch.count {
-            // A key is a word: it may have any byte but space and newline, also a carriage return.
-            let rest = &self.text[batch.next_key..keys_end];
-            let is_it = rest.starts_with(key) && rest.get(key.len()).is_none_or(|byte| *byte == b' ');
-            let word = || rest.iter().position(|byte| *byte == b' ').unwrap_or(rest.len());
-            let len = if is_it { key.len() } else { word() };
+            let is_it = self.text[range_of(batch, batch.come, &self.places)] == *key;
             self.sizes[batch.first + batch.come] = if is_it { size } else { MISSED };
             batch.come += 1;
-            batch.next_key = (batch.next_key + len + 1).min(keys_end);
             if is_it {
                 batch.found += 1;
                 return true;
@@ -470,13 +476,10 @@ impl Multiget {
     pub fn each_of(&self, batch: u32, mut each: impl FnMut(u32, &[u8], Option<u32>)) {
         let batch = &self.batches[batch as usize];
         let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
-        let asked = self.text[batch.asked.clone()].strip_suffix(END).unwrap_or_default();
-        // After the command.
-        let keys = asked.rsplit(|byte| *byte == b' ').take(batch.count).collect::<Vec<_>>();
-        for (place, (key, size)) in (0..).zip(keys.into_iter().rev().zip(sizes)) {
+        for (place, size) in sizes.iter().enumerate() {
             let (line, rest) = held.split_at((*size as usize).min(held.len()));
             held = rest;
-            each(place, key, value_size(line));
+            each(place as u32, self.key_of(batch, place), value_size(line));
         }
     }
 
@@ -524,37 +527,48 @@ impl Multiget {
 
     /// Returns its buffers.
     pub fn over(self, spare: &mut Spare) {
-        let Multiget { text, of_key, sizes, charge, batches, .. } = self;
-        spare.take_back(Tables { text, of_key, sizes, charge }, batches);
+        let Multiget { text, of_key, places, sizes, charge, batches, .. } = self;
+        spare.take_back(Tables { text, of_key, places, sizes, charge }, batches);
     }
 }
 
-/// Lays out the batches' requests and the space for results.
+/// The range of a key in the text, by its place in its batch: up to the space before the next one.
+#[inline]
+fn range_of(batch: &Batch, place: usize, places: &[u32]) -> Range<usize> {
+    let places = &places[batch.first..batch.first + batch.count];
+    let end = places.get(place + 1).map_or(batch.asked.end - END.len(), |next| *next as usize - 1);
+    places[place] as usize..end
+}
+
+/// Lays out the batches' requests.
 fn lay_out(
     get: &Get<'_>,
     head: &[u8],
     batches: &mut [Batch],
     text: &mut Vec<u8>,
     of_key: &[u16],
-    sizes: &mut Vec<u32>,
+    places: &mut Vec<u32>,
 ) {
     let (mut at, mut first) = (0, 0);
     for batch in batches.iter_mut() {
         let end = at + head.len() + batch.asked.end + END.len();
-        (batch.asked, batch.next_key, batch.first) = (at..end, at + head.len(), first);
+        (batch.asked, batch.laid_out, batch.first) = (at..end, at + head.len(), first);
         (at, first) = (end, first + batch.count);
     }
     text.resize(at, b' ');
-    sizes.resize(first, MISSED);
+    places.resize(first, 0);
     for (key, number) in get.keys().zip(of_key) {
         let batch = &mut batches[*number as usize];
-        text[batch.next_key + 1..][..key.len()].copy_from_slice(key);
-        batch.next_key += 1 + key.len();
+        let place = batch.laid_out + 1;
+        places[batch.first + batch.come] = place as u32;
+        text[place..][..key.len()].copy_from_slice(key);
+        (batch.come, batch.laid_out) = (batch.come + 1, place + key.len());
     }
     for batch in batches {
         text[batch.asked.start..][..head.len()].copy_from_slice(head);
-        text[batch.next_key..][..END.len()].copy_from_slice(END);
-        batch.next_key = batch.asked.start + head.len() + 1;
+        text[batch.laid_out..][..END.len()].copy_from_slice(END);
+        // None has come.
+        batch.come = 0;
     }
 }
 

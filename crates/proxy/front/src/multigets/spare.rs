@@ -18,6 +18,8 @@ pub struct Tables {
     pub text: Vec<u8>,
     /// Batch of each key.
     pub of_key: Vec<u16>,
+    /// Place of each key in `text`, batch by batch.
+    pub places: Vec<u32>,
     /// Result of each key.
     pub sizes: Vec<u32>,
     pub charge: Charge,
@@ -89,6 +91,7 @@ impl Spare {
         if self.tables.len() < KEPT && tables.text.capacity() <= LARGEST_KEPT {
             tables.text.clear();
             tables.of_key.clear();
+            tables.places.clear();
             tables.sizes.clear();
             self.tables.push(tables);
             self.batches.push(batches);

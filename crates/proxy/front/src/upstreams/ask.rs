@@ -1,6 +1,6 @@
 //! A request to a server, and the destination of its response.
 
-use fanin_memcache::{Meta, Shape};
+use fanin_memcache::{Meta, Shape, text};
 
 use super::shares::NOBODY;
 use fanin_proxy_core::clock::Nanos;
@@ -31,8 +31,8 @@ pub enum Destination {
     Probe,
     /// Nowhere: it deletes a key of the journal of this server, in a round of deletions.
     Purge { of: u32, round: u32 },
-    /// Nowhere: the client gets this text when the response is there.
-    Instead(&'static str),
+    /// Nowhere: the client's value is too large, of which it gets an error when the response is there, unless it wants silence.
+    TooLarge { silent: bool },
     /// Nowhere: the client has got a timeout.
     GivenUp,
 }
@@ -77,7 +77,7 @@ pub struct Ask {
     pub shape: Shape,
     pub at: Nanos,
     /// Length of the note: the key or opaque token that the response must have.
-    pub note: usize,
+    pub note: u32,
     /// Its value has come; there is only one.
     pub has_value: bool,
     /// The client gets nothing more of the response.
@@ -85,7 +85,7 @@ pub struct Ask {
     /// In a pool with failover: it changes or deletes a key.
     pub changes: bool,
     /// Bytes of the response, on the second connection.
-    pub come: usize,
+    pub come: u32,
     /// The response, estimated, and the progress of the connection before it.
     pub expects: Expected,
     pub progress: Progress,
@@ -103,7 +103,11 @@ pub struct Ask {
 impl Destination {
     /// The text that the client gets instead of the response.
     pub fn replacement(self) -> Option<&'static str> {
-        if let Destination::Instead(text) = self { Some(text) } else { None }
+        match self {
+            Destination::TooLarge { silent: true } => Some(""),
+            Destination::TooLarge { silent: false } => Some(text::TOO_LARGE),
+            _ => None,
+        }
     }
 }
 
@@ -165,3 +169,6 @@ impl Ask {
         codes.iter().any(|code| words.starts_with(code))
     }
 }
+
+// Every request is copied several times on its way to the queue of its server and back.
+const _: () = assert!(size_of::<Ask>() <= 112 && size_of::<Option<Id>>() == size_of::<Id>());

@@ -28,12 +28,12 @@ impl WaitingGet {
         text.extend(note);
         bytes.iter().for_each(|bytes| text.extend(bytes));
         charge.set(size_of::<WaitingGet>());
-        WaitingGet { ask: Ask { note: note.len(), ..ask }, text, _charge: charge }
+        WaitingGet { ask: Ask { note: note.len() as u32, ..ask }, text, _charge: charge }
     }
 
     /// Its note, and the request.
     pub fn text(&self) -> (&[u8], &[u8]) {
-        self.text.split_at(self.ask.note)
+        self.text.split_at(self.ask.note as usize)
     }
 }
 

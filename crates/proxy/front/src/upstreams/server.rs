@@ -42,7 +42,7 @@ const LEAST_WAITS: usize = 16 << 10;
 /// Maximum growth step of a request list.
 const LARGEST_STEP: usize = 4096;
 /// Longest response on the second connection.
-const LONGEST_ALONE: usize = 4 << 20;
+const LONGEST_ALONE: u32 = 4 << 20;
 /// Time of the next attempt for a connection that requests wait for.
 const AT_ONCE: Nanos = 0;
 
@@ -473,7 +473,7 @@ impl<S> Server<S> {
         self.room.expect(ask.expects);
         let bytes = bytes.iter().map(|bytes| bytes.len() as u32).sum();
         self.shares.add(ask.tenant, bytes);
-        self.asked.push_back(Ask { note: note.len(), progress: self.progress, bytes, ..ask });
+        self.asked.push_back(Ask { note: note.len() as u32, progress: self.progress, bytes, ..ask });
     }
 
     /// Whether a get has to wait for room for its response; with `turn`, it is the first of those that wait.
@@ -535,14 +535,14 @@ impl<S> Server<S> {
 
     /// The key or opaque token that the first response must have.
     pub fn note(&self) -> &[u8] {
-        let noted = self.asked.front().map_or(0, |ask| ask.note);
+        let noted = self.asked.front().map_or(0, |ask| ask.note as usize);
         &self.notes[..noted]
     }
 
     /// Removes the first request.
     pub fn pop(&mut self) {
         if let Some(ask) = self.asked.pop_front() {
-            self.notes.take(ask.note);
+            self.notes.take(ask.note as usize);
             self.room.response_ends(ask.expects);
             self.shares.remove(ask.tenant, ask.bytes);
             self.given_up = self.given_up.saturating_sub(1);
@@ -657,7 +657,7 @@ impl<S> Server<S> {
     /// Counts response bytes on the second connection; returns whether it is too long.
     pub fn is_too_long(&mut self, more: usize) -> bool {
         self.asked.front_mut().is_some_and(|ask| {
-            ask.come += more;
+            ask.come = ask.come.saturating_add(more as u32);
             ask.come > LONGEST_ALONE
         })
     }
