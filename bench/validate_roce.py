@@ -17,7 +17,7 @@ FIGURES = [
     ("notifications per second of a queue pair", "cnps_per_qp_s", "283", (0.7 * 283, 1.3 * 283), "{:.0f}"),
 ]
 
-# What each part of the model contributes: the scenario without it.
+# The scenario without each part of the model in turn.
 WITHOUT = [
     ("as it is", []),
     ("selective repeat", ["rdma.recovery=selective-repeat"]),

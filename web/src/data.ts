@@ -353,7 +353,20 @@ export type ReportRow = {
   bus_gbytes_per_s: Interval | null,
   /** Goodput at which the busiest link would carry the runs' flows without a break, if all of them were there from the start; absent
    * if `allowed_mbps` is there, and without finished flows. */
-  ideal_mbps: number | null, };
+  ideal_mbps: number | null,
+  /** Packets that receiving network cards dropped, mean over seeds. */
+  card_drops: number,
+  /** Bytes of frames on the client's link, without preambles and gaps, per what its rate carries in the measured time; mean over seeds,
+   * with a 95 % CI. Absent, like the next four, unless RDMA runs over ports that drop. */
+  wire_share: Interval | null,
+  /** Packets that ports and cards dropped per packet that hosts sent, likewise. */
+  lost_share: Interval | null,
+  /** Packets sent again for each lost one, likewise; absent also if some run lost none. */
+  resent_per_lost: Interval | null,
+  /** Smallest share of a sending host in the delivered bytes, likewise. */
+  sender_share_min: Interval | null,
+  /** Congestion notifications per second of each queue pair that received any, likewise. */
+  cnps_per_qp_s: Interval | null, };
 
 /** A scheme and its collapse points, one per curve, if the seeds decide it. */
 export type SchemeFacts = { label: string,

@@ -38,7 +38,7 @@ fn refuses_cards_and_lossy_ports_that_cannot_work() {
     ]);
     for (text, told) in [
         ("[rdma]\nretries = 7\n", "my.toml:2: `rdma.retries` breaks connections, and a barrier workload would wait"),
-        ("[rdma]\nlocal_ack_timeout = 32\n", "my.toml:2: `rdma.local_ack_timeout` of 32: use at most 31"),
+        ("[rdma]\nlocal_ack_timeout = 32\n", "my.toml:2: `rdma.local_ack_timeout` of 32: use 0 to 31"),
         ("[rdma]\nwindow = \"500 B\"\n", "my.toml:2: an `rdma.window` of 500 B holds no packet of 1 KiB"),
         (
             "[pfc]\nenabled = false\n[switch]\nbuffer = \"2 KB\"\n[rdma]\npayload = \"4 KiB\"\n",

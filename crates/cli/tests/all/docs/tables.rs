@@ -503,7 +503,8 @@ fn comparison_output_is_documented() {
     };
     // Other workloads have these intervals, whose form is that of the goodput.
     let with_intervals = |mut object: Value| {
-        for name in ["job_ms", "bus_gbytes_per_s"] {
+        let of_pairs = ["wire_share", "lost_share", "resent_per_lost", "sender_share_min", "cnps_per_qp_s"];
+        for name in ["job_ms", "bus_gbytes_per_s"].into_iter().chain(of_pairs) {
             object["rows"][0][name] = object["rows"][0]["goodput_mbps"].clone();
         }
         object

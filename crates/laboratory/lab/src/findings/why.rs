@@ -93,9 +93,9 @@ fn of_a_round(row: &SummaryRow, mean: f64, variant: &Variant, seen: Option<&Seen
     }
     let least = variant.points[row.place].settings.least_timeout(&variant.scheme);
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
-    // Timeouts of many connections at once, while others send, add up to no idle time.
-    let waits = row.a_round(row.stalled_ms) * 1e9 >= least.0 as f64;
-    let of = if waits { format!(" of at least {least}") } else { String::new() };
+    // Timeouts of connections while others send add up to no idle time.
+    let overlap = row.stalls > 0.0 && row.a_round(row.stalled_ms) * 1e9 < least.0 as f64;
+    let of = if overlap { String::new() } else { format!(" of at least {least}") };
     let mut text = format!(" An average round takes {mean}, with {number}{of}.");
     text += &idle(row);
     text + &inside(row, seen)
