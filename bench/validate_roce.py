@@ -75,12 +75,13 @@ Two hosts with four queue pairs each write messages of 1 MiB to one receiver, at
   from 54 to 80 KiB, and from 2.8 to 4.8 ms. NVIDIA's register ROCE_ACCL has a window of transmission (`roce_tx_window_en`), but neither its
   size nor its state in the campaign is published.
 - **Read** into the source is the rate at which the card drains. It says 96.6 Gbit/s, and not of which bytes: of payload, that is 98.06 Gbit/s
-  of frames. The loss then follows, since the link carries 99.5 Gbit/s of frames. All figures are inside from 97.75 to 98.25 Gbit/s.
+  of frames. The loss then follows, since the link carries 99.5 Gbit/s of frames. All figures are inside from 97.75 to 98.25 Gbit/s. Rates of 97.7 and
+  97.9 Gbit/s were tried before, so this rate, and with it the loss, counts as fitted, too.
 - Taken from the source: the buffers, the local ACK timeout, a recovery 4.5 times slower than by the card's default
   (`dcqcn.increase_interval`), and its slope (`dcqcn.additive`). `dcqcn.alpha_interval` is the paper's. None of these three moves a figure
   out of its bounds.
 - `host.nic.notify_at` from 64 to 250 KB and `host.packet_jitter` from none to 3 us change no figure by more than 4 %.
-- Not fitted: the wire, the packets lost and the shares; the latency of a write of 2 B (2.08 us; measured 2.08); the buffer that fills by the
+- Not fitted: the wire and the shares; the latency of a write of 2 B (2.08 us; measured 2.08); the buffer that fills by the
   excess (5.2 MB within 7 % at 4.76, 9.74 and 19.68 Gbit/s), and the goodput of a lone sender (96.6 Gbit/s). `make test` checks all but the last.
 
 The same with one part changed, medians over 3 seeds:
@@ -93,8 +94,8 @@ What the model does not reproduce:
 
 - A lone sender loses nothing at its receiver's card, which loses 0.18 % above 94 Gbit/s as measured: the flight of four queue pairs fits into
   the card's buffer. With eight queue pairs it loses 1.5 %.
-- When a competitor starts, throughput falls within some round trips, since acknowledgements limit the senders. It takes 3 to 39 ms on cards.
-  It recovers as fast: DCQCN's rates stay above what the window allows, and only they follow the measured slopes.
+- When a competitor starts, the measured rate falls within 3 to 39 ms. This was not simulated; here acknowledgements limit the senders, so we
+  expect a fall, and a recovery, within some round trips.
 - All packets are lost in the card, and none in the switch. The source does not say where the 1.65 % were lost.
 - Without a window, no setting that we tried has these figures for longer than some 100 ms: the port fills, each loss then costs the packets of
   a full buffer, and goodput collapses. Something else may limit the flight on real cards.

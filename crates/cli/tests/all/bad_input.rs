@@ -42,7 +42,7 @@ fn refuses_cards_and_lossy_ports_that_cannot_work() {
         ("[rdma]\nwindow = \"500 B\"\n", "my.toml:2: an `rdma.window` of 500 B holds no packet of 1 KiB"),
         (
             "[pfc]\nenabled = false\n[switch]\nbuffer = \"2 KB\"\n[rdma]\npayload = \"4 KiB\"\n",
-            "my.toml:4: `switch.buffer`: 2 KB hold no full packet of RDMA, 4158 B",
+            "my.toml:6: `switch.buffer`: 2 KB hold no full packet of RDMA, 4158 B",
         ),
     ] {
         let place = Place::with(text);

@@ -56,13 +56,13 @@ fn scorecard_has_the_documented_fields() {
     assert_eq!((keys(paper), &paper["paper"]), (vec!["figures", "paper"], &"tiny".into()));
     assert_eq!(paper["figures"].as_array().unwrap().len(), 3);
     assert_eq!(keys(&paper["figures"][0]), ["claims", "id", "title"]);
-    let common = ["class", "expected", "id", "measured", "robust", "says", "verdict", "where"];
+    let common = ["class", "expected", "id", "measured", "read_from", "robust", "says", "verdict", "where"];
     for figure in paper["figures"].as_array().unwrap() {
         for claim in figure["claims"].as_array().unwrap() {
             assert!(claim["id"].as_str().unwrap().starts_with(&format!("{}.", figure["id"].as_str().unwrap())));
             assert!(claim["robust"].is_null(), "nobody has looked");
             let more: &[&str] = match claim["id"].as_str().unwrap() {
-                "T-1.2" => &["why"],
+                "T-1.2" => &["cause_tested", "why"],
                 "T-1.6" => &["note", "repeats"],
                 "T-1.7" => &["own"],
                 _ => &[],

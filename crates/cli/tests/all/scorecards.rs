@@ -21,7 +21,7 @@ const FIGURES: [(&str, &[&str]); 8] = [
     ("picc", &["P-4", "P-5", "P-6", "P-7a", "P-7b", "P-8", "P-9", "P-10", "P-11", "P-q"]),
     ("dctcp", &["D-1", "D-13", "D-14", "D-15", "D-16", "D-17", "D-18", "D-19", "D-20", "D-21", "D-t2"]),
     ("hpcc", &["HC-11", "HC-R", "HC-I"]),
-    ("swift", &["SW-I", "SW-L"]),
+    ("swift", &["SW-17", "SW-18", "SW-20", "SW-21", "SW-T3"]),
 ];
 
 fn papers() -> PathBuf {
