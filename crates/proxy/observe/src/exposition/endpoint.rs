@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn status_follows_method_and_path() {
         for (request, status, body) in [
-            ("GET /metrics HTTP/1.1\r\n\r\n", 200, "# HELP a A gauge.\n# TYPE a gauge\na 3.0\n"),
-            ("GET /metrics?a=b HTTP/1.0\r\nHost: x\r\n\r\n", 200, "# HELP a A gauge.\n# TYPE a gauge\na 3.0\n"),
+            ("GET /metrics HTTP/1.1\r\n\r\n", 200, "# HELP a A gauge\n# TYPE a gauge\na 3.0\n"),
+            ("GET /metrics?a=b HTTP/1.0\r\nHost: x\r\n\r\n", 200, "# HELP a A gauge\n# TYPE a gauge\na 3.0\n"),
             ("GET http://host:1/healthz HTTP/1.1\r\n\r\n", 200, "OK\n"),
             ("HEAD /healthz HTTP/1.1\r\n\r\n", 200, ""),
             ("GET /ready HTTP/1.1\r\n\r\n", 503, "draining\n"),

@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 38] = [
+const BASES: [&str; 40] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -46,6 +46,9 @@ const BASES: [&str; 38] = [
     "schemes = [\"timely\"]\n[link]\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"200 KB\"\n[workload]\nfragment = \"256 KiB\"\nduration = \"30 ms\"\n",
     "schemes = [\"hpcc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
     "schemes = [\"rdma-dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
+    // Ports that drop under RDMA, cards that drain slowly, and connections that break.
+    "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"200 KB\"\n[host.nic]\ndrain = \"8 Gbit/s\"\nbuffer = \"20 KB\"\nnotify_at = \"10 KB\"\n[rdma]\nmessage = \"20 KB\"\ndepth = 2\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n",
+    "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[rdma]\ntimeout = \"1 ms\"\n[key_value]\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n[faults]\nloss = 0.3\n",
     // Ultra Ethernet and its ancestors: full ports, losses.
     "schemes = [\"nscc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"2 ms\"\n[faults]\nloss = 0.001\n",
     "schemes = [\"rccc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"20 KB\"\n[workload]\nfragment = \"128 KiB\"\nduration = \"3 ms\"\n",

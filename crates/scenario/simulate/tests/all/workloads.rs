@@ -85,7 +85,7 @@ fn other(path: &str, kind: Kind) -> &'static str {
         "workload.start_jitter" | "workload.request_gap" => "100 us",
         "workload.pairs" => "0.5",
         "workload.warm_up" | "workload.pause" => "1 ms",
-        "workload.queries" | "workload.in_flight" | "workload.stripe" => "2",
+        "workload.queries" | "workload.in_flight" | "workload.streams" | "workload.stripe" => "2",
         _ => panic!("give {path} a value here that is not its default"),
     }
 }
