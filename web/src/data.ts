@@ -580,7 +580,7 @@ export type Timeline = { scheme: string,
   /** A description in words. */
   says: string, };
 
-/** Verdict on a scheme. JSON uses the names of the variants. */
+/** Verdict on a scheme, at one point or over a sweep. A later variant of the first five is worse. */
 export type Verdict = "sustains" | "slow" | "paused" | "degrades" | "collapsed" | "open" | "overall";
 
 /** A period in which a server, or the client at the other end, receives nothing until a timer fires. */

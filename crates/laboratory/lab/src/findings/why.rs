@@ -93,8 +93,8 @@ fn of_a_round(row: &SummaryRow, mean: f64, variant: &Variant, seen: Option<&Seen
     }
     let least = variant.points[row.place].settings.least_timeout(&variant.scheme);
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
-    // Timeouts of connections while others send add up to no idle time.
-    let overlap = row.stalls > 0.0 && row.a_round(row.stalled_ms) * 1e9 < least.0 as f64;
+    // While others send, a connection's timeout is no idle time of the client: idle periods are then much shorter than a timeout.
+    let overlap = row.stalls > 0.0 && row.stalled_ms / row.stalls * 2e9 < least.0 as f64;
     let of = if overlap { String::new() } else { format!(" of at least {least}") };
     let mut text = format!(" An average round takes {mean}, with {number}{of}.");
     text += &idle(row);

@@ -47,7 +47,7 @@ const BASES: [&str; 40] = [
     "schemes = [\"hpcc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
     "schemes = [\"rdma-dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[ecn_ramp]\nk_min = \"10 KB\"\nk_max = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"3 ms\"\n",
     // Ports that drop under RDMA, cards that drain slowly, and connections that break.
-    "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"200 KB\"\n[host.nic]\ndrain = \"8 Gbit/s\"\nbuffer = \"20 KB\"\nnotify_at = \"10 KB\"\n[rdma]\nmessage = \"20 KB\"\ndepth = 2\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n",
+    "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"200 KB\"\n[host.nic]\ndrain = \"8 Gbit/s\"\nbuffer = \"20 KB\"\nnotify_at = \"5 KB\"\n[rdma]\nmessage = \"20 KB\"\ndepth = 2\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n",
     "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[rdma]\ntimeout = \"1 ms\"\n[key_value]\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n[faults]\nloss = 0.3\n",
     // Ultra Ethernet and its ancestors: full ports, losses.
     "schemes = [\"nscc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"2 ms\"\n[faults]\nloss = 0.001\n",
