@@ -749,9 +749,9 @@ class Dcqcn(TypedDict, total=False):
     """`[dcqcn]` DCQCN; the defaults are those of NVIDIA's network cards."""
 
     profile: str
-    """Whose settings: NVIDIA's network cards with their defaults ("connectx"), or the simulator of HPCC's
-    authors ("ns-3"). Sets the keys that `fanin explain dcqcn` lists; explicit keys override it. Use
-    "connectx" or "ns-3". Default: "connectx"."""
+    """The default settings of NVIDIA's network cards ("connectx"), or of the simulator of HPCC's authors
+    ("ns-3"). Sets the keys that `fanin explain dcqcn` lists; explicit keys override it. Use "connectx" or
+    "ns-3". Default: "connectx"."""
     g: float | str
     """Weight of a new sample in alpha. Use a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least
     1/65536. Default: "5/1024"."""
@@ -777,9 +777,9 @@ class Dcqcn(TypedDict, total=False):
     """Increase of the target in later steps. Use a share of the link's rate, or a rate with its unit, such as
     "1/100" or "5 Mbit/s". Default: "50 Mbit/s"."""
     min_rate: float | str
-    """Least rate of a sender, at least a millionth of the link's. Senders at once times this rate above the
-    link's are held back by pauses alone. Use a share of the link's rate, or a rate with its unit, such as
-    "1/100" or "5 Mbit/s". Default: "1 Mbit/s"."""
+    """Least rate of a sender, at least a millionth of the link's. If all senders together exceed the link at
+    this rate, only pauses slow them. Use a share of the link's rate, or a rate with its unit, such as "1/100"
+    or "5 Mbit/s". Default: "1 Mbit/s"."""
     clamp_target: bool
     """The target follows the rate at every cut, even if nothing was raised since the last one. Use true or
     false. Default: false."""

@@ -115,7 +115,8 @@ pub fn register(
     let has = |method: &str| methods.iter().any(|known| known == method);
     let (samples, begins, observes) = (has("sample"), has("begin"), has("observe"));
     let source = Arc::new(Class { class, is_delay_based, samples, begins, observes });
-    law::register(name, Traits { ecn, is_delay_based }, Box::new(Of(source))).map_err(|what| asked(py, &what))
+    law::register(name, Traits { ecn, is_delay_based }, Box::new(Of(source)))
+        .map_err(|what| asked(py, &what.to_string()))
 }
 
 struct Of(Arc<Class>);
