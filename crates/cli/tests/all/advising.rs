@@ -143,6 +143,7 @@ fn reports_goals_below_the_wire_time_as_impossible() {
 }
 
 #[test]
+#[ignore = "takes half a minute: make check-long"]
 fn reports_assumptions_that_decide_the_verdict() {
     let place = Place::with(RACK);
     let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1200KiB --budget 20M --remedies rto-min --json";

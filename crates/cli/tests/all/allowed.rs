@@ -151,6 +151,7 @@ fn least_mean(goodputs: &[f64]) -> f64 {
 }
 
 #[test]
+#[ignore = "takes half a minute: make check-long"]
 fn unhindered_runs_come_close_to_the_upper_bound() {
     let (mut tried, mut free, mut near) = (0, 0, 0);
     for case in 0..CASES {

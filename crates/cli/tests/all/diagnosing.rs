@@ -226,6 +226,7 @@ fn calibrates_open_parameters_to_the_measured_rounds() {
 }
 
 #[test]
+#[ignore = "takes half a minute: make check-long"]
 fn prints_advice_and_diagnosis_as_one_object() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));

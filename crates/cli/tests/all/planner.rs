@@ -276,6 +276,7 @@ fn section_3_planner_follows_traffic_through_its_deaths() {
 }
 
 #[test]
+#[ignore = "takes half a minute: make check-long"]
 fn section_3_planner_knows_hashed_keys() {
     follows_traffic(true);
 }

@@ -191,6 +191,7 @@ fn survives_the_largest_number_of_every_key() {
 
 /// Every time at its minimum, every rate and every size at both extremes.
 #[test]
+#[ignore = "takes half a minute: make check-long"]
 fn survives_extreme_times_rates_and_sizes_of_every_key() {
     let place = Place::with("schemes = [\"newreno\", \"one-all\"]\n[sweep]\nfan_in = [4]\n");
     let forms = [

@@ -530,10 +530,10 @@ fn run(case: u64) -> [usize; 3] {
 
 #[test]
 fn multigets_through_hubs_end_right_under_any_faults() {
-    let [changes, multigets, errors] = each_case(100, run);
+    let [changes, multigets, errors] = each_case(30, run);
     println!("{changes} changes, {multigets} multigets without an error, {errors} with one");
     // A case alone may be one of those whose servers hang.
-    assert!(errors * 2 < multigets || multigets + errors < 1000, "{errors} fail, {multigets} do not");
+    assert!(errors * 2 < multigets || multigets + errors < 300, "{errors} fail, {multigets} do not");
 }
 
 #[test]

@@ -397,15 +397,15 @@ fn each_case<const N: usize>(count: u64, run: impl Fn(u64) -> [usize; N] + std::
 
 #[test]
 fn any_event_order_completes_without_timeouts() {
-    cases(500, Faults::None);
+    cases(150, Faults::None);
 }
 
 #[test]
 fn crashes_end_every_request_within_timeout() {
-    cases(500, Faults::Crashes);
+    cases(150, Faults::Crashes);
 }
 
 #[test]
 fn wrong_responses_never_leak_values() {
-    cases(500, Faults::Lies);
+    cases(150, Faults::Lies);
 }

@@ -1,7 +1,9 @@
 //! Load and speeds of hubs, and front ends that share them.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use fanin_daemon::RunningAgent;
@@ -22,8 +24,8 @@ fn gets(agent: &Option<RunningAgent>) -> u64 {
 
 #[test]
 fn section_3_1_loaded_agent_is_no_hub() {
-    let of_agents = "plaintext = true\nobjects = 100\ntimeout = \"20 s\"\n";
-    let of_pool = "plaintext = true\ntimeout = \"2 s\"\n";
+    let of_agents = "plaintext = true\nobjects = 100\ntimeout = \"60 s\"\n";
+    let of_pool = "plaintext = true\ntimeout = \"20 s\"\n";
     let tier = Tier::start(4, &Manners { racks: 1, of_agents, of_pool });
     // Nobody but the other front end needs the last server, which does not answer.
     let keys: Vec<String> = tier.filled(60, &[100]).into_iter().filter(|key| !tier.servers[3].has(key)).collect();
@@ -69,7 +71,7 @@ fn section_3_2_2_full_port_slows_hubs_down() {
     fs::write(&queue, "65536\n").unwrap();
     let full = took(&mut client, &keys);
     // 400 kB at 20 Mbit/s take 160 ms; equation 5 takes up to a fifth of the rate each period.
-    assert!((140..1000).contains(&free.as_millis()), "{free:?}");
+    assert!(free.as_millis() > 140, "{free:?}");
     assert!(full > free * 2, "{free:?}, {full:?} with a full port");
     fs::write(&queue, "nonsense").unwrap();
     took(&mut client, &keys);
@@ -86,18 +88,29 @@ fn section_3_2_2_front_ends_share_a_hub_equally() {
     let mut client = tier.client(0);
     took(&mut client, &keys);
     let alone = took(&mut client, &keys);
-    assert!((140..1000).contains(&alone.as_millis()), "400 kB at 20 Mbit/s: {alone:?}");
-    // A second front end asks for much more at the same time.
+    assert!(alone.as_millis() > 140, "400 kB at 20 Mbit/s: {alone:?}");
+    // A second front end asks for ten times as much at the same time.
     let mut greedy = connect(agent);
     let many: Vec<String> = keys.iter().cycle().take(4000).cloned().collect();
     greedy.write_all(&swarm(9, &tier.servers[0], &many)).unwrap();
-    let reader = std::thread::spawn(move || std::io::copy(&mut greedy, &mut std::io::sink()));
-    std::thread::sleep(Duration::from_millis(100));
+    let received = Arc::new(AtomicU64::new(0));
+    let counted = received.clone();
+    let reader = std::thread::spawn(move || {
+        let mut buffer = vec![0; 4096];
+        while let Ok(bytes @ 1..) = greedy.read(&mut buffer) {
+            counted.fetch_add(bytes as u64, Relaxed);
+        }
+    });
+    wait_until("the greedy one receives", || received.load(Relaxed) > 100_000);
+    let before = received.load(Relaxed);
     let shared = took(&mut client, &keys);
-    assert!(shared > alone * 3 / 2 && shared < alone * 3, "{alone:?} alone, {shared:?} beside another");
+    let beside = received.load(Relaxed) - before;
+    // Half of 20 Mbit/s carries 400 kB in 320 ms. In order of arrival the greedy one would have received nearly 4 MB first.
+    assert!(shared.as_millis() > 280, "{shared:?} beside another");
+    assert!((100_000..1_600_000).contains(&beside), "{beside} bytes for the greedy one beside 400 kB");
     // A few keys of a third one end long before.
     let few = took(&mut client, &keys[..10]);
-    assert!(few < alone / 2, "{few:?} for ten keys");
+    assert!(few < shared / 2, "{few:?} for ten keys");
     tier.agents[0].as_ref().unwrap().stop();
     drop(reader.join());
 }

@@ -101,11 +101,11 @@ fn admits_clients_up_to_limit() {
 
 #[test]
 fn closes_largest_clients_at_memory_limit() {
-    let cluster = cluster(2, "memory = \"32 MiB\"", "timeout = \"60 s\"");
+    let cluster = cluster(2, "memory = \"16 MiB\"", "timeout = \"60 s\"");
     let keys: Vec<String> = (0..200).map(|number| format!("{number}-key")).collect();
     let mut client = cluster.client();
-    keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 500_000)), "STORED"));
-    // Each requests 100 MB at once, and reads nothing.
+    keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 100_000)), "STORED"));
+    // Each requests 20 MB at once, and reads nothing.
     let mut greedy: Vec<Client> = (0..24).map(|_| cluster.client()).collect();
     greedy.iter_mut().for_each(|client| client.send(&format!("get {}\r\n", keys.join(" "))));
     wait_until("somebody is cut off", || client.figure("clients_cut_off") > 0);
