@@ -82,6 +82,11 @@ impl<'a> PointRuns<'a> {
         all.into_iter().collect()
     }
 
+    fn has_no_plan(&self) -> bool {
+        let plans_first = self.variant.scheme.gathering.is_some() && self.settings.plans_first();
+        plans_first && self.runs.iter().all(|run| run.gathering.is_empty())
+    }
+
     fn jain(&self) -> Option<f64> {
         let (servers, clients) = (self.settings.servers(), self.settings.clients());
         let jains: Vec<f64> = self.runs.iter().filter_map(|run| jain(run, servers, clients)).collect();
@@ -136,6 +141,9 @@ measures! {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "typescript", ts(type = "string[] | undefined"))]
         unmeasured: Vec<Counter> = p.unmeasured(),
+        /// The scheme moves objects, and had no plan in any run: an object was requested more often than any server of its rack can serve.
+        #[serde(skip)]
+        has_no_plan: bool = p.has_no_plan(),
     } {
         /// Number of clients.
         clients: u32, "count" = clients(p.settings);
