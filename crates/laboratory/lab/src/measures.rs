@@ -83,8 +83,9 @@ impl<'a> PointRuns<'a> {
     }
 
     fn has_no_plan(&self) -> bool {
-        let plans_first = self.variant.scheme.gathering.is_some() && self.settings.plans_first();
-        plans_first && self.runs.iter().all(|run| run.gathering.is_empty())
+        let period = self.settings.placements.picc.period.0;
+        let moves_nothing = |run: &&RunTables| run.gathering.is_empty() && run.totals.measured_ps > period;
+        self.variant.scheme.gathering.is_some() && self.runs.iter().all(moves_nothing)
     }
 
     fn jain(&self) -> Option<f64> {
@@ -141,7 +142,8 @@ measures! {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "typescript", ts(type = "string[] | undefined"))]
         unmeasured: Vec<Counter> = p.unmeasured(),
-        /// The scheme moves objects, and had no plan in any run: an object was requested more often than any server of its rack can serve.
+        /// The scheme moves objects, and after a period had no plan in any run: an object was requested more often than any server of its
+        /// rack can serve.
         #[serde(skip)]
         has_no_plan: bool = p.has_no_plan(),
     } {

@@ -15,7 +15,6 @@ mod workload;
 use std::sync::Arc;
 
 use fanin_laws::settings::Key;
-use fanin_placement::picc::Learn;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::declare::{KeyDoc, Section};
@@ -368,11 +367,6 @@ impl Settings {
             true => client.saturating_add(self.link.rate.0.saturating_mul((self.clients() - 1).into())),
             false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
-    }
-
-    /// Whether a scheme that moves objects has a plan before the run begins.
-    pub fn plans_first(&self) -> bool {
-        self.placements.picc.learn != Learn::Running
     }
 
     /// Mean time between requests of a front end whose requests do not wait for one another.
