@@ -72,7 +72,7 @@ properties: ## run the property tests with CASES (10000) cases each from SEED (r
 deny: ## check licences, duplicates, sources and advisories of libraries
 	@scripts/deny.sh
 
-reproduce: build ## reproduce all figures of all papers at full settings (half an hour on two cores)
+reproduce: build ## reproduce all figures of all papers at full settings (an hour on two cores)
 	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
 
 scorecards: build ## rewrite web/site/scorecards.html, which the site shows (MODE=--quick: fewer seeds, shorter runs)

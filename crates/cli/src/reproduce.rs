@@ -173,6 +173,12 @@ fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
             return Err(Failure::Input(format!("--figure {id}: unknown figure; use one of {}", ids.join(", "))));
         }
         papers.retain(|p| p.figures.iter().any(|f| f.id == *id));
+        let whole = papers.iter().flat_map(|p| &p.figures).any(|f| f.id == *id && f.whole_runs);
+        if arguments.quick && whole {
+            return Err(Failure::Input(format!(
+                "--figure {id}: shorter runs would show something else; leave out --quick"
+            )));
+        }
     }
     Ok(papers)
 }

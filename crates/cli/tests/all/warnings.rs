@@ -28,6 +28,23 @@ const LONG: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\ndurati
 const BARRIER: &str = "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"4 KiB\"\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n";
 
 #[test]
+fn scheme_without_a_plan_is_named() {
+    // Two objects get 1,000 requests a second, of which a server can serve as many as this.
+    let says = |requests_per_s: u32| {
+        let text = format!(
+            "schemes = [\"one-all\", \"picc\"]\n[workload]\nkind = \"key_value\"\nqueries = 1000\n[key_value]\n\
+             objects = 2\nper_request = 1\nreplicas = 1\nwithin = \"1 s\"\n[picc]\nlearn = \"running\"\nperiod = \"100 ms\"\n\
+             requests_per_s = {requests_per_s}\n[sweep]\nfan_in = [4]\n"
+        );
+        let output = Place::with(&text).fanin(&["compare", "my.toml", "--seeds", "1"]);
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(says(50).contains("picc moved nothing"), "{}", says(50));
+    assert!(!says(5000).contains("moved nothing"), "{}", says(5000));
+}
+
+#[test]
 fn warns_about_settings_without_effect_with_line_and_reason() {
     let cases: &[(&str, &str, &[&str], &str)] = &[
         (

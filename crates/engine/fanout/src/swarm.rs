@@ -1,11 +1,12 @@
 //! Swarms: servers of a request by rack, with a hub and its backup.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.1; Algorithm 1, lines 1 to 4;
 //!          section 4.2 for swarms without proximity (SICC-NPS).
-//! Law:     a swarm is a rack's target servers; its hub is the one with the most requested objects, or the most spare I/O; the next is
-//!          its backup. Without proximity: as many swarms of the same sizes, drawn from all targets.
+//! Law:     a swarm is a rack's target servers; its hub is the one with the most requested objects, or the most spare I/O; its backup is
+//!          the other one with the most spare I/O. Without proximity: as many swarms of the same sizes, drawn from all targets.
 //! Units:   objects, servers.
 //! Owns:    the order of targets by swarm.
-//! Departs: Algorithm 1 and the text of section 3.1 choose hubs differently: both are implemented. Ties go to the lower server.
+//! Departs: Algorithm 1 and the text of section 3.1 choose hubs differently: both are implemented. Of backups with equal spare I/O the
+//!          one with more requested objects is chosen. Other ties go to the lower server.
 //! Checked: vectors/swarm.json; tests/trajectories/swarm.txt.
 
 use alloc::vec::Vec;
@@ -51,37 +52,48 @@ pub struct Swarm {
     pub objects: u64,
 }
 
-/// A swarm under construction: the best two targets by a unique rank.
+/// A target with its rank, which no other one has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ranked {
+    rank: (u32, u32, u32),
+    index: u32,
+}
+
+/// A swarm under construction: the best target as its hub, and the best two as backups.
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     count: u32,
     objects: u64,
-    first: (u64, u32),
-    second: (u64, u32),
+    hub: Option<Ranked>,
+    backups: [Option<Ranked>; 2],
 }
 
-/// Below every rank.
-const NOBODY: (u64, u32) = (0, u32::MAX);
-
 impl Tally {
-    const EMPTY: Tally = Tally { count: 0, objects: 0, first: NOBODY, second: NOBODY };
+    const EMPTY: Tally = Tally { count: 0, objects: 0, hub: None, backups: [None; 2] };
 
     #[inline]
     fn add(&mut self, target: &Target, index: u32, policy: Policy) {
-        let worth = match policy {
-            Policy::MostObjects => target.objects,
-            Policy::SpareIo => target.spare_io,
-        };
         // The lower server first; the index separates equal numbers.
-        let ranked = (u64::from(worth) << 32 | u64::from(!target.server), index);
+        let ranked = |one, other| Some(Ranked { rank: (one, other, !target.server), index });
+        let hub = match policy {
+            Policy::MostObjects => ranked(target.objects, 0),
+            Policy::SpareIo => ranked(target.spare_io, 0),
+        };
+        let backup = ranked(target.spare_io, target.objects);
         self.count += 1;
         self.objects += u64::from(target.objects);
-        let above = |other: (u64, u32)| other == NOBODY || ranked.0 > other.0;
-        if above(self.first) {
-            (self.first, self.second) = (ranked, self.first);
-        } else if above(self.second) {
-            self.second = ranked;
-        }
+        self.hub = self.hub.max(hub);
+        let [first, second] = self.backups;
+        self.backups = if backup > first { [backup, first] } else { [first, second.max(backup)] };
+    }
+
+    /// The best backup that is not the hub.
+    fn backup(&self) -> Option<u32> {
+        self.backups.into_iter().flatten().map(|ranked| ranked.index).find(|index| Some(*index) != self.hub())
+    }
+
+    fn hub(&self) -> Option<u32> {
+        self.hub.map(|ranked| ranked.index)
     }
 }
 
@@ -131,7 +143,8 @@ impl Swarms {
                 let index = self.order[place as usize];
                 tally.add(&targets[index as usize], index, policy);
             }
-            self.swarms.push(swarm(targets[tally.first.1 as usize].rack, &tally, start));
+            let rack = tally.hub().map_or(0, |hub| targets[hub as usize].rack);
+            self.swarms.push(swarm(rack, &tally, start));
             start += size;
         }
     }
@@ -161,6 +174,6 @@ impl Swarms {
 }
 
 fn swarm(rack: u32, tally: &Tally, start: u32) -> Swarm {
-    let backup = (tally.second != NOBODY).then_some(tally.second.1);
-    Swarm { rack, hub: tally.first.1, backup, members: start..start + tally.count, objects: tally.objects }
+    let hub = tally.hub().unwrap_or_else(|| unreachable!("a swarm has a target"));
+    Swarm { rack, hub, backup: tally.backup(), members: start..start + tally.count, objects: tally.objects }
 }

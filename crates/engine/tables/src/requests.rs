@@ -23,6 +23,10 @@ table! {
         payload_bytes: u64,
         /// Hosts that responded directly to the front end: servers, or hubs on their behalf.
         answering_hosts: u64,
+        /// Connections opened for it between the front end and other hosts; 0 over persistent ones.
+        connections: u64,
+        /// Connections opened for it between other hosts, such as servers that forward requests for moved objects.
+        connections_beyond: u64,
         /// Start time.
         start_ps: u64,
         /// Time from the start until every object had arrived, missed or failed; absent if the run ended or the front end crashed first.

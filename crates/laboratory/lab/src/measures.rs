@@ -82,6 +82,12 @@ impl<'a> PointRuns<'a> {
         all.into_iter().collect()
     }
 
+    fn has_no_plan(&self) -> bool {
+        let period = self.settings.placements.picc.period.0;
+        let moves_nothing = |run: &&RunTables| run.gathering.is_empty() && run.totals.measured_ps > period;
+        self.variant.scheme.gathering.is_some() && self.runs.iter().all(moves_nothing)
+    }
+
     fn jain(&self) -> Option<f64> {
         let (servers, clients) = (self.settings.servers(), self.settings.clients());
         let jains: Vec<f64> = self.runs.iter().filter_map(|run| jain(run, servers, clients)).collect();
@@ -136,6 +142,10 @@ measures! {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "typescript", ts(type = "string[] | undefined"))]
         unmeasured: Vec<Counter> = p.unmeasured(),
+        /// The scheme moves objects, and after a period had no plan in any run: an object was requested more often than any server of its
+        /// rack can serve.
+        #[serde(skip)]
+        has_no_plan: bool = p.has_no_plan(),
     } {
         /// Number of clients.
         clients: u32, "count" = clients(p.settings);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::Paper;
+use super::file::{Figure, Paper};
 use super::judge::Verdict;
 use super::reproduced::Mode;
 use super::scorecard::Scorecard;
@@ -55,7 +55,8 @@ impl Expected {
             .collect()
     }
 
-    /// Records the verdicts of one paper: keeps those of figures that were not reproduced, and drops those of removed claims.
+    /// Records the verdicts of one paper: keeps those of figures that were not reproduced, and drops those of removed claims and quick ones
+    /// of figures that need whole runs.
     pub fn note(&mut self, paper: &Paper, card: &Scorecard) {
         let recorded = match card.mode {
             Mode::Full => &mut self.full,
@@ -64,9 +65,12 @@ impl Expected {
         for (_, claim) in card.claims().filter(|(name, _)| *name == paper.name) {
             recorded.insert(claim.id.clone(), claim.verdict);
         }
-        let claims: BTreeSet<&str> = paper.claims().map(|c| c.id.as_str()).collect();
-        for recorded in [&mut self.full, &mut self.quick] {
-            recorded.retain(|id, _| claims.contains(id.as_str()));
-        }
+        let claims = |figures: &mut dyn Iterator<Item = &Figure>| -> BTreeSet<String> {
+            figures.flat_map(|figure| &figure.claims).map(|claim| claim.id.clone()).collect()
+        };
+        let full = claims(&mut paper.figures.iter());
+        let quick = claims(&mut paper.figures.iter().filter(|figure| !figure.whole_runs));
+        self.full.retain(|id, _| full.contains(id));
+        self.quick.retain(|id, _| quick.contains(id));
     }
 }

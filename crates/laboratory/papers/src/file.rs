@@ -63,6 +63,8 @@ pub struct Figure {
     pub log: bool,
     /// Curves whose ratios are drawn: each curve over the last of these that precedes it in the legend.
     pub over: BTreeMap<Measure, Vec<String>>,
+    /// Whether shorter runs would show something else: quick reproductions and sensitivities leave it out.
+    pub whole_runs: bool,
     /// The paper's claims about it.
     pub claims: Vec<Claim>,
 }
@@ -220,6 +222,8 @@ struct RawFigure {
     sizes: Option<Vec<u32>>,
     #[serde(default)]
     log: bool,
+    #[serde(default)]
+    whole_runs: bool,
     #[serde(default)]
     over: BTreeMap<Measure, Vec<String>>,
     #[serde(default)]
@@ -411,7 +415,8 @@ fn read_figure(
     if claims.is_empty() {
         return Err(reader.problem(at, format!("figure `{id}` has no claim: add at least one")));
     }
-    Ok(Figure { id, title: raw.title, source, draws: raw.draws, log: raw.log, over: raw.over, claims })
+    let RawFigure { title, draws, log, over, whole_runs, .. } = raw;
+    Ok(Figure { id, title, source, draws, log, over, whole_runs, claims })
 }
 
 impl Source {

@@ -202,6 +202,10 @@ measures! { |spec, tables|
         let whole = tables.requests.iter().filter(|row| row.latency_ps.is_some());
         fanin_lab::stats::mean(&whole.map(|row| row.answering_hosts as f64).collect::<Vec<_>>())
     };
+    /// Connections opened between the front end and other hosts, per request.
+    OpenedConnections, "connections opened with the front end per request", run = {
+        fanin_lab::stats::mean(&tables.requests.iter().map(|row| row.connections as f64).collect::<Vec<_>>())
+    };
     /// Servers of a plan that store co-located objects.
     GatheringServers, "gathering servers", run = Some(tables.gathering.len() as f64);
     /// Load of these servers in total, per cent of the requests they can serve.

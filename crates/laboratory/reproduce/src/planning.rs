@@ -16,7 +16,7 @@ const RACKS: u32 = 80;
 const RACK: u32 = 50;
 const REPLICAS: u32 = 3;
 /// Objects of a query, from several pages.
-const QUERY: u32 = 1_000;
+const QUERY: u32 = 2_000;
 const PAGE: u32 = 50;
 const PAGES: u32 = 5_000;
 /// T.

@@ -28,7 +28,7 @@ pub enum ReproduceError {
     Stopped,
 }
 
-/// Reproduces papers, or the figures that `wanted` names.
+/// Reproduces papers, or the figures that `wanted` names. A quick reproduction leaves out figures that need whole runs.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -39,6 +39,8 @@ pub fn reproduce(
     conditions: &Conditions,
 ) -> Result<Reproduced, ReproduceError> {
     let (start, cached) = (clock(), session.cached);
+    let wanted: &dyn Fn(&Figure) -> bool =
+        &|figure| wanted(figure) && !(conditions.mode == Mode::Quick && figure.whole_runs);
     let mut out = Reproduced {
         conditions: conditions.clone(),
         papers: Vec::new(),

@@ -141,7 +141,8 @@ impl Reading {
 /// As [`reproduce`]; a `sensitivity.toml` that is not there or not right, or results that cannot be written.
 pub fn sweep(session: &mut Session<'_>, paper: &Paper, tell: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
     let ranges = Ranges::read(paper)?;
-    let judged = paper.for_its_claims();
+    let mut judged = paper.for_its_claims();
+    judged.figures.retain(|figure| !figure.whole_runs);
     let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, ReproduceError> {
         let set = ranges.reduced().chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };

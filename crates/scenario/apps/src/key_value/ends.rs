@@ -5,12 +5,13 @@ use fanin_fabric::HostId;
 use fanin_roles::Node;
 use fanin_units::Time;
 
-use super::request::Request;
+use super::post::Opened;
+use super::request::{End, Request};
 use super::{Front, Host, KeyValue, Timer};
 
 impl KeyValue {
-    pub(super) fn request_ended(&mut self, driver: &mut dyn Driver, front: u32, request: u32) {
-        let Request { number, early, .. } = self.close_request(driver, front, request, true);
+    pub(super) fn request_ended(&mut self, driver: &mut dyn Driver, front: u32, request: u32, opened: Opened) {
+        let Request { number, early, .. } = self.close_request(driver, front, request, End { whole: true, opened });
         driver.round_ended(number);
         let at = &mut self.fronts[front as usize];
         at.done += u32::from(!self.warm_up.is_on() && !early);
@@ -60,8 +61,8 @@ impl KeyValue {
         !self.fronts.iter().zip(&self.hosts).any(keeps) && self.post.is_tidy()
     }
 
-    /// Close a request, `whole` or cut off.
-    pub(super) fn close_request(&mut self, view: &dyn View, front: u32, request: u32, whole: bool) -> Request {
+    /// Close a request.
+    pub(super) fn close_request(&mut self, view: &dyn View, front: u32, request: u32, end: End) -> Request {
         let tag = self.tag(Node(front), request);
         let closed = self.fronts[front as usize].requests.remove(&request);
         let closed = closed.unwrap_or_else(|| unreachable!("a request ends once"));
@@ -69,7 +70,7 @@ impl KeyValue {
             hubs.ends(tag, &closed.answers(&self.store), &self.store);
         }
         if !closed.early {
-            let (query, request) = closed.rows(view, front, self.began, whole);
+            let (query, request) = closed.rows(view, front, self.began, end);
             self.queries.push(query);
             self.requests.push(request);
         }

@@ -22,7 +22,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
-use fanin_fanout::swarm::Policy;
 use fanin_placement::Object;
 use fanin_placement::picc::Learn;
 use fanin_roles::data_server::Lookup;
@@ -37,9 +36,9 @@ use super::warm_up::WarmUp;
 use carried::{Carried, Message};
 use gathered::Gathered;
 use hubs::Hubs;
-use post::{Frame, Post};
+use post::{Frame, Opened, Post};
 pub use reads::Reads;
-use request::{Fate, Request};
+use request::{End, Fate, Request};
 use slab::Slab;
 use store::Store;
 
@@ -175,9 +174,14 @@ impl KeyValue {
         }
     }
 
+    /// Whether the scheme has hubs.
+    fn has_hubs(&self) -> bool {
+        self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some())
+    }
+
     /// Start a front end's request.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
-        if self.spec.settings.fan_outs.sicc.hub == Policy::SpareIo {
+        if self.has_hubs() {
             self.store.spare(self.hosts.iter().map(|host| host.roles.spare_io()));
         }
         let at = &mut self.fronts[front as usize];
@@ -275,8 +279,10 @@ impl KeyValue {
         self.post.keep(frame);
         self.out = out;
         for request in over {
-            self.post.over(driver, self.tag(at, request));
-            self.request_ended(driver, at.0, request);
+            let tag = self.tag(at, request);
+            let opened = self.post.opened(tag);
+            self.post.over(driver, tag);
+            self.request_ended(driver, at.0, request, opened);
         }
     }
 
@@ -418,7 +424,7 @@ impl Application for KeyValue {
             self.hosts[host as usize].roles = self.roles(Node(host), 0);
         }
         self.began = driver.now();
-        let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
+        let has_hubs = self.has_hubs();
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
         self.gathered = Gathered::new(&self.spec, &mut self.store).map(Box::new);
         driver.begin();
@@ -474,10 +480,15 @@ impl Application for KeyValue {
 
     /// A host's roles lose their state. Its front end restarts when it returns, and repeats its request.
     fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        let requests = self.fronts.get(host as usize).map(|front| front.requests.keys().copied().collect::<Vec<_>>());
+        let cut_off: Vec<(u32, Opened)> = requests
+            .into_iter()
+            .flatten()
+            .map(|request| (request, self.post.opened(self.tag(Node(host), request))))
+            .collect();
         self.post.crashed(driver, Node(host));
-        let cut_off = self.fronts.get(host as usize).map(|front| front.requests.keys().copied().collect::<Vec<_>>());
-        for request in cut_off.into_iter().flatten() {
-            let Request { early, .. } = self.close_request(driver, host, request, false);
+        for (request, opened) in cut_off {
+            let Request { early, .. } = self.close_request(driver, host, request, End { whole: false, opened });
             self.fronts[host as usize].begun -= u32::from(!early);
         }
         let Some(life) = self.hosts.get(host as usize).map(|at| at.lives + 1) else { return };
@@ -534,8 +545,9 @@ impl Application for KeyValue {
         record.queries.extend(self.queries.iter().cloned());
         record.requests.extend(self.requests.iter().cloned());
         for (front, number) in self.fronts.iter().zip(0..) {
-            for request in front.requests.values().filter(|request| !request.early) {
-                let (query, request) = request.rows(view, number, self.began, false);
+            for (&of_role, request) in front.requests.iter().filter(|(_, request)| !request.early) {
+                let opened = self.post.opened(self.tag(Node(number), of_role));
+                let (query, request) = request.rows(view, number, self.began, End { whole: false, opened });
                 record.queries.push(query);
                 record.requests.push(request);
             }

@@ -52,6 +52,15 @@ fn pair(one: Node, other: Node) -> (Node, Node) {
     (one.min(other), one.max(other))
 }
 
+/// Connections opened for a request.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Opened {
+    /// Between the front end and other hosts.
+    pub by_front_end: u64,
+    /// Between other hosts.
+    pub beyond: u64,
+}
+
 /// Minimum number of frames at which lost ones are removed.
 const FRAMES: usize = 1024;
 
@@ -133,6 +142,17 @@ impl Post {
     /// Take a received frame.
     pub fn take(&mut self, number: u32) -> Frame {
         self.frames.take(number)
+    }
+
+    /// The connections opened for a request in progress, if it has its own.
+    pub fn opened(&self, request: Tag) -> Opened {
+        let own = self.own.get(&request).map_or(&[][..], Vec::as_slice);
+        let has_front_end = |connection: &&ConnectionId| {
+            let ends = self.known.get(connection);
+            ends.is_some_and(|(_, opener, answerer)| [opener, answerer].contains(&&request.origin))
+        };
+        let by_front_end = own.iter().filter(has_front_end).count() as u64;
+        Opened { by_front_end, beyond: own.len() as u64 - by_front_end }
     }
 
     /// A request is over: close its own connections.

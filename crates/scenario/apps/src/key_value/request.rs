@@ -8,6 +8,7 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_tables::{QueryRow, RequestRow};
 use fanin_units::Time;
 
+use super::post::Opened;
 use super::store::Store;
 use crate::rows::{round_row, timeouts_since};
 
@@ -27,6 +28,14 @@ pub(super) struct Request {
     pub early: bool,
 }
 
+/// How a request ends.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// Every object has a result; otherwise it is cut off.
+    pub whole: bool,
+    pub opened: Opened,
+}
+
 /// Result of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -36,7 +45,8 @@ pub(super) enum Fate {
 }
 
 impl Request {
-    pub fn rows(&self, view: &dyn View, front: u32, clock: Time, whole: bool) -> (QueryRow, RequestRow) {
+    pub fn rows(&self, view: &dyn View, front: u32, clock: Time, end: End) -> (QueryRow, RequestRow) {
+        let End { whole, opened } = end;
         let (start_ps, took) = (self.began.since(clock).0, view.now().since(self.began));
         let count = |fate| self.fates.iter().filter(|&&of| of == Some(fate)).count() as u64;
         let row = RequestRow {
@@ -48,6 +58,8 @@ impl Request {
             failed: count(Fate::Failed),
             payload_bytes: self.payload,
             answering_hosts: self.answered_by.iter().collect::<BTreeSet<_>>().len() as u64,
+            connections: opened.by_front_end,
+            connections_beyond: opened.beyond,
             start_ps,
             latency_ps: whole.then_some(took.0),
         };
