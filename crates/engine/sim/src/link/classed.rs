@@ -43,7 +43,12 @@ impl Link {
     }
 
     /// The classes of the port, if it has any.
+    #[inline]
     pub fn classes(&self) -> Option<&ClassQueues> {
+        // Other links do not touch their port for this.
+        if self.held & CLASSED == 0 {
+            return None;
+        }
         self.port.as_ref()?.classes.as_deref()
     }
 
