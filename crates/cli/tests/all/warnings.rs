@@ -282,6 +282,9 @@ fn warns_of_a_lossless_class_that_may_starve() {
         let what = format!("my.toml:3: `classes.queues`: lossless class 3 may starve behind {behind}");
         assert!(told.len() == 1 && told[0].starts_with(&what), "{told:?}");
     }
+    let place = Place::with(&text("\"3: dwrr 5, lossless\", \"0: dwrr 95, buffer 60 KB\""));
+    let advised = err(&place.fanin(&["advise", "my.toml", "--budget", "100k"]));
+    assert!(advised.replace("\n  ", " ").contains("class 3 may starve behind class 0"), "{advised}");
     assert!(warnings(&text("\"3: dwrr 50, lossless\", \"0: dwrr 50, buffer 60 KB\""), &[]).is_empty());
     assert!(warnings(&text("\"3: strict, lossless\", \"0: strict, buffer 60 KB\""), &[]).is_empty());
 }
