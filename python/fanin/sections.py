@@ -155,6 +155,33 @@ class Nic(TypedDict, total=False):
     that is idle begins at once. Use a time with its unit, such as "25 us"; at most 1 ms. Default: "0 s"."""
 
 
+class Classes(TypedDict, total=False):
+    """`[classes]` Traffic classes: up to eight queues at every port of switches and hosts, with strict
+    priority or weights (DWRR), buffers and PFC by class. Without `queues`, ports have one queue of data."""
+
+    queues: list[str]
+    """Queues, such as "3: dwrr 60, lossless, dscp 26": the class, 0 to 7, and its scheduler: strict (before
+    all classes with weights, the highest number first) or dwrr with its weight. Optional parts: lossless
+    (switches pause the class, by `[pfc]`; others drop), headroom SIZE of a lossless class for each link into
+    a switch (in place of `pfc.headroom`), buffer SIZE of another class at a switch's port (in place of
+    `switch.buffer`), and dscp with the DSCPs that ports put into the class. Use a list of strings. Default:
+    []."""
+    workload: int | str
+    """Traffic class of the workload's packets. A scheme may set its own. Use a traffic class from 0 to 7, or
+    a DSCP, such as 3 or "dscp 26". Default: 0."""
+    background: int | str
+    """Traffic class of background traffic: `workload.background`, `workload.load`, `workload.file` beside
+    another workload, and `[service]`. Use a traffic class from 0 to 7, or a DSCP, such as 3 or "dscp 26".
+    Default: 0."""
+    control: int | str
+    """Traffic class of RDMA's acknowledgements and congestion notifications; "none": that of the data. Use a
+    traffic class from 0 to 7, a DSCP such as "dscp 48", or "none". Default: "none"."""
+    background_scheme: str
+    """Scheme of background traffic beside a scheme of RDMA: one of TCP, such as "dctcp", with the settings of
+    `[tcp]`; "none": the scheme itself. Schemes of TCP ignore it. Use the name of a scheme, such as "dctcp",
+    or "none". Default: "none"."""
+
+
 class Tcp(TypedDict, total=False):
     """`[tcp]` TCP of every host."""
 
@@ -1271,6 +1298,7 @@ class ScenarioDict(TypedDict, total=False):
     switch: Switch
     host: Host
     nic: Nic
+    classes: Classes
     tcp: Tcp
     workload: Workload
     mapreduce: Mapreduce

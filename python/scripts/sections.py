@@ -25,6 +25,7 @@ def kind(form: str) -> str:
     numbers = [
         ("a whole number, or", "int | str"),
         ("a number of packets, or", "int | str"),
+        ("a traffic class", "int | str"),
         ("a whole number", "int"),
         ("true or false", "bool"),
     ]

@@ -15,7 +15,7 @@ use crate::load::read;
 use crate::stop::listen;
 use crate::terminal::say;
 use crate::testbed;
-use crate::work::{self, Means, in_lab};
+use crate::work::{self, Means, in_lab, warn};
 
 /// Approximate number of data packets that a core simulates per second.
 const PACKETS_A_SECOND: f64 = 4e6;
@@ -42,6 +42,9 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
         let assignment = format!("workload.stripe={}", stripe(text, servers.or(most).unwrap_or(1))?);
         scenario.set_by(&format!("--stripe {text}"), &assignment)?;
         set.push(assignment);
+    }
+    if arguments.scenario.is_some() {
+        warn(scenario.resolve()?.warnings());
     }
     if let Some(path) = &arguments.save {
         scenario.resolve()?;
@@ -83,12 +86,17 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
         return say(&(advised.to_json_with(proved.as_deref()) + "\n"));
     }
     let changes = proved.map_or(String::new(), |proved| testbed::changes(&proved));
-    let shown = match (arguments.brief, arguments.details.as_slice()) {
+    let out = arguments.out.as_deref();
+    say(&(told(&advised.advice, wanted.goal.as_ref(), shown(arguments), out) + &changes))
+}
+
+/// The remedies to print in full.
+fn shown(arguments: &AdviseArguments) -> Shown<'_> {
+    match (arguments.brief, arguments.details.as_slice()) {
         (true, _) => Shown::Brief,
         (false, []) => Shown::First,
         (false, ranks) => Shown::Ranks(ranks),
-    };
-    say(&(told(&advised.advice, wanted.goal.as_ref(), shown, arguments.out.as_deref()) + &changes))
+    }
 }
 
 /// Saves the described cluster.

@@ -52,6 +52,74 @@ fn refuses_cards_and_lossy_ports_that_cannot_work() {
 }
 
 #[test]
+fn refuses_traffic_classes_that_cannot_work() {
+    let queues = |lines: &str| format!("[classes]\nqueues = [{lines}]\n");
+    let cases = [
+        (
+            queues("\"0: dwrr 0\""),
+            "my.toml:2: `classes.queues`: \"0: dwrr 0\": a weight of 0 adds up to no share of a link; use",
+        ),
+        (
+            queues("\"9: strict\""),
+            "my.toml:2: `classes.queues`: \"9: strict\": the class is not a number from 0 to 7; use",
+        ),
+        (queues("\"0: strict\", \"0: dwrr 3\""), "my.toml:2: `classes.queues` has class 0 twice: keep one"),
+        (
+            queues("\"0: strict, dscp 8\", \"1: dwrr 3, dscp 8\""),
+            "my.toml:2: `classes.queues` has DSCP 8 in two classes: keep one",
+        ),
+        (
+            queues("\"0: strict\"") + "workload = 5\n",
+            "my.toml:3: `classes.workload` is class 5, which has no queue: add a line \"5: ...\" to `classes.queues`",
+        ),
+        (
+            queues("\"0: strict\"") + "workload = \"dscp 46\"\n",
+            "my.toml:3: `classes.workload` is DSCP 46, which no queue lists: add \"dscp 46\" to a line of",
+        ),
+        (
+            queues("\"0: strict\"") + "workload = 8\n",
+            "my.toml:3: `classes.workload`: there is no class 8; use a traffic class from 0 to 7",
+        ),
+        (
+            queues("\"0: strict\"") + "background = 2\n[workload]\nbackground = 1\n",
+            "my.toml:3: `classes.background` is class 2, which has no queue",
+        ),
+        (
+            queues("\"0: strict, lossless, headroom 0 B\"") + "[switch]\nshared_buffer = \"4 MB\"\n",
+            "my.toml:2: `classes.queues`: class 0 is lossless, but a headroom of 0 B loses packets after a pause: a link of 1 Gbit/s and",
+        ),
+        (
+            queues("\"0: strict, lossless\"") + "[switch]\nshared_buffer = \"4 KB\"\n",
+            "my.toml:4: reserves and headrooms of the",
+        ),
+        (
+            queues("\"0: strict, headroom 4 KB\""),
+            "my.toml:2: `classes.queues`: \"0: strict, headroom 4 KB\": only a lossless class has headroom; use a line",
+        ),
+        (
+            queues("\"0: strict\"") + "[switch]\nshared_buffer = \"4 MB\"\n",
+            "my.toml:4: `classes.queues`: class 0 drops and has no buffer, and only lossless classes share",
+        ),
+        (
+            queues("\"0: strict, buffer 1 KB\""),
+            "my.toml:2: `classes.queues`: a buffer of 1 KB for class 0 is less than one packet: use at least",
+        ),
+        (
+            queues("\"0: strict\"") + "background_scheme = \"hpcc\"\n",
+            "my.toml:3: `classes.background_scheme` is `hpcc`: use a congestion control of TCP",
+        ),
+        (
+            queues("\"0: strict, lossless\"") + "[switch]\nshared_buffer = \"4 MB\"\n[pfc]\nenabled = false\n",
+            "my.toml:6: `classes.queues` has a lossless class, but `pfc.enabled` is off: remove one of the two",
+        ),
+    ];
+    are_told(&cases.iter().map(|(text, told)| (text.as_str(), *told)).collect::<Vec<_>>());
+    let place = Place::with(&queues("\"0: strict\""));
+    let message = place.refuses(&["compare", "my.toml", "--schemes", "ndp", "--set", "workload.fragment=4 KiB"]);
+    assert!(message.contains("my.toml:2: the ports of `ndp` trim packets and have no traffic classes"), "{message}");
+}
+
+#[test]
 fn reports_errors_in_files_with_line_and_valid_form() {
     are_told(&[
         ("[link]\nrte = \"1 Gbit/s\"\n", "my.toml:2: unknown key `link.rte` (did you mean `link.rate`?)"),
@@ -602,9 +670,13 @@ fn refuses_unmodelled_features_with_an_alternative() {
         assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
     }
     // Features available under another name.
-    for (name, here) in
-        [("moe", "all-to-all"), ("pcap", "fanin diagnose"), ("nstat", "fanin record"), ("ss", "fanin record")]
-    {
+    for (name, here) in [
+        ("moe", "all-to-all"),
+        ("pcap", "fanin diagnose"),
+        ("nstat", "fanin record"),
+        ("ss", "fanin record"),
+        ("dscp", "`[classes]`"),
+    ] {
         let told = place.says(&["explain", name]);
         assert!(told.contains(here) && !told.contains("is not modelled"), "{told}");
     }

@@ -337,7 +337,8 @@ fn explain_leads_somewhere_from_every_word_of_a_scenario() {
         .collect();
     let sections = keys.iter().filter_map(|key| key.split('.').next()).map(String::from);
     let words = ["rails", "dragonfly", "mixed", "oversubscription", "lossy", "stripe", "ceph"].map(String::from);
-    for word in names.chain(sections).chain(keys.clone()).chain(words) {
+    let of_roce = ["pfc off", "roce without pfc", "priorities", "dscp", "dwrr", "classes"].map(String::from);
+    for word in names.chain(sections).chain(keys.clone()).chain(words).chain(of_roce) {
         assert!(!place.says(&["explain", &word]).trim().is_empty(), "{word}");
         json(&place.says(&["explain", &word, "--json"]));
     }

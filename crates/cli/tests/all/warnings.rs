@@ -282,3 +282,26 @@ fn warns_about_requests_beyond_the_run() {
     );
     assert!(warnings(text, &["--set", "workload.duration=15 s"]).is_empty());
 }
+
+#[test]
+fn warns_of_a_lossless_class_that_may_starve() {
+    let text = |queues: &str| {
+        format!(
+            "schemes = [\"dcqcn\"]\n[classes]\nqueues = [{queues}]\nworkload = 3\nbackground_scheme = \"newreno\"\n[switch]\n\
+             shared_buffer = \"4 MB\"\n[workload]\nfragment = \"4 KiB\"\nbackground = 1\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n"
+        )
+    };
+    for (queues, behind) in [
+        ("\"3: dwrr 9, lossless\", \"0: strict, buffer 60 KB\"", "strict class 0"),
+        ("\"3: dwrr 5, lossless\", \"0: dwrr 95, buffer 60 KB\"", "class 0, with 95 % of the weights"),
+    ] {
+        let told = warnings(&text(queues), &[]);
+        let what = format!("my.toml:3: `classes.queues`: lossless class 3 may starve behind {behind}");
+        assert!(told.len() == 1 && told[0].starts_with(&what), "{told:?}");
+    }
+    let place = Place::with(&text("\"3: dwrr 5, lossless\", \"0: dwrr 95, buffer 60 KB\""));
+    let advised = err(&place.fanin(&["advise", "my.toml", "--budget", "100k"]));
+    assert!(advised.replace("\n  ", " ").contains("class 3 may starve behind class 0"), "{advised}");
+    assert!(warnings(&text("\"3: dwrr 50, lossless\", \"0: dwrr 50, buffer 60 KB\""), &[]).is_empty());
+    assert!(warnings(&text("\"3: strict, lossless\", \"0: strict, buffer 60 KB\""), &[]).is_empty());
+}

@@ -32,6 +32,7 @@ pub mod port;
 pub mod rate;
 pub mod receiver;
 pub mod row;
+pub mod scheduler;
 pub mod sender;
 pub mod settings;
 pub mod stack;

@@ -12,6 +12,8 @@ mod pauses;
 mod ports;
 #[path = "properties/receivers.rs"]
 mod receivers;
+#[path = "properties/scheduler.rs"]
+mod scheduler;
 #[path = "properties/senders.rs"]
 mod senders;
 #[path = "properties/settings.rs"]

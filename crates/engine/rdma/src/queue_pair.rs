@@ -268,8 +268,8 @@ impl Transport for QueuePair {
         self.stats
     }
 
-    fn notified(&self) -> u64 {
-        self.sender.notified
+    fn notified(&self) -> Option<u64> {
+        Some(self.sender.notified)
     }
 
     fn full_payload(settings: &Settings) -> u32 {

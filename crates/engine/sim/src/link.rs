@@ -1,6 +1,9 @@
 //! One direction of a link with its port.
 
+mod classed;
+mod classes;
 mod outcome;
+mod slot;
 
 use std::hint::cold_path;
 
@@ -17,7 +20,9 @@ use crate::fetch::fetch;
 use crate::pace::Pace;
 use crate::packet::{InFlight, PacketMetadata};
 use crate::ring::Ring;
+use slot::Slot;
 
+pub(crate) use classes::{ClassQueues, CountsByClass};
 pub use outcome::Queued;
 pub(crate) use outcome::{Cleared, Counts, Departed, Left, LinkAction, Why};
 
@@ -28,14 +33,6 @@ pub enum Departures {
     Eager,
     /// As separate events: for disciplines that inspect departing packets, and to check eager departures.
     Lazy,
-}
-
-/// A packet on the link or in the queue in front of it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    /// Its arrival; while it waits in a lazy queue, the time when it entered it, and as rank the number of the link by which it came.
-    due: ArrivalOrder,
-    packet: InFlight,
 }
 
 /// One direction of a link: the FIFO holds packets on the wire first, then queued ones. It is two cache lines long.
@@ -49,7 +46,7 @@ pub(crate) struct Link {
     departing: bool,
     /// Whether the port is set up, if there is one.
     ready: bool,
-    /// Paused classes of service, one bit each, and [`DOWN`]: only links with lazy departures pause or fail.
+    /// Paused classes of service, one bit each, [`DOWN`] and [`CLASSED`]: only links with lazy departures pause, fail or have classes.
     held: u16,
     /// When all packets so far have left.
     busy_until: u64,
@@ -74,6 +71,8 @@ pub(crate) struct Link {
 
 /// Bit of a link that is down, beside those of classes.
 const DOWN: u16 = 1 << 8;
+/// Bit of a link whose port has classes, so that packets take another path there.
+const CLASSED: u16 = 1 << 9;
 
 /// The algorithm and rare counters: separate, since most links seldom need them, and many never.
 struct Port {
@@ -82,6 +81,8 @@ struct Port {
     counts: Counts,
     /// If it trims, queued bytes of the highest class.
     urgent_bytes: u64,
+    /// Queues of traffic classes, if it has any; its own discipline has no effect then.
+    classes: Option<Box<ClassQueues>>,
 }
 
 impl Port {
@@ -163,7 +164,8 @@ impl Link {
         self.ready = true;
         // Omit a port that never affects packets.
         let decides = changes || !law.admits_everything();
-        self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default(), urgent_bytes: 0 }));
+        self.port =
+            decides.then(|| Box::new(Port { law, stream, counts: Counts::default(), urgent_bytes: 0, classes: None }));
     }
 
     /// Set the rate from the next packet on.
@@ -173,6 +175,9 @@ impl Link {
 
     /// Remove queued packets; packets on the wire arrive. For links with lazy departures.
     pub fn clear(&mut self) -> Vec<Cleared> {
+        if self.held & CLASSED != 0 {
+            return self.clear_classes();
+        }
         let on_wire = self.slots.len() - self.waiting as usize;
         let cleared = |Slot { due, packet }: Slot| Cleared { came_by: LinkId(due.rank), packet };
         let waiting = (0..self.waiting).map(|_| cleared(self.slots.remove(on_wire))).collect();
@@ -194,8 +199,13 @@ impl Link {
         self.held &= !DOWN;
     }
 
-    /// Count a packet that flow control refuses.
-    pub fn count_dropped(&mut self, drop: Drop) {
+    /// Count a packet of a class that flow control refuses.
+    pub fn count_refused(&mut self, class: u8) {
+        self.count_dropped(Drop::Full);
+        self.classes_mut().into_iter().for_each(|classes| classes.count_dropped(class));
+    }
+
+    fn count_dropped(&mut self, drop: Drop) {
         if let Some(port) = &mut self.port {
             *port.counts.of(drop) += 1;
         }
@@ -214,7 +224,7 @@ impl Link {
 
     /// Packets on the link and in its queue.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.slots.len() + self.classes().map_or(0, ClassQueues::len)
     }
 
     /// Bytes in the queue at the last arrival or departure.
@@ -263,12 +273,14 @@ impl Link {
     /// Restart the maximum queue length from now on.
     pub fn forget_longest_queue(&mut self) {
         self.queue_max_bytes = self.waiting_bytes;
+        self.classes_mut().into_iter().for_each(ClassQueues::forget_longest);
     }
 
     /// Count a flow that opened before the simulation started.
     pub fn count_open(&mut self, flow: crate::slot::Slot) {
-        let port = self.port.as_mut();
-        if let Some(many_to_one) = port.and_then(|port| port.law.many_to_one.as_mut()) {
+        let Some(port) = &mut self.port else { return };
+        let of_classes = port.classes.iter_mut().flat_map(|classes| classes.laws_mut());
+        for many_to_one in of_classes.chain([&mut port.law]).filter_map(|law| law.many_to_one.as_mut()) {
             many_to_one.count_open(flow.0);
         }
     }
@@ -280,7 +292,8 @@ impl Link {
 
     /// Telemetry about a packet of `bytes` that leaves now.
     pub fn hop(&self, now: u64, bytes: u32, rate: Rate) -> Hop {
-        let behind = self.waiting_bytes + u64::from(self.waiting) * u64::from(self.gap);
+        let waiting = u64::from(self.waiting) + self.classes().map_or(0, |classes| classes.len() as u64);
+        let behind = self.waiting_bytes + waiting * u64::from(self.gap);
         let sent = self.wire_bytes - behind - u64::from(bytes + self.gap);
         Hop { at: Time(now), sent, queue: self.waiting_bytes, rate: rate.0 }
     }
@@ -297,9 +310,17 @@ impl Link {
             true => self.held |= 1 << class,
             false => self.held &= !(1 << class),
         }
-        let leaves = !self.departing && self.first_to_leave().is_some();
+        let leaves = !self.departing && self.can_leave();
         self.departing |= leaves;
         leaves
+    }
+
+    /// Whether a queued packet may leave.
+    fn can_leave(&self) -> bool {
+        match self.classes() {
+            Some(classes) => classes.can_leave(self.held),
+            None => self.first_to_leave().is_some(),
+        }
     }
 
     /// Place of the queued packet that leaves next: the first whose class is not paused.
@@ -340,11 +361,15 @@ impl Link {
         }
     }
 
-    /// Accept a packet for a [held](LinkAction::Held) link, or drop it: on a paused one it is queued, and leaves if its class may.
+    /// Accept a packet for a [held](LinkAction::Held) link, or drop it: on a paused one it is queued, and leaves if its class may. A link
+    /// with classes is always held.
     pub fn enqueue_held(&mut self, now: u64, packet: &InFlight, metadata: &mut PacketMetadata) -> LinkAction {
         if self.held & DOWN != 0 {
             self.count_lost(1);
             return LinkAction::Dropped(Why::Down);
+        }
+        if self.held & CLASSED != 0 {
+            return self.enqueue_classed(now, packet, metadata);
         }
         // Busy for ever, so that nothing starts at once.
         let (free, held) = (std::mem::replace(&mut self.busy_until, u64::MAX), std::mem::take(&mut self.held));
@@ -442,13 +467,17 @@ impl Link {
 
     /// Queued packets of a port whose departures are not computed on arrival.
     pub fn waiting_packets(&self) -> impl Iterator<Item = &InFlight> {
-        (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| &self.slots.get(at).packet)
+        self.waiting_slots().map(|slot| &slot.packet)
+    }
+
+    fn waiting_slots(&self) -> impl Iterator<Item = &Slot> {
+        let in_line = (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| self.slots.get(at));
+        in_line.chain(self.classes().into_iter().flat_map(ClassQueues::slots))
     }
 
     /// The same as a flow control knows them.
     pub fn queued(&self) -> impl Iterator<Item = Queued> {
-        (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| {
-            let slot = self.slots.get(at);
+        self.waiting_slots().map(|slot| {
             let class = slot.packet.packet.class.number();
             Queued { came_by: LinkId(slot.due.rank), class, bytes: slot.packet.bytes() }
         })
@@ -460,6 +489,9 @@ impl Link {
     pub fn place(&mut self, came_by: LinkId) -> Option<Queued> {
         if self.departures == Departures::Eager {
             return None;
+        }
+        if self.held & CLASSED != 0 {
+            return self.classes_mut()?.place(came_by);
         }
         let (first, last) = (self.slots.len() - self.waiting as usize, self.slots.len() - 1);
         let slot = self.slots.get_mut(last);
@@ -528,6 +560,9 @@ impl Link {
 
     /// Verdict on the first queued packet, which would leave now: returns it with the reason if it is dropped.
     pub fn drop_first(&mut self, now: u64) -> Option<(InFlight, Why)> {
+        if self.held & CLASSED != 0 {
+            return self.drop_first_of_class(now);
+        }
         let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
         let at = self.slots.len() - self.waiting as usize;
         let slot = self.slots.get_mut(at);
@@ -556,6 +591,9 @@ impl Link {
 
     /// Put the first queued packet that is not paused onto the wire.
     pub fn depart(&mut self, now: u64) -> Departed {
+        if self.held & CLASSED != 0 {
+            return self.depart_classed(now);
+        }
         self.departing = false;
         // The queued packets may have been lost, or paused.
         let Some(first) = self.first_to_leave() else { return Departed::default() };
@@ -650,6 +688,7 @@ impl Link {
     /// Call `act` for each packet on the link and in its queue.
     pub fn each_packet(&mut self, mut act: impl FnMut(&mut InFlight)) {
         (0..self.slots.len()).for_each(|at| act(&mut self.slots.get_mut(at).packet));
+        self.classes_mut().into_iter().flat_map(ClassQueues::packets_mut).for_each(act);
     }
 
     /// Whether the link and its queue are empty.

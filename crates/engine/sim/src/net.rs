@@ -313,7 +313,7 @@ impl<P: Probe> Net<P> {
         if let Some(control) = &self.flow_control
             && !control.admits(queued)
         {
-            self.links[link.index()].count_dropped(Drop::Full);
+            self.links[link.index()].count_refused(queued.class);
             return self.dropped(now, link, &packet, Why::Law(Drop::Full));
         }
         let before = self.links[link.index()].queue_bytes();
@@ -438,17 +438,23 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Pass a packet to a link that is down or paused.
+    /// Pass a packet from a host to a link that is down or paused, or whose port has classes.
     #[cold]
     #[inline(never)]
-    fn put_held(&mut self, now: u64, link: LinkId, packet: InFlight) {
+    fn put_held(&mut self, now: u64, link: LinkId, mut packet: InFlight) {
+        if let Some(classes) = &self.ports.classes {
+            let owner = self.ends[packet.to.index()].id.connection().owner();
+            packet.packet.class = classes.of(owner, packet.packet.class);
+        }
         let todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
         if let LinkAction::Dropped(why) = todo {
             return self.dropped(now, link, &packet, why);
         }
         self.probe.port(Time(now), link, &self.links[link.index()]);
-        if let LinkAction::Departure(at) = todo {
-            self.leave(now, link, at);
+        match todo {
+            LinkAction::Departure(at) => self.leave(now, link, at),
+            LinkAction::Arrival(due) => self.await_arrival(link, due, true),
+            LinkAction::Nothing | LinkAction::Dropped(_) | LinkAction::Held => {}
         }
     }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use fanin_driver::Owner;
 use fanin_fabric::{Change, Fabric, Framing, HostFault, HostId, LinkId};
 use fanin_laws::dynamic_threshold::Memory;
 use fanin_laws::port::Law;
 use fanin_laws::port::trimming::Trim;
 use fanin_laws::receiver::ictcp;
+use fanin_laws::scheduler::{CLASSES, Scheduling};
+use fanin_transport::Class;
 use fanin_units::{Rate, Share, Time};
 
 use crate::flow_control::FlowControl;
@@ -18,7 +21,12 @@ pub trait Ports: Send + Sync {
     /// The queue discipline of a switch's port on a link of this rate.
     fn switch(&self, rate: Rate) -> Law;
 
-    /// The queue discipline of a host's own port.
+    /// The queue discipline of a traffic class at a switch's port with [`Classes`]; packets of a class without a queue have none.
+    fn class(&self, rate: Rate, _class: Class) -> Law {
+        self.switch(rate)
+    }
+
+    /// The queue discipline of a host's own port, or of each traffic class there.
     fn host(&self, _rate: Rate) -> Law {
         Law::UNLIMITED
     }
@@ -52,8 +60,33 @@ pub struct Switches {
     pub trims: bool,
     /// Ports serve higher classes first.
     pub by_class: bool,
+    /// Ports of switches and hosts have traffic classes; not if they trim.
+    pub classes: Option<Classes>,
     /// Ports pause their neighbours.
     pub flow_control: Option<Box<dyn FlowControl>>,
+}
+
+/// Traffic classes of every port of a network, and those of its packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    /// Scheduling of each class; `None` for a class without a queue.
+    pub queues: [Option<Scheduling>; CLASSES],
+    /// The largest packet, in bytes that it takes in a buffer.
+    pub packet: u32,
+    /// Class of the workload's packets.
+    pub workload: Class,
+    /// Class of background traffic.
+    pub background: Class,
+    /// Class of packets that a transport puts into the highest class, such as RDMA's acknowledgements; `None`: that of its data.
+    pub control: Option<Class>,
+}
+
+impl Classes {
+    /// The class of an owner's packet that its transport has put into a class.
+    pub(crate) fn of(&self, owner: Owner, own: Class) -> Class {
+        let data = if owner == Owner::WORKLOAD { self.workload } else { self.background };
+        self.control.filter(|_| own == Class::HIGHEST).unwrap_or(data)
+    }
 }
 
 /// Random faults of packets that leave a host.

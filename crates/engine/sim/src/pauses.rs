@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::pfc::{Held, Memory};
+use fanin_laws::scheduler::CLASSES;
 use fanin_tables::{DeadlockRow, PauseRow};
 use fanin_transport::Class;
 use fanin_units::Time;
@@ -12,34 +13,50 @@ use crate::event::PauseFrame;
 use crate::flow_control::FlowControl;
 use crate::link::{Link, Queued};
 
-/// The memories of a network's switches, and the packets of each link into them. The highest class is never paused: its packets are few,
-/// and take no memory here.
+/// The memories of a network's switches, and the packets of each link into them, by lossless class. Packets of other classes are never
+/// paused, and take no memory here.
 pub struct Pauses {
     memories: Vec<Memory>,
     drains_within: Time,
-    /// By link: the memory's number, and the link's part; none for links to hosts.
+    /// By class: its place among the parts of a link; `None` for a class that is not lossless.
+    places: [Option<usize>; CLASSES],
+    /// Parts of a link.
+    parts: usize,
+    /// By link and part: the memory's number, and the part; none for links to hosts.
     links: Vec<Option<(usize, Held)>>,
 }
 
 impl Pauses {
-    /// Those of a network whose switches have these memories, divided among the links into them. A port that is not paused sends all that
-    /// its switch can hold within `drains_within`.
+    /// One part for each link, of all classes but the highest, whose packets are few.
+    pub const ALL_BUT_HIGHEST: [Option<usize>; CLASSES] = {
+        let mut places = [Some(0); CLASSES];
+        places[Class::HIGHEST.number() as usize] = None;
+        places
+    };
+
+    /// Those of a network whose switches have these memories, divided among the links into them. Each link has as many parts as `places`
+    /// names, one after another. A port that is not paused sends all that its switch can hold within `drains_within`.
     pub fn new(
         fabric: &Fabric,
+        places: [Option<usize>; CLASSES],
         memory: impl Fn(NodeId) -> (Memory, Vec<(LinkId, Held)>),
         drains_within: Time,
     ) -> Pauses {
-        let (mut memories, mut links) = (Vec::new(), vec![None; fabric.links().len()]);
+        let parts = places.iter().flatten().max().map_or(1, |last| last + 1);
+        let (mut memories, mut links) = (Vec::new(), vec![None; fabric.links().len() * parts]);
         for (memory, held) in fabric.switches().map(memory) {
-            held.into_iter().for_each(|(id, held)| links[id.index()] = Some((memories.len(), held)));
+            for (&(id, held), part) in held.iter().zip((0..parts).cycle()) {
+                links[id.index() * parts + part] = Some((memories.len(), held));
+            }
             memories.push(memory);
         }
-        Pauses { memories, drains_within, links }
+        Pauses { memories, drains_within, places, parts, links }
     }
-}
 
-fn is_exempt(packet: Queued) -> bool {
-    packet.class == Class::HIGHEST.number()
+    /// Place of the part that holds a packet; `None` if its class is not lossless.
+    fn part(&self, packet: Queued) -> Option<usize> {
+        Some(packet.came_by.index() * self.parts + self.places[usize::from(packet.class) % CLASSES]?)
+    }
 }
 
 impl FlowControl for Pauses {
@@ -48,18 +65,20 @@ impl FlowControl for Pauses {
     }
 
     fn admits(&self, packet: Queued) -> bool {
-        let Some((number, held)) = &self.links[packet.came_by.index()] else { return true };
-        is_exempt(packet) || self.memories[*number].admits(held, packet.bytes.into())
+        let part = self.part(packet).and_then(|part| self.links[part].as_ref());
+        part.is_none_or(|(number, held)| self.memories[*number].admits(held, packet.bytes.into()))
     }
 
     fn queued(&mut self, packet: Queued) -> Option<PauseFrame> {
-        let (number, held) = self.links[packet.came_by.index()].as_mut().filter(|_| !is_exempt(packet))?;
+        let part = self.part(packet)?;
+        let (number, held) = self.links[part].as_mut()?;
         let pauses = self.memories[*number].queued(held, packet.bytes.into());
         pauses.then_some(PauseFrame { class: packet.class, on: true })
     }
 
     fn left(&mut self, packet: Queued) -> Option<PauseFrame> {
-        let (number, held) = self.links[packet.came_by.index()].as_mut().filter(|_| !is_exempt(packet))?;
+        let part = self.part(packet)?;
+        let (number, held) = self.links[part].as_mut()?;
         let resumes = self.memories[*number].left(held, packet.bytes.into());
         resumes.then_some(PauseFrame { class: packet.class, on: false })
     }
@@ -173,6 +192,13 @@ impl PauseLog {
             rows.push(DeadlockRow { class, ports: names.join(" "), since_ps: since.since(measured_from).0 });
         }
         rows
+    }
+
+    /// How often a class of a link has been paused until now, and for how long.
+    pub fn of_class(&self, now: Time, link: LinkId, class: u8) -> (u64, Time) {
+        let all = self.sums.range((link, class, LinkId(0))..=(link, class, LinkId(u32::MAX)));
+        let open = self.open.get(&(link, class)).map_or(Time::ZERO, |open| now.since(open.since));
+        all.fold((0, open), |(pauses, time), (_, sum)| (pauses + sum.pauses, time + sum.time))
     }
 
     /// Rows of a run that ends now.

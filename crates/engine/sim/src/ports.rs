@@ -3,9 +3,11 @@
 use fanin_driver::{Purpose, Stream};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::Law;
+use fanin_laws::scheduler::Scheduler;
+use fanin_transport::Class;
 
-use crate::link::{Departures, Link};
-use crate::network::{Config, Switches};
+use crate::link::{ClassQueues, Departures, Link};
+use crate::network::{Classes, Config, Switches};
 
 /// Sets up ports, each when its first flow begins, so that an unused host costs little.
 pub(crate) struct PortSetup {
@@ -14,18 +16,19 @@ pub(crate) struct PortSetup {
     /// Whether switches' ports trim, and whether they serve higher classes first.
     pub trims: bool,
     by_class: bool,
+    pub classes: Option<Classes>,
 }
 
 impl PortSetup {
     /// The ports of a network.
     pub fn new(config: Config, departures: Departures, switches: &Switches) -> PortSetup {
-        let Switches { trims, by_class, .. } = *switches;
-        PortSetup { config, departures, trims, by_class }
+        let Switches { trims, by_class, classes, .. } = *switches;
+        PortSetup { config, departures, trims, by_class, classes }
     }
 
-    /// Whether switches' ports trim, or serve higher classes first.
+    /// Whether switches' ports trim, serve higher classes first, or have traffic classes.
     pub fn extended(&self) -> bool {
-        self.trims || self.by_class
+        self.trims || self.by_class || self.classes.is_some()
     }
 
     /// Set up the port of a link, unless done.
@@ -35,6 +38,8 @@ impl PortSetup {
         }
         let (ports, fanin_fabric::Link { from, rate, .. }) = (&self.config.ports, *fabric.link(id));
         let law = match fabric.is_host(from) {
+            // The disciplines of its classes decide.
+            _ if self.classes.is_some() => Law { by_class: true, ..Law::UNLIMITED },
             true => ports.host(rate),
             false => {
                 let trim = self.trims.then(|| ports.trim(rate));
@@ -43,5 +48,12 @@ impl PortSetup {
         };
         let departures = if self.config.is_fickle(id, fabric) { Departures::Lazy } else { self.departures };
         link.set_up(law, departures, self.config.changes(id), Stream::new(self.config.seed, Purpose::Port, id.0));
+        if let Some(classes) = &self.classes {
+            let law = |class| match fabric.is_host(from) {
+                true => ports.host(rate),
+                false => ports.class(rate, Class::new(class as u8)),
+            };
+            link.divide(ClassQueues::new(Scheduler::new(&classes.queues, classes.packet), std::array::from_fn(law)));
+        }
     }
 }

@@ -7,7 +7,7 @@ use fanin_fabric::LinkId;
 use fanin_transport::{Stats, Transport};
 use fanin_units::Time;
 
-use crate::link::{Counts, Link};
+use crate::link::{ClassQueues, Counts, CountsByClass, Link};
 use crate::net::{ByLink, CardCounts};
 
 /// Sums of endpoints' counters.
@@ -113,6 +113,8 @@ pub(crate) struct MeasurementStart {
     pub ports: Vec<PortSums>,
     pub faults: ByLink,
     pub cards: CardCounts,
+    /// By link, for ports with classes.
+    pub classes: BTreeMap<LinkId, CountsByClass>,
     /// By the connection's opener, if queue pairs are measured.
     pub pairs: BTreeMap<EndpointId, PairCounts>,
 }
@@ -127,10 +129,18 @@ pub(crate) struct PairCounts {
 }
 
 impl PairCounts {
-    /// Of a connection's sending end and its other one.
-    pub fn of(sender: &impl Transport, receiver: &impl Transport) -> PairCounts {
-        PairCounts { sums: Sums::of(sender), notified: sender.notified(), delivered: receiver.delivered() }
+    /// Of a connection's sending end and its other one, if they are a queue pair.
+    pub fn of(sender: &impl Transport, receiver: &impl Transport) -> Option<PairCounts> {
+        Some(PairCounts { sums: Sums::of(sender), notified: sender.notified()?, delivered: receiver.delivered() })
     }
+}
+
+/// Counts of all ports with classes.
+pub(crate) fn counts_by_class(
+    links: &[Link],
+    ids: impl Iterator<Item = LinkId>,
+) -> impl Iterator<Item = (LinkId, CountsByClass)> {
+    links.iter().zip(ids).filter_map(|(link, id)| Some((id, link.classes().map(ClassQueues::counts)?)))
 }
 
 impl MeasurementStart {

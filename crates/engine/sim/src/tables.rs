@@ -2,13 +2,13 @@
 
 use fanin_driver::{EndpointId, Record, View};
 use fanin_fabric::LinkId;
-use fanin_tables::{Engine, PortRow, QueuePairRow, RunTables, StallRow, Totals};
+use fanin_tables::{ClassRow, Engine, PortRow, QueuePairRow, RunTables, StallRow, Totals};
 use fanin_transport::Transport;
 
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
-use crate::since::{PairCounts, PortSums};
+use crate::since::{PairCounts, PortSums, counts_by_class};
 use crate::stalls::Stall;
 use crate::world::World;
 
@@ -21,6 +21,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
     let cards = world.net.card_rows(&world.since.cards);
+    let classes = classes(world);
     let queue_pairs = queue_pairs(world);
     let pauses = world.net.pauses.rows(world.now, &world.net.fabric);
     let deadlocks = world.net.pauses.deadlocks(world.now, world.measured_from(), &world.net.fabric, &world.net.links);
@@ -52,6 +53,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
         ports,
         faults,
         cards,
+        classes,
         queue_pairs,
         pauses,
         deadlocks,
@@ -134,6 +136,32 @@ fn queue_pairs<P: Probe, T: Transport>(world: &World<P, T>) -> Vec<QueuePairRow>
         }
     };
     world.pairs().map(row).collect()
+}
+
+fn classes<P: Probe, T: Transport>(world: &World<P, T>) -> Vec<ClassRow> {
+    let Net { fabric, links, pauses, .. } = &world.net;
+    let mut rows = Vec::new();
+    for (id, now) in counts_by_class(links, fabric.link_ids()) {
+        let before = world.since.classes.get(&id).copied().unwrap_or_default();
+        let counts = now.iter().zip(&before).map(|(now, before)| now.since(before)).collect::<Vec<_>>();
+        let all: u64 = counts.iter().map(|counts| counts.wire_bytes).sum();
+        for (class, counts) in counts.iter().enumerate().filter(|(_, counts)| counts.packets + counts.drops > 0) {
+            let (pauses, paused) = pauses.of_class(world.now, id, class as u8);
+            rows.push(ClassRow {
+                port: fabric.link_name(id),
+                class: class as u64,
+                packets: counts.packets,
+                wire_bytes: counts.wire_bytes,
+                share_ppm: (u128::from(counts.wire_bytes) * 1_000_000 / u128::from(all.max(1))) as u64,
+                drops: counts.drops,
+                marks: counts.marks,
+                queue_max_bytes: links[id.index()].classes().map_or(0, |classes| classes.longest(class)),
+                pauses,
+                paused_ps: paused.0,
+            });
+        }
+    }
+    rows
 }
 
 fn ports<P: Probe, T: Transport>(world: &World<P, T>) -> Vec<PortRow> {

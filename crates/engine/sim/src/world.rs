@@ -20,7 +20,7 @@ use crate::packet::InFlight;
 use crate::ports::PortSetup;
 use crate::probe::{LoggedEvent, Probe};
 use crate::receivers::Receivers;
-use crate::since::{MeasurementStart, PairCounts, PortSums};
+use crate::since::{MeasurementStart, PairCounts, PortSums, counts_by_class};
 use crate::slot::Slot;
 use crate::socket::{Socket, Sockets};
 use crate::stall_causes::{Evidence, cause_of};
@@ -379,7 +379,11 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// A new endpoint at a host, whose peer is at another one.
     pub fn new_socket(&self, id: EndpointId, host: HostId, peer: HostId) -> Socket<T> {
-        Socket::new(T::new(&self.transport), id, self.net.uplink_to(host, peer, id.peer()))
+        let endpoint = match id.connection().owner() {
+            Owner::WORKLOAD => T::new(&self.transport),
+            _ => T::new_background(&self.transport),
+        };
+        Socket::new(endpoint, id, self.net.uplink_to(host, peer, id.peer()))
     }
 
     /// A link fails, heals or changes its rate. Flows of hosts with several links leave one that has failed, or return.
@@ -531,6 +535,7 @@ impl<P: Probe, T: Transport> World<P, T> {
             ports: self.net.links.iter().map(PortSums::of).collect(),
             faults: self.net.met(),
             cards: self.net.card_counts(),
+            classes: counts_by_class(&self.net.links, self.net.fabric.link_ids()).collect(),
             pairs: self.pairs().collect(),
         };
         self.net.links.iter_mut().for_each(Link::forget_longest_queue);
@@ -557,7 +562,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         let both =
             self.sockets.connections().filter(move |_| measured).flat_map(|[one, other]| [[one, other], [other, one]]);
         let sends = both.filter(|[from, _]| from.endpoint.written().total > 0);
-        sends.map(|[from, to]| (from.id, PairCounts::of(&from.endpoint, &to.endpoint)))
+        sends.filter_map(|[from, to]| Some((from.id, PairCounts::of(&from.endpoint, &to.endpoint)?)))
     }
 
     /// Tell the probe that a round or query has ended.

@@ -27,8 +27,8 @@ pub use column::{Cell, Column, ColumnType, Row};
 pub use counter::Counter;
 pub use flow_kind::FlowKind;
 pub use ports::{
-    CardRow, DeadlockRow, FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow,
-    QueuePairRow,
+    CardRow, ClassRow, DeadlockRow, FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow,
+    PortRow, QueuePairRow,
 };
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
@@ -80,6 +80,8 @@ pub struct RunTables {
     pub faults: Vec<FaultRow>,
     /// One row per receiving card; empty without `[host.nic]`.
     pub cards: Vec<CardRow>,
+    /// One row per port and traffic class; empty without `[classes]`.
+    pub classes: Vec<ClassRow>,
     /// One row per queue pair over ports that drop; empty for other transports and ports.
     pub queue_pairs: Vec<QueuePairRow>,
     /// One row per paused link and cause; empty without lossless ports.

@@ -73,6 +73,32 @@ table! {
 }
 
 table! {
+    /// One traffic class of a port (`[classes]`), if it sent or dropped packets.
+    ClassRow in "classes" {
+        /// Port, as in `ports`.
+        port: String,
+        /// Traffic class, 0 to 7.
+        class: u64,
+        /// Packets that it sent.
+        packets: u64,
+        /// Their bytes on the wire.
+        wire_bytes: u64,
+        /// Its share of the bytes that the port sent.
+        share_ppm: u64,
+        /// Packets that it dropped for any reason but a failed link.
+        drops: u64,
+        /// Packets that it marked with CE.
+        marks: u64,
+        /// Its longest queue, not counting the packet in transmission.
+        queue_max_bytes: u64,
+        /// Pauses of the class at this port, by the switch at the other end.
+        pauses: u64,
+        /// Their duration in all, as in the table `pauses`.
+        paused_ps: u64,
+    }
+}
+
+table! {
     /// One queue pair that sent over ports that drop (`pfc.enabled = false`) and is still open at the end.
     QueuePairRow in "queue_pairs" {
         /// Sending host.

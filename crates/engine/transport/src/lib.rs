@@ -85,6 +85,11 @@ pub trait Transport: Sized + Send + 'static {
     /// An end that waits for its peer, or for [`Transport::connect`].
     fn new(settings: &Self::Settings) -> Self;
 
+    /// The same for a connection of background traffic, which may have another protocol.
+    fn new_background(settings: &Self::Settings) -> Self {
+        Self::new(settings)
+    }
+
     /// Opens the connection.
     fn connect(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>);
 
@@ -159,9 +164,9 @@ pub trait Transport: Sized + Send + 'static {
     /// Counters.
     fn stats(&self) -> Stats;
 
-    /// Congestion notifications that the sender has received as messages of their own.
-    fn notified(&self) -> u64 {
-        0
+    /// Congestion notifications that the sender has received as messages of their own; `None` for a protocol without them.
+    fn notified(&self) -> Option<u64> {
+        None
     }
 
     /// Payload of a full packet, bytes.

@@ -107,6 +107,7 @@ impl<'a> Tables<'a> {
             latency,
             faults,
             cards,
+            classes,
             queue_pairs,
             pauses,
             deadlocks,

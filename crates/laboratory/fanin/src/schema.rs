@@ -76,9 +76,10 @@ fn value(doc: &KeyDoc) -> Value {
 
 /// Types of values, from the beginning of a form; the words where a form lists words alone.
 fn kind(form: &str) -> Value {
-    const KINDS: [(&str, &[&str]); 6] = [
+    const KINDS: [(&str, &[&str]); 7] = [
         ("a whole number, or", &["integer", "string"]),
         ("a number of packets, or", &["integer", "string"]),
+        ("a traffic class", &["integer", "string"]),
         ("a whole number", &["integer"]),
         ("true or false", &["boolean"]),
         ("a share", &["number", "string"]),

@@ -16,7 +16,9 @@ pub fn setting(variants: &[Variant]) -> [String; 2] {
         }
     };
     let links = same(&all, &|s| format!("{}, {} per link", s.link.rate, s.link.delay), "links");
-    let cluster: Vec<String> = [links].into_iter().chain(of_transports(&all)).collect();
+    let classes =
+        variants.iter().any(|variant| variant.settings.has_classes()).then(|| same(&all, &classes, "classes"));
+    let cluster: Vec<String> = [links].into_iter().chain(classes).chain(of_transports(&all)).collect();
     let workload = of_all(&workload, "workload");
     let seeds = same(
         &all,
@@ -76,7 +78,7 @@ fn of_rdma(variants: &[&Variant]) -> Vec<String> {
         return Vec::new();
     }
     let memory = |s: &Settings| match s.switch.shared_buffer.0 {
-        _ if !s.laws.rates.pfc.enabled => buffer(s),
+        _ if !s.is_lossless() => buffer(s),
         Some(memory) => format!("{} shared by a switch's links", shown(QueueSize::Bytes(memory.0))),
         None => format!("{} for each link of a switch, shared", shown(s.switch.buffer)),
     };
@@ -98,9 +100,17 @@ fn of_rdma(variants: &[&Variant]) -> Vec<String> {
     settings
 }
 
+/// The queues of ports, if they have traffic classes.
+fn classes(s: &Settings) -> String {
+    match s.has_classes() {
+        true => format!("classes {}", s.classes.queues.join(" | ")),
+        false => "no classes".into(),
+    }
+}
+
 /// When switches pause links, or how queue pairs repair losses where they do not.
 fn pauses(s: &Settings) -> String {
-    match (s.laws.rates.pfc.enabled, s.laws.rates.rdma.recovery) {
+    match (s.is_lossless(), s.laws.rates.rdma.recovery) {
         (true, _) => format!("PFC alpha {}", s.laws.rates.pfc.alpha),
         (false, Recovery::GoBackN) => format!("no PFC, go-back-N after {}", s.rdma_timeout()),
         (false, Recovery::SelectiveRepeat) => format!("no PFC, selective repeat after {}", s.rdma_timeout()),

@@ -20,6 +20,6 @@ pub use linux::{
 };
 pub use network::{changes, fabric, host_faults};
 pub use placement::{drawn, fits, racks};
-pub use port::{host_port_law, port_buffer, port_trim, switch_port_law};
+pub use port::{class_port_law, host_port_law, port_buffer, port_trim, switch_port_law};
 pub use receiver::receiver_law;
 pub use transport::{rdma_settings, tcp_settings, uet_settings};

@@ -3,7 +3,7 @@
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::trimming::Trim;
 use fanin_laws::port::{self, Place};
-use fanin_spec::{HostQueue, RunSpec};
+use fanin_spec::{HostQueue, RunSpec, TrafficClass};
 use fanin_units::{QueueSize, Rate};
 
 /// Queue discipline of a host's transmit queue on a link of this rate, with switch buffers of `buffer`.
@@ -37,6 +37,27 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
         many_to_one: spec.scheme.m21.then(m21),
         ..port::Law::UNLIMITED
     }
+}
+
+/// Queue discipline of a traffic class at a switch port, as [`switch_port_law`]: that of the scheme whose packets it carries. `background`
+/// is the run as background traffic has it, if its scheme is another one.
+pub fn class_port_law(
+    spec: &RunSpec,
+    background: Option<&RunSpec>,
+    class: &TrafficClass,
+    rate: Rate,
+    buffer: QueueSize,
+) -> port::Law {
+    let s = &spec.settings;
+    let is = |other: Option<TrafficClass>| other.is_some_and(|other| other.number == class.number);
+    let own = class.buffer.unwrap_or(buffer);
+    let law = match () {
+        () if is(s.workload_class()) => switch_port_law(spec, rate, own),
+        () if is(s.background_class()) => switch_port_law(background.unwrap_or(spec), rate, own),
+        () => port::Law::UNLIMITED,
+    };
+    let buffer = class.buffer.unwrap_or_else(|| place(spec, rate, buffer).buffer);
+    port::Law { limit: (!class.lossless).then_some(buffer), ..law }
 }
 
 /// Trimming at a switch port, as [`switch_port_law`].

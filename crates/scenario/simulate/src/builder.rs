@@ -3,13 +3,14 @@
 use fanin_assemble::{changes, fabric, host_faults, rdma_settings, tcp_settings, uet_settings};
 use fanin_fabric::{Fabric, HostId};
 use fanin_rdma::QueuePair;
-use fanin_sim::{Builder, Card, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Switches};
-use fanin_spec::{RateBased, RunSpec, TrimBased};
+use fanin_sim::{Builder, CLASSES, Card, Classes, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Switches};
+use fanin_spec::{Packets, RateBased, RunSpec, TrafficClass, TrimBased};
 use fanin_tcp::Endpoint as TcpEndpoint;
-use fanin_transport::Transport;
+use fanin_transport::{Class, Transport};
 use fanin_uet::Endpoint as UetEndpoint;
 use fanin_units::Time;
 
+use crate::beside::{Endpoint, Settings};
 use crate::ports::SpecPorts;
 
 /// The builder of a spec over any transport, whatever the spec's is, and any switches.
@@ -73,16 +74,53 @@ fn clients(spec: &RunSpec, fabric: &Fabric) -> Clients {
 
 /// TCP as a spec describes it.
 pub(crate) fn tcp(spec: &RunSpec) -> Builder<TcpEndpoint> {
-    builder(spec, tcp_settings(spec), Switches::default())
+    builder(spec, tcp_settings(spec), with_classes(spec, Switches::default()))
 }
 
 /// RDMA over lossless ports, or over ports that drop, as a spec describes it.
 pub(crate) fn rdma(spec: &RunSpec, kind: RateBased) -> Builder<QueuePair> {
+    of_rdma(spec, rdma_settings(spec, kind))
+}
+
+/// RDMA beside TCP in the background, as a spec and its background describe them.
+pub(crate) fn rdma_beside_tcp(spec: &RunSpec, kind: RateBased, background: &RunSpec) -> Builder<Endpoint> {
+    of_rdma(spec, Settings { rdma: rdma_settings(spec, kind), tcp: tcp_settings(background) })
+}
+
+fn of_rdma<T: Transport>(spec: &RunSpec, transport: T::Settings) -> Builder<T> {
     let is_lossy = spec.settings.is_lossy_rdma(&spec.scheme);
-    let flow_control = (!is_lossy).then(|| Box::new(pauses(spec)) as _);
-    let switches = Switches { by_class: true, flow_control, ..Switches::default() };
-    let builder = builder(spec, rdma_settings(spec, kind), switches);
+    let switches = match spec.settings.has_classes() {
+        true => with_classes(spec, Switches::default()),
+        false => {
+            let flow_control = (!is_lossy).then(|| Box::new(pauses(spec)) as _);
+            Switches { by_class: true, flow_control, ..Switches::default() }
+        }
+    };
+    let builder = builder(spec, transport, switches);
     if is_lossy { builder.measure_pairs() } else { builder }
+}
+
+/// Switches with a spec's traffic classes, if it has any.
+fn with_classes(spec: &RunSpec, switches: Switches) -> Switches {
+    let settings = &spec.settings;
+    let Some(workload) = settings.workload_class() else { return switches };
+    let mut queues = [None; CLASSES];
+    settings.traffic_classes().for_each(|class| queues[usize::from(class.number)] = Some(class.scheduling));
+    let class = |of: TrafficClass| Class::new(of.number);
+    let frame = |of: &RunSpec| {
+        let Packets { payload, headers, .. } = settings.packets(&of.scheme);
+        settings.link.framing.frame(payload.0 as u32 + headers)
+    };
+    let classes = Classes {
+        queues,
+        packet: frame(spec).max(spec.background().as_ref().map_or(0, frame)),
+        workload: Class::new(workload.number),
+        background: settings.background_class().map_or(Class::new(workload.number), class),
+        control: settings.control_class().map(class),
+    };
+    let is_lossless = settings.lossless_classes().next().is_some();
+    let flow_control = is_lossless.then(|| Box::new(pauses(spec)) as _);
+    Switches { classes: Some(classes), flow_control, ..switches }
 }
 
 /// Ultra Ethernet's transport over ports that trim, as a spec describes it.
@@ -98,7 +136,10 @@ fn pauses(spec: &RunSpec) -> Pauses {
     let slowest = fabric.links().iter().map(|link| link.rate).min();
     let most = fabric.switches().map(|switch| settings.memory_of(fabric, switch)).max();
     let drains_within = slowest.zip(most).map_or(Time::ZERO, |(rate, bytes)| rate.time_for(bytes));
-    Pauses::new(fabric, memory, drains_within)
+    let mut places = [None; CLASSES];
+    settings.lossless_classes().zip(0..).for_each(|(class, place)| places[usize::from(class.number)] = Some(place));
+    let places = if settings.has_classes() { places } else { Pauses::ALL_BUT_HIGHEST };
+    Pauses::new(fabric, places, memory, drains_within)
 }
 
 /// The command that replays a run.

@@ -1,6 +1,7 @@
 //! Runs of scenarios on the simulator: the settings of a [`RunSpec`] become the calls of a [`Builder`], and [`run`] gives its
 //! [`RunTables`].
 
+mod beside;
 mod builder;
 mod need;
 mod ports;
@@ -16,7 +17,7 @@ use fanin_spec::{RunSpec, Transport, Watch};
 use fanin_tables::{RunError, RunTables};
 
 pub use builder::builder;
-use builder::{rdma, tcp, uet};
+use builder::{rdma, rdma_beside_tcp, tcp, uet};
 pub use need::need;
 pub use reasons::one_core;
 
@@ -27,6 +28,10 @@ pub const ENGINE: &str = env!("FANIN_ENGINE");
 macro_rules! of_transport {
     ($spec:ident, $builder:ident => $simulation:expr) => {
         match $spec.scheme.transport {
+            Transport::Rdma(kind) if let Some(background) = $spec.background() => {
+                let $builder = rdma_beside_tcp($spec, kind, &background);
+                $simulation
+            }
             Transport::Tcp => {
                 let $builder = tcp($spec);
                 $simulation

@@ -41,6 +41,7 @@ fn of_settings(spec: &RunSpec, fabric: &Fabric) -> Option<&'static str> {
             Some("it has random packet faults or host faults")
         }
         () if !changes(spec, fabric).is_empty() => Some("links change"),
+        () if settings.has_classes() => Some("its ports have traffic classes"),
         () if settings.nic.drain.0.is_some() => Some("its network cards drain their buffers slowly"),
         () if matches!(spec.scheme.base, Base::Foreign(_)) => Some("its congestion control is the caller's own"),
         () if spec.scheme.transport.one_core().is_some() => spec.scheme.transport.one_core(),

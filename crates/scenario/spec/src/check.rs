@@ -9,6 +9,7 @@ use fanin_placement::picc::Learn;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::assignment::Assignment;
+use crate::classes;
 use crate::facts::{Leaves, Payload};
 use crate::literal::Literal;
 use crate::problem::{Problem, Wrong, wrong};
@@ -90,6 +91,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     network(s)?;
     switch::shared(s)?;
     switch::ports(s)?;
+    classes::check(scheme, s)?;
     scheme.transport.properties().check(scheme, s)?;
     racks(scheme, s)?;
     laws(scheme, s)
@@ -97,9 +99,9 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
 
 /// Every value is in its declared range, in the sections that the scheme and the workload use.
 fn ranges(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
-    let kind = s.workload.kind.word();
+    let (kind, own) = (s.workload.kind.word(), s.sections_of(scheme));
     let looked_at = |section: &str, workloads: &[&str]| {
-        let schemes_own = scheme.sections().contains(&section) || owner(section).is_none();
+        let schemes_own = own.contains(&section) || owner(section).is_none();
         schemes_own && (workloads.is_empty() || workloads.contains(&kind))
     };
     match s.out_of_range(looked_at) {
@@ -259,7 +261,7 @@ fn network(s: &Settings) -> Result<(), Wrong> {
 
 /// Algorithms' own checks of their settings.
 fn laws(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
-    let own = scheme.sections();
+    let own = s.sections_of(scheme);
     for law in s.of_laws().into_iter().filter(|law| own.contains(&law.name())) {
         if let Some(Refusal { paths, what }) = law.refuses() {
             return wrong(paths, what);

@@ -54,6 +54,8 @@ fn condition(need: Need) -> Condition {
         Need::Generator => GENERATOR,
         Need::Drain => DRAIN,
         Need::Rdma => RDMA,
+        Need::Classes => CLASSES,
+        Need::ClassesOfRdma => CLASSES_OF_RDMA,
     }
 }
 
@@ -63,6 +65,12 @@ const DRAIN: Condition = Condition {
 };
 const RDMA: Condition =
     Condition { met: |scheme, _| scheme.rdma().is_some(), without: "only messages of RDMA have a cost in the card" };
+const CLASSES: Condition =
+    Condition { met: |_, s| s.has_classes(), without: "ports have no traffic classes without `classes.queues`" };
+const CLASSES_OF_RDMA: Condition = Condition {
+    met: |scheme, s| s.has_classes() && scheme.rdma().is_some(),
+    without: "it needs `classes.queues` and a scheme of RDMA, such as dcqcn",
+};
 const RACKS: Condition = Condition {
     met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
     without: "this fabric has no racks; leaf-spine and fat-tree do",

@@ -86,6 +86,8 @@ pub(crate) enum Need {
     Generator,
     Drain,
     Rdma,
+    Classes,
+    ClassesOfRdma,
 }
 
 /// Declares an enum whose values are words of a scenario, with aliases after bars. With `for`, declares words for an enum of another

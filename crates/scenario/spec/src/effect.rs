@@ -5,6 +5,7 @@ use fanin_fanout::sicc::Queue;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 use crate::assignment::Assignment;
+use crate::classes::starved;
 use crate::conditions::unmet;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
@@ -134,7 +135,7 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
         return Some(format!("the {kind} workload does not use it, only {}", key.workloads.join(", ")));
     }
     let section = key.section();
-    if !scheme.sections().contains(&section)
+    if !settings.sections_of(scheme).contains(&section)
         && let Some(owner) = owner(section)
     {
         return Some(format!("[{section}] applies to schemes such as {owner}, none of which is selected"));
@@ -172,7 +173,7 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
         low_target(scheme, s, fabric),
     ];
     let hasty = hasty_timeout(s).filter(|_| scheme.is_tcp());
-    let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty].into_iter().chain(periods);
+    let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty, starved(s)].into_iter().chain(periods);
     all.flatten().collect()
 }
 

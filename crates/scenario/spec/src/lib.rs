@@ -10,6 +10,8 @@ mod cards;
 mod changes;
 mod check;
 mod chips;
+mod class_of;
+mod classes;
 mod conditions;
 mod declare;
 mod edit;
@@ -58,6 +60,8 @@ mod workload;
 pub use bursts::{Burst, Bursts};
 pub use cards::{DCQCN_PROFILES, dcqcn_keys};
 pub use chips::Chip;
+pub use class_of::ClassOf;
+pub use classes::TrafficClass;
 pub use declare::KeyDoc;
 pub use edit::set_value;
 pub use facts::{Facts, Payload, Swept};
@@ -91,9 +95,9 @@ pub use run::{At, RunParts, RunSpec, Variant, VariantParts};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    Algorithm, BurstShape, Connections, FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue,
-    Kind, Link, MapReduce, MaxAckDelay, Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder,
-    Servers, Service, Settings, Sweep, Switch, Tcp, Tell, Windows, Workload,
+    Algorithm, BurstShape, Classes, Connections, FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs,
+    KeyValue, Kind, Link, MapReduce, MaxAckDelay, Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run,
+    ServerOrder, Servers, Service, Settings, Sweep, Switch, Tcp, Tell, Windows, Workload,
 };
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;

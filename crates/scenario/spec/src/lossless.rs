@@ -5,11 +5,12 @@ use fanin_laws::pfc::{Held, Memory, needed_headroom, usual_headroom};
 use fanin_laws::rate::rdma::HEADERS;
 use fanin_units::{Rate, Share, Time};
 
+use crate::problem::{Wrong, wrong};
 use crate::{RateBased, Settings};
 
 impl Settings {
     /// Bytes of a full data packet of RDMA in a buffer, with the longest headers of any scheme.
-    fn rdma_frame(&self) -> u64 {
+    pub(crate) fn rdma_frame(&self) -> u64 {
         let extra = RateBased::ALL.iter().map(|kind| kind.header_bytes()).max().unwrap_or(0);
         u64::from(self.link.framing.frame(self.laws.rates.rdma.payload.0 as u32 + HEADERS + extra))
     }
@@ -62,16 +63,42 @@ impl Settings {
             .map_or_else(|| self.in_bytes(self.switch.buffer).saturating_mul(links), |memory| memory.0)
     }
 
-    /// A switch's memory, divided among the links into it, each with its headroom; `None` if reserves and headrooms take all of it.
+    /// Headrooms of a link into a switch, one for each lossless class.
+    fn headrooms_of(&self, fabric: &Fabric, id: LinkId) -> Vec<u64> {
+        let usual = self.headroom(fabric, id);
+        match self.has_classes() {
+            true => self.lossless_classes().map(|class| class.headroom.map_or(usual, |own| own.0)).collect(),
+            false => vec![usual],
+        }
+    }
+
+    /// A switch's memory, divided among the links into it and their lossless classes, each with its headroom; `None` if reserves and
+    /// headrooms take all of it.
     pub fn lossless_memory(&self, fabric: &Fabric, switch: NodeId) -> Option<(Memory, Vec<(LinkId, Held)>)> {
         let (pfc, links) = (&self.laws.rates.pfc, Settings::links_into(fabric, switch).collect::<Vec<_>>());
         let bytes = self.memory_of(fabric, switch);
         let slowest = links.iter().map(|&id| fabric.link(id).rate).min().unwrap_or(Rate(1));
-        let memory = Memory::new(pfc, bytes, links.iter().map(|&id| self.headroom(fabric, id)))?;
+        let memory = Memory::new(pfc, bytes, links.iter().flat_map(|&id| self.headrooms_of(fabric, id)))?;
         let held = |id: LinkId| {
             let times = (fabric.link(id).rate.0 / slowest.0.max(1)).max(1);
-            (id, Held::new(pfc, self.headroom(fabric, id), times))
+            self.headrooms_of(fabric, id).into_iter().map(move |headroom| (id, Held::new(pfc, headroom, times)))
         };
-        Some((memory, links.into_iter().map(held).collect()))
+        Some((memory, links.into_iter().flat_map(held).collect()))
+    }
+
+    /// Refuses reserves and headrooms that take all of a switch's memory.
+    pub(crate) fn lossless_memories_suffice(&self, fabric: &Fabric) -> Result<(), Wrong> {
+        let full = |&switch: &NodeId| self.lossless_memory(fabric, switch).is_none();
+        let Some(switch) = fabric.switches().find(full) else { return Ok(()) };
+        let links = Settings::links_into(fabric, switch).collect::<Vec<_>>();
+        let reserved = self.laws.rates.pfc.reserved.0;
+        let own = |&id: &LinkId| self.headrooms_of(fabric, id).iter().map(|has| has + reserved).sum::<u64>();
+        let all: u64 = links.iter().map(own).sum::<u64>();
+        let what = format!(
+            "reserves and headrooms of the {} links into {} take {all} B, all of its memory: use a larger `switch.shared_buffer`",
+            links.len(),
+            fabric.name(switch)
+        );
+        wrong(&["switch.shared_buffer", "switch.buffer", "pfc.reserved", "pfc.headroom", "classes.queues"], what)
     }
 }

@@ -11,8 +11,8 @@ use crate::scenario::{NamedScheme, Reader};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
 use crate::{
-    At, Bursts, Coordinate, Ect, Flows, Kind, Matrix, Plan, Point, Pulls, Scenario, Settings, Sizes, Stack, Trace,
-    Variant, check,
+    At, Bursts, Coordinate, Flows, Kind, Matrix, Plan, Point, Pulls, Scenario, Settings, Sizes, Stack, Trace, Variant,
+    check,
 };
 
 /// The key for the number of servers.
@@ -116,12 +116,7 @@ impl Way<'_> {
     /// Settings without those of the sweep.
     fn base(&self) -> Result<Settings, Problem> {
         let mut settings = Settings::default();
-        if self.named.scheme.exact_echo() {
-            settings.tcp.ect = Ect::All;
-        }
-        if self.named.scheme.base.row().times_packets {
-            (settings.tcp.timestamps, settings.tcp.delayed_ack) = (true, 1);
-        }
+        settings.suit(&self.named.scheme);
         for (layer, number) in self.layers.into_iter().zip(0..) {
             check::exclusive(layer)?;
             // Explicit keys override a profile, and one profile another: the keys that an overridden one would set keep their defaults.

@@ -202,6 +202,14 @@ impl Deref for RunSpec {
 }
 
 impl RunSpec {
+    /// The run as background traffic has it, if its scheme is another one: the same settings under that scheme, with ECN as it needs it.
+    pub fn background(&self) -> Option<RunSpec> {
+        let scheme = self.settings.background_scheme(&self.scheme)?;
+        let mut parts = RunParts { scheme, ..self.0.clone() };
+        parts.settings.suit(&scheme);
+        Some(RunSpec(parts))
+    }
+
     /// A text of everything that determines the run's tables: equal texts give equal tables. It excludes the label and the rest of
     /// the sweep.
     pub fn canonical(&self) -> String {

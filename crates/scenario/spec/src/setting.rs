@@ -1,8 +1,11 @@
 //! Parsing and printing of a setting's value.
 
+use fanin_laws::scheduler::CLASSES;
 use fanin_units::{Bytes, QueueSize, Rate, Ratio, SendRate, Share, Time};
 
+use crate::Scheme;
 use crate::chips::Chip;
+use crate::class_of::{ClassOf, dscp};
 use crate::literal::Literal;
 use crate::stacks::Stack;
 
@@ -220,6 +223,42 @@ impl Setting for FilePath {
     }
 }
 
+impl Setting for ClassOf {
+    const FORM: &'static str = "a traffic class from 0 to 7, or a DSCP, such as 3 or \"dscp 26\"";
+    fn read(literal: &Literal) -> Result<ClassOf, String> {
+        match literal {
+            Literal::Integer(_) => match u32::read(literal)? {
+                number if (number as usize) < CLASSES => Ok(ClassOf::Number(number)),
+                number => Err(format!("there is no class {number}")),
+            },
+            Literal::Text(text) => {
+                let number = text.strip_prefix("dscp ").ok_or_else(|| unexpected(literal))?;
+                dscp(number).map(ClassOf::Dscp)
+            }
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        match self {
+            ClassOf::Number(number) => number.show(),
+            ClassOf::Dscp(number) => format!("\"dscp {number}\""),
+        }
+    }
+}
+
+impl Setting for Scheme {
+    const FORM: &'static str = "the name of a scheme, such as \"dctcp\"";
+    fn read(literal: &Literal) -> Result<Scheme, String> {
+        match literal {
+            Literal::Text(text) => Scheme::parse(text).map_err(String::from),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
 /// Length of a warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
@@ -289,5 +328,21 @@ optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"no
 optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
 optional!(u32, "a whole number, or \"none\"");
 optional!(Share, "a share above 0 and at most 1, such as 0.5 or \"50 %\", or \"none\"");
+optional!(ClassOf, "a traffic class from 0 to 7, a DSCP such as \"dscp 48\", or \"none\"");
+optional!(Scheme, "the name of a scheme, such as \"dctcp\", or \"none\"");
 optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_of_packets_is_a_number_or_a_dscp() {
+        let read = |literal| ClassOf::read(&literal);
+        assert_eq!(read(Literal::Integer(3)), Ok(ClassOf::Number(3)));
+        assert_eq!(read(Literal::Text("dscp 26".into())), Ok(ClassOf::Dscp(26)));
+        assert!(read(Literal::Integer(8)).is_err() && read(Literal::Text("dscp 64".into())).is_err());
+        assert_eq!([ClassOf::Number(3), ClassOf::Dscp(26)].map(|of| of.show()), ["3", "\"dscp 26\""]);
+    }
+}

@@ -8,9 +8,9 @@ use fanin_lab::catalogue::{Figure, Form, Kind, OF_A_RUN, Part};
 use fanin_lab::{Background, Latency, Least, Memories, Service, Slowdown, Slowest, SummaryRow, Tier};
 use fanin_papers::Measure;
 use fanin_tables::{
-    Cause, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
-    LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, SampleRow,
-    ServiceRow, StallRow, TaskRow, Totals,
+    CardRow, Cause, ClassRow, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow,
+    HubRow, HubSpeedRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow, QueryRow, QueuePairRow,
+    RequestRow, Row, SampleRow, ServiceRow, StallRow, TaskRow, Totals,
 };
 use serde_json::Value;
 
@@ -35,6 +35,7 @@ one. Times count from the first request.
 | `stalls` | the same, if a client was idle during a round |
 | `requests` | the same, for a key_value workload |
 | `faults` | the same, if packets met one of `[faults]` |
+| `cards`; `classes`; `queue_pairs` | the same, with `[host.nic]`; with `[classes]`; with RDMA over ports that drop |
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `hubs`, `hub_speeds` | the same, for a key_value workload under a scheme with hubs |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
@@ -328,6 +329,9 @@ fn page() -> String {
         + &Cause::KNOWN.iter().map(|(cause, says)| format!("- `{}`: {says}\n", cause.word())).collect::<String>()
         + &table::<PortRow>("one row per port that accepted or dropped a packet")
         + &table::<FaultRow>("one row per link on which packets met a fault")
+        + &table::<CardRow>("one row per receiving network card, with `[host.nic]`")
+        + &table::<ClassRow>("one row per port and traffic class, with `[classes]`")
+        + &table::<QueuePairRow>("one row per queue pair of RDMA over ports that drop")
         + &table::<PauseRow>("one row per link that a switch paused, and port that caused it")
         + &table::<PortPartRow>("one row per port and part of a run, with measure.ports")
         + &table::<MemoryRow>("one row per memory that a switch's ports share, with measure.ports")

@@ -2,6 +2,7 @@
 
 use super::*;
 use fanin_laws::port::trimming::Trim;
+use fanin_laws::scheduler::{CLASSES, Scheduler, Scheduling};
 use fanin_transport::{Class, Packet};
 
 #[test]
@@ -139,4 +140,99 @@ fn rate_and_pace_agree() {
             assert_eq!(Pace::of(rate).time_for(bytes), rate.time_for(bytes.into()).0, "{rate:?}");
         }
     }
+}
+
+/// A link whose port has these classes, from the highest on; packets of 1,250 B are full ones.
+fn classed(queues: &[(usize, Scheduling)], limit: Option<QueueSize>) -> Link {
+    let mut link = lazy(Law { by_class: true, ..Law::UNLIMITED });
+    let mut classes = [None; CLASSES];
+    queues.iter().for_each(|&(class, scheduling)| classes[class] = Some(scheduling));
+    let law = Law { limit, ..Law::UNLIMITED };
+    link.divide(ClassQueues::new(Scheduler::new(&classes, 1_250), std::array::from_fn(|_| law.clone())));
+    link
+}
+
+/// Serve departures until none is due; returns the numbers of the packets that left.
+fn drain(link: &mut Link) -> Vec<u32> {
+    let (mut left, mut at) = (Vec::new(), link.busy_until);
+    loop {
+        let departed = link.depart(at);
+        if departed.left.is_none() {
+            return left;
+        }
+        left.push(link.slots.get(link.slots.len() - 1).packet.packet.body[0]);
+        let Some(next) = departed.next else { return left };
+        at = next;
+    }
+}
+
+#[test]
+fn strict_packet_waits_for_one_packet_only() {
+    let mut link = classed(&[(6, Scheduling::Strict), (0, Scheduling::Dwrr(1))], None);
+    for number in 0..10 {
+        offer(&mut link, 0, &packet(number, 0));
+    }
+    assert_eq!(offer(&mut link, US, &packet(99, 6)), LinkAction::Nothing, "a departure is an event already");
+    let left = link.depart(10 * US).left.map(|left| left.queued.class);
+    assert_eq!(left, Some(6), "it leaves next, at 10 us");
+    assert_eq!(drain(&mut link), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn classes_take_turns_by_weight() {
+    let mut link = classed(&[(3, Scheduling::Dwrr(2)), (0, Scheduling::Dwrr(1))], None);
+    for number in 0..6 {
+        offer(&mut link, 0, &packet(number, 3));
+        offer(&mut link, 0, &packet(10 + number, 0));
+    }
+    // The first was sent at once, while the port was idle.
+    assert_eq!(drain(&mut link), [1, 2, 10, 3, 4, 11, 5, 12, 13, 14, 15]);
+    let counts = link.classes().expect("it has some").counts();
+    assert_eq!([3, 0].map(|class| (counts[class].packets, counts[class].wire_bytes)), [(6, 7_500); 2]);
+    assert_eq!((link.queue_bytes(), link.queue_max_bytes), (0, 11 * 1_250));
+}
+
+#[test]
+fn full_class_drops_and_leaves_the_others_their_room() {
+    let limit = Some(QueueSize::Packets(2));
+    let mut link = classed(&[(3, Scheduling::Dwrr(1)), (0, Scheduling::Dwrr(1))], limit);
+    let dropped = |link: &mut Link, class: u8| {
+        let offered = (0..4).map(|number| offer(link, 0, &packet(number, class)));
+        offered.filter(|todo| matches!(todo, LinkAction::Dropped(_))).count()
+    };
+    assert_eq!((dropped(&mut link, 0), dropped(&mut link, 3)), (1, 2));
+    let counts = link.classes().expect("it has some").counts();
+    assert_eq!((counts[0].drops, counts[3].drops, link.counts().drops_full), (1, 2, 3));
+}
+
+#[test]
+fn paused_class_lets_the_others_pass() {
+    let mut link = classed(&[(3, Scheduling::Strict), (0, Scheduling::Dwrr(1))], None);
+    link.pause(PauseFrame { class: 3, on: true });
+    assert_eq!(offer(&mut link, 0, &packet(0, 3)), LinkAction::Nothing);
+    assert_eq!(offer(&mut link, 5 * US, &packet(1, 0)), LinkAction::Departure(5 * US));
+    assert_eq!(link.depart(5 * US).arrival.map(|due| due.at), Some(15 * US));
+    assert!(!link.pause(PauseFrame { class: 0, on: true }), "nothing else waits");
+    assert!(link.pause(PauseFrame { class: 3, on: false }), "work conserving");
+    assert_eq!(
+        link.depart(15 * US).left.map(|left| left.queued),
+        Some(Queued { came_by: LATE, class: 3, bytes: 1_250 })
+    );
+}
+
+#[test]
+fn failed_link_with_classes_loses_what_waits() {
+    let mut link = classed(&[(3, Scheduling::Strict), (0, Scheduling::Dwrr(1))], None);
+    for (number, class) in [(0, 0), (1, 3), (2, 0)] {
+        offer(&mut link, 0, &packet(number, class));
+    }
+    assert_eq!((link.len(), link.waiting_packets().count()), (3, 2));
+    let lost = link.fail();
+    assert_eq!((lost.len(), link.len(), link.queue_bytes()), (2, 1, 0));
+    assert!(lost.iter().all(|lost| lost.came_by == LATE));
+    assert_eq!(offer(&mut link, US, &packet(3, 3)), LinkAction::Dropped(Why::Down));
+    link.heal();
+    // The departure that was due finds nothing.
+    assert_eq!(link.depart(10 * US).left, None);
+    assert!(matches!(offer(&mut link, 20 * US, &packet(4, 3)), LinkAction::Nothing | LinkAction::Arrival(_)));
 }

@@ -31,6 +31,15 @@ pub fn ip(caught: &CapturedPacket, protocol: IpNumber, bytes: usize, id: u16) ->
     Ok(ip)
 }
 
+/// Sets the DSCP of an IP packet. Checksums of transports do not cover it.
+pub fn set_dscp(packet: &mut [u8], dscp: u8) -> Result<(), String> {
+    let (mut ip, _) = Ipv4Header::from_slice(packet).map_err(|error| error.to_string())?;
+    ip.dscp = IpDscp::try_new(dscp).map_err(|error| error.to_string())?;
+    ip.header_checksum = ip.calc_header_checksum();
+    packet[..IP].copy_from_slice(&ip.to_bytes());
+    Ok(())
+}
+
 /// An IP packet with a UDP datagram to a port.
 pub fn datagram(caught: &CapturedPacket, port: u16, dscp: u8, transport: &[u8], id: u16) -> Result<Vec<u8>, String> {
     let mut ip = ip(caught, IpNumber::UDP, UDP + transport.len(), id)?;

@@ -8,6 +8,7 @@ mod between_hosts;
 mod bounds;
 mod bursts;
 mod changing_links;
+mod classes;
 mod clients;
 mod collectives;
 mod connections;

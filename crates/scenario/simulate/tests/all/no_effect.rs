@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 40] = [
+const BASES: [&str; 42] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -49,6 +49,9 @@ const BASES: [&str; 40] = [
     // Ports that drop under RDMA, cards that drain slowly, and connections that break.
     "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"200 KB\"\n[host.nic]\ndrain = \"8 Gbit/s\"\nbuffer = \"20 KB\"\nnotify_at = \"5 KB\"\n[rdma]\nmessage = \"20 KB\"\ndepth = 2\n[workload]\nkind = \"long\"\nduration = \"6 ms\"\n",
     "schemes = [\"dcqcn\"]\n[pfc]\nenabled = false\n[rdma]\ntimeout = \"1 ms\"\n[key_value]\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n[faults]\nloss = 0.3\n",
+    // Traffic classes: RDMA beside TCP, and two classes of TCP.
+    "schemes = [\"dcqcn\"]\n[dcqcn]\nprofile = \"ns-3\"\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nshared_buffer = \"2 MB\"\n[classes]\nqueues = [\"3: dwrr 5, lossless\", \"1: strict, buffer 60 KB\", \"0: dwrr 2, buffer 60 KB\"]\nworkload = 3\ncontrol = 0\nbackground_scheme = \"dctcp\"\n[workload]\nkind = \"long\"\nbackground = 2\nduration = \"4 ms\"\n",
+    "schemes = [\"newreno\"]\n[classes]\nqueues = [\"3: dwrr 3\", \"1: strict\", \"0: dwrr 1\"]\n[workload]\nfragment = \"64 KiB\"\nbackground = 2\n",
     // Ultra Ethernet and its ancestors: full ports, losses.
     "schemes = [\"nscc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"2 ms\"\n[faults]\nloss = 0.001\n",
     "schemes = [\"rccc\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"20 KB\"\n[workload]\nfragment = \"128 KiB\"\nduration = \"3 ms\"\n",
@@ -80,7 +83,7 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms; those invalid for a key, or inconsistent with the rest, are refused.
-const VALUES: [&str; 37] = [
+const VALUES: [&str; 38] = [
     "0.1",
     "100 B",
     "1",
@@ -117,6 +120,7 @@ const VALUES: [&str; 37] = [
     "together",
     "own",
     "jumbo",
+    "cubic",
     "[\"server1..4: memory 2 KB\"]",
 ];
 

@@ -2,6 +2,7 @@
 //! declared here.
 
 mod bursts;
+mod classes;
 mod fabric;
 mod key_value;
 mod link;
@@ -23,6 +24,7 @@ use crate::sizes::Sizes;
 use crate::{Bursts, FAN_IN, Flows, Literal, Matrix, Plan, Pulls, Trace, laws};
 
 pub use bursts::BurstShape;
+pub use classes::Classes;
 pub use fabric::{FabricKind, FabricSettings, Placement};
 pub use key_value::{KeyValue, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Windows};
 pub use link::{Frames, Link};
@@ -205,6 +207,7 @@ settings! {
     switch: Switch,
     host: Host,
     nic: Nic,
+    classes: Classes,
     tcp: Tcp,
     workload: Workload,
     mapreduce: MapReduce,

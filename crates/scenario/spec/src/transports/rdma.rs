@@ -29,7 +29,7 @@ impl Settings {
 
     /// Whether a scheme's queue pairs run over ports that drop.
     pub fn is_lossy_rdma(&self, scheme: &Scheme) -> bool {
-        scheme.rdma().is_some() && !self.laws.rates.pfc.enabled
+        scheme.rdma().is_some() && !self.is_lossless()
     }
 
     /// Connections break only where another server can be asked.
@@ -72,7 +72,7 @@ impl Properties for RateBased {
     }
 
     fn port_limit(&self, s: &Settings, capacity: QueueSize) -> Option<QueueSize> {
-        (!s.laws.rates.pfc.enabled).then_some(capacity)
+        (!s.is_lossless()).then_some(capacity)
     }
 
     fn one_core(&self) -> Option<&'static str> {
@@ -92,10 +92,14 @@ impl Properties for RateBased {
         match path {
             "pfc.enabled" => None,
             _ if !s.laws.rates.pfc.enabled && path.starts_with("pfc.") => Some("`pfc.enabled` is off"),
-            "switch.alpha" | "switch.reserved" | "switch.headroom" if !s.laws.rates.pfc.enabled => None,
+            _ if s.has_classes() && s.lossless_classes().next().is_none() && path.starts_with("pfc.") => {
+                Some("no traffic class is lossless")
+            }
+            "switch.alpha" | "switch.reserved" | "switch.headroom" if !s.is_lossless() && !s.has_classes() => None,
             "switch.alpha" | "switch.reserved" | "switch.headroom" => {
                 Some("lossless ports divide their memory by `[pfc]`")
             }
+            _ if path.starts_with("tcp.") && s.classes.background_scheme.0.is_some() && s.has_classes() => None,
             _ => ignores_keys_of_tcp(path),
         }
     }
@@ -104,8 +108,12 @@ impl Properties for RateBased {
     fn check(&self, _scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         s.gives_up_with_a_way_out()?;
         let Ok(fabric) = s.network() else { return Ok(()) };
-        if !s.laws.rates.pfc.enabled {
+        let class = s.workload_class();
+        if !s.is_lossless() && class.as_ref().is_none_or(|class| class.buffer.is_none()) {
             return s.ports_hold_a_packet(*self);
+        }
+        if class.is_some() {
+            return Ok(());
         }
         for id in fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to)) {
             let (link, has, needs) = (fabric.link(id), s.headroom(&fabric, id), s.needed_headroom(&fabric, id));
@@ -118,19 +126,7 @@ impl Properties for RateBased {
                 return wrong(&["pfc.headroom", "link.delay", "link.rate"], what);
             }
         }
-        for switch in fabric.switches() {
-            if s.lossless_memory(&fabric, switch).is_none() {
-                let links = Settings::links_into(&fabric, switch).collect::<Vec<_>>();
-                let own: u64 = links.iter().map(|&id| s.headroom(&fabric, id) + s.laws.rates.pfc.reserved.0).sum();
-                let what = format!(
-                    "reserves and headrooms of the {} links into {} take {own} B, all of its memory: use a larger `switch.shared_buffer`",
-                    links.len(),
-                    fabric.name(switch)
-                );
-                return wrong(&["switch.shared_buffer", "switch.buffer", "pfc.reserved", "pfc.headroom"], what);
-            }
-        }
-        Ok(())
+        s.lossless_memories_suffice(&fabric)
     }
 
     /// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.

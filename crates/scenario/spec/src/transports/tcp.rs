@@ -4,13 +4,25 @@ use fanin_units::{QueueSize, Time};
 
 use super::properties::Properties;
 use crate::problem::Wrong;
-use crate::{PURE_ACK, Packets, Scheme, Settings};
+use crate::{Ect, PURE_ACK, Packets, Scheme, Settings};
 
 /// Bytes of timestamps.
 const TIMESTAMPS: u32 = 12;
 
 /// TCP, whose congestion control and parts a scheme has beside it.
 pub(super) struct Tcp;
+
+impl Settings {
+    /// Sets what a scheme's congestion control needs of TCP.
+    pub(crate) fn suit(&mut self, scheme: &Scheme) {
+        if scheme.exact_echo() {
+            self.tcp.ect = Ect::All;
+        }
+        if scheme.base.row().times_packets {
+            (self.tcp.timestamps, self.tcp.delayed_ack) = (true, 1);
+        }
+    }
+}
 
 impl Properties for Tcp {
     fn packets(&self, s: &Settings) -> Packets {
@@ -38,8 +50,13 @@ impl Properties for Tcp {
         0.1e-6
     }
 
-    fn ignores(&self, _s: &Settings, _path: &str) -> Option<&'static str> {
-        None
+    fn ignores(&self, s: &Settings, path: &str) -> Option<&'static str> {
+        match path {
+            "switch.alpha" | "switch.reserved" | "switch.headroom" if s.has_classes() => {
+                Some("traffic classes have buffers of their own, or divide memory by `[pfc]`")
+            }
+            _ => None,
+        }
     }
 
     fn check(&self, _scheme: &Scheme, _s: &Settings) -> Result<(), Wrong> {

@@ -39,7 +39,7 @@ fn grants(spec: &RunSpec, switches: Switches) -> Builder<Grants> {
 #[test]
 fn granted_packets_survive_trimming() {
     let spec = incast("newreno");
-    let tables = over(&spec, grants(&spec, Switches { trims: true, by_class: true, flow_control: None }));
+    let tables = over(&spec, grants(&spec, Switches { trims: true, by_class: true, ..Switches::default() }));
     let tcp = run(&spec);
     assert_eq!((tables.totals.drops, tables.totals.timeouts), (0, 0));
     // Nothing paces the grants, so that headers of packets trimmed again and again take a third of the link.
