@@ -292,10 +292,19 @@ impl Multiget {
         self.has_replicas
     }
 
-    /// Forgets the values of a batch.
-    pub fn forget_values(&mut self, batch: u32) {
-        let batch = &self.batches[batch as usize];
-        self.sizes[batch.first..batch.first + batch.count].fill(MISSED);
+    /// Forgets the values of a batch, and waits for its keys, which are looked up elsewhere; returns them with their places.
+    pub fn take_keys(&mut self, batch: u32) -> Vec<(u32, Vec<u8>)> {
+        let of = &self.batches[batch as usize];
+        self.sizes[of.first..of.first + of.count].fill(MISSED);
+        let mut keys = Vec::new();
+        self.each_of(batch, |place, key, _| keys.push((place, key.to_vec())));
+        self.waits_for(batch, keys.len());
+        keys
+    }
+
+    /// The pending response that it is for.
+    pub fn recipient(&self) -> Recipient {
+        Recipient { client: self.client, number: self.number }
     }
 
     /// Kind of retrieval.
@@ -495,12 +504,12 @@ impl Multiget {
 
     /// Records the result of such a key; returns whether it was the last. Then all results are merged.
     #[must_use]
-    pub fn settle(&mut self, batch: u32, settled: (u32, Settled)) -> bool {
+    pub fn settle(&mut self, batch: u32, place: u32, settled: Settled) -> bool {
         let batch = &mut self.batches[batch as usize];
-        if let Settled::Value(bytes) = &settled.1 {
+        if let Settled::Value(bytes) = &settled {
             batch.more_bytes += bytes.len();
         }
-        batch.more.push(settled);
+        batch.more.push((place, settled));
         if batch.more.len() < batch.waits {
             return false;
         }
