@@ -165,7 +165,7 @@ impl PrimaryReads {
         let read = self.table.remove(read)?;
         let of = read.of_batch?;
         let failed = failed.or(read.failed.then_some("SERVER_ERROR a server responded with an error\r\n"));
-        let settled = if read.value.is_empty() { Settled::Missed } else { Settled::Value(read.value) };
+        let settled = if read.value.is_empty() { Settled::Missed } else { Settled::response(read.value) };
         Some((of, settled, failed))
     }
 }

@@ -91,7 +91,7 @@ impl<N: Net> Front<N> {
             }
             Whose::Batch { get, batch, slot } => {
                 let (settled, failed) = match outcome {
-                    Outcome::Value(answer) => (Settled::Value(answer.into()), None),
+                    Outcome::Value(answer) => (Settled::response(answer.into()), None),
                     Outcome::Missed => (Settled::Missed, None),
                     Outcome::Done => (Settled::AsServed, None),
                     Outcome::Failed(_) => (Settled::Missed, Some("SERVER_ERROR a server responded with an error\r\n")),

@@ -3,9 +3,9 @@
 use fanin_memcache::{Shape, response, text};
 
 use crate::Front;
-use crate::multigets::{PlaceInBatch, Settled};
+use crate::multigets::{KeyResult, PlaceInBatch, Settled};
 use crate::upstreams::ask::{Ask, Destination, Recipient};
-use crate::upstreams::receiving::{TOO_LARGE, Value};
+use crate::upstreams::receiving::{END, TOO_LARGE, Value};
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::server_error::ServerError;
 use fanin_proxy_net::Net;
@@ -24,8 +24,9 @@ impl<N: Net> Front<N> {
         };
         // Without a multiget, the client is gone.
         let Some(multiget) = self.multigets.get_mut(get) else { return Some(true) };
-        let size = if too_large { 0 } else { value.size() };
-        Some(u32::try_from(size).is_ok_and(|size| multiget.value(batch, value.key, size)))
+        let Ok(size) = u32::try_from(value.size()) else { return Some(false) };
+        let whole = KeyResult { size, value: value.follow - END.len() as u32 };
+        Some(multiget.value(batch, value.key, if too_large { KeyResult::MISSED } else { whole }))
     }
 
     /// Delivers response bytes.

@@ -189,7 +189,7 @@ impl<S> Hubs<S> {
         let longest = upstreams.server(pool.server(0)).longest_answer as usize;
         let (settled, failed) = match value {
             Some(item) if item.value.len() + END.len() > longest => (Settled::Missed, Some(TOO_LARGE)),
-            Some(item) => (Settled::Value(value_line(bytes, &item).into()), None),
+            Some(item) => (Settled::value(value_line(bytes, &item), item.value.len()), None),
             None => (Settled::Missed, None),
         };
         context.counters.errors_refused.add(u64::from(failed.is_some()));

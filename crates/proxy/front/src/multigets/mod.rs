@@ -10,7 +10,7 @@ use fanin_fanout::Window;
 use fanin_memcache::Get;
 use fanin_placement::Server as Replica;
 
-pub use batch::Settled;
+pub use batch::{KeyResult, Settled};
 pub use coalescing::{ClientRequest, Coalescing};
 pub use multiget::{Multiget, Origin, Retrieval};
 pub use spare::Spare;
