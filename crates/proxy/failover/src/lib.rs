@@ -14,7 +14,7 @@
 //!
 //! A server that was stopped executes, when it goes on, what it was sent before. So connections on which changes have failed are kept until
 //! the server closes its side (`net/endings.rs`); for those that broke, one timeout passes. `server_state` has the journal;
-//! `front/failover.rs` is a thread's part.
+//! `front/upstreams/failover.rs` is a thread's part.
 
 mod members;
 mod server_state;

@@ -1,13 +1,18 @@
-//! Start and end of connections and of the front end itself: pauses of accepting, idle clients, and the stop.
+//! Start and end of connections and of the front end itself: listeners, pauses of accepting, idle clients, the stop, and the departure of
+//! clients to a successor process.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fanin_units::Time;
 
+use crate::context::Context;
+use crate::listening::Listening;
 use fanin_proxy_config::Settings;
 use fanin_proxy_core::clock::{Nanos, nanos};
-use fanin_proxy_net::ACCEPT_PAUSE;
+use fanin_proxy_net::{ACCEPT_PAUSE, Address, Entry, Net};
+use fanin_proxy_state::handover::Departures;
 
 /// Minimum time for clients to go to a successor.
 const LEAST_DEPARTURE: Nanos = 1_000_000_000;
@@ -19,6 +24,9 @@ const IDLE_LOOKS: Nanos = 8;
 pub struct Lifecycle {
     stop: Arc<AtomicBool>,
     drain: Nanos,
+    listening: Listening,
+    /// The way to a successor, if there is one.
+    departures: Option<Arc<Departures>>,
     /// When to try to accept again.
     accept_at: Option<Nanos>,
     /// When to stop if there is a successor that takes the clients.
@@ -32,7 +40,16 @@ pub struct Lifecycle {
 impl Lifecycle {
     /// A front end that stops when `stop` is set.
     pub fn new(settings: &Settings, stop: Arc<AtomicBool>) -> Lifecycle {
-        let mut lifecycle = Lifecycle { stop, drain: 0, accept_at: None, departs: None, ends: None, idle: None };
+        let mut lifecycle = Lifecycle {
+            stop,
+            drain: 0,
+            listening: Listening::default(),
+            departures: None,
+            accept_at: None,
+            departs: None,
+            ends: None,
+            idle: None,
+        };
         lifecycle.install(settings);
         lifecycle
     }
@@ -43,14 +60,37 @@ impl Lifecycle {
         self.drain = nanos(settings.drain);
     }
 
-    /// Accepts again after a pause.
-    pub fn pause_accepting(&mut self, now: Nanos) {
-        self.accept_at = Some(now + ACCEPT_PAUSE);
+    /// Listens at these addresses, each for a pool, and at no others, unless it is stopping.
+    pub fn listen<N: Net>(&mut self, pools: &[(Address, usize)], context: &mut Context<N>) {
+        if !self.is_stopping() {
+            self.listening.install(pools, &mut context.net);
+        }
     }
 
-    /// Whether such a pause is over.
-    pub fn accepts_again(&mut self, now: Nanos) -> bool {
-        self.accept_at.take_if(|at| *at <= now).is_some()
+    /// Accepts a connection of a listener, for a pool, whose requirements `entry` returns.
+    pub fn accept<'e, N: Net>(
+        &mut self,
+        listener: usize,
+        entry: impl FnOnce(usize) -> &'e Arc<Entry>,
+        context: &mut Context<N>,
+    ) -> Option<(N::Stream, usize)> {
+        let pool = self.listening.pool(listener)?;
+        match context.net.accept(listener, entry(pool)) {
+            Ok(stream) => Some((stream, pool)),
+            Err(error) => {
+                // There is no event for free file descriptors.
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    self.accept_at = Some(context.now + ACCEPT_PAUSE);
+                }
+                None
+            }
+        }
+    }
+
+    /// The listeners, if a pause of accepting is over.
+    pub fn accepts_again(&mut self, now: Nanos) -> Vec<usize> {
+        let is_over = self.accept_at.take_if(|at| *at <= now).is_some();
+        if is_over { self.listening.numbers() } else { Vec::new() }
     }
 
     /// The idle timeout, if a check for idle clients is due.
@@ -60,19 +100,38 @@ impl Lifecycle {
         Some(*longest)
     }
 
-    /// Whether to begin to stop; true once.
-    pub fn begins_to_stop(&mut self, now: Nanos) -> bool {
-        let is_due = self.stop.load(Relaxed) || self.departs.is_some_and(|at| at <= now);
+    /// Whether to begin to stop; true once. It accepts no clients any more then.
+    pub fn begins_to_stop<N: Net>(&mut self, context: &mut Context<N>) -> bool {
+        let is_due = self.stop.load(Relaxed) || self.departs.is_some_and(|at| at <= context.now);
         let begins = self.ends.is_none() && is_due;
         if begins {
-            self.ends = Some(now + self.drain);
+            self.ends = Some(context.now + self.drain);
+            self.listening.close(&mut context.net);
         }
         begins
     }
 
-    /// There is a successor, which takes the clients.
-    pub fn departs(&mut self, now: Nanos) {
-        self.departs = Some(now + self.drain.max(LEAST_DEPARTURE));
+    /// Whether to begin to hand over clients, since there is a successor; true once. It accepts none any more then.
+    pub fn begins_to_depart<N: Net>(&mut self, context: &mut Context<N>) -> bool {
+        if self.departures.is_some() {
+            return false;
+        }
+        let Some(departures) = context.shared.departures() else { return false };
+        self.departs = Some(context.now + self.drain.max(LEAST_DEPARTURE));
+        self.listening.close(&mut context.net);
+        departures.has_stopped(context.thread);
+        self.departures = Some(departures);
+        true
+    }
+
+    /// The way to the successor, if there is one.
+    pub fn departures(&self) -> Option<&Arc<Departures>> {
+        self.departures.as_ref()
+    }
+
+    /// Whether clients leave for good: it is stopping, or has a successor.
+    pub fn is_ending(&self) -> bool {
+        self.is_stopping() || self.departures.is_some()
     }
 
     /// Whether it is stopping.

@@ -17,7 +17,7 @@ use fanin_memcache::{Argument, Command, Figures, Flags, Keyed, Limits, Lines, Me
 pub use fanin_testing::{LIMIT, own_address, wait_until};
 
 /// Timeout of test pools: a server that hangs costs a test this much, and on a busy machine one that responds takes less.
-pub const TIMEOUT: Duration = Duration::from_secs(1);
+pub const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Variable that is set for the tests over sockets with epoll.
 pub const EPOLL: &str = "FANIN_TEST_EPOLL";
@@ -279,7 +279,8 @@ impl Cluster {
     pub fn with(servers: usize, more: &str, of_pool: &str) -> Cluster {
         let servers: Vec<Server> = (0..servers).map(|_| Server::start()).collect();
         let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
-        let timeout = if of_pool.contains("timeout") { "" } else { "timeout = \"1 s\"" };
+        let timeout =
+            if of_pool.contains("timeout") { String::new() } else { format!("timeout = \"{} s\"", TIMEOUT.as_secs()) };
         let text = format!(
             "threads = 2\n{more}\n[[pool]]\nlisten = \"127.0.0.1:0\"\n{timeout}\nservers = [{}]\n{of_pool}\n",
             listed.join(",")

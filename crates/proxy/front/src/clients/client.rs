@@ -6,11 +6,13 @@ use std::sync::Arc;
 use super::input::{Input, Unfinished};
 use super::responses::{FIRST_ASKED, Responses};
 use crate::upstreams::ask::Expected;
+use fanin_proxy_config as config;
 use fanin_proxy_core::clock::Nanos;
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::tenants::{Identity, Tenant};
 use fanin_proxy_net::Net;
 use fanin_proxy_observe::metrics::Class;
+use fanin_proxy_state::handover::{Departures, PoolName};
 
 /// Limit of requested value bytes per client, estimated with the mean of its earlier values; with a minimum and a maximum number of keys.
 const ENOUGH_ASKED: usize = 4 << 20;
@@ -152,13 +154,18 @@ impl<S> Client<S> {
     }
 
     /// Whether its next request has not begun, and it is not closing.
-    pub fn is_between_requests(&self) -> bool {
+    fn is_between_requests(&self) -> bool {
         self.input.is_between_requests() && self.unfinished_multiget.is_none()
     }
 
     /// Whether another process can continue its connection.
-    pub fn is_portable<N: Net<Socket = S>>(&self, net: &N) -> bool {
+    fn is_portable<N: Net<Socket = S>>(&self, net: &N) -> bool {
         net.is_portable(&self.socket)
+    }
+
+    /// Whether it goes to a successor process, which takes clients of its pool, once its outstanding responses are complete.
+    pub fn departs<N: Net<Socket = S>>(&self, departures: &Departures, pool: &config::Pool, net: &N) -> bool {
+        self.is_between_requests() && self.is_portable(net) && departures.takes(&PoolName::of(pool))
     }
 
     /// Stops to receive; returns whether its connection has stopped.

@@ -1,11 +1,19 @@
 //! Clients of a thread, and which of them need attention at the end of this loop iteration.
 
+mod admission;
 mod client;
 mod input;
+mod memory;
+mod outcomes;
+mod refusal;
+mod requests;
 mod responses;
 
 pub use client::Client;
+pub use requests::{NextStep, Parsed, Sent};
 pub use responses::{ClientLoad, Gathered, Kind};
+
+use fanin_ring::Event;
 
 use fanin_proxy_core::clock::Nanos;
 use fanin_proxy_core::memory::table::{Id, Table};
@@ -28,16 +36,6 @@ impl<S> Clients<S> {
         Clients { table: Table::default(), marked: Vec::new(), look_at: None }
     }
 
-    /// Slot of the next client.
-    pub fn next_slot(&self) -> usize {
-        self.table.next()
-    }
-
-    /// Adds a client, in the next slot.
-    pub fn add(&mut self, client: Client<S>) {
-        self.table.insert(client);
-    }
-
     /// Id of the client in a slot.
     pub fn in_slot(&self, slot: usize) -> Option<Id> {
         self.table.at(slot)
@@ -51,16 +49,42 @@ impl<S> Clients<S> {
         self.table.get_mut(id)
     }
 
-    pub fn remove(&mut self, id: Id) -> Option<Client<S>> {
-        self.table.remove(id)
-    }
-
     pub fn ids(&self) -> Vec<Id> {
         self.table.ids()
     }
 
     pub fn len(&self) -> usize {
         self.table.len()
+    }
+
+    /// The pool of a client.
+    pub fn pool_of(&self, id: Id) -> Option<usize> {
+        self.get(id).map(Client::pool)
+    }
+
+    /// Handles an event of a client; returns whether it has input.
+    pub fn event(&mut self, id: Id, event: &Event) -> bool {
+        if event.writable {
+            self.mark(id);
+        }
+        if event.readable {
+            self.get_mut(id).into_iter().for_each(|client| client.input.becomes_readable(event.ended));
+        }
+        event.readable
+    }
+
+    /// Notes that bytes of a client have come, and whether a request has been taken.
+    pub fn progresses(&mut self, id: Id, count: usize, taken: bool, now: Nanos) {
+        let Some(client) = self.get_mut(id) else { return };
+        client.input.progresses(count, taken, now);
+        if client.input.unparsed() > 0 {
+            self.may_be_unfinished(now);
+        }
+    }
+
+    /// Marks all clients.
+    pub fn mark_all(&mut self) {
+        self.ids().into_iter().for_each(|id| self.mark(id));
     }
 
     /// Marks a client to be written to at the end of the iteration.
@@ -93,7 +117,7 @@ impl<S> Clients<S> {
     }
 
     /// A client may not have finished a request.
-    pub fn may_be_unfinished(&mut self, now: Nanos) {
+    fn may_be_unfinished(&mut self, now: Nanos) {
         self.look_at.get_or_insert(now + LOOK);
     }
 

@@ -38,18 +38,19 @@ impl Direct {
 
     /// The response as a message of the server's data server, or that there is none.
     pub fn message(self, answered: bool) -> ItemMessage {
-        let Direct { tag, index, response, .. } = self;
-        Message { tag, index, body: if answered { parse(&response) } else { Body::Lost } }
+        let Direct { tag, index, mut response, .. } = self;
+        let response = response.with(std::mem::take);
+        Message { tag, index, body: if answered { parse(&response.into()) } else { Body::Lost } }
     }
 }
 
-/// The object or miss in a response; lost if it is an error.
-fn parse(response: &[u8]) -> ItemBody {
+/// The object or miss in a response; lost if it is an error. The value is a part of the response.
+fn parse(response: &Bytes) -> ItemBody {
     match Cursor::default().next(response, Shape::Values) {
         Piece::Value { line, follow, .. } => {
             let value =
                 response.get(line.len()..line.len() + follow as usize).and_then(|value| value.strip_suffix(b"\r\n"));
-            let found = value.and_then(|value| item(line, Bytes::copy_from_slice(value)));
+            let found = value.and_then(|value| item(line, response.slice_ref(value)));
             found.map_or(Body::Lost, Body::Object)
         }
         Piece::Line { line: b"END\r\n", .. } => Body::Miss,
@@ -66,6 +67,7 @@ mod tests {
     #[test]
     fn reads_memcached_responses() {
         let value = Item { flags: 7, cas: Some(12), value: Bytes::from_static(b"a\r\nb") };
+        let parse = |response: &'static [u8]| parse(&Bytes::from_static(response));
         assert_eq!(parse(b"VALUE k 7 4 12\r\na\r\nb\r\nEND\r\n"), Body::Object(value));
         assert_eq!(parse(b"END\r\n"), Body::Miss);
         for wrong in [&b"SERVER_ERROR x\r\n"[..], b"", b"VALUE k 7 9\r\nab\r\nEND\r\n", b"VALUE k x 1\r\na\r\nEND\r\n"]

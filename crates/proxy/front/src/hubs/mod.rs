@@ -1,8 +1,10 @@
 //! Hubs of a thread: for each pool with hubs, a front end of `roles`, its connections to agents, and the multigets in progress.
 
 mod agent_link;
+mod agents;
 mod direct;
 mod directory;
+mod requests;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +17,10 @@ use fanin_roles::wire::{Item, ItemKey};
 use fanin_roles::{Node, Outputs};
 use fanin_units::{Bytes, Time};
 
-use super::upstreams::pool::Pool;
+use crate::upstreams::pool::Pool;
 use agent_link::AgentLink;
-pub use direct::Direct;
-pub use directory::HubDirectory;
+use direct::Direct;
+use directory::HubDirectory;
 use fanin_proxy_config::HubSettings;
 use fanin_proxy_config::racks::FRONT_ENDS;
 use fanin_proxy_core::clock::{Nanos, nanos, reaches, span};
@@ -31,6 +33,7 @@ use fanin_proxy_peers::ItemMessage;
 use fanin_proxy_peers::SEGMENT;
 use fanin_proxy_routing::writes::Writes;
 use fanin_proxy_state::shared::PoolState;
+pub use requests::HubAction;
 
 /// Share of a pool's timeout after which a silent agent counts as lost. A hub sends a report each period, which is much shorter.
 const SILENCE: u64 = 8;
@@ -45,7 +48,7 @@ const TRIES: u8 = 3;
 const BLOCK: usize = 32;
 
 /// Place of a key in a multiget: its batch, and its place in that; and a key with its place.
-pub type Place = (u32, u32);
+type Place = (u32, u32);
 pub type HubKey = (Place, ItemKey);
 
 /// A connection to an agent: its pool's slot, and its position among the pool's agents.
@@ -60,22 +63,22 @@ type Parts<'a, S> = (&'a mut FrontEnd<ItemKey>, HubDirectory<'a, S>, &'a mut Out
 
 /// Keys of a multiget that go through hubs.
 #[derive(Debug)]
-pub struct HubRequest {
+struct HubRequest {
     /// The multiget.
-    pub get: Id,
+    get: Id,
     /// By index in the request of `roles`.
-    pub keys: Vec<HubKey>,
+    keys: Vec<HubKey>,
     /// Which servers were in use when it began.
-    pub members: Arc<Members>,
+    members: Arc<Members>,
     /// The last failure of a server that was asked for a key directly.
-    pub trouble: Option<ServerError>,
+    trouble: Option<ServerError>,
     /// Its memory.
     _charge: Charge,
 }
 
 impl HubRequest {
     /// A request for keys of a multiget. Each key with replicas has an entry of its own with this many servers.
-    pub fn new(get: Id, keys: Vec<HubKey>, members: Arc<Members>, replicas: usize) -> HubRequest {
+    fn new(get: Id, keys: Vec<HubKey>, members: Arc<Members>, replicas: usize) -> HubRequest {
         // The entries are in a tree that may be half empty.
         let of_entry = 2 * size_of::<(ItemKey, u32, Vec<Node>)>() + replicas * size_of::<Node>() + BLOCK;
         let of_key = FrontEnd::<ItemKey>::OBJECT + 2 * BLOCK + if replicas > 0 { of_entry } else { 0 };
@@ -87,9 +90,9 @@ impl HubRequest {
 }
 
 /// Hubs of a pool.
-pub struct PoolHubs<S> {
+struct PoolHubs<S> {
     state: Arc<PoolState>,
-    pub settings: Arc<HubSettings>,
+    settings: Arc<HubSettings>,
     me: Node,
     front_end: FrontEnd<ItemKey>,
     /// By position in the racks.
@@ -99,10 +102,12 @@ pub struct PoolHubs<S> {
     nodes: Vec<Node>,
     /// Servers of requested keys with replicas, the primary first, and the number of requests for each key.
     replicas: BTreeMap<ItemKey, (u32, Vec<Node>)>,
-    pub requests: BTreeMap<u32, HubRequest>,
+    requests: BTreeMap<u32, HubRequest>,
     /// Outputs of the front end, and whether some are being carried out: others have to wait for their turn.
     out: Outputs<ItemKey, Item>,
     acts: bool,
+    /// Agents to which a message could not be sent.
+    unreachable: BTreeSet<Node>,
 }
 
 /// Hubs of all pools.
@@ -115,7 +120,7 @@ pub struct Hubs<S> {
     tokens: Vec<Option<AgentAt>>,
     /// Connections to write to.
     marked: Vec<AgentAt>,
-    pub direct: Table<Direct>,
+    direct: Table<Direct>,
     next_connect: Option<Nanos>,
     /// When to write what could wait.
     write_at: Option<Nanos>,
@@ -129,7 +134,7 @@ impl<S> PoolHubs<S> {
     }
 
     /// Removes a request that is over.
-    pub fn remove(&mut self, number: u32) {
+    fn remove(&mut self, number: u32) {
         let Some(request) = self.requests.remove(&number) else { return };
         if self.replicas.is_empty() {
             return;
@@ -145,7 +150,7 @@ impl<S> PoolHubs<S> {
     }
 
     /// Notes the servers of a requested key, by their numbers in the pool.
-    pub fn note_servers(&mut self, key: ItemKey, servers: impl Iterator<Item = usize>) {
+    fn note_servers(&mut self, key: ItemKey, servers: impl Iterator<Item = usize>) {
         let nodes = servers.map(|server| self.nodes[server]).collect();
         let entry = self.replicas.entry(key).or_default();
         *entry = (entry.0 + 1, nodes);
@@ -162,29 +167,34 @@ impl<S> PoolHubs<S> {
         Some(Measured::RoundTrip(round_trip, self.state.settings.link, *buffer))
     }
 
+    /// A message to an agent could not be sent.
+    fn is_unreachable(&mut self, node: Node) {
+        self.unreachable.insert(node);
+    }
+
     /// The number of its front end.
-    pub fn node(&self) -> Node {
+    fn node(&self) -> Node {
         self.me
     }
 
     /// Racks with an agent that can be a hub.
-    pub fn connected_racks(&self) -> BTreeSet<u32> {
+    fn connected_racks(&self) -> BTreeSet<u32> {
         let servers = self.links.iter().zip(&self.settings.racks.servers);
         servers.filter(|(link, _)| link.is_usable()).map(|(_, server)| server.rack).collect()
     }
 
     /// The rack of a server of the pool, if its own agent can be a hub.
-    pub fn rack_of_hub(&self, server: usize) -> Option<u32> {
+    fn rack_of_hub(&self, server: usize) -> Option<u32> {
         self.links[self.places[server]?].is_usable().then(|| self.rack(server))?
     }
 
     /// The rack of a server of the pool.
-    pub fn rack(&self, server: usize) -> Option<u32> {
+    fn rack(&self, server: usize) -> Option<u32> {
         Some(self.settings.racks.servers[self.places[server]?].rack)
     }
 
     /// The server of the pool with this number in messages.
-    pub fn server(&self, node: Node) -> Option<usize> {
+    fn server(&self, node: Node) -> Option<usize> {
         self.nodes.iter().position(|other| *other == node)
     }
 }
@@ -213,16 +223,16 @@ impl<S> Hubs<S> {
         self.pools.is_empty()
     }
 
-    pub fn get(&self, slot: usize) -> Option<&PoolHubs<S>> {
+    fn get(&self, slot: usize) -> Option<&PoolHubs<S>> {
         self.pools.get(&slot)
     }
 
-    pub fn get_mut(&mut self, slot: usize) -> Option<&mut PoolHubs<S>> {
+    fn get_mut(&mut self, slot: usize) -> Option<&mut PoolHubs<S>> {
         self.pools.get_mut(&slot)
     }
 
     /// Requests keys; returns the request's number. Its outputs wait for [`Hubs::begin_acts`], as those of other calls.
-    pub fn ask(
+    fn ask(
         &mut self,
         slot: usize,
         pool: &Pool,
@@ -236,7 +246,7 @@ impl<S> Hubs<S> {
     }
 
     /// Handles a message of an agent, or of a memcached in its name.
-    pub fn handle(&mut self, slot: usize, pool: &Pool, now: Nanos, from: Node, message: ItemMessage) {
+    fn handle(&mut self, slot: usize, pool: &Pool, now: Nanos, from: Node, message: ItemMessage) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
             let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.handle(time(now), from, message, &directory, out);
@@ -244,7 +254,7 @@ impl<S> Hubs<S> {
     }
 
     /// The connection to an agent is gone.
-    pub fn lose(&mut self, slot: usize, pool: &Pool, now: Nanos, node: Node) {
+    fn lose(&mut self, slot: usize, pool: &Pool, now: Nanos, node: Node) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
             let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.lost(time(now), node, &directory, out);
@@ -258,17 +268,25 @@ impl<S> Hubs<S> {
         Some(std::mem::take(&mut hubs.out))
     }
 
-    /// These outputs have been carried out.
-    pub fn end_acts(&mut self, slot: usize, emptied: Outputs<ItemKey, Item>) {
+    /// These outputs have been carried out. The agents to which messages could not be sent are lost.
+    pub fn end_acts(&mut self, slot: usize, emptied: Outputs<ItemKey, Item>, pool: &Pool, now: Nanos) {
         let Some(hubs) = self.pools.get_mut(&slot) else { return };
         hubs.acts = false;
         if hubs.out.is_empty() {
             hubs.out = emptied;
         }
+        for node in std::mem::take(&mut hubs.unreachable) {
+            self.lose(slot, pool, now, node);
+        }
+    }
+
+    /// Takes bytes of the response to a key that is requested from its memcached.
+    pub fn receives(&mut self, direct: Id, bytes: &[u8]) {
+        self.direct.get_mut(direct).into_iter().for_each(|direct| direct.receives(bytes));
     }
 
     /// Something has come from an agent.
-    pub fn hears(&mut self, slot: usize, now: Nanos, from: Node) {
+    fn hears(&mut self, slot: usize, now: Nanos, from: Node) {
         self.pools.get_mut(&slot).into_iter().for_each(|hubs| hubs.front_end.hears(time(now), from));
     }
 
@@ -286,7 +304,7 @@ impl<S> Hubs<S> {
     }
 
     /// Adds the hubs of a pool, if it has some and they are not there; `random` makes the front end's number.
-    pub fn install<N: Net<Socket = S>>(&mut self, net: &mut N, slot: usize, state: &Arc<PoolState>, random: u64) {
+    fn install<N: Net<Socket = S>>(&mut self, net: &mut N, slot: usize, state: &Arc<PoolState>, random: u64) {
         if self.pools.get(&slot).is_some_and(|hubs| Arc::ptr_eq(&hubs.state, state)) {
             return;
         }
@@ -338,13 +356,14 @@ impl<S> Hubs<S> {
             requests: BTreeMap::new(),
             out: Vec::new(),
             acts: false,
+            unreachable: BTreeSet::new(),
         };
         self.pools.insert(slot, hubs);
         self.next_connect = Some(0);
     }
 
     /// Removes the hubs of pools that are not in force and have no requests.
-    pub fn remove_unused<N: Net<Socket = S>>(&mut self, net: &mut N, in_force: impl Fn(usize) -> bool) {
+    fn remove_unused<N: Net<Socket = S>>(&mut self, net: &mut N, in_force: impl Fn(usize) -> bool) {
         let is_unused = |(slot, hubs): &(&usize, &PoolHubs<S>)| !in_force(**slot) && hubs.requests.is_empty();
         let unused: Vec<usize> = self.pools.iter().filter(is_unused).map(|(slot, _)| *slot).collect();
         unused.into_iter().for_each(|slot| self.remove(net, slot));
@@ -364,17 +383,17 @@ impl<S> Hubs<S> {
     }
 
     /// The connection with a token.
-    pub fn of_token(&self, token: usize) -> Option<AgentAt> {
+    fn of_token(&self, token: usize) -> Option<AgentAt> {
         self.tokens.get(token).copied().flatten()
     }
 
     /// A connection.
-    pub fn link(&mut self, at: AgentAt) -> Option<&mut AgentLink<S>> {
+    fn link(&mut self, at: AgentAt) -> Option<&mut AgentLink<S>> {
         self.pools.get_mut(&at.slot)?.links.get_mut(at.place)
     }
 
     /// Connects to agents where that is due.
-    pub fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
+    fn connect<N: Net<Socket = S>>(&mut self, net: &mut N, now: Nanos) {
         if self.next_connect.is_none_or(|at| at > now) {
             return;
         }
@@ -385,24 +404,24 @@ impl<S> Hubs<S> {
     }
 
     /// A connection may be due to be tried again.
-    pub fn note_next_connect(&mut self) {
+    fn note_next_connect(&mut self) {
         self.next_connect = self.pools.values().flat_map(|hubs| &hubs.links).filter_map(AgentLink::next_due).min();
     }
 
     /// Marks a connection to be written to.
-    pub fn mark(&mut self, at: AgentAt) {
+    fn mark(&mut self, at: AgentAt) {
         if self.link(at).is_some_and(AgentLink::mark) {
             self.marked.push(at);
         }
     }
 
     /// Output of a connection may wait for a while.
-    pub fn write_later(&mut self, now: Nanos) {
+    fn write_later(&mut self, now: Nanos) {
         self.write_at.get_or_insert(now + WAITS);
     }
 
     /// Marks the connections whose output has waited.
-    pub fn mark_late(&mut self, now: Nanos) {
+    fn mark_late(&mut self, now: Nanos) {
         if self.write_at.take_if(|at| *at <= now).is_none() {
             return;
         }

@@ -10,14 +10,44 @@ use fanin_fanout::Window;
 use fanin_memcache::Get;
 use fanin_placement::Server as Replica;
 
-pub use batch::Settled;
-pub use coalescing::Coalescing;
+pub use batch::{KeyResult, Settled};
+pub use coalescing::{ClientRequest, Coalescing};
 pub use multiget::{Multiget, Origin, Retrieval};
 pub use spare::Spare;
 
+use fanin_proxy_core::clock::Nanos;
 use fanin_proxy_core::memory::table::{Id, Table};
 
-use super::upstreams::pool::Pool;
+use crate::upstreams::pool::Pool;
+
+/// Place of a key in a multiget.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceInBatch {
+    pub get: Id,
+    pub batch: u32,
+    pub place: u32,
+}
+
+/// A batch that has ended with all its results.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeBatch {
+    pub client: Id,
+    /// Keys with a result, of which this many are values of this size in all.
+    pub keys: usize,
+    pub values: usize,
+    pub bytes: usize,
+}
+
+/// A batch, after a key that was looked up elsewhere has its result.
+#[derive(Clone, Copy, Debug)]
+pub struct SettledBatch {
+    pub client: Id,
+    /// Bytes before and after.
+    pub before: usize,
+    pub after: usize,
+    /// Whether it was the last of these keys.
+    pub is_whole: bool,
+}
 
 /// The multigets, and unused buffers.
 #[derive(Debug)]
@@ -70,6 +100,24 @@ impl Multigets {
         true
     }
 
+    /// Ends a batch with a complete response.
+    pub fn end_batch(&mut self, get: Id, batch: u32, now: Nanos) -> Option<WholeBatch> {
+        let multiget = self.table.get_mut(get)?;
+        let failed = multiget.is_over(batch);
+        let (values, bytes) = multiget.answered(batch, now);
+        let keys = if failed { values } else { multiget.keys_of(batch) };
+        Some(WholeBatch { client: multiget.client, keys, values, bytes })
+    }
+
+    /// Settles a key of a batch that was looked up elsewhere.
+    pub fn settle(&mut self, of: PlaceInBatch, settled: Settled, failed: Option<&'static str>) -> Option<SettledBatch> {
+        let multiget = self.table.get_mut(of.get)?;
+        multiget.fail_first(failed);
+        let before = multiget.bytes_of(of.batch) as usize;
+        let is_whole = multiget.settle(of.batch, of.place, settled);
+        Some(SettledBatch { client: multiget.client, before, after: multiget.bytes_of(of.batch) as usize, is_whole })
+    }
+
     /// A multiget, and unused buffers.
     pub fn with_spare(&mut self, get: Id) -> Option<(&mut Multiget, &mut Spare)> {
         Some((self.table.get_mut(get)?, &mut self.spare))
@@ -83,5 +131,12 @@ impl Multigets {
     /// Reuses the buffers of a multiget.
     pub fn recycle(&mut self, multiget: Multiget) {
         multiget.over(&mut self.spare);
+    }
+
+    /// Removes a multiget whose client is gone.
+    pub fn drop(&mut self, get: Id) {
+        if let Some(multiget) = self.remove(get) {
+            self.recycle(multiget);
+        }
     }
 }

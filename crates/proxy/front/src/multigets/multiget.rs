@@ -10,7 +10,7 @@ use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 use fanin_placement::Server as Replica;
 
-use super::batch::{Batch, Settled};
+use super::batch::{Batch, KeyResult, Settled};
 use super::schedule::Schedule;
 use super::spare::{Spare, Tables};
 use crate::upstreams::ask::Recipient;
@@ -34,8 +34,6 @@ pub enum Retrieval {
 
 /// End of a request.
 const END: &[u8] = b"\r\n";
-/// Result of a miss; a hit has its size.
-const MISSED: u32 = 0;
 
 /// A multiget.
 #[derive(Debug)]
@@ -65,7 +63,7 @@ pub struct Multiget {
     of_key: Vec<u16>,
     /// Place of each key in the text, batch by batch, and its result.
     places: Vec<u32>,
-    sizes: Vec<u32>,
+    results: Vec<KeyResult>,
     written: usize,
     /// Batches not finished.
     left: u32,
@@ -111,14 +109,14 @@ impl Multiget {
         chosen: Option<Vec<Replica>>,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
-        let (Tables { mut text, mut of_key, mut places, mut sizes, charge }, mut batches) =
+        let (Tables { mut text, mut of_key, mut places, mut results, charge }, mut batches) =
             spare.tables(pool.servers().len());
         let (asked, mut moving) = (Retrieval::of(get), false);
         let mut keys = get.keys();
         let mut chosen = chosen.unwrap_or_default().into_iter();
         for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
-                spare.take_back(Tables { text, of_key, places, sizes, charge }, batches);
+                spare.take_back(Tables { text, of_key, places, results, charge }, batches);
                 return None;
             }
             let (place, plainly) = (pool.place(key), asked == Retrieval::Plain);
@@ -138,7 +136,7 @@ impl Multiget {
             of_key.push(*number);
         }
         lay_out(get, spare.head_of(get), &mut batches, &mut text, &of_key, &mut places);
-        sizes.resize(of_key.len(), MISSED);
+        results.resize(of_key.len(), KeyResult::MISSED);
         let left = batches.len() as u32;
         let last = keys.clone().next().is_none();
         let mut multiget = Multiget {
@@ -157,7 +155,7 @@ impl Multiget {
             text,
             of_key,
             places,
-            sizes,
+            results,
             written: 0,
             left,
             ended: (0, 0),
@@ -174,7 +172,8 @@ impl Multiget {
         let of_batches = size_of::<Batch>() * self.batches.capacity() + Schedule::BATCH * self.batches.len();
         self.text.capacity()
             + 2 * self.of_key.capacity()
-            + 4 * (self.places.capacity() + self.sizes.capacity())
+            + size_of::<u32>() * self.places.capacity()
+            + size_of::<KeyResult>() * self.results.capacity()
             + of_batches
     }
 
@@ -292,10 +291,19 @@ impl Multiget {
         self.has_replicas
     }
 
-    /// Forgets the values of a batch.
-    pub fn forget_values(&mut self, batch: u32) {
-        let batch = &self.batches[batch as usize];
-        self.sizes[batch.first..batch.first + batch.count].fill(MISSED);
+    /// Forgets the values of a batch, and waits for its keys, which are looked up elsewhere; returns them with their places.
+    pub fn take_keys(&mut self, batch: u32) -> Vec<(u32, Vec<u8>)> {
+        let of = &self.batches[batch as usize];
+        self.results[of.first..of.first + of.count].fill(KeyResult::MISSED);
+        let mut keys = Vec::new();
+        self.each_of(batch, |place, key, _| keys.push((place, key.to_vec())));
+        self.waits_for(batch, keys.len());
+        keys
+    }
+
+    /// The pending response that it is for.
+    pub fn recipient(&self) -> Recipient {
+        Recipient { client: self.client, number: self.number }
     }
 
     /// Kind of retrieval.
@@ -376,15 +384,14 @@ impl Multiget {
         &self.text[self.batches[batch as usize].asked.clone()]
     }
 
-    /// Records a value of this size, line included, whose bytes follow in [`Multiget::hold`]. Returns whether the key is valid here; keys
-    /// before it are misses.
+    /// Records a value whose bytes follow in [`Multiget::hold`]. Returns whether the key is valid here; keys before it are misses.
     #[must_use]
     #[inline]
-    pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
+    pub fn value(&mut self, batch: u32, key: &[u8], result: KeyResult) -> bool {
         let batch = &mut self.batches[batch as usize];
         while batch.come < batch.count {
             let is_it = self.text[range_of(batch, batch.come, &self.places)] == *key;
-            self.sizes[batch.first + batch.come] = if is_it { size } else { MISSED };
+            self.results[batch.first + batch.come] = if is_it { result } else { KeyResult::MISSED };
             batch.come += 1;
             if is_it {
                 batch.found += 1;
@@ -413,18 +420,18 @@ impl Multiget {
             return;
         }
         self.left -= 1;
-        let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
+        let results = &mut self.results[batch.first..batch.first + batch.count];
         if !whole && is_provisional {
             // These have not been checked for values older than the plan.
-            sizes.fill(MISSED);
+            results.fill(KeyResult::MISSED);
         } else if !whole && batch.come > 0 {
             // The last value may be incomplete.
-            let before: usize = sizes[..batch.come - 1].iter().map(|size| *size as usize).sum();
-            if before + sizes[batch.come - 1] as usize > batch.held.len() {
-                sizes[batch.come - 1] = MISSED;
+            let size: usize = results[..batch.come].iter().map(|result| result.size as usize).sum();
+            if size > batch.held.len() {
+                results[batch.come - 1] = KeyResult::MISSED;
             }
         }
-        sizes[batch.come..].fill(MISSED);
+        results[batch.come..].fill(KeyResult::MISSED);
         batch.come = batch.count;
         if self.left == 0 {
             // A client that does not read must not delay a stage.
@@ -454,12 +461,11 @@ impl Multiget {
             if batch.written == batch.come || is_provisional && !batch.over {
                 return false;
             }
-            let size = self.sizes[batch.first + batch.written] as usize;
+            let result = self.results[batch.first + batch.written];
             // It may be incomplete.
-            let Some(answer) = batch.held.get(batch.written_bytes..batch.written_bytes + size) else { return false };
+            let Some(answer) = batch.next_answer(result) else { return false };
             out.extend(answer);
             batch.written += 1;
-            batch.written_bytes += size;
             self.written += 1;
         }
         self.left == 0
@@ -475,11 +481,8 @@ impl Multiget {
     /// The same for one batch, with each key's index.
     pub fn each_of(&self, batch: u32, mut each: impl FnMut(u32, &[u8], Option<u32>)) {
         let batch = &self.batches[batch as usize];
-        let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
-        for (place, size) in sizes.iter().enumerate() {
-            let (line, rest) = held.split_at((*size as usize).min(held.len()));
-            held = rest;
-            each(place as u32, self.key_of(batch, place), value_size(line));
+        for (place, result) in self.results[batch.first..batch.first + batch.count].iter().enumerate() {
+            each(place as u32, self.key_of(batch, place), result.value());
         }
     }
 
@@ -495,40 +498,16 @@ impl Multiget {
 
     /// Records the result of such a key; returns whether it was the last. Then all results are merged.
     #[must_use]
-    pub fn settle(&mut self, batch: u32, settled: (u32, Settled)) -> bool {
+    pub fn settle(&mut self, batch: u32, place: u32, settled: Settled) -> bool {
         let batch = &mut self.batches[batch as usize];
-        if let Settled::Value(bytes) = &settled.1 {
-            batch.more_bytes += bytes.len();
-        }
-        batch.more.push(settled);
-        if batch.more.len() < batch.waits {
-            return false;
-        }
-        let (mut more, held) = (std::mem::take(&mut batch.more), std::mem::take(&mut batch.held));
-        more.sort_unstable_by_key(|(place, _)| *place);
-        let (mut more, mut at) = (more.into_iter().peekable(), 0);
-        batch.found = 0;
-        for (place, size) in self.sizes[batch.first..batch.first + batch.count].iter_mut().enumerate() {
-            let own = &held[at..at + *size as usize];
-            at += own.len();
-            match more.next_if(|(of, _)| *of as usize == place) {
-                Some((_, Settled::Value(bytes))) => {
-                    *size = bytes.len() as u32;
-                    batch.held.extend(&bytes);
-                }
-                Some((_, Settled::Missed)) => *size = MISSED,
-                _ => batch.held.extend(own),
-            }
-            batch.found += usize::from(*size != MISSED);
-        }
-        (batch.come, batch.more_bytes) = (batch.count, 0);
-        true
+        let results = &mut self.results[batch.first..batch.first + batch.count];
+        batch.settle(place, settled, results)
     }
 
     /// Returns its buffers.
     pub fn over(self, spare: &mut Spare) {
-        let Multiget { text, of_key, places, sizes, charge, batches, .. } = self;
-        spare.take_back(Tables { text, of_key, places, sizes, charge }, batches);
+        let Multiget { text, of_key, places, results, charge, batches, .. } = self;
+        spare.take_back(Tables { text, of_key, places, results, charge }, batches);
     }
 }
 
@@ -570,10 +549,4 @@ fn lay_out(
         // None has come.
         batch.come = 0;
     }
-}
-
-/// Size in a value's line, `VALUE key flags size`.
-fn value_size(answer: &[u8]) -> Option<u32> {
-    let line = answer.split(|byte| *byte == b'\r').next()?;
-    str::from_utf8(line.split(|byte| *byte == b' ').nth(3)?).ok()?.parse().ok()
 }

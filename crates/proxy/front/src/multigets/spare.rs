@@ -2,7 +2,7 @@
 
 use fanin_memcache::Get;
 
-use super::batch::Batch;
+use super::batch::{Batch, KeyResult};
 use fanin_proxy_core::memory::{Buffer, Charge};
 
 /// Maximum number of unused multiget tables, and of buffer bytes.
@@ -21,7 +21,7 @@ pub struct Tables {
     /// Place of each key in `text`, batch by batch.
     pub places: Vec<u32>,
     /// Result of each key.
-    pub sizes: Vec<u32>,
+    pub results: Vec<KeyResult>,
     pub charge: Charge,
 }
 
@@ -92,7 +92,7 @@ impl Spare {
             tables.text.clear();
             tables.of_key.clear();
             tables.places.clear();
-            tables.sizes.clear();
+            tables.results.clear();
             self.tables.push(tables);
             self.batches.push(batches);
         }

@@ -7,28 +7,36 @@
 //! has left it, and its servers stay connected until then, so that no outstanding request loses its server.
 
 pub mod ask;
+mod connecting;
+mod every;
+mod failover;
+mod figures;
 pub mod hedges;
 pub mod pool;
+pub mod receiving;
+mod reports;
 pub mod room;
+mod routes;
 pub mod server;
 pub mod shares;
 pub mod streamed_value;
 
-use std::collections::VecDeque;
 use std::iter::StepBy;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fanin_memcache::{Mark, Shape};
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use fanin_memcache::Shape;
 
 use crate::clients::ClientLoad;
+use crate::context::Context;
 use ask::{Ask, Destination, Recipient};
+pub use connecting::Opening;
+pub use failover::{Follows, note_key};
 use fanin_proxy_config as config;
 use fanin_proxy_core::clock::Nanos;
 use fanin_proxy_core::server_error::ServerError;
-use fanin_proxy_net::{Net, Token};
+use fanin_proxy_net::Net;
+use fanin_proxy_state::handover::PoolName;
 use fanin_proxy_state::shared::{Edition, PoolState};
 use pool::{Pool, Successor};
 use server::Server;
@@ -49,12 +57,16 @@ pub struct Upstreams<S> {
     has_singles: bool,
     /// To write to at the end of the iteration.
     marked: Vec<usize>,
-    marks: StdRng,
+    /// Number of the edition of the settings, and of changes of pools' members, that it has followed.
+    edition: u64,
+    members: u64,
+    /// First line of a meta response for the client.
+    told: Vec<u8>,
 }
 
 impl<S> Upstreams<S> {
-    /// No pools yet, for the `thread`th thread. The seed must be unpredictable.
-    pub fn new(thread: usize, seed: [u8; 32]) -> Upstreams<S> {
+    /// No pools yet, for the `thread`th thread.
+    pub fn new(thread: usize) -> Upstreams<S> {
         Upstreams {
             thread,
             pools: Vec::new(),
@@ -65,7 +77,9 @@ impl<S> Upstreams<S> {
             retired: Vec::new(),
             has_singles: false,
             marked: Vec::new(),
-            marks: StdRng::from_seed(seed),
+            edition: 0,
+            members: 0,
+            told: Vec::new(),
         }
     }
 
@@ -90,6 +104,12 @@ impl<S> Upstreams<S> {
     /// The pools in force.
     pub fn current(&self) -> impl Iterator<Item = &Pool> {
         self.current.iter().map(|pool| &self.pools[*pool])
+    }
+
+    /// Slot of the pool in force that continues a predecessor process' pool.
+    pub fn successor_of(&self, pool: &PoolName) -> Option<usize> {
+        let pools: Vec<PoolName> = self.current().map(|pool| PoolName::of(&pool.shared.settings)).collect();
+        pool.successor(&pools).and_then(|place| self.current_slots().nth(place))
     }
 
     /// Number of slots of shared connections, used or not; each is twice its number.
@@ -117,16 +137,6 @@ impl<S> Upstreams<S> {
     /// The pool of a server.
     pub fn pool_of(&self, server: usize) -> &Pool {
         &self.pools[self.servers[server].pool]
-    }
-
-    /// A random opaque token.
-    pub fn random_mark(&mut self) -> Mark {
-        Mark::of(self.marks.next_u64())
-    }
-
-    /// A random number.
-    pub fn random(&mut self) -> u64 {
-        self.marks.next_u64()
     }
 
     /// Queues a request of a client with this load.
@@ -157,29 +167,30 @@ impl<S> Upstreams<S> {
     ///
     /// # Errors
     /// The server does not accept it.
-    pub fn queue_single(&mut self, server: usize, load: ClientLoad, ask: Ask, line: &[u8]) -> Result<(), ServerError> {
+    pub fn queue_single<N: Net<Socket = S>>(
+        &mut self,
+        server: usize,
+        load: ClientLoad,
+        ask: Ask,
+        line: &[u8],
+        context: &mut Context<N>,
+    ) -> Result<(), ServerError> {
         let second = server + 1;
         self.servers[second].accepts(load, ask.tenant)?;
         self.servers[second].queue_single(ask, line);
         self.has_singles = true;
-        self.send_next_single(second, ask.at);
+        self.send_next_single(second, context);
         Ok(())
     }
 
     /// Sends the next request on a second connection if it is open and idle, followed by one with an opaque token.
-    pub fn send_next_single(&mut self, server: usize, now: Nanos) {
+    pub fn send_next_single<N: Net<Socket = S>>(&mut self, server: usize, context: &mut Context<N>) {
         let Some((ask, line)) = self.servers[server].next_single() else { return };
-        let mark = self.random_mark();
+        let mark = context.random_mark();
         let mut closing = Vec::new();
         fanin_memcache::closing_question(mark, |bytes| closing.extend_from_slice(bytes));
-        self.servers[server].queue(Ask { at: now, ..ask }, mark.bytes(), &[&line, &closing]);
+        self.servers[server].queue(Ask { at: context.now, ..ask }, mark.bytes(), &[&line, &closing]);
         self.mark(server);
-    }
-
-    /// Closes a server's connection, and returns it with its requests.
-    pub fn close(&mut self, server: usize, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
-        let random = self.random();
-        self.servers[server].close(now, random)
     }
 
     /// Asks a server that has failed repeatedly for its version, before clients' requests go to it.
@@ -197,11 +208,6 @@ impl<S> Upstreams<S> {
             self.mark(server);
         }
         is_open
-    }
-
-    /// Starts to connect to a server; returns whether that worked.
-    pub fn connect<N: Net<Socket = S>>(&mut self, server: usize, net: &mut N, now: Nanos) -> bool {
-        self.servers[server].connect(net, Token::Server(server), now)
     }
 
     /// Marks a server to be written to at the end of the iteration.
@@ -247,8 +253,14 @@ impl<S> Upstreams<S> {
 
 /// Pools and servers that come and go.
 impl<S> Upstreams<S> {
+    /// Number of the edition that is installed.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
     /// Replaces the pools by those of other settings. Pools and servers that stay keep their slots.
     pub fn install(&mut self, edition: &Edition) {
+        self.edition = edition.number;
         let before = std::mem::take(&mut self.current);
         let old: Vec<config::Pool> = before.iter().map(|pool| self.pools[*pool].shared.settings.clone()).collect();
         let old: Vec<&config::Pool> = old.iter().collect();
@@ -346,7 +358,7 @@ impl<S> Upstreams<S> {
     }
 
     /// Takes a retired server whose requests are complete, with its connections; its slot becomes free.
-    pub fn take_retired(&mut self, now: Nanos) -> Option<[Option<S>; 2]> {
+    fn take_retired(&mut self, now: Nanos) -> Option<[Option<S>; 2]> {
         let is_through = |server: &usize| self.servers[*server].is_through() && self.servers[*server + 1].is_through();
         let place = self.retired.iter().position(is_through)?;
         let server = self.retired.swap_remove(place);
@@ -355,8 +367,12 @@ impl<S> Upstreams<S> {
         Some([one, two])
     }
 
-    /// Whether servers have retired.
-    pub fn has_retired(&self) -> bool {
-        !self.retired.is_empty()
+    /// Closes the connections of servers that no pool uses any more, once their requests are complete.
+    pub fn close_retired<N: Net<Socket = S>>(&mut self, context: &mut Context<N>) {
+        while !self.retired.is_empty()
+            && let Some(sockets) = self.take_retired(context.now)
+        {
+            sockets.into_iter().flatten().for_each(|socket| context.net.close(socket));
+        }
     }
 }

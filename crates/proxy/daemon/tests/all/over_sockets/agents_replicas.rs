@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread;
 use std::time::Duration;
-use std::{iter, thread};
 
 use fanin_daemon::RunningAgent;
 use fanin_daemon::{Running, Settings};
@@ -72,8 +72,8 @@ impl Tier {
 #[test]
 fn section_3_3_2_queries_move_from_a_slow_hub() {
     // Each rack is a server, so that every key has a replica in both. One hub sends at a hundredth of the other's speed.
-    let of_agent = |number: usize| format!("link = \"{}\"", if number == 0 { "2 Mbit/s" } else { "200 Mbit/s" });
-    let tier = Tier::start(2, of_agent, &["sicc", "sicc-nqr"], "link = \"100 Mbit/s\"\ntimeout = \"8 s\"");
+    let of_agent = |number: usize| format!("link = \"{}\"", if number == 0 { "1 Mbit/s" } else { "100 Mbit/s" });
+    let tier = Tier::start(2, of_agent, &["sicc", "sicc-nqr"], "link = \"100 Mbit/s\"\ntimeout = \"30 s\"");
     let keys = tier.filled(400, 1000);
     let [with, without] = [0, 1].map(|front| {
         let (mut client, mut times) = (tier.client(front), Vec::new());
@@ -85,7 +85,7 @@ fn section_3_3_2_queries_move_from_a_slow_hub() {
         }
         times.into_iter().min().unwrap()
     });
-    assert!(without > Duration::from_millis(400), "half of 400 kB at 2 Mbit/s: {without:?}");
+    assert!(without > Duration::from_millis(800), "half of 400 kB at 1 Mbit/s: {without:?}");
     assert!(with < without / 2, "{with:?} with redirection, {without:?} without");
 }
 
@@ -126,8 +126,9 @@ fn beyond_no_stale_value_while_servers_stop_and_return() {
     let tier = Tier::start(4, |_| "timeout = \"50 ms\"".to_owned(), &["sicc"], "timeout = \"200 ms\"");
     let keys: Vec<String> = (0..20).map(|number| format!("{number}-key")).collect();
     let (acknowledged, ends): (Mutex<BTreeMap<String, u64>>, AtomicBool) = Default::default();
-    let read = || {
-        let (mut client, mut count) = (tier.client(0), 0);
+    let counts: [AtomicUsize; 2] = Default::default();
+    let read = |count: &AtomicUsize| {
+        let mut client = tier.client(0);
         let mut seen: BTreeMap<String, u64> = BTreeMap::new();
         while !ends.load(SeqCst) {
             let least = acknowledged.lock().unwrap().clone();
@@ -136,10 +137,9 @@ fn beyond_no_stale_value_while_servers_stop_and_return() {
                 let least = least.get(key).max(seen.get(key)).copied().unwrap_or(0);
                 assert!(*version >= least, "{key}: version {version} behind {least}");
             }
-            count += found.len();
+            count.fetch_add(found.len(), SeqCst);
             seen.extend(found);
         }
-        count
     };
     let write = || {
         let mut client = tier.client(0);
@@ -158,7 +158,7 @@ fn beyond_no_stale_value_while_servers_stop_and_return() {
             tier.servers.iter().for_each(|server| server.stopped.store(false, SeqCst));
             ends.store(true, SeqCst);
         }
-        let readers: Vec<_> = iter::repeat_with(|| scope.spawn(read)).take(2).collect();
+        counts.iter().for_each(|count| _ = scope.spawn(|| read(count)));
         scope.spawn(write);
         for server in &tier.servers {
             thread::sleep(Duration::from_millis(400));
@@ -167,10 +167,6 @@ fn beyond_no_stale_value_while_servers_stop_and_return() {
             server.stopped.store(false, SeqCst);
         }
         thread::sleep(Duration::from_millis(600));
-        ends.store(true, SeqCst);
-        for reader in readers {
-            let count = reader.join().unwrap();
-            assert!(count > 1000, "{count} values read");
-        }
+        wait_until("both have read 1000 values", || counts.iter().all(|count| count.load(SeqCst) > 1000));
     });
 }

@@ -130,9 +130,7 @@ fn stats_cover_front_end_and_servers() {
     assert_eq!((client.figure("get_keys"), client.figure("multigets_of_2_keys_or_more")), (3, 1));
     assert!(client.figure("pool0.get_us_p99") > 0 && client.figure("pool0.change_us_p99") > 0);
     // Another thread may not have seen yet that the first client has left.
-    while client.figure("curr_connections") > 1 {
-        std::thread::yield_now();
-    }
+    wait_until("one connection is left", || client.figure("curr_connections") == 1);
     assert_eq!(client.ask("stats reset\r\n"), "RESET");
     assert_eq!((client.figure("stores"), client.figure("get_keys"), client.figure("curr_connections")), (0, 0, 1));
     client.send("stats servers\r\n");

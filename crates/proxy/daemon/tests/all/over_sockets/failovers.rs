@@ -14,7 +14,8 @@ fn replicated(servers: usize, of_pool: &str) -> (Vec<Model>, Running) {
     let servers: Vec<Model> = (0..servers).map(|_| Model::start()).collect();
     let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
     let text = format!(
-        "threads = 2\n{EVENT_LOOP}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"1 s\"\nadmin = true\nservers = [{}]\n{of_pool}\n",
+        "threads = 2\n{EVENT_LOOP}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"{} s\"\nadmin = true\nservers = [{}]\n{of_pool}\n",
+        TIMEOUT.as_secs(),
         listed.join(",")
     );
     let front = fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap();

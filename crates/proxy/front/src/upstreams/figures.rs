@@ -1,78 +1,47 @@
-//! `stats`: figures of the front end, and of the servers with each name prefixed by its server.
+//! Figures of `stats`: those of the front end, its pools and its servers.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use fanin_memcache::{Figures, Shape, text};
 use fanin_units::Time;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-use super::Front;
-use super::clients::Kind;
-use super::upstreams::ask::Destination;
-use super::upstreams::pool::Pool;
-use fanin_proxy_core::memory::table::Id;
+use super::Upstreams;
+use super::pool::Pool;
+use crate::context::Context;
+use fanin_proxy_core::clock::Nanos;
 use fanin_proxy_net::Net;
-use fanin_proxy_observe::metrics::{
-    Class, Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles, stats_text,
-};
+use fanin_proxy_observe::metrics::{Class, Figure, MULTIGET_CLASSES, Metric, Subject, Value, list, percentiles};
 use fanin_proxy_state::incast::Predicted;
 use fanin_proxy_state::shared::PoolState;
 
-impl<N: Net> Front<N> {
-    /// Handles `stats`. Lists of stored bytes, and rare requests, use the second connections.
-    pub(super) fn take_stats(&mut self, id: Id, figures: &Figures) {
-        let now = self.now;
-        let mut line = Vec::new();
-        figures.line(|bytes| line.extend_from_slice(bytes));
-        match figures {
-            Figures::Own => {
-                let text = stats_text(self.figures());
-                self.clients.get_mut(id).into_iter().for_each(|client| client.responses.say(text.as_bytes(), now));
-            }
-            Figures::Reset => {
-                self.shared.reset();
-                self.clients
-                    .get_mut(id)
-                    .into_iter()
-                    .for_each(|client| client.responses.say(text::RESET.as_bytes(), now));
-            }
-            Figures::General => self.ask_every(id, Kind::Listing, Destination::Listing, Shape::Listing, &line, false),
-            Figures::List(_) | Figures::Dump(..) => {
-                self.ask_every(id, Kind::Listing, Destination::Listing, Shape::Listing, &line, true);
-            }
-            Figures::Command(_, well) => {
-                let kind = Kind::Every { well, silent: false };
-                self.ask_every(id, kind, |_| Destination::Every, Shape::Alone, &line, true);
-            }
-        }
-    }
-
+impl<S> Upstreams<S> {
     /// All figures, in the order of `stats`.
-    pub fn figures(&self) -> Vec<Figure<'_>> {
+    pub fn figures<'a, N: Net<Socket = S>>(&'a self, context: &'a Context<N>) -> Vec<Figure<'a>> {
+        let (shared, now) = (&context.shared, context.now);
         let number = |metric, number| Figure { metric, subject: Subject::All, value: Value::Number(number) };
         let word = |metric, text| Figure { metric, subject: Subject::All, value: Value::Text(text) };
-        let threads = &self.shared.threads;
+        let threads = &shared.threads;
         let mut figures = vec![
             number(list::PID, std::process::id().into()),
-            number(list::UPTIME, self.now / 1_000_000_000),
-            number(list::TIME, self.shared.started + self.now / 1_000_000_000),
+            number(list::UPTIME, now / 1_000_000_000),
+            number(list::TIME, shared.started + now / 1_000_000_000),
             word(list::VERSION, concat!(env!("CARGO_PKG_VERSION"), "-fanin")),
             number(list::POINTER_SIZE, usize::BITS.into()),
         ];
         figures.extend(cpu_times());
         figures.extend([
-            number(list::MAX_CONNECTIONS, self.shared.most_clients() as u64),
+            number(list::MAX_CONNECTIONS, shared.most_clients() as u64),
             number(list::THREADS, threads.len() as u64),
-            word(list::EVENT_LOOP, self.net.name()),
-            number(list::BYTES, self.shared.memory.held() as u64),
-            number(list::LIMIT_MAXBYTES, self.shared.memory.most as u64),
+            word(list::EVENT_LOOP, context.net.name()),
+            number(list::BYTES, shared.memory.held() as u64),
+            number(list::LIMIT_MAXBYTES, shared.memory.most as u64),
         ]);
-        let counted: Vec<(Metric, u64)> = self.shared.since_reset().collect();
+        let counted: Vec<(Metric, u64)> = shared.since_reset().collect();
         figures.extend(counted.iter().map(|(metric, value)| number(*metric, *value)));
-        figures.extend(self.of_memcached(&counted));
-        figures.push(number(list::LOG_UNWRITTEN, self.shared.unwritten()));
-        let plans = &self.shared.plans;
+        figures.extend(self.of_memcached(&counted, shared.edition_number() - 1));
+        figures.push(number(list::LOG_UNWRITTEN, shared.unwritten()));
+        let plans = &shared.plans;
         if plans.edition() > 0 {
             figures.push(number(list::PLAN_RELOADS, plans.reloads.load(Relaxed)));
             figures.push(number(list::PLAN_REFUSED, plans.refused.load(Relaxed)));
@@ -83,10 +52,10 @@ impl<N: Net> Front<N> {
                 figures.push(Figure { subject: Subject::Multigets(1 << class), ..number(list::MULTIGETS, count) });
             }
         }
-        for pool in self.upstreams.current() {
-            self.figures_of_pool(pool, &mut figures);
+        for pool in self.current() {
+            figures_of_pool(pool, now, &mut figures);
         }
-        for server in self.upstreams.current_servers() {
+        for server in self.current_servers() {
             let of_server = |metric, text| Figure { subject: Subject::Server(&server.label), ..word(metric, text) };
             figures.push(of_server(list::SERVER, server.state()));
             figures.extend(server.refusal().map(|refusal| of_server(list::FAILURE, refusal)));
@@ -95,7 +64,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Figures of memcached and its proxy under their names, from the counters.
-    fn of_memcached<'a>(&self, counted: &[(Metric, u64)]) -> [Figure<'a>; 8] {
+    fn of_memcached<'a>(&self, counted: &[(Metric, u64)], reloads: u64) -> [Figure<'a>; 8] {
         let number = |metric, number| Figure { metric, subject: Subject::All, value: Value::Number(number) };
         let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
             counted.iter().filter(|(metric, _)| of(metric.name)).map(|(_, value)| value).sum()
@@ -106,33 +75,34 @@ impl<N: Net> Front<N> {
             number(list::PROXY_REQUESTS, sum(&|name| name == "requests")),
             number(list::PROXY_ERRORS, sum(&|name| name.starts_with("errors_") && name != "errors_refused")),
             number(list::PROXY_ACTIVE, sum(&|name| name == "requests_active")),
-            number(list::PROXY_RELOADS, self.shared.edition_number() - 1),
-            number(list::PROXY_SERVERS, self.upstreams.current_servers().count() as u64),
+            number(list::PROXY_RELOADS, reloads),
+            number(list::PROXY_SERVERS, self.current_servers().count() as u64),
             number(list::PROXY_FAILED, sum(&|name| name == "server_failures")),
         ]
     }
+}
 
-    fn figures_of_pool<'a>(&'a self, pool: &'a Pool, figures: &mut Vec<Figure<'a>>) {
-        let name = &pool.shared.settings.name;
-        if let (Some(plan_state), Some(plan)) = (pool.plan_state(), &pool.shared.plan) {
-            let mut add = |metric: Metric, value| {
-                figures.push(Figure { metric, subject: Subject::Pool(name), value });
-            };
-            add(list::PLAN_KEYS, Value::Number(plan_state.moves.len() as u64));
-            add(list::PLAN_STAGE, Value::Text(plan.settled().word()));
-            add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
-        }
-        figures.extend(incast_figures(&pool.shared));
-        for (kind, gets) in [("get", true), ("change", false)] {
-            let of_kind = Class::ALL.into_iter().filter(|(class, _)| class.is_get() == gets);
-            let classes: Vec<Class> = of_kind.map(|(class, _)| class).collect();
-            let threads = pool.shared.figures.iter();
-            let latencies = threads.flat_map(|figures| classes.iter().map(|class| figures.latencies(*class)));
-            let found = percentiles(latencies, self.now, &[500, 900, 990, 999]);
-            for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
-                let subject = Subject::Requests { pool: name, kind, percentile };
-                figures.push(Figure { metric: list::LATENCY, subject, value: Value::Number(nanos / 1000) });
-            }
+/// A pool's plan, prediction and latencies.
+fn figures_of_pool<'a>(pool: &'a Pool, now: Nanos, figures: &mut Vec<Figure<'a>>) {
+    let name = &pool.shared.settings.name;
+    if let (Some(plan_state), Some(plan)) = (pool.plan_state(), &pool.shared.plan) {
+        let mut add = |metric: Metric, value| {
+            figures.push(Figure { metric, subject: Subject::Pool(name), value });
+        };
+        add(list::PLAN_KEYS, Value::Number(plan_state.moves.len() as u64));
+        add(list::PLAN_STAGE, Value::Text(plan.settled().word()));
+        add(list::PLAN_DIGEST, Value::Text(plan_state.moves.digest.get(..12).unwrap_or_default()));
+    }
+    figures.extend(incast_figures(&pool.shared));
+    for (kind, gets) in [("get", true), ("change", false)] {
+        let of_kind = Class::ALL.into_iter().filter(|(class, _)| class.is_get() == gets);
+        let classes: Vec<Class> = of_kind.map(|(class, _)| class).collect();
+        let threads = pool.shared.figures.iter();
+        let latencies = threads.flat_map(|figures| classes.iter().map(|class| figures.latencies(*class)));
+        let found = percentiles(latencies, now, &[500, 900, 990, 999]);
+        for (percentile, nanos) in ["p50", "p90", "p99", "p999"].into_iter().zip(found) {
+            let subject = Subject::Requests { pool: name, kind, percentile };
+            figures.push(Figure { metric: list::LATENCY, subject, value: Value::Number(nanos / 1000) });
         }
     }
 }

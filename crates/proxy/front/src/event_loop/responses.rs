@@ -1,37 +1,36 @@
 //! Delivery of responses and failures by the destination of a request: the only place that distinguishes all destinations.
 
-use std::rc::Rc;
-
 use fanin_memcache::{Shape, response, text};
 
-use super::Front;
-use super::multigets::Settled;
-use super::upstreams::ask::{Ask, Destination};
+use crate::Front;
+use crate::multigets::{KeyResult, PlaceInBatch, Settled};
+use crate::upstreams::ask::{Ask, Destination, Recipient};
+use crate::upstreams::receiving::{END, TOO_LARGE, Value};
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::server_error::ServerError;
 use fanin_proxy_net::Net;
 
-/// Error for a value larger than the pool's `item`.
-pub const TOO_LARGE: &str = "SERVER_ERROR value exceeds this front end's limit\r\n";
-
 impl<N: Net> Front<N> {
-    /// Counts a value of this size, with its line and without, for the destination; returns whether it expects the key there, if it knows.
-    pub(super) fn expects_value(&mut self, ask: &Ask, key: &[u8], size: usize, value: usize) -> Option<bool> {
+    /// Counts a value for the destination; returns whether it expects the key there, if it knows.
+    pub(crate) fn expects_value(&mut self, ask: &Ask, value: &Value<'_>, too_large: bool) -> Option<bool> {
         if matches!(ask.to, Destination::GivenUp) {
             // Its keys are not known any more.
             return Some(true);
         }
         let Destination::Batch { get, batch } = ask.to else {
-            self.clients.get_mut(ask.client).into_iter().for_each(|client| client.has_seen(1, value));
+            let size = value.follow as usize;
+            self.clients.get_mut(ask.client).into_iter().for_each(|client| client.has_seen(1, size));
             return None;
         };
         // Without a multiget, the client is gone.
         let Some(multiget) = self.multigets.get_mut(get) else { return Some(true) };
-        Some(u32::try_from(size).is_ok_and(|size| multiget.value(batch, key, size)))
+        let Ok(size) = u32::try_from(value.size()) else { return Some(false) };
+        let whole = KeyResult { size, value: value.follow - END.len() as u32 };
+        Some(multiget.value(batch, value.key, if too_large { KeyResult::MISSED } else { whole }))
     }
 
     /// Delivers response bytes.
-    pub(super) fn deliver(&mut self, ask: &Ask, bytes: &[u8]) {
+    pub(crate) fn deliver(&mut self, ask: &Ask, bytes: &[u8]) {
         match ask.to {
             Destination::GivenUp => {}
             _ if ask.hushed => {}
@@ -45,9 +44,7 @@ impl<N: Net> Front<N> {
             Destination::KeyMigration(migration) => self.migrations.receives(migration, bytes),
             Destination::KeyOfBatch(read) => self.primary_reads.receives(read, bytes),
             Destination::Joined(get) => self.coalescing.receives(get, bytes),
-            Destination::Direct(direct) => {
-                self.hubs.direct.get_mut(direct).into_iter().for_each(|direct| direct.receives(bytes));
-            }
+            Destination::Direct(direct) => self.hubs.receives(direct, bytes),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.responses.put(ask.number, bytes);
@@ -57,7 +54,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Delivers a response line.
-    pub(super) fn deliver_line(&mut self, ask: &Ask, line: &[u8], last: bool) {
+    pub(crate) fn deliver_line(&mut self, ask: &Ask, line: &[u8], last: bool) {
         match ask.to {
             Destination::Batch { get, batch } => {
                 if response::is_error(line)
@@ -74,7 +71,7 @@ impl<N: Net> Front<N> {
             | Destination::KeyMigration(_) => self.deliver(ask, line),
             Destination::KeyOfBatch(read) => self.primary_reads.receives_line(read, line),
             Destination::Probe | Destination::GivenUp => {}
-            Destination::Purge { of, .. } if response::is_error(line) => self.purge_refused(of as usize),
+            Destination::Purge { of, .. } if response::is_error(line) => self.upstreams.purge_refused(of as usize),
             Destination::Purge { .. } => {}
             Destination::Every | Destination::Flush { .. } => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
@@ -83,17 +80,8 @@ impl<N: Net> Front<N> {
             }
             Destination::Listing(_) if ask.hushed => {}
             Destination::Listing(server) => {
-                let name = self.upstreams.server(server).label.as_bytes();
-                let parts: [&[u8]; 4] = match line.strip_prefix(b"STAT ") {
-                    Some(rest) => [b"STAT ", name, b":", rest],
-                    // Not a list.
-                    None if last && line != b"END\r\n" => [b"STAT ", name, b":error refused", b"\r\n"],
-                    None if last => [b""; 4],
-                    None => [b"", b"", b"", line],
-                };
-                if let Some(client) = self.clients.get_mut(ask.client) {
-                    parts.iter().for_each(|part| client.responses.put(ask.number, part));
-                }
+                let label = &self.upstreams.server(server).label;
+                self.clients.deliver_listing(ask, line, last, label);
             }
             Destination::TooLarge { .. } => {
                 self.deliver(ask, ask.to.replacement().unwrap_or_default().as_bytes());
@@ -102,8 +90,8 @@ impl<N: Net> Front<N> {
     }
 
     /// Replaces a value above the limit and the rest of the response by an error.
-    pub(super) fn deliver_too_large(&mut self, server: usize, ask: &Ask) {
-        self.counters.errors_refused.add(1);
+    pub(crate) fn deliver_too_large(&mut self, server: usize, ask: &Ask) {
+        self.context.counters.errors_refused.add(1);
         if let Destination::Batch { get, .. } = ask.to {
             self.multigets.get_mut(get).into_iter().for_each(|multiget| multiget.fail(TOO_LARGE));
             return;
@@ -113,7 +101,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Ends a response.
-    pub(super) fn deliver_end(&mut self, server: usize, ask: &Ask) {
+    pub(crate) fn deliver_end(&mut self, server: usize, ask: &Ask) {
         if let Destination::KeyOfBatch(read) = ask.to {
             return self.key_of_batch_ends(read, None);
         }
@@ -122,14 +110,7 @@ impl<N: Net> Front<N> {
             Destination::GivenUp => return,
             Destination::Joined(get) => {
                 let (who, held) = self.coalescing.over(get);
-                let held = Rc::new(held);
-                for (id, number) in who {
-                    if let Some(client) = self.clients.get_mut(id) {
-                        client.responses.put_joined(number, &held);
-                        client.responses.part_ends(number);
-                    }
-                    self.clients.mark(id);
-                }
+                self.clients.deliver_joined(who, held);
             }
             Destination::Batch { get, batch } => {
                 if !self.batch_needs_more(get, batch, self.upstreams.server(server).pool) {
@@ -138,7 +119,7 @@ impl<N: Net> Front<N> {
             }
             Destination::KeyMigration(migration) => return self.migration_continues(migration),
             Destination::Direct(direct) => return self.direct_ends(direct, None),
-            Destination::Purge { of, round } => return self.purge_ends(of as usize, round),
+            Destination::Purge { of, round } => return self.upstreams.purge_ends(of as usize, round),
             Destination::Flush { again } => self.part_of_flush_ends(ask.recipient(), again),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
@@ -153,18 +134,19 @@ impl<N: Net> Front<N> {
     }
 
     /// Handles a failed request; with `closes`, the client has part of the response and must be closed.
-    pub(super) fn fails(&mut self, server: usize, ask: &Ask, trouble: ServerError, closes: bool) {
+    pub(crate) fn fails(&mut self, server: usize, ask: &Ask, trouble: ServerError, closes: bool) {
         if let Destination::Purge { of, round } = ask.to {
-            return self.purge_fails(of as usize, round, server);
+            return self.upstreams.purge_fails(of as usize, round, server);
         }
         if !matches!(ask.to, Destination::Probe | Destination::GivenUp) {
-            self.counters.failed(trouble);
+            self.context.counters.failed(trouble);
         }
-        if self.asks_again(ask, trouble, closes) {
+        if self.primary_reads.asks_again(ask, trouble, closes, &self.upstreams, self.context.now) {
             return;
         }
         if let Some(change) = ask.then {
-            self.change_fails(change, trouble);
+            let action = self.migrations.change_fails(change, trouble, &self.upstreams);
+            action.into_iter().for_each(|action| self.carry_out(action));
         }
         self.has_written(ask);
         let pool = self.clients.get(ask.client).map(|client| self.upstreams.pool(client.pool()));
@@ -177,22 +159,16 @@ impl<N: Net> Front<N> {
             Destination::KeyOfBatch(read) => return self.key_of_batch_ends(read, (!misses).then_some(text)),
             Destination::Joined(get) => {
                 let (who, _) = self.coalescing.over(get);
-                self.counters.get_misses.add(if misses { who.len() as u64 } else { 0 });
-                for (id, number) in who {
-                    if let Some(client) = self.clients.get_mut(id) {
-                        client.responses.put(number, text.as_bytes());
-                        client.responses.part_ends(number);
-                    }
-                    self.has_failed(id, closes);
-                }
+                self.context.counters.get_misses.add(if misses { who.len() as u64 } else { 0 });
+                self.clients.fail_joined(who, text, closes);
             }
             Destination::Batch { get, batch } => {
                 if self.read_batch_elsewhere(get, batch) {
                     return;
                 }
                 if let Some(multiget) = self.multigets.get_mut(get) {
-                    self.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
-                    multiget.lost(batch, self.now, (!misses).then_some(text));
+                    self.context.counters.get_misses.add(if misses { multiget.keys_of(batch) as u64 } else { 0 });
+                    multiget.lost(batch, self.context.now, (!misses).then_some(text));
                     self.batch_ends(get, batch);
                 }
             }
@@ -201,12 +177,12 @@ impl<N: Net> Front<N> {
             | Destination::Flush { .. }
             | Destination::Listing(_)
             | Destination::TooLarge { .. } => {
-                self.note_flush(server, ask);
-                self.counters.get_misses.add(u64::from(misses));
+                self.upstreams.note_flush(server, ask);
+                self.context.counters.get_misses.add(u64::from(misses));
                 self.report_failure(ask, trouble, text);
             }
         }
-        self.has_failed(ask.client, closes);
+        self.clients.has_failed(ask.client, closes);
         if let Some(migration) = ask.then {
             self.change_responded(migration);
         }
@@ -214,68 +190,67 @@ impl<N: Net> Front<N> {
 
     /// Reports a failure to the client, unless it asked for silence.
     fn report_failure(&mut self, ask: &Ask, trouble: ServerError, text: &'static str) {
-        let Some(client) = self.clients.get_mut(ask.client) else { return };
-        match ask.to {
-            Destination::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
-            Destination::TooLarge { silent: true } => {}
-            Destination::Every | Destination::Flush { .. } => {
-                client.responses.fail_of_every(ask.number, text.as_bytes());
-            }
-            Destination::Listing(server) => {
-                let line = format!("STAT {}:error {}\r\n", self.upstreams.server(server).label, trouble.name());
-                client.responses.put(ask.number, line.as_bytes());
-            }
-            _ => client.responses.put(ask.number, text.as_bytes()),
+        let label = if let Destination::Listing(server) = ask.to { &self.upstreams.server(server).label } else { "" };
+        self.clients.report_failure(ask, trouble, text, label);
+        if let Destination::Flush { again } = ask.to {
+            self.part_of_flush_ends(ask.recipient(), again);
         }
-        match ask.to {
-            Destination::Flush { again } => self.part_of_flush_ends(ask.recipient(), again),
-            _ => client.responses.part_ends(ask.number),
-        }
-    }
-
-    /// After a reported failure, closes the client if its response was truncated.
-    fn has_failed(&mut self, id: Id, closes: bool) {
-        if closes && let Some(client) = self.clients.get_mut(id) {
-            client.input.close_after_output();
-        }
-        self.clients.mark(id);
     }
 
     /// Registers a write before its client learns of it, so that no later get joins an earlier one.
-    pub(super) fn has_written(&self, ask: &Ask) {
+    pub(crate) fn has_written(&self, ask: &Ask) {
+        let writes = self.context.writes();
         match ask.writes {
-            Some(group) => self.shared.writes.wrote(group),
+            Some(group) => writes.wrote(group),
             None if matches!(ask.to, Destination::Flush { .. }) => {
-                self.shared.writes.flushed();
-                self.shared.writes.flush_ends();
+                writes.flushed();
+                writes.flush_ends();
             }
             None => {}
         }
     }
 
+    /// A part of a flush has ended. After the last one, the servers flush again if values are copied between them: a value that was read at
+    /// one server before it flushed may have been stored at another one since. They do not have the lease for such a value any more when
+    /// they have flushed again.
+    fn part_of_flush_ends(&mut self, of: Recipient, again: bool) {
+        let Recipient { client: id, number } = of;
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if again && client.responses.parts_left(number) == 1 {
+            let pool = client.pool();
+            client.responses.more_parts(number, self.upstreams.pool(pool).servers().len() as u32);
+            let to = |_| Destination::Flush { again: false };
+            for (server, ask) in self.upstreams.asks_of_every(pool, of, to, Shape::Done, &self.context) {
+                self.ask(server, ask, &[], &[b"flush_all\r\n"]);
+            }
+        }
+        self.clients.get_mut(id).into_iter().for_each(|client| client.responses.part_ends(number));
+    }
+
+    /// A key of a batch has been read again, or has failed for good.
+    fn key_of_batch_ends(&mut self, read: Id, failed: Option<&'static str>) {
+        if let Some((of, settled, failed)) = self.primary_reads.key_of_batch_ends(read, failed) {
+            self.batch_settles(of, settled, failed);
+        }
+    }
+
     /// Handles a complete batch.
     fn batch_is_whole(&mut self, get: Id, batch: u32) {
-        let Some(multiget) = self.multigets.get_mut(get) else { return };
-        let failed = multiget.is_over(batch);
-        let (values, bytes) = multiget.answered(batch, self.now);
-        let (id, keys) = (multiget.client, if failed { values } else { multiget.keys_of(batch) });
-        self.count_gets(keys, values);
-        self.clients.get_mut(id).into_iter().for_each(|client| client.has_seen(values, bytes));
+        let Some(whole) = self.multigets.end_batch(get, batch, self.context.now) else { return };
+        self.context.count_gets(whole.keys, whole.values);
+        let client = self.clients.get_mut(whole.client);
+        client.into_iter().for_each(|client| client.has_seen(whole.values, whole.bytes));
         self.batch_ends(get, batch);
-        self.clients.mark(id);
+        self.clients.mark(whole.client);
     }
 
     /// Settles one key of a batch that was looked up elsewhere; the last one completes the batch.
-    pub(super) fn batch_settles(&mut self, get: Id, batch: u32, settled: (u32, Settled), failed: Option<&'static str>) {
-        let Some(multiget) = self.multigets.get_mut(get) else { return };
-        multiget.fail_first(failed);
-        let before = multiget.bytes_of(batch);
-        let is_whole = multiget.settle(batch, settled);
-        let (after, id) = (multiget.bytes_of(batch), multiget.client);
-        let Some(client) = self.clients.get_mut(id) else { return };
-        client.responses.holds_instead(before as usize, after as usize);
-        if is_whole {
-            self.batch_is_whole(get, batch);
+    pub(crate) fn batch_settles(&mut self, of: PlaceInBatch, settled: Settled, failed: Option<&'static str>) {
+        let Some(batch) = self.multigets.settle(of, settled, failed) else { return };
+        let Some(client) = self.clients.get_mut(batch.client) else { return };
+        client.responses.holds_instead(batch.before, batch.after);
+        if batch.is_whole {
+            self.batch_is_whole(of.get, of.batch);
         }
     }
 
@@ -287,27 +262,5 @@ impl<N: Net> Front<N> {
             client.responses.keys_end(number, keys);
         }
         self.ask_batches(get);
-    }
-
-    /// Schedules a check for late batches, if the multiget's concurrency limit uses them and none is scheduled.
-    pub(super) fn watch_multiget(&mut self, get: Id) {
-        let Some(multiget) = self.multigets.get_mut(get) else { return };
-        let Some(client) = self.clients.get(multiget.client) else { return };
-        if let Some(at) = multiget.watch() {
-            self.upstreams.pool_mut(client.pool()).check_for_late(at, get);
-        }
-    }
-
-    /// Reports late batches to the concurrency limits.
-    pub(super) fn check_for_late(&mut self) {
-        for pool in 0..self.upstreams.pools_mut().len() {
-            while let Some(get) = self.upstreams.pool_mut(pool).next_late(self.now) {
-                if let Some(multiget) = self.multigets.get_mut(get) {
-                    multiget.report_late(self.now);
-                    self.counters.late_batches.add(1);
-                    self.watch_multiget(get);
-                }
-            }
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fanin_memcache::{Keyed, response};
 
-use super::upstreams::ask::Ask;
+use crate::upstreams::ask::Ask;
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::memory::{Buffer, Charge};
 use fanin_proxy_failover::{Members, Reserved};

@@ -1,36 +1,31 @@
 //! End of a request's life: responses are written to the client, once per loop iteration, and the client goes on.
 
-use super::Front;
-use super::clients::Gathered;
+use crate::Front;
+use crate::clients::Gathered;
 use fanin_proxy_core::clock::Nanos;
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::server_error::ServerError;
 use fanin_proxy_net::Net;
-use fanin_proxy_observe::log::Logged;
 
 /// Size of a write; it fits into the processor's cache.
 pub const ENOUGH: usize = 256 << 10;
 
 impl<N: Net> Front<N> {
     /// Writes all output.
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         // Clients' next requests may add output for servers, and servers' failures may add output for clients.
         while self.clients.has_marked() || self.upstreams.has_marked() || self.hubs.has_marked() {
             let mut clients = self.clients.take_marked();
             clients.drain(..).for_each(|id| self.flush_client(id));
             self.clients.recycle(clients);
             let mut servers = self.upstreams.take_marked();
-            servers.drain(..).for_each(|server| self.flush_server(server));
+            for server in servers.drain(..) {
+                if self.upstreams.write(server, &mut self.context) {
+                    self.server_fails(server, ServerError::Closed, false);
+                }
+            }
             self.upstreams.recycle(servers);
             self.flush_agents();
-        }
-    }
-
-    fn flush_server(&mut self, number: usize) {
-        let server = self.upstreams.server_mut(number);
-        server.unmark();
-        if server.write(&mut self.net).is_err() {
-            self.server_fails(number, ServerError::Closed, false);
         }
     }
 
@@ -47,7 +42,7 @@ impl<N: Net> Front<N> {
         }
         let before = client.progress();
         self.resume_client(id);
-        self.clients.get_mut(id).into_iter().for_each(|client| client.report_memory(&self.net));
+        self.clients.get_mut(id).into_iter().for_each(|client| client.report_memory(&self.context.net));
         if self.departs(id) {
             return;
         }
@@ -61,7 +56,7 @@ impl<N: Net> Front<N> {
     fn write_answers(&mut self, id: Id) -> bool {
         loop {
             let Some(client) = self.clients.get_mut(id) else { return false };
-            if client.write(&mut self.net).is_err() {
+            if client.write(&mut self.context.net).is_err() {
                 return true;
             }
             let left = client.responses.unsent();
@@ -79,7 +74,7 @@ impl<N: Net> Front<N> {
             if client.responses.unsent() >= ENOUGH || !client.responses.waits_for_answers() {
                 return;
             }
-            if self.limits.is_spent(&self.net) {
+            if self.limits.is_spent(&self.context.net) {
                 // The bytes would be held twice.
                 return self.limits.delay_client(id);
             }
@@ -89,11 +84,12 @@ impl<N: Net> Front<N> {
                 Gathered::Multiget(get, at) if !self.gather_multiget(id, get, at) => return,
                 Gathered::Multiget(..) | Gathered::Whole => {}
             }
+            let now = self.context.now;
             let Some(client) = self.clients.get_mut(id) else { return };
-            let Some((at, class, active)) = client.pop(self.now) else { return };
-            self.counters.requests_active.less(u64::from(active));
+            let Some((at, class, active)) = client.pop(now) else { return };
+            self.context.counters.requests_active.less(u64::from(active));
             let figures = self.upstreams.pool(client.pool()).figures();
-            figures.latencies(class).add(self.now, self.now.saturating_sub(at));
+            figures.latencies(class).add(now, now.saturating_sub(at));
         }
     }
 
@@ -111,17 +107,11 @@ impl<N: Net> Front<N> {
         client.responses.multiget_ends(multiget.bytes(), multiget.tables(), multiget.failure(), multiget.is_last());
         let number = client.pool();
         let Some(multiget) = self.multigets.remove(get) else { return true };
-        self.count_multiget_end(number, &multiget);
-        self.report_if_slow(number, &multiget);
+        let (pool, (slowest, ..)) = (self.upstreams.pool(number), multiget.slowest());
+        let slowest = &self.upstreams.server(pool.server(slowest)).name;
+        self.observation.multiget_ends(pool, &multiget, at, slowest, &mut self.context);
         let (since, window) = multiget.window();
-        let pool = self.upstreams.pool_mut(number);
-        pool.ends(since, window);
-        if let (Some(tap), Some(query)) = (&mut self.log, multiget.logged()) {
-            multiget.each(|key, size| {
-                tap.asked(self.now, query, at, Logged { key, size, server: pool.router.server(key) });
-            });
-            self.counters.log_keys.add(multiget.keys() as u64);
-        }
+        self.upstreams.pool_mut(number).ends(since, window);
         self.multigets.recycle(multiget);
         true
     }
