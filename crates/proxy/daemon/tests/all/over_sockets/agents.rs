@@ -119,7 +119,10 @@ pub fn write_racks(folder: &TempDir, servers: impl Iterator<Item = (SocketAddr, 
 
 /// Starts an agent beside a server, in the folder of its racks.
 pub fn start_agent(folder: &TempDir, server: SocketAddr, listen: SocketAddr, more: &str) -> RunningAgent {
-    let text = format!("listen = \"{listen}\"\nmemcached = \"{server}\"\nracks = \"racks.toml\"\n{EVENT_LOOP}{more}");
+    // The default is shorter than a busy machine holds a server up.
+    let timeout = if more.contains("timeout") { "" } else { "timeout = \"30 s\"\n" };
+    let text =
+        format!("listen = \"{listen}\"\nmemcached = \"{server}\"\nracks = \"racks.toml\"\n{timeout}{EVENT_LOOP}{more}");
     let settings = AgentSettings::of_file(&folder.path().join("agent.toml").display().to_string(), &text);
     fanin_daemon::start_agent(settings.unwrap_or_else(|problem| panic!("{problem}"))).unwrap()
 }
