@@ -39,7 +39,11 @@ fn are_swarms_of(swarms: &Swarms, targets: &[Target], policy: Policy) -> Result<
         let mut ranked = members.to_vec();
         ranked.sort_by_key(|index| std::cmp::Reverse(worth(index)));
         prop_assert_eq!(Some(&swarm.hub), ranked.first());
-        prop_assert_eq!(swarm.backup.as_ref(), ranked.get(1));
+        let spare = |index: &&u32| {
+            let target = &targets[**index as usize];
+            (target.spare_io, target.objects, std::cmp::Reverse(target.server))
+        };
+        prop_assert_eq!(swarm.backup.as_ref(), ranked[1..].iter().max_by_key(spare));
         prop_assert_eq!(swarm.rack, targets[swarm.hub as usize].rack);
         prop_assert_eq!(
             swarm.objects,

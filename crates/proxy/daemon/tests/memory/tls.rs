@@ -123,9 +123,9 @@ fn idle_client_with_tls_takes_little_memory() {
 #[test]
 fn stalled_handshakes_stay_within_memory_limit() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut site = Site::new(6000);
+    let mut site = Site::new(3000);
     site.exchange();
-    for _ in 0..2000 {
+    for _ in 0..1000 {
         site.turn();
     }
     let (most, uncharged) = (site.account.most.get(), site.uncharged);
