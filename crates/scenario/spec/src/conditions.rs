@@ -182,9 +182,10 @@ const NO_MEMORY: Condition = Condition {
 const ANY_HOSTS: Condition = Condition {
     met: |_, s| {
         let w = &s.workload;
-        !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
+        let any_to_any = !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some();
+        any_to_any || w.background > 0 || s.service.queries_per_s.0.is_some()
     },
-    without: "no flows run between any hosts without `workload.load`, `workload.file` or a service",
+    without: "no flows run between any hosts without `workload.load`, `workload.file`, `workload.background` or a service",
 };
 const TREE: Condition = Condition {
     met: |_, s| s.workload.algorithm == Algorithm::Tree,
