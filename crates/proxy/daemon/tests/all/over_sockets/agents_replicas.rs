@@ -124,7 +124,7 @@ fn versions(client: &mut Client, keys: &[String]) -> BTreeMap<String, u64> {
 
 #[test]
 fn beyond_no_stale_value_while_servers_stop_and_return() {
-    let tier = Tier::start(4, |_| "timeout = \"150 ms\"".to_owned(), &["sicc"], "timeout = \"600 ms\"");
+    let tier = Tier::start(4, |_| "timeout = \"50 ms\"".to_owned(), &["sicc"], "timeout = \"200 ms\"");
     let keys: Vec<String> = (0..20).map(|number| format!("{number}-key")).collect();
     let (acknowledged, ends): (Mutex<BTreeMap<String, u64>>, AtomicBool) = Default::default();
     let counts: [AtomicUsize; 2] = Default::default();
@@ -162,12 +162,12 @@ fn beyond_no_stale_value_while_servers_stop_and_return() {
         counts.iter().for_each(|count| _ = scope.spawn(|| read(count)));
         scope.spawn(write);
         for server in &tier.servers {
-            thread::sleep(Duration::from_millis(600));
+            thread::sleep(Duration::from_millis(400));
             server.stopped.store(true, SeqCst);
-            thread::sleep(Duration::from_millis(1500));
+            thread::sleep(Duration::from_millis(500));
             server.stopped.store(false, SeqCst);
         }
-        thread::sleep(Duration::from_millis(1200));
+        thread::sleep(Duration::from_millis(600));
         wait_until("both have read 1000 values", || counts.iter().all(|count| count.load(SeqCst) > 1000));
     });
 }
