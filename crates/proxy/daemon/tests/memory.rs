@@ -310,13 +310,13 @@ fn attacks_on_hubs() -> Vec<Attack> {
     vec![
         Attack {
             name: "lists for hubs that hang",
-            clients: 2000,
+            clients: 700,
             of_pool: "multiget = \"sicc\"\nracks = \"FOLDER/racks.toml\"\nplaintext = true\ntimeout = \"60 s\"",
             ..PLAIN
         },
         Attack {
             name: "lists with replicas for hubs that hang",
-            clients: 2000,
+            clients: 700,
             of_pool: "multiget = \"sicc-balanced\"\nracks = \"FOLDER/racks.toml\"\nplaintext = true\ntimeout = \"60 s\"\n\
                       replicas = 2",
             ..PLAIN
@@ -383,7 +383,7 @@ fn attacks() -> Vec<Attack> {
             says: |client| list(client).repeat(600).into_iter().filter(|byte| *byte > b'\r').collect(),
             ..plain
         },
-        Attack { name: "small values that nobody reads", clients: 3000, servers: Servers::Values(100), ..plain },
+        Attack { name: "small values that nobody reads", clients: 1000, servers: Servers::Values(100), ..plain },
     ]
 }
 
@@ -410,7 +410,7 @@ fn idle_client_takes_little_memory() {
     let attack = Attack {
         name: "bursts of small gets that are read",
         clients: 4000,
-        says: |_| b"get a b c d\r\nget a\r\n".repeat(500),
+        says: |_| b"get a b c d\r\nget a\r\n".repeat(60),
         room: 1 << 40,
         servers: Servers::Values(100),
         of_pool: "",
