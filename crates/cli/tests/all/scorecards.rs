@@ -76,19 +76,6 @@ fn quick_verdicts_equal_the_recorded_ones() {
 }
 
 #[test]
-#[ignore = "takes minutes: make check-long"]
-fn failures_end_without_their_recorded_causes() {
-    let output = Command::new(env!("CARGO_BIN_EXE_fanin"))
-        .args(["reproduce", "all", "--check-causes", "--quick"])
-        .current_dir(root())
-        .env("XDG_CACHE_HOME", kept())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
 fn every_reported_figure_has_claims() {
     let names = paper::names(&papers());
     for (name, ids) in FIGURES {
