@@ -47,4 +47,7 @@ many=$PWD/target/web-many
 rm -rf "$many"
 "$fanin" compare scenarios/fixed-fragment.toml --schemes newreno,cubic,dctcp,d2tcp,l2dct,vegas,newreno+red,newreno+m21 \
   --fan-in 2,8 --seeds 1 --sweep "tcp.rto_min=5 ms,200 ms" --set "workload.duration=100 ms" --out "$many" >/dev/null
-FANIN_MANY=$many/report.html FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+classes=$PWD/target/web-classes
+rm -rf "$classes"
+"$fanin" compare scenarios/tcp-beside-rdma.toml --fan-in 16 --seeds 1 --set "workload.duration=10 ms" --out "$classes" >/dev/null
+FANIN_CLASSES=$classes/report.html FANIN_MANY=$many/report.html FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

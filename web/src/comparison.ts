@@ -1,6 +1,7 @@
 // The charts of a comparison.
 
 import { distributions } from "./cdf";
+import { classes } from "./classes";
 import type { Report } from "./data";
 import { heats } from "./heat";
 import { latency } from "./latency";
@@ -17,7 +18,7 @@ import { table } from "./table";
 /** The charts of a comparison, with the schemes that they show. */
 export function comparison(report: Report): { schemes: Schemes; parts: HTMLElement[] } {
   const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
-  const inside = [...stories(report, schemes), ...swarms(report, schemes), ...phases(report, schemes), ...heats(report, schemes)];
+  const inside = [...stories(report, schemes), ...swarms(report, schemes), ...phases(report, schemes), ...classes(report, schemes), ...heats(report, schemes)];
   // Long flows have no times that could be distributed.
   const timed = report.cdfs.some((cdf) => cdf.qct.ms.length + cdf.fct.ms.length > 0);
   const parts = [...(timed ? [distributions(report, schemes)] : []), ...slowdown(report, schemes), ...service(report, schemes), ...latency(report, schemes), ...inside, table(report, schemes)];

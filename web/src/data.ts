@@ -33,6 +33,13 @@ export type Cdf = { scheme: string,
   /** Flow completion times. */
   fct: Curve, };
 
+/** Charts of one port: a bar per class. */
+export type Classes = { scheme: string,
+  /** The sweep point, in words. */
+  at: string, seed: number,
+  /** The port with the most classes; of several, the one that sent the most bytes. */
+  port: string, charts: Array<DrawnChart>, };
+
 /** Rising times, and the share of all times up to each: it ends below one if some flows or queries did not finish. */
 export type Curve = { ms: Array<number>, share: Array<number>, };
 
@@ -249,6 +256,8 @@ export type Report = {
   swarms: Array<Swarms>,
   /** Phases of the job in the same runs, if the workload is one. */
   phases: Array<Phases>,
+  /** Traffic classes in those runs, if the scenario has any. */
+  classes: Array<Classes>,
   /** Ports over time in those runs, if measured. */
   heats: Array<Heat>, };
 

@@ -6,7 +6,7 @@ import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./ch
 import type { DrawnChart, DrawnCurve, PaperFigure, ScorecardData } from "./data";
 import { el } from "./dom";
 import { Claims, expected, reported } from "./expected";
-import { three, time } from "./format";
+import { capital, three, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
 import { Schemes } from "./schemes";
 
@@ -63,10 +63,6 @@ export function curves(id: string, chart: DrawnChart, log: boolean, schemes: Sch
   schemes.onChange(() => drawn.draw());
   claims.onChange(() => drawn.draw());
   return drawn.frame;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The chart in words: where each curve begins, ends and is largest. */

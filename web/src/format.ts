@@ -73,3 +73,8 @@ export interface RateUnit {
 export function rateUnit(lineMbps: number): RateUnit {
   return lineMbps >= 100_000 ? { name: "Gbit/s", mbps: 1000 } : { name: "Mbit/s", mbps: 1 };
 }
+
+/** A text that begins with a capital letter. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -5,6 +5,7 @@
 
 mod cdf;
 mod chart;
+mod classes;
 mod heat;
 mod html;
 mod lane;
@@ -34,6 +35,7 @@ use fanin_lab::{
 
 use cdf::Cdf;
 pub use chart::{Band, DrawnChart, DrawnCurve, Expected, Mark};
+use classes::Classes;
 use heat::Heat;
 use phases::Phases;
 use rows::ReportRow;
@@ -88,6 +90,8 @@ pub struct Report {
     swarms: Vec<Swarms>,
     /// Phases of the job in the same runs, if the workload is one.
     phases: Vec<Phases>,
+    /// Traffic classes in those runs, if the scenario has any.
+    classes: Vec<Classes>,
     /// Ports over time in those runs, if measured.
     heats: Vec<Heat>,
 }
@@ -134,7 +138,8 @@ pub fn report(
 ) -> Result<Report, Broken> {
     let runs: Vec<(&RunSpec, &RunTables)> = runs.finished().collect();
     let many_to_one = variants.iter().any(|c| c.settings.workload.kind.many_to_one());
-    let (mut stories, mut swarms, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut stories, mut swarms, mut phases) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut classes, mut heats) = (Vec::new(), Vec::new());
     for (label, _) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         let Some((spec, tables)) = timeline::choose(&runs, label, &rows) else { continue };
@@ -147,6 +152,7 @@ pub fn report(
             swarms.extend(Swarms::new(spec, &seen));
         }
         phases.extend(Phases::new(spec, tables));
+        classes.extend(Classes::new(spec, tables));
         heats.extend(Heat::new(spec, tables));
     }
     let axis = Axis::of(variants);
@@ -180,6 +186,7 @@ pub fn report(
         stories,
         swarms,
         phases,
+        classes,
         heats,
     })
 }
