@@ -72,16 +72,12 @@ params! {
         /// Maximum decrease of the planned rate per period (equation 5; section 4.4).
         #[range(Share::of(1, 1 << 16).., "the planned rate would never decrease")]
         beta: Share = Share::of(1, 5),
-        /// Number of hubs that may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d, where B_u is a server's share of its rack's uplinks), corrected (S_e/s B_d/B_u: fewer on a slower downlink, as in section 4.3), or a fixed number.
+        /// Number of hubs that may send to the front end at once, shared by the mean number of its concurrent requests (section 3.1): equation 1 as printed (S_e/s B_u/B_d, where B_u is a server's share of its rack's uplinks), corrected (S_e/s B_d/B_u: fewer on a slower downlink, as in section 4.3), or a fixed number for each request.
         bound: Bound = Bound::Printed,
         /// N if fixed: the number of racks in section 4.
         #[needs(|sicc| sicc.bound == Bound::Fixed, "N follows from equation 1 unless `sicc.bound` is \"fixed\"")]
         #[range(1..=1_000_000)]
         hubs: u32 = 50,
-        /// m: number of concurrent requests of a front end, which share M (section 3.1).
-        #[needs(|sicc| sicc.bound != Bound::Fixed, "`sicc.hubs` is N for one request")]
-        #[range(1..=1_000_000)]
-        requests: u32 = 1,
         /// Mean object size, which the front end knows; for 20 to 1,000 B, as in section 4.
         #[range(Bytes(1)..=Bytes(1_000_000_000))]
         mean_object: Bytes = Bytes(510),

@@ -4,8 +4,8 @@
 //! Law:     while there are more than N roots: the one with the fewest objects in its tree, of those with others under their aggregation
 //!          router, becomes a child of the one with the next fewest there (Rule 1), which has no fewer (Rule 2); while the parent has
 //!          fewer than N children, it takes over the new child's own, the largest first.
-//!          M = S_e/s B_u/B_d, N = M/m.
-//! Units:   objects; hubs; N rounded down, at least 1.
+//!          M = S_e/s B_u/B_d, N = M/m, where m is the mean number of concurrent requests so far.
+//! Units:   objects; hubs; M and N rounded down, at least 1.
 //! Owns:    parents, children.
 //! Departs: Algorithm 1 does not cover a hub that is alone under its router, and does not end if all are: here it stays a root while
 //!          there are others to link, and once all are alone, links cross routers, which are equally distant in a fat tree. M grows as
@@ -34,18 +34,39 @@ words! {
     }
 }
 
-/// N: number of hubs that may send to the front end at once, per each of `requests`. `buffer` is the edge switch's, `packet` the mean
-/// packet size, `up` a server's share of the switch's uplinks, `down` the rate of the front end's link.
-pub fn bound(reading: Bound, buffer: Bytes, packet: Bytes, up: Rate, down: Rate, requests: u32, fixed: u32) -> u32 {
+/// M: number of hubs that may send to the front end at once (equation 1); `fixed` if it is. `buffer` is the edge switch's, `packet` the
+/// mean packet size, `up` a server's share of the switch's uplinks, `down` the rate of the front end's link.
+pub fn bound(reading: Bound, buffer: Bytes, packet: Bytes, up: Rate, down: Rate, fixed: u32) -> u32 {
     let (over, under) = match reading {
         Bound::Printed => (up, down),
         Bound::Mended => (down, up),
         Bound::Fixed => return fixed.max(1),
     };
     let whole = u128::from(buffer.0).saturating_mul(over.0.into());
-    let part = (u128::from(packet.0) * u128::from(under.0)).saturating_mul(requests.into());
+    let part = u128::from(packet.0) * u128::from(under.0);
     let hubs = whole.checked_div(part).unwrap_or(1);
     u32::try_from(hubs).unwrap_or(u32::MAX).max(1)
+}
+
+/// m: mean number of a front end's requests under way when one begins, that one included, since the front end began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Concurrency {
+    begun: u64,
+    under_way: u64,
+}
+
+impl Concurrency {
+    /// Counts a request that begins, as one of so many under way.
+    pub fn begin(&mut self, under_way: u32) {
+        self.begun += 1;
+        self.under_way += u64::from(under_way.max(1));
+    }
+
+    /// N = M/m: the hubs of one request.
+    pub fn share(&self, hubs: u32) -> u32 {
+        let share = u128::from(hubs) * u128::from(self.begun) / u128::from(self.under_way.max(1));
+        u32::try_from(share).unwrap_or(hubs).clamp(1, hubs.max(1))
+    }
 }
 
 /// A hub.

@@ -109,7 +109,7 @@ fn sicc(file: Option<SiccInFile>, link: Rate, files: &Files) -> Result<(SiccSett
     let period = bounded(file.period, usual.period, right("period", "10 ms", "ms"), PERIOD)?;
     let fixed = file.hubs.map(|hubs| whole(Some(hubs), 1, 1_000_000)).transpose()?;
     let bound = if fixed.is_some() { Bound::Fixed } else { usual.bound };
-    let most = tree::bound(bound, buffer, mean_object, uplink, link, 1, fixed.unwrap_or(1) as u32);
+    let most = tree::bound(bound, buffer, mean_object, uplink, link, fixed.unwrap_or(1) as u32);
     let sicc = sicc::Params { mean_object, period, bound, ..usual };
     Ok((SiccSettings { sicc, buffer, queue: file.queue.map(|path| files.path(&path)) }, most))
 }

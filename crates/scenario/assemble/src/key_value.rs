@@ -32,7 +32,7 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
 pub fn most_hubs(spec: &RunSpec, host: u32) -> u32 {
     let (s, sicc) = (&spec.settings, &spec.settings.fan_outs.sicc);
     let (buffer, capacity) = (Bytes(s.in_bytes(s.port_buffer())), capacity(spec, HostId(host)));
-    tree::bound(sicc.bound, buffer, sicc.mean_object, s.uplink_of_host(), capacity, sicc.requests, sicc.hubs)
+    tree::bound(sicc.bound, buffer, sicc.mean_object, s.uplink_of_host(), capacity, sicc.hubs)
 }
 
 /// The hub on a host.

@@ -2,7 +2,7 @@
 
 use fanin_fanout::speed::{self, Planned};
 use fanin_fanout::swarm::{Policy, Swarms, Target};
-use fanin_fanout::tree::{self, Bound, Tree, bound};
+use fanin_fanout::tree::{self, Bound, Concurrency, Tree, bound};
 use fanin_units::{Bytes, Rate};
 use proptest::prelude::*;
 
@@ -156,11 +156,20 @@ proptest! {
         packet in any::<u64>(),
         up in any::<u64>(),
         down in any::<u64>(),
-        requests in any::<u32>(),
     ) {
-        let n = |reading, up, down| bound(reading, Bytes(buffer), Bytes(packet), Rate(up), Rate(down), requests, 0);
+        let n = |reading, up, down| bound(reading, Bytes(buffer), Bytes(packet), Rate(up), Rate(down), 0);
         prop_assert!(n(Bound::Printed, up, down) >= 1 && n(Bound::Fixed, up, down) == 1);
         prop_assert_eq!(n(Bound::Printed, up, down), n(Bound::Mended, down, up));
+    }
+
+    #[test]
+    fn shares_are_the_bound_over_the_mean(bound in 1..=u32::MAX, under_way in prop::collection::vec(1..10_000u32, 1..50)) {
+        let mut concurrency = Concurrency::default();
+        under_way.iter().for_each(|&requests| concurrency.begin(requests));
+        let mean = under_way.iter().map(|&requests| f64::from(requests)).sum::<f64>() / under_way.len() as f64;
+        let share = f64::from(concurrency.share(bound));
+        let exact = (f64::from(bound) / mean).max(1.0);
+        prop_assert!(share <= exact + 1e-6 && share + 1.0 >= exact - 1e-6, "{share}, not {exact}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use fanin_fanout::balance::{Object, balance};
 use fanin_fanout::redirect::{self, Held};
 use fanin_fanout::speed::{self, Planned};
 use fanin_fanout::swarm::{Swarms, Target};
-use fanin_fanout::tree::{self, Tree, bound};
+use fanin_fanout::tree::{self, Concurrency, Tree, bound};
 use fanin_fanout::{Kind, Settings, packing, rows, sicc};
 use fanin_units::{Bytes, Rate, Time};
 use serde_json::{Value, json};
@@ -90,11 +90,16 @@ fn swarms(sicc: sicc::Params) -> Driver {
 }
 
 fn trees(sicc: sicc::Params) -> Driver {
+    let mut concurrency = Concurrency::default();
     Box::new(move |step| {
+        if let Some(under_way) = step.get("under_way") {
+            concurrency.begin(whole(under_way) as u32);
+            return vec![("hubs", json!(concurrency.share(whole(&step["bound"]) as u32)))];
+        }
         if let Some(packet) = step.get("packet") {
             let [up, down] = ["up", "down"].map(|key| step[key].as_str().expect("a rate").parse().expect("a rate"));
             let (buffer, packet) = (Bytes(whole(&step["buffer"])), Bytes(whole(packet)));
-            return vec![("bound", json!(bound(sicc.bound, buffer, packet, up, down, sicc.requests, sicc.hubs)))];
+            return vec![("bound", json!(bound(sicc.bound, buffer, packet, up, down, sicc.hubs)))];
         }
         let hub = |row: &Value| {
             let [objects, aggregation] = numbers(row);

@@ -14,6 +14,7 @@ mod swarmed;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fanout::speed::Planned;
+use fanin_fanout::tree::Concurrency;
 use fanin_fanout::{Window, sicc};
 use fanin_placement::{Cover, Server};
 use fanin_units::{Bytes, Rate, Time};
@@ -38,7 +39,7 @@ pub enum RequestMethod {
         parts: sicc::Parts,
         /// Settings of SICC.
         settings: sicc::Params,
-        /// Maximum number of hubs that send to the front end itself.
+        /// Maximum number of hubs that send to the front end itself; shared by concurrent requests unless it is fixed.
         bound: u32,
         /// Payload of a full packet, and its other bytes, which count for hubs' speeds.
         packet: (u32, u32),
@@ -104,6 +105,8 @@ pub struct FrontEnd<K> {
     next: u32,
     /// B_p, which is kept across requests.
     planned: Planned,
+    /// m, for requests through hubs.
+    concurrency: Concurrency,
     /// End of the period; `NEVER` without requests.
     period_ends: Time,
     /// Bytes of this period.
@@ -133,6 +136,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             requests: BTreeMap::new(),
             next: 0,
             planned,
+            concurrency: Concurrency::default(),
             period_ends: Time::NEVER,
             received: 0,
             idle_since: Time::ZERO,

@@ -1,7 +1,7 @@
 //! Requests through hubs: swarms, their tree, the speeds of roots, and redirection from slow hubs to others (SICC, section 3).
 
 use fanin_fanout::swarm::{Swarms, Target};
-use fanin_fanout::tree::{self, Tree};
+use fanin_fanout::tree::{self, Bound, Tree};
 use fanin_fanout::{redirect, sicc, speed};
 use fanin_units::{Bytes, Rate, Time};
 
@@ -20,9 +20,14 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let RequestMethod::Swarms { parts, settings, bound, .. } = &self.params.method else { return };
+        self.concurrency.begin(self.requests.len() as u32);
         let (parts, period, starts) = (*parts, settings.period, settings.start);
         let Some(request) = self.requests.get_mut(&number) else { return };
-        let most = if parts.tree { *bound } else { u32::MAX };
+        let most = match settings.bound {
+            _ if !parts.tree => u32::MAX,
+            Bound::Fixed => *bound,
+            Bound::Printed | Bound::Mended => self.concurrency.share(*bound),
+        };
         request.form(now, &parts, settings, most, directory, draw);
         if self.period_ends == Time::NEVER {
             if starts == sicc::Start::Spare {

@@ -85,9 +85,9 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
 /// the queue is estimated.
 fn has_usual_sicc(spec: &RunSpec) -> bool {
     let given = spec.settings.fan_outs.sicc;
-    let sicc::Params { bound, hubs, requests, mean_object, period, linger, hub_window, hub, queue, .. } = given;
+    let sicc::Params { bound, hubs, mean_object, period, linger, hub_window, hub, queue, .. } = given;
     let usual = sicc::Params::default();
-    given == sicc::Params { bound, hubs, requests, mean_object, period, linger, hub_window, hub, queue, ..usual }
+    given == sicc::Params { bound, hubs, mean_object, period, linger, hub_window, hub, queue, ..usual }
 }
 
 /// The algorithm by the name that `fanin front` has for it.

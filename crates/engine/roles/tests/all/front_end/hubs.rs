@@ -37,7 +37,7 @@ fn hubs_fetch_their_racks_at_equal_speeds() {
 
 #[test]
 fn open_requests_share_planned_rate() {
-    let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, TWO_RACKS));
+    let mut at = At::new(asks_hubs(FULL, 4), Cluster::of(10, TWO_RACKS));
     at.asks(Time::ZERO, Time::NEVER);
     at.sent();
     at.asks(ms(1), Time::NEVER);
