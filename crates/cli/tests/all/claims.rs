@@ -231,6 +231,9 @@ fn refuses_invalid_open_parameters_before_running() {
     fs::write(place.path("papers/tiny/sensitivity.toml"), ranges).unwrap();
     let message = place.refuses(&["reproduce", "tiny", "--sensitivity"]);
     assert!(message.contains("did you mean `host.service_time`?"), "{message}");
+    fs::write(place.path("papers/tiny/sensitivity.toml"), "figures = [\"T-99\"]\n").unwrap();
+    let message = place.refuses(&["reproduce", "tiny", "--sensitivity"]);
+    assert!(message.contains("sensitivity.toml: `tiny` has no figure `T-99`"), "{message}");
     assert!(!place.cache().exists());
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use fanin_lab::Session;
-use fanin_papers::{ClaimSensitivity, Conditions, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
+use fanin_papers::{ClaimSensitivity, Conditions, Figure, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
 use serde::Deserialize;
 
 use crate::read::{SENSITIVITY, variants};
@@ -19,6 +19,9 @@ use fanin_execute::replace;
 struct Ranges {
     /// Seeds of every point, overriding the scenarios.
     seeds: Option<u32>,
+    /// The judged figures; if empty all but those of whole runs.
+    #[serde(default)]
+    figures: Vec<String>,
     /// Settings of all scenarios in all rows.
     #[serde(default)]
     set: Vec<String>,
@@ -38,6 +41,9 @@ impl Ranges {
         let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
         let text = input::text(&path, SCENARIO_MAX).map_err(|error| problem(error.to_string()))?;
         let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
+        if let Some(id) = ranges.figures.iter().find(|&id| paper.figures.iter().all(|figure| figure.id != *id)) {
+            return Err(problem(format!("`{}` has no figure `{id}`", paper.name)));
+        }
         let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
         let mut named = ranges.parameter.iter().flat_map(|p| &p.scenarios).chain(ranges.scenario.keys());
         if let Some(name) = named.find(unknown) {
@@ -52,6 +58,11 @@ impl Ranges {
             }
         }
         Ok(ranges)
+    }
+
+    /// Whether the rows are judged by a figure.
+    fn judges(&self, figure: &Figure) -> bool {
+        if self.figures.is_empty() { !figure.whole_runs } else { self.figures.contains(&figure.id) }
     }
 
     /// Settings that shorten all rows.
@@ -142,7 +153,7 @@ impl Reading {
 pub fn sweep(session: &mut Session<'_>, paper: &Paper, tell: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
     let ranges = Ranges::read(paper)?;
     let mut judged = paper.for_its_claims();
-    judged.figures.retain(|figure| !figure.whole_runs);
+    judged.figures.retain(|figure| ranges.judges(figure));
     let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, ReproduceError> {
         let set = ranges.reduced().chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
@@ -183,10 +194,11 @@ fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
         Some(scenario) => format!(" in `{scenario}`"),
     };
     let set = ranges.reduced().map(|setting| format!(", `{}`{}", setting.assignment, of(&setting))).collect::<String>();
+    let figures = if ranges.figures.is_empty() { String::new() } else { format!(", figure {}", ranges.figures.join(", ")) };
     let most = found.most(&counted).map_or(String::new(), |(key, n)| format!(", {n} of them on `{key}`"));
     let mut text = format!(
         "# Sensitivity of the verdicts to open parameters\n\n\
-         `make sensitivity` generates this page: one parameter at a time, {seeds}{set}. {fragile} of {claims} claims are fragile: they hold\n\
+         `make sensitivity` generates this page: one parameter at a time, {seeds}{set}{figures}. {fragile} of {claims} claims are fragile: they hold\n\
          with some of these settings and fail with others{most}. With the scenarios' own settings, {held} hold.\n\n\
          | key | value | tested value | claims that hold | changed verdicts | reason for the range |\n\
          | --- | --- | --- | --- | --- | --- |\n"
