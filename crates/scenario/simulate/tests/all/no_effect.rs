@@ -1,6 +1,6 @@
 //! Keys that a warning calls ineffective change no table; keys with a condition have an effect where it is met.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 42] = [
+const BASES: [&str; 43] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -34,6 +34,8 @@ const BASES: [&str; 42] = [
     "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 300\n[workload]\nkind = \"key_value\"\nfan_in = 100\nqueries = 5\n[link]\nrate = \"1 Gbit/s\"\n[host]\nservice_time = \"20 us\"\nservice_jitter = \"50 us\"\n",
     "schemes = [\"one-all\"]\n[key_value]\nserver = \"reordered\"\nwithin = \"2 ms\"\nmost = \"20 KB\"\nper_request = 40\n[workload]\nkind = \"key_value\"\nqueries = 20\n[host]\nservice_time = \"20 us\"\n",
     "schemes = [\"one-all\"]\n[key_value]\nplacement = \"plan.csv\"\nobjects = 100\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
+    // Connections that are given up.
+    "schemes = [\"one-all\"]\n[key_value]\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n[faults]\nloss = 0.5\n",
     "schemes = [\"one-all\"]\n[key_value]\npopularity = \"two-class\"\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
     "schemes = [\"one-all\"]\n[key_value]\npopularity = \"pages\"\npages = 5\nper_request = 50\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
     "schemes = [\"picc\"]\n[picc]\ntheta = 2\nw = 2\nstrongest = 3\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
@@ -180,8 +182,8 @@ fn tried(key: &KeyDoc) -> bool {
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 
-/// Values of a key without effect that a base tries.
-const ENOUGH: usize = 3;
+/// Parts of the keys, which threads try one after another.
+const PARTS: usize = 4;
 
 /// Keys seen so far: those that a warning named, and those that changed a table.
 #[derive(Default)]
@@ -190,18 +192,23 @@ struct Seen<'a> {
     moving: BTreeSet<&'a str>,
 }
 
-fn try_all<'a>(base: &str, docs: &'a [KeyDoc], seen: &Mutex<Seen<'a>>) {
+/// Tries some keys in the base of this number.
+fn try_keys<'a>(number: usize, base: &str, docs: impl Iterator<Item = &'a KeyDoc>, seen: &Mutex<Seen<'a>>) {
     let scenario = scenario_of(base);
     let plain = run(&spec(base, &scenario, None).expect("the base is right").0);
-    let mut without_effect: BTreeMap<&str, usize> = BTreeMap::new();
-    for (key, value) in docs.iter().flat_map(|key| VALUES.map(|value| (key, value))) {
+    // One value shows that a key has no effect here. Other bases begin with other values.
+    let mut values = VALUES;
+    values.rotate_left(number % VALUES.len());
+    let mut shown: BTreeSet<&str> = BTreeSet::new();
+    for (key, value) in docs.flat_map(|key| values.map(|value| (key, value))) {
         let path = key.path.as_str();
         let set = format!("{path}={value}");
+        // Nothing is left to be shown.
+        if shown.contains(path) && seen.lock().unwrap().moving.contains(path) {
+            continue;
+        }
         let Some((spec, warned)) = spec(base, &scenario, Some(&set)) else { continue };
-        // A few values show that a key has no effect here; other bases try it, too.
-        let tries = without_effect.entry(path).or_default();
-        *tries += usize::from(warned);
-        if warned && *tries > ENOUGH {
+        if warned && !shown.insert(path) {
             continue;
         }
         // One observed change is enough.
@@ -228,8 +235,11 @@ fn warned_keys_have_no_effect() {
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
             scope.spawn(|| {
-                while let Some(base) = bases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    try_all(base, &docs, &seen);
+                loop {
+                    let task = next.fetch_add(1, Ordering::Relaxed);
+                    let (number, part) = (task / PARTS, task % PARTS);
+                    let Some(base) = bases.get(number) else { break };
+                    try_keys(number, base, docs.iter().skip(part).step_by(PARTS), &seen);
                 }
             });
         }

@@ -144,7 +144,7 @@ section! {
         deadline: Optional<Time> = Optional::NONE,
         /// A peer that is silent for this long is considered failed and gets no more requests. A hub considers its servers failed after half of this time, so that it can report them before it is considered failed itself. "none": never.
             #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits forever")]
-        timeout: Optional<Time> = Optional::NONE,
+        timeout: Optional<Time> = Optional(Some(Time::from_secs(10))),
         /// Attempts to request an object before it has failed.
         #[range(1..=255)]
         tries: u32 = 6,
