@@ -71,7 +71,7 @@ bench-roles: ## measure the time per message of front end, hub and data server
 
 bench-requests: ## measure memory and time of a request for 1,000 objects on 150,000 servers
 	@scripts/setup.sh rust
-	@cargo bench --quiet --locked --package fanin-simulate --bench requests
+	@cargo bench --quiet --locked --package fanin-simulate-tests --bench requests
 
 sensitivity: build ## rewrite papers/*/sensitivity.json and .md (hours; resumes)
 	@target/release/fanin reproduce all --sensitivity
@@ -86,8 +86,8 @@ bench-placement: build ## compare plans with mt-KaHyPar's and METIS's on twenty 
 
 torture: ## run CASES (10000) random schedules of faults, requests and moves from FIRST (1000), and SCENARIOS (2000) random scenarios
 	@scripts/setup.sh rust
-	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-simulate --test all fault_schedules:: -- --ignored --nocapture
-	@cargo test --quiet --locked --package fanin-simulate --test all sawtooth:: -- --ignored
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-simulate-tests --test all fault_schedules:: -- --ignored --nocapture
+	@cargo test --quiet --locked --package fanin-simulate-tests --test all sawtooth:: -- --ignored
 	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_event machine::crashes machine::wrong --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_bytes machine::plans --nocapture
 	CASES=$$(( $(or $(CASES),10000) * 34 / 10 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::failover --nocapture

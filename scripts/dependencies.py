@@ -126,6 +126,7 @@ ALLOWED = {
     "fanin-kernel": ("", "clap libbpf-rs nix serde serde_json signal-hook"),
     # Seeds and waits of tests.
     "fanin-testing": ("", "proptest"),
+    "fanin-simulate-tests": ("", ""),
     # The API for programs and notebooks.
     "fanin": (
         "fanin-advise fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-rdma fanin-report fanin-reproduce fanin-sim fanin-simulate fanin-spec fanin-tables fanin-tcp fanin-testbed fanin-transport fanin-uet fanin-units",
@@ -137,7 +138,7 @@ ALLOWED = {
     "fanin-python": ("fanin fanin-cli fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("bytes etherparse fanin fanin-apps fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("bytes etherparse fanin fanin-apps fanin-assemble fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-transport fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-simulate": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]

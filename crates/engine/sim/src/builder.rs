@@ -202,7 +202,7 @@ impl<T: Transport> Builder<T> {
         self,
         applications: Applications,
         parts: NonZeroUsize,
-        team: &impl Team,
+        team: &dyn Team,
         stop: &AtomicBool,
     ) -> Result<RunTables, RunError> {
         let replay = self.replay.clone();

@@ -60,8 +60,8 @@ fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<Ru
 struct SideBySide;
 
 impl Team for SideBySide {
-    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
-        parts.par_iter_mut().with_max_len(1).for_each(serve);
+    fn each(&self, tasks: &mut [&mut (dyn FnMut() + Send)]) {
+        tasks.par_iter_mut().with_max_len(1).for_each(|task| task());
     }
 }
 

@@ -114,7 +114,7 @@ pub fn run_telling(
 pub fn run_in_parts(
     spec: &RunSpec,
     parts: NonZeroUsize,
-    team: &impl Team,
+    team: &dyn Team,
     stop: &AtomicBool,
 ) -> Result<RunTables, RunError> {
     match one_core(spec) {

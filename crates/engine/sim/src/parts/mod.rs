@@ -41,15 +41,15 @@ pub use reasons::one_core;
 
 /// Serves the parts of a run.
 pub trait Team: Sync {
-    /// Serve each part, in parallel if possible; return when all are served.
-    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync);
+    /// Call each task once, in parallel if possible; return when all have returned.
+    fn each(&self, tasks: &mut [&mut (dyn FnMut() + Send)]);
 }
 
 /// Serve a run that no reason restricts to one core in this many parts; its tables, or the conservation error.
 pub(crate) fn run<T: Transport, const LARGE: bool>(
     whole: Running<NoProbe<LARGE>, T, Applications>,
     parts: NonZeroUsize,
-    team: &impl Team,
+    team: &dyn Team,
     stop: &AtomicBool,
 ) -> Result<Result<RunTables, Imbalance>, RunError> {
     let borders = Borders::new(whole.world.config().framing, &whole.world.net.fabric, parts.get());
@@ -70,19 +70,19 @@ pub(crate) fn run<T: Transport, const LARGE: bool>(
 /// Fewer events are served faster sequentially than in parallel.
 const FEW: u64 = 1_000;
 
-struct Run<'a, T: Transport, M, const LARGE: bool> {
+struct Run<'a, T: Transport, const LARGE: bool> {
     whole: Running<NoProbe<LARGE>, T, Applications>,
     borders: Borders,
     /// Empty while the network is joined.
     parts: Vec<Part<T, LARGE>>,
     /// The workload's timers while the network is split.
     timers: Heap,
-    team: &'a M,
+    team: &'a dyn Team,
     /// Events served in the last round of all parts.
     served: u64,
 }
 
-impl<T: Transport, M: Team, const LARGE: bool> Run<'_, T, M, LARGE> {
+impl<T: Transport, const LARGE: bool> Run<'_, T, LARGE> {
     fn nets(parts: &mut [Part<T, LARGE>]) -> Vec<&mut Net<Border<LARGE>>> {
         parts.iter_mut().map(|part| &mut part.running.world.net).collect()
     }
@@ -200,10 +200,12 @@ impl<T: Transport, M: Team, const LARGE: bool> Run<'_, T, M, LARGE> {
     }
 
     fn go(&mut self, until: Time) {
-        match self.served < FEW {
-            true => self.parts.iter_mut().for_each(|part| part.go(until)),
-            false => self.team.each(&mut self.parts, |part| part.go(until)),
+        if self.served < FEW {
+            return self.parts.iter_mut().for_each(|part| part.go(until));
         }
+        let mut tasks: Vec<_> = self.parts.iter_mut().map(|part| || part.go(until)).collect();
+        let mut tasks: Vec<&mut (dyn FnMut() + Send)> = tasks.iter_mut().map(|task| task as _).collect();
+        self.team.each(&mut tasks);
     }
 
     /// Exchange packets between parts, and report received messages to the workload.

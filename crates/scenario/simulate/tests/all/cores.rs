@@ -17,8 +17,8 @@ use proptest::prelude::*;
 struct Threads;
 
 impl Team for Threads {
-    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
-        thread::scope(|scope| parts.iter_mut().for_each(|part| drop(scope.spawn(|| serve(part)))));
+    fn each(&self, tasks: &mut [&mut (dyn FnMut() + Send)]) {
+        thread::scope(|scope| tasks.iter_mut().for_each(|task| drop(scope.spawn(task))));
     }
 }
 
