@@ -24,13 +24,13 @@ fan_in = [4, 24]
 "#;
 
 fn advise(place: &Place, more: &[&str]) -> Value {
-    let arguments = [&["advise", "my.toml", "--budget", "3M", "--no-cache", "--json"], more].concat();
+    let arguments = [&["advise", "my.toml", "--budget", "3M", "--json"], more].concat();
     serde_json::from_str(&place.says(&arguments)).unwrap()
 }
 
 #[test]
 fn advises_a_collapsing_rack_with_commands() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let advice = advise(&place, &[]);
     assert_eq!((&advice["schema"], &advice["needed"]), (&2.into(), &true.into()));
     assert!(advice["onset"].as_u64().is_some_and(|n| n <= 24), "{}", advice["onset"]);
@@ -51,7 +51,7 @@ fn advises_a_collapsing_rack_with_commands() {
 
 #[test]
 fn printed_commands_reproduce_the_advice() {
-    let (place, fresh) = (Place::with(RACK), Place::with(RACK));
+    let (place, fresh) = (Place::sharing_runs(RACK), Place::sharing_runs(RACK));
     let line = "advise --servers 32 --rate 10Gbit/s --answer 64KiB --set switch.buffer=256KiB --budget 4M";
     let arguments: Vec<&str> = line.split(' ').collect();
     let advice: Value = serde_json::from_str(&place.says(&[&arguments[..], &["--json"]].concat())).unwrap();
@@ -76,7 +76,7 @@ fn printed_commands_reproduce_the_advice() {
 
 #[test]
 fn ranked_remedies_have_valid_shell_scripts() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let advice = advise(&place, &["--out", "made", "--set", "tcp.profile=linux"]);
     let ranked = advice["remedies"].as_array().unwrap().iter().filter(|one| one["apart"].is_null());
     for (rank, remedy) in (1..).zip(ranked) {
@@ -99,7 +99,7 @@ fn ranked_remedies_have_valid_shell_scripts() {
 
 #[test]
 fn growth_shows_both_states_and_its_remedies() {
-    let place = Place::with(&RACK.replace("[4, 24]", "[2]").replace("64 KiB\"\n[tcp]", "128 KiB\"\n[tcp]"));
+    let place = Place::sharing_runs(&RACK.replace("[4, 24]", "[2]").replace("64 KiB\"\n[tcp]", "128 KiB\"\n[tcp]"));
     let advice = advise(&place, &["--grow-to", "24"]);
     assert_eq!((&advice["today"]["servers"], &advice["grown"]["servers"]), (&2.into(), &24.into()));
     assert_eq!((&advice["today"]["impaired"], &advice["grown"]["impaired"]), (&false.into(), &true.into()));
@@ -115,7 +115,7 @@ fn growth_shows_both_states_and_its_remedies() {
 
 #[test]
 fn erasure_codes_wait_for_data_servers_only() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let advice = advise(&place, &["--stripe", "12+4", "--grow-to", "48"]);
     assert_eq!((&advice["today"]["servers"], &advice["grown"]["servers"]), (&24.into(), &48.into()));
     for state in ["today", "grown"] {
@@ -134,7 +134,7 @@ fn erasure_codes_wait_for_data_servers_only() {
 
 #[test]
 fn reports_goals_below_the_wire_time_as_impossible() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let advice = advise(&place, &["--goal", "mean < 5 ms"]);
     // 24 responses of 64 KiB at 1 Gbit/s take 12.6 ms without their headers.
     assert!(advice["today"]["wire_ms"].as_f64().unwrap() > 12.6, "{}", advice["today"]);
@@ -145,7 +145,7 @@ fn reports_goals_below_the_wire_time_as_impossible() {
 #[test]
 #[ignore = "takes half a minute: make check-long"]
 fn reports_assumptions_that_decide_the_verdict() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1200KiB --budget 20M --remedies rto-min --json";
     let advice: Value = serde_json::from_str(&place.says(&line.split(' ').collect::<Vec<_>>())).unwrap();
     let assumption =
@@ -165,13 +165,14 @@ fn reports_assumptions_that_decide_the_verdict() {
 
 #[test]
 fn advice_does_not_depend_on_the_number_of_threads() {
-    let place = Place::with(RACK);
-    assert_eq!(advise(&place, &["--jobs", "1"]), advise(&place, &["--jobs", "3"]));
+    let place = Place::sharing_runs(RACK);
+    let [one, three] = ["1", "3"].map(|jobs| advise(&place, &["--no-cache", "--jobs", jobs]));
+    assert_eq!(one, three);
 }
 
 #[test]
 fn a_goal_ranks_remedies_that_meet_it_by_effort() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let advice = advise(&place, &["--goal", "goodput > 60 %"]);
     let meets: Vec<bool> = advice["remedies"]
         .as_array()
@@ -196,7 +197,7 @@ fn described(place: &Place, options: &[&str]) -> (Value, Value) {
 
 #[test]
 fn the_state_is_that_of_the_saved_scenario() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let clusters: [&[&str]; 3] = [
         &["--servers", "4", "--answer", "16KiB"],
         // Collapses at its start, and seldom later.
@@ -218,16 +219,16 @@ fn the_state_is_that_of_the_saved_scenario() {
 
 #[test]
 fn a_budget_below_the_scenarios_own_runs_is_reported() {
-    let place = Place::with(&RACK.replace("400 ms", "60 s"));
+    let place = Place::sharing_runs(&RACK.replace("400 ms", "60 s"));
     let advice = advise(&place, &["--remedies", "rto-min"]);
     assert_eq!(advice["base"]["short_only"], true, "{advice}");
-    let told = place.says(&["advise", "my.toml", "--budget", "3M", "--no-cache", "--remedies", "rto-min"]);
+    let told = place.says(&["advise", "my.toml", "--budget", "3M", "--remedies", "rto-min"]);
     assert!(told.replace('\n', " ").contains("because the budget is too small for the scenario's own"), "{told}");
 }
 
 #[test]
 fn brief_advice_fits_one_screen() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let brief = place.says_in("100", &["advise", "my.toml", "--budget", "3M", "--brief"]);
     assert!(brief.lines().count() <= 40 && brief.contains("best first"), "{brief}");
     let second = place.says_in("100", &["advise", "my.toml", "--budget", "3M", "--details", "2"]);
@@ -238,7 +239,7 @@ fn brief_advice_fits_one_screen() {
 
 #[test]
 fn printed_folders_of_scripts_exist() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let told = place.says_in("200", &["advise", "my.toml", "--budget", "3M", "--out", "made"]);
     let folders: Vec<&str> =
         told.lines().filter_map(|line| line.trim().strip_prefix("as scripts")).map(str::trim).collect();
@@ -248,7 +249,7 @@ fn printed_folders_of_scripts_exist() {
 
 #[test]
 fn saves_the_scenario_of_a_described_cluster() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     let line = [
         "advise",
         "--servers",
@@ -274,7 +275,7 @@ fn saves_the_scenario_of_a_described_cluster() {
 
 #[test]
 fn picture_compares_today_with_the_first_remedies() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     advise(&place, &["--out", "made"]);
     for file in ["advice.json", "report.html", "summary.csv"] {
         assert!(place.path(&format!("made/{file}")).exists(), "{file}");
@@ -283,7 +284,7 @@ fn picture_compares_today_with_the_first_remedies() {
 
 #[test]
 fn refuses_unsuitable_input_with_a_remedy() {
-    let place = Place::with(RACK);
+    let place = Place::sharing_runs(RACK);
     for (arguments, why) in [
         (vec!["advise", "my.toml", "--goal", "fast"], "`fast` is not a goal"),
         (vec!["advise", "my.toml", "--remedies", "magic"], "--remedies magic: unknown remedy; use rto-min"),
@@ -308,7 +309,7 @@ fn refuses_unsuitable_input_with_a_remedy() {
 fn random_sizes_have_no_minimum_wire_time() {
     let text = "schemes = [\"sw\"]\n[link]\nrate = \"100 Mbit/s\"\n[workload]\nkind = \"key_value\"\nqueries = 2\n\
                 [key_value]\nobjects = 5000\nreplicas = 1\nper_request = 1\n[sweep]\nfan_in = [40]\n";
-    let advice = advise(&Place::with(text), &["--goal", "mean < 50 us"]);
+    let advice = advise(&Place::sharing_runs(text), &["--goal", "mean < 50 us"]);
     assert!(advice["today"]["wire_ms"].is_null(), "{}", advice["today"]);
     assert_eq!(advice["goal"]["possible"], true, "a small object may be that fast");
 }
@@ -342,7 +343,7 @@ fn paused(of: &Value) -> [f64; 2] {
 
 #[test]
 fn a_lower_least_rate_shortens_pauses() {
-    let place = Place::with(LOSSLESS);
+    let place = Place::sharing_runs(LOSSLESS);
     let advice = advise(&place, &[]);
     let ([pauses, share], first) = (paused(&advice["today"]), &advice["remedies"][0]);
     assert_eq!((&advice["today"]["state"], &first["family"]), (&"paused".into(), &"min-rate".into()));
@@ -359,14 +360,14 @@ fn a_lower_least_rate_shortens_pauses() {
     for remedy in advice["remedies"].as_array().unwrap() {
         assert!(remedy["settings"].as_object().unwrap().keys().all(|key| !key.starts_with("tcp.")), "{remedy}");
     }
-    let text = place.says(&["advise", "my.toml", "--budget", "3M", "--no-cache"]);
+    let text = place.says(&["advise", "my.toml", "--budget", "3M"]);
     assert!(text.contains("echo 500 > \"/sys/class/net/$DEV/ecn/roce_rp/rpg_min_rate\""), "{text}");
 }
 
 #[test]
 fn headrooms_are_neither_too_small_nor_too_large() {
     let place =
-        Place::with(&LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"));
+        Place::sharing_runs(&LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"));
     // Two delays, two frames and the pause: 2 x 12,500 B, 2 x 1,090 B and 4 B.
     let refused = place.refuses(&["advise", "my.toml", "--set", "pfc.headroom=20 KB"]);
     assert!(refused.contains("27184 B until the pause takes effect; use at least that"), "{refused}");
@@ -402,7 +403,7 @@ duration = "5 ms"
 fan_in = [127]
 "#;
     let advice =
-        advise(&Place::with(text), &["--goal", "goodput > 90 %", "--remedies", "trim-queue,in-flight,withheld-acks"]);
+        advise(&Place::sharing_runs(text), &["--goal", "goodput > 90 %", "--remedies", "trim-queue,in-flight,withheld-acks"]);
     let today = advice["today"]["goodput_mbps"]["mean"].as_f64().unwrap();
     assert!(today < 90_000.0 && advice["today"]["paused"].is_null(), "{today}");
     let meets = |family: &str| {

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::support::kept;
+
 /// A run of half a millisecond of simulated time.
 pub const SMALL: &str = "\
 schemes = [\"newreno\", \"dctcp\"]
@@ -22,7 +24,8 @@ seeds = 2
 /// A folder with a scenario in it.
 pub struct Place {
     pub folder: TempDir,
-    cache: TempDir,
+    cache: PathBuf,
+    _own_cache: Option<TempDir>,
 }
 
 /// `fanin` with default signal handling: `nohup` and background shells ignore some signals.
@@ -34,9 +37,13 @@ pub fn program() -> Command {
 
 impl Place {
     pub fn with(text: &str) -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("my.toml"), text).unwrap();
-        Place { folder, cache: tempfile::tempdir().unwrap() }
+        let own = tempfile::tempdir().unwrap();
+        Place { cache: own.path().into(), _own_cache: Some(own), folder: folder(text) }
+    }
+
+    /// The same with the cache that tests share, so that none repeats another's runs.
+    pub fn sharing_runs(text: &str) -> Place {
+        Place { cache: kept(), _own_cache: None, folder: folder(text) }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -45,7 +52,7 @@ impl Place {
 
     /// The folder of its cache, once there is one.
     pub fn cache(&self) -> PathBuf {
-        self.cache.path().join("fanin")
+        self.cache.join("fanin")
     }
 
     /// Number of runs in its cache.
@@ -57,7 +64,7 @@ impl Place {
     /// `fanin` in the folder, with a cache of its own.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program();
-        command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.cache.path());
+        command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", &self.cache);
         command
     }
 
@@ -85,7 +92,7 @@ impl Place {
         let folder = Path::new(env!("CARGO_BIN_EXE_fanin")).parent().unwrap().display();
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("PATH={folder}:$PATH; {line}")]).current_dir(self.folder.path());
-        let output = shell.env("XDG_CACHE_HOME", self.cache.path()).output().unwrap();
+        let output = shell.env("XDG_CACHE_HOME", &self.cache).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{line}: {}", err(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -99,6 +106,12 @@ impl Place {
         assert!(output.stdout.is_empty(), "{arguments:?}");
         message
     }
+}
+
+fn folder(text: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("my.toml"), text).unwrap();
+    folder
 }
 
 /// Standard error as text.

@@ -10,7 +10,7 @@ mod world;
 
 use std::alloc::System;
 use std::cell::{Cell, RefCell};
-use std::io;
+use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -215,7 +215,7 @@ fn serve(world: &mut World, talks: &mut Vec<(Vec<u8>, Lines)>, servers: Servers)
             connection.outbox.clear();
             continue;
         }
-        read.extend(connection.outbox.drain(..));
+        connection.outbox.read_to_end(read).unwrap();
         let size = match servers {
             Servers::Hang => continue,
             Servers::EndlessLists if !read.is_empty() => {

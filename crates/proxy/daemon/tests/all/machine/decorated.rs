@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -139,7 +139,7 @@ impl<N: Net> Net for Masked<N> {
         if count == 0 && !socket.ended {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        into.iter_mut().zip(socket.plain.drain(..count)).for_each(|(place, byte)| *place = byte);
+        socket.plain.read_exact(&mut into[..count])?;
         Ok(Received { count, more: !socket.plain.is_empty() || socket.ended })
     }
 
