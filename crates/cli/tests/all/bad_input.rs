@@ -186,7 +186,7 @@ fn reports_contradicting_settings_with_a_line() {
             "my.toml:2: `tcp.max_retransmissions` aborts connections, and a barrier workload would wait forever",
         ),
         (
-            "[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n",
+            "[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n[key_value]\ntimeout = \"none\"\n",
             "my.toml:2: `tcp.max_retransmissions` aborts a server's connection with a reset, which may be lost",
         ),
         ("[tcp]\nmax_retransmissions = 0\n", "my.toml:2: `tcp.max_retransmissions` of 0: use 1 to 255"),
