@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 42] = [
+const BASES: [&str; 43] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -25,6 +25,8 @@ const BASES: [&str; 42] = [
     // Clocks with ticks, and losses that timers repair.
     "schemes = [\"newreno\"]\n[switch]\nbuffer = \"20 KB\"\n[tcp]\nrack = true\ntick = \"4 ms\"\n[workload]\nfan_in = 5\nfragment = \"32 KiB\"\nduration = \"300 ms\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"newreno+ictcp\"]\n[workload]\nfragment = \"256 KiB\"\n",
+    // More connections than the budget has segments, and a pause between their requests.
+    "schemes = [\"newreno+grants\"]\n[workload]\nfan_in = 40\nfragment = \"32 KiB\"\nrequest_gap = \"300 us\"\nduration = \"300 ms\"\n",
     "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"60 KB\"\n[workload]\nfragment = \"256 KiB\"\n",
     // Hubs whose racks can pass on queries, and fewer senders than hubs.
     "schemes = [\"sicc\"]\n[sicc]\nperiod = \"1 ms\"\n[switch]\nbuffer = \"10 KB\"\n[key_value]\nper_request = 400\nobjects = 500\noverloaded = 0.3\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
