@@ -1040,6 +1040,20 @@ class Ictcp(TypedDict, total=False):
     such as 0.0625, "1/16" or "6.25 %". Default: "1/5"."""
 
 
+class Grants(TypedDict, total=False):
+    """`[grants]` Grants."""
+
+    queue: str
+    """Bytes that may wait at the switch's port to the host, beyond those on the path. At most half of that
+    port's buffer. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1 GiB. Default: "16 KiB"."""
+    idle: str
+    """Unused credit and silent connections count until this long after their last packet, up to twice as
+    long. Use a time with its unit, such as "25 us"; 1 us to 60 s. Default: "10 ms"."""
+    turn: int
+    """Segments of a turn. With two, a receiver that delays ACKs acknowledges each turn at once, as Linux has
+    to. Use a whole number; 1 to 64. Default: 1."""
+
+
 class EcnThreshold(TypedDict, total=False):
     """`[ecn_threshold]` Marking above a threshold of the instantaneous queue, for DCTCP."""
 
@@ -1328,6 +1342,7 @@ class ScenarioDict(TypedDict, total=False):
     gss: Gss
     m21: M21
     ictcp: Ictcp
+    grants: Grants
     ecn_threshold: EcnThreshold
     red: Red
     codel: Codel

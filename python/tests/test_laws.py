@@ -69,7 +69,7 @@ def test_laws_of_the_house_rewritten_give_the_same_tables_byte_for_byte():
 
 
 def test_they_stand_in_any_scheme():
-    for with_part in ("{}+m21", "{}+red+ecn", "{}+ictcp", "{}+gss", "sliding-window+{}"):
+    for with_part in ("{}+m21", "{}+red+ecn", "{}+ictcp", "{}+grants", "{}+gss", "sliding-window+{}"):
         label = '{{ label = "a", scheme = "{}" }}'
         house, own = (scenario(label.format(with_part.format(base))) for base in ("newreno", "py-newreno"))
         if "sliding" in with_part:

@@ -31,7 +31,7 @@ fn table_of_schemes_has_every_registered_scheme() {
         table +=
             &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
     }
-    table += "\nOther combinations of a congestion control with `gss`, `m21`, `ictcp`, a queue discipline and `ecn` are valid too, in any \
+    table += "\nOther combinations of a congestion control with `gss`, `m21`, `ictcp` or `grants`, a queue discipline and `ecn` are valid too, in any \
               order. The schemes from `one-all` on schedule requests: they need `workload.kind = \"key_value\"`, and combine with the \
               others (`sicc+dctcp`). `fanin explain SCHEME` describes each algorithm.\n";
     is_current("docs/schemes.md", &table);

@@ -1,7 +1,7 @@
 //! Parts of a scheme that combine with any congestion control: rows and settings.
 
 use crate::port::many_to_one;
-use crate::receiver::ictcp;
+use crate::receiver::{grants, ictcp};
 use crate::row::{File, Offer, Row};
 use crate::sender::gentle_slow_start;
 use crate::settings::sections;
@@ -50,12 +50,39 @@ pub const ICTCP: Row = Row {
     ..Row::PLAIN
 };
 
+/// Windows that a receiving host grants in turns.
+pub const GRANTS: Row = Row {
+    word: "grants",
+    laws: &[File { law: "grants", text: include_str!("receiver/grants.rs") }],
+    sections: &["grants"],
+    refuses: &[("ictcp", "both set receive windows: keep one of them")],
+    offers: &[
+        Offer {
+            name: "newreno+grants",
+            aliases: &["grants"],
+            says: "NewReno under receive windows that each host grants to the connections that receive, in turns where they are many",
+        },
+        Offer {
+            name: "cubic+grants",
+            aliases: &[],
+            says: "CUBIC under receive windows that each host grants in turns",
+        },
+        Offer {
+            name: "dctcp+grants",
+            aliases: &[],
+            says: "DCTCP under receive windows that each host grants in turns",
+        },
+    ],
+    ..Row::PLAIN
+};
+
 /// All parts.
-pub const PARTS: [&Row; 3] = [&GSS, &M21, &ICTCP];
+pub const PARTS: [&Row; 4] = [&GSS, &M21, &ICTCP, &GRANTS];
 
 sections! {
     /// The parts' settings.
     gss: gentle_slow_start::Params,
     m21: many_to_one::Params,
     ictcp: ictcp::Params,
+    grants: grants::Params,
 }

@@ -16,7 +16,7 @@ mod replayed;
 #[path = "trajectories/table.rs"]
 mod table;
 
-use support::{Lossless, Pair, Sender, files, is_of_ports, is_of_rates, is_of_receivers, is_over_trimming};
+use support::{Granting, Lossless, Pair, Sender, files, is_of_ports, is_of_rates, is_of_receivers, is_over_trimming};
 
 #[test]
 fn trajectories_match_the_committed_tables() {
@@ -28,6 +28,7 @@ fn trajectories_match_the_committed_tables() {
             _ if is_of_rates(law) => replayed::run(law, story, Sender::new(law, story), Sender::step),
             _ if is_over_trimming(law) => replayed::run(law, story, Pair::new(law, story), Pair::step),
             "pfc" => replayed::run(law, story, Lossless::new(law, story), Lossless::step),
+            "grants" => replayed::run(law, story, Granting::new(law, story), Granting::step),
             _ if is_of_receivers(law) => offers::Receiver::new(law, story).run(steps),
             _ => flow::Flow::new(law, story).run(steps),
         })

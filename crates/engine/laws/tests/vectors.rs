@@ -8,7 +8,7 @@ mod support;
 
 use drivers::{Flow, Port, Receiver};
 use replay::replay;
-use support::{Lossless, Pair, Sender, files, is_of_ports, is_of_rates, is_of_receivers, is_over_trimming};
+use support::{Granting, Lossless, Pair, Sender, files, is_of_ports, is_of_rates, is_of_receivers, is_over_trimming};
 
 #[test]
 fn algorithms_match_their_vectors() {
@@ -18,6 +18,7 @@ fn algorithms_match_their_vectors() {
             _ if is_of_rates(law) => replay(law, &file, Sender::new, Sender::step),
             _ if is_over_trimming(law) => replay(law, &file, Pair::new, Pair::step),
             "pfc" => replay(law, &file, Lossless::new, Lossless::step),
+            "grants" => replay(law, &file, Granting::new, Granting::step),
             _ if is_of_receivers(law) => replay(law, &file, Receiver::new, Receiver::step),
             _ => replay(law, &file, Flow::new, Flow::step),
         }

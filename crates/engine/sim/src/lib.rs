@@ -60,7 +60,7 @@ pub use fanin_laws::scheduler::{CLASSES, Scheduling};
 pub use fanin_tables::{FlowKind, FlowRow, QueryRow, RunError, RunTables, Totals};
 pub use flow_control::FlowControl;
 pub use link::{Departures, Queued};
-pub use network::{Card, Classes, Clients, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
+pub use network::{Card, Classes, Clients, HostTicks, PacketFaults, Ports, ReceiveWindows, Receiving, Switches};
 pub use packet::{CapturedPacket, InFlight};
 pub use parts::{Team, one_core};
 pub use pauses::Pauses;

@@ -7,7 +7,7 @@ use fanin_fabric::{Change, Fabric, Framing, HostFault, HostId, LinkId};
 use fanin_laws::dynamic_threshold::Memory;
 use fanin_laws::port::Law;
 use fanin_laws::port::trimming::Trim;
-use fanin_laws::receiver::ictcp;
+use fanin_laws::receiver::{grants, ictcp};
 use fanin_laws::scheduler::{CLASSES, Scheduling};
 use fanin_transport::Class;
 use fanin_units::{Rate, Share, Time};
@@ -122,11 +122,20 @@ pub struct HostTicks {
     pub together: bool,
 }
 
-/// Receive windows set by hosts below their endpoints (ICTCP).
+/// Algorithm of receiving hosts.
+#[derive(Clone, Copy, Debug)]
+pub enum Receiving {
+    /// ICTCP.
+    Ictcp(ictcp::Params),
+    /// Grants.
+    Grants(grants::Params),
+}
+
+/// Receive windows set by hosts below their endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveWindows {
-    /// The algorithm's settings.
-    pub settings: ictcp::Params,
+    /// The algorithm.
+    pub law: Receiving,
     /// Maximum segment size in bytes.
     pub mss: u32,
     /// The largest window in bytes.

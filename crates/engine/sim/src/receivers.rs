@@ -1,98 +1,102 @@
 //! Receive windows set by hosts, below their endpoints: an outgoing segment carries the smaller window.
 
-use std::collections::BTreeMap;
+mod arrived;
+mod grants;
+mod ictcp;
 
 use fanin_fabric::{Fabric, HostId};
-use fanin_laws::receiver::ictcp::{Connection, Host};
+use fanin_transport::{Bits, Offer};
 use fanin_units::Time;
 
-use crate::network::ReceiveWindows;
+use crate::network::{ReceiveWindows, Receiving};
+use crate::packet::InFlight;
 use crate::slot::Slot;
+use arrived::Arrived;
+use grants::Grants;
+use ictcp::Ictcp;
 
-/// A receiver's estimate of its round trip from received data: the least time in which more arrived than it had advertised,
-/// whose last part must be a response to an ACK sent in the meantime.
-#[derive(Clone, Copy)]
-struct RoundTrip {
-    least: Time,
-    began: Time,
-    /// Bytes that may still arrive before that.
-    left: u32,
-}
-
-impl RoundTrip {
-    const UNKNOWN: RoundTrip = RoundTrip { least: Time::NEVER, began: Time::NEVER, left: 0 };
-
-    /// Count data received under this window.
-    fn note(&mut self, now: Time, payload: u32, window: u32) {
-        if self.began != Time::NEVER && payload <= self.left {
-            self.left -= payload;
-            return;
-        }
-        if self.began != Time::NEVER {
-            self.least = self.least.min(now.since(self.began));
-        }
-        (self.began, self.left) = (now, window);
-    }
-
-    /// The round trip of its own packets, which may be small, is a lower bound.
-    fn known(&self, own: Time) -> Time {
-        if self.least == Time::NEVER { own } else { self.least.max(own) }
-    }
-}
-
-/// One end of a connection: its host, and its window.
-struct End {
-    host: u32,
-    connection: Connection,
-    round_trip: RoundTrip,
+/// The algorithm of all hosts of a run.
+enum Law {
+    Ictcp(Ictcp),
+    Grants(Grants),
 }
 
 /// All hosts of a run whose scheme has a receiver algorithm.
 pub(crate) struct Receivers {
-    windows: ReceiveWindows,
-    /// Hosts with connections.
-    hosts: BTreeMap<u32, Host>,
-    /// By slot.
-    ends: Vec<Option<End>>,
+    law: Law,
 }
 
 impl Receivers {
     /// Hosts without connections.
     pub fn new(windows: ReceiveWindows) -> Receivers {
-        Receivers { windows, hosts: BTreeMap::new(), ends: Vec::new() }
+        let ReceiveWindows { law, mss, window } = windows;
+        let law = match law {
+            Receiving::Ictcp(settings) => Law::Ictcp(Ictcp::new(settings, mss, window)),
+            Receiving::Grants(settings) => Law::Grants(Grants::new(settings, mss)),
+        };
+        Receivers { law }
     }
 
     /// Open a connection at a host, in a slot that may be reused.
     pub fn open(&mut self, slot: Slot, host: HostId, fabric: &Fabric) {
-        if self.ends.len() <= slot.index() {
-            self.ends.resize_with(slot.index() + 1, || None);
-        }
-        if let Some(over) = self.ends[slot.index()].take()
-            && let Some(host) = self.hosts.get_mut(&over.host)
-        {
-            over.connection.close(host);
-        }
-        let ReceiveWindows { settings, mss, window } = &self.windows;
-        let new = || Host::new(settings, fabric.host_rate(host), *mss);
-        let law = self.hosts.entry(host.0).or_insert_with(new);
-        let connection = Connection::new(law, *window);
-        self.ends[slot.index()] = Some(End { host: host.0, connection, round_trip: RoundTrip::UNKNOWN });
-    }
-
-    /// A packet of `bytes` on the wire has arrived for an endpoint whose own packets had this round trip.
-    pub fn receive(&mut self, slot: Slot, now: Time, bytes: u32, payload: u32, own: Time) {
-        if let Some(End { host, connection, round_trip }) = &mut self.ends[slot.index()]
-            && let Some(host) = self.hosts.get_mut(host)
-        {
-            if payload > 0 {
-                round_trip.note(now, payload, connection.window());
-            }
-            connection.receive(host, now, bytes, payload, round_trip.known(own));
+        let rate = fabric.host_rate(host);
+        match &mut self.law {
+            Law::Ictcp(law) => law.open(slot, host, rate),
+            Law::Grants(law) => law.open(slot, host, rate),
         }
     }
 
-    /// Maximum window of the endpoint in a slot.
-    pub fn window(&self, slot: Slot) -> u32 {
-        self.ends[slot.index()].as_ref().map_or(u32::MAX, |end| end.connection.window())
+    /// A packet has arrived for an endpoint whose own packets had this round trip, and takes `bytes` on the wire.
+    pub fn receive(&mut self, now: Time, packet: &InFlight, bytes: u32, own: Time) {
+        let (body, bits) = (&packet.packet, packet.packet.bits);
+        let arrived = Arrived {
+            bytes,
+            payload: body.payload.into(),
+            seq: body.body[0],
+            opens: bits.any(Bits::OPENS),
+            closes: bits.any(Bits::CLOSES | Bits::BREAKS),
+            own,
+        };
+        match &mut self.law {
+            Law::Ictcp(law) => law.receive(packet.to, now, &arrived),
+            Law::Grants(law) => law.receive(packet.to, now, &arrived),
+        }
+    }
+
+    /// The end in a slot is about to open its connection.
+    pub fn connect(&mut self, slot: Slot) {
+        if let Law::Grants(law) = &mut self.law {
+            law.connect(slot);
+        }
+    }
+
+    /// The end in a slot is about to send data.
+    pub fn send(&mut self, slot: Slot, now: Time) {
+        if let Law::Grants(law) = &mut self.law {
+            law.send(slot, now);
+        }
+    }
+
+    /// The end in a slot has sent a segment.
+    pub fn sent(&mut self, slot: Slot) {
+        if let Law::Grants(law) = &mut self.law {
+            law.announce(slot);
+        }
+    }
+
+    /// The next end, at the host of this one, that has to send an ACK for its grant.
+    pub fn next_woken(&mut self, slot: Slot) -> Option<Slot> {
+        match &mut self.law {
+            Law::Ictcp(_) => None,
+            Law::Grants(law) => law.next_woken(slot),
+        }
+    }
+
+    /// Limit of the window of the endpoint in a slot.
+    pub fn offer(&self, slot: Slot) -> Offer {
+        match &self.law {
+            Law::Ictcp(law) => Offer::Window(law.window(slot)),
+            Law::Grants(law) => law.edge(slot).map_or(Offer::UNLIMITED, Offer::Edge),
+        }
     }
 }

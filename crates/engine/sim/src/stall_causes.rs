@@ -20,7 +20,7 @@ pub(crate) fn cause_of(timer: Timer) -> Option<Cause> {
         Timer::Probe => Some(Cause::Tlp),
         Timer::Reordering => Some(Cause::Reordering),
         Timer::DelayedAck => Some(Cause::DelayedAck),
-        Timer::Pace => None,
+        Timer::Pace | Timer::Window => None,
     }
 }
 

@@ -6,7 +6,7 @@ use fanin_driver::{ConnectionId, EndpointId, Meaning, Message, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::rate::Hop;
 use fanin_tables::FlowKind;
-use fanin_transport::{Block, Call, Expiry, Metadata, Phase, Progress, Timer as EndpointTimer, Transport};
+use fanin_transport::{Block, Call, Expiry, Metadata, Offer, Phase, Progress, Timer as EndpointTimer, Transport};
 use fanin_units::Time;
 
 use crate::event::{Key, Timer};
@@ -36,10 +36,10 @@ pub(crate) fn ends_of(connection: ConnectionId, from: HostId, to: HostId) -> [(E
     [(connection.opener(), (from, to)), (connection.answerer(), (to, from))]
 }
 
-/// The maximum window that an endpoint may advertise.
+/// Limit of the window that an endpoint may advertise.
 #[inline(always)]
-fn offered(receivers: Option<&Receivers>, slot: Slot) -> u32 {
-    receivers.map_or(u32::MAX, |receivers| receivers.window(slot))
+fn offered(receivers: Option<&Receivers>, slot: Slot) -> Offer {
+    receivers.map_or(Offer::UNLIMITED, |receivers| receivers.offer(slot))
 }
 
 /// All simulated state except the application.
@@ -167,9 +167,9 @@ impl<P: Probe, T: Transport> World<P, T> {
         let socket = self.sockets.at(packet.to);
         if let Some(receivers) = &mut self.receivers {
             let bytes = packet.bytes() + self.net.framing.gap;
-            let payload = packet.packet.payload.into();
-            receivers.receive(packet.to, self.now, bytes, payload, socket.endpoint.srtt());
+            receivers.receive(self.now, packet, bytes, socket.endpoint.srtt());
         }
+        let sent = self.receivers.as_ref().map(|_| socket.endpoint.stats().segments_sent);
         let window = offered(self.receivers.as_deref(), packet.to);
         let peer = packet.to.peer();
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now: self.now, peer };
@@ -183,10 +183,40 @@ impl<P: Probe, T: Transport> World<P, T> {
         if P::ON {
             self.tell(packet.to, recoveries);
         }
+        if let Some(sent) = sent {
+            self.note_sent(packet.to, sent);
+            self.announce_grants(packet.to);
+        }
         if T::TAKES_TURNS {
             self.await_turn(packet.to);
         }
         progress
+    }
+
+    /// Tell the algorithm of the host if the end in a slot has sent a segment since it had sent `before`.
+    #[cold]
+    fn note_sent(&mut self, slot: Slot, before: u32) {
+        if let Some(receivers) = &mut self.receivers
+            && self.sockets.at(slot).endpoint.stats().segments_sent != before
+        {
+            receivers.sent(slot);
+        }
+    }
+
+    /// Ends at the host of this one announce their grants, if no other segment does.
+    #[cold]
+    fn announce_grants(&mut self, slot: Slot) {
+        while let Some(woken) = self.receivers.as_mut().and_then(|receivers| receivers.next_woken(slot)) {
+            self.call(woken, |endpoint, call| endpoint.announce(call));
+        }
+    }
+
+    /// The end in a slot is about to send data.
+    #[inline]
+    fn before_sending(&mut self, slot: Slot) {
+        if let Some(receivers) = &mut self.receivers {
+            receivers.send(slot, self.now);
+        }
     }
 
     /// The end in a slot may wait for its turn.
@@ -278,7 +308,8 @@ impl<P: Probe, T: Transport> World<P, T> {
                     self.net.probe.limit(self.now, id, after.limit());
                 }
                 EndpointTimer::Probe => self.net.probe.happening(self.now, LoggedEvent::Probe(id, first)),
-                EndpointTimer::Reordering | EndpointTimer::DelayedAck | EndpointTimer::Pace => {}
+                EndpointTimer::Reordering | EndpointTimer::DelayedAck | EndpointTimer::Pace | EndpointTimer::Window => {
+                }
             }
             self.note(id, slot, timer);
         } else {
@@ -321,14 +352,26 @@ impl<P: Probe, T: Transport> World<P, T> {
         }
     }
 
-    /// Call an endpoint, and arm its timer.
+    /// Call an endpoint, and arm its timer; grants that this frees are announced.
     fn with(&mut self, slot: Slot, act: impl FnOnce(&mut T, &mut Call<'_, T::Settings, Uplink<'_, P, T>>)) {
+        self.call(slot, act);
+        if self.receivers.is_some() {
+            self.announce_grants(slot);
+        }
+    }
+
+    /// The same without further announcements.
+    fn call(&mut self, slot: Slot, act: impl FnOnce(&mut T, &mut Call<'_, T::Settings, Uplink<'_, P, T>>)) {
+        let sent = self.receivers.is_some().then(|| self.sockets.at(slot).endpoint.stats().segments_sent);
         let socket = self.sockets.at(slot);
         let window = offered(self.receivers.as_deref(), slot);
         let (now, peer) = (self.now, slot.peer());
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now, peer };
         act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, window, wire: &mut wire });
         self.arm(slot);
+        if let Some(sent) = sent {
+            self.note_sent(slot, sent);
+        }
         if T::TAKES_TURNS {
             self.await_turn(slot);
         }
@@ -357,6 +400,9 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// The endpoint in a slot opens its connection.
     pub fn open(&mut self, slot: Slot) {
+        if let Some(receivers) = &mut self.receivers {
+            receivers.connect(slot);
+        }
         self.with(slot, |endpoint, call| endpoint.connect(call));
     }
 
@@ -471,6 +517,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// The application at a slot writes more bytes.
     pub fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
         self.sockets.at(slot).write(bytes);
+        self.before_sending(slot);
         self.with(slot, |endpoint, call| endpoint.write(call, bytes, deadline));
     }
 

@@ -106,6 +106,18 @@ impl Endpoint {
         }
     }
 
+    /// Send the receive window in an ACK of its own.
+    pub fn announce(&mut self, call: &mut Call<'_, impl Wire>) {
+        if self.tcb.state == State::Established {
+            self.tcb.send_ack(call);
+        }
+    }
+
+    /// Whether it is time to probe a closed receive window.
+    pub fn asks_for_window(&self, now: Time) -> bool {
+        self.tcb.waits_for_window() && self.tcb.snd.rto_at <= now
+    }
+
     /// Process a segment.
     #[inline(always)]
     pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Metadata<'_>) -> Progress {
@@ -161,6 +173,7 @@ impl Endpoint {
                         self.retry_syn(call);
                     }
                 }
+                _ if self.tcb.waits_for_window() => self.tcb.probe_window(call),
                 _ => self.loss.on_timer(&mut self.tcb, call),
             }
         }

@@ -120,6 +120,38 @@ impl Tcb {
         self.snd.nxt < self.snd.end + u64::from(self.snd.fin) && self.is_open()
     }
 
+    /// Whether the peer's window, below a segment, cuts the next one to this length: it waits for more (RFC 9293, section 3.8.6.2.1;
+    /// Linux, tcp_snd_wnd_test()).
+    #[inline(always)]
+    pub fn is_silly(&self, len: u64) -> bool {
+        self.snd.rwnd < self.law.mss && len < u64::from(self.law.mss) && self.snd.nxt + len < self.snd.end
+    }
+
+    /// Whether all sent data is acknowledged, and the peer's window keeps the next segment back.
+    #[inline]
+    pub fn waits_for_window(&self) -> bool {
+        self.snd.una == self.snd.high && self.snd.rwnd < self.law.mss && self.has_more()
+    }
+
+    /// Start the timer that probes a closed window, with the retransmission timeout (RFC 9293, section 3.8.6.1).
+    #[cold]
+    pub fn await_window(&mut self, call: &Call<'_, impl Wire>) {
+        if self.waits_for_window() {
+            self.snd.rto_at = call.now.saturating_add(self.snd.rtt.timeout(call.params));
+        }
+    }
+
+    /// Probe a closed window: a segment without data before the next byte, which the peer acknowledges with its window (as
+    /// Linux does, tcp_xmit_probe_skb()).
+    #[cold]
+    pub fn probe_window(&mut self, call: &mut Call<'_, impl Wire>) {
+        let segment = self.pure_ack(call, call.params.header);
+        let segment = Segment { seq: segment.seq.wrapping_sub(1), ..segment };
+        call.wire.send(segment, Metadata { sack: &[], notes: self.notes(call.params), ..Metadata::default() });
+        self.snd.rtt.back_off();
+        self.await_window(call);
+    }
+
     /// The 64-bit acknowledgement number of a segment.
     #[inline]
     pub fn ack_of(&self, segment: &Segment) -> u64 {

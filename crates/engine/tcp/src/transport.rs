@@ -2,8 +2,8 @@
 
 use fanin_laws::sender::{self, Kind, Law, Window};
 use fanin_transport::{
-    Call as Caller, Expiry, Metadata, Packet, Phase, Progress, SendLimit, Stats, Timer, Transport, Wire as PacketWire,
-    Written,
+    Call as Caller, Expiry, Metadata, Offer, Packet, Phase, Progress, SendLimit, Stats, Timer, Transport,
+    Wire as PacketWire, Written,
 };
 use fanin_units::Time;
 
@@ -59,13 +59,13 @@ impl From<&Packet> for Segment {
 /// Sends segments as packets, with the window that the receiver's host allows.
 struct Segments<'a, W> {
     wire: &'a mut W,
-    window: u32,
+    window: Offer,
 }
 
 impl<W: PacketWire> Wire for Segments<'_, W> {
     #[inline(always)]
     fn send(&mut self, segment: Segment, beside: Metadata<'_>) {
-        let window = segment.window.min(self.window);
+        let window = self.window.limit(segment.window, segment.ack);
         self.wire.send(Packet::from(Segment { window, ..segment }), beside);
     }
 }
@@ -115,6 +115,10 @@ impl Transport for Endpoint {
         pass!(caller, call => self.reads(call, reads));
     }
 
+    fn announce(&mut self, caller: &mut Caller<'_, Settings, impl PacketWire>) {
+        pass!(caller, call => self.announce(call));
+    }
+
     fn wake_at(&mut self, bytes: u64) {
         self.wake_at(bytes);
     }
@@ -136,6 +140,7 @@ impl Transport for Endpoint {
 
     fn expire(&mut self, caller: &mut Caller<'_, Settings, impl PacketWire>) -> Expiry {
         let (before, now) = (self.stats(), caller.now);
+        let asks = self.asks_for_window(now);
         let (opens, late, paced) = (self.is_opening(), self.acknowledges_late(now), self.is_paced_until(now));
         let progress = pass!(caller, call => self.expire(call));
         let after = self.stats();
@@ -143,6 +148,7 @@ impl Transport for Endpoint {
             () if after.timeouts > before.timeouts && opens => Timer::Handshake,
             () if after.timeouts > before.timeouts => Timer::Timeout,
             () if after.probes > before.probes => Timer::Probe,
+            () if asks => Timer::Window,
             () if late => Timer::DelayedAck,
             () if paced => Timer::Pace,
             () => Timer::Reordering,

@@ -46,10 +46,37 @@ pub struct Call<'a, S, W: Wire> {
     pub settings: &'a S,
     /// The time.
     pub now: Time,
-    /// Maximum receive window to advertise, bytes: a receiver algorithm of the host sets it.
-    pub window: u32,
+    /// Limit of the receive window to advertise: a receiver algorithm of the host sets it.
+    pub window: Offer,
     /// Takes outgoing packets.
     pub wire: &'a mut W,
+}
+
+/// Limit of the receive window that an end advertises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Largest window in bytes.
+    Window(u32),
+    /// Largest right edge of the window: a sequence number.
+    Edge(u32),
+}
+
+impl Offer {
+    /// No limit.
+    pub const UNLIMITED: Offer = Offer::Window(u32::MAX);
+
+    /// The window to advertise beside this acknowledgement number, given the end's own.
+    #[inline(always)]
+    pub const fn limit(self, own: u32, ack: u32) -> u32 {
+        let most = match self {
+            Offer::Window(most) => most,
+            Offer::Edge(edge) => {
+                let left = edge.wrapping_sub(ack);
+                if (left as i32) < 0 { 0 } else { left }
+            }
+        };
+        if own < most { own } else { most }
+    }
 }
 
 /// The limit of a sender.
@@ -110,6 +137,9 @@ pub trait Transport: Sized + Send + 'static {
 
     /// Sets whether the application reads incoming data; it does by default.
     fn reads(&mut self, call: &mut Call<'_, Self::Settings, impl Wire>, reads: bool);
+
+    /// Sends the receive window in a packet of its own: the host's algorithm has granted more. Ends without a window ignore it.
+    fn announce(&mut self, _call: &mut Call<'_, Self::Settings, impl Wire>) {}
 
     /// Requests [`Progress::AWAKE`] once `bytes` have been delivered in all.
     fn wake_at(&mut self, bytes: u64);

@@ -52,6 +52,8 @@ pub enum Timer {
     DelayedAck,
     /// Send the next packet at the sender's rate.
     Pace,
+    /// Ask for a receive window again, which is closed.
+    Window,
 }
 
 /// Outcome of served timers.

@@ -335,9 +335,9 @@ impl Ranges<'_> {
 
     /// Other algorithms at hosts and ports.
     fn laws(&mut self) {
-        let Scheme { base, discipline, ecn, gss, m21, ictcp, .. } = self.scheme;
+        let Scheme { base, discipline, ecn, gss, m21, .. } = self.scheme;
         let usual = [Base::NewReno, Base::Cubic].contains(&base);
-        let plain = discipline == Discipline::DropTail && !ecn && !gss && !m21 && !ictcp;
+        let plain = discipline == Discipline::DropTail && !ecn && !gss && !m21 && !self.scheme.sets_receive_windows();
         if !usual || !plain || self.s.workload.kind == Kind::KeyValue {
             return;
         }

@@ -104,6 +104,10 @@ impl Transport for Endpoint {
         of!(self, call => end Transport::receive(end, call, packet, metadata))
     }
 
+    fn announce(&mut self, call: &mut Call<'_, Settings, impl Wire>) {
+        of!(self, call => end Transport::announce(end, call))
+    }
+
     fn started(&mut self, call: &mut Call<'_, Settings, impl Wire>, payload: u32) {
         of!(self, call => end Transport::started(end, call, payload));
     }

@@ -3,7 +3,9 @@
 use fanin_assemble::{changes, fabric, host_faults, rdma_settings, tcp_settings, uet_settings};
 use fanin_fabric::{Fabric, HostId};
 use fanin_rdma::QueuePair;
-use fanin_sim::{Builder, CLASSES, Card, Classes, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Switches};
+use fanin_sim::{
+    Builder, CLASSES, Card, Classes, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Receiving, Switches,
+};
 use fanin_spec::{Packets, RateBased, RunSpec, TrafficClass, TrimBased};
 use fanin_tcp::Endpoint as TcpEndpoint;
 use fanin_transport::{Class, Transport};
@@ -40,12 +42,14 @@ pub fn builder<T: Transport>(spec: &RunSpec, transport: T::Settings, switches: S
     if spec.scheme.is_tcp() && tcp.tick > Time::ZERO {
         builder = builder.ticks(HostTicks { period: tcp.tick, together: tcp.ticks_together });
     }
-    if spec.scheme.ictcp {
-        builder = builder.receive_windows(ReceiveWindows {
-            settings: settings.laws.parts.ictcp,
-            mss: tcp.mss.0 as u32,
-            window: tcp.receive_window.0 as u32,
-        });
+    let parts = &settings.laws.parts;
+    let receiving = match spec.scheme.grants {
+        true => Some(Receiving::Grants(parts.grants)),
+        false => spec.scheme.ictcp.then_some(Receiving::Ictcp(parts.ictcp)),
+    };
+    if let Some(law) = receiving {
+        builder =
+            builder.receive_windows(ReceiveWindows { law, mss: tcp.mss.0 as u32, window: tcp.receive_window.0 as u32 });
     }
     if let Some(drain) = settings.nic.drain.0 {
         let (buffer, notify_at) = (settings.nic.buffer.0, settings.nic.notify_at.0.map(|at| at.0));

@@ -46,7 +46,7 @@ fn of_settings(spec: &RunSpec, fabric: &Fabric) -> Option<&'static str> {
         () if matches!(spec.scheme.base, Base::Foreign(_)) => Some("its congestion control is the caller's own"),
         () if spec.scheme.transport.one_core().is_some() => spec.scheme.transport.one_core(),
         () if spec.scheme.m21 => Some("its ports identify flows by slots that later flows reuse"),
-        () if spec.scheme.ictcp => Some("its hosts set receive windows"),
+        () if spec.scheme.sets_receive_windows() => Some("its hosts set receive windows"),
         () if settings.measure.latency || settings.measure.ports => Some("it measures latencies or ports"),
         () => None,
     }

@@ -228,7 +228,7 @@ fn schemes(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
     let path = "classes.background_scheme";
     match s.classes.background_scheme.0 {
-        Some(other) if !other.is_tcp() || other.m21 || other.ictcp || other.is_of_objects() => {
+        Some(other) if !other.is_tcp() || other.m21 || other.sets_receive_windows() || other.is_of_objects() => {
             let what =
                 format!("`{path}` is `{other}`: use a congestion control of TCP, such as \"newreno\" or \"dctcp\"");
             wrong(&[path], what)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
+use fanin_laws::parts::{GRANTS, GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
 use crate::limits::hint;
@@ -24,6 +24,8 @@ pub struct Scheme {
     pub m21: bool,
     /// Receivers set windows (ICTCP).
     pub ictcp: bool,
+    /// Receivers grant windows in turns.
+    pub grants: bool,
     /// Queue discipline of switch ports.
     pub discipline: Discipline,
     /// Both ends use ECN, and the queue discipline marks.
@@ -79,6 +81,7 @@ enum Slot {
     Gss,
     M21,
     Ictcp,
+    Grants,
     Ecn,
 }
 
@@ -91,9 +94,15 @@ impl Slot {
         let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
         let gathering = || gatherings().find(|gathering| gathering.row().word == word).map(Slot::Gathering);
         let part = || {
-            [(GSS.word, Slot::Gss), (M21.word, Slot::M21), (ICTCP.word, Slot::Ictcp), (ECN, Slot::Ecn)]
-                .into_iter()
-                .find(|(w, _)| *w == word)
+            [
+                (GSS.word, Slot::Gss),
+                (M21.word, Slot::M21),
+                (ICTCP.word, Slot::Ictcp),
+                (GRANTS.word, Slot::Grants),
+                (ECN, Slot::Ecn),
+            ]
+            .into_iter()
+            .find(|(w, _)| *w == word)
         };
         let foreign = || foreign::called(word).map(|law| Slot::Sender(Base::Foreign(law)));
         let of_house = base().or_else(transport).or_else(port).or_else(fan_out).or_else(gathering);
@@ -109,7 +118,7 @@ impl Slot {
             Slot::Gathering(_) => "placements",
             Slot::Gss => "slow starts",
             Slot::M21 => "caps",
-            Slot::Ictcp => "receiver algorithms",
+            Slot::Ictcp | Slot::Grants => "receiver algorithms",
             Slot::Ecn => "notifications",
         }
     }
@@ -165,6 +174,7 @@ impl Scheme {
             gss: false,
             m21: false,
             ictcp: false,
+            grants: false,
             discipline: own_discipline(sender),
             ecn: sender.brings(ECN),
             fan_out: None,
@@ -179,6 +189,7 @@ impl Scheme {
                 Slot::Gss => scheme.gss = true,
                 Slot::M21 => scheme.m21 = true,
                 Slot::Ictcp => scheme.ictcp = true,
+                Slot::Grants => scheme.grants = true,
                 Slot::Ecn => scheme.ecn = true,
             }
         }
@@ -206,11 +217,16 @@ impl Scheme {
 
     /// The rows that it consists of: placement, request scheduling, congestion control, modifications, queue discipline.
     pub fn rows(&self) -> Vec<&'static Row> {
-        let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
+        let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP), (self.grants, &GRANTS)]
             .into_iter()
             .filter_map(|(on, row)| on.then_some(row));
         let first = self.gathering.map(Gathering::row).into_iter().chain(self.fan_out.map(FanOut::row));
         first.chain([self.sender()]).chain(parts).chain([self.discipline.row()]).collect()
+    }
+
+    /// Whether receiving hosts set the windows of their connections.
+    pub fn sets_receive_windows(&self) -> bool {
+        self.ictcp || self.grants
     }
 
     /// Whether its hosts use TCP.
@@ -225,7 +241,7 @@ impl Scheme {
 
     /// Why its parts cannot be combined, if the rows say so.
     fn refused(&self) -> Option<&'static str> {
-        let modified = self.gss || self.m21 || self.ictcp;
+        let modified = self.gss || self.m21 || self.sets_receive_windows();
         if !self.is_tcp() && (modified || self.discipline != own_discipline(self.sender())) {
             return Some("its transport is not TCP, and has ports of its own: remove the other parts");
         }

@@ -1,5 +1,6 @@
 //! Invariants of receivers: bounds of windows, and no more assigned than is free.
 
+use fanin_laws::receiver::grants;
 use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_units::{Rate, Time};
 use proptest::prelude::*;
@@ -13,8 +14,108 @@ fn packets() -> impl Strategy<Value = Vec<(u64, usize, u32, u64)>> {
     prop::collection::vec((gap, 0..4usize, 0..9_000u32, rtt), 1..300)
 }
 
+/// An event at a host that grants.
+#[derive(Clone, Debug)]
+enum Event {
+    Request,
+    /// The peer sends as much as it may, at most so much.
+    Data(u32),
+    /// It sends without regard to its window, from somewhere near the expected byte.
+    Stray(i32, u32),
+    Probe,
+    Announce,
+    Reopen(bool),
+}
+
+fn events() -> impl Strategy<Value = Vec<(u64, u32, u64, Event)>> {
+    let gap = prop_oneof![0..1_000_000u64, 0..100_000_000_000u64, Just(1 << 62)];
+    let rtt = prop_oneof![Just(0), Just(1), 10_000_000..1_000_000_000u64, Just(u64::MAX)];
+    let event = prop_oneof![
+        3 => Just(Event::Request),
+        6 => (1..9_000u32).prop_map(Event::Data),
+        1 => (any::<i32>(), 0..9_000u32).prop_map(|(at, bytes)| Event::Stray(at >> 14, bytes)),
+        1 => Just(Event::Probe),
+        3 => Just(Event::Announce),
+        1 => any::<bool>().prop_map(Event::Reopen),
+    ];
+    prop::collection::vec((gap, 0..6u32, rtt, event), 1..300)
+}
+
+/// The peer's view of a connection.
+#[derive(Clone, Copy, Default)]
+struct Peer {
+    next: u32,
+    announced: u32,
+}
+
+fn ahead(of: u32, behind: u32) -> u32 {
+    (of.wrapping_sub(behind) as i32).max(0) as u32
+}
+
 proptest! {
     #![proptest_config(fanin_testing::cases(256))]
+
+    #[test]
+    fn edges_never_move_back_and_nobody_is_forgotten(
+        set in settings(),
+        events in events(),
+        mss in 64..9_000u32,
+        first in any::<u32>(),
+        rate in 1_000..400_000_000_000u64,
+    ) {
+        let mut host = grants::Host::new(&set.parts.grants, Rate(rate), mss);
+        let mut peers = [Peer { next: first, announced: first }; 6];
+        (0..6).for_each(|place| host.open(place, first, place < 4));
+        let mut now = Time::ZERO;
+        for (gap, place, rtt, event) in events {
+            now = now.saturating_add(Time(gap));
+            let peer = &mut peers[place as usize];
+            let before = host.edge(place);
+            let arrives = |host: &mut grants::Host, seq, payload| {
+                host.receive(now, place, &grants::Arrival { seq, payload, rtt: Time(rtt) });
+            };
+            let mut is_new = false;
+            match event {
+                Event::Request => host.send(now, place),
+                Event::Data(most) => {
+                    let bytes = ahead(peer.announced, peer.next).min(most);
+                    peer.next = peer.next.wrapping_add(bytes);
+                    arrives(&mut host, peer.next.wrapping_sub(bytes), bytes);
+                }
+                Event::Stray(at, bytes) => {
+                    let seq = peer.next.wrapping_add_signed(at);
+                    arrives(&mut host, seq, bytes);
+                    peer.next = peer.next.wrapping_add(ahead(seq.wrapping_add(bytes), peer.next));
+                }
+                Event::Probe => {
+                    arrives(&mut host, peer.next.wrapping_sub(1), 0);
+                    prop_assert!(host.credit(place) >= mss, "a probe is granted a segment");
+                }
+                Event::Announce => {
+                    host.announce(place);
+                    peer.announced = host.edge(place);
+                }
+                Event::Reopen(opens) => {
+                    host.close(place);
+                    host.open(place, first, opens);
+                    *peer = Peer { next: first, announced: first };
+                    is_new = true;
+                }
+            }
+            let after = host.edge(place);
+            prop_assert!(is_new || before == after || ahead(after, before) > 0, "the edge moves back");
+            while let Some(woken) = host.next_woken() {
+                prop_assert!(host.credit(woken) >= mss, "woken without a segment");
+                host.announce(woken);
+                peers[woken as usize].announced = host.edge(woken);
+            }
+            let (credit, connections) = host.outstanding();
+            prop_assert!(connections <= 6 && credit <= 6 << 30, "{credit} of {connections}");
+        }
+        (0..6).for_each(|place| host.close(place));
+        prop_assert_eq!(host.outstanding(), (0, 0));
+        prop_assert_eq!(host.waiting(), 0);
+    }
 
     #[test]
     fn windows_stay_within_bounds_and_quota(

@@ -4,6 +4,8 @@
 mod credits;
 #[path = "files.rs"]
 mod files;
+#[path = "grants.rs"]
+mod grants;
 #[path = "rates.rs"]
 mod rates;
 
@@ -19,6 +21,7 @@ use serde_json::Value;
 
 pub use credits::{Pair, is_over_trimming};
 use files::{set_from, vectors};
+pub use grants::Granting;
 pub use rates::{Lossless, Sender, is_of_rates, micros};
 
 /// Keys of a case besides settings, which describe where the algorithm acts.

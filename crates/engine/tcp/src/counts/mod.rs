@@ -7,6 +7,7 @@ mod recovery;
 mod scoreboard;
 
 use fanin_transport::Block;
+use fanin_units::Time;
 
 use crate::call::Call;
 use crate::params::Params;
@@ -146,8 +147,15 @@ impl Counts {
         if call.params.idle_restart && tcb.snd.una == tcb.snd.high {
             tcb.snd.restart_after_idle(call);
         }
+        if tcb.snd.una == tcb.snd.high {
+            // The timer of a closed window, if any.
+            tcb.snd.rto_at = Time::NEVER;
+        }
         let cwnd = tcb.sendable(call, |tcb| self.in_flight(tcb));
         self.transmit_within(tcb, call, cwnd);
+        if tcb.snd.una == tcb.snd.high {
+            tcb.await_window(call);
+        }
     }
 
     /// Send as long as `cwnd` allows. The common case, without known holes, computes the limit once; tests compare it with the
@@ -166,7 +174,7 @@ impl Counts {
             let end = seq + len;
             debug_assert_eq!((len, until), (self.segment_length(tcb, call.params, window), self.allowed(tcb, window)));
             // A segment that does not fit whole waits (RFC 9293, 3.8.6.2.1); a FIN alone is one number long and needs no space.
-            let fits = if len > 0 { end <= until } else { tcb.snd.fin && end == tcb.snd.end };
+            let fits = if len > 0 { end <= until && !tcb.is_silly(len) } else { tcb.snd.fin && end == tcb.snd.end };
             if !fits {
                 return;
             }
@@ -188,7 +196,7 @@ impl Counts {
             let end = tcb.snd.nxt + len;
             let fin = tcb.snd.fin && end == tcb.snd.end;
             // A FIN alone is one number long and needs no space; a segment that does not fit whole waits (RFC 9293, 3.8.6.2.1).
-            if (len == 0 && !fin) || (len > 0 && end > self.allowed(tcb, window)) {
+            if (len == 0 && !fin) || (len > 0 && (end > self.allowed(tcb, window) || tcb.is_silly(len))) {
                 return;
             }
             tcb.send_data(call, tcb.snd.nxt, len);

@@ -364,6 +364,9 @@ impl Rack {
             self.schedule_probe(call, tcb.snd.rtt.srtt());
         }
         tcb.snd.rto_at = self.rto_at.min(self.probe_at).min(self.reorder_at);
+        if self.sent.is_empty() {
+            tcb.await_window(call);
+        }
     }
 
     /// Note the window's use: all that could be sent from `before` on was sent.
@@ -437,7 +440,8 @@ impl Rack {
         let len = (tcb.snd.end - start).min(call.params.mss.into()).min(window);
         let fin = tcb.snd.fin && start + len == tcb.snd.end;
         let beyond = start - tcb.snd.una + len > u64::from(tcb.snd.rwnd);
-        let fits = if len > 0 { !beyond && self.pipe + call.params.share(len) <= limit } else { fin };
+        let whole = !beyond && !tcb.is_silly(len);
+        let fits = if len > 0 { whole && self.pipe + call.params.share(len) <= limit } else { fin };
         fits.then_some(len)
     }
 

@@ -163,7 +163,7 @@ fn a_receive_window_is_the_routes_or_the_sockets() {
 
 #[test]
 fn names_the_scheme_that_no_kernel_has() {
-    for scheme in ["newreno+m21", "newreno+gss", "newreno+ictcp", "d2tcp", "l2dct"] {
+    for scheme in ["newreno+m21", "newreno+gss", "newreno+ictcp", "newreno+grants", "d2tcp", "l2dct"] {
         assert_eq!(refused(INSTANT, scheme, &[]), "schemes", "{scheme}");
     }
 }

@@ -141,6 +141,9 @@ fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     if scheme.ictcp {
         return refuse("its receivers do not control senders' windows (ICTCP)");
     }
+    if scheme.grants {
+        return refuse("its receivers do not grant windows to senders");
+    }
     if scheme.m21 && spec.settings.laws.parts.m21.offer == Form::Count {
         return Err(Unsupported::new("m21.offer", "\"count\"", "fanin's programs write windows: use \"window\""));
     }

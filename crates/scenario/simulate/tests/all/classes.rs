@@ -147,7 +147,8 @@ fn strict_class_takes_what_it_needs_first() {
 
 #[test]
 fn one_class_is_as_none() {
-    for scheme in ["newreno", "newreno+red", "newreno+codel", "dctcp", "newreno+m21", "newreno+ictcp"] {
+    for scheme in ["newreno", "newreno+red", "newreno+codel", "dctcp", "newreno+m21", "newreno+ictcp", "newreno+grants"]
+    {
         let text = format!(
             "schemes = [\"{scheme}\"]\n[link]\nrate = \"10 Gbit/s\"\n[tcp]\nrto_min = \"5 ms\"\n[workload]\nfragment = \
              \"64 KiB\"\nduration = \"60 ms\"\nbackground = 2\n"

@@ -52,7 +52,7 @@ proptest! {
             settings.workload.warm_up = Optional(warm_up.map(|us| WarmUp::For(Time::from_micros(us))));
         }
         for spec in all_schemes(&settings, fan_in, seed) {
-            if !spec.scheme.ictcp && !spec.scheme.m21 && spec.scheme.is_tcp() {
+            if !spec.scheme.sets_receive_windows() && !spec.scheme.m21 && spec.scheme.is_tcp() {
                 prop_assert_eq!(one_core(&spec), None);
             }
             prop_assert_eq!(on(cores, &spec), run(&spec), "{}", spec.label);

@@ -16,6 +16,7 @@ mod cores;
 mod engine_name;
 mod fault_schedules;
 mod faults;
+mod grants;
 mod host_ports;
 mod hubs;
 mod ictcp;

@@ -25,6 +25,8 @@ const BASES: [&str; 43] = [
     // Clocks with ticks, and losses that timers repair.
     "schemes = [\"newreno\"]\n[switch]\nbuffer = \"20 KB\"\n[tcp]\nrack = true\ntick = \"4 ms\"\n[workload]\nfan_in = 5\nfragment = \"32 KiB\"\nduration = \"300 ms\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"newreno+ictcp\"]\n[workload]\nfragment = \"256 KiB\"\n",
+    // More connections than the budget has segments, and a pause between their requests.
+    "schemes = [\"newreno+grants\"]\n[workload]\nfan_in = 40\nfragment = \"32 KiB\"\nrequest_gap = \"300 us\"\nduration = \"300 ms\"\n",
     "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"60 KB\"\n[workload]\nfragment = \"256 KiB\"\n",
     // Hubs whose racks can pass on queries, and fewer senders than hubs.
     "schemes = [\"sicc\"]\n[sicc]\nperiod = \"1 ms\"\n[switch]\nbuffer = \"10 KB\"\n[key_value]\nper_request = 400\nobjects = 500\noverloaded = 0.3\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",

@@ -26,7 +26,9 @@ fn schemes_have_their_ports() {
 
 #[test]
 fn parts_of_tcp_are_refused() {
-    for name in ["dcqcn+gss", "timely+m21", "hpcc+ictcp", "dcqcn+red", "rdma-dctcp+ecn_threshold", "dcqcn+cubic"] {
+    for name in
+        ["dcqcn+gss", "timely+m21", "hpcc+ictcp", "hpcc+grants", "dcqcn+red", "rdma-dctcp+ecn_threshold", "dcqcn+cubic"]
+    {
         let why = Scheme::parse(name).unwrap_err();
         assert!(why.to_string().contains(&format!("`{name}`")), "{why}");
     }

@@ -1,0 +1,422 @@
+//! Grants: receive windows that divide a host's link among the connections that receive, in turns where they are many.
+//! Sources: the project's own. Windows from the receiver as in ICTCP (Wu et al., CoNEXT 2010); turns of one segment as in credit
+//!          schemes (NDP, SIGCOMM 2017; RFC 9293, sections 3.8.6 and 3.8.6.1, for windows and their probes).
+//! Law:     B = rate RTT + queue. A granted right edge E never moves back; credit is E less the highest byte received, in whole
+//!          segments. Connections that receive share B: w = B / n, at least a turn; without others for a period a connection has
+//!          4 rate RTT + queue. A request grants up to min(w, 10 MSS), data up to min(w, credit + 2 payload), as far as credit stays
+//!          within B, in which credit at rest takes up to half. A connection left without a segment waits in a queue of turns; data frees
+//!          credit for the head of the queue first. A segment below the MSS with credit left ends a response: its connection rests.
+//!          At rest, a connection whose peer speaks unasked keeps one MSS; others do while resting credit is within `queue`. A
+//!          connection that has only small responses is left alone, with one MSS. A probe of a closed window is granted one MSS at once.
+//! Units:   bytes; sequence numbers of 32 bits; times in picoseconds.
+//! Owns:    each connection's highest byte, edges granted and announced, its state and least RTT; the queue of turns; credit and number
+//!          of connections of this period and the last one, of `idle` each. Older credit counts for nothing.
+//! Departs: nowhere.
+//! Checked: vectors/grants.json; tests/trajectories/grants.txt.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use fanin_units::{Bytes, Rate, Time};
+
+use crate::settings::params;
+
+params! {
+    /// Grants.
+    grants {
+        /// Bytes that may wait at the switch's port to the host, beyond those on the path. At most half of that port's buffer.
+        #[range(Bytes(1)..=Bytes(1 << 30))]
+        queue: Bytes = Bytes(16 << 10),
+        /// Unused credit and silent connections count until this long after their last packet, up to twice as long.
+        #[range(Time::from_micros(1)..=Time::from_secs(60))]
+        idle: Time = Time::from_millis(10),
+        /// Segments of a turn. With two, a receiver that delays ACKs acknowledges each turn at once, as Linux has to.
+        #[range(1..=64)]
+        turn: u32 = 1,
+    }
+}
+
+/// Largest grant of a request, in segments: the usual initial window (RFC 6928).
+const FIRST: u32 = 10;
+
+/// Further bytes on the path that a connection alone may have: its round trip may be longer than the least one.
+const ALONE: u64 = 3;
+/// The largest grant, as that of a window with the largest scale.
+const MOST: u64 = 1 << 30;
+
+const SECOND: u128 = 1_000_000_000_000;
+
+/// Role of a connection in the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It receives: counted in this period.
+    Receives(u32),
+    /// A response has ended: its credit counts as resting.
+    Rests,
+    /// Only small responses: neither counted nor limited.
+    Small,
+    /// Closed.
+    Closed,
+}
+
+/// A connection of a host.
+#[derive(Clone, Debug)]
+struct Connection {
+    state: State,
+    /// One past the highest byte received.
+    high: u32,
+    /// The right edge that is granted, and that in the last segment sent.
+    edge: u32,
+    announced: u32,
+    /// It is in the queue of turns.
+    waits: bool,
+    /// Its peer sends without a request.
+    unasked: bool,
+    /// A full segment has arrived since the last request.
+    full: bool,
+    /// The least round trip; `NEVER` before any.
+    rtt: Time,
+}
+
+impl Connection {
+    fn credit(&self) -> u32 {
+        ahead(self.edge, self.high)
+    }
+
+    /// Whether the peer knows of no whole segment that it may send, but has been granted one.
+    fn must_announce(&self, mss: u32) -> bool {
+        ahead(self.announced, self.high) < mss && ahead(self.edge, self.announced) > 0 && self.credit() >= mss
+    }
+}
+
+/// How far one sequence number is ahead of another; zero if it is behind.
+fn ahead(of: u32, behind: u32) -> u32 {
+    (of.wrapping_sub(behind) as i32).max(0) as u32
+}
+
+/// Connections that receive, and their credit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    connections: u32,
+    credit: u64,
+}
+
+/// A segment's part in the law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Sequence number of its first byte.
+    pub seq: u32,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// The host's estimate of the round trip; zero if it has none.
+    pub rtt: Time,
+}
+
+/// A receiving host.
+#[derive(Clone, Debug)]
+pub struct Host {
+    mss: u32,
+    /// Bytes a second.
+    rate: u64,
+    queue: u64,
+    idle: Time,
+    /// Bytes of a turn.
+    turn: u32,
+    /// Number and start of the period.
+    period: u32,
+    began: Time,
+    /// This period, and the last one.
+    sums: [Sum; 2],
+    /// Credit of connections at rest.
+    resting: u64,
+    /// Start of the last period with several connections that received; `NEVER` before any.
+    crowded: Time,
+    /// The least round trip of any connection.
+    rtt: Time,
+    connections: Vec<Connection>,
+    turns: VecDeque<u32>,
+    /// Connections whose grant needs an ACK of its own.
+    woken: VecDeque<u32>,
+}
+
+impl Host {
+    /// A host on a link of this rate.
+    pub fn new(params: &Params, rate: Rate, mss: u32) -> Host {
+        Host {
+            mss,
+            rate: rate.0 / 8,
+            queue: params.queue.0,
+            idle: params.idle,
+            turn: params.turn.saturating_mul(mss),
+            period: 2,
+            began: Time::ZERO,
+            sums: [Sum::default(); 2],
+            resting: 0,
+            crowded: Time::NEVER,
+            rtt: Time::NEVER,
+            connections: Vec::new(),
+            turns: VecDeque::new(),
+            woken: VecDeque::new(),
+        }
+    }
+
+    /// Add a connection whose first byte has this number; `opens` if this host opens it. Its number is that of its place, which may
+    /// have belonged to a closed one.
+    pub fn open(&mut self, place: u32, first: u32, opens: bool) {
+        let new = Connection {
+            state: if opens { State::Rests } else { State::Small },
+            high: first,
+            edge: first,
+            announced: first,
+            waits: false,
+            unasked: !opens,
+            full: false,
+            rtt: Time::NEVER,
+        };
+        let closed = Connection { state: State::Closed, ..new };
+        while self.connections.len() <= place as usize {
+            self.connections.push(closed.clone());
+        }
+        self.close(place);
+        self.connections[place as usize] = new;
+    }
+
+    /// Remove a connection.
+    pub fn close(&mut self, place: u32) {
+        self.set(place, |connection| (connection.state, connection.waits) = (State::Closed, false));
+    }
+
+    /// The granted right edge of a connection.
+    pub fn edge(&self, place: u32) -> u32 {
+        self.connections[place as usize].edge
+    }
+
+    /// Granted bytes that have not arrived.
+    pub fn credit(&self, place: u32) -> u32 {
+        self.connections[place as usize].credit()
+    }
+
+    /// Credit of all connections that receive, and their number.
+    pub fn outstanding(&self) -> (u64, u32) {
+        let [now, last] = self.sums;
+        (now.credit + last.credit, now.connections + last.connections)
+    }
+
+    /// Connections that wait for a turn.
+    pub fn waiting(&self) -> usize {
+        self.connections.iter().filter(|connection| connection.waits).count()
+    }
+
+    /// A segment with the granted edge has left.
+    pub fn announce(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.announced = connection.edge;
+    }
+
+    /// The next connection whose grant needs an ACK of its own, as its peer knows of no segment that it may send.
+    pub fn next_woken(&mut self) -> Option<u32> {
+        while let Some(place) = self.woken.pop_front() {
+            if self.connections[place as usize].must_announce(self.mss) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// A connection opens: its first segment grants as much as one at rest has.
+    pub fn connect(&mut self, place: u32) {
+        match self.connections[place as usize].state {
+            State::Rests => self.keep_resting(place),
+            State::Small => self.keep_a_segment(place),
+            State::Receives(_) | State::Closed => {}
+        }
+    }
+
+    /// The host sends a request, which carries a grant.
+    pub fn send(&mut self, now: Time, place: u32) {
+        self.advance(now);
+        self.serve_turns();
+        match self.connections[place as usize].state {
+            State::Closed => return,
+            State::Small => self.keep_a_segment(place),
+            State::Rests | State::Receives(_) => {
+                let period = self.period;
+                self.set(place, |connection| connection.state = State::Receives(period));
+                self.serve(place, FIRST * self.mss);
+            }
+        }
+        self.connections[place as usize].full = false;
+    }
+
+    /// A segment has arrived.
+    pub fn receive(&mut self, now: Time, place: u32, arrival: &Arrival) {
+        let Arrival { seq, payload, rtt } = *arrival;
+        self.advance(now);
+        let connection = &mut self.connections[place as usize];
+        if connection.state == State::Closed {
+            return;
+        }
+        if rtt > Time::ZERO {
+            connection.rtt = connection.rtt.min(rtt);
+            self.rtt = self.rtt.min(rtt);
+        }
+        if payload == 0 {
+            return self.answer_probe(place, seq);
+        }
+        let mss = self.mss;
+        let more = ahead(seq.wrapping_add(payload), connection.high);
+        connection.full |= payload >= mss;
+        let (period, small) = (self.period, connection.state == State::Small && !connection.full);
+        self.set(place, |connection| {
+            connection.high = connection.high.wrapping_add(more);
+            // The peer knew of a larger window than was granted.
+            connection.edge = connection.high.wrapping_add(connection.credit());
+            // The peer knew of a larger window.
+            let ends = payload < mss && ahead(connection.announced, connection.high) > 0;
+            connection.state = match () {
+                () if small || ends && !connection.full => State::Small,
+                () if ends => State::Rests,
+                () => State::Receives(period),
+            };
+            connection.waits &= !ends && !small;
+        });
+        self.serve_turns();
+        match self.connections[place as usize].state {
+            State::Small => self.keep_a_segment(place),
+            State::Rests => self.keep_resting(place),
+            _ => self.serve(place, (2 * more).max(mss)),
+        }
+        self.woken.push_back(place);
+    }
+
+    /// RFC 9293, section 3.8.6.1: a peer without window sends the byte before its next one, or none, again.
+    fn answer_probe(&mut self, place: u32, seq: u32) {
+        let connection = &self.connections[place as usize];
+        if seq.wrapping_add(1) != connection.high {
+            return;
+        }
+        let rested = connection.state == State::Rests;
+        self.connections[place as usize].unasked |= rested;
+        self.keep_a_segment(place);
+        self.serve_turns();
+    }
+
+    /// A connection at rest keeps a segment if its peer may use it without a request, or if resting credit is small.
+    fn keep_resting(&mut self, place: u32) {
+        let connection = &self.connections[place as usize];
+        let fits = self.turns.is_empty() && self.resting + u64::from(self.mss) <= self.queue;
+        if connection.unasked || fits {
+            self.keep_a_segment(place);
+        }
+    }
+
+    /// Grant one segment if there is none.
+    fn keep_a_segment(&mut self, place: u32) {
+        let mss = self.mss;
+        self.set(place, |connection| {
+            if connection.credit() < mss {
+                connection.edge = connection.high.wrapping_add(mss);
+                connection.waits = false;
+            }
+        });
+    }
+
+    /// Grant to the queue's head as long as credit is left.
+    fn serve_turns(&mut self) {
+        while let Some(&place) = self.turns.front() {
+            if self.connections[place as usize].waits {
+                let period = self.period;
+                self.set(place, |connection| connection.state = State::Receives(period));
+                if !self.grant(place, FIRST * self.mss) {
+                    return;
+                }
+                self.connections[place as usize].waits = false;
+                self.woken.push_back(place);
+            }
+            self.turns.pop_front();
+        }
+    }
+
+    /// Grant as far as `step` allows; a connection without a segment waits for its turn.
+    fn serve(&mut self, place: u32, step: u32) {
+        let granted = self.turns.is_empty() && self.grant(place, step);
+        let connection = &mut self.connections[place as usize];
+        if !granted && !connection.waits && connection.credit() < self.mss {
+            connection.waits = true;
+            self.turns.push_back(place);
+        }
+    }
+
+    /// Grant whole segments, up to the connection's share, and up to `step` more than its credit; a connection without a segment gets a
+    /// turn or nothing. Returns whether it has a segment then.
+    fn grant(&mut self, place: u32, step: u32) -> bool {
+        let (used, connections) = self.outstanding();
+        let (budget, path) = self.budget(place);
+        if connections > 1 {
+            self.crowded = self.began;
+        }
+        let alone = connections <= 1 && (self.crowded == Time::NEVER || self.began.since(self.crowded) >= self.idle);
+        let used = used + self.resting.min(budget / 2);
+        let budget = if alone { budget + ALONE * path } else { budget };
+        let credit = self.connections[place as usize].credit();
+        let least = if credit < self.mss { self.turn } else { self.mss };
+        let share = budget / u64::from(connections.max(1));
+        let most = share.min(u64::from(credit) + u64::from(step)).max(least.into());
+        let room = u64::from(credit) + budget.saturating_sub(used);
+        let bytes = most.min(room).min(MOST);
+        let granted = (bytes - bytes % u64::from(self.mss)) as u32;
+        if granted >= least && granted > credit {
+            self.set(place, |connection| connection.edge = connection.high.wrapping_add(granted));
+        }
+        self.connections[place as usize].credit() >= self.mss
+    }
+
+    /// B, and the path's part of it.
+    fn budget(&self, place: u32) -> (u64, u64) {
+        let rtt = match (self.connections[place as usize].rtt, self.rtt) {
+            (Time::NEVER, Time::NEVER) => Time::ZERO,
+            (Time::NEVER, least) => least,
+            (own, _) => own,
+        };
+        let path =
+            u64::try_from(u128::from(self.rate) * u128::from(rtt.0) / SECOND).map_or(MOST, |path| path.min(MOST));
+        ((path + self.queue).max(self.turn.into()), path)
+    }
+
+    /// Enter the period of this time.
+    fn advance(&mut self, now: Time) {
+        let elapsed = now.since(self.began);
+        if elapsed < self.idle {
+            return;
+        }
+        let skips = elapsed >= self.idle.saturating_mul(2);
+        self.sums = [Sum::default(), if skips { Sum::default() } else { self.sums[0] }];
+        self.period = self.period.wrapping_add(1 + u32::from(skips));
+        self.began = now;
+    }
+
+    /// Change a connection, and the sums with it.
+    fn set(&mut self, place: u32, change: impl FnOnce(&mut Connection)) {
+        self.count(place, false);
+        change(&mut self.connections[place as usize]);
+        self.count(place, true);
+    }
+
+    fn count(&mut self, place: u32, adds: bool) {
+        let connection = &self.connections[place as usize];
+        // Senders do not use parts of a segment (RFC 9293, section 3.8.6.2.1).
+        let credit = u64::from(connection.credit() - connection.credit() % self.mss);
+        let add = |sum: &mut u64, of: u64| *sum = if adds { *sum + of } else { *sum - of };
+        match connection.state {
+            State::Receives(period) => {
+                let age = self.period.wrapping_sub(period) as usize;
+                if let Some(sum) = self.sums.get_mut(age) {
+                    add(&mut sum.credit, credit);
+                    sum.connections = if adds { sum.connections + 1 } else { sum.connections - 1 };
+                }
+            }
+            State::Rests => add(&mut self.resting, credit),
+            State::Small | State::Closed => {}
+        }
+    }
+}
