@@ -35,9 +35,11 @@ pub enum HubAction {
 }
 
 impl<S> Hubs<S> {
-    /// The keys of a multiget whose racks have a connected agent, if hubs can request it.
-    pub fn keys_of(&self, slot: usize, multiget: &Multiget, pool: &Pool) -> Option<Vec<HubKey>> {
-        let hubs = self.get(slot)?;
+    /// The keys of a multiget whose racks have a connected agent, if hubs can request it. A hub asks its servers itself, so a key whose
+    /// server is not in use stays with the front end: that server may lack changes.
+    pub fn keys_of(&self, slot: usize, multiget: &Multiget, upstreams: &Upstreams<S>) -> Option<Vec<HubKey>> {
+        let (hubs, pool) = (self.get(slot)?, upstreams.pool(slot));
+        let is_out = |server: usize| upstreams.server(pool.server(server)).is_out();
         let with_cas = match multiget.retrieval() {
             Retrieval::Plain => false,
             Retrieval::WithCas => true,
@@ -57,7 +59,7 @@ impl<S> Hubs<S> {
             true => hubs.connected_racks(),
             false => servers.filter_map(|server| hubs.rack_of_hub(server)).collect(),
         };
-        let has_hub = |server: usize| hubs.rack(server).is_some_and(|rack| racks.contains(&rack));
+        let has_hub = |server: usize| !is_out(server) && hubs.rack(server).is_some_and(|rack| racks.contains(&rack));
         let mut keys = Vec::new();
         for batch in 0..multiget.batches() as u32 {
             let before = keys.len();
@@ -130,7 +132,9 @@ impl<S> Hubs<S> {
             // The primary, and the other replicas in these racks.
             let route = upstreams.readable(slot, key.key.bytes(), context.writes());
             let has_hub = |server: &usize| hubs.rack(*server).is_some_and(|rack| racks.contains(&rack));
-            let copies: Vec<usize> = route.copies.into_iter().filter(has_hub).collect();
+            let is_out = |server: &usize| upstreams.server(pool.server(*server)).is_out();
+            let copies = route.copies.into_iter().filter(|copy| has_hub(copy) && !is_out(copy));
+            let copies: Vec<usize> = copies.collect();
             hubs.note_servers(key.clone(), std::iter::once(route.primary).chain(copies));
         }
     }
