@@ -67,7 +67,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// The server executes what it has read.
+    /// The server executes the requests that it has read.
     fn executes(&mut self, store: &mut Store) {
         let (mut at, limits) = (0, Limits { value: 1 << 20, keys: 1 << 24 });
         while let Next::Request(request, line) = self.lines.next(&self.read[at..], &limits) {
