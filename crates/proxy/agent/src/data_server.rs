@@ -44,7 +44,7 @@ impl<N: Net> Agent<N> {
         }
     }
 
-    /// Counts the responses among the last outputs. Those to front ends that are gone take no time of the link.
+    /// Sends the responses among the last outputs. Those to front ends that are gone take no time of the link.
     fn responses_leave(&mut self, before: usize) {
         for output in self.out.split_off(before) {
             let Output::Send { to, message, .. } = &output else {
@@ -52,12 +52,13 @@ impl<N: Net> Agent<N> {
                 continue;
             };
             self.serving.leaves(*to, if let Body::Object(item) = &message.body { item.len() as u64 } else { 0 });
-            if self.by_node.contains_key(to) {
-                self.counters.server_objects.add(u64::from(matches!(message.body, Body::Object(_))));
-                let earliest = self.now.saturating_sub(nanos(BEHIND));
-                self.serving.takes(earliest, nanos(self.time_of(message)));
-                self.out.push(output);
-            }
+            let Some(id) = self.by_node.get(to).copied() else { continue };
+            let time = nanos(self.time_of(message));
+            let Some(peer) = self.peers.get_mut(id) else { continue };
+            peer.put(message);
+            self.counters.server_objects.add(u64::from(matches!(message.body, Body::Object(_))));
+            self.serving.takes(self.now.saturating_sub(nanos(BEHIND)), time);
+            self.mark(id);
         }
     }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_daemon::machine::{Agent, AgentCounters, Event, Front, Shared};
+use fanin_daemon::settings::AgentRole;
 use fanin_daemon::{AgentSettings, Settings};
 use fanin_memcache::{Limits, Lines, Next, Request};
 use rand::rngs::StdRng;
@@ -115,12 +116,15 @@ fn key(number: usize) -> String {
 
 /// Settings of a front end for these servers.
 fn pool(count: usize, replicas: bool, random: &mut StdRng) -> String {
-    let how = ["sicc", "sicc-nopack", "sicc-nmt", "sicc-nssc", "sicc-nqr", "sicc-balanced"].choose(random).unwrap();
+    let how = ["sicc", "sicc-nopack", "sicc-nmt", "sicc-nssc", "sicc-nqr", "sicc-balanced", "picc", "picc"];
+    let how = how.choose(random).unwrap();
     let (hubs, rate) = (random.random_range(1..=3), ["1000", "10000"].choose(random).unwrap());
     let servers: Vec<String> = (1..=count).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
+    let sicc = if *how == "picc" { String::new() } else { format!("sicc = {{ hubs = {hubs} }}\n") };
     format!(
         "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nmultiget = \"{how}\"\nracks = \"racks.toml\"\n\
-         plaintext = true\nlink = \"{rate} Mbit/s\"\nsicc = {{ hubs = {hubs} }}\nservers = [{}]\n{}",
+         plaintext = true\nlink = \"{rate} Mbit/s\"\n{}servers = [{}]\n{}",
+        sicc,
         servers.join(","),
         if replicas { "replicas = 2\n" } else { "" }
     )
@@ -662,10 +666,19 @@ fn multigets_through_hubs_end_right_under_any_faults() {
 }
 
 #[test]
-fn hubs_ask_no_server_that_is_not_in_use() {
-    // Of two servers, both have every key.
-    let mut schedules = (0..).map(|case| Schedule::new(case, true));
-    let mut schedule = schedules.find(|schedule| schedule.servers.len() == 2).unwrap();
+fn agents_ask_no_server_that_is_not_in_use() {
+    for role in [AgentRole::Hub, AgentRole::DataServer] {
+        // Of two servers, both have every key.
+        let is_it = |schedule: &Schedule| {
+            let hubs = schedule.settings.0.pools[0].hubs.as_ref().unwrap();
+            hubs.role == role && schedule.servers.len() == 2
+        };
+        returning_server_is_not_asked((0..).map(|case| Schedule::new(case, true)).find(is_it).unwrap());
+    }
+}
+
+/// Of two servers with all keys, both leave, and one returns.
+fn returning_server_is_not_asked(mut schedule: Schedule) {
     schedule.clients.truncate(1);
     schedule.clients[0].left = 0;
     schedule.stores();
@@ -674,7 +687,8 @@ fn hubs_ask_no_server_that_is_not_in_use() {
     schedule.runs("both have the key", |schedule| has(schedule, 0) && has(schedule, 1));
     schedule.runs("the agents are connected", |schedule| schedule.now > 100 * MS);
     schedule.reads();
-    assert!(schedule.counters.hub_gets.get() > 0, "the multiget went through a hub");
+    let counters = &schedule.counters;
+    assert!(counters.hub_gets.get() + counters.server_objects.get() > 0, "the multiget went through agents");
     for server in [0, 1] {
         schedule.hang(server);
         schedule.stores();

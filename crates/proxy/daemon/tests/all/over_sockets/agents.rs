@@ -70,7 +70,8 @@ impl Tier {
             let servers = listed.join(",");
             format!("[[pool]]\nname = \"p{number}\"\nlisten = \"127.0.0.{number}:0\"\nservers = [{servers}]\n{more}")
         };
-        let hubs = format!("multiget = \"sicc\"\nracks = \"racks.toml\"\n{}", manners.of_pool);
+        let multiget = if manners.of_pool.contains("multiget") { "" } else { "multiget = \"sicc\"\n" };
+        let hubs = format!("{multiget}racks = \"racks.toml\"\n{}", manners.of_pool);
         let hubs = if hubs.contains("timeout") { hubs } else { hubs + "timeout = \"30 s\"\n" };
         let text = format!("threads = 1\n{EVENT_LOOP}{}{}", pool(1, &hubs), pool(2, "timeout = \"30 s\"\n"));
         let settings = Settings::of_file(&folder.path().join("front.toml").display().to_string(), &text);
@@ -411,6 +412,21 @@ fn section_iii_c_data_server_sends_in_the_order_of_algorithm_3() {
     // With sub-queues of one object: first come, first served.
     let agents = agent(1, listen);
     assert_eq!(responses(&agents, &gets(7, &keys), 6), found([0, 1, 2, 3, 4, 5]));
+}
+
+#[test]
+fn section_iii_c_multigets_come_from_data_servers() {
+    let of_pool = "multiget = \"picc\"\nplaintext = true\ntimeout = \"30 s\"\n";
+    let mut tier = Tier::start(4, &Manners { of_pool, ..PLAIN });
+    let keys = tier.filled(100, &[10, 2000]);
+    let mut client = tier.client(0);
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    assert_eq!([tier.sum("server_objects"), tier.sum("hub_objects"), tier.sum("hub_gets")], [100, 0, 0]);
+    // The memcached of a dead agent answers the front end itself.
+    tier.stop(0);
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    let missing = [keys.clone(), vec!["no-key".to_owned()]].concat();
+    assert_eq!(client.get(&missing), (keys, "END".to_owned()));
 }
 
 /// Time without bytes after which a connection counts as one that stays open.
